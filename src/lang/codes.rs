@@ -1,0 +1,117 @@
+//! The registry of diagnostic codes. A code never changes its meaning; one that is retired is not given out again.
+//!
+//! The first letter is the severity (E error, W warning, N note), the first digit the subject: 1 syntax, 2 names, 3 flags and engines,
+//! 4 values and units, 5 studies, 6 profiles, 9 what this version cannot carry out yet.
+
+use super::diag::Severity;
+
+macro_rules! codes {
+    ($($name:ident = $code:literal, $title:literal;)*) => {
+        /// A stable diagnostic code.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Code { $($name),* }
+
+        impl Code {
+            pub const ALL: &'static [Code] = &[$(Code::$name),*];
+
+            /// The code as printed, e.g. `E201`.
+            pub fn id(self) -> &'static str {
+                match self { $(Code::$name => $code),* }
+            }
+
+            /// One line that says what the code stands for.
+            pub fn title(self) -> &'static str {
+                match self { $(Code::$name => $title),* }
+            }
+        }
+    };
+}
+
+codes! {
+    NotADeclaration = "E101", "a line at the top of a file begins no declaration";
+    UnknownSetting = "E102", "a block holds a setting that it does not know";
+    Unexpected = "E103", "something else was expected here";
+    SingleQuotes = "E104", "a string is written in single quotes";
+    UnclosedString = "E105", "a string is not closed on its line";
+    SpacedFlag = "E106", "a flag and its value are separated by a space";
+    Unclosed = "E107", "a bracket is never closed";
+    Unopened = "E108", "a bracket is closed that was never opened";
+    TooDeep = "E109", "brackets are nested too deeply, or an expression is too long";
+    TooLarge = "E110", "the file is too large";
+    NotText = "E111", "the file is not text";
+    Empty = "E112", "the file declares nothing";
+
+    UnknownName = "E201", "a name is not declared";
+    DeclaredTwice = "E202", "two items of one kind have the same name";
+    BuiltIn = "E203", "a built-in name is declared again";
+    UnknownLibrary = "E204", "the standard library has no such part";
+    UnknownImport = "E205", "an imported name does not exist where it is imported from";
+    Cycle = "E206", "a declaration derives from itself";
+    WrongKind = "E207", "a name stands for something of another kind";
+    UnknownParam = "E208", "a string inserts a param that does not exist";
+    UnreadableFile = "E209", "a used file cannot be read";
+
+    UnknownFlag = "E301", "the engine does not know the flag";
+    BadFlagValue = "E302", "the value does not fit the flag's type";
+    FlagTwice = "E303", "a flag is set twice in one place";
+    FlagNeedsValue = "E304", "a flag needs a value, or takes none";
+    FlagVersion = "E305", "the engine's version does not have the flag";
+    ReservedFlag = "E306", "host, port and model belong to the serve line";
+    EngineIncomplete = "E307", "an engine lacks what is needed to start it";
+    EngineSetting = "E308", "an engine setting is wrong";
+    ListOutsideAxis = "E309", "a list of values stands outside an axis, or an axis has more than one";
+    BadPattern = "E310", "a failure pattern is not a regular expression";
+    FlagClash = "E311", "factors of a product set the same thing";
+    VersionMissing = "W312", "an engine states no version";
+    PartialFlag = "N313", "only some of the engines here know the flag";
+    AaPair = "W314", "a flag is set to its default";
+
+    UnknownUnit = "E401", "the unit is unknown";
+    MissingUnit = "E402", "a number lacks its unit, or has one too many";
+    Dimension = "E403", "quantities of different kinds meet";
+    NeedsStatistic = "E404", "a distribution is used without a statistic";
+    UnknownMetric = "E405", "no metric, param or function has this name";
+    NotCondition = "E406", "a condition was expected";
+    OutOfRange = "E407", "a number is out of range";
+    WrongPlace = "E408", "a quantity cannot be known where it is used";
+
+    MissingInStudy = "E501", "a study lacks what every study needs";
+    SettingTwice = "E502", "a setting stands twice";
+    UnknownPoint = "E503", "an axis has no such point";
+    EnginePicked = "E504", "the built-in axis engine is always picked from";
+    StepEmpty = "E505", "a step does not vary exactly one product of axes";
+    PickMany = "E506", "pick chooses exactly one candidate";
+    Unreachable = "W507", "a candidate cannot be";
+    NoStudy = "E508", "the file has no study";
+    UnknownStudy = "E509", "the study is not in the file";
+    Unused = "W510", "something is declared and never used";
+    TooManyPoints = "E511", "a step has too many candidates";
+
+    ProfileSetting = "E601", "a profile setting is wrong";
+    ProfileIncomplete = "E602", "a profile lacks what a load needs";
+
+    NotYet = "N901", "this version checks it but cannot carry it out yet";
+    NotYetLive = "N902", "this version can replay it but cannot measure it yet";
+}
+
+impl Code {
+    pub fn severity(self) -> Severity {
+        match self.id().as_bytes()[0] {
+            b'W' => Severity::Warning,
+            b'N' => Severity::Note,
+            _ => Severity::Error,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn codes_are_given_out_once() {
+        let ids: HashSet<_> = Code::ALL.iter().map(|c| c.id()).collect();
+        assert_eq!(ids.len(), Code::ALL.len());
+    }
+}

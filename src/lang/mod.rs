@@ -1,0 +1,15 @@
+//! The language: from text to a checked program and its diagnostics. Pure: no files, clock, processes or network of its own.
+
+pub mod analyze;
+pub mod codes;
+pub mod diag;
+pub mod render;
+pub mod sema;
+pub mod source;
+pub mod stdlib;
+pub mod syntax;
+pub mod units;
+
+pub use analyze::{Analysis, analyze};
+pub use diag::{Diagnostic, Severity};
+pub use sema::program::Program;

@@ -1,0 +1,257 @@
+//! Axes: points, and the algebra over them. `a * b` is every pair, `a + b` one or the other, `a[x]` a pick.
+
+use std::sync::Arc;
+
+use super::check::Checker;
+use super::program::{Change, Engine, Point, Space};
+use super::scope::{ItemRef, Kind};
+use crate::lang::codes::Code;
+use crate::lang::diag::{Diagnostic, did_you_mean};
+use crate::lang::source::Span;
+use crate::lang::syntax::ast::{self, AxisBody, ChangeKind, Factor, Item, Name, Single, Value};
+
+impl Checker<'_> {
+    /// The space that a declared axis stands for.
+    pub fn axis_space(&mut self, at: ItemRef) -> Option<Space> {
+        let Item::Axis(axis) = self.modules.item(at) else { return None };
+        match &axis.body {
+            AxisBody::Algebra(axes) => self.guarded(at, axis.name.span, |c| c.space(at.module, axes)),
+            _ => self.axis_points(at, axis).map(Space::Points),
+        }
+    }
+
+    fn axis_points(&mut self, at: ItemRef, axis: &ast::Axis) -> Option<Arc<Vec<Point>>> {
+        if let Some(known) = self.axes.get(&at) {
+            return known.clone();
+        }
+        let title = axis.title.as_ref().map(|t| self.inserted(at.module, t, false));
+        let points = match &axis.body {
+            AxisBody::Points(points) => self.named_points(at.module, axis, points),
+            AxisBody::Bundle(changes) => self.bundle(at.module, axis, changes, title.as_deref()),
+            AxisBody::Algebra(_) => None,
+        };
+        let points = points.map(Arc::new);
+        self.axes.insert(at, points.clone());
+        points
+    }
+
+    fn named_points(&mut self, module: usize, axis: &ast::Axis, points: &[ast::Point]) -> Option<Vec<Point>> {
+        let mut out: Vec<Point> = Vec::new();
+        for point in points {
+            if out.iter().any(|p| p.name == point.name.value) {
+                let message = format!("the axis `{}` has two points called `{}`", axis.name.value, point.name.value);
+                let d = Diagnostic::new(Code::DeclaredTwice, point.name.span, message).label("already taken");
+                self.sink.push(d.help("give one of them another name"));
+                return None;
+            }
+            let mut changes = Vec::new();
+            for change in &point.changes {
+                changes.extend(self.one_change(module, change, false));
+            }
+            let label = match &point.title {
+                Some(t) => self.inserted(module, t, false),
+                None => point.name.value.clone(),
+            };
+            let (axis, name) = (axis.name.value.clone(), point.name.value.clone());
+            out.push(Point { axis, name, label, changes });
+        }
+        Some(out)
+    }
+
+    /// Changes written together: one point, or one for each value of the one list among them.
+    fn bundle(
+        &mut self,
+        module: usize,
+        axis: &ast::Axis,
+        changes: &[ast::Change],
+        title: Option<&str>,
+    ) -> Option<Vec<Point>> {
+        let lists: Vec<&ast::Change> = changes.iter().filter(|c| has_list(c)).collect();
+        if let [_, second, ..] = lists.as_slice() {
+            let message = "an axis holds one list at most";
+            let d = Diagnostic::new(Code::ListOutsideAxis, second.span, message).label("the second list");
+            self.sink.push(d.help("make two axes and vary their product: `vary a * b`"));
+            return None;
+        }
+        let spread: Vec<Vec<Change>> = changes.iter().map(|c| self.spread(module, c, false)).collect();
+        let count = spread.iter().map(Vec::len).max().unwrap_or(0);
+        let values = lists.first().map(|c| list_texts(c));
+        let single = (changes.len() == 1).then(|| changes.first().and_then(single_text)).flatten();
+        let mut out: Vec<Point> = Vec::new();
+        for i in 0..count {
+            let changes: Vec<Change> =
+                spread.iter().filter_map(|s| s.get(i).or_else(|| s.first()).cloned()).collect();
+            let value = values.as_ref().and_then(|v| v.get(i)).cloned();
+            let name = value.clone().or_else(|| single.clone()).unwrap_or_else(|| axis.name.value.clone());
+            let label = match (&value, title) {
+                (Some(v), Some(t)) => format!("{t} {v}"),
+                (Some(v), None) => v.clone(),
+                (None, Some(t)) => t.to_owned(),
+                (None, None) => axis.name.value.clone(),
+            };
+            out.push(Point { axis: axis.name.value.clone(), name, label, changes });
+        }
+        Some(out)
+    }
+
+    /// The space of an algebra over axes, clashes reported.
+    pub fn space(&mut self, module: usize, axes: &ast::Axes) -> Option<Space> {
+        let mut sum = Vec::new();
+        for product in &axes.sum {
+            let factors = product.iter().map(|f| self.factor(module, f)).collect::<Option<Vec<_>>>()?;
+            self.clashes(axes.span, &factors);
+            sum.push(one_or(factors, Space::Product));
+        }
+        Some(one_or(sum, Space::Sum))
+    }
+
+    fn factor(&mut self, module: usize, factor: &Factor) -> Option<Space> {
+        match factor {
+            Factor::Group(axes) => self.space(module, axes),
+            Factor::Axis { name, picks, span } if name.value == "engine" => {
+                self.engine_axis(module, picks.as_deref(), *span)
+            }
+            Factor::Axis { name, picks, .. } => self.named_axis(module, name, picks.as_deref()),
+        }
+    }
+
+    fn named_axis(&mut self, module: usize, name: &Name, picks: Option<&[Single]>) -> Option<Space> {
+        let m = self.module(module);
+        let Some(at) = m.find(Kind::Axis, &name.value) else {
+            m.unknown(Kind::Axis, name, &["engine"], self.sink);
+            return None;
+        };
+        self.used.insert(at);
+        let space = self.axis_space(at)?;
+        let Some(picks) = picks else { return Some(space) };
+        let Space::Points(points) = space else {
+            let message = format!("`{}` is a group of axes, which has no points to pick from", name.value);
+            let d = Diagnostic::new(Code::UnknownPoint, name.span, message).label("a group");
+            self.sink.push(d.help("pick from the axes in it: `a[…] * b[…]`"));
+            return None;
+        };
+        let picked: Option<Vec<Point>> = picks.iter().map(|p| self.picked(&name.value, &points, p)).collect();
+        picked.map(|p| Space::Points(Arc::new(p)))
+    }
+
+    fn picked(&mut self, axis: &str, points: &[Point], pick: &Single) -> Option<Point> {
+        let wanted = normal_pick(&pick.text);
+        if let Some(found) = points.iter().find(|p| normal_pick(&p.name) == wanted) {
+            return Some(found.clone());
+        }
+        let known: Vec<&str> = points.iter().map(|p| p.name.as_str()).collect();
+        let message = format!("the axis `{axis}` has no point `{}`", pick.text);
+        let d = Diagnostic::new(Code::UnknownPoint, pick.span, message);
+        let d = match did_you_mean(&pick.text, known.iter().copied()) {
+            Some(near) => d.label(format!("did you mean `{near}`?")).edit(pick.span, near),
+            None => d.label("not there"),
+        };
+        self.sink.push(d.help(format!("it has {}", known.join(", "))));
+        None
+    }
+
+    fn engine_axis(&mut self, module: usize, picks: Option<&[Single]>, span: Span) -> Option<Space> {
+        let Some(picks) = picks else {
+            let message = "the built-in axis `engine` is always picked from";
+            let known = self.module(module).names(Kind::Engine).join(", ");
+            let d = Diagnostic::new(Code::EnginePicked, span, message).label("which ones?");
+            self.sink.push(d.help(format!("write `engine[{known}]` with the engines that you mean")));
+            return None;
+        };
+        let mut points = Vec::new();
+        for pick in picks {
+            let name = Name { value: pick.text.clone(), span: pick.span };
+            let engine = self.engine_named(module, &name)?;
+            self.needs_version(&engine);
+            points.push(Point {
+                axis: "engine".to_owned(),
+                name: pick.text.clone(),
+                label: engine.title.clone(),
+                changes: vec![Change::Engine(pick.text.clone())],
+            });
+        }
+        Some(Space::Points(Arc::new(points)))
+    }
+
+    /// An engine that is studied should say which version it is.
+    pub fn needs_version(&mut self, engine: &Engine) {
+        let at = engine.span;
+        let in_library = self.modules.all.iter().any(|m| m.id == at.file && m.id != self.modules.root().id);
+        if engine.version.is_none() && !engine.simulated() && !in_library {
+            let message = format!("the engine `{}` states no version", engine.name);
+            let help = "add `version \"…\"`: without one, results of different versions cannot be told apart";
+            self.sink.push(Diagnostic::new(Code::VersionMissing, at, message).label("this engine").help(help));
+        }
+    }
+
+    /// Factors of a product that set the same thing.
+    fn clashes(&mut self, span: Span, factors: &[Space]) {
+        let mut seen: Vec<(usize, String)> = Vec::new();
+        for (i, factor) in factors.iter().enumerate() {
+            let targets: Vec<String> = factor
+                .points()
+                .into_iter()
+                .flat_map(|p| p.changes.iter().filter_map(|c| super::flags::target(c, None)))
+                .collect();
+            if let Some((_, what)) = seen.iter().find(|(j, w)| *j != i && targets.iter().any(|t| overlap(t, w))) {
+                let message = format!("two factors of this product set `{what}`");
+                let d = Diagnostic::new(Code::FlagClash, span, message).label("this product");
+                self.sink.push(d.help("use `+` for one or the other, or take one factor out"));
+                return;
+            }
+            seen.extend(targets.into_iter().map(|t| (i, t)));
+        }
+    }
+}
+
+/// The same thing, or a JSON flag and a key in it.
+fn overlap(a: &str, b: &str) -> bool {
+    a == b
+        || a.strip_prefix(b).is_some_and(|r| r.starts_with('.'))
+        || b.strip_prefix(a).is_some_and(|r| r.starts_with('.'))
+}
+
+fn one_or(mut parts: Vec<Space>, many: fn(Vec<Space>) -> Space) -> Space {
+    if parts.len() == 1 { parts.remove(0) } else { many(parts) }
+}
+
+fn value_of(change: &ast::Change) -> Option<&Value> {
+    match &change.kind {
+        ChangeKind::Flag(f) | ChangeKind::Raw(f) => f.value.as_ref(),
+        ChangeKind::Env { value, .. } => Some(value),
+        _ => None,
+    }
+}
+
+fn has_list(change: &ast::Change) -> bool {
+    matches!(value_of(change), Some(Value::List(..)))
+}
+
+fn list_texts(change: &ast::Change) -> Vec<String> {
+    match value_of(change) {
+        Some(Value::List(all, _)) => all.iter().map(|s| s.text.clone()).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The one value by which a point is called when an axis is a single flag with a value.
+fn single_text(change: &ast::Change) -> Option<String> {
+    match value_of(change) {
+        Some(Value::Single(s)) => Some(s.text.clone()),
+        _ => None,
+    }
+}
+
+/// A pick matches by normal form: `32Ki` picks 32768, `0.90` picks 0.9.
+fn normal_pick(text: &str) -> String {
+    let float = super::schema::Kind::Float { min: None, max: None };
+    if let Ok(v) = super::schema::value(&float, text) {
+        return v.normal().to_string();
+    }
+    if text.starts_with('{') {
+        if let Ok(v) = super::schema::value(&super::schema::Kind::Json, text) {
+            return v.normal().to_string();
+        }
+    }
+    text.to_owned()
+}

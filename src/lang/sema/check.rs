@@ -1,0 +1,185 @@
+//! The checker: walks all modules once and builds the program; each kind of item has its file.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::metrics::MetricKind;
+use super::program::{Engine, NotYet, Point, Profile, Program};
+use super::scope::{ItemRef, Kind, Module, Modules, declared};
+use super::template;
+use crate::lang::codes::Code;
+use crate::lang::diag::{Diagnostic, Sink};
+use crate::lang::source::Span;
+use crate::lang::syntax::ast::{Item, Literal, Text, UsePath};
+
+/// The state of one check.
+pub struct Checker<'a> {
+    pub modules: &'a Modules,
+    pub sink: &'a mut Sink,
+    pub engines: HashMap<ItemRef, Option<Arc<Engine>>>,
+    pub profiles: HashMap<ItemRef, Option<Arc<Profile>>>,
+    pub axes: HashMap<ItemRef, Option<Arc<Vec<Point>>>>,
+    /// declarations being resolved, to find circles
+    pub trail: Vec<ItemRef>,
+    /// what something refers to, for warnings about what nothing does
+    pub used: HashSet<ItemRef>,
+    pub not_yet: Vec<NotYet>,
+    /// kinds of derived metrics that are being used
+    pub metric_kinds: HashMap<ItemRef, MetricKind>,
+}
+
+/// Checks all modules; the program is that of the root file.
+pub fn check_program(modules: &Modules, sink: &mut Sink) -> Program {
+    let mut checker = Checker {
+        modules,
+        sink,
+        engines: HashMap::new(),
+        profiles: HashMap::new(),
+        axes: HashMap::new(),
+        trail: Vec::new(),
+        used: HashSet::new(),
+        not_yet: Vec::new(),
+        metric_kinds: HashMap::new(),
+    };
+    checker.run()
+}
+
+impl<'a> Checker<'a> {
+    fn run(&mut self) -> Program {
+        let mut program = Program::default();
+        let root = self.modules.root();
+        for (index, item) in root.file.items.iter().enumerate() {
+            let at = ItemRef { module: 0, item: index };
+            match item {
+                Item::Use(u) => {
+                    if let UsePath::File(path) = &u.from {
+                        self.later(format!("`use \"{}\"`: several files", path.value), u.span, false);
+                    }
+                }
+                Item::Site(s) => self.later("site files".to_owned(), s.span, false),
+                Item::Param(p) => {
+                    program.params.insert(p.name.value.clone(), self.literal_text(&p.value));
+                }
+                Item::Engine(_) => drop(self.engine(at)),
+                Item::Profile(_) => drop(self.profile(at)),
+                Item::Axis(_) => drop(self.axis_space(at)),
+                Item::Metric(m) => drop(self.metric_of(at, &m.name)),
+                Item::Prune(_) | Item::Study(_) => {}
+            }
+        }
+        for (index, item) in root.file.items.iter().enumerate() {
+            if let Item::Study(s) = item {
+                self.used.insert(ItemRef { module: 0, item: index });
+                program.studies.extend(self.study(s));
+            }
+        }
+        self.imports_and_unused();
+        program.engines = self.by_name(Kind::Engine, |c, at| c.engine(at));
+        program.profiles = self.by_name(Kind::Profile, |c, at| c.profile(at));
+        program.not_yet = std::mem::take(&mut self.not_yet);
+        program
+    }
+
+    /// Everything of a kind that the root file can name.
+    fn by_name<T>(
+        &mut self,
+        kind: Kind,
+        get: fn(&mut Self, ItemRef) -> Option<Arc<T>>,
+    ) -> indexmap::IndexMap<String, Arc<T>> {
+        let root = self.modules.root();
+        let names: Vec<String> = root.names(kind).into_iter().map(str::to_owned).collect();
+        let resolved = names.into_iter().filter_map(|n| {
+            let value = get(self, root.find(kind, &n)?)?;
+            Some((n, value))
+        });
+        resolved.collect()
+    }
+
+    /// Warns about what is declared or imported and never used in a file that has a study.
+    fn imports_and_unused(&mut self) {
+        let root = self.modules.root();
+        if !root.file.items.iter().any(|i| matches!(i, Item::Study(_))) || self.sink.has_errors() {
+            return;
+        }
+        let mut found: Vec<(Kind, String, Span)> = Vec::new();
+        for (kind, name, span) in declared(root) {
+            if matches!(kind, Kind::Axis | Kind::Engine | Kind::Profile | Kind::Metric)
+                && root.find(kind, name).is_some_and(|at| !self.used.contains(&at))
+            {
+                found.push((kind, name.to_owned(), span));
+            }
+        }
+        for (kind, name, span) in found {
+            let message = format!("the {} `{name}` is never used", kind.word());
+            let help = "use it in a study, or remove it";
+            self.sink.push(Diagnostic::new(Code::Unused, span, message).label("declared here").help(help));
+        }
+    }
+
+    pub fn module(&self, index: usize) -> &'a Module {
+        &self.modules.all[index]
+    }
+
+    /// Notes that something is understood and not carried out by this version.
+    pub fn later(&mut self, what: String, span: Span, live_only: bool) {
+        let (code, how) = if live_only {
+            (Code::NotYetLive, "is checked and can be replayed; this version cannot measure it yet")
+        } else {
+            (Code::NotYet, "is checked; this version cannot carry it out yet")
+        };
+        let help = "`perflab exec` refuses the file until then";
+        self.sink.push(Diagnostic::new(code, span, format!("{what} {how}")).label("later").help(help));
+        self.not_yet.push(NotYet { what, span, live_only });
+    }
+
+    /// Inserts the params of a module into a text.
+    pub fn inserted(&mut self, module: usize, text: &Text, launch: bool) -> String {
+        self.inserted_text(module, &text.value, text.span, launch)
+    }
+
+    pub fn inserted_text(&mut self, module: usize, text: &str, span: Span, launch: bool) -> String {
+        if !text.contains(['{', '}']) {
+            return text.to_owned();
+        }
+        let m = self.module(module);
+        let known = m.names(Kind::Param);
+        let mut used = Vec::new();
+        let values: HashMap<String, String> = known
+            .iter()
+            .filter_map(|n| {
+                let at = m.find(Kind::Param, n)?;
+                let Item::Param(p) = self.modules.item(at) else { return None };
+                used.push((format!("{{{n}}}"), at));
+                Some(((*n).to_owned(), self.literal_text(&p.value)))
+            })
+            .collect();
+        self.used.extend(used.iter().filter(|(k, _)| text.contains(k.as_str())).map(|(_, at)| *at));
+        template::insert(text, span, launch, &|name| values.get(name).cloned(), &known, self.sink)
+    }
+
+    /// A param's value as it is inserted: a count as a plain number, all else as written.
+    fn literal_text(&self, literal: &Literal) -> String {
+        match literal {
+            Literal::Text(t) => t.value.clone(),
+            Literal::Bool(b) => b.value.to_string(),
+            Literal::Number(n) => match crate::lang::units::unit(&n.unit) {
+                Some((scale, dim)) if dim == crate::lang::units::Dim::PLAIN => format!("{}", n.value * scale),
+                _ => format!("{}{}", n.value, n.unit),
+            },
+        }
+    }
+
+    /// Runs `f` unless the item is already being resolved: then its declaration goes in a circle.
+    pub fn guarded<T>(&mut self, at: ItemRef, span: Span, f: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        if self.trail.contains(&at) {
+            let help = "derive it from something that does not derive from it";
+            let message = "this derives from itself";
+            self.sink.push(Diagnostic::new(Code::Cycle, span, message).label("a circle").help(help));
+            return None;
+        }
+        self.trail.push(at);
+        let out = f(self);
+        self.trail.pop();
+        out
+    }
+}

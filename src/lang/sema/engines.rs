@@ -1,0 +1,333 @@
+//! Engines: root declarations, and what a derived one inherits, sets anew and publishes.
+
+use std::sync::Arc;
+
+use super::check::Checker;
+use super::program::{Api, Engine, EnvSetting, Failure, Publish, Ready, Reset, Stop};
+use super::schema::{FlagSpec, Kind as FlagType, Schema, UsesGpus};
+use super::scope::{ItemRef, Kind};
+use crate::lang::codes::Code;
+use crate::lang::diag::{Diagnostic, one_of};
+use crate::lang::source::Span;
+use crate::lang::syntax::ast::{self, EngineLineKind as Line, Item, Name, Single};
+use crate::lang::units::Dim;
+
+const SIGNALS: [&str; 3] = ["sigterm", "sigint", "sigkill"];
+const DEFAULT_READY_S: f64 = 20.0 * 60.0;
+const DEFAULT_STOP_S: f64 = 30.0;
+
+impl Checker<'_> {
+    /// The engine with everything that it inherits; `None` if it cannot be known, which has been said.
+    pub fn engine(&mut self, at: ItemRef) -> Option<Arc<Engine>> {
+        if let Some(known) = self.engines.get(&at) {
+            return known.clone();
+        }
+        let Item::Engine(decl) = self.modules.item(at) else { return None };
+        let built = self.guarded(at, decl.name.span, |c| c.build_engine(at.module, decl)).map(Arc::new);
+        self.engines.insert(at, built.clone());
+        built
+    }
+
+    /// The engine that a name stands for in a module.
+    pub fn engine_named(&mut self, module: usize, name: &Name) -> Option<Arc<Engine>> {
+        let m = self.module(module);
+        let Some(at) = m.find(Kind::Engine, &name.value) else {
+            m.unknown(Kind::Engine, name, &[], self.sink);
+            return None;
+        };
+        self.used.insert(at);
+        self.engine(at)
+    }
+
+    fn build_engine(&mut self, module: usize, decl: &ast::Engine) -> Option<Engine> {
+        let parent = match &decl.parent {
+            Some(name) => Some(self.engine_named(module, name)?),
+            None => None,
+        };
+        let mut engine = match &parent {
+            Some(p) => (**p).clone(),
+            None => root_engine(decl),
+        };
+        engine.name.clone_from(&decl.name.value);
+        engine.span = decl.name.span;
+        if let Some(title) = &decl.title {
+            engine.title = self.inserted(module, title, false);
+        }
+        if parent.is_some() {
+            engine.ancestry.insert(0, decl.name.value.clone());
+        }
+        self.once_each(decl);
+        self.own_flags(decl, &mut engine);
+        for line in &decl.lines {
+            self.engine_line(module, line, &mut engine);
+        }
+        self.own_changes(module, decl, &mut engine);
+        self.complete(decl, &engine);
+        Some(engine)
+    }
+
+    /// Settings that say one thing stand once.
+    fn once_each(&mut self, decl: &ast::Engine) {
+        let mut seen: Vec<(&str, Span)> = Vec::new();
+        for line in &decl.lines {
+            let Some(word) = single_setting(&line.kind) else { continue };
+            if let Some((_, first)) = seen.iter().find(|(w, _)| *w == word) {
+                let message = format!("`{word}` stands twice in one engine");
+                let d = Diagnostic::new(Code::SettingTwice, line.span, message).label("the second one");
+                self.sink.push(d.related(*first, "the first one").help("keep one of them"));
+            } else {
+                seen.push((word, line.span));
+            }
+        }
+    }
+
+    fn own_flags(&mut self, decl: &ast::Engine, engine: &mut Engine) {
+        let declared: Vec<_> =
+            decl.lines.iter().filter_map(|l| if let Line::Flag(f) = &l.kind { Some(f) } else { None }).collect();
+        if declared.is_empty() {
+            return;
+        }
+        let mut schema = Schema::clone(&engine.schema);
+        for flag in declared {
+            if let Some(spec) = self.flag_spec(flag) {
+                schema.add(spec);
+            }
+        }
+        engine.schema = Arc::new(schema);
+    }
+
+    fn flag_spec(&mut self, decl: &ast::FlagDecl) -> Option<FlagSpec> {
+        let texts = |names: &[Name]| names.iter().map(|n| n.value.clone()).collect::<Vec<_>>();
+        let kind = self.flag_type(&decl.kind)?;
+        if let Some(default) = &decl.default {
+            self.check_default(&kind, default);
+        }
+        Some(FlagSpec {
+            names: texts(&decl.names),
+            kind,
+            default: decl.default.as_ref().map(|d| d.text.clone()),
+            since: decl.since.as_ref().map(|t| t.value.clone()),
+            until: decl.until.as_ref().map(|t| t.value.clone()),
+            negated: texts(&decl.negated),
+            uses_gpus: decl
+                .uses_gpus
+                .as_ref()
+                .map(|u| UsesGpus { unless: u.unless.as_ref().map(|n| n.value.clone()) }),
+        })
+    }
+
+    fn check_default(&mut self, kind: &FlagType, default: &Single) {
+        let fits = match kind {
+            FlagType::Switch => matches!(default.text.as_str(), "true" | "false"),
+            _ => super::schema::value(kind, &default.text).is_ok(),
+        };
+        if !fits && default.text != "auto" {
+            let message = format!("the default `{}` does not fit the flag's type", default.text);
+            let help = format!("the flag takes {}; a default may also be `auto`", kind.expected());
+            self.sink.push(Diagnostic::new(Code::BadFlagValue, default.span, message).label("this default").help(help));
+        }
+    }
+
+    fn flag_type(&mut self, kind: &ast::FlagKind) -> Option<FlagType> {
+        Some(match kind {
+            ast::FlagKind::Switch => FlagType::Switch,
+            ast::FlagKind::Text => FlagType::Text,
+            ast::FlagKind::Path => FlagType::Path,
+            ast::FlagKind::Json => FlagType::Json,
+            ast::FlagKind::Words => FlagType::Words,
+            ast::FlagKind::Int(range) => {
+                let (min, max) = self.flag_range(range.as_ref())?;
+                FlagType::Int { min, max }
+            }
+            ast::FlagKind::Float(range) => {
+                let (min, max) = self.flag_range(range.as_ref())?;
+                FlagType::Float { min, max }
+            }
+            ast::FlagKind::OneOf(choices) => FlagType::OneOf(choices.iter().map(|c| c.text.clone()).collect()),
+        })
+    }
+
+    fn flag_range(&mut self, range: Option<&ast::Range>) -> Option<(Option<f64>, Option<f64>)> {
+        let Some(r) = range else { return Some((None, None)) };
+        let from = self.number_of(&r.from, Dim::PLAIN, "a flag's range")?;
+        let to = match &r.to {
+            Some(n) => Some(self.number_of(n, Dim::PLAIN, "a flag's range")?),
+            None => None,
+        };
+        Some((Some(from), to))
+    }
+
+    fn engine_line(&mut self, module: usize, line: &ast::EngineLine, engine: &mut Engine) {
+        match &line.kind {
+            Line::Version(t) => engine.version = Some(self.inserted(module, t, false)),
+            Line::Serve(t) => self.serve(module, t, engine),
+            // where an image and a probe come in is a later version's launch methods and provenance
+            Line::Image(t) | Line::Probe(t) => drop(self.inserted(module, t, true)),
+            Line::Api(name) => {
+                if name.value != "openai" {
+                    let message = format!("no api is called `{}`", name.value);
+                    let d = Diagnostic::new(Code::EngineSetting, name.span, message).label("unknown");
+                    self.sink.push(d.help("write `api openai`"));
+                }
+            }
+            Line::Args { joined } => engine.joined = *joined,
+            Line::Ready { path, within } => {
+                let within_s = self.seconds(within.as_ref(), DEFAULT_READY_S);
+                engine.ready = Ready { path: self.url_path(module, path), within_s };
+            }
+            Line::Metrics(path) => engine.metrics = Some(self.url_path(module, path)),
+            Line::Reset { post, path } => {
+                engine.reset = Some(Reset { post: *post, path: self.url_path(module, path) });
+            }
+            Line::Stop { signal, within } => {
+                if !SIGNALS.contains(&signal.value.as_str()) {
+                    let message = format!("no signal is called `{}`", signal.value);
+                    let d = Diagnostic::new(Code::EngineSetting, signal.span, message).label("unknown");
+                    self.sink.push(d.help(format!("write {}", one_of(&SIGNALS))));
+                }
+                let within_s = self.seconds(within.as_ref(), DEFAULT_STOP_S);
+                engine.stop = Stop { signal: signal.value.clone(), within_s };
+            }
+            Line::Failure { name, pattern } => self.failure(name, pattern, engine),
+            Line::Flag(_) | Line::Changes(_) | Line::Publish { .. } => {}
+        }
+    }
+
+    fn serve(&mut self, module: usize, text: &ast::Text, engine: &mut Engine) {
+        engine.serve = self.inserted(module, text, true);
+        let lacks: Vec<_> = ["{port}"].into_iter().filter(|n| !engine.serve.contains(n)).collect();
+        if !lacks.is_empty() {
+            let message = format!("the serve line does not hold {}", lacks.join(" and "));
+            let help = "perflab chooses a free port for every launch; pass it on, for example `--port {port}`";
+            self.sink.push(Diagnostic::new(Code::EngineSetting, text.span, message).label("this line").help(help));
+        }
+        if shell_words::split(&engine.serve).map_or(true, |w| w.is_empty()) {
+            let message = "the serve line cannot be split into words";
+            let help = "write it as in a shell, with quotes closed; no pipes or variables";
+            self.sink.push(Diagnostic::new(Code::EngineSetting, text.span, message).label("this line").help(help));
+        }
+    }
+
+    fn url_path(&mut self, module: usize, text: &ast::Text) -> String {
+        let path = self.inserted(module, text, false);
+        if !path.starts_with('/') {
+            let message = format!("`{path}` is not a path of the server");
+            let help = format!("begin it with a slash: \"/{path}\"");
+            self.sink.push(Diagnostic::new(Code::EngineSetting, text.span, message).label("no leading `/`").help(help));
+        }
+        path
+    }
+
+    fn seconds(&mut self, within: Option<&ast::Number>, otherwise: f64) -> f64 {
+        within.and_then(|n| self.positive(n, Dim::TIME, "`within`")).unwrap_or(otherwise)
+    }
+
+    fn failure(&mut self, name: &ast::Text, pattern: &ast::Text, engine: &mut Engine) {
+        if let Err(e) = regex::Regex::new(&pattern.value) {
+            let why = e.to_string();
+            let why = why.lines().last().unwrap_or("").trim().trim_start_matches("error: ").to_owned();
+            let message = format!("the pattern is not a regular expression: {why}");
+            let help = "brackets and dots that are meant as such need a backslash, as in `\\[Errno 98\\]`";
+            self.sink.push(Diagnostic::new(Code::BadPattern, pattern.span, message).label("this pattern").help(help));
+            return;
+        }
+        engine.failures.push(Failure { name: name.value.clone(), pattern: pattern.value.clone() });
+    }
+
+    /// Flags, variables, model and publish, over what is inherited; checked once the version is known.
+    fn own_changes(&mut self, module: usize, decl: &ast::Engine, engine: &mut Engine) {
+        let mut all = Vec::new();
+        for line in &decl.lines {
+            match &line.kind {
+                Line::Changes(changes) => {
+                    all.extend(changes.iter().flat_map(|c| self.one_change(module, c, true)));
+                }
+                Line::Publish { changes, because } => {
+                    let because = self.inserted(module, because, false);
+                    let published: Vec<_> = changes.iter().flat_map(|c| self.one_change(module, c, true)).collect();
+                    for change in published {
+                        self.check_change(&change, engine);
+                        engine.publish.push(Publish { change, because: because.clone() });
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.twice(&all, engine);
+        for change in &all {
+            if self.check_change(change, engine) {
+                set_in_engine(engine, change);
+            }
+        }
+    }
+
+    fn complete(&mut self, decl: &ast::Engine, engine: &Engine) {
+        if decl.parent.is_none() && engine.serve.is_empty() {
+            let message = format!("the engine `{}` has no serve line", decl.name.value);
+            let d = Diagnostic::new(Code::EngineIncomplete, decl.name.span, message).label("a root engine");
+            let help = "add `serve \"COMMAND {model} --port {port}\"`, or derive it: `engine NAME = vllm { … }`";
+            self.sink.push(d.help(help));
+        } else if decl.parent.is_none() && engine.ready.path.is_empty() {
+            let message = format!("the engine `{}` does not say when it is ready", decl.name.value);
+            let d = Diagnostic::new(Code::EngineIncomplete, decl.name.span, message).label("a root engine");
+            self.sink.push(d.help("add `ready get \"/health\" within 20min`"));
+        }
+    }
+}
+
+/// The word of a setting that stands at most once, unless it may be repeated.
+fn single_setting(line: &Line) -> Option<&'static str> {
+    Some(match line {
+        Line::Version(_) => "version",
+        Line::Serve(_) => "serve",
+        Line::Image(_) => "image",
+        Line::Probe(_) => "probe",
+        Line::Api(_) => "api",
+        Line::Args { .. } => "args",
+        Line::Ready { .. } => "ready",
+        Line::Metrics(_) => "metrics",
+        Line::Reset { .. } => "reset",
+        Line::Stop { .. } => "stop",
+        Line::Failure { .. } | Line::Flag(_) | Line::Publish { .. } | Line::Changes(_) => return None,
+    })
+}
+
+fn root_engine(decl: &ast::Engine) -> Engine {
+    Engine {
+        name: decl.name.value.clone(),
+        title: decl.name.value.clone(),
+        ancestry: vec![decl.name.value.clone()],
+        version: None,
+        serve: String::new(),
+        api: Api::OpenAi,
+        joined: true,
+        ready: Ready { path: String::new(), within_s: DEFAULT_READY_S },
+        reset: None,
+        metrics: None,
+        stop: Stop { signal: "sigterm".to_owned(), within_s: DEFAULT_STOP_S },
+        failures: Vec::new(),
+        schema: Arc::default(),
+        model: None,
+        flags: Vec::new(),
+        env: Vec::new(),
+        publish: Vec::new(),
+        span: decl.name.span,
+    }
+}
+
+/// A checked change over an engine's own configuration.
+fn set_in_engine(engine: &mut Engine, change: &super::program::Change) {
+    use super::program::Change;
+    match change {
+        Change::Model(m) => engine.model = Some(m.clone()),
+        Change::Env { name, value } => super::flags::set_env(&mut engine.env, name, value),
+        Change::UnsetEnv(name) => engine.env.retain(|e: &EnvSetting| e.name != *name),
+        Change::Flag { .. } | Change::Raw { .. } | Change::UnsetFlag { .. } => {
+            let schema = engine.schema.clone();
+            let version = engine.version.clone();
+            // what cannot be set has been reported by the check before
+            let _ = super::flags::set(&mut engine.flags, change, &schema, version.as_deref());
+        }
+        Change::Engine(_) => {}
+    }
+}

@@ -1,0 +1,106 @@
+//! The built-in metrics: names, dimensions, and which of them this version can measure.
+
+use crate::lang::units::Dim;
+
+/// What a metric is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MetricKind {
+    /// one number a run
+    Number(Dim),
+    /// one number a request or token: needs a statistic
+    Distribution(Dim),
+}
+
+/// A statistic over a distribution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Stat {
+    Mean,
+    Stddev,
+    Min,
+    Max,
+    P50,
+    P90,
+    P95,
+    P99,
+    P999,
+}
+
+impl Stat {
+    pub const ALL: [Stat; 9] = [
+        Self::Mean,
+        Self::Stddev,
+        Self::Min,
+        Self::Max,
+        Self::P50,
+        Self::P90,
+        Self::P95,
+        Self::P99,
+        Self::P999,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mean => "mean",
+            Self::Stddev => "stddev",
+            Self::Min => "min",
+            Self::Max => "max",
+            Self::P50 => "p50",
+            Self::P90 => "p90",
+            Self::P95 => "p95",
+            Self::P99 => "p99",
+            Self::P999 => "p999",
+        }
+    }
+
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|s| s.name() == name)
+    }
+}
+
+/// name, kind, measured by this version
+const METRICS: &[(&str, MetricKind, bool)] = &[
+    ("request_rate", MetricKind::Number(Dim::RATE), true),
+    ("input_tps", MetricKind::Number(Dim::TOKEN_RATE), true),
+    ("output_tps", MetricKind::Number(Dim::TOKEN_RATE), true),
+    ("total_tps", MetricKind::Number(Dim::TOKEN_RATE), true),
+    ("success_rate", MetricKind::Number(Dim::PLAIN), true),
+    ("failed", MetricKind::Number(Dim::PLAIN), true),
+    ("startup", MetricKind::Number(Dim::TIME), true),
+    ("gpu_memory", MetricKind::Number(Dim::BYTES), false),
+    ("gpu_power", MetricKind::Number(Dim::POWER), false),
+    ("energy", MetricKind::Number(Dim::ENERGY), false),
+    ("tokens_per_joule", MetricKind::Number(Dim::TOKENS_PER_JOULE), false),
+    ("cost_per_mtok", MetricKind::Number(Dim::MONEY), false),
+    ("kv_cache_usage", MetricKind::Number(Dim::PLAIN), false),
+    ("prefix_hit_rate", MetricKind::Number(Dim::PLAIN), false),
+    ("preemptions", MetricKind::Number(Dim::PLAIN), false),
+    ("accept_length", MetricKind::Number(Dim::PLAIN), false),
+    ("draft_acceptance", MetricKind::Number(Dim::PLAIN), false),
+    ("exact_match", MetricKind::Number(Dim::PLAIN), false),
+    ("identical", MetricKind::Number(Dim::PLAIN), false),
+    ("ttft", MetricKind::Distribution(Dim::TIME), true),
+    ("tpot", MetricKind::Distribution(Dim::TIME), true),
+    ("itl", MetricKind::Distribution(Dim::TIME), true),
+    ("latency", MetricKind::Distribution(Dim::TIME), true),
+];
+
+/// Names in expressions that are no metrics of a run.
+const OTHERS: &[&str] = &["gain", "gpus", "engine", "model", "rate", "concurrency", "goodput"];
+
+pub fn kind_of(name: &str) -> Option<MetricKind> {
+    METRICS.iter().find(|(n, _, _)| *n == name).map(|(_, k, _)| *k)
+}
+
+/// Whether a live run of this version yields the metric.
+pub fn is_measured(name: &str) -> bool {
+    METRICS.iter().any(|(n, _, measured)| *n == name && *measured)
+}
+
+pub fn is_built_in(name: &str) -> bool {
+    kind_of(name).is_some() || OTHERS.contains(&name) || Stat::parse(name).is_some()
+}
+
+/// All names that may stand in an expression, for did-you-mean.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    METRICS.iter().map(|(n, _, _)| *n).chain(OTHERS.iter().copied())
+}

@@ -1,0 +1,20 @@
+//! From the tree to a checked program: names, units, flags against schemas, studies. Each pass pushes into one sink.
+
+mod axes;
+mod engines;
+mod exprs;
+pub mod check;
+mod flags;
+mod metrics;
+mod profiles;
+pub mod program;
+pub mod schema;
+mod scope;
+mod steps;
+mod study;
+mod template;
+mod values;
+
+pub use check::check_program;
+pub use metrics::{Stat, kind_of as metric_kind, MetricKind};
+pub use scope::{Module, Modules};

@@ -1,0 +1,401 @@
+//! Profiles: one load each. A derived one states what differs; stating one of `rate` and `concurrency` drops the inherited other.
+
+use std::sync::Arc;
+
+use super::check::Checker;
+use super::program::{Arrivals, Data, Load, NotYet, Profile, Warmup};
+use super::scope::{ItemRef, Kind};
+use crate::lang::codes::Code;
+use crate::lang::diag::{Diagnostic, one_of};
+use crate::lang::source::Span;
+use crate::lang::syntax::ast::{self, Item, Literal, Name, Number, WordLine, WordValue};
+use crate::lang::units::Dim;
+
+const DATA: [&str; 6] = ["random", "sharegpt", "prefix_repetition", "jsonl", "trace", "conversations"];
+const ARRIVALS: [&str; 5] = ["poisson", "constant", "gamma", "ramp", "steps"];
+const RECIPES: [&str; 3] = ["vllm", "vllm_0_11", "sglang"];
+const MAX_TOKENS: u64 = 100_000_000;
+
+impl Checker<'_> {
+    pub fn profile(&mut self, at: ItemRef) -> Option<Arc<Profile>> {
+        if let Some(known) = self.profiles.get(&at) {
+            return known.clone();
+        }
+        let Item::Profile(decl) = self.modules.item(at) else { return None };
+        let built = self.guarded(at, decl.name.span, |c| c.build_profile(at.module, decl)).map(Arc::new);
+        self.profiles.insert(at, built.clone());
+        built
+    }
+
+    pub fn profile_named(&mut self, module: usize, name: &Name) -> Option<Arc<Profile>> {
+        let m = self.module(module);
+        let Some(at) = m.find(Kind::Profile, &name.value) else {
+            m.unknown(Kind::Profile, name, &[], self.sink);
+            return None;
+        };
+        self.used.insert(at);
+        self.profile(at)
+    }
+
+    fn build_profile(&mut self, module: usize, decl: &ast::Profile) -> Option<Profile> {
+        let mut profile = match &decl.parent {
+            Some(name) => (*self.profile_named(module, name)?).clone(),
+            None => empty(decl),
+        };
+        profile.name.clone_from(&decl.name.value);
+        profile.span = decl.name.span;
+        if let Some(t) = &decl.title {
+            profile.title = self.inserted(module, t, false);
+        }
+        let mut arrivals = None;
+        let mut seen: Vec<(&str, Span)> = Vec::new();
+        for line in &decl.lines {
+            let word = line.word.value.as_str();
+            if let Some((_, first)) = seen.iter().find(|(w, _)| *w == word) {
+                let message = format!("`{word}` stands twice in one profile");
+                let d = Diagnostic::new(Code::SettingTwice, line.span, message).label("the second one");
+                self.sink.push(d.related(*first, "the first one").help("keep one of them"));
+                continue;
+            }
+            seen.push((word, line.span));
+            self.setting(module, line, &mut profile, &mut arrivals);
+        }
+        if let (true, Some(second)) = (seen.iter().any(|s| s.0 == "rate"), seen.iter().find(|s| s.0 == "concurrency")) {
+            let message = "a load is open (`rate`) or closed (`concurrency`), not both";
+            let d = Diagnostic::new(Code::ProfileSetting, second.1, message).label("and here concurrency");
+            self.sink.push(d.help("remove one; to cap an open load write `in_flight N`"));
+        }
+        self.arrivals(arrivals, &mut profile);
+        self.whole_profile(decl, &mut profile);
+        Some(profile)
+    }
+
+    fn setting(
+        &mut self,
+        module: usize,
+        line: &WordLine,
+        p: &mut Profile,
+        arrivals: &mut Option<(Arrivals, Span)>,
+    ) {
+        match line.word.value.as_str() {
+            "data" => p.data = self.data(module, line).or(p.data.take()),
+            "input" => p.input = self.tokens(line, 1).or(p.input),
+            "output" => p.output = self.tokens(line, 1).or(p.output),
+            "rate" => p.load = self.rate(line).or(p.load.take()),
+            "arrivals" => *arrivals = self.arrival(line).map(|a| (a, line.span)),
+            "in_flight" => p.in_flight = self.count(line, 1, 1_000_000).map(|n| n as u32),
+            "concurrency" => p.load = self.concurrency(line).or(p.load.take()),
+            "requests" => p.requests = self.count(line, 1, 100_000_000),
+            "duration" => p.duration_s = self.one(line).and_then(|n| self.positive(&n, Dim::TIME, "`duration`")),
+            "seed" => p.seed = self.count(line, 0, u64::from(u32::MAX)).unwrap_or(p.seed),
+            "warmup" => p.warmup = self.warmup(line),
+            "timeout" => p.timeout_s = self.one(line).and_then(|n| self.positive(&n, Dim::TIME, "`timeout`")),
+            "recipe" => p.recipe = self.recipe(line),
+            "tokenizer" => p.tokenizer = self.text_of(module, line),
+            "temperature" => {
+                p.temperature = self.one(line).and_then(|n| self.number_of(&n, Dim::PLAIN, "`temperature`"));
+            }
+            "ignore_eos" => match &line.value {
+                WordValue::Bool(b) => p.ignore_eos = Some(b.value),
+                _ => self.wrong(line, "`true` or `false`"),
+            },
+            _ => self.unknown_setting(&line.word),
+        }
+    }
+
+    fn unknown_setting(&mut self, word: &Name) {
+        use crate::lang::diag::did_you_mean;
+        let known = crate::lang::syntax::PROFILE_SETTINGS;
+        let d = Diagnostic::new(Code::UnknownSetting, word.span, format!("a profile has no setting `{}`", word.value));
+        let d = match did_you_mean(&word.value, known.iter().copied()) {
+            Some(near) => d.label(format!("did you mean `{near}`?")).edit(word.span, near),
+            None => d.label("unknown"),
+        };
+        self.sink.push(d.help(format!("a profile has the settings {}", known.join(", "))));
+    }
+
+    fn wrong(&mut self, line: &WordLine, expected: &str) {
+        let message = format!("`{}` takes {expected}", line.word.value);
+        let d = Diagnostic::new(Code::ProfileSetting, line.span, message).label("something else stands here");
+        self.sink.push(d.help(format!("write `{} …` with {expected}", line.word.value)));
+    }
+
+    /// The line's one number.
+    fn one(&mut self, line: &WordLine) -> Option<Number> {
+        if let WordValue::Numbers(all) = &line.value {
+            if let [one] = all.as_slice() {
+                return Some(one.clone());
+            }
+        }
+        self.wrong(line, "one number");
+        None
+    }
+
+    fn count(&mut self, line: &WordLine, min: u64, max: u64) -> Option<u64> {
+        let n = self.one(line)?;
+        self.whole(&n, min, max, &format!("`{}`", line.word.value))
+    }
+
+    fn text_of(&mut self, module: usize, line: &WordLine) -> Option<String> {
+        if let WordValue::Text(t) = &line.value {
+            return Some(self.inserted(module, t, false));
+        }
+        self.wrong(line, "a string in double quotes");
+        None
+    }
+
+    /// Tokens: a number, or a range that is drawn from.
+    fn tokens(&mut self, line: &WordLine, min: u64) -> Option<(u32, u32)> {
+        let what = format!("`{}`", line.word.value);
+        match &line.value {
+            WordValue::Numbers(all) if all.len() == 1 => {
+                let n = self.tokens_number(&all[0], min, &what)?;
+                Some((n, n))
+            }
+            WordValue::Range(r) => {
+                let from = self.tokens_number(&r.from, min, &what)?;
+                let Some(to) = &r.to else {
+                    self.wrong(line, "a number of tokens, or a range with two ends");
+                    return None;
+                };
+                let to = self.tokens_number(to, min, &what)?;
+                if to < from {
+                    self.wrong(line, "a range that begins with the smaller end");
+                    return None;
+                }
+                Some((from, to))
+            }
+            _ => {
+                self.wrong(line, "a number of tokens, or a range");
+                None
+            }
+        }
+    }
+
+    /// Tokens may carry their unit or none.
+    fn tokens_number(&mut self, n: &Number, min: u64, what: &str) -> Option<u32> {
+        let plain = if n.unit == "tok" { Number { unit: String::new(), ..n.clone() } } else { n.clone() };
+        self.whole(&plain, min, MAX_TOKENS, what).map(|v| v as u32)
+    }
+
+    fn data(&mut self, module: usize, line: &WordLine) -> Option<Data> {
+        let WordValue::Word { word, argument } = &line.value else {
+            self.wrong(line, &format!("one of {}", DATA.join(", ")));
+            return None;
+        };
+        let file = match argument {
+            Some(Literal::Text(t)) => Some(self.inserted(module, t, false)),
+            Some(_) => {
+                self.wrong(line, "a file in double quotes");
+                return None;
+            }
+            None => None,
+        };
+        Some(match (word.value.as_str(), file) {
+            ("random", None) => Data::Random,
+            ("sharegpt", None) => Data::ShareGpt,
+            ("prefix_repetition", None) => Data::PrefixRepetition,
+            ("jsonl", Some(f)) => Data::Jsonl(f),
+            ("trace", Some(f)) => Data::Trace(f),
+            ("conversations", Some(f)) => Data::Conversations(f),
+            ("jsonl" | "trace" | "conversations", None) => {
+                self.wrong(line, &format!("a file: `{} \"FILE\"`", word.value));
+                return None;
+            }
+            _ => {
+                let message = format!("no data set is called `{}`", word.value);
+                let d = Diagnostic::new(Code::ProfileSetting, word.span, message).label("unknown");
+                self.sink.push(d.help(format!("data sets are {}", DATA.join(", "))));
+                return None;
+            }
+        })
+    }
+
+    fn rate(&mut self, line: &WordLine) -> Option<Load> {
+        let poisson = Arrivals::Poisson;
+        match &line.value {
+            WordValue::Word { word, argument: None } if word.value == "max" => Some(Load::Max),
+            WordValue::Numbers(all) if all.len() == 1 => {
+                let per_s = self.positive(&all[0], Dim::RATE, "`rate`")?;
+                Some(Load::Rate { per_s, arrivals: poisson })
+            }
+            WordValue::Numbers(all) => {
+                let rates = all.iter().map(|n| self.positive(n, Dim::RATE, "`rate`")).collect::<Option<Vec<_>>>()?;
+                Some(Load::Rates(rates, poisson))
+            }
+            WordValue::Range(r) => {
+                let from = self.positive(&r.from, Dim::RATE, "`rate`")?;
+                let to = match &r.to {
+                    Some(n) => Some(self.positive(n, Dim::RATE, "`rate`")?),
+                    None => None,
+                };
+                Some(Load::RateRange { from, to, arrivals: poisson })
+            }
+            _ => {
+                self.wrong(line, "`max`, a rate such as `8/s`, or a range of rates");
+                None
+            }
+        }
+    }
+
+    fn concurrency(&mut self, line: &WordLine) -> Option<Load> {
+        const MOST: u64 = 1_000_000;
+        match &line.value {
+            WordValue::Numbers(all) if all.len() == 1 => {
+                self.whole(&all[0], 1, MOST, "`concurrency`").map(|n| Load::Concurrency(n as u32))
+            }
+            WordValue::Numbers(all) => {
+                let each = |n: &Number| self.whole(n, 1, MOST, "`concurrency`").map(|n| n as u32);
+                all.iter().map(each).collect::<Option<Vec<_>>>().map(Load::Concurrencies)
+            }
+            WordValue::Range(r) => {
+                let from = self.whole(&r.from, 1, MOST, "`concurrency`")? as u32;
+                let to = match &r.to {
+                    Some(n) => Some(self.whole(n, 1, MOST, "`concurrency`")? as u32),
+                    None => None,
+                };
+                Some(Load::ConcurrencyRange { from, to })
+            }
+            _ => {
+                self.wrong(line, "a number of requests in flight");
+                None
+            }
+        }
+    }
+
+    fn arrival(&mut self, line: &WordLine) -> Option<Arrivals> {
+        let WordValue::Word { word, argument } = &line.value else {
+            self.wrong(line, &one_of(&ARRIVALS));
+            return None;
+        };
+        match (word.value.as_str(), argument) {
+            ("poisson", None) => Some(Arrivals::Poisson),
+            ("constant", None) => Some(Arrivals::Constant),
+            ("ramp", None) => Some(Arrivals::Ramp),
+            ("steps", None) => Some(Arrivals::Steps),
+            ("gamma", Some(Literal::Number(n))) => {
+                self.positive(n, Dim::PLAIN, "the burstiness").map(Arrivals::Gamma)
+            }
+            ("gamma", _) => {
+                self.wrong(line, "the burstiness: `gamma 0.5`");
+                None
+            }
+            _ => {
+                self.wrong(line, &one_of(&ARRIVALS));
+                None
+            }
+        }
+    }
+
+    fn warmup(&mut self, line: &WordLine) -> Option<Warmup> {
+        let n = self.one(line)?;
+        let (value, dim) = self.quantity(&n)?;
+        if dim == Dim::TIME {
+            return self.positive(&n, Dim::TIME, "`warmup`").map(Warmup::Time);
+        }
+        if value == 0.0 {
+            return Some(Warmup::None);
+        }
+        self.whole(&n, 0, 100_000_000, "`warmup`").map(Warmup::Requests)
+    }
+
+    fn recipe(&mut self, line: &WordLine) -> Option<String> {
+        if let WordValue::Word { word, argument: None } = &line.value {
+            if RECIPES.contains(&word.value.as_str()) {
+                return Some(word.value.clone());
+            }
+        }
+        self.wrong(line, &one_of(&RECIPES));
+        None
+    }
+
+    /// `arrivals` says how the requests of a `rate` come.
+    fn arrivals(&mut self, stated: Option<(Arrivals, Span)>, p: &mut Profile) {
+        let Some((how, span)) = stated else { return };
+        match &mut p.load {
+            Some(Load::Rate { arrivals, .. } | Load::RateRange { arrivals, .. } | Load::Rates(_, arrivals)) => {
+                *arrivals = how;
+            }
+            _ => {
+                let message = "`arrivals` says how the requests of a `rate` come, and there is none";
+                let d = Diagnostic::new(Code::ProfileSetting, span, message).label("without a rate");
+                self.sink.push(d.help("state a rate, such as `rate 8/s`, or remove this line"));
+            }
+        }
+    }
+
+    fn whole_profile(&mut self, decl: &ast::Profile, p: &mut Profile) {
+        let incomplete = |c: &mut Self, what: &str, help: &str| {
+            // a line that could not be read may have said it
+            if c.sink.any_in(decl.span) {
+                return;
+            }
+            let message = format!("the profile `{}` does not say {what}", decl.name.value);
+            c.sink.push(Diagnostic::new(Code::ProfileIncomplete, decl.name.span, message).label("this profile").help(help));
+        };
+        if p.load.is_none() && decl.lines.iter().all(|l| !matches!(l.word.value.as_str(), "rate" | "concurrency")) {
+            incomplete(self, "how much load there is", "add `concurrency 64`, `rate 8/s` or `rate max`");
+        }
+        let stated = |word: &str| decl.lines.iter().any(|l| l.word.value == word);
+        match &p.data {
+            None if !stated("data") => incomplete(self, "what is sent", "add `data random` with `input` and `output`"),
+            Some(Data::Random) if p.input.is_none() && !stated("input") => {
+                incomplete(self, "how long the prompts are", "add `input 1024`");
+            }
+            Some(Data::Random) if p.output.is_none() && !stated("output") => {
+                incomplete(self, "how much is generated", "add `output 128`");
+            }
+            _ => {}
+        }
+        p.not_yet = unmeasured(p);
+    }
+}
+
+fn empty(decl: &ast::Profile) -> Profile {
+    Profile {
+        name: decl.name.value.clone(),
+        title: decl.name.value.clone(),
+        data: None,
+        input: None,
+        output: None,
+        load: None,
+        in_flight: None,
+        requests: None,
+        duration_s: None,
+        seed: 42,
+        warmup: None,
+        timeout_s: None,
+        recipe: None,
+        tokenizer: None,
+        temperature: None,
+        ignore_eos: None,
+        not_yet: Vec::new(),
+        span: decl.name.span,
+    }
+}
+
+/// What of a profile this version can only replay.
+fn unmeasured(p: &Profile) -> Vec<NotYet> {
+    let mut out = Vec::new();
+    let mut add = |what: &str, live_only: bool| {
+        out.push(NotYet { what: format!("{what} (profile `{}`)", p.name), span: p.span, live_only });
+    };
+    match &p.data {
+        Some(Data::Random) | None => {}
+        Some(Data::ShareGpt) => add("`data sharegpt`", true),
+        Some(Data::PrefixRepetition) => add("`data prefix_repetition`", true),
+        Some(Data::Jsonl(_)) => add("`data jsonl`", true),
+        Some(Data::Trace(_)) => add("`data trace`", true),
+        Some(Data::Conversations(_)) => add("`data conversations`", true),
+    }
+    match &p.load {
+        Some(Load::RateRange { .. } | Load::ConcurrencyRange { .. }) => add("a range that is searched", false),
+        Some(Load::Rates(..) | Load::Concurrencies(_)) => add("a curve", false),
+        Some(Load::Rate { arrivals: Arrivals::Ramp | Arrivals::Steps, .. }) => add("`arrivals ramp` and `steps`", true),
+        _ => {}
+    }
+    if p.recipe.is_some() {
+        add("`recipe`", true);
+    }
+    out
+}

@@ -1,0 +1,453 @@
+//! The checked program: what a file means, in types that planner, judge and executor use. Spans stay where a later message needs them.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use super::schema::{Schema, Setting};
+use crate::lang::source::Span;
+use crate::lang::syntax::ast::{BinaryOp, Search};
+
+use super::metrics::Stat;
+
+#[derive(Debug, Clone, Default)]
+pub struct Program {
+    /// by name, imported ones included
+    pub engines: IndexMap<String, Arc<Engine>>,
+    pub profiles: IndexMap<String, Arc<Profile>>,
+    pub studies: Vec<Study>,
+    /// params and their values as written, in declared order
+    pub params: IndexMap<String, String>,
+    /// what this version cannot carry out, whatever the study
+    pub not_yet: Vec<NotYet>,
+}
+
+/// Something that is checked but not carried out by this version.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NotYet {
+    pub what: String,
+    pub span: Span,
+    /// a replay can do it, a live run cannot
+    pub live_only: bool,
+}
+
+/// An engine with everything that it inherits.
+#[derive(Debug, Clone)]
+pub struct Engine {
+    pub name: String,
+    pub title: String,
+    /// itself, its parent, … its root: `engine == vllm` holds for all that derive from it
+    pub ancestry: Vec<String>,
+    pub version: Option<String>,
+    pub serve: String,
+    pub api: Api,
+    pub joined: bool,
+    pub ready: Ready,
+    pub reset: Option<Reset>,
+    pub metrics: Option<String>,
+    pub stop: Stop,
+    pub failures: Vec<Failure>,
+    pub schema: Arc<Schema>,
+    pub model: Option<String>,
+    pub flags: Vec<Setting>,
+    pub env: Vec<EnvSetting>,
+    pub publish: Vec<Publish>,
+    pub span: Span,
+}
+
+impl Engine {
+    pub fn root(&self) -> &str {
+        self.ancestry.last().map_or(&self.name, |r| r)
+    }
+
+    /// Serve lines of the simulated engine make every result a simulated one.
+    pub fn simulated(&self) -> bool {
+        let mut words = self.serve.split_whitespace();
+        words.next() == Some("perflab") && words.next() == Some("sim")
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Api {
+    /// chat and completions as OpenAI's API has them
+    OpenAi,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ready {
+    pub path: String,
+    /// seconds since the last sign of progress
+    pub within_s: f64,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reset {
+    pub post: bool,
+    pub path: String,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stop {
+    pub signal: String,
+    pub within_s: f64,
+}
+
+#[derive(Debug, Clone)]
+pub struct Failure {
+    pub name: String,
+    pub pattern: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EnvSetting {
+    pub name: String,
+    pub value: String,
+}
+
+/// What the recommended command says and the measured one did not.
+#[derive(Debug, Clone)]
+pub struct Publish {
+    pub change: Change,
+    pub because: String,
+}
+
+/// One change to a configuration. Flags keep their value as written: what it means depends on the engine that they meet.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Change {
+    Engine(String),
+    Flag { name: String, value: Option<WrittenValue>, span: Span },
+    Raw { name: String, value: Option<WrittenValue>, span: Span },
+    Env { name: String, value: String },
+    Model(String),
+    UnsetFlag { name: String, span: Span },
+    UnsetEnv(String),
+}
+
+/// A flag's value as written, params inserted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WrittenValue {
+    pub text: String,
+    pub json: bool,
+    pub span: Span,
+}
+
+/// One point of an axis.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Point {
+    pub axis: String,
+    /// by which it is picked
+    pub name: String,
+    /// what is printed for it
+    pub label: String,
+    pub changes: Vec<Change>,
+}
+
+/// The candidates of a step: sums and products over points, never written out.
+#[derive(Debug, Clone)]
+pub enum Space {
+    Points(Arc<Vec<Point>>),
+    Sum(Vec<Space>),
+    Product(Vec<Space>),
+}
+
+impl Space {
+    /// How many candidates; saturates.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Points(p) => p.len(),
+            Self::Sum(parts) => parts.iter().fold(0, |n, p| n.saturating_add(p.len())),
+            Self::Product(parts) => parts.iter().fold(1, |n, p| n.saturating_mul(p.len())),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The points of one candidate, left factor first. The left factor changes slowest.
+    pub fn candidate(&self, index: usize) -> Vec<&Point> {
+        match self {
+            Self::Points(points) => points.get(index).into_iter().collect(),
+            Self::Sum(parts) => {
+                let mut rest = index;
+                for part in parts {
+                    if rest < part.len() {
+                        return part.candidate(rest);
+                    }
+                    rest -= part.len();
+                }
+                Vec::new()
+            }
+            Self::Product(parts) => {
+                let mut picked = Vec::with_capacity(parts.len());
+                let mut rest = index;
+                for (i, part) in parts.iter().enumerate() {
+                    let below = parts[i + 1..].iter().fold(1usize, |n, p| n.saturating_mul(p.len())).max(1);
+                    picked.extend(part.candidate(rest / below));
+                    rest %= below;
+                }
+                picked
+            }
+        }
+    }
+
+    /// Every point that some candidate holds.
+    pub fn points(&self) -> Vec<&Point> {
+        match self {
+            Self::Points(points) => points.iter().collect(),
+            Self::Sum(parts) | Self::Product(parts) => parts.iter().flat_map(Space::points).collect(),
+        }
+    }
+}
+
+/// One load. Times in seconds, rates per second.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Profile {
+    pub name: String,
+    pub title: String,
+    pub data: Option<Data>,
+    pub input: Option<(u32, u32)>,
+    pub output: Option<(u32, u32)>,
+    pub load: Option<Load>,
+    pub in_flight: Option<u32>,
+    pub requests: Option<u64>,
+    pub duration_s: Option<f64>,
+    pub seed: u64,
+    pub warmup: Option<Warmup>,
+    pub timeout_s: Option<f64>,
+    pub recipe: Option<String>,
+    pub tokenizer: Option<String>,
+    pub temperature: Option<f64>,
+    pub ignore_eos: Option<bool>,
+    /// what of it this version cannot measure
+    pub not_yet: Vec<NotYet>,
+    pub span: Span,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Data {
+    Random,
+    ShareGpt,
+    PrefixRepetition,
+    Jsonl(String),
+    Trace(String),
+    Conversations(String),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Load {
+    /// all requests at once
+    Max,
+    Rate { per_s: f64, arrivals: Arrivals },
+    RateRange { from: f64, to: Option<f64>, arrivals: Arrivals },
+    Rates(Vec<f64>, Arrivals),
+    Concurrency(u32),
+    ConcurrencyRange { from: u32, to: Option<u32> },
+    Concurrencies(Vec<u32>),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Arrivals {
+    Poisson,
+    Constant,
+    Gamma(f64),
+    Ramp,
+    Steps,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Warmup {
+    None,
+    Requests(u64),
+    Time(f64),
+}
+
+#[derive(Debug, Clone)]
+pub struct Study {
+    pub name: String,
+    pub title: String,
+    pub model: String,
+    pub gpus: Option<Gpus>,
+    pub baseline: String,
+    pub objective: Option<Objective>,
+    pub require: Vec<Require>,
+    /// the equivalence zone, a fraction
+    pub adopt: f64,
+    pub repeat: Repeat,
+    pub prune: Vec<Prune>,
+    pub confirm: Vec<String>,
+    pub notes: Vec<String>,
+    pub steps: Vec<Step>,
+    pub not_yet: Vec<NotYet>,
+    pub span: Span,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gpus {
+    pub count: u32,
+    /// must occur in the driver's device name
+    pub of: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Objective {
+    pub maximize: bool,
+    pub expr: Expr,
+    pub text: String,
+    pub profiles: Vec<String>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Require {
+    pub expr: Expr,
+    pub text: String,
+    /// true for the default that holds unless a study says otherwise
+    pub implied: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repeat {
+    Auto,
+    Times(u32),
+}
+
+#[derive(Debug, Clone)]
+pub struct Prune {
+    pub name: String,
+    pub reason: String,
+    pub when: Expr,
+    pub text: String,
+    /// decided during the load, after so many completed requests
+    pub after: Option<u64>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Step {
+    pub name: String,
+    pub title: String,
+    pub track: Option<String>,
+    pub from: From,
+    pub when: Option<Guard>,
+    pub space: Space,
+    pub search: Search,
+    pub pick: Option<Pick>,
+    pub notes: Vec<String>,
+    pub span: Span,
+}
+
+#[derive(Debug, Clone)]
+pub struct Guard {
+    pub expr: Expr,
+    pub text: String,
+}
+
+/// Where a step starts from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum From {
+    Best,
+    /// the incumbent as that step (an index) left it
+    Step(usize),
+    /// that engine as declared
+    Engine(String),
+}
+
+#[derive(Debug, Clone)]
+pub struct Pick {
+    pub choice: Choice,
+    pub because: String,
+}
+
+#[derive(Debug, Clone)]
+pub enum Choice {
+    Base,
+    Points(Vec<Point>),
+}
+
+/// A checked expression: names resolved, params and derived metrics inserted, dimensions right, numbers in base units.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Expr {
+    Number(f64),
+    Text(String),
+    Bool(bool),
+    Flag(String),
+    Engine,
+    /// an engine's name, which all that derive from it are equal to
+    EngineName(String),
+    Model,
+    Gpus,
+    Gain,
+    Metric { of: Owner, name: String, stat: Option<Stat> },
+    Not(Box<Expr>),
+    Binary { op: BinaryOp, left: Box<Expr>, right: Box<Expr> },
+}
+
+impl Expr {
+    /// Visits every node.
+    pub fn walk(&self, visit: &mut dyn FnMut(&Expr)) {
+        visit(self);
+        match self {
+            Self::Not(e) => e.walk(visit),
+            Self::Binary { left, right, .. } => {
+                left.walk(visit);
+                right.walk(visit);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether it can be settled before anything runs.
+    pub fn is_static(&self) -> bool {
+        let mut known = true;
+        self.walk(&mut |e| known &= !matches!(e, Expr::Metric { .. } | Expr::Gain));
+        known
+    }
+
+    /// Whether it compares with the incumbent or the baseline.
+    pub fn compares(&self) -> bool {
+        let mut found = false;
+        self.walk(&mut |e| {
+            found |= matches!(e, Expr::Gain | Expr::Metric { of: Owner::Best | Owner::Baseline, .. });
+        });
+        found
+    }
+}
+
+/// Whose metric: the candidate's own, the incumbent's, the baseline's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    Own,
+    Best,
+    Baseline,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axis(name: &str, n: usize) -> Space {
+        let point = |i: usize| Point {
+            axis: name.into(),
+            name: format!("{name}{i}"),
+            label: format!("{name}{i}"),
+            changes: vec![],
+        };
+        Space::Points(Arc::new((0..n).map(point).collect()))
+    }
+
+    #[test]
+    fn candidates_are_indices_with_the_left_factor_slowest() {
+        let space = Space::Product(vec![axis("a", 2), Space::Sum(vec![axis("b", 1), axis("c", 2)])]);
+        assert_eq!(space.len(), 6);
+        let labels: Vec<String> = (0..6)
+            .map(|i| space.candidate(i).iter().map(|p| p.label.as_str()).collect::<Vec<_>>().join("+"))
+            .collect();
+        assert_eq!(labels, ["a0+b0", "a0+c0", "a0+c1", "a1+b0", "a1+c0", "a1+c1"]);
+    }
+
+    #[test]
+    fn a_huge_product_costs_nothing_until_looked_at() {
+        let space = Space::Product((0..40).map(|_| axis("x", 10)).collect());
+        assert_eq!(space.len(), usize::MAX);
+        assert_eq!(Space::Product(vec![axis("x", 1000); 3]).candidate(999_999_999)[2].name, "x999");
+    }
+}

@@ -1,0 +1,410 @@
+//! Files and the names in them: which item a name stands for, at home and where it was imported.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::lang::codes::Code;
+use crate::lang::diag::{Diagnostic, Sink, did_you_mean, one_of};
+use crate::lang::source::{FileId, Files, Source, Sources, Span};
+use crate::lang::stdlib;
+use crate::lang::syntax::ast::{File, Item, Name, Use, UsePath};
+use crate::lang::syntax::{self, Parsed};
+
+/// Kinds of items. Each has names of its own, only params and metrics share theirs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    Param,
+    Engine,
+    Axis,
+    Profile,
+    Metric,
+    Prune,
+    Study,
+    Site,
+}
+
+impl Kind {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Param => "param",
+            Self::Engine => "engine",
+            Self::Axis => "axis",
+            Self::Profile => "profile",
+            Self::Metric => "metric",
+            Self::Prune => "prune rule",
+            Self::Study => "study",
+            Self::Site => "site",
+        }
+    }
+
+    const IMPORTABLE: [Kind; 5] = [Self::Engine, Self::Axis, Self::Profile, Self::Metric, Self::Prune];
+}
+
+/// Where an item stands: which module, and which of its items.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ItemRef {
+    pub module: usize,
+    pub item: usize,
+}
+
+/// One file, parsed, with its names.
+#[derive(Debug, Default)]
+pub struct Module {
+    pub file: File,
+    pub id: FileId,
+    names: HashMap<(Kind, String), ItemRef>,
+    broken: HashSet<String>,
+    /// the order of import, for what is inherited by mere import (prune rules)
+    pub imported: Vec<(Kind, ItemRef)>,
+}
+
+/// All modules of an analysis; the root file is the first.
+#[derive(Debug, Default)]
+pub struct Modules {
+    pub all: Vec<Module>,
+    by_path: HashMap<String, usize>,
+    /// the texts, by module, for what reports print as written
+    texts: Vec<String>,
+}
+
+pub fn name_of(item: &Item) -> Option<(Kind, &Name)> {
+    Some(match item {
+        Item::Use(_) => return None,
+        Item::Param(p) => (Kind::Param, &p.name),
+        Item::Engine(e) => (Kind::Engine, &e.name),
+        Item::Axis(a) => (Kind::Axis, &a.name),
+        Item::Profile(p) => (Kind::Profile, &p.name),
+        Item::Metric(m) => (Kind::Metric, &m.name),
+        Item::Prune(p) => (Kind::Prune, &p.name),
+        Item::Study(s) => (Kind::Study, &s.name),
+        Item::Site(s) => (Kind::Site, &s.name),
+    })
+}
+
+impl Module {
+    /// Whether this name's declaration could not be read, so that its use is no mistake of its own.
+    pub fn is_broken(&self, name: &str) -> bool {
+        self.broken.contains(name)
+    }
+
+    pub fn mark_broken(&mut self, name: &str) {
+        self.broken.insert(name.to_owned());
+    }
+
+    pub fn find(&self, kind: Kind, name: &str) -> Option<ItemRef> {
+        self.names.get(&(kind, name.to_owned())).copied()
+    }
+
+    /// All names of a kind, sorted.
+    pub fn names(&self, kind: Kind) -> Vec<&str> {
+        let mut names: Vec<_> = self.names.keys().filter(|(k, _)| *k == kind).map(|(_, n)| n.as_str()).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// Says that a name is not declared, unless that follows from another mistake.
+    pub fn unknown(&self, kind: Kind, name: &Name, extra: &[&str], sink: &mut Sink) {
+        if self.is_broken(&name.value) {
+            return;
+        }
+        let other = Kind::IMPORTABLE.iter().find(|k| **k != kind && self.find(**k, &name.value).is_some());
+        if let Some(other) = other {
+            let message = format!("`{}` is a {}, not a {}", name.value, other.word(), kind.word());
+            let help = format!("name {} here", one_of_or(&self.known(kind, extra), kind));
+            sink.push(Diagnostic::new(Code::WrongKind, name.span, message).label("of another kind").help(help));
+            return;
+        }
+        let known = self.known(kind, extra);
+        let message = format!("no {} is called `{}`", kind.word(), name.value);
+        let d = Diagnostic::new(Code::UnknownName, name.span, message);
+        let d = match did_you_mean(&name.value, known.iter().copied()) {
+            Some(near) => d.label(format!("did you mean `{near}`?")).edit(name.span, near),
+            None => d.label("not declared"),
+        };
+        sink.push(d.help(format!("name {}; or declare or `use` it", one_of_or(&known, kind))));
+    }
+
+    fn known<'a>(&'a self, kind: Kind, extra: &[&'a str]) -> Vec<&'a str> {
+        let mut known = self.names(kind);
+        known.extend_from_slice(extra);
+        known
+    }
+}
+
+fn one_of_or(known: &[&str], kind: Kind) -> String {
+    match known.len() {
+        0 => format!("a declared {}", kind.word()),
+        1..=12 => one_of(known),
+        _ => format!("a declared {}", kind.word()),
+    }
+}
+
+impl Modules {
+    pub fn root(&self) -> &Module {
+        &self.all[0]
+    }
+
+    /// Text as written, its line ends as spaces.
+    pub fn text(&self, span: Span) -> String {
+        let module = self.all.iter().position(|m| m.id == span.file);
+        let text = module.and_then(|m| self.texts[m].get(span.range())).unwrap_or_default();
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    pub fn item(&self, at: ItemRef) -> &Item {
+        &self.all[at.module].file.items[at.item]
+    }
+
+    /// Parses the root file and everything that it uses.
+    pub fn load(files: &dyn Files, root: Source, sources: &mut Sources, sink: &mut Sink) -> Self {
+        let mut modules = Self::default();
+        let path = root.name.clone();
+        let mut trail = Vec::new();
+        modules.add(path, root, files, sources, &mut trail, sink);
+        modules
+    }
+
+    fn add(
+        &mut self,
+        path: String,
+        source: Source,
+        files: &dyn Files,
+        sources: &mut Sources,
+        trail: &mut Vec<String>,
+        sink: &mut Sink,
+    ) -> usize {
+        let text = source.text.clone();
+        let id = sources.add(source);
+        let Parsed { file, broken } = syntax::parse(id, &text, sink);
+        let index = self.all.len();
+        self.texts.push(text);
+        self.by_path.insert(path.clone(), index);
+        self.all.push(Module { file, id, broken, ..Module::default() });
+        self.declare(index, sink);
+        trail.push(path);
+        for use_item in self.uses(index) {
+            self.import(index, &use_item, files, sources, trail, sink);
+        }
+        trail.pop();
+        index
+    }
+
+    fn uses(&self, module: usize) -> Vec<Use> {
+        let items = &self.all[module].file.items;
+        items.iter().filter_map(|i| if let Item::Use(u) = i { Some(u.clone()) } else { None }).collect()
+    }
+
+    /// Enters a module's own names.
+    fn declare(&mut self, module: usize, sink: &mut Sink) {
+        let items: Vec<(usize, Kind, Name)> = self.all[module]
+            .file
+            .items
+            .iter()
+            .enumerate()
+            .filter_map(|(i, item)| name_of(item).map(|(k, n)| (i, k, n.clone())))
+            .collect();
+        for (item, kind, name) in items {
+            built_in(kind, &name, sink);
+            self.enter(module, kind, &name, ItemRef { module, item }, sink);
+        }
+    }
+
+    fn enter(&mut self, module: usize, kind: Kind, name: &Name, at: ItemRef, sink: &mut Sink) {
+        let shared = match kind {
+            Kind::Param => Some(Kind::Metric),
+            Kind::Metric => Some(Kind::Param),
+            _ => None,
+        };
+        let m = &self.all[module];
+        let other = m.find(kind, &name.value).or_else(|| shared.and_then(|k| m.find(k, &name.value)));
+        match other {
+            Some(first) if first != at => {
+                let first = name_of(self.item(first)).map(|(_, n)| n.span);
+                let message = format!("a second {} is called `{}`", kind.word(), name.value);
+                let mut d = Diagnostic::new(Code::DeclaredTwice, name.span, message).label("already taken");
+                if let Some(span) = first {
+                    d = d.related(span, "the first one");
+                }
+                sink.push(d.help("give one of them another name"));
+            }
+            _ => {
+                self.all[module].names.insert((kind, name.value.clone()), at);
+            }
+        }
+    }
+
+    fn import(
+        &mut self,
+        module: usize,
+        u: &Use,
+        files: &dyn Files,
+        sources: &mut Sources,
+        trail: &mut Vec<String>,
+        sink: &mut Sink,
+    ) {
+        let from = match &u.from {
+            UsePath::Std(name) => self.library(name, u, files, sources, trail, sink),
+            UsePath::File(path) => self.used_file(path, files, sources, trail, sink),
+        };
+        let Some(from) = from else {
+            for name in &u.names {
+                self.all[module].mark_broken(&name.value);
+            }
+            return;
+        };
+        for name in &u.names {
+            self.import_name(module, &from, name, sink);
+        }
+    }
+
+    fn import_name(&mut self, module: usize, from: &[usize], name: &Name, sink: &mut Sink) {
+        let own = |m: usize, k: Kind| self.all[m].find(k, &name.value).filter(|at| at.module == m);
+        let found: Vec<(Kind, ItemRef)> =
+            from.iter().flat_map(|m| Kind::IMPORTABLE.map(|k| own(*m, k).map(|at| (k, at)))).flatten().collect();
+        if found.is_empty() {
+            let broken = from.iter().any(|m| self.all[*m].is_broken(&name.value));
+            self.all[module].mark_broken(&name.value);
+            if !broken {
+                let found = self.unknown_import(from, name);
+                // the name that was meant is used under its right spelling further down: no second mistake
+                for edit in &found.edits {
+                    self.all[module].mark_broken(&edit.text);
+                }
+                sink.push(found);
+            }
+            return;
+        }
+        for (kind, at) in found {
+            self.enter(module, kind, name, at, sink);
+            self.all[module].imported.push((kind, at));
+        }
+    }
+
+    fn unknown_import(&self, from: &[usize], name: &Name) -> Diagnostic {
+        let mut known: Vec<&str> = Vec::new();
+        for m in from {
+            known.extend(Kind::IMPORTABLE.iter().flat_map(|k| self.all[*m].names(*k)));
+        }
+        let message = format!("nothing called `{}` can be imported from there", name.value);
+        let d = Diagnostic::new(Code::UnknownImport, name.span, message);
+        let d = match did_you_mean(&name.value, known.iter().copied()) {
+            Some(near) => d.label(format!("did you mean `{near}`?")).edit(name.span, near),
+            None => d.label("not there"),
+        };
+        known.truncate(24);
+        d.help(if known.is_empty() { "it declares nothing".to_owned() } else { format!("it has {}", known.join(", ")) })
+    }
+
+    fn library(
+        &mut self,
+        name: &Name,
+        u: &Use,
+        files: &dyn Files,
+        sources: &mut Sources,
+        trail: &mut Vec<String>,
+        sink: &mut Sink,
+    ) -> Option<Vec<usize>> {
+        let wanted: Vec<&str> = u.names.iter().map(|n| n.value.as_str()).collect();
+        let Some(parts) = stdlib::parts(&name.value, &wanted) else {
+            let message = format!("the standard library has no `std/{}`", name.value);
+            let d = Diagnostic::new(Code::UnknownLibrary, name.span, message);
+            let d = match did_you_mean(&name.value, stdlib::LIBRARIES.iter().copied()) {
+                Some(near) => d.label(format!("did you mean `std/{near}`?")).edit(name.span, format!("std/{near}")),
+                None => d.label("not there"),
+            };
+            let all: Vec<_> = stdlib::LIBRARIES.iter().map(|l| format!("std/{l}")).collect();
+            sink.push(d.help(format!("there is {}", all.join(", "))));
+            return None;
+        };
+        let mut modules = Vec::new();
+        for part in parts {
+            modules.push(match self.by_path.get(part.name) {
+                Some(m) => *m,
+                None => {
+                    let source = Source::new(part.name, part.text);
+                    self.add(part.name.to_owned(), source, files, sources, trail, sink)
+                }
+            });
+        }
+        Some(modules)
+    }
+
+    fn used_file(
+        &mut self,
+        path: &crate::lang::syntax::ast::Text,
+        files: &dyn Files,
+        sources: &mut Sources,
+        trail: &mut Vec<String>,
+        sink: &mut Sink,
+    ) -> Option<Vec<usize>> {
+        let full = join(trail.last().map_or("", String::as_str), &path.value);
+        if trail.contains(&full) {
+            let message = format!("`{}` uses this file again", path.value);
+            let help = "move what both need into a third file, and use that from both";
+            sink.push(Diagnostic::new(Code::Cycle, path.span, message).label("a circle").help(help));
+            return None;
+        }
+        if let Some(m) = self.by_path.get(&full) {
+            return Some(vec![*m]);
+        }
+        match files.read(&full) {
+            Ok(text) => Some(vec![self.add(full.clone(), Source::new(full, text), files, sources, trail, sink)]),
+            Err(why) => {
+                let message = format!("`{}` cannot be read: {why}", path.value);
+                let help = "the path is relative to the file that names it";
+                sink.push(Diagnostic::new(Code::UnreadableFile, path.span, message).label("this file").help(help));
+                None
+            }
+        }
+    }
+}
+
+fn built_in(kind: Kind, name: &Name, sink: &mut Sink) {
+    let taken = match kind {
+        Kind::Axis => name.value == "engine",
+        Kind::Engine | Kind::Profile | Kind::Study => matches!(name.value.as_str(), "best" | "base"),
+        Kind::Param | Kind::Metric => {
+            super::metrics::is_built_in(&name.value) || matches!(name.value.as_str(), "best" | "base" | "baseline")
+        }
+        _ => false,
+    };
+    if taken {
+        let message = format!("`{}` is built in and cannot be declared again", name.value);
+        sink.push(Diagnostic::new(Code::BuiltIn, name.span, message).label("built in").help("choose another name"));
+    }
+}
+
+/// A path relative to the file that names it, `.` and `..` resolved as far as the text allows.
+fn join(from: &str, path: &str) -> String {
+    if path.starts_with('/') {
+        return path.to_owned();
+    }
+    let dir = from.rfind('/').map_or("", |i| &from[..i]);
+    let mut parts: Vec<&str> = dir.split('/').filter(|p| !p.is_empty() && *p != ".").collect();
+    for part in path.split('/').filter(|p| !p.is_empty() && *p != ".") {
+        if part == ".." && parts.last().is_some_and(|p| *p != "..") {
+            parts.pop();
+        } else {
+            parts.push(part);
+        }
+    }
+    let joined = parts.join("/");
+    if from.starts_with('/') { format!("/{joined}") } else { joined }
+}
+
+/// Spans of names, for warnings about what nobody uses.
+pub fn declared(module: &Module) -> impl Iterator<Item = (Kind, &str, Span)> {
+    module.file.items.iter().filter_map(|i| name_of(i).map(|(k, n)| (k, n.value.as_str(), n.span)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::join;
+
+    #[test]
+    fn paths_are_relative_to_the_file_that_names_them() {
+        assert_eq!(join("studies/a.plab", "./lab.plab"), "studies/lab.plab");
+        assert_eq!(join("/x/y/a.plab", "../lab.plab"), "/x/lab.plab");
+        assert_eq!(join("a.plab", "../lab.plab"), "../lab.plab");
+        assert_eq!(join("a.plab", "/l.plab"), "/l.plab");
+    }
+}

@@ -1,0 +1,166 @@
+//! Steps in order: which engines can stand under each, and so which flags can be set there.
+
+use std::sync::Arc;
+
+use indexmap::{IndexMap, IndexSet};
+
+use super::check::Checker;
+use super::flags::{Problem, typed};
+use super::program::{Change, Engine, From, Point, Space, Step, Study};
+use crate::lang::codes::Code;
+use crate::lang::diag::{Diagnostic, did_you_mean};
+use crate::lang::syntax::ast::{self, StudyLineKind as Line};
+
+/// The engines that can be the incumbent: before anything, and as each step left it.
+pub struct Reach {
+    /// flags that only some engines here know: engine, steps, flags
+    partial: IndexMap<String, (IndexSet<String>, IndexSet<String>)>,
+    baseline: Vec<Arc<Engine>>,
+    now: Vec<Arc<Engine>>,
+    after: Vec<Vec<Arc<Engine>>>,
+}
+
+impl Reach {
+    pub fn new(baseline: Arc<Engine>) -> Self {
+        Self { partial: IndexMap::new(), baseline: vec![baseline.clone()], now: vec![baseline], after: Vec::new() }
+    }
+}
+
+impl Checker<'_> {
+    /// All steps of a study, those of its tracks in their place.
+    pub fn steps(&mut self, decl: &ast::Study, study: &mut Study, mut reach: Reach) {
+        for line in &decl.lines {
+            match &line.kind {
+                Line::Step(s) => self.add_step(s, None, study, &mut reach),
+                Line::Track(t) => {
+                    let Some(engine) = self.engine_named(0, &t.engine) else { continue };
+                    let before = std::mem::replace(&mut reach.now, vec![engine]);
+                    if let Some(b) = &t.budget {
+                        self.budget(b);
+                        self.later("a track's budget".to_owned(), b.span, false);
+                    }
+                    for s in &t.steps {
+                        self.add_step(s, Some(&t.engine.value), study, &mut reach);
+                    }
+                    reach.now.extend(before);
+                }
+                _ => {}
+            }
+        }
+        self.say_partial(study, &reach);
+    }
+
+    /// Where a step will be empty: its flags are not those of every engine that may be the best by then.
+    fn say_partial(&mut self, study: &Study, reach: &Reach) {
+        for (engine, (steps, flags)) in &reach.partial {
+            let list = |names: &IndexSet<String>| names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+            let message = format!("if {engine} is the best so far, candidates of {} cannot be", list(steps));
+            let help = format!("{engine} has no {}; such candidates are pruned", list(flags));
+            self.sink.push(Diagnostic::new(Code::PartialFlag, study.span, message).label("in this study").help(help));
+        }
+    }
+
+    fn add_step(&mut self, decl: &ast::Step, track: Option<&str>, study: &mut Study, reach: &mut Reach) {
+        let same = |s: &&Step| s.name == decl.name.value && s.track.as_deref() == track;
+        if let Some(first) = study.steps.iter().find(same) {
+            let message = format!("a second step is called `{}`", decl.name.value);
+            let d = Diagnostic::new(Code::DeclaredTwice, decl.name.span, message).label("already taken");
+            self.sink.push(d.related(first.span, "the first one").help("give one of them another name"));
+            return;
+        }
+        let Some(step) = self.one_step(decl, track, &study.steps) else { return };
+        let bases = match &step.from {
+            From::Best => reach.now.clone(),
+            From::Step(i) => reach.after.get(*i).unwrap_or(&reach.baseline).clone(),
+            From::Engine(name) => reach_named(self, name),
+        };
+        let engines = self.under(&step.space, &bases);
+        self.flags_known(&step, &engines, reach);
+        reach.now = union(&reach.now, &engines);
+        reach.after.push(reach.now.clone());
+        study.steps.push(step);
+    }
+
+    /// The engines that a step's candidates can have.
+    fn under(&mut self, space: &Space, bases: &[Arc<Engine>]) -> Vec<Arc<Engine>> {
+        let named: Vec<String> = space
+            .points()
+            .iter()
+            .flat_map(|p| &p.changes)
+            .filter_map(|c| if let Change::Engine(n) = c { Some(n.clone()) } else { None })
+            .collect();
+        if named.is_empty() {
+            return bases.to_vec();
+        }
+        named.iter().flat_map(|n| reach_named(self, n)).collect()
+    }
+
+    /// Every flag of every point must be possible for some engine here; which ones lack it is worth a warning.
+    fn flags_known(&mut self, step: &Step, engines: &[Arc<Engine>], reach: &mut Reach) {
+        for point in step.space.points() {
+            for change in &point.changes {
+                self.change_known(step, change, engines, reach);
+            }
+            self.point_twice(point, engines);
+        }
+    }
+
+    fn change_known(&mut self, step: &Step, change: &Change, engines: &[Arc<Engine>], reach: &mut Reach) {
+        let Change::Flag { name, value, span } = change else { return };
+        let mut refused: Vec<(&Arc<Engine>, Problem)> = Vec::new();
+        for engine in engines {
+            if let Err(problem) = typed(&engine.schema, engine.version.as_deref(), name, value.as_ref()) {
+                refused.push((engine, problem));
+            } else if super::flags::dotted(&engine.schema, engine.version.as_deref(), name).is_some() {
+                self.later(format!("the JSON key `{name}`"), *span, false);
+            }
+        }
+        let Some((engine, problem)) = refused.first() else { return };
+        if refused.len() == engines.len() {
+            // a wrong value of a known flag says more than an engine that lacks the flag
+            let (engine, problem) =
+                refused.iter().find(|(_, p)| !matches!(p, Problem::Unknown)).map_or((*engine, problem), |(e, p)| (*e, p));
+            let d = problem.diagnostic(name, *span, value.as_ref(), engine);
+            let d = if matches!(problem, Problem::Unknown) { self.nearest(d, name, engines) } else { d };
+            self.sink.push(d);
+            return;
+        }
+        for (engine, _) in &refused {
+            let entry = reach.partial.entry(engine.title.clone()).or_default();
+            entry.0.insert(step.name.clone());
+            entry.1.insert(name.clone());
+        }
+    }
+
+    /// The nearest spelling among all engines that are possible here.
+    fn nearest(&self, mut d: Diagnostic, name: &str, engines: &[Arc<Engine>]) -> Diagnostic {
+        let known: Vec<String> = engines.iter().flat_map(|e| e.schema.names().map(super::schema::key)).collect();
+        if let Some(near) = did_you_mean(&super::schema::key(name), known.iter().map(String::as_str)) {
+            d.label = format!("did you mean `{near}`?");
+            d.help = Some(format!("write {near}, or `raw {name}` to pass it on unchecked"));
+        }
+        d
+    }
+
+    fn point_twice(&mut self, point: &Point, engines: &[Arc<Engine>]) {
+        if let Some(engine) = engines.first() {
+            self.twice(&point.changes, engine);
+        }
+    }
+}
+
+fn reach_named(checker: &mut Checker<'_>, name: &str) -> Vec<Arc<Engine>> {
+    let root = checker.modules.root();
+    let at = root.find(super::scope::Kind::Engine, name);
+    at.and_then(|at| checker.engine(at)).into_iter().collect()
+}
+
+fn union(a: &[Arc<Engine>], b: &[Arc<Engine>]) -> Vec<Arc<Engine>> {
+    let mut all = a.to_vec();
+    for e in b {
+        if !all.iter().any(|x| Arc::ptr_eq(x, e)) {
+            all.push(e.clone());
+        }
+    }
+    all
+}

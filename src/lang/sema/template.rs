@@ -1,0 +1,71 @@
+//! Strings that insert things: `"{ctx}"` inserts a param, in an engine also `{model} {host} {port} {version}`; `{{` and `}}` are braces.
+
+use crate::lang::codes::Code;
+use crate::lang::diag::{Diagnostic, Sink, did_you_mean};
+use crate::lang::source::Span;
+
+/// What only a launch knows stays as it is; the executor inserts it.
+pub const LAUNCH_NAMES: [&str; 4] = ["model", "host", "port", "version"];
+
+/// Inserts params into a text. With `launch`, the names of a launch may stand in it and stay, and braces stay doubled for
+/// [`crate::plan::command`] to resolve.
+pub fn insert(
+    text: &str,
+    span: Span,
+    launch: bool,
+    param: &dyn Fn(&str) -> Option<String>,
+    known: &[&str],
+    sink: &mut Sink,
+) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['{', '}']) {
+        out.push_str(&rest[..at]);
+        let tail = &rest[at..];
+        if tail.starts_with("{{") || tail.starts_with("}}") {
+            let brace = &tail[..1];
+            out.push_str(brace);
+            if launch {
+                out.push_str(brace);
+            }
+            rest = &tail[2..];
+            continue;
+        }
+        let Some(name) = tail.strip_prefix('{').and_then(|t| t.split_once('}')).map(|(n, _)| n) else {
+            sink.push(stray_brace(span, &tail[..1]));
+            out.push_str(tail);
+            return out;
+        };
+        if launch && LAUNCH_NAMES.contains(&name) {
+            out.push_str(&tail[..name.len() + 2]);
+        } else if let Some(value) = param(name) {
+            out.push_str(&value);
+        } else {
+            sink.push(unknown(span, name, launch, known));
+        }
+        rest = &tail[name.len() + 2..];
+    }
+    out.push_str(rest);
+    out
+}
+
+fn stray_brace(span: Span, brace: &str) -> Diagnostic {
+    let message = format!("a lone `{brace}` in a string inserts nothing");
+    Diagnostic::new(Code::UnknownParam, span, message)
+        .label("in this string")
+        .help(format!("write `{brace}{brace}` for a brace, or `{{name}}` to insert a param"))
+}
+
+fn unknown(span: Span, name: &str, launch: bool, known: &[&str]) -> Diagnostic {
+    let mut all: Vec<&str> = known.to_vec();
+    if launch {
+        all.extend(LAUNCH_NAMES);
+    }
+    let d = Diagnostic::new(Code::UnknownParam, span, format!("`{{{name}}}` inserts a param that does not exist"));
+    let d = match did_you_mean(name, all.iter().copied()) {
+        Some(near) => d.label(format!("did you mean `{{{near}}}`?")),
+        None => d.label("in this string"),
+    };
+    let there = if all.is_empty() { "there is none".to_owned() } else { format!("there is {}", all.join(", ")) };
+    d.help(format!("declare `param {name} = …` ({there}), or write `{{{{` and `}}}}` for braces"))
+}

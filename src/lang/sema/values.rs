@@ -1,0 +1,76 @@
+//! Numbers as written to quantities in base units, and what to say when a unit is missing, unknown or of another kind.
+
+use super::check::Checker;
+use crate::lang::codes::Code;
+use crate::lang::diag::{Diagnostic, one_of};
+use crate::lang::syntax::ast::Number;
+use crate::lang::units::{self, Dim};
+
+impl Checker<'_> {
+    /// The number in base units and its dimension; an unknown unit is reported.
+    pub fn quantity(&mut self, n: &Number) -> Option<(f64, Dim)> {
+        if let Some((scale, dim)) = units::unit(&n.unit) {
+            return Some((n.value * scale, dim));
+        }
+        let message = format!("`{}` is no unit", n.unit);
+        let d = Diagnostic::new(Code::UnknownUnit, n.span, message);
+        let digits = n.value;
+        let near: Vec<_> = units::suggest(&n.unit).iter().map(|u| format!("`{digits}{u}`")).collect();
+        self.sink.push(if near.is_empty() {
+            d.label("unknown unit").help(format!("units are {}", units::UNITS.join(", ")))
+        } else {
+            let d = if near.len() == 1 { d.clone().edit(n.span, near[0].trim_matches('`')) } else { d };
+            d.label("unknown unit").help(format!("write {}", one_of(&near)))
+        });
+        None
+    }
+
+    /// The number in base units, if it has the dimension that `what` takes.
+    pub fn number_of(&mut self, n: &Number, dim: Dim, what: &str) -> Option<f64> {
+        let (value, found) = self.quantity(n)?;
+        if found == dim {
+            return Some(value);
+        }
+        let unit = dim.usual_unit();
+        let d = if found == Dim::PLAIN {
+            let message = format!("{what} is {dim}, and `{}` has no unit", n.value);
+            let d = Diagnostic::new(Code::MissingUnit, n.span, message).label("without a unit");
+            d.help(format!("write for example `{}{}`", n.value, unit.unwrap_or_default()))
+        } else if dim == Dim::PLAIN {
+            let message = format!("{what} is a plain number, and `{}{}` is {found}", n.value, n.unit);
+            Diagnostic::new(Code::MissingUnit, n.span, message)
+                .label("has a unit")
+                .help(format!("write `{}`", n.value))
+        } else {
+            let message = format!("{what} is {dim}, and `{}{}` is {found}", n.value, n.unit);
+            let d = Diagnostic::new(Code::Dimension, n.span, message).label("of another kind");
+            d.help(format!("give it in `{}`", unit.unwrap_or("the right unit")))
+        };
+        self.sink.push(d);
+        None
+    }
+
+    /// A plain whole number within bounds.
+    pub fn whole(&mut self, n: &Number, min: u64, max: u64, what: &str) -> Option<u64> {
+        let value = self.number_of(n, Dim::PLAIN, what)?;
+        if value.fract() == 0.0 && value >= min as f64 && value <= max as f64 {
+            return Some(value as u64);
+        }
+        let message = format!("{what} is a whole number from {min} to {max}");
+        let help = format!("write a whole number, for example `{}`", min.max(1));
+        self.sink.push(Diagnostic::new(Code::OutOfRange, n.span, message).label("out of range").help(help));
+        None
+    }
+
+    /// A number above zero of a dimension.
+    pub fn positive(&mut self, n: &Number, dim: Dim, what: &str) -> Option<f64> {
+        let value = self.number_of(n, dim, what)?;
+        if value > 0.0 && value.is_finite() {
+            return Some(value);
+        }
+        let message = format!("{what} is above zero");
+        let help = format!("write for example `1{}`", dim.usual_unit().unwrap_or_default());
+        self.sink.push(Diagnostic::new(Code::OutOfRange, n.span, message).label("out of range").help(help));
+        None
+    }
+}

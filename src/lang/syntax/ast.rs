@@ -1,0 +1,419 @@
+//! The syntax tree: owned, one node for each rule of the grammar that carries meaning, every node with its span.
+//!
+//! It holds what was written, not what it means: names are not resolved, units not known, flags not checked.
+
+use crate::lang::source::{Span, Spanned};
+
+pub type Name = Spanned<String>;
+
+/// A string literal; `value` has its escapes resolved, braces are left as written.
+pub type Text = Spanned<String>;
+
+/// A number as written: `32Ki` is 32 with the unit `Ki`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Number {
+    pub value: f64,
+    pub unit: String,
+    pub span: Span,
+}
+
+/// A file: its items in written order, and its comments in a table beside them, sorted by place.
+#[derive(Debug, Clone, Default)]
+pub struct File {
+    pub items: Vec<Item>,
+    pub comments: Vec<Span>,
+}
+
+#[derive(Debug, Clone)]
+pub enum Item {
+    Use(Use),
+    Param(Param),
+    Engine(Engine),
+    Axis(Axis),
+    Profile(Profile),
+    Metric(Metric),
+    Prune(Prune),
+    Study(Study),
+    Site(Site),
+}
+
+#[derive(Debug, Clone)]
+pub struct Use {
+    pub from: UsePath,
+    pub names: Vec<Name>,
+    pub span: Span,
+}
+
+#[derive(Debug, Clone)]
+pub enum UsePath {
+    Std(Name),
+    File(Text),
+}
+
+#[derive(Debug, Clone)]
+pub struct Param {
+    pub name: Name,
+    pub value: Literal,
+    pub span: Span,
+}
+
+#[derive(Debug, Clone)]
+pub enum Literal {
+    Text(Text),
+    Number(Number),
+    Bool(Spanned<bool>),
+}
+
+impl Literal {
+    pub fn span(&self) -> Span {
+        match self {
+            Self::Text(t) => t.span,
+            Self::Number(n) => n.span,
+            Self::Bool(b) => b.span,
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Engine {
+    pub name: Name,
+    pub title: Option<Text>,
+    pub parent: Option<Name>,
+    pub lines: Vec<EngineLine>,
+    pub span: Span,
+}
+
+#[derive(Debug, Clone)]
+pub struct EngineLine {
+    pub kind: EngineLineKind,
+    pub span: Span,
+}
+
+#[derive(Debug, Clone)]
+pub enum EngineLineKind {
+    Version(Text),
+    Serve(Text),
+    Image(Text),
+    Probe(Text),
+    Api(Name),
+    Args { joined: bool },
+    Ready { path: Text, within: Option<Number> },
+    Metrics(Text),
+    Reset { post: bool, path: Text },
+    Stop { signal: Name, within: Option<Number> },
+    Failure { name: Text, pattern: Text },
+    Flag(FlagDecl),
+    Publish { changes: Vec<Change>, because: Text },
+    Changes(Vec<Change>),
+}
+
+/// `flag --max-num-seqs int 1.. since "0.17"`
+#[derive(Debug, Clone)]
+pub struct FlagDecl {
+    pub names: Vec<Name>,
+    pub kind: FlagKind,
+    pub default: Option<Single>,
+    pub since: Option<Text>,
+    pub until: Option<Text>,
+    pub negated: Vec<Name>,
+    pub uses_gpus: Option<UsesGpus>,
+    pub span: Span,
+}
+
+#[derive(Debug, Clone)]
+pub struct UsesGpus {
+    pub unless: Option<Name>,
+}
+
+#[derive(Debug, Clone)]
+pub enum FlagKind {
+    Switch,
+    Text,
+    Path,
+    Json,
+    Words,
+    Int(Option<Range>),
+    Float(Option<Range>),
+    OneOf(Vec<Single>),
+}
+
+#[derive(Debug, Clone)]
+pub struct Range {
+    pub from: Number,
+    pub to: Option<Number>,
+    pub span: Span,
+}
+
+#[derive(Debug, Clone)]
+pub struct Change {
+    pub kind: ChangeKind,
+    pub span: Span,
+}
+
+#[derive(Debug, Clone)]
+pub enum ChangeKind {
+    Flag(Flag),
+    Raw(Flag),
+    Env { name: Name, value: Value },
+    Model(Text),
+    UnsetFlag(Name),
+    UnsetEnv(Name),
+}
+
+#[derive(Debug, Clone)]
+pub struct Flag {
+    pub name: Name,
+    pub value: Option<Value>,
+}
+
+#[derive(Debug, Clone)]
+pub enum Value {
+    Single(Single),
+    List(Vec<Single>, Span),
+}
+
+/// One value of a flag: a bare word, a string, or JSON as written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Single {
+    pub kind: SingleKind,
+    /// the word itself, the string with its escapes resolved, or the JSON text as written
+    pub text: String,
+    pub span: Span,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SingleKind {
+    Word,
+    Text,
+    Json,
+}
+
+#[derive(Debug, Clone)]
+pub struct Axis {
+    pub name: Name,
+    pub title: Option<Text>,
+    pub body: AxisBody,
+    pub span: Span,
+}
+
+#[derive(Debug, Clone)]
+pub enum AxisBody {
+    Points(Vec<Point>),
+    Bundle(Vec<Change>),
+    Algebra(Axes),
+}
+
+#[derive(Debug, Clone)]
+pub struct Point {
+    pub name: Name,
+    pub title: Option<Text>,
+    pub changes: Vec<Change>,
+    pub span: Span,
+}
+
+/// A sum of products of factors.
+#[derive(Debug, Clone)]
+pub struct Axes {
+    pub sum: Vec<Vec<Factor>>,
+    pub span: Span,
+}
+
+#[derive(Debug, Clone)]
+pub enum Factor {
+    Group(Axes),
+    Axis { name: Name, picks: Option<Vec<Single>>, span: Span },
+}
+
+#[derive(Debug, Clone)]
+pub struct Profile {
+    pub name: Name,
+    pub title: Option<Text>,
+    pub parent: Option<Name>,
+    pub lines: Vec<WordLine>,
+    pub span: Span,
+}
+
+/// `rate 8/s`, `concurrency 1, 4, 16`, `arrivals gamma 0.5`
+#[derive(Debug, Clone)]
+pub struct WordLine {
+    pub word: Name,
+    pub value: WordValue,
+    pub span: Span,
+}
+
+#[derive(Debug, Clone)]
+pub enum WordValue {
+    Range(Range),
+    Numbers(Vec<Number>),
+    Bool(Spanned<bool>),
+    Text(Text),
+    Word { word: Name, argument: Option<Literal> },
+}
+
+#[derive(Debug, Clone)]
+pub struct Metric {
+    pub name: Name,
+    pub title: Option<Text>,
+    pub expr: Expr,
+    pub span: Span,
+}
+
+#[derive(Debug, Clone)]
+pub struct Prune {
+    pub name: Name,
+    pub reason: Text,
+    pub when: Expr,
+    pub after: Option<Number>,
+    pub span: Span,
+}
+
+#[derive(Debug, Clone)]
+pub struct Study {
+    pub name: Name,
+    pub title: Option<Text>,
+    pub lines: Vec<StudyLine>,
+    pub span: Span,
+}
+
+#[derive(Debug, Clone)]
+pub struct StudyLine {
+    pub kind: StudyLineKind,
+    pub span: Span,
+}
+
+#[derive(Debug, Clone)]
+pub enum StudyLineKind {
+    Model(Text),
+    Gpus { count: Number, of: Option<Text> },
+    Baseline(Name),
+    Objective { maximize: bool, expr: Expr, on: Vec<Name> },
+    Require { expr: Expr, on: Option<Name> },
+    Adopt(Number),
+    Repeat(Option<Number>),
+    Confirm(Vec<Name>),
+    Curve(Vec<Name>),
+    Budget(Budget),
+    Note(Text),
+    Prune(Prune),
+    Step(Step),
+    Track(Track),
+}
+
+#[derive(Debug, Clone)]
+pub struct Budget {
+    pub amount: Number,
+    pub unit: Option<BudgetUnit>,
+    pub span: Span,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BudgetUnit {
+    Trials,
+    GpuHours,
+}
+
+#[derive(Debug, Clone)]
+pub struct Track {
+    pub engine: Name,
+    pub title: Option<Text>,
+    pub steps: Vec<Step>,
+    pub budget: Option<Budget>,
+    pub notes: Vec<Text>,
+    pub span: Span,
+}
+
+#[derive(Debug, Clone)]
+pub struct Step {
+    pub name: Name,
+    pub title: Option<Text>,
+    pub from: Option<Name>,
+    pub when: Option<Expr>,
+    pub lines: Vec<StepLine>,
+    pub span: Span,
+}
+
+#[derive(Debug, Clone)]
+pub struct StepLine {
+    pub kind: StepLineKind,
+    pub span: Span,
+}
+
+#[derive(Debug, Clone)]
+pub enum StepLineKind {
+    Vary { axes: Axes, by: Option<Spanned<Search>> },
+    Pick { axes: Axes, because: Text },
+    Budget(Budget),
+    Note(Text),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Search {
+    Grid,
+    Staged,
+    Guided,
+}
+
+/// A site file's block. What stands in it is read by the executor's launch methods; the tree keeps which settings there are.
+#[derive(Debug, Clone)]
+pub struct Site {
+    pub name: Name,
+    pub span: Span,
+}
+
+#[derive(Debug, Clone)]
+pub struct Expr {
+    pub kind: ExprKind,
+    pub span: Span,
+}
+
+#[derive(Debug, Clone)]
+pub enum ExprKind {
+    Number(Number),
+    Text(Text),
+    Bool(bool),
+    /// the value of a flag in the configuration
+    Flag(String),
+    /// `gain`, `best.total_tps`, `p99(ttft)`
+    Call { owner: Option<Name>, name: Name, args: Option<Vec<Expr>> },
+    Not(Box<Expr>),
+    Binary { op: BinaryOp, left: Box<Expr>, right: Box<Expr> },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BinaryOp {
+    Or,
+    And,
+    Le,
+    Ge,
+    Eq,
+    Ne,
+    Lt,
+    Gt,
+    Add,
+    Sub,
+    Mul,
+    Div,
+}
+
+impl BinaryOp {
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Self::Or => "or",
+            Self::And => "and",
+            Self::Le => "<=",
+            Self::Ge => ">=",
+            Self::Eq => "==",
+            Self::Ne => "!=",
+            Self::Lt => "<",
+            Self::Gt => ">",
+            Self::Add => "+",
+            Self::Sub => "-",
+            Self::Mul => "*",
+            Self::Div => "/",
+        }
+    }
+
+    pub fn is_comparison(self) -> bool {
+        matches!(self, Self::Le | Self::Ge | Self::Eq | Self::Ne | Self::Lt | Self::Gt)
+    }
+}

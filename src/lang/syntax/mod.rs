@@ -1,0 +1,12 @@
+//! From text to the syntax tree. Parsing never fails: it returns the tree of what could be read, and a diagnostic for what could not.
+
+pub mod ast;
+mod build;
+mod grammar;
+mod lexical;
+mod parser;
+mod recover;
+mod words;
+
+pub use parser::{Parsed, parse};
+pub use words::PROFILE_SETTINGS;

@@ -1,0 +1,69 @@
+//! One file's text to its tree: guards against hostile text, one pest parse of the whole, then a second look at what did not fit.
+
+use std::collections::HashSet;
+
+use pest::Parser;
+
+use super::ast::File;
+use super::build::Builder;
+use super::grammar::{Grammar, Rule};
+use super::lexical;
+use crate::lang::codes::Code;
+use crate::lang::diag::{Diagnostic, Sink};
+use crate::lang::source::{FileId, Span};
+
+/// A reviewed study has some hundred lines; this is far beyond any, and far below what would hurt.
+const MAX_BYTES: usize = 4 << 20;
+
+/// What could be read of a file.
+#[derive(Debug, Default)]
+pub struct Parsed {
+    pub file: File,
+    /// names whose declarations could not be read: using them is no further mistake
+    pub broken: HashSet<String>,
+}
+
+/// Reads a file. Never fails: what cannot be read is a diagnostic, the rest is in the tree.
+pub fn parse(id: FileId, text: &str, sink: &mut Sink) -> Parsed {
+    if let Some(problem) = hostile(id, text) {
+        sink.push(problem);
+        return Parsed::default();
+    }
+    match Grammar::parse(Rule::file, text) {
+        Ok(pairs) => {
+            let mut builder = Builder::new(id, text, 0, sink);
+            let file = builder.file(pairs);
+            Parsed { file, broken: builder.into_broken() }
+        }
+        Err(error) => {
+            // the grammar's catch-all rules take any text; only a limit inside pest can end here
+            let at = match error.location {
+                pest::error::InputLocation::Pos(p) | pest::error::InputLocation::Span((p, _)) => p,
+            };
+            let span = Span::new(id, at..at);
+            sink.push(Diagnostic::new(Code::Unexpected, span, "the file cannot be read from here on").help(
+                "write each declaration as `keyword name = value` or `keyword name { settings }`, starting on a line of its own",
+            ));
+            Parsed::default()
+        }
+    }
+}
+
+fn hostile(id: FileId, text: &str) -> Option<Diagnostic> {
+    let top = Span::new(id, 0..0);
+    if text.len() > MAX_BYTES {
+        let message = format!("the file has {} bytes, more than the {MAX_BYTES} that a study may have", text.len());
+        return Some(
+            Diagnostic::new(Code::TooLarge, top, message).help("is this a .plab file? Give the path of a study"),
+        );
+    }
+    if let Some(at) = text.find(|c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
+        let span = Span::new(id, at..at + 1);
+        return Some(
+            Diagnostic::new(Code::NotText, span, "the file holds control characters")
+                .label("not text")
+                .help("is this a .plab file? Save it as plain UTF-8 text"),
+        );
+    }
+    lexical::too_deep(id, text).or_else(|| lexical::cr_only(id, text))
+}

@@ -1,0 +1,238 @@
+//! The second look: a chunk that no rule took is explained, alone, by what its first word and its characters suggest.
+
+use pest::Parser;
+use pest::error::{Error, ErrorVariant, InputLocation};
+
+use super::ast::Item;
+use super::build::Builder;
+use super::grammar::{Grammar, Rule};
+use super::lexical::{self, Piece};
+use super::words;
+use crate::lang::codes::Code;
+use crate::lang::diag::{Diagnostic, Sink, did_you_mean, one_of};
+use crate::lang::source::{FileId, Span};
+
+/// The block in which a bad line stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Block {
+    Engine,
+    Profile,
+    Study,
+    Track,
+    Step,
+    Site,
+}
+
+impl Block {
+    fn rule(self) -> Rule {
+        match self {
+            Self::Engine => Rule::only_engine_line,
+            Self::Profile => Rule::only_word_line,
+            Self::Study => Rule::only_study_line,
+            Self::Track => Rule::only_track_line,
+            Self::Step => Rule::only_step_line,
+            Self::Site => Rule::only_site_line,
+        }
+    }
+
+    /// What the block is called, and the words that begin its lines.
+    fn settings(self) -> (&'static str, &'static [&'static str]) {
+        match self {
+            Self::Engine => ("an engine", words::ENGINE_SETTINGS),
+            Self::Profile => ("a profile", words::PROFILE_SETTINGS),
+            Self::Study => ("a study", words::STUDY_SETTINGS),
+            Self::Track => ("a track", words::TRACK_SETTINGS),
+            Self::Step => ("a step", words::STEP_SETTINGS),
+            Self::Site => ("a site", words::SITE_SETTINGS),
+        }
+    }
+}
+
+/// What the second look made of a bad declaration.
+pub struct Recovered {
+    pub item: Option<Item>,
+    pub broken: Vec<String>,
+}
+
+/// Explains one bad line of a block. `base` is where the line begins in its file.
+pub fn line(id: FileId, block: Block, text: &str, base: usize, sink: &mut Sink) {
+    let text = text.trim_end();
+    if let Some(found) = unknown_setting(id, block, text, base) {
+        sink.push(found);
+    } else if let Some(found) = lexical::mistake(id, base, text) {
+        sink.push(found);
+    } else {
+        sink.push(by_rule(id, block.rule(), text, base));
+    }
+}
+
+fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<Diagnostic> {
+    let word = first_word(text);
+    let (what, known) = block.settings();
+    let takes_flags = block == Block::Engine && text.starts_with('-');
+    if takes_flags || known.contains(&word) {
+        return None;
+    }
+    let len = if word.is_empty() { text.chars().next().map_or(0, char::len_utf8) } else { word.len() };
+    let span = Span::new(id, base..base + len);
+    let shown = &text[..len];
+    let mut d = Diagnostic::new(Code::UnknownSetting, span, format!("{what} has no setting `{shown}`"));
+    if text.starts_with('-') {
+        return Some(d.label("a flag").help("flags stand in an engine or in an axis; vary the axis in a step"));
+    }
+    d = match did_you_mean(word, known.iter().copied()) {
+        Some(near) => d.label(format!("did you mean `{near}`?")).edit(span, near),
+        None => d.label("unknown"),
+    };
+    Some(d.help(format!("{what} has the settings {}", known.join(", "))))
+}
+
+fn first_word(text: &str) -> &str {
+    let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(text.len());
+    &text[..end]
+}
+
+/// Explains a bad declaration, and reads it all the same where only its last bracket is missing.
+pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
+    let (base, text) = (span.start as usize, &file[span.range()]);
+    let indent = text.len() - text.trim_start().len();
+    let word = first_word(&text[indent..]);
+    let mut out = Recovered { item: None, broken: declared_name(text) };
+    if !words::DECLARATIONS.contains(&word) {
+        sink.push(no_declaration(id, base + indent, &text[indent..], word));
+        return out;
+    }
+    if let Some((at, piece)) = lexical::unbalanced(text) {
+        sink.push(bracket(id, base + at, piece));
+        if matches!(piece, Piece::Open(b'{')) && text.trim_start().find('{').map(|n| n + indent) == Some(at) {
+            out.item = closed(id, file, span, sink);
+        }
+        return out;
+    }
+    let found = lexical::mistake(id, base, text).unwrap_or_else(|| by_rule(id, Rule::only_item, text, base));
+    sink.push(found);
+    out
+}
+
+fn no_declaration(id: FileId, at: usize, text: &str, word: &str) -> Diagnostic {
+    let first_line = text.lines().next().unwrap_or_default();
+    let len = if word.is_empty() { first_line.chars().next().map_or(0, char::len_utf8) } else { word.len() };
+    let span = Span::new(id, at..at + len);
+    let shown = &text[..len];
+    let message = if matches!(shown, "}" | "]" | ")") {
+        return bracket(id, at, Piece::Close(shown.as_bytes()[0]));
+    } else {
+        format!("`{shown}` begins no declaration")
+    };
+    let d = Diagnostic::new(Code::NotADeclaration, span, message);
+    let d = match did_you_mean(word, words::DECLARATIONS.iter().copied()) {
+        Some(near) => d.label(format!("did you mean `{near}`?")).edit(span, near),
+        None => d.label("expected a declaration"),
+    };
+    d.help(format!("a declaration begins with {}", one_of(words::DECLARATIONS)))
+}
+
+fn bracket(id: FileId, at: usize, piece: Piece) -> Diagnostic {
+    let span = Span::new(id, at..at + 1);
+    match piece {
+        Piece::Close(b) => Diagnostic::new(Code::Unopened, span, format!("this `{}` closes nothing", b as char))
+            .label("nothing is open here")
+            .help("remove it, or open the block that it should close"),
+        Piece::Open(b) => {
+            let close = match b {
+                b'{' => '}',
+                b'[' => ']',
+                _ => ')',
+            };
+            Diagnostic::new(Code::Unclosed, span, format!("this `{}` is never closed", b as char))
+                .label("opened here")
+                .help(format!("add a `{close}` where what it opens ends"))
+        }
+        _ => Diagnostic::new(Code::Unexpected, span, "something else was expected here").help("see the grammar"),
+    }
+}
+
+/// Reads a declaration as if its closing brace were there, so that its other mistakes are found too.
+fn closed(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Option<Item> {
+    let text = format!("{}\n}}", &file[span.range()]);
+    let pairs = Grammar::parse(Rule::only_item, &text).ok()?;
+    let mut builder = Builder::new(id, &text, span.start as usize, sink);
+    let inner = pairs.into_iter().next()?.into_inner().find(|p| !matches!(p.as_rule(), Rule::COMMENT | Rule::EOI))?;
+    builder.item(inner)
+}
+
+/// The name after the keyword, so that its uses are no further mistakes. For `use`, every name in the braces.
+fn declared_name(text: &str) -> Vec<String> {
+    let mut tokens = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|w| !w.is_empty());
+    match tokens.next() {
+        Some("use") => tokens.map(str::to_owned).collect(),
+        Some(_) => tokens.next().map(str::to_owned).into_iter().collect(),
+        None => Vec::new(),
+    }
+}
+
+/// Parses the chunk by one rule and says what that rule expected where it stopped.
+fn by_rule(id: FileId, rule: Rule, text: &str, base: usize) -> Diagnostic {
+    pest::set_error_detail(true);
+    let Err(error) = Grammar::parse(rule, text) else {
+        let span = Span::new(id, base..base + text.trim_end().len());
+        return Diagnostic::new(Code::Unexpected, span, "this cannot stand here").help("write each setting on a line of its own");
+    };
+    let at = match error.location {
+        InputLocation::Pos(p) | InputLocation::Span((p, _)) => p,
+    };
+    let (at, expected) = expectation(&error, at, text);
+    let (span, found) = token_at(id, text, at, base);
+    let d = Diagnostic::new(Code::Unexpected, span, format!("{found} was not expected here"));
+    if expected.is_empty() {
+        return d.label("unexpected").help("a setting ends with its line");
+    }
+    let expected = one_of(&expected);
+    let ends = expected == "the end of the line";
+    let help = if ends { "a setting ends with its line: write the rest on a line of its own".to_owned() } else { format!("write {expected} here") };
+    d.label(format!("expected {expected}")).help(help)
+}
+
+/// The furthest place that was reached, and in words what could have stood there.
+fn expectation(error: &Error<Rule>, at: usize, text: &str) -> (usize, Vec<String>) {
+    let mut at = at;
+    let mut expected: Vec<String> = Vec::new();
+    if let ErrorVariant::ParsingError { positives, .. } = &error.variant {
+        expected.extend(positives.iter().filter_map(|r| words::rule(*r)).map(str::to_owned));
+    }
+    if let Some(attempts) = error.parse_attempts() {
+        let further = attempts.max_position;
+        let tokens: Vec<_> = attempts.expected_tokens().iter().filter_map(|t| words::token(&t.to_string())).collect();
+        let blank = text.get(at.min(further)..further).is_some_and(|s| s.trim().is_empty());
+        if further > at && !blank {
+            at = further;
+            expected.clear();
+        }
+        if further >= at || blank {
+            expected.extend(tokens);
+        }
+    }
+    expected.sort();
+    expected.dedup();
+    expected.truncate(8);
+    (at, expected)
+}
+
+/// The word, string or sign at a place, for the span and for the message.
+fn token_at(id: FileId, text: &str, at: usize, base: usize) -> (Span, String) {
+    let at = at + text[at..].len() - text[at..].trim_start_matches([' ', '\t']).len();
+    let rest = &text[at..];
+    if rest.is_empty() || rest.starts_with(['\n', '\r', '#']) {
+        let end = text[..at].trim_end().len();
+        let start = text[..end].char_indices().next_back().map_or(0, |(i, _)| i);
+        return (Span::new(id, base + start..base + end), "the end of the line".to_owned());
+    }
+    let first = rest.chars().next().map_or(1, char::len_utf8);
+    let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '%' | '/');
+    let len = if rest.starts_with('"') {
+        rest[1..].find('"').map_or(first, |n| n + 2)
+    } else {
+        rest.find(|c: char| !word(c)).unwrap_or(rest.len()).max(first)
+    };
+    (Span::new(id, base + at..base + at + len), format!("`{}`", &rest[..len]))
+}

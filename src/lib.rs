@@ -1,0 +1,2 @@
+//! perflab
+pub mod lang;
