@@ -71,7 +71,8 @@ impl Checker<'_> {
             SingleKind::Text => self.inserted_text(module, &single.text, single.span, launch),
             SingleKind::Word | SingleKind::Json => single.text.clone(),
         };
-        WrittenValue { text, json: single.kind == SingleKind::Json, span: single.span }
+        let template = launch && single.kind == SingleKind::Text && text.contains(['{', '}']);
+        WrittenValue { text, json: single.kind == SingleKind::Json, template, span: single.span }
     }
 
     /// Whether a change is possible for an engine; what is not is reported at the change.
@@ -223,13 +224,13 @@ pub fn typed(schema: &Schema, version: Option<&str>, name: &str, value: Option<&
     if spec.kind == Kind::Switch {
         return match value {
             Some(_) => Err(Problem::TakesNone),
-            None => Ok(Setting { canonical, spelled, value: Value::Switch(!negated), shown: None, words }),
+            None => Ok(Setting { canonical, spelled, value: Value::Switch(!negated), shown: None, words, template: false }),
         };
     }
     let Some(written) = value else { return Err(Problem::NeedsValue(spec.kind.expected())) };
     let value = schema::value(&spec.kind, &written.text).map_err(|e| Problem::BadValue(e, spec.kind.expected()))?;
     let shown = Some(shown(&value, &written.text));
-    Ok(Setting { canonical, spelled, value, shown, words })
+    Ok(Setting { canonical, spelled, value, shown, words, template: written.template })
 }
 
 fn shown(value: &Value, written: &str) -> String {
@@ -260,7 +261,7 @@ fn dotted_setting(canonical: &str, name: &str, value: Option<&WrittenValue>) -> 
         Json::Object(std::iter::once((k.to_owned(), inner)).collect())
     });
     let shown = Some(nested.to_string());
-    Setting { canonical: canonical.to_owned(), spelled: flag.to_owned(), value: Value::Json(nested), shown, words: false }
+    Setting { canonical: canonical.to_owned(), spelled: flag.to_owned(), value: Value::Json(nested), shown, words: false, template: false }
 }
 
 /// Sets or unsets a flag in a list of settings: it keeps the place where it first appeared and the spelling that it last had.
@@ -296,7 +297,7 @@ fn raw(name: &str, value: Option<&WrittenValue>) -> Setting {
         Some(v) => (Value::Text(v.text.clone()), Some(v.text.clone())),
         None => (Value::Switch(true), None),
     };
-    Setting { canonical: name.to_owned(), spelled: name.to_owned(), value: kind, shown, words: false }
+    Setting { canonical: name.to_owned(), spelled: name.to_owned(), value: kind, shown, words: false, template: value.is_some_and(|v| v.template) }
 }
 
 /// A dotted key joins the JSON that the flag already has.

@@ -4,7 +4,7 @@ mod axes;
 mod engines;
 mod exprs;
 pub mod check;
-mod flags;
+pub mod flags;
 mod metrics;
 mod profiles;
 pub mod program;

@@ -128,6 +128,8 @@ pub enum Change {
 pub struct WrittenValue {
     pub text: String,
     pub json: bool,
+    /// a string of an engine that inserts what only a launch knows
+    pub template: bool,
     pub span: Span,
 }
 

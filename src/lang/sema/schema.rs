@@ -114,6 +114,8 @@ pub struct Setting {
     pub shown: Option<String>,
     /// words are separate arguments, never joined by `=`
     pub words: bool,
+    /// `shown` inserts what only a launch knows: `{model}`, `{port}`
+    pub template: bool,
 }
 
 /// An engine's flags, all versions.

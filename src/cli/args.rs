@@ -1,0 +1,144 @@
+//! The arguments of every command.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+/// Find the serve command for a model: experiments written in a reviewed file, carried out on your GPUs.
+#[derive(Debug, Parser)]
+#[command(name = "perflab", version, max_term_width = 100)]
+pub struct Args {
+    /// When to use colour
+    #[arg(long, value_enum, default_value_t = Color::Auto, global = true)]
+    pub color: Color,
+    /// No progress on stderr
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Check files and say everything that is wrong with them
+    Check(CheckArgs),
+    /// Show what a study would run: the dry run
+    Plan(PlanArgs),
+    /// Carry a study out, or continue it where it stopped
+    Exec(ExecArgs),
+    /// Show what a study found
+    Report(ReportArgs),
+    /// The simulated engine: a model of continuous batching behind an OpenAI-compatible server
+    #[command(disable_help_flag = true)]
+    Sim(SimWords),
+}
+
+/// The simulated engine reads its own words, as its errors are those of an engine.
+#[derive(Debug, clap::Args)]
+pub struct SimWords {
+    /// As an engine takes them; `perflab sim --help` lists them
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub words: Vec<std::ffi::OsString>,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct CheckArgs {
+    /// Study files
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// How diagnostics are written
+    #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
+    pub format: CheckFormat,
+    /// Set a param of the file: NAME=VALUE
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CheckFormat {
+    Text,
+    Json,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct PlanArgs {
+    /// The study file
+    pub file: PathBuf,
+    /// Which of several studies
+    pub study: Option<String>,
+    /// How the plan is written
+    #[arg(long, value_enum, default_value_t = PlanFormat::Tree)]
+    pub format: PlanFormat,
+    /// The study's state directory
+    #[arg(long)]
+    pub dir: Option<PathBuf>,
+    /// Set a param of the file: NAME=VALUE
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PlanFormat {
+    Tree,
+    Json,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ExecArgs {
+    /// The study file
+    pub file: PathBuf,
+    /// Which of several studies
+    pub study: Option<String>,
+    /// The study's state directory
+    #[arg(long)]
+    pub dir: Option<PathBuf>,
+    /// Answer trials from a recording instead of running engines
+    #[arg(long, value_name = "RECORDING")]
+    pub replay: Option<PathBuf>,
+    /// What validity checks do with a result that breaks them
+    #[arg(long, value_enum, default_value_t = ChecksArg::Refuse)]
+    pub checks: ChecksArg,
+    /// How the report is written
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    pub format: ReportFormat,
+    /// Write the event stream to a file as JSON lines
+    #[arg(long, value_name = "FILE")]
+    pub events: Option<PathBuf>,
+    /// Set a param of the file: NAME=VALUE
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ChecksArg {
+    Refuse,
+    Warn,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    Text,
+    Json,
+    Md,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ReportArgs {
+    /// The study file, or a state directory
+    pub file: PathBuf,
+    /// Which of several studies
+    pub study: Option<String>,
+    /// The study's state directory
+    #[arg(long)]
+    pub dir: Option<PathBuf>,
+    /// How the report is written
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    pub format: ReportFormat,
+}

@@ -1,0 +1,90 @@
+//! The two streams: results to stdout, diagnostics and progress to stderr; width and colour of each.
+
+use std::io::{self, IsTerminal, Write};
+
+use super::args::Color;
+use crate::lang::render::Look;
+use crate::lang::source::Sources;
+use crate::lang::{Diagnostic, render};
+use crate::report::Style;
+
+/// Where nobody says how wide the page is.
+const DEFAULT_WIDTH: usize = 100;
+
+#[derive(Debug, Clone, Copy)]
+pub struct Console {
+    color: Color,
+    pub quiet: bool,
+}
+
+/// A reader that closes our stdout, as `head` does, ends us as it ends every Unix tool.
+pub fn restore_sigpipe() {
+    use nix::sys::signal::{SigHandler, Signal, signal};
+    // SAFETY: the default action is installed before any thread exists
+    let _ = unsafe { signal(Signal::SIGPIPE, SigHandler::SigDfl) };
+}
+
+impl Console {
+    pub fn new(color: Color, quiet: bool) -> Self {
+        Self { color, quiet }
+    }
+
+    fn colored(self, terminal: bool) -> bool {
+        match self.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
+        }
+    }
+
+    /// Whether a live display can be shown.
+    pub fn live(self) -> bool {
+        !self.quiet && io::stderr().is_terminal()
+    }
+
+    pub fn stdout_style(self) -> Style {
+        Style::new(width(), self.colored(io::stdout().is_terminal()))
+    }
+
+    fn look(self) -> Look {
+        Look { color: self.colored(io::stderr().is_terminal()), width: width() }
+    }
+
+    /// A result.
+    pub fn print(self, text: &str) {
+        let mut out = io::stdout().lock();
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    }
+
+    pub fn diagnostics(self, found: &[Diagnostic], sources: &Sources) {
+        let _ = io::stderr().write_all(render::text(found, sources, self.look()).as_bytes());
+    }
+
+    /// What went wrong outside of a study file, with how to go on.
+    pub fn error(self, message: &str, help: &str) {
+        let red = if self.look().color { ("\x1b[31m", "\x1b[0m") } else { ("", "") };
+        let help = if help.is_empty() { String::new() } else { format!("  help: {help}\n") };
+        let _ = write!(io::stderr(), "{}error{}: {message}\n{help}", red.0, red.1);
+    }
+
+    /// A line about what is going on.
+    pub fn say(self, message: &str) {
+        if !self.quiet {
+            let _ = writeln!(io::stderr(), "{message}");
+        }
+    }
+}
+
+/// The terminal's width, or the one that `COLUMNS` says.
+fn width() -> usize {
+    let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
+    columns.or_else(terminal_width).unwrap_or(DEFAULT_WIDTH)
+}
+
+fn terminal_width() -> Option<usize> {
+    if !io::stdout().is_terminal() {
+        return None;
+    }
+    let term = console::Term::stdout();
+    term.size_checked().map(|(_, columns)| usize::from(columns))
+}

@@ -1,0 +1,33 @@
+//! `perflab exec`: checks the file, refuses what cannot be carried out, then replays or measures.
+
+use super::args::ExecArgs;
+use super::console::Console;
+use super::{exit, files, replay};
+
+pub fn run(args: &ExecArgs, console: &Console) -> u8 {
+    let Some(analysis) = files::analysis(&args.file, *console) else { return exit::INPUT };
+    if analysis.has_errors() {
+        let errors: Vec<_> = analysis.diagnostics.iter().filter(|d| d.is_error()).cloned().collect();
+        console.diagnostics(&errors, &analysis.sources);
+        return exit::INPUT;
+    }
+    let program = &analysis.program;
+    let Some(study) = files::study(program, args.study.as_deref(), &args.file, *console) else {
+        return exit::INPUT;
+    };
+    let mut refused: Vec<String> =
+        files::refused(program, study, args.replay.is_some()).iter().map(|n| n.what.clone()).collect();
+    if !args.set.is_empty() {
+        refused.push("`--set`".to_owned());
+    }
+    if !refused.is_empty() {
+        refused.dedup();
+        let message = format!("this version cannot carry out: {}", refused.join("; "));
+        console.error(&message, "`perflab check` shows where each stands; write `repeat 1` for single runs");
+        return exit::INPUT;
+    }
+    match &args.replay {
+        Some(recording) => replay::run(args, recording, program, study, *console),
+        None => super::measure::run(args, program, study, *console),
+    }
+}

@@ -1,0 +1,75 @@
+//! Study files from disk: what can be wrong with a path, in words, and the analysis of what is there.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use super::console::Console;
+use crate::lang::sema::program::{NotYet, Study};
+use crate::lang::source::Files;
+use crate::lang::{Analysis, Program, analyze};
+
+/// The disk, for what a study uses.
+pub struct Disk;
+
+impl Files for Disk {
+    fn read(&self, path: &str) -> Result<String, String> {
+        read(Path::new(path))
+    }
+}
+
+/// The text of a file, or in words why there is none.
+pub fn read(path: &Path) -> Result<String, String> {
+    let bytes = fs::read(path).map_err(|e| match e.kind() {
+        io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        io::ErrorKind::IsADirectory => "this is a directory".to_owned(),
+        io::ErrorKind::PermissionDenied => "it may not be read".to_owned(),
+        _ => e.to_string(),
+    })?;
+    String::from_utf8(bytes).map_err(|e| {
+        let at = e.utf8_error().valid_up_to();
+        format!("it is not UTF-8 text (byte {at} is not)")
+    })
+}
+
+/// Reads and analyses a file. What keeps it from being read has been said.
+pub fn analysis(path: &Path, console: Console) -> Option<Analysis> {
+    match read(path) {
+        Ok(text) => Some(analyze(&Disk, &path.to_string_lossy(), &text)),
+        Err(why) => {
+            console.error(&format!("{}: {why}", path.display()), "give the path of a .plab file");
+            None
+        }
+    }
+}
+
+/// The study that is meant: the only one, or the one that is named.
+pub fn study<'a>(program: &'a Program, name: Option<&str>, path: &Path, console: Console) -> Option<&'a Study> {
+    let names: Vec<&str> = program.studies.iter().map(|s| s.name.as_str()).collect();
+    let file = path.display();
+    match (program.studies.as_slice(), name) {
+        ([], _) => {
+            console.error(&format!("{file} has no study"), "add `study NAME { … }`, or give another file");
+            None
+        }
+        ([one], None) => Some(one),
+        (_, None) => {
+            let help = format!("name one of them: {}", names.join(", "));
+            console.error(&format!("{file} has {} studies", names.len()), &help);
+            None
+        }
+        (all, Some(wanted)) => {
+            let found = all.iter().find(|s| s.name == wanted);
+            if found.is_none() {
+                let help = format!("it has {}", names.join(", "));
+                console.error(&format!("{file} has no study `{wanted}`"), &help);
+            }
+            found
+        }
+    }
+}
+
+/// What of a study this version cannot carry out; in a replay only what decisions need counts.
+pub fn refused<'a>(program: &'a Program, study: &'a Study, replay: bool) -> Vec<&'a NotYet> {
+    program.not_yet.iter().chain(&study.not_yet).filter(|n| !(replay && n.live_only)).collect()
+}

@@ -1,0 +1,197 @@
+//! `perflab exec` against real servers: takes the state directory, runs, reports.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use super::args::ExecArgs;
+use super::console::Console;
+use super::progress::Progress;
+use super::{exit, files, replay, state};
+use crate::engine;
+use crate::journal::{self, Lock, LockError, Writer};
+use crate::judge::{Grid, Setup, Strategy};
+use crate::lang::Program;
+use crate::lang::sema::program::Study;
+use crate::plan::config::short_hash;
+use crate::report::{self, Material};
+use crate::run::{self, Ended, Execution, Host, RunError, Signals, execute};
+
+pub fn run(args: &ExecArgs, program: &Program, study: &Study, console: Console) -> u8 {
+    let began = Instant::now();
+    match prepare(args, program, study, began) {
+        Ok(mut x) => carry_out(args, &mut x, console),
+        Err((message, help)) => {
+            console.error(&message, help);
+            exit::INPUT
+        }
+    }
+}
+
+type Trouble = (String, &'static str);
+
+fn prepare<'a>(
+    args: &'a ExecArgs,
+    program: &'a Program,
+    study: &'a Study,
+    began: Instant,
+) -> Result<Execution<'a>, Trouble> {
+    let host = Host::for_study(study.gpus.as_ref())
+        .map_err(|e| (e.to_string(), "remove `gpus …` from the study, or run it on the machine that it names"))?;
+    let dir = state::directory(&args.file, &study.name, args.dir.as_deref(), false);
+    state::make(&dir).map_err(|e| (e, "choose another one with `--dir DIR`"))?;
+    // before the lock: what outlives a killed guard must come back to us, not to init
+    let _ = engine::adopt_orphans();
+    raise_file_limit();
+    let lock = Lock::take(&dir).map_err(|e| match e {
+        LockError::Owned { .. } => (e.to_string(), "wait for it, or stop it; two runs of one study would disturb each other"),
+        LockError::Io { .. } => (e.to_string(), "choose another state directory with `--dir DIR`"),
+    })?;
+    let journal = Writer::open(&dir.join(journal::FILE), began)
+        .map_err(|e| (e.to_string(), "the journal is kept as it is; move it away to begin anew, or use another `--dir DIR`"))?;
+    let text = files::read(&args.file).unwrap_or_default();
+    Ok(Execution {
+        program,
+        study,
+        checks: replay::checks(args.checks),
+        file: args.file.to_str().unwrap_or_default(),
+        file_hash: short_hash(&text),
+        study_dir: study_dir(&args.file),
+        dir,
+        host,
+        lock,
+        journal,
+        signals: Signals::default(),
+    })
+}
+
+/// Engines run in the study file's directory.
+fn study_dir(file: &Path) -> PathBuf {
+    let dir = file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    dir.canonicalize().unwrap_or_else(|_| dir.to_owned())
+}
+
+/// Thousands of streams need as many descriptors.
+fn raise_file_limit() {
+    use nix::sys::resource::{Resource, getrlimit, setrlimit};
+    if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_NOFILE) {
+        // a lower limit is no error: a load that exceeds it says so itself
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
+    }
+}
+
+fn carry_out(args: &ExecArgs, x: &mut Execution<'_>, console: Console) -> u8 {
+    let mut progress = match Progress::new(console, args.events.as_deref()) {
+        Ok(p) => p,
+        Err(e) => {
+            console.error(&e, "give another path to `--events`");
+            return exit::INPUT;
+        }
+    };
+    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build() {
+        Ok(r) => r,
+        Err(e) => {
+            console.error(&format!("no runtime: {e}"), "free some threads or memory");
+            return exit::INCOMPLETE;
+        }
+    };
+    let killed = std::sync::Arc::new(std::sync::atomic::AtomicU8::new(0));
+    let ended = runtime.block_on(async {
+        let (first, second) = (progress.notice(), killed.clone());
+        x.signals.listen(
+            move || first("stopping; once more kills at once"),
+            move |code| second.store(code, std::sync::atomic::Ordering::SeqCst),
+        );
+        execute(x, &mut progress).await
+    });
+    progress.finish();
+    let code = killed.load(std::sync::atomic::Ordering::SeqCst);
+    if code != 0 {
+        return code;
+    }
+    after(args, x, ended, console)
+}
+
+fn after(args: &ExecArgs, x: &Execution<'_>, ended: Result<Ended, RunError>, console: Console) -> u8 {
+    match ended {
+        Ok(Ended::Decided) => report(args, x, console),
+        Ok(Ended::Interrupted) => {
+            report_files(args, x, console);
+            console.say("interrupted: what was measured is in the journal; the same command continues");
+            exit::INCOMPLETE
+        }
+        Ok(Ended::Unclean(left)) => {
+            let names: Vec<String> = left.iter().map(|s| format!("{} ({})", s.pid, s.name)).collect();
+            let message = format!("a server could not be removed: {}", names.join(", "));
+            console.error(&message, "nothing is started beside it; end it, then run the same command again");
+            exit::INCOMPLETE
+        }
+        Err(e) => {
+            console.error(&e.to_string(), "what was measured until here is in the journal; mend it, and the same command continues");
+            exit::INPUT
+        }
+    }
+}
+
+fn report(args: &ExecArgs, x: &Execution<'_>, console: Console) -> u8 {
+    let document = document(args, x);
+    replay::finish(&document, &x.dir, args.format, console)
+}
+
+/// The state of an unfinished study, for people who look before it goes on.
+fn report_files(args: &ExecArgs, x: &Execution<'_>, console: Console) {
+    if let Err(e) = report::write(&document(args, x), &x.dir) {
+        console.error(&e.to_string(), "the journal is complete; `perflab report` makes the files again");
+    }
+}
+
+fn document(args: &ExecArgs, x: &Execution<'_>) -> report::Report {
+    let results = x.results();
+    let setup = Setup {
+        program: x.program,
+        study: x.study,
+        results: &results,
+        checks: replay::checks(args.checks),
+        replay: false,
+    };
+    let (walk, _) = Grid.next(&setup);
+    report::build(&Material {
+        setup: &setup,
+        walk: &walk,
+        history: x.journal.history(),
+        file: x.file,
+        recording: None,
+        warnings: Vec::new(),
+    })
+}
+
+/// The report of a study from its journal alone, for the other commands.
+pub fn recorded(
+    file: &Path,
+    program: &Program,
+    study: &Study,
+    dir: &Path,
+    checks: crate::judge::Checks,
+) -> Result<report::Report, String> {
+    let history = journal::read(&dir.join(journal::FILE)).map_err(|e| e.to_string())?;
+    let host_id = last_host(&history).unwrap_or_else(|| Host::default().id());
+    let results = history.results(&run::serve_ids(program), &host_id);
+    let setup = Setup { program, study, results: &results, checks, replay: false };
+    let (walk, _) = Grid.next(&setup);
+    let file = file.to_string_lossy();
+    Ok(report::build(&Material {
+        setup: &setup,
+        walk: &walk,
+        history: &history,
+        file: &file,
+        recording: None,
+        warnings: Vec::new(),
+    }))
+}
+
+/// The host that the journal's last run was made on: results are read where they were made or elsewhere.
+fn last_host(history: &journal::History) -> Option<String> {
+    history.events().iter().rev().find_map(|e| match &e.kind {
+        journal::Kind::Run { host_id, .. } => Some(host_id.clone()),
+        _ => None,
+    })
+}

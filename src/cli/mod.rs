@@ -1,0 +1,50 @@
+//! The command line: arguments, what goes to which stream, exit codes; one file per command. It glues the other rooms together.
+
+mod args;
+mod check;
+mod console;
+mod exec;
+mod files;
+mod measure;
+mod plan;
+mod progress;
+mod replay;
+mod show;
+mod state;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Args, Command};
+
+/// Exit codes that scripts rely on.
+pub mod exit {
+    /// done as asked
+    pub const DONE: u8 = 0;
+    /// the input is wrong, or this version cannot carry it out
+    pub const INPUT: u8 = 1;
+    /// the study ended and recommends nothing
+    pub const NOTHING: u8 = 3;
+    /// interrupted, or the infrastructure was lost: the same command continues
+    pub const INCOMPLETE: u8 = 75;
+}
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    // the guard must come before everything else: it may not have threads, handlers or arguments of ours
+    if std::env::args_os().nth(1).is_some_and(|a| a == "guard") {
+        return crate::engine::guard_main();
+    }
+    console::restore_sigpipe();
+    let args = Args::parse();
+    let console = console::Console::new(args.color, args.quiet);
+    let code = match args.command {
+        Command::Check(a) => check::run(&a, &console),
+        Command::Plan(a) => plan::run(&a, &console),
+        Command::Exec(a) => exec::run(&a, &console),
+        Command::Report(a) => show::run(&a, &console),
+        Command::Sim(a) => return crate::sim::command(a.words),
+    };
+    ExitCode::from(code)
+}

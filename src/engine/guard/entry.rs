@@ -1,0 +1,165 @@
+//! How a guard begins: it detaches itself from whatever could take it down together with perflab, reads what
+//! to launch, and launches it.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Write};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitCode, Stdio};
+
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::sys::prctl;
+use nix::sys::signal::{SigHandler, SigSet, Signal, signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::unistd::{Pid, dup2_stderr, getpid, getppid, setsid};
+
+use super::super::capped_log::CappedLog;
+use super::super::protocol::{Launch, Report};
+use super::outbox::Outbox;
+use super::tree::Tree;
+use super::watch::Watch;
+
+/// Runs a guard to its end: the hidden subcommand that perflab starts itself with. All that it needs comes
+/// through standard input.
+pub fn guard_main() -> ExitCode {
+    let Ok(mut outbox) = Outbox::on_stdout() else { return usage() };
+    match begin() {
+        Ok(watch) => {
+            watch.run(&mut outbox);
+            ExitCode::SUCCESS
+        }
+        Err(Start::NotAsked) => usage(),
+        Err(Start::Failed(message)) => {
+            outbox.push(&Report::Failed { message });
+            outbox.flush_for(std::time::Duration::from_secs(1));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn usage() -> ExitCode {
+    // standard error may be closed, and that is no reason to panic
+    let _ = writeln!(io::stderr(), "perflab starts this command itself, to guard an engine");
+    ExitCode::from(2)
+}
+
+/// Why there is nothing to watch.
+enum Start {
+    /// Nobody sent anything to launch.
+    NotAsked,
+    Failed(String),
+}
+
+fn begin() -> Result<Watch, Start> {
+    detach().map_err(|e| Start::Failed(format!("cannot become a guard: {e}")))?;
+    let signals = signals().map_err(|e| Start::Failed(format!("cannot watch for signals: {e}")))?;
+    let (launch, orders) = read_launch().ok_or(Start::NotAsked)?;
+    let held = take_over_stderr(launch.holds_descriptor)
+        .map_err(|e| Start::Failed(format!("cannot hold a descriptor: {e}")))?;
+    let log = File::create(&launch.log)
+        .map_err(|e| Start::Failed(format!("cannot write {}: {e}", launch.log.display())))?;
+    let (output, leader) = pipe_for_output()
+        .and_then(|(reader, writer)| Ok((reader, spawn(&launch, writer)?)))
+        .map_err(|e| Start::Failed(format!("cannot run {}: {e}", launch.program.display())))?;
+    let tree = Tree::new(leader);
+    Ok(Watch::new(orders, signals, output, CappedLog::new(log), tree, launch.scratch, held))
+}
+
+/// Own session, so that no terminal and no process group reaches it; reaper of all that descends from it; a
+/// name that `pkill perflab` does not match.
+fn detach() -> nix::Result<()> {
+    // fails only for the leader of a process group, who is out of reach of other groups already
+    let _ = setsid();
+    prctl::set_child_subreaper(true)?;
+    prctl::set_name(c"plab-guard")
+}
+
+/// The signals that would end a guard are read and ignored: it goes when its engine has gone.
+fn signals() -> nix::Result<SignalFd> {
+    let mut mask = SigSet::empty();
+    for signal in [
+        Signal::SIGCHLD,
+        Signal::SIGTERM,
+        Signal::SIGINT,
+        Signal::SIGHUP,
+        Signal::SIGQUIT,
+        Signal::SIGUSR1,
+        Signal::SIGUSR2,
+        Signal::SIGALRM,
+    ] {
+        mask.add(signal);
+    }
+    mask.thread_block()?;
+    SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
+}
+
+/// The first line of standard input, and the rest of it for orders.
+fn read_launch() -> Option<(Launch, BufReader<File>)> {
+    let input = io::stdin().as_fd().try_clone_to_owned().ok()?;
+    let mut input = BufReader::new(File::from(input));
+    let mut line = String::new();
+    input.read_line(&mut line).ok()?;
+    Some((serde_json::from_str(&line).ok()?, input))
+}
+
+/// A descriptor to be held comes in as standard error, the only door that `std` leaves open for one more. It
+/// moves away from there, lest a message be written into it.
+fn take_over_stderr(holds_descriptor: bool) -> io::Result<Option<OwnedFd>> {
+    if !holds_descriptor {
+        return Ok(None);
+    }
+    let held = io::stderr().as_fd().try_clone_to_owned()?;
+    let nowhere = File::options().write(true).open("/dev/null")?;
+    dup2_stderr(nowhere)?;
+    Ok(Some(held))
+}
+
+/// A pipe that is read without blocking, and as large as may be: an engine should not wait for its log.
+fn pipe_for_output() -> io::Result<(PipeReader, PipeWriter)> {
+    let (reader, writer) = io::pipe()?;
+    set_nonblocking(&reader)?;
+    // more is not to be had everywhere, and the default works too
+    let _ = fcntl(&reader, FcntlArg::F_SETPIPE_SZ(1 << 20));
+    Ok((reader, writer))
+}
+
+/// Turns off waiting for a descriptor that nobody else shares.
+pub(super) fn set_nonblocking(fd: &(impl AsFd + AsRawFd)) -> io::Result<()> {
+    let flags = OFlag::from_bits_truncate(fcntl(fd, FcntlArg::F_GETFL)?);
+    fcntl(fd, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
+    Ok(())
+}
+
+fn spawn(launch: &Launch, output: PipeWriter) -> io::Result<Child> {
+    let mut command = Command::new(&launch.program);
+    if let Some((name, arguments)) = launch.argv.split_first() {
+        command.arg0(name).args(arguments);
+    }
+    command.env_clear().envs(launch.env.iter().cloned());
+    command.current_dir(&launch.cwd).stdin(Stdio::null());
+    command.stderr(output.try_clone()?).stdout(output);
+    let guard = getpid();
+    // SAFETY: between fork and exec only system calls are made, and nothing is allocated.
+    unsafe { command.pre_exec(move || tie_to(guard)) };
+    command.spawn()
+}
+
+/// Own session and process group for the engine, and its death with that of the guard.
+fn tie_to(guard: Pid) -> io::Result<()> {
+    setsid()?;
+    hear_signals()?;
+    prctl::set_pdeathsig(Signal::SIGKILL)?;
+    // a guard that died before the line above sends no signal any more
+    if getppid() == guard { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
+}
+
+/// An engine inherits neither what the guard blocks nor what perflab was told to ignore, as by `nohup` or by
+/// a shell that runs it in the background: it could not be asked to leave.
+fn hear_signals() -> io::Result<()> {
+    for ending in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT] {
+        // SAFETY: no handler is installed, and the process has one thread.
+        unsafe { signal(ending, SigHandler::SigDfl) }?;
+    }
+    SigSet::empty().thread_set_mask()?;
+    Ok(())
+}

@@ -1,0 +1,241 @@
+//! The guard's loop: orders in, output to the log, reports out, until no process is left.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, PipeReader, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signalfd::SignalFd;
+
+use super::super::capped_log::CappedLog;
+use super::super::protocol::{Exit, Order, Report};
+use super::outbox::Outbox;
+use super::tree::Tree;
+
+/// How often perflab hears that the log grows.
+const LOG_REPORTS: Duration = Duration::from_millis(250);
+/// Bytes of output taken before orders are looked at again.
+const OUTPUT_PER_TURN: usize = 1 << 20;
+/// The pause between two rounds of killing that met the same processes: they are on their way out.
+const KILL_PAUSE: Duration = Duration::from_millis(5);
+/// The pause grows up to this for processes that a driver holds in the kernel.
+const LONG_KILL_PAUSE: Duration = Duration::from_millis(200);
+/// How long the last report waits for a reader.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// What the guard is doing to its engine.
+enum Phase {
+    Running,
+    /// It was asked to leave with this signal; `all` when processes outside its group were asked too.
+    Asked {
+        signal: i32,
+        all: bool,
+    },
+    Killing,
+}
+
+pub(super) struct Watch {
+    /// `None` after its end: perflab is dead, or has let go.
+    orders: Option<BufReader<File>>,
+    signals: SignalFd,
+    output: Option<PipeReader>,
+    buffer: Vec<u8>,
+    log: CappedLog<File>,
+    tree: Tree,
+    scratch: PathBuf,
+    phase: Phase,
+    kill_pause: Duration,
+    exit_reported: bool,
+    log_reported: (Instant, u64),
+    /// Closed when the guard ends.
+    _held: Option<OwnedFd>,
+}
+
+impl Watch {
+    pub fn new(
+        orders: BufReader<File>,
+        signals: SignalFd,
+        output: PipeReader,
+        log: CappedLog<File>,
+        tree: Tree,
+        scratch: PathBuf,
+        held: Option<OwnedFd>,
+    ) -> Self {
+        Self {
+            orders: Some(orders),
+            signals,
+            output: Some(output),
+            buffer: vec![0; 1 << 16],
+            log,
+            tree,
+            scratch,
+            phase: Phase::Running,
+            kill_pause: KILL_PAUSE,
+            exit_reported: false,
+            log_reported: (Instant::now(), 0),
+            _held: held,
+        }
+    }
+
+    /// Returns when everything is gone and said.
+    pub fn run(mut self, outbox: &mut Outbox) {
+        outbox.push(&Report::Spawned { pid: self.tree.leader() });
+        if self.orders.as_ref().is_some_and(|o| !o.buffer().is_empty()) {
+            self.take_orders();
+        }
+        while !self.tree.is_empty() {
+            let ready = self.wait(outbox);
+            if ready.orders {
+                self.take_orders();
+            }
+            self.forget_signals();
+            self.act();
+            if ready.output {
+                self.take_output(OUTPUT_PER_TURN);
+            }
+            self.report(outbox);
+        }
+        self.finish(outbox);
+    }
+
+    fn wait(&self, outbox: &Outbox) -> Readable {
+        let mut fds = vec![PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
+        let mut add = |fd, flags| {
+            fds.push(PollFd::new(fd, flags));
+            fds.len() - 1
+        };
+        let orders = self.orders.as_ref().map(|o| add(o.get_ref().as_fd(), PollFlags::POLLIN));
+        let output = self.output.as_ref().map(|o| add(o.as_fd(), PollFlags::POLLIN));
+        if !outbox.is_empty() {
+            add(outbox.fd(), PollFlags::POLLOUT);
+        }
+        if poll(&mut fds, self.timeout()).is_err() {
+            return Readable { orders: false, output: false };
+        }
+        let is_ready = |i: Option<usize>| i.is_some_and(|i| fds[i].any().unwrap_or(true));
+        Readable { orders: is_ready(orders), output: is_ready(output) }
+    }
+
+    fn timeout(&self) -> PollTimeout {
+        let pause = match self.phase {
+            Phase::Killing => self.kill_pause,
+            _ if self.log.total() > self.log_reported.1 => {
+                LOG_REPORTS.saturating_sub(self.log_reported.0.elapsed())
+            }
+            _ => return PollTimeout::NONE,
+        };
+        // rounded up: a wait of zero would spin
+        PollTimeout::from(pause.as_millis() as u16 + 1)
+    }
+
+    /// One line each. The end of the pipe is perflab's end, and so is a line that cannot be read.
+    fn take_orders(&mut self) {
+        let Some(orders) = &mut self.orders else { return };
+        loop {
+            let mut line = String::new();
+            let order = match orders.read_line(&mut line) {
+                Ok(n) if n > 0 => serde_json::from_str(&line).unwrap_or(Order::Kill),
+                _ => {
+                    self.orders = None;
+                    self.phase = Phase::Killing;
+                    return;
+                }
+            };
+            self.phase = match (order, &self.phase) {
+                (Order::Kill, _) | (_, Phase::Killing) => Phase::Killing,
+                (Order::Term { signal }, _) => {
+                    self.tree.signal_group(signal);
+                    Phase::Asked { signal, all: false }
+                }
+            };
+            if orders.buffer().is_empty() {
+                return;
+            }
+        }
+    }
+
+    fn take_output(&mut self, at_most: usize) {
+        let Some(output) = &mut self.output else { return };
+        let mut taken = 0;
+        while taken < at_most {
+            match output.read(&mut self.buffer) {
+                Ok(0) => return self.output = None,
+                Ok(n) => {
+                    self.log.push(&self.buffer[..n]);
+                    taken += n;
+                }
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return,
+                Err(_) => return self.output = None,
+            }
+        }
+    }
+
+    /// Which signals came does not matter: the children are asked on every turn, and no other signal is obeyed.
+    fn forget_signals(&mut self) {
+        while let Ok(Some(_)) = self.signals.read_signal() {}
+    }
+
+    fn act(&mut self) {
+        self.tree.reap();
+        match self.phase {
+            Phase::Killing => self.kill(),
+            Phase::Asked { signal, all: false } if self.tree.exit().is_some() => self.ask_rest(signal),
+            Phase::Running | Phase::Asked { .. } => {}
+        }
+    }
+
+    fn kill(&mut self) {
+        self.kill_pause = (2 * self.kill_pause).min(LONG_KILL_PAUSE);
+        while !self.tree.is_empty() && self.tree.kill_round() {
+            self.kill_pause = KILL_PAUSE;
+        }
+    }
+
+    /// When the engine's own group has left, whoever daemonised out of it will not be told by anybody else.
+    fn ask_rest(&mut self, signal: i32) {
+        if self.tree.group_is_empty() {
+            Tree::signal_rest(signal);
+            self.phase = Phase::Asked { signal, all: true };
+        }
+    }
+
+    fn report(&mut self, outbox: &mut Outbox) {
+        let (at, bytes) = self.log_reported;
+        // old news about the log are dropped, not queued, when perflab does not read
+        if self.log.total() > bytes && at.elapsed() >= LOG_REPORTS && outbox.is_empty() {
+            self.log_reported = (Instant::now(), self.log.total());
+            outbox.push(&Report::Log { bytes: self.log.total() });
+        }
+        if !self.exit_reported
+            && let Some(exit) = self.tree.exit()
+        {
+            self.exit_reported = true;
+            outbox.push(&Report::Exited(exit));
+        }
+        outbox.flush();
+    }
+
+    /// The log is completed and the scratch directory removed before perflab hears that all are gone.
+    fn finish(mut self, outbox: &mut Outbox) {
+        // a pipe holds at most what it was enlarged to
+        self.take_output(2 * OUTPUT_PER_TURN);
+        let bytes = self.log.total();
+        self.log.finish();
+        let _ = fs::remove_dir_all(&self.scratch);
+        outbox.push(&Report::Log { bytes });
+        if !self.exit_reported {
+            outbox.push(&Report::Exited(self.tree.exit().unwrap_or(Exit::Unknown)));
+        }
+        outbox.push(&Report::Gone { killed: self.tree.killed() });
+        outbox.flush_for(LAST_WORDS);
+    }
+}
+
+/// What can be read without waiting.
+struct Readable {
+    orders: bool,
+    output: bool,
+}

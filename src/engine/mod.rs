@@ -1,0 +1,30 @@
+//! One server process, from spawn to gone.
+//!
+//! perflab never spawns an engine itself. It re-executes itself as a small *guard* process that owns the
+//! engine's whole tree: when perflab dies, however it dies, a pipe ends and the guard kills everything. This
+//! side of the pipe knows the language of users: readiness, deadlines, reasons for a failed start.
+
+mod capped_log;
+pub mod environment;
+mod error;
+pub mod failure;
+mod guard;
+mod keeper;
+mod port;
+mod processes;
+mod protocol;
+mod ready;
+mod server;
+mod spec;
+mod start;
+mod sweep;
+
+pub use error::{Limit, StartError};
+pub use failure::{Failure, FailurePattern};
+pub use guard::guard_main;
+pub use port::{free_port, is_free};
+pub use protocol::Exit;
+pub use server::{Server, StopReport, Survivor};
+pub use spec::{LOG_NAME, LaunchSpec, MARK, Ready, Stop};
+pub use start::{StartEvent, start};
+pub use sweep::{Marked, adopt_orphans, find_marked, kill_marked, sweep};

@@ -1,0 +1,170 @@
+//! Ports: finding a free one, and finding out whose socket it is that answers.
+//!
+//! Some engines bind with `SO_REUSEPORT`: two servers then share a port in silence, and the kernel deals the
+//! connections out between them. So an answer proves nothing; the owner of the socket does.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs};
+
+use super::processes;
+
+/// A port of `host` that nobody listens on now. Another process may take it before the caller does.
+pub fn free_port(host: &str) -> io::Result<u16> {
+    let address = resolve(host, 0)?;
+    let mut last = io::Error::from(io::ErrorKind::AddrInUse);
+    for _ in 0..16 {
+        let port = TcpListener::bind(address)?.local_addr()?.port();
+        match TcpListener::bind(SocketAddr::new(address.ip(), port)) {
+            Ok(_) => return Ok(port),
+            Err(e) => last = e,
+        }
+    }
+    Err(last)
+}
+
+/// Whether a server could listen on this port of `host`.
+pub fn is_free(host: &str, port: u16) -> io::Result<bool> {
+    match TcpListener::bind(resolve(host, port)?) {
+        Ok(_) => Ok(true),
+        Err(e) if e.kind() == io::ErrorKind::AddrInUse => Ok(false),
+        Err(e) => Err(e),
+    }
+}
+
+/// Where a client of this machine reaches a server that listens on `host`.
+pub(super) fn reachable(host: &str, port: u16) -> io::Result<SocketAddr> {
+    let address = resolve(host, port)?;
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    Ok(SocketAddr::new(ip, port))
+}
+
+fn resolve(host: &str, port: u16) -> io::Result<SocketAddr> {
+    let not_found = || io::Error::new(io::ErrorKind::NotFound, format!("no address for host {host}"));
+    (host, port).to_socket_addrs()?.next().ok_or_else(not_found)
+}
+
+/// Whose sockets listen where we connect to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// Processes of the tree alone.
+    Tree,
+    /// Also, or only, somebody else.
+    Stranger { pid: i32, name: String },
+    /// The kernel does not tell us.
+    Unknown,
+}
+
+/// Who listens on `address`: the processes below `root`, or somebody else.
+pub(super) fn owner(address: SocketAddr, root: i32) -> Owner {
+    let listening = listeners(address);
+    if listening.is_empty() {
+        return Owner::Unknown;
+    }
+    let table = processes::all();
+    let tree: HashSet<i32> = processes::descendants(&table, [root]).iter().map(|p| p.pid).collect();
+    let ours: HashSet<u64> = tree.iter().filter_map(|pid| processes::sockets(*pid)).flatten().collect();
+    let foreign: HashSet<u64> = listening.difference(&ours).copied().collect();
+    if foreign.is_empty() {
+        return Owner::Tree;
+    }
+    let holds = |pid: i32| processes::sockets(pid).is_some_and(|s| !s.is_disjoint(&foreign));
+    let stranger = table.iter().filter(|p| !tree.contains(&p.pid)).find(|p| holds(p.pid));
+    stranger.map_or(Owner::Unknown, |p| Owner::Stranger { pid: p.pid, name: p.name.clone() })
+}
+
+/// The inodes of the sockets that would take a connection to `address`.
+fn listeners(address: SocketAddr) -> HashSet<u64> {
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|t| fs::read_to_string(t).unwrap_or_default());
+    tables.iter().flat_map(|t| t.lines().skip(1)).filter_map(|line| listener(line, address)).collect()
+}
+
+/// A line reads `sl local remote state queues timer retransmits uid timeout inode …`.
+fn listener(line: &str, address: SocketAddr) -> Option<u64> {
+    const LISTEN: &str = "0A";
+    let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+    let (ip, port) = fields.get(1)?.split_once(':')?;
+    let matches = *fields.get(3)? == LISTEN
+        && u16::from_str_radix(port, 16).ok()? == address.port()
+        && takes(parse_ip(ip)?, address.ip());
+    matches.then(|| fields.get(9)?.parse().ok()).flatten()
+}
+
+/// Whether a socket bound to `bound` takes connections to `ip`.
+fn takes(bound: IpAddr, ip: IpAddr) -> bool {
+    let unspecified = match bound {
+        IpAddr::V4(b) => b.is_unspecified() && ip.is_ipv4(),
+        // one socket for both families, unless it was told otherwise
+        IpAddr::V6(b) => b.is_unspecified(),
+    };
+    unspecified || bound.to_canonical() == ip.to_canonical()
+}
+
+/// Words in the byte order of the machine, in hexadecimal.
+fn parse_ip(hex: &str) -> Option<IpAddr> {
+    let word = |i: usize| Some(u32::from_str_radix(hex.get(8 * i..8 * i + 8)?, 16).ok()?.to_ne_bytes());
+    match hex.len() {
+        8 => Some(IpAddr::from(word(0)?)),
+        32 => {
+            let bytes: Vec<u8> = [word(0)?, word(1)?, word(2)?, word(3)?].concat();
+            Some(IpAddr::from(<[u8; 16]>::try_from(bytes).ok()?))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_free_port_is_free_until_somebody_listens() {
+        let port = free_port("127.0.0.1").unwrap();
+        let taken = TcpListener::bind(("127.0.0.1", port)).unwrap();
+        assert!(!is_free("127.0.0.1", port).unwrap());
+        assert!(!is_free("0.0.0.0", port).unwrap());
+        drop(taken);
+        assert!(is_free("127.0.0.1", port).unwrap());
+    }
+
+    #[test]
+    fn servers_on_all_addresses_are_reached_on_this_machine() {
+        assert_eq!(reachable("0.0.0.0", 80).unwrap().to_string(), "127.0.0.1:80");
+        assert_eq!(reachable("::", 80).unwrap().to_string(), "[::1]:80");
+        assert_eq!(reachable("10.1.2.3", 80).unwrap().to_string(), "10.1.2.3:80");
+    }
+
+    #[test]
+    fn a_socket_of_this_process_is_no_socket_of_its_descendants() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let me = std::process::id() as i32;
+        assert!(matches!(owner(address, me), Owner::Stranger { pid, .. } if pid == me));
+        // seen from the parent, this process is in the tree
+        assert_eq!(owner(address, std::os::unix::process::parent_id() as i32), Owner::Tree);
+        drop(listener);
+        assert_eq!(owner(address, me), Owner::Unknown);
+    }
+
+    #[test]
+    fn only_listeners_on_the_address_count() {
+        let line = |local: &str, state: &str| {
+            format!("   0: {local} 00000000:0000 {state} 00000000:00000000 00:00000000 00000000  0   0 777 1")
+        };
+        let address: SocketAddr = "127.0.0.1:8000".parse().unwrap();
+        assert_eq!(listener(&line("0100007F:1F40", "0A"), address), Some(777));
+        assert_eq!(listener(&line("00000000:1F40", "0A"), address), Some(777));
+        assert_eq!(listener(&line("0100007F:1F40", "01"), address), None);
+        assert_eq!(listener(&line("0100007F:1F41", "0A"), address), None);
+        assert_eq!(listener(&line("0200000A:1F40", "0A"), address), None);
+        let all_v6 = "00000000000000000000000000000000:1F40";
+        assert_eq!(listener(&line(all_v6, "0A"), address), Some(777));
+        let mapped = "0000000000000000FFFF00000100007F:1F40";
+        assert_eq!(listener(&line(mapped, "0A"), address), Some(777));
+    }
+}

@@ -1,0 +1,102 @@
+//! What perflab and a guard say to each other: one JSON object a line, orders on the guard's standard input,
+//! reports on its standard output.
+//!
+//! Pipes end by themselves when a process dies, which no file or socket on disk does. The order of life is:
+//! one [`Launch`], then [`Order`]s until the end of the pipe, which itself is the order to kill.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// The first line: what to run. On the pipe and not in the guard's arguments, because the environment may
+/// hold secrets and arguments can be read by everybody.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Launch {
+    /// The file to execute.
+    pub program: PathBuf,
+    /// The arguments, the name of the program first.
+    pub argv: Vec<String>,
+    /// The whole environment.
+    pub env: Vec<(String, String)>,
+    pub cwd: PathBuf,
+    /// Where both output streams go.
+    pub log: PathBuf,
+    /// Removed when everything is gone.
+    pub scratch: PathBuf,
+    /// Standard error is not that: it is a descriptor to be held open to the end.
+    pub holds_descriptor: bool,
+}
+
+/// An order to the guard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Order {
+    /// Ask the engine to leave with this signal.
+    Term { signal: i32 },
+    /// Kill every process of the tree.
+    Kill,
+}
+
+/// A report of the guard.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Report {
+    /// The engine runs.
+    Spawned { pid: i32 },
+    /// It could not be started; nothing runs, and the guard leaves.
+    Failed { message: String },
+    /// The engine has printed so many bytes in all.
+    Log { bytes: u64 },
+    /// The leader of the tree has ended. Others may live on.
+    Exited(Exit),
+    /// No process of the tree is left, the log is complete and the guard leaves.
+    Gone {
+        /// Processes that had to be killed.
+        killed: usize,
+    },
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Exit {
+    /// It left with this code.
+    Code(i32),
+    /// This signal killed it.
+    Signal(i32),
+    /// Nobody saw: its guard was killed, and the engine with it.
+    Unknown,
+}
+
+impl std::fmt::Display for Exit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "exit code {code}"),
+            Self::Signal(number) => match nix::sys::signal::Signal::try_from(*number) {
+                Ok(signal) => write!(f, "{signal}"),
+                Err(_) => write!(f, "signal {number}"),
+            },
+            Self::Unknown => f.write_str("unknown, the guard process was killed"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_are_lines_of_json() {
+        let line = serde_json::to_string(&Report::Exited(Exit::Signal(9))).unwrap();
+        assert_eq!(line, r#"{"exited":{"signal":9}}"#);
+        assert_eq!(serde_json::from_str::<Report>(&line).unwrap(), Report::Exited(Exit::Signal(9)));
+        assert_eq!(serde_json::to_string(&Order::Kill).unwrap(), r#""kill""#);
+    }
+
+    #[test]
+    fn exits_read_like_a_shell_says_them() {
+        assert_eq!(Exit::Code(2).to_string(), "exit code 2");
+        assert_eq!(Exit::Signal(9).to_string(), "SIGKILL");
+        assert_eq!(Exit::Signal(64).to_string(), "signal 64");
+    }
+}

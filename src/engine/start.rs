@@ -1,0 +1,171 @@
+//! From a description to a server that answers, or to the reason why there is none.
+
+use std::fs;
+use std::io;
+use std::net::SocketAddr;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+
+use super::error::{Limit, StartError};
+use super::failure::{self, Evidence};
+use super::keeper::Keeper;
+use super::port;
+use super::protocol::{Exit, Launch};
+use super::ready::{self, Unready};
+use super::server::{self, Server};
+use super::spec::{LOG_NAME, LaunchSpec, MARK, SCRATCH};
+
+/// What happens while an engine starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StartEvent {
+    /// Its first process runs.
+    Spawned { pid: i32 },
+    /// It has printed so many bytes in all.
+    Log { bytes: u64 },
+}
+
+/// Starts an engine and waits until it answers. Whatever goes wrong, nothing of it is left running; dropping
+/// the future kills it too. `on_event` is called in between and must not block.
+pub async fn start(
+    mut spec: LaunchSpec,
+    cancel: &CancellationToken,
+    on_event: impl FnMut(StartEvent),
+) -> Result<Server, StartError> {
+    let began = Instant::now();
+    let address = check_port(&spec)?;
+    let client = ready::client().map_err(|e| StartError::Impossible(format!("no HTTP client: {e}")))?;
+    let launch = prepare(&spec)?;
+    let log = launch.log.clone();
+    let keeper = launch_guard(&mut spec, launch)?;
+    match ready::wait(&keeper, &client, address, &spec.ready, cancel, on_event).await {
+        Ok(ready_after) => {
+            let pid = keeper.life().borrow().pid.unwrap_or_default();
+            Ok(Server { keeper, pid, address, ready_after, stop: spec.stop, log })
+        }
+        Err(why) => Err(explain(why, &keeper, spec, log, began).await),
+    }
+}
+
+/// An engine on a port that is taken may start, and share it, or warm up against the stranger for minutes.
+fn check_port(spec: &LaunchSpec) -> Result<SocketAddr, StartError> {
+    let unknown = |e: io::Error| StartError::Impossible(format!("cannot listen on {}: {e}", spec.host));
+    if !port::is_free(&spec.host, spec.port).map_err(unknown)? {
+        return Err(StartError::PortTaken { host: spec.host.clone(), port: spec.port });
+    }
+    port::reachable(&spec.host, spec.port).map_err(unknown)
+}
+
+fn prepare(spec: &LaunchSpec) -> Result<Launch, StartError> {
+    if !spec.cwd.is_dir() {
+        let message = format!("the working directory {} does not exist", spec.cwd.display());
+        return Err(StartError::Impossible(message));
+    }
+    let program = find_program(spec)?;
+    let unusable = |what: &Path| {
+        let what = what.display().to_string();
+        move |e: io::Error| StartError::Impossible(format!("cannot use {what}: {e}"))
+    };
+    fs::create_dir_all(&spec.dir).map_err(unusable(&spec.dir))?;
+    let dir = spec.dir.canonicalize().map_err(unusable(&spec.dir))?;
+    let cwd = spec.cwd.canonicalize().map_err(unusable(&spec.cwd))?;
+    let scratch = make_scratch(&spec.env).map_err(unusable(Path::new("TMPDIR")))?;
+    let mut env: Vec<_> =
+        spec.env.iter().filter(|(name, _)| name != "TMPDIR" && name != MARK).cloned().collect();
+    env.push(("TMPDIR".into(), scratch.to_string_lossy().into_owned()));
+    env.push((MARK.into(), spec.nonce.clone()));
+    let argv = spec.argv.clone();
+    Ok(Launch {
+        program,
+        argv,
+        env,
+        cwd,
+        log: dir.join(LOG_NAME),
+        scratch,
+        holds_descriptor: spec.keep_fd.is_some(),
+    })
+}
+
+/// As a shell would find it, in the `PATH` that the engine will have.
+fn find_program(spec: &LaunchSpec) -> Result<PathBuf, StartError> {
+    let name = spec.argv.first().ok_or_else(|| StartError::Impossible("the command is empty".into()))?;
+    let path = spec.env.iter().find(|(n, _)| n == "PATH").map(|(_, v)| v.as_str()).unwrap_or_default();
+    let found = if name.contains('/') {
+        Some(spec.cwd.join(name)).filter(|p| p.exists())
+    } else {
+        path.split(':').map(|dir| spec.cwd.join(dir).join(name)).find(|p| is_executable(p))
+    };
+    let searched = (!name.contains('/')).then(|| path.to_owned());
+    let found = found.ok_or_else(|| StartError::NotFound { name: name.clone(), searched })?;
+    std::path::absolute(&found)
+        .map_err(|e| StartError::Impossible(format!("cannot use {}: {e}", found.display())))
+}
+
+fn is_executable(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
+}
+
+/// A `TMPDIR` for one launch: engines leave sockets there even after a clean stop. It lies with the system's
+/// temporary files and not in the launch's directory: the path of a socket may have 107 bytes, and shared file
+/// systems take no sockets.
+fn make_scratch(env: &[(String, String)]) -> io::Result<PathBuf> {
+    let given = env.iter().find(|(n, v)| n == "TMPDIR" && !v.is_empty());
+    let base = given.map_or_else(std::env::temp_dir, |(_, v)| PathBuf::from(v));
+    let base = std::path::absolute(base)?;
+    for n in 0.. {
+        let path = base.join(format!("{SCRATCH}{}-{n}", std::process::id()));
+        match fs::DirBuilder::new().mode(0o700).create(&path) {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+            made => return made.map(|()| path),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+fn launch_guard(spec: &mut LaunchSpec, launch: Launch) -> Result<Keeper, StartError> {
+    let scratch = launch.scratch.clone();
+    Keeper::launch(&spec.guard, launch, spec.keep_fd.take(), spec.nonce.clone()).map_err(|e| {
+        let _ = fs::remove_dir_all(scratch);
+        StartError::Impossible(format!("cannot start a guard: {e}"))
+    })
+}
+
+/// Ends what is left of the launch, and only then reads its log: it is complete now.
+async fn explain(
+    why: Unready,
+    keeper: &Keeper,
+    spec: LaunchSpec,
+    log: PathBuf,
+    began: Instant,
+) -> StartError {
+    let after = began.elapsed();
+    let exit = keeper.life().borrow().exit;
+    server::kill(keeper).await;
+    if let Some(message) = keeper.life().borrow().failed.clone() {
+        return StartError::Impossible(message);
+    }
+    match why {
+        Unready::Cancelled => StartError::Cancelled,
+        Unready::Stranger { pid, name } => StartError::Stranger { port: spec.port, pid, name },
+        Unready::Late(limit) => never_ready(after, limit, examine(spec, log).await),
+        Unready::Ended => exited(exit.unwrap_or(Exit::Unknown), examine(spec, log).await),
+    }
+}
+
+async fn examine(spec: LaunchSpec, log: PathBuf) -> Evidence {
+    // up to 17 MiB and a dozen patterns: too much for the thread that measures
+    let work = move || failure::examine(&log, &spec.failures);
+    tokio::task::spawn_blocking(work).await.unwrap_or_default()
+}
+
+fn never_ready(after: Duration, limit: Limit, evidence: Evidence) -> StartError {
+    let Evidence { failure, mut tail, .. } = evidence;
+    StartError::NeverReady { after, limit, failure, last_line: tail.pop() }
+}
+
+fn exited(exit: Exit, evidence: Evidence) -> StartError {
+    let Evidence { failure, line, tail } = evidence;
+    StartError::Exited { exit, failure, line, tail }
+}

@@ -1,0 +1,59 @@
+//! The journal's events, version 1: one JSON object a line. A field is never given another meaning; what is new gets a new name.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use crate::judge::Run;
+
+/// The version that this binary writes; a higher one is refused.
+pub const VERSION: u32 = 1;
+
+/// One line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    pub v: u32,
+    /// counts from 1, without gaps
+    pub seq: u64,
+    /// wall-clock time, UTC, for people; nothing is computed from it
+    pub at: String,
+    /// which invocation of `exec` wrote it, counting from 1
+    pub session: u32,
+    /// seconds since that invocation began, on its monotonic clock
+    pub session_s: f64,
+    pub kind: Kind,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// an invocation begins to measure
+    Session { perflab: String, file: String, file_hash: String, pid: u32, host: Json },
+    /// a launch is about to start
+    Launch { launch: String, config_id: String, config: Json, profiles: Vec<String>, label: String, nonce: String },
+    /// one load of a launch is over
+    Run { launch: String, config_id: String, profile: String, profile_id: String, serve_id: String, host_id: String, run: Run },
+    /// the launch's server is gone
+    Gone { launch: String, times: LaunchTimes, gpus: u32 },
+    /// an earlier invocation did not live to see this launch end
+    Lost { launch: String },
+    /// the invocation ended by itself
+    End { complete: bool },
+}
+
+/// Where a launch's time went, in seconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct LaunchTimes {
+    pub start_s: f64,
+    pub warmup_s: f64,
+    pub load_s: f64,
+    pub stop_s: f64,
+    /// perflab's own, from the end of the launch before
+    pub own_s: f64,
+}
+
+impl LaunchTimes {
+    /// Everything that is not perflab's own.
+    pub fn engine_s(&self) -> f64 {
+        self.start_s + self.warmup_s + self.load_s + self.stop_s
+    }
+}

@@ -1,0 +1,110 @@
+//! Appends events: each line is written whole, then fsynced, before anything follows from it.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use super::event::{Event, Kind, VERSION};
+use super::reader::{History, JournalError, read};
+
+/// The one writer of a journal; the state directory's lock sees to that.
+pub struct Writer {
+    path: PathBuf,
+    file: File,
+    history: History,
+    session: u32,
+    began: Instant,
+}
+
+impl Writer {
+    /// Opens a journal for appending; a torn last line is cut off first. `began` is when this invocation began.
+    pub fn open(path: &Path, began: Instant) -> Result<Self, JournalError> {
+        let history = read(path)?;
+        let io_error = |source: io::Error| JournalError::Io { path: path.to_owned(), source };
+        let file = OpenOptions::new().create(true).append(true).open(path).map_err(io_error)?;
+        let bytes = std::fs::read(path).map_err(io_error)?;
+        let whole = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |i| i + 1);
+        if whole < bytes.len() {
+            file.set_len(whole as u64).map_err(io_error)?;
+            file.sync_all().map_err(io_error)?;
+        }
+        if let Some(dir) = path.parent() {
+            // the file's own entry must survive too
+            File::open(dir).and_then(|d| d.sync_all()).map_err(io_error)?;
+        }
+        let session = history.last_session() + 1;
+        Ok(Self { path: path.to_owned(), file, history, session, began })
+    }
+
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// Seconds since this invocation began.
+    pub fn elapsed_s(&self) -> f64 {
+        self.began.elapsed().as_secs_f64()
+    }
+
+    /// Writes one event; it is on disk when this returns.
+    pub fn append(&mut self, kind: Kind) -> Result<(), JournalError> {
+        let event = Event {
+            v: VERSION,
+            seq: self.history.last_seq() + 1,
+            at: jiff::Timestamp::now().to_string(),
+            session: self.session,
+            session_s: self.elapsed_s(),
+            kind,
+        };
+        self.write(&event).map_err(|source| JournalError::Io { path: self.path.clone(), source })?;
+        self.history.push(event);
+        Ok(())
+    }
+
+    fn write(&mut self, event: &Event) -> io::Result<()> {
+        let mut line = serde_json::to_vec(event)?;
+        line.push(b'\n');
+        let before = self.file.metadata()?.len();
+        let written = self.file.write_all(&line).and_then(|()| self.file.sync_data());
+        if written.is_err() {
+            // a half line would hide the whole ones that follow it
+            let _ = self.file.set_len(before);
+        }
+        written
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn end() -> Kind {
+        Kind::End { complete: true }
+    }
+
+    #[test]
+    fn a_torn_last_line_is_cut_off_and_the_rest_kept() {
+        let dir = tempfile::tempdir().expect("temp dir");
+        let path = dir.path().join("journal.jsonl");
+        let mut w = Writer::open(&path, Instant::now()).expect("opens");
+        w.append(end()).expect("writes");
+        drop(w);
+        let mut text = std::fs::read(&path).expect("reads");
+        text.extend_from_slice(b"{\"v\":1,\"seq\":2,\"at");
+        std::fs::write(&path, &text).expect("writes");
+        assert_eq!(read(&path).expect("tolerated").last_seq(), 1);
+        let mut w = Writer::open(&path, Instant::now()).expect("opens");
+        w.append(end()).expect("writes");
+        assert_eq!(read(&path).expect("whole").last_seq(), 2);
+    }
+
+    #[test]
+    fn a_broken_line_in_the_middle_and_a_newer_version_are_refused() {
+        let dir = tempfile::tempdir().expect("temp dir");
+        let path = dir.path().join("journal.jsonl");
+        std::fs::write(&path, "nonsense\n").expect("writes");
+        assert!(matches!(read(&path), Err(JournalError::Corrupt { line: 1, .. })));
+        std::fs::write(&path, "{\"v\":2}\n").expect("writes");
+        assert!(matches!(read(&path), Err(JournalError::Newer { found: 2, .. })));
+    }
+}

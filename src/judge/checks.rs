@@ -1,0 +1,260 @@
+//! The validity checks: one ordered registry. A check that lacks what it reads says so, and the report names it as not checked.
+
+use crate::lang::sema::program::{Load, Profile};
+use crate::lang::sema::schema::Value;
+use crate::plan::Config;
+
+use super::results::Run;
+
+/// How much a finding weighs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    Flag,
+    Refuse,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    pub check: &'static str,
+    pub level: Level,
+    pub text: String,
+}
+
+/// What a check reads: one run, the load that it ran, the configuration that served it.
+pub struct Subject<'a> {
+    pub run: &'a Run,
+    pub profile: &'a Profile,
+    pub config: &'a Config,
+    /// whether the study reads a p99, and so claims one
+    pub claims_p99: bool,
+}
+
+/// What a check says.
+pub enum Said {
+    Fine,
+    Found(Level, String),
+    /// it needs something that this result does not hold
+    Unchecked,
+}
+
+pub struct Check {
+    pub name: &'static str,
+    /// what it would find, for the list of what was not checked
+    pub about: &'static str,
+    run: fn(&Subject<'_>) -> Said,
+}
+
+/// All checks, in the order in which their findings are shown.
+pub const CHECKS: &[Check] = &[
+    Check { name: "THROUGHPUT_ID", about: "tokens / duration = throughput", run: throughput_identity },
+    Check { name: "TOKENS_OUT", about: "as many tokens as asked for", run: tokens_out },
+    Check { name: "TOKENS_IN", about: "prompts as long as asked for", run: tokens_in },
+    Check { name: "LATENCY_ID", about: "TTFT + TPOT × (tokens − 1) = latency", run: latency_identity },
+    Check { name: "NO_FIRST_TOKEN", about: "every stream shows its first token", run: first_token },
+    Check { name: "ITL_DEGENERATE", about: "chunks arrive one by one", run: degenerate_itl },
+    Check { name: "RATE", about: "the offered rate was sent", run: offered_rate },
+    Check { name: "CLIENT_SAT", about: "the client kept up", run: client_saturated },
+    Check { name: "P_SUPPORT", about: "enough requests for the percentiles that are shown", run: percentile_support },
+    Check { name: "NONBINDING", about: "the flag under test can bind", run: nonbinding },
+];
+
+/// Checks that are part of the promise and not made by this version.
+pub const NOT_MADE: &[&str] = &[
+    "TPOT_FLOOR and PEAK_ROOF: against the hardware's limits",
+    "LITTLE, STEADY, DRAIN, OVERSAT: whether the load had a steady state",
+    "WARMUP: compilation inside the measured window",
+    "GPU_FOREIGN, CLOCK, THERMAL: what else the GPU did",
+    "PREFIX: unplanned prefix-cache hits",
+    "QUALITY: whether the outputs are still right",
+];
+
+/// Runs every check on a subject: what was found, and what could not be checked.
+pub fn check(subject: &Subject<'_>) -> (Vec<Finding>, Vec<&'static str>) {
+    let (mut found, mut unchecked) = (Vec::new(), Vec::new());
+    for check in CHECKS {
+        match (check.run)(subject) {
+            Said::Fine => {}
+            Said::Found(level, text) => found.push(Finding { check: check.name, level, text }),
+            Said::Unchecked => unchecked.push(check.name),
+        }
+    }
+    (found, unchecked)
+}
+
+fn throughput_identity(s: &Subject<'_>) -> Said {
+    let m = &s.run.metrics;
+    let (Some(tps), Some(input), Some(output), Some(duration)) =
+        (m.number("total_tps"), m.number("input_tokens"), m.number("output_tokens"), m.number("duration_s"))
+    else {
+        return Said::Unchecked;
+    };
+    if duration <= 0.0 {
+        return Said::Found(Level::Refuse, "the run has no duration".to_owned());
+    }
+    let real = (input + output) / duration;
+    let off = tps / real - 1.0;
+    if off.abs() <= 0.005 {
+        return Said::Fine;
+    }
+    let text = format!("total throughput {tps:.2} tok/s is {:+.1} % off tokens / duration, {real:.2}", off * 100.0);
+    Said::Found(Level::Refuse, text)
+}
+
+fn tokens_out(s: &Subject<'_>) -> Said {
+    let m = &s.run.metrics;
+    let Some((from, to)) = s.profile.output else { return Said::Unchecked };
+    let (Some(output), Some(completed)) = (m.number("output_tokens"), m.number("completed")) else {
+        return Said::Unchecked;
+    };
+    if completed <= 0.0 {
+        return Said::Unchecked;
+    }
+    let (low, mean) = (completed * f64::from(from) * 0.99, output / completed);
+    if output >= low && mean <= f64::from(to) * 1.01 {
+        return Said::Fine;
+    }
+    let text = format!("{mean:.1} tokens came on average where {from} were asked for");
+    Said::Found(Level::Refuse, text)
+}
+
+fn tokens_in(s: &Subject<'_>) -> Said {
+    let m = &s.run.metrics;
+    let (Some((from, to)), Some(input), Some(completed)) =
+        (s.profile.input, m.number("input_tokens"), m.number("completed"))
+    else {
+        return Said::Unchecked;
+    };
+    // without a tokenizer prompts are counted in words, and only the server knows its tokens
+    if completed <= 0.0 || (s.profile.tokenizer.is_none() && m.number("client_input_tokens").is_none()) {
+        return Said::Unchecked;
+    }
+    let mean = input / completed;
+    // a chat template adds a few tokens to each prompt
+    let (low, high) = (f64::from(from) * 0.99, f64::from(to) * 1.01 + 32.0);
+    if mean >= low && mean <= high {
+        return Said::Fine;
+    }
+    Said::Found(Level::Refuse, format!("prompts had {mean:.1} tokens on average where {from} were asked for"))
+}
+
+fn latency_identity(s: &Subject<'_>) -> Said {
+    let m = &s.run.metrics;
+    let mean = |name: &str| m.distribution(name).and_then(|d| d.mean);
+    let (Some(ttft), Some(tpot), Some(latency), Some(output), Some(completed)) =
+        (mean("ttft_ms"), mean("tpot_ms"), mean("latency_ms"), m.number("output_tokens"), m.number("completed"))
+    else {
+        return Said::Unchecked;
+    };
+    let tokens = output / completed;
+    if tokens <= 1.0 || latency <= 0.0 {
+        return Said::Unchecked;
+    }
+    let implied = ttft + tpot * (tokens - 1.0);
+    let off = implied / latency - 1.0;
+    // means of products differ from products of means when lengths vary
+    let fixed = s.profile.output.is_some_and(|(a, b)| a == b);
+    let bound = if fixed { 0.05 } else { 0.5 };
+    if off.abs() <= bound {
+        return Said::Fine;
+    }
+    let text = format!(
+        "TTFT + TPOT × (tokens − 1) is {implied:.0} ms, the mean latency {latency:.0} ms ({:+.0} %)",
+        off * 100.0
+    );
+    Said::Found(Level::Refuse, text)
+}
+
+fn first_token(s: &Subject<'_>) -> Said {
+    let Some(ttft) = s.run.metrics.distribution("ttft_ms") else { return Said::Unchecked };
+    match ttft.p50 {
+        Some(p50) if p50 <= 0.0 => Said::Found(Level::Refuse, "the median TTFT is zero: first tokens were not seen".to_owned()),
+        Some(_) => Said::Fine,
+        None => Said::Unchecked,
+    }
+}
+
+fn degenerate_itl(s: &Subject<'_>) -> Said {
+    let m = &s.run.metrics;
+    // our own runs keep the gaps between chunks apart; a recording has one column
+    let gaps = m.distribution("icl_ms").or_else(|| m.distribution("itl_ms"));
+    match gaps.and_then(|d| d.p50) {
+        Some(p50) if p50 < 0.2 => {
+            Said::Found(Level::Refuse, format!("the median gap between chunks is {p50:.2} ms: tokens came in lumps or were not seen"))
+        }
+        Some(_) => Said::Fine,
+        None => Said::Unchecked,
+    }
+}
+
+fn offered_rate(s: &Subject<'_>) -> Said {
+    let Some(Load::Rate { per_s, .. }) = &s.profile.load else { return Said::Fine };
+    let Some(achieved) = s.run.metrics.number("send_rate").or_else(|| s.run.metrics.number("request_rate")) else {
+        return Said::Unchecked;
+    };
+    let share = achieved / per_s;
+    let text = || format!("{achieved:.2} requests/s were sent of {per_s} offered");
+    match share {
+        x if x < 0.95 => Said::Found(Level::Refuse, text()),
+        x if x < 0.98 => Said::Found(Level::Flag, text()),
+        _ => Said::Fine,
+    }
+}
+
+fn client_saturated(s: &Subject<'_>) -> Said {
+    match s.run.metrics.number("client_lag_p99_ms") {
+        Some(lag) if lag > 20.0 => Said::Found(Level::Refuse, format!("the client's event loop lagged {lag:.1} ms (p99)")),
+        Some(lag) if lag > 5.0 => Said::Found(Level::Flag, format!("the client's event loop lagged {lag:.1} ms (p99)")),
+        Some(_) => Said::Fine,
+        None => Said::Unchecked,
+    }
+}
+
+fn percentile_support(s: &Subject<'_>) -> Said {
+    const P99_NEEDS: f64 = 299.0;
+    let Some(completed) = s.run.metrics.number("completed") else { return Said::Unchecked };
+    if s.claims_p99 && completed < P99_NEEDS {
+        return Said::Found(Level::Flag, format!("p99 is claimed from {completed} requests; it needs 299"));
+    }
+    Said::Fine
+}
+
+fn nonbinding(s: &Subject<'_>) -> Said {
+    let version = s.config.engine.version.as_deref();
+    let schema = &s.config.engine.schema;
+    let at_default: Vec<&str> = s
+        .config
+        .flags
+        .iter()
+        .filter(|f| !s.config.engine.flags.contains(f))
+        .filter(|f| schema.default(&f.canonical, version).is_some_and(|d| d.normal() == f.value.normal()))
+        .map(|f| f.spelled.as_str())
+        .collect();
+    if !at_default.is_empty() {
+        let text = format!("{} is set to its default: an A/A pair, not another configuration", at_default.join(" and "));
+        return Said::Found(Level::Flag, text);
+    }
+    if let Some(text) = above_cap(s) {
+        return Said::Found(Level::Flag, text);
+    }
+    Said::Fine
+}
+
+/// A batch limit at or above what the client keeps in flight decides nothing.
+fn above_cap(s: &Subject<'_>) -> Option<String> {
+    let cap = match &s.profile.load {
+        Some(Load::Concurrency(c)) => *c,
+        _ => s.profile.in_flight?,
+    };
+    let declared = s.config.engine.flags.iter();
+    let seqs = s.config.flags.iter().find(|f| f.canonical == "--max-num-seqs")?;
+    if declared.into_iter().any(|d| d == seqs) {
+        return None;
+    }
+    match seqs.value {
+        Value::Int(n) if n >= i64::from(cap) => {
+            Some(format!("--max-num-seqs={n} cannot bind: the client keeps at most {cap} requests in flight"))
+        }
+        _ => None,
+    }
+}

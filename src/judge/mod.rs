@@ -1,0 +1,16 @@
+//! From results to what to run next, and to verdicts. Pure: no clock, file, process or device; the host's facts arrive with the result.
+
+pub mod checks;
+pub mod metrics;
+pub mod results;
+mod scale;
+pub mod strategy;
+pub mod trial;
+pub mod walk;
+
+pub use checks::{Finding, Level};
+pub use metrics::{Distribution, Metrics};
+pub use results::{Results, Run, RunOutcome};
+pub use strategy::{Grid, Next, Strategy, Wanted};
+pub use trial::{Judged, Outcome};
+pub use walk::{Checks, Setup, Walk};

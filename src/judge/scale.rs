@@ -1,0 +1,34 @@
+//! Means and gains: geometric, so that a gain and its inverse cancel.
+
+/// The geometric mean of positive numbers; `None` if there is none, or one is not positive.
+pub fn geometric_mean(values: &[f64]) -> Option<f64> {
+    if values.is_empty() || values.iter().any(|v| !v.is_finite() || *v <= 0.0) {
+        return None;
+    }
+    Some((values.iter().map(|v| v.ln()).sum::<f64>() / values.len() as f64).exp())
+}
+
+/// How much better: candidate / incumbent − 1, or incumbent / candidate − 1 when less is better.
+pub fn gain(maximize: bool, candidate: f64, incumbent: f64) -> f64 {
+    if maximize { candidate / incumbent - 1.0 } else { incumbent / candidate - 1.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gains_turn_round_when_minimising() {
+        assert!((gain(true, 110.0, 100.0) - 0.1).abs() < 1e-12);
+        assert!((gain(false, 100.0, 110.0) - 0.1).abs() < 1e-12);
+        assert!(gain(false, 110.0, 100.0) < 0.0);
+    }
+
+    #[test]
+    fn means_are_geometric() {
+        let m = geometric_mean(&[1.0, 4.0]).expect("positive");
+        assert!((m - 2.0).abs() < 1e-12);
+        assert_eq!(geometric_mean(&[]), None);
+        assert_eq!(geometric_mean(&[1.0, 0.0]), None);
+    }
+}

@@ -1,0 +1,479 @@
+//! The walk through a study: steps in order, over the results there are, up to the first that is missing.
+//!
+//! It is made anew from the results each time it is asked, so that a decision follows from the journal alone: nothing is remembered
+//! between two questions, and a replay, a plan and an execution take the same path.
+
+use crate::lang::Program;
+use crate::lang::sema::Stat;
+use crate::lang::sema::program::{Expr, From, Repeat, Step, Study};
+use crate::plan::candidate::{self, Candidate, Ruling};
+use crate::plan::{Config, profile};
+
+use super::results::{Results, Run};
+use super::scale;
+use super::trial::{self, Judged, Outcome, Peers, guard_holds, judge, objective};
+
+/// What the validity checks do with a result that breaks them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Checks {
+    Refuse,
+    Warn,
+}
+
+/// Everything that a decision follows from.
+pub struct Setup<'a> {
+    pub program: &'a Program,
+    pub study: &'a Study,
+    pub results: &'a Results,
+    pub checks: Checks,
+    /// what is not in the results is missing for good
+    pub replay: bool,
+}
+
+impl Setup<'_> {
+    /// Runs that a step reads: the first of each configuration, as many as `repeat` says.
+    pub fn counted(&self, config: &Config, profile: &str) -> &[Run] {
+        let all = self.all(config, profile);
+        &all[..all.len().min(self.repeat())]
+    }
+
+    /// All runs, those of confirming launches included.
+    pub fn all(&self, config: &Config, profile: &str) -> &[Run] {
+        self.results.of(&config.id(), &trial::profile_key(self, profile))
+    }
+
+    pub fn repeat(&self) -> usize {
+        match self.study.repeat {
+            Repeat::Auto => 1,
+            Repeat::Times(n) => n as usize,
+        }
+    }
+
+    /// The profiles that steps measure: the objective's; without an objective, those of `confirm on`.
+    pub fn profiles(&self) -> Vec<String> {
+        match &self.study.objective {
+            Some(o) => o.profiles.clone(),
+            None => self.study.confirm.clone(),
+        }
+    }
+
+    pub fn baseline(&self) -> Option<Config> {
+        self.program.engines.get(&self.study.baseline).map(|e| Config::declared(e, self.study))
+    }
+
+    /// Whether any rule, requirement or objective reads a p99.
+    pub fn claims_p99(&self) -> bool {
+        let rules = self.study.prune.iter().map(|p| &p.when);
+        let all = rules.chain(self.study.require.iter().map(|r| &r.expr)).chain(self.study.objective.iter().map(|o| &o.expr));
+        let mut found = false;
+        for e in all {
+            e.walk(&mut |e| found |= matches!(e, Expr::Metric { stat: Some(Stat::P99 | Stat::P999), .. }));
+        }
+        found
+    }
+
+    fn gain(&self, candidate: Option<f64>, incumbent: Option<f64>) -> Option<f64> {
+        let o = self.study.objective.as_ref()?;
+        Some(scale::gain(o.maximize, candidate?, incumbent?))
+    }
+}
+
+/// What part a row plays in its step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    Incumbent,
+    Base,
+    Candidate,
+}
+
+/// One row of a step's table.
+#[derive(Debug, Clone)]
+pub struct Row {
+    pub role: Role,
+    pub label: String,
+    /// `None` where there can be no such configuration
+    pub config: Option<Config>,
+    pub changes: Vec<String>,
+    /// the label of an earlier row with the same configuration
+    pub same_as: Option<String>,
+    pub judged: Judged,
+    pub gain: Option<f64>,
+    /// rules that may still prune it
+    pub open_rules: Vec<String>,
+}
+
+/// One step as far as it is known.
+#[derive(Debug, Clone)]
+pub struct StepView {
+    pub step: usize,
+    pub skipped: Option<String>,
+    pub base: Config,
+    pub incumbent_before: Config,
+    pub incumbent_after: Config,
+    pub rows: Vec<Row>,
+    /// index of the best valid candidate's row
+    pub best: Option<usize>,
+    /// index of the row that was settled on; `None`: the incumbent stays
+    pub chosen: Option<usize>,
+    pub adopted: bool,
+    pub by_hand: bool,
+    pub reason: Option<String>,
+    /// the best valid candidate's, adopted or not
+    pub gain: Option<f64>,
+    /// not all of its candidates have run yet
+    pub open: bool,
+}
+
+/// A profile of `confirm on`, baseline against winner.
+#[derive(Debug, Clone)]
+pub struct ConfirmView {
+    pub profile: String,
+    pub gain: Option<f64>,
+}
+
+/// A configuration that must run before the walk can go on.
+#[derive(Debug, Clone)]
+pub struct Need {
+    pub config: Config,
+    pub profiles: Vec<String>,
+    pub label: String,
+    /// index of the step, `None` for the baseline and for confirming launches
+    pub step: Option<usize>,
+    pub confirming: bool,
+}
+
+/// How far a study has come.
+#[derive(Debug, Clone)]
+pub struct Walk {
+    pub baseline: Option<(Config, Option<Judged>)>,
+    pub steps: Vec<StepView>,
+    pub winner: Option<Config>,
+    pub confirm: Vec<ConfirmView>,
+    /// everything that is known to be missing now, the first first
+    pub needs: Vec<Need>,
+    /// why there is nothing to recommend
+    pub refused: Option<String>,
+}
+
+/// Walks a study.
+pub fn walk(setup: &Setup<'_>) -> Walk {
+    let mut walker = Walker {
+        setup,
+        out: Walk { baseline: None, steps: Vec::new(), winner: None, confirm: Vec::new(), needs: Vec::new(), refused: None },
+        seen: Vec::new(),
+    };
+    walker.run();
+    walker.out
+}
+
+struct Walker<'a> {
+    setup: &'a Setup<'a>,
+    out: Walk,
+    /// configurations with a row, and the label under which each stood first
+    seen: Vec<(String, String)>,
+}
+
+impl Walker<'_> {
+    fn run(&mut self) {
+        let setup = self.setup;
+        let Some(baseline) = setup.baseline() else {
+            self.out.refused = Some("the baseline's engine is not declared".to_owned());
+            return;
+        };
+        let profiles = setup.profiles();
+        let alone = Peers { best: None, baseline: Some(&baseline), may_be_pruned: false };
+        let judged = judge(setup, &baseline, &profiles, alone);
+        self.see(&baseline, "baseline");
+        self.out.baseline = Some((baseline.clone(), judged.clone()));
+        match judged {
+            None => self.need(&baseline, &profiles, baseline.engine.title.clone(), None),
+            Some(j) if !j.is_valid() => {
+                let why = j.reason.unwrap_or_default();
+                self.out.refused = Some(format!("the baseline is not valid ({why})"));
+                return;
+            }
+            Some(_) => {}
+        }
+        let mut incumbent = baseline.clone();
+        for i in 0..setup.study.steps.len() {
+            let view = self.step(i, &incumbent, &baseline);
+            incumbent.clone_from(&view.incumbent_after);
+            self.out.steps.push(view);
+        }
+        if self.out.needs.is_empty() {
+            self.confirm(&baseline, &incumbent);
+        }
+        self.out.winner = Some(incumbent);
+    }
+
+    fn need(&mut self, config: &Config, profiles: &[String], label: String, step: Option<usize>) {
+        let id = config.id();
+        if self.setup.replay || self.out.needs.iter().any(|n| n.config.id() == id) {
+            return;
+        }
+        self.out.needs.push(Need { config: config.clone(), profiles: profiles.to_vec(), label, step, confirming: false });
+    }
+
+    fn see(&mut self, config: &Config, label: &str) -> Option<String> {
+        let id = config.id();
+        if let Some((_, first)) = self.seen.iter().find(|(i, _)| *i == id) {
+            return Some(first.clone());
+        }
+        self.seen.push((id, label.to_owned()));
+        None
+    }
+
+    fn step(&mut self, index: usize, incumbent: &Config, baseline: &Config) -> StepView {
+        let setup = self.setup;
+        let step = &setup.study.steps[index];
+        let base = self.base(step, incumbent, baseline);
+        let mut view = StepView {
+            step: index,
+            skipped: None,
+            base: base.clone(),
+            incumbent_before: incumbent.clone(),
+            incumbent_after: incumbent.clone(),
+            rows: Vec::new(),
+            best: None,
+            chosen: None,
+            adopted: false,
+            by_hand: false,
+            reason: None,
+            gain: None,
+            open: false,
+        };
+        let blocked = !self.out.needs.is_empty();
+        if let Some(guard) = step.when.as_ref().filter(|_| !blocked) {
+            if !guard_holds(setup, incumbent, guard) {
+                view.skipped = Some(format!("the guard `{}` does not hold for the incumbent", guard.text));
+            }
+        }
+        self.incumbent_rows(&mut view, incumbent, &base, baseline);
+        self.candidate_rows(&mut view, step, incumbent, &base, baseline);
+        if view.skipped.is_some() {
+            return view;
+        }
+        view.open = view.rows.iter().any(|r| r.judged.outcome == Outcome::Missing && !setup.replay && r.config.is_some());
+        if !view.open && !blocked {
+            self.decide(&mut view, step, incumbent, baseline);
+        }
+        view
+    }
+
+    fn base(&self, step: &Step, incumbent: &Config, baseline: &Config) -> Config {
+        match &step.from {
+            From::Best => incumbent.clone(),
+            From::Step(i) => self.out.steps.get(*i).map_or_else(|| incumbent.clone(), |s| s.incumbent_after.clone()),
+            From::Engine(name) => {
+                let engine = self.setup.program.engines.get(name);
+                engine.map_or_else(|| baseline.clone(), |e| Config::declared(e, self.setup.study))
+            }
+        }
+    }
+
+    /// The incumbent's row, and the base's where that is another configuration: measured beside the candidates, not offered.
+    fn incumbent_rows(&mut self, view: &mut StepView, incumbent: &Config, base: &Config, baseline: &Config) {
+        let before = self.row(Role::Incumbent, "incumbent", incumbent, incumbent, incumbent, baseline, view.step);
+        view.rows.push(before);
+        if base.id() != incumbent.id() && view.skipped.is_none() {
+            let row = self.row(Role::Base, "base", base, incumbent, base, baseline, view.step);
+            view.rows.push(row);
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a row needs its configuration and everything that it is compared with")]
+    fn row(
+        &mut self,
+        role: Role,
+        label: &str,
+        config: &Config,
+        incumbent: &Config,
+        base: &Config,
+        baseline: &Config,
+        step: usize,
+    ) -> Row {
+        let setup = self.setup;
+        let profiles = setup.profiles();
+        let may_be_pruned = role == Role::Candidate && config.id() != baseline.id();
+        let peers = Peers { best: Some(incumbent), baseline: Some(baseline), may_be_pruned };
+        let judged = judge(setup, config, &profiles, peers);
+        let same_as = self.see(config, label);
+        let goal = setup.study.objective.as_ref();
+        let mine = goal.and_then(|o| objective(setup, config, o));
+        let theirs = goal.and_then(|o| objective(setup, incumbent, o));
+        let judged = judged.unwrap_or_else(|| {
+            self.need(config, &profiles, label.to_owned(), Some(step));
+            Judged::missing("not measured yet")
+        });
+        Row {
+            role,
+            label: label.to_owned(),
+            config: Some(config.clone()),
+            changes: config.difference(base),
+            same_as: same_as.filter(|_| role == Role::Candidate),
+            judged,
+            gain: setup.gain(mine, theirs).filter(|_| role != Role::Incumbent),
+            open_rules: Vec::new(),
+        }
+    }
+
+    fn candidate_rows(&mut self, view: &mut StepView, step: &Step, incumbent: &Config, base: &Config, baseline: &Config) {
+        let setup = self.setup;
+        for i in 0..step.space.len() {
+            let candidate = candidate::candidate(step, i, base, setup.program, setup.study);
+            let ruling = candidate::ruling(&candidate, setup.study);
+            let row = match (ruling, &candidate.config, &view.skipped) {
+                (_, Ok(config), Some(_)) => unrun(&candidate, Some(config), base, Judged::missing("the step was not run")),
+                (Ruling::Pruned { reason, .. }, config, _) if !is(config.as_ref().ok(), baseline) => {
+                    unrun(&candidate, config.as_ref().ok(), base, Judged::pruned(reason))
+                }
+                (Ruling::Run { open }, Ok(config), None) => {
+                    let mut row = self.row(Role::Candidate, &candidate.label, config, incumbent, base, baseline, view.step);
+                    row.open_rules = open;
+                    row
+                }
+                (_, Ok(config), None) => {
+                    self.row(Role::Candidate, &candidate.label, config, incumbent, base, baseline, view.step)
+                }
+                (_, Err(reason), _) => unrun(&candidate, None, base, Judged::pruned(reason.clone())),
+            };
+            view.rows.push(row);
+        }
+    }
+
+    fn decide(&self, view: &mut StepView, step: &Step, incumbent: &Config, baseline: &Config) {
+        let study = self.setup.study;
+        if study.objective.is_none() {
+            return;
+        }
+        let offers: Vec<(usize, f64)> = view
+            .rows
+            .iter()
+            .enumerate()
+            .filter(|(_, r)| r.role == Role::Candidate && r.judged.is_valid())
+            .filter_map(|(i, r)| Some((i, r.gain?)))
+            .collect();
+        // the first of equals: earlier candidates win ties of value
+        let best = offers.iter().copied().fold(None, |best: Option<(usize, f64)>, o| match best {
+            Some(b) if b.1 >= o.1 => Some(b),
+            _ => Some(o),
+        });
+        view.best = best.map(|b| b.0);
+        view.gain = best.map(|b| b.1);
+        if let Some(pick) = &step.pick {
+            view.by_hand = true;
+            view.reason = Some(pick.because.clone());
+            let wanted = candidate::picked(&pick.choice, step);
+            let first = view.rows.iter().position(|r| r.role == Role::Candidate).unwrap_or(0);
+            match wanted.map(|i| first + i) {
+                Some(row) if view.rows.get(row).is_some_and(|r| r.judged.is_valid()) => self.adopt(view, row, incumbent),
+                Some(_) => view.reason = Some(format!("{}; but it is not valid, so the incumbent stays", pick.because)),
+                None => {
+                    view.adopted = view.base.id() != incumbent.id();
+                    view.incumbent_after = view.base.clone();
+                }
+            }
+            return;
+        }
+        let Some((best_row, best_gain)) = best else { return };
+        let offered = self.simplest(view, &offers, best_row, best_gain, baseline);
+        view.chosen = Some(offered);
+        let gain = view.rows[offered].gain.unwrap_or(f64::NEG_INFINITY);
+        if gain >= study.adopt {
+            self.adopt(view, offered, incumbent);
+        }
+    }
+
+    fn adopt(&self, view: &mut StepView, row: usize, incumbent: &Config) {
+        view.chosen = Some(row);
+        if let Some(config) = &view.rows[row].config {
+            view.adopted = config.id() != incumbent.id();
+            view.incumbent_after = config.clone();
+        }
+    }
+
+    /// Among the best and those that gain enough and are within the threshold of it: the fewest changes, then the better, then the
+    /// earlier.
+    fn simplest(&self, view: &StepView, offers: &[(usize, f64)], best: usize, best_gain: f64, baseline: &Config) -> usize {
+        let study = self.setup.study;
+        let objective = |i: usize| view.rows[i].judged.objective.unwrap_or(f64::NAN);
+        let maximize = study.objective.as_ref().is_none_or(|o| o.maximize);
+        let changes = |i: usize| {
+            view.rows[i].config.as_ref().map_or(usize::MAX, |c| c.changes(&study.model, &baseline.engine))
+        };
+        let ties = offers.iter().filter(|(i, g)| {
+            *i == best || (*g >= study.adopt && scale::gain(maximize, objective(best), objective(*i)) <= study.adopt)
+        });
+        let order = |a: &(usize, f64), b: &(usize, f64)| {
+            changes(a.0).cmp(&changes(b.0)).then(b.1.total_cmp(&a.1)).then(a.0.cmp(&b.0))
+        };
+        if best_gain < study.adopt {
+            return best;
+        }
+        ties.copied().min_by(order).map_or(best, |t| t.0)
+    }
+
+    /// Fresh launches of baseline and winner on the other profiles and the objective's.
+    fn confirm(&mut self, baseline: &Config, winner: &Config) {
+        let setup = self.setup;
+        let study = setup.study;
+        if study.confirm.is_empty() || study.objective.is_none() {
+            return;
+        }
+        let mut profiles = setup.profiles();
+        profiles.extend(study.confirm.iter().filter(|p| !setup.profiles().contains(p)).cloned());
+        let pair = if baseline.id() == winner.id() { vec![baseline] } else { vec![baseline, winner] };
+        for config in &pair {
+            if !setup.replay && profiles.iter().any(|p| self.confirming_runs(config, p).len() < setup.repeat()) {
+                let label = format!("confirm {}", if config.id() == baseline.id() { "baseline" } else { "winner" });
+                let config = (*config).clone();
+                self.out.needs.push(Need { config, profiles: profiles.clone(), label, step: None, confirming: true });
+            }
+        }
+        if self.out.needs.is_empty() {
+            self.out.confirm =
+                profiles.iter().map(|p| ConfirmView { profile: p.clone(), gain: self.confirm_gain(baseline, winner, p) }).collect();
+        }
+    }
+
+    /// Runs of confirming launches: of the objective's profiles those beyond what the steps counted.
+    fn confirming_runs(&self, config: &Config, profile: &str) -> &[Run] {
+        let all = self.setup.all(config, profile);
+        let in_steps = self.setup.profiles().iter().any(|p| p == profile);
+        &all[if in_steps { all.len().min(self.setup.repeat()) } else { 0 }..]
+    }
+
+    fn confirm_gain(&self, baseline: &Config, winner: &Config, profile: &str) -> Option<f64> {
+        let o = self.setup.study.objective.as_ref()?;
+        let value = |config: &Config| {
+            // a recording may hold only one run of the objective's profile
+            let fresh = self.confirming_runs(config, profile);
+            let runs = if fresh.is_empty() { self.setup.all(config, profile) } else { fresh };
+            trial::objective_of(self.setup, config, o, profile, runs)
+        };
+        self.setup.gain(value(winner), value(baseline))
+    }
+}
+
+fn is(config: Option<&Config>, other: &Config) -> bool {
+    config.is_some_and(|c| c.id() == other.id())
+}
+
+fn unrun(candidate: &Candidate, config: Option<&Config>, base: &Config, judged: Judged) -> Row {
+    Row {
+        role: Role::Candidate,
+        label: candidate.label.clone(),
+        config: config.cloned(),
+        changes: config.map(|c| c.difference(base)).unwrap_or_default(),
+        same_as: None,
+        judged,
+        gain: None,
+        open_rules: Vec::new(),
+    }
+}
+
+/// The identity of a trial: a configuration under a profile's settings.
+pub fn trial_id(setup: &Setup<'_>, config: &Config, name: &str) -> String {
+    let load = setup.program.profiles.get(name).map(|p| profile::id(p)).unwrap_or_default();
+    crate::plan::config::short_hash(&format!("{}/{load}", config.id()))
+}

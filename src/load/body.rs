@@ -1,0 +1,114 @@
+//! The request body: the same fields in the same order every time, nothing left to a server's defaults.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::prompts::Prompt;
+use super::spec::{Api, LoadSpec};
+
+/// What all bodies of a load have in common.
+#[derive(Debug, Clone)]
+pub(super) struct BodyForm {
+    api: Api,
+    model: String,
+    temperature: f64,
+    top_p: f64,
+    ignore_eos: bool,
+    continuous_usage: bool,
+    extra: Map<String, Value>,
+}
+
+impl BodyForm {
+    pub(super) fn of(spec: &LoadSpec) -> Self {
+        Self {
+            api: spec.api,
+            model: spec.model.clone(),
+            temperature: spec.sampling.temperature,
+            top_p: spec.sampling.top_p,
+            ignore_eos: spec.ignores_eos(),
+            continuous_usage: spec.continuous_usage,
+            extra: spec.extra_body.clone(),
+        }
+    }
+
+    /// The JSON to send for a prompt.
+    pub(super) fn render(&self, prompt: &Prompt) -> Result<Vec<u8>, serde_json::Error> {
+        let message = [Message { role: "user", content: &prompt.text }];
+        serde_json::to_vec(&Body {
+            model: &self.model,
+            prompt: (self.api == Api::Completions).then_some(prompt.text.as_str()),
+            messages: (self.api == Api::Chat).then_some(&message),
+            max_tokens: prompt.output,
+            temperature: self.temperature,
+            top_p: self.top_p,
+            // left out when false: some servers reject fields that they do not know
+            ignore_eos: self.ignore_eos.then_some(true),
+            stream: true,
+            stream_options: StreamOptions {
+                include_usage: true,
+                continuous_usage_stats: self.continuous_usage.then_some(true),
+            },
+            extra: &self.extra,
+        })
+    }
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    messages: Option<&'a [Message<'a>; 1]>,
+    max_tokens: u32,
+    temperature: f64,
+    top_p: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ignore_eos: Option<bool>,
+    stream: bool,
+    stream_options: StreamOptions,
+    #[serde(flatten)]
+    extra: &'a Map<String, Value>,
+}
+
+#[derive(Serialize)]
+struct Message<'a> {
+    role: &'static str,
+    content: &'a str,
+}
+
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    continuous_usage_stats: Option<bool>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rendered(change: impl FnOnce(&mut LoadSpec)) -> String {
+        let mut spec = LoadSpec::new("http://h", "m");
+        change(&mut spec);
+        let prompt = Prompt { text: "a \"b\"".into(), tokens: 2, output: 9 };
+        String::from_utf8(BodyForm::of(&spec).render(&prompt).expect("renders")).expect("utf-8")
+    }
+
+    #[test]
+    fn both_forms_to_the_letter() {
+        assert_eq!(
+            rendered(|_| {}),
+            r#"{"model":"m","messages":[{"role":"user","content":"a \"b\""}],"max_tokens":9,"temperature":0.0,"top_p":1.0,"ignore_eos":true,"stream":true,"stream_options":{"include_usage":true}}"#
+        );
+        assert_eq!(
+            rendered(|spec| {
+                spec.api = Api::Completions;
+                spec.sampling.ignore_eos = Some(false);
+                spec.continuous_usage = true;
+                spec.extra_body.insert("cache_prompt".into(), false.into());
+            }),
+            r#"{"model":"m","prompt":"a \"b\"","max_tokens":9,"temperature":0.0,"top_p":1.0,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true},"cache_prompt":false}"#
+        );
+    }
+}

@@ -1,0 +1,142 @@
+//! Sends requests as a closed or an open loop prescribes. Tasks send and measure; records come out of a
+//! channel that closes when the last task has ended.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinSet;
+
+use super::error::LoadError;
+use super::feed::Feed;
+use super::kitchen::Rendered;
+use super::metronome::Metronome;
+use super::record::RequestRecord;
+use super::request::{Job, Lab, perform};
+
+/// How long a client of a closed loop rests after a failure: a server that refuses must not be asked ten
+/// thousand times a second.
+const REST: Duration = Duration::from_millis(100);
+
+/// What is sent, and when.
+#[derive(Debug)]
+pub(super) enum Source {
+    /// So many clients take one request after the other.
+    Closed { slots: usize, feed: Arc<Feed> },
+    /// Each request has its time, ascending; a cap holds back what would be too many at once.
+    Open { requests: Vec<(Duration, Rendered)>, cap: Option<usize> },
+}
+
+/// A load under way.
+#[derive(Debug)]
+pub(super) struct Drive {
+    /// One record for each request that ended.
+    pub records: UnboundedReceiver<RequestRecord>,
+    tasks: JoinSet<()>,
+}
+
+impl Drive {
+    /// Starts to send, on the runtime that it is called on. Dropping it ends all requests.
+    pub(super) fn start(lab: &Arc<Lab>, source: Source) -> Result<Self, LoadError> {
+        let (out, records) = mpsc::unbounded_channel();
+        let mut tasks = JoinSet::new();
+        match source {
+            Source::Closed { slots, feed } => {
+                for _ in 0..slots {
+                    tasks.spawn(closed_client(Arc::clone(lab), Arc::clone(&feed), out.clone()));
+                }
+            }
+            Source::Open { requests, cap } => {
+                let (times, bodies): (Vec<_>, Vec<_>) = requests.into_iter().unzip();
+                let metronome = Metronome::start(lab.began, times.clone()).map_err(LoadError::Thread)?;
+                let arrivals = Arrivals { times, bodies, cap: cap.map(|cap| Arc::new(Semaphore::new(cap))) };
+                tasks.spawn(arrivals.send(Arc::clone(lab), metronome, out));
+            }
+        }
+        Ok(Self { records, tasks })
+    }
+
+    /// Waits until all tasks have ended, which they do soon after the channel of records is closed.
+    pub(super) async fn join(mut self) -> Result<(), LoadError> {
+        while let Some(ended) = self.tasks.join_next().await {
+            ended.map_err(|e| LoadError::Task(e.to_string()))?;
+        }
+        Ok(())
+    }
+}
+
+async fn closed_client(lab: Arc<Lab>, feed: Arc<Feed>, out: UnboundedSender<RequestRecord>) {
+    loop {
+        let free_ns = lab.ns(Instant::now());
+        let Some((index, rendered)) = unless_ending(&lab, feed.next()).await.flatten() else { return };
+        let job = Job { index, scheduled_ns: free_ns, released_ns: free_ns, rendered };
+        let Some(record) = perform(Arc::clone(&lab), job).await else { return };
+        let failed = !record.is_completed();
+        if out.send(record).is_err() {
+            return;
+        }
+        if failed && unless_ending(&lab, tokio::time::sleep(REST)).await.is_none() {
+            return;
+        }
+    }
+}
+
+struct Arrivals {
+    times: Vec<Duration>,
+    bodies: Vec<Rendered>,
+    cap: Option<Arc<Semaphore>>,
+}
+
+impl Arrivals {
+    async fn send(self, lab: Arc<Lab>, mut metronome: Metronome, out: UnboundedSender<RequestRecord>) {
+        let mut requests = JoinSet::new();
+        for (time, rendered) in self.times.iter().zip(self.bodies) {
+            let Some(Some(number)) = unless_ending(&lab, metronome.tick()).await else { break };
+            let Some(permit) = unless_ending(&lab, permit(self.cap.as_ref())).await else { break };
+            let scheduled_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+            let released_ns = permit.since.map_or(scheduled_ns, |at| lab.ns(at).max(scheduled_ns));
+            let job = Job { index: number as u64, scheduled_ns, released_ns, rendered };
+            requests.spawn(send_one(Arc::clone(&lab), job, permit, out.clone()));
+            while requests.try_join_next().is_some() {}
+        }
+        drop(out);
+        while requests.join_next().await.is_some() {}
+    }
+}
+
+async fn send_one(lab: Arc<Lab>, job: Job, permit: Permit, out: UnboundedSender<RequestRecord>) {
+    let record = perform(lab, job).await;
+    drop(permit);
+    if let Some(record) = record {
+        // nobody listens any more only when everything is being dropped
+        let _ = out.send(record);
+    }
+}
+
+/// A place among the requests in flight.
+struct Permit {
+    _place: Option<OwnedSemaphorePermit>,
+    /// When the place became free, if it had to be waited for.
+    since: Option<Instant>,
+}
+
+async fn permit(cap: Option<&Arc<Semaphore>>) -> Permit {
+    let Some(cap) = cap else { return Permit { _place: None, since: None } };
+    if let Ok(place) = Arc::clone(cap).try_acquire_owned() {
+        return Permit { _place: Some(place), since: None };
+    }
+    let place = Arc::clone(cap).acquire_owned().await.ok();
+    Permit { _place: place, since: Some(Instant::now()) }
+}
+
+/// Waits for `future` unless nothing more is to be sent.
+async fn unless_ending<F: Future>(lab: &Lab, future: F) -> Option<F::Output> {
+    tokio::select! {
+        biased;
+        () = lab.halt.cancelled() => None,
+        () = lab.enough.cancelled() => None,
+        () = lab.dead.cancelled() => None,
+        output = future => Some(output),
+    }
+}

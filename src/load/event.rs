@@ -1,0 +1,353 @@
+//! What one streamed event of an OpenAI-compatible server says. Only lengths of text are kept, so that an
+//! ordinary chunk costs no allocation; fields are looked for by meaning, and text in an unknown one is told,
+//! not skipped.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{self, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+
+use super::meter::Usage;
+
+/// What an event carries.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub(super) struct Event {
+    /// There is at least one choice, so that the event belongs to the generation.
+    pub has_choices: bool,
+    /// It carries generated text, or an empty text that stands for a token.
+    pub is_token: bool,
+    /// Bytes of generated text, all fields and choices together.
+    pub text_bytes: u32,
+    pub finish_reason: Option<String>,
+    pub usage: Option<Usage>,
+    /// The message of an error that was sent instead of a chunk.
+    pub error: Option<String>,
+    /// Names of delta fields that carry text and are not known to.
+    pub unknown: Vec<String>,
+}
+
+impl Event {
+    /// Reads the data of one event.
+    pub(super) fn parse(data: &[u8]) -> Result<Self, serde_json::Error> {
+        let raw: RawEvent = serde_json::from_slice(data)?;
+        let error = raw.error_message();
+        let mut event = Self { usage: raw.usage.map(Usage::from), error, ..Self::default() };
+        for choice in raw.choices.unwrap_or_default() {
+            event.add(choice);
+        }
+        Ok(event)
+    }
+
+    fn add(&mut self, choice: RawChoice) {
+        self.has_choices = true;
+        let finish =
+            choice.finish_reason.filter(|reason| !reason.is_null()).map(|reason| reason_text(&reason));
+        let goes_on = finish.is_none();
+        if let Some(text) = choice.text {
+            self.text_bytes = self.text_bytes.saturating_add(text.0);
+            // a token inside a multi-byte character has no text yet, and is a token all the same
+            self.is_token |= text.0 > 0 || goes_on;
+        }
+        if let Some(delta) = choice.delta.or(choice.message) {
+            self.text_bytes = self.text_bytes.saturating_add(delta.text_bytes);
+            self.is_token |= delta.text_bytes > 0 || (delta.empty_content && !delta.has_role && goes_on);
+            self.unknown.extend(delta.unknown);
+        }
+        if self.finish_reason.is_none() {
+            self.finish_reason = finish;
+        }
+    }
+}
+
+/// The message inside an error object, whatever its shape, or the whole of it as it was sent.
+pub(super) fn error_text(error: &Value) -> String {
+    let inner = error.get("error").unwrap_or(error);
+    let message = ["message", "detail", "error"].iter().find_map(|key| inner.get(key));
+    match message.unwrap_or(inner) {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn reason_text(reason: &Value) -> String {
+    match reason {
+        Value::String(text) => text.clone(),
+        Value::Object(object) => {
+            object.get("type").and_then(Value::as_str).map_or_else(|| reason.to_string(), str::to_owned)
+        }
+        other => other.to_string(),
+    }
+}
+
+#[derive(Deserialize)]
+struct RawEvent {
+    #[serde(default)]
+    choices: Option<Vec<RawChoice>>,
+    #[serde(default)]
+    usage: Option<RawUsage>,
+    #[serde(default)]
+    error: Option<Value>,
+    #[serde(default)]
+    object: Option<Value>,
+    #[serde(default)]
+    message: Option<Value>,
+}
+
+impl RawEvent {
+    fn error_message(&self) -> Option<String> {
+        if let Some(error) = &self.error {
+            return Some(error_text(error));
+        }
+        let is_error = self.object.as_ref().is_some_and(|object| object == "error");
+        is_error.then(|| {
+            self.message.as_ref().map_or_else(|| "an error without a message".to_owned(), reason_text)
+        })
+    }
+}
+
+#[derive(Deserialize)]
+struct RawChoice {
+    #[serde(default)]
+    text: Option<TextBytes>,
+    #[serde(default)]
+    delta: Option<Delta>,
+    #[serde(default)]
+    message: Option<Delta>,
+    #[serde(default)]
+    finish_reason: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct RawUsage {
+    #[serde(default)]
+    prompt_tokens: Option<u32>,
+    #[serde(default)]
+    completion_tokens: Option<u32>,
+    #[serde(default)]
+    prompt_tokens_details: Option<RawDetails>,
+}
+
+#[derive(Deserialize)]
+struct RawDetails {
+    #[serde(default)]
+    cached_tokens: Option<u32>,
+}
+
+impl From<RawUsage> for Usage {
+    fn from(raw: RawUsage) -> Self {
+        Self {
+            prompt_tokens: raw.prompt_tokens,
+            completion_tokens: raw.completion_tokens,
+            cached_tokens: raw.prompt_tokens_details.and_then(|details| details.cached_tokens),
+        }
+    }
+}
+
+/// A message delta, reduced to what counts.
+#[derive(Default)]
+struct Delta {
+    text_bytes: u32,
+    has_role: bool,
+    empty_content: bool,
+    unknown: Vec<String>,
+}
+
+impl<'de> Deserialize<'de> for Delta {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(DeltaVisitor)
+    }
+}
+
+struct DeltaVisitor;
+
+impl<'de> Visitor<'de> for DeltaVisitor {
+    type Value = Delta;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a message delta")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Delta, A::Error> {
+        let mut delta = Delta::default();
+        while let Some(field) = map.next_key::<Field>()? {
+            if let Field::Role = field {
+                delta.has_role |= map.next_value::<Option<IgnoredAny>>()?.is_some();
+                continue;
+            }
+            let Some(TextBytes(bytes)) = map.next_value::<Option<TextBytes>>()? else { continue };
+            delta.text_bytes = delta.text_bytes.saturating_add(bytes);
+            match field {
+                Field::Content => delta.empty_content |= bytes == 0,
+                Field::Other(name) if bytes > 0 => delta.unknown.push(name),
+                _ => {}
+            }
+        }
+        Ok(delta)
+    }
+}
+
+enum Field {
+    Role,
+    Content,
+    /// Generated text under another name: thoughts, tool calls, a refusal.
+    OtherText,
+    Other(String),
+}
+
+impl<'de> Deserialize<'de> for Field {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct FieldVisitor;
+        impl Visitor<'_> for FieldVisitor {
+            type Value = Field;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a field name")
+            }
+
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<Field, E> {
+                Ok(match name {
+                    "role" => Field::Role,
+                    "content" => Field::Content,
+                    "reasoning" | "reasoning_content" | "tool_calls" | "function_call" | "refusal" => {
+                        Field::OtherText
+                    }
+                    other => Field::Other(other.to_owned()),
+                })
+            }
+        }
+        deserializer.deserialize_identifier(FieldVisitor)
+    }
+}
+
+/// The bytes of all strings in a value, however deep.
+struct TextBytes(u32);
+
+impl<'de> Deserialize<'de> for TextBytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(TextBytesVisitor).map(TextBytes)
+    }
+}
+
+struct TextBytesVisitor;
+
+impl<'de> Visitor<'de> for TextBytesVisitor {
+    type Value = u32;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<u32, E> {
+        Ok(u32::try_from(text.len()).unwrap_or(u32::MAX))
+    }
+
+    fn visit_bool<E: de::Error>(self, _: bool) -> Result<u32, E> {
+        Ok(0)
+    }
+
+    fn visit_i64<E: de::Error>(self, _: i64) -> Result<u32, E> {
+        Ok(0)
+    }
+
+    fn visit_u64<E: de::Error>(self, _: u64) -> Result<u32, E> {
+        Ok(0)
+    }
+
+    fn visit_f64<E: de::Error>(self, _: f64) -> Result<u32, E> {
+        Ok(0)
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<u32, E> {
+        Ok(0)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<u32, A::Error> {
+        let mut sum = 0_u32;
+        while let Some(TextBytes(bytes)) = seq.next_element()? {
+            sum = sum.saturating_add(bytes);
+        }
+        Ok(sum)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<u32, A::Error> {
+        let mut sum = 0_u32;
+        while let Some((IgnoredAny, TextBytes(bytes))) = map.next_entry()? {
+            sum = sum.saturating_add(bytes);
+        }
+        Ok(sum)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(json: &str) -> Event {
+        Event::parse(json.as_bytes()).expect("valid json")
+    }
+
+    fn delta(delta: &str) -> Event {
+        parse(&format!(r#"{{"choices":[{{"index":0,"delta":{delta},"finish_reason":null}}]}}"#))
+    }
+
+    #[test]
+    fn a_role_alone_is_no_token_and_every_kind_of_text_is() {
+        for role in [
+            r#"{"role":"assistant","content":""}"#,
+            r#"{"role":"assistant","content":null}"#,
+            r#"{"role":"assistant"}"#,
+        ] {
+            assert!(!delta(role).is_token, "{role}");
+        }
+        for text in [
+            r#"{"content":"hé"}"#,
+            r#"{"role":"assistant","content":"hé"}"#,
+            r#"{"role":null,"content":null,"reasoning_content":"hé","tool_calls":null}"#,
+            r#"{"reasoning":"hé"}"#,
+            r#"{"content":[{"index":1,"text":"hé"}]}"#,
+        ] {
+            let event = delta(text);
+            assert!(event.is_token, "{text}");
+            assert_eq!(event.text_bytes, 3, "{text}");
+            assert!(event.unknown.is_empty());
+        }
+        assert!(delta(r#"{"tool_calls":[{"index":0,"function":{"arguments":"{\"a\":1"}}]}"#).is_token);
+    }
+
+    #[test]
+    fn empty_text_is_a_token_only_while_the_stream_goes_on() {
+        assert!(parse(r#"{"choices":[{"text":"","finish_reason":null}]}"#).is_token);
+        assert!(!parse(r#"{"choices":[{"text":"","finish_reason":"length"}]}"#).is_token);
+        assert!(delta(r#"{"content":""}"#).is_token);
+        assert!(!delta("{}").is_token);
+        assert!(!delta(r#"{"role":null,"content":null,"tool_calls":null}"#).is_token);
+    }
+
+    #[test]
+    fn text_in_an_unknown_field_counts_and_is_named() {
+        let event = delta(r#"{"content":"","thinking":{"text":"so"},"annotations":[],"step":3}"#);
+        assert_eq!((event.is_token, event.text_bytes), (true, 2));
+        assert_eq!(event.unknown, ["thinking"]);
+    }
+
+    #[test]
+    fn finish_usage_and_errors_in_their_shapes() {
+        let event = parse(
+            r#"{"choices":[{"text":"x","finish_reason":{"type":"length","length":9}}],
+                "usage":{"prompt_tokens":7,"completion_tokens":9,"prompt_tokens_details":{"cached_tokens":4}}}"#,
+        );
+        assert_eq!(event.finish_reason.as_deref(), Some("length"));
+        assert_eq!(
+            event.usage,
+            Some(Usage { prompt_tokens: Some(7), completion_tokens: Some(9), cached_tokens: Some(4) })
+        );
+        assert_eq!(parse(r#"{"choices":[],"usage":null}"#), Event::default());
+        assert_eq!(parse(r#"{"error":{"message":"gone","code":500}}"#).error.as_deref(), Some("gone"));
+        assert_eq!(parse(r#"{"error":"gone"}"#).error.as_deref(), Some("gone"));
+        assert_eq!(parse(r#"{"object":"error","message":"gone"}"#).error.as_deref(), Some("gone"));
+        assert_eq!(parse(r#"{"error":null,"choices":[]}"#).error, None);
+        assert!(Event::parse(b"42").is_err());
+        assert!(Event::parse(b"{\"choices\":[").is_err());
+    }
+}

@@ -1,0 +1,143 @@
+//! What a reader must know about a load's numbers before believing them. Whether it disqualifies a result is
+//! judged elsewhere.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::outcome::WarmupFacts;
+use super::record::{RequestRecord, TokenSource};
+use super::spec::Api;
+
+/// Differences of token counts above this share of the prompt are told.
+const TOKENS_OFF: f64 = 0.01;
+
+/// One observation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
+#[serde(tag = "finding", rename_all = "snake_case")]
+pub enum Finding {
+    /// The warm-up gave up before the server's speed had settled.
+    #[error("the warm-up ended after {seconds:.0} s without having seen the server settle")]
+    WarmupNeverSettled {
+        /// Its length.
+        seconds: f64,
+    },
+    /// Requests of the warm-up failed.
+    #[error("{failed} of {requests} requests of the warm-up failed")]
+    WarmupFailures {
+        /// Those that failed.
+        failed: u64,
+        /// All that ended.
+        requests: u64,
+    },
+    /// Text came in a field that is not known; it was counted.
+    #[error("{chunks} chunks carried text in the unknown field `{field}`, for example {example}")]
+    UnknownTextField {
+        /// The field's name.
+        field: String,
+        /// Chunks that had it.
+        chunks: u64,
+        /// One of them.
+        example: String,
+    },
+    /// The server sent no token counts; chunks were counted instead.
+    #[error("{requests} completed requests came without token counts: their chunks were counted")]
+    UsageMissing {
+        /// Requests without.
+        requests: u64,
+    },
+    /// The server counts other prompt tokens than we made.
+    #[error(
+        "the server counts {server:.1} prompt tokens on average where {own:.1} were made; beyond a constant \
+         template of {template:.0}, counts differ by {off_percent:.1} %"
+    )]
+    InputTokensDiffer {
+        /// Mean tokens by the server's count.
+        server: f64,
+        /// Mean tokens by our own.
+        own: f64,
+        /// The part that is the same in most requests.
+        template: f64,
+        /// Mean difference beyond it, in percent of our own count.
+        off_percent: f64,
+    },
+    /// The server closed kept connections without announcing it.
+    #[error("{requests} requests were sent twice: the server had closed their connections unannounced")]
+    ConnectionsClosed {
+        /// Requests that were sent twice.
+        requests: u64,
+    },
+    /// Prompts had to be made while requests were timed.
+    #[error("{requests} prompts were made while the load was running")]
+    PromptsMadeLate {
+        /// Their number.
+        requests: u64,
+    },
+}
+
+/// What the warm-up gives reason to say.
+pub(super) fn of_warmup(facts: &WarmupFacts) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if facts.settled == Some(false) {
+        findings.push(Finding::WarmupNeverSettled { seconds: facts.seconds });
+    }
+    if facts.failed > 0 {
+        findings.push(Finding::WarmupFailures { failed: facts.failed, requests: facts.requests });
+    }
+    findings
+}
+
+/// What the records give reason to say.
+pub(super) fn of_records(records: &[RequestRecord], api: Api) -> Vec<Finding> {
+    let mut findings = unknown_text(records);
+    let uncounted =
+        records.iter().filter(|r| r.is_completed() && r.counted_by == TokenSource::Chunks).count();
+    if uncounted > 0 {
+        findings.push(Finding::UsageMissing { requests: uncounted as u64 });
+    }
+    findings.extend(input_tokens(records, api));
+    let resent = records.iter().filter(|r| r.resent).count();
+    if resent > 0 {
+        findings.push(Finding::ConnectionsClosed { requests: resent as u64 });
+    }
+    findings
+}
+
+fn unknown_text(records: &[RequestRecord]) -> Vec<Finding> {
+    let mut fields: BTreeMap<&str, (u64, &str)> = BTreeMap::new();
+    for unknown in records.iter().flat_map(|r| &r.unknown_text) {
+        fields.entry(&unknown.field).or_insert((0, &unknown.example)).0 += u64::from(unknown.chunks);
+    }
+    let finding = |(field, (chunks, example)): (&str, (u64, &str))| Finding::UnknownTextField {
+        field: field.to_owned(),
+        chunks,
+        example: example.to_owned(),
+    };
+    fields.into_iter().map(finding).collect()
+}
+
+/// Compares the counts of prompt tokens. A chat template adds the same to every prompt and is no difference;
+/// without one, nothing but a start token may be added.
+fn input_tokens(records: &[RequestRecord], api: Api) -> Option<Finding> {
+    let counts: Vec<(f64, f64)> = records
+        .iter()
+        .filter(|r| r.is_completed())
+        .filter_map(|r| Some((f64::from(r.prompt_tokens?), f64::from(r.prompt_tokens_own))))
+        .collect();
+    let mut differences: Vec<f64> = counts.iter().map(|(server, own)| server - own).collect();
+    differences.sort_unstable_by(f64::total_cmp);
+    let template = *differences.get(differences.len() / 2)?;
+    let n = counts.len() as f64;
+    let server = counts.iter().map(|(server, _)| server).sum::<f64>() / n;
+    let own = counts.iter().map(|(_, own)| own).sum::<f64>() / n;
+    let beyond = differences.iter().map(|difference| (difference - template).abs()).sum::<f64>() / n;
+    let allowed = (own * TOKENS_OFF).max(2.0);
+    let odd_template = template < 0.0 || (api == Api::Completions && template > allowed);
+    let off = beyond / own.max(1.0);
+    (odd_template || off > TOKENS_OFF).then_some(Finding::InputTokensDiffer {
+        server,
+        own,
+        template,
+        off_percent: off * 100.0,
+    })
+}

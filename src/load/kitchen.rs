@@ -1,0 +1,66 @@
+//! Prompts and bodies are made here before the clock starts, on all cores: drawing them while requests are
+//! timed would be measured as the server's latency.
+
+use std::num::NonZero;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::body::BodyForm;
+use super::error::LoadError;
+use super::prompts::PromptMaker;
+use super::seeds::Purpose;
+
+/// A request ready to be sent.
+#[derive(Debug, Clone)]
+pub(super) struct Rendered {
+    pub body: Bytes,
+    pub input_tokens: u32,
+    pub output_tokens: u32,
+}
+
+/// Makes requests by number.
+#[derive(Debug)]
+pub(super) struct Kitchen {
+    pub maker: PromptMaker,
+    pub form: BodyForm,
+}
+
+impl Kitchen {
+    /// Makes the requests of these numbers, in order, off the runtime's own threads.
+    pub(super) async fn cook(
+        self: &Arc<Self>,
+        purpose: Purpose,
+        numbers: Range<u64>,
+    ) -> Result<Vec<Rendered>, LoadError> {
+        let kitchen = Arc::clone(self);
+        let cooked = tokio::task::spawn_blocking(move || kitchen.cook_blocking(purpose, numbers)).await;
+        cooked.map_err(|e| LoadError::Task(e.to_string()))?
+    }
+
+    fn cook_blocking(&self, purpose: Purpose, numbers: Range<u64>) -> Result<Vec<Rendered>, LoadError> {
+        let cores = std::thread::available_parallelism().map_or(1, NonZero::get) as u64;
+        let share = (numbers.end.saturating_sub(numbers.start)).div_ceil(cores).max(1);
+        let parts = numbers.clone().step_by(share as usize).map(|from| from..(from + share).min(numbers.end));
+        std::thread::scope(|scope| {
+            let cooks: Vec<_> = parts.map(|part| scope.spawn(move || self.part(purpose, part))).collect();
+            let mut all = Vec::new();
+            for cook in cooks {
+                all.extend(cook.join().map_err(|_| LoadError::Task("making prompts".to_owned()))??);
+            }
+            Ok(all)
+        })
+    }
+
+    fn part(&self, purpose: Purpose, numbers: Range<u64>) -> Result<Vec<Rendered>, LoadError> {
+        numbers.map(|index| self.one(purpose, index)).collect()
+    }
+
+    fn one(&self, purpose: Purpose, index: u64) -> Result<Rendered, LoadError> {
+        let prompt = self.maker.make(purpose, index)?;
+        let body =
+            self.form.render(&prompt).map_err(|e| LoadError::Spec(format!("a body that is no json: {e}")))?;
+        Ok(Rendered { body: body.into(), input_tokens: prompt.tokens, output_tokens: prompt.output })
+    }
+}

@@ -1,0 +1,305 @@
+//! The measure of one stream: bytes and times go in, chunk times, tokens and a verdict come out. No clock and
+//! no socket, so that recorded streams of real servers can be replayed through it in any pieces.
+
+use std::borrow::Cow;
+
+use super::event::{Event, error_text};
+use super::record::{Chunk, Failure, FailureKind, Outcome, TokenSource, UnknownText};
+use super::sse::{SseDecoder, SseEvent};
+
+const EXAMPLE_BYTES: usize = 300;
+
+/// The server's token counts.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Usage {
+    /// Tokens of the prompt, template included.
+    pub prompt_tokens: Option<u32>,
+    /// Tokens generated.
+    pub completion_tokens: Option<u32>,
+    /// Prompt tokens found in the prefix cache.
+    pub cached_tokens: Option<u32>,
+}
+
+/// What came out of a stream.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StreamReport {
+    /// Chunks with generated text, tokens cumulated.
+    pub chunks: Vec<Chunk>,
+    /// Tokens received.
+    pub output_tokens: u32,
+    /// How they were counted.
+    pub counted_by: TokenSource,
+    /// The server's last word on tokens.
+    pub usage: Usage,
+    /// Why the server ended the stream.
+    pub finish_reason: Option<String>,
+    /// How it went.
+    pub outcome: Outcome,
+    /// Unknown fields with text.
+    pub unknown_text: Vec<UnknownText>,
+}
+
+/// A stream being measured.
+#[derive(Debug, Default)]
+pub struct StreamMeter {
+    decoder: SseDecoder,
+    reading: Reading,
+}
+
+impl StreamMeter {
+    /// Takes bytes that came at `at_ns`; returns how many chunks of generated text they completed.
+    pub fn bytes(&mut self, at_ns: u64, bytes: &[u8]) -> usize {
+        let before = self.reading.chunks.len();
+        let reading = &mut self.reading;
+        reading.begin(bytes);
+        if let Err(e) = self.decoder.feed(bytes, &mut |event| reading.event(at_ns, event)) {
+            reading.bad(e.to_string());
+        }
+        self.reading.chunks.len() - before
+    }
+
+    /// Whether generated text has come.
+    pub fn has_text(&self) -> bool {
+        !self.reading.chunks.is_empty()
+    }
+
+    /// Whether nothing that follows can matter: the stream's last word was said, or it cannot be read.
+    pub fn is_done(&self) -> bool {
+        self.reading.done || self.reading.bad.is_some()
+    }
+
+    /// Ends the stream at `at_ns`: with the body's proper end, or with the failure that the transport saw.
+    /// `required` are the tokens that a sound answer has at least (with `ignore_eos`).
+    pub fn finish(mut self, at_ns: u64, end: Result<(), Failure>, required: Option<u32>) -> StreamReport {
+        let reading = &mut self.reading;
+        if end.is_ok() {
+            // an event cut off at the end can only be told by what is in it
+            reading.at_end = true;
+            if let Err(e) = self.decoder.finish(&mut |event| reading.event(at_ns, event)) {
+                reading.bad(e.to_string());
+            }
+        }
+        self.reading.report(end, required)
+    }
+}
+
+/// What the events said so far.
+#[derive(Debug, Default)]
+struct Reading {
+    chunks: Vec<Chunk>,
+    /// Bytes of text of each chunk, by which tokens are spread where the server merged some.
+    text_bytes: Vec<u32>,
+    /// The server's last running total, where it sends them.
+    running: Option<u32>,
+    usage: Option<Usage>,
+    finish_reason: Option<String>,
+    finish_ns: u64,
+    error: Option<String>,
+    bad: Option<String>,
+    cut: bool,
+    at_end: bool,
+    events: u64,
+    /// The first bytes of the body, kept until an event is understood.
+    beginning: Vec<u8>,
+    done: bool,
+    unknown: Vec<UnknownText>,
+}
+
+impl Reading {
+    fn begin(&mut self, bytes: &[u8]) {
+        if self.events == 0 && self.beginning.len() < EXAMPLE_BYTES {
+            let room = EXAMPLE_BYTES - self.beginning.len();
+            self.beginning.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        }
+    }
+
+    fn bad(&mut self, why: String) {
+        self.bad.get_or_insert(why);
+    }
+
+    fn event(&mut self, at_ns: u64, event: SseEvent<'_>) {
+        if self.done || self.bad.is_some() {
+            return;
+        }
+        self.events += 1;
+        if event.data == b"[DONE]" {
+            self.done = true;
+            return;
+        }
+        if event.name == b"error" {
+            self.error.get_or_insert_with(|| error_data(event.data));
+            return;
+        }
+        match Event::parse(event.data) {
+            Ok(parsed) => self.chunk(at_ns, parsed, event.data),
+            Err(_) if self.at_end => self.cut = true,
+            Err(e) => self.bad(format!("an event that is not understood ({e}): {}", shown(event.data))),
+        }
+    }
+
+    fn chunk(&mut self, at_ns: u64, event: Event, data: &[u8]) {
+        if let Some(message) = event.error {
+            self.error.get_or_insert(message);
+        }
+        for field in event.unknown {
+            self.note_unknown(field, data);
+        }
+        let goes_on = event.finish_reason.is_none();
+        let total = event.usage.and_then(|usage| usage.completion_tokens);
+        // a total in the event that ends the stream is one only if there were others before: else it is the
+        // final count, and the tokens in it are spread over all chunks
+        let running = total.filter(|_| event.has_choices && (goes_on || self.running.is_some()));
+        let counted = self.chunks.last().map_or(0, |chunk| chunk.tokens());
+        if event.is_token || (self.running.is_some() && running.is_some_and(|total| total > counted)) {
+            let tokens = running.filter(|total| *total > counted).unwrap_or(counted + 1);
+            self.chunks.push(Chunk(at_ns, tokens));
+            self.text_bytes.push(event.text_bytes);
+        }
+        self.running = running.or(self.running);
+        self.usage = merge(self.usage, event.usage);
+        if let (Some(reason), None) = (event.finish_reason, &self.finish_reason) {
+            self.finish_reason = Some(reason);
+            self.finish_ns = at_ns;
+        }
+    }
+
+    fn note_unknown(&mut self, field: String, data: &[u8]) {
+        match self.unknown.iter_mut().find(|known| known.field == field) {
+            Some(known) => known.chunks += 1,
+            None => self.unknown.push(UnknownText { field, chunks: 1, example: shown(data).into_owned() }),
+        }
+    }
+
+    fn report(mut self, end: Result<(), Failure>, required: Option<u32>) -> StreamReport {
+        let usage = self.usage.unwrap_or_default();
+        let total = usage.completion_tokens;
+        if let (true, Some(total), Some(_)) =
+            (self.chunks.is_empty(), total.filter(|n| *n > 0), &self.finish_reason)
+        {
+            // the only tokens had no text (an end of sequence at once): they came with the reason
+            self.chunks.push(Chunk(self.finish_ns, total));
+            self.text_bytes.push(0);
+        }
+        let counted = self.chunks.last().map_or(0, |chunk| chunk.tokens());
+        // totals that lag behind the chunks (a server that fills them in at the end only) are no running
+        // totals
+        let keeps_up = self.running.is_some_and(|running| running >= counted);
+        let counted_by = match total {
+            None => TokenSource::Chunks,
+            Some(_) if keeps_up => TokenSource::RunningUsage,
+            Some(_) => TokenSource::Usage,
+        };
+        if let (Some(total), TokenSource::Usage) = (total, counted_by) {
+            spread(&mut self.chunks, &self.text_bytes, total);
+        }
+        let output_tokens = total.unwrap_or(counted);
+        // chunks are not tokens: without the server's count fewer chunks than tokens asked prove nothing
+        let short =
+            counted_by != TokenSource::Chunks && required.is_some_and(|required| output_tokens < required);
+        let outcome = match self.failure(end) {
+            Some(failure) => Outcome::Failed(failure),
+            None if short => Outcome::Short,
+            None => Outcome::Ok,
+        };
+        StreamReport {
+            chunks: self.chunks,
+            output_tokens,
+            counted_by,
+            usage,
+            finish_reason: self.finish_reason,
+            outcome,
+            unknown_text: self.unknown,
+        }
+    }
+
+    /// What is wrong with the stream, the most telling first.
+    fn failure(&self, end: Result<(), Failure>) -> Option<Failure> {
+        use FailureKind::{BadStream, NoFinishReason, NoTokens, StreamBroken, StreamError};
+        if let Some(message) = &self.error {
+            return Some(Failure::new(StreamError, message));
+        }
+        if let Some(why) = &self.bad {
+            return Some(Failure::new(BadStream, why));
+        }
+        if let (Err(failure), false) = (end, self.done) {
+            return Some(failure);
+        }
+        if self.cut {
+            return Some(Failure::new(StreamBroken, "the body ended inside an event"));
+        }
+        if self.events == 0 && !self.beginning.is_empty() {
+            return Some(Failure::new(
+                BadStream,
+                format!("the body holds no event: {}", shown(&self.beginning)),
+            ));
+        }
+        match self.finish_reason.as_deref() {
+            None if self.events == 0 => Some(Failure::new(NoTokens, "the body is empty")),
+            None => Some(Failure::new(NoFinishReason, "the stream ended without a finish reason")),
+            Some(reason @ ("abort" | "error")) => {
+                Some(Failure::new(StreamError, format!("the server ended it by `{reason}`")))
+            }
+            Some(reason) if self.chunks.is_empty() => {
+                Some(Failure::new(NoTokens, format!("ended by `{reason}` without any text")))
+            }
+            Some(_) => None,
+        }
+    }
+}
+
+/// Later counts replace earlier ones, field by field: not every event has all of them.
+fn merge(old: Option<Usage>, new: Option<Usage>) -> Option<Usage> {
+    let (Some(old), Some(new)) = (old, new) else { return new.or(old) };
+    Some(Usage {
+        prompt_tokens: new.prompt_tokens.or(old.prompt_tokens),
+        completion_tokens: new.completion_tokens.or(old.completion_tokens),
+        cached_tokens: new.cached_tokens.or(old.cached_tokens),
+    })
+}
+
+/// Sets the cumulated tokens of chunks so that the last has `total`, where the server merged tokens and told
+/// only the total. A prefill yields one token, so the first chunk has one unless its text is clearly longer;
+/// the rest goes by length of text, at least one each.
+fn spread(chunks: &mut [Chunk], text_bytes: &[u32], total: u32) {
+    let count = chunks.len() as u64;
+    let total = u64::from(total);
+    if count == 0 || count == total {
+        return;
+    }
+    if total < count {
+        for (i, chunk) in (1_u64..).zip(chunks) {
+            chunk.1 = (i * total).div_ceil(count) as u32;
+        }
+        return;
+    }
+    let bytes: Vec<u64> = text_bytes.iter().map(|bytes| u64::from(*bytes).max(1)).collect();
+    let all: u64 = bytes.iter().sum();
+    let by_length = (bytes[0] * total + all / 2) / all;
+    let first = match by_length {
+        _ if count == 1 => total,
+        0..3 => 1,
+        many => many.min(total - (count - 1)),
+    };
+    let (rest, surplus) = ((all - bytes[0]).max(1), total - first - (count - 1));
+    let mut passed = 0;
+    for (i, (chunk, bytes)) in (0_u64..).zip(chunks.iter_mut().zip(&bytes)) {
+        passed += if i == 0 { 0 } else { *bytes };
+        chunk.1 = (first + i + surplus * passed / rest) as u32;
+    }
+}
+
+/// The message of an event that is called an error, JSON or not.
+fn error_data(data: &[u8]) -> String {
+    serde_json::from_slice(data).map_or_else(|_| shown(data).into_owned(), |value| error_text(&value))
+}
+
+/// Bytes for a message: lossy, and cut where they are many.
+pub(super) fn shown(bytes: &[u8]) -> Cow<'_, str> {
+    if bytes.len() <= EXAMPLE_BYTES {
+        return String::from_utf8_lossy(bytes);
+    }
+    Cow::Owned(format!("{}…", String::from_utf8_lossy(&bytes[..EXAMPLE_BYTES])))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,53 @@
+//! The load generator: draws prompts and arrivals, streams requests to an OpenAI-compatible server, records
+//! every chunk and summarises what was measured. It knows servers and clocks, and nothing of the experiment
+//! language.
+
+mod arrivals;
+mod body;
+mod client;
+mod collect;
+mod dist;
+mod drive;
+mod error;
+mod event;
+mod feed;
+mod findings;
+mod guard;
+mod http;
+mod inflight;
+mod kitchen;
+mod meter;
+mod metronome;
+mod observer;
+mod outcome;
+mod plan;
+mod prompts;
+mod record;
+mod request;
+mod run;
+mod seeds;
+mod spec;
+mod sse;
+mod summary;
+mod tokens;
+mod warmup;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+pub use arrivals::{Arrivals, schedule};
+pub use client::ClientFacts;
+pub use dist::{Dist, samples_needed};
+pub use error::LoadError;
+pub use findings::Finding;
+pub use meter::{StreamMeter, StreamReport, Usage};
+pub use observer::{Observer, Phase, Progress, Silent, Verdict};
+pub use outcome::{Ended, LoadOutcome, WarmupFacts};
+pub use record::{
+    Chunk, Failure, FailureKind, Outcome, RECORD_VERSION, RequestRecord, TokenSource, UnknownText,
+};
+pub use run::run;
+pub use spec::{Api, LoadSpec, Prompts, Sampling, Stop, Timeouts, Warmup};
+pub use sse::{SseDecoder, SseEvent, TooLong};
+pub use summary::{Steady, Summary, summarize};

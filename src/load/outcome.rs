@@ -1,0 +1,74 @@
+//! What a load leaves behind.
+
+use serde::{Deserialize, Serialize};
+
+use super::findings::Finding;
+use super::record::RequestRecord;
+use super::summary::Summary;
+
+/// How a load came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ended {
+    /// It sent everything that it was to send.
+    Whole,
+    /// The observer stopped it at a checkpoint; records and summary are of the requests that had ended by
+    /// then.
+    StoppedEarly,
+    /// It was cancelled; records and summary are of the requests that had ended by then.
+    Cancelled,
+    /// The server died; open requests failed, what was not sent counts as planned.
+    ServerDied,
+    /// For a while no request succeeded and no text came, so that no more were sent.
+    NothingSucceeded,
+}
+
+/// What the warm-up did.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct WarmupFacts {
+    /// Its length in seconds, until its last answer.
+    pub seconds: f64,
+    /// Requests that ended in it.
+    pub requests: u64,
+    /// Those of them that failed.
+    pub failed: u64,
+    /// Whether it saw the server settle; none if it did not look.
+    pub settled: Option<bool>,
+}
+
+impl WarmupFacts {
+    /// Completed requests per second, by which the load's number of requests is estimated.
+    pub(super) fn request_rate(&self) -> f64 {
+        let completed = self.requests.saturating_sub(self.failed) as f64;
+        if self.seconds > 0.0 { completed / self.seconds } else { 0.0 }
+    }
+}
+
+/// A load's result.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoadOutcome {
+    /// One record per request that ended, in the order of their ends. Requests of the warm-up have none.
+    pub records: Vec<RequestRecord>,
+    /// The numbers.
+    pub summary: Summary,
+    /// How it ended.
+    pub ended: Ended,
+    /// What preceded it.
+    pub warmup: WarmupFacts,
+    /// From the load's start to its last answer, in seconds.
+    pub load_s: f64,
+    /// What a reader of the numbers must know.
+    pub findings: Vec<Finding>,
+}
+
+impl LoadOutcome {
+    /// Whether an observer ended it at a checkpoint.
+    pub fn stopped_early(&self) -> bool {
+        self.ended == Ended::StoppedEarly
+    }
+
+    /// Whether it was cancelled from outside.
+    pub fn cancelled(&self) -> bool {
+        self.ended == Ended::Cancelled
+    }
+}

@@ -1,0 +1,148 @@
+//! Turns a spec into what is sent: for the load, and for the warm-up that precedes it in the same manner.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::arrivals::{Arrivals, schedule};
+use super::drive::Source;
+use super::error::LoadError;
+use super::feed::{Feed, StopRule};
+use super::kitchen::Kitchen;
+use super::seeds::Purpose;
+use super::spec::{LoadSpec, Stop, Warmup};
+use super::warmup::SettleRule;
+
+/// `Stop::Auto`: at least so many requests in all and per client, and within these times.
+const AUTO_REQUESTS: u64 = 300;
+const AUTO_PER_SLOT: u64 = 10;
+const AUTO_TIME: Duration = Duration::from_secs(60);
+const AUTO_MOST: Duration = Duration::from_secs(600);
+
+/// Prepared requests and how many there are, where that is known.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub source: Source,
+    pub planned: Option<u64>,
+}
+
+/// How many requests the profile means to have in flight, as far as it says: its clients, else its cap, else
+/// one.
+pub(super) fn slots(spec: &LoadSpec) -> usize {
+    match (spec.arrivals, spec.stop) {
+        (Arrivals::Closed { concurrency }, _) => concurrency,
+        (Arrivals::AllAtOnce, Stop::Requests(n)) => {
+            usize::try_from(n).unwrap_or(usize::MAX).min(spec.in_flight.unwrap_or(usize::MAX))
+        }
+        _ => spec.in_flight.unwrap_or(1),
+    }
+}
+
+/// The load itself.
+pub(super) async fn of_load(spec: &LoadSpec, kitchen: &Arc<Kitchen>) -> Result<Plan, LoadError> {
+    let rule = load_rule(spec);
+    match spec.arrivals {
+        Arrivals::Closed { concurrency } => closed(kitchen, Purpose::Load, rule, concurrency).await,
+        arrivals => open(spec, kitchen, Purpose::Load, arrivals, rule).await,
+    }
+}
+
+/// The warm-up; none if the spec wants none.
+pub(super) async fn of_warmup(
+    spec: &LoadSpec,
+    kitchen: &Arc<Kitchen>,
+    settle: SettleRule,
+) -> Result<Option<Plan>, LoadError> {
+    let rule = match spec.warmup {
+        Warmup::None | Warmup::Requests(0) => return Ok(None),
+        Warmup::Requests(n) => counted(n),
+        Warmup::Time(time) => timed(time),
+        Warmup::Auto => timed(settle.limit),
+    };
+    let endless = rule.min_time > Duration::ZERO;
+    let plan = match spec.arrivals {
+        // a burst has no length in time: its clients are kept busy instead
+        Arrivals::AllAtOnce if endless => closed(kitchen, Purpose::Warmup, rule, slots(spec)).await?,
+        Arrivals::Closed { concurrency } => closed(kitchen, Purpose::Warmup, rule, concurrency).await?,
+        arrivals => open(spec, kitchen, Purpose::Warmup, arrivals, rule).await?,
+    };
+    Ok(Some(plan))
+}
+
+fn counted(requests: u64) -> StopRule {
+    StopRule { min_requests: requests, min_time: Duration::ZERO, max_time: Duration::MAX }
+}
+
+fn timed(time: Duration) -> StopRule {
+    StopRule { min_requests: 0, min_time: time, max_time: time }
+}
+
+fn load_rule(spec: &LoadSpec) -> StopRule {
+    match spec.stop {
+        Stop::Requests(n) => counted(n),
+        Stop::Duration(time) => timed(time),
+        Stop::Auto => {
+            let requests = AUTO_REQUESTS.max(AUTO_PER_SLOT.saturating_mul(slots(spec) as u64));
+            // all at once has no time that could pass before the last is sent
+            let min_time = if spec.arrivals == Arrivals::AllAtOnce { Duration::ZERO } else { AUTO_TIME };
+            StopRule { min_requests: requests, min_time, max_time: AUTO_MOST }
+        }
+    }
+}
+
+async fn closed(
+    kitchen: &Arc<Kitchen>,
+    purpose: Purpose,
+    rule: StopRule,
+    clients: usize,
+) -> Result<Plan, LoadError> {
+    let planned =
+        (rule.min_time == Duration::ZERO && rule.max_time == Duration::MAX).then_some(rule.min_requests);
+    let slots = planned.map_or(clients, |n| clients.min(usize::try_from(n).unwrap_or(usize::MAX)));
+    let feed = Feed::new(Arc::clone(kitchen), purpose, rule, slots).await?;
+    Ok(Plan { source: Source::Closed { slots, feed }, planned })
+}
+
+async fn open(
+    spec: &LoadSpec,
+    kitchen: &Arc<Kitchen>,
+    purpose: Purpose,
+    arrivals: Arrivals,
+    rule: StopRule,
+) -> Result<Plan, LoadError> {
+    let times = schedule(arrivals, spec.seed, |count, at| rule.goes_on(count, at))?;
+    let planned = times.len() as u64;
+    let rendered = kitchen.cook(purpose, 0..planned).await?;
+    let requests = times.into_iter().zip(rendered).collect();
+    Ok(Plan { source: Source::Open { requests, cap: spec.in_flight }, planned: Some(planned) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(arrivals: Arrivals, stop: Stop) -> LoadSpec {
+        LoadSpec { arrivals, stop, ..LoadSpec::new("http://h", "m") }
+    }
+
+    #[test]
+    fn the_default_length_grows_with_the_clients() {
+        let rule = |concurrency| load_rule(&spec(Arrivals::Closed { concurrency }, Stop::Auto));
+        assert_eq!((rule(8).min_requests, rule(64).min_requests), (300, 640));
+        assert_eq!((rule(8).min_time, rule(8).max_time), (AUTO_TIME, AUTO_MOST));
+        let mut burst = spec(Arrivals::AllAtOnce, Stop::Auto);
+        burst.in_flight = Some(50);
+        assert_eq!((load_rule(&burst).min_requests, load_rule(&burst).min_time), (500, Duration::ZERO));
+    }
+
+    #[test]
+    fn default_schedules_have_both_minima() {
+        let count = |rate| {
+            let spec = spec(Arrivals::Constant { rate }, Stop::Auto);
+            let rule = load_rule(&spec);
+            schedule(spec.arrivals, 1, |count, at| rule.goes_on(count, at)).expect("sound").len()
+        };
+        assert_eq!(count(100.0), 6000, "60 s");
+        assert_eq!(count(1.0), 300, "300 requests");
+        assert_eq!(count(0.1), 60, "10 min");
+    }
+}

@@ -1,0 +1,115 @@
+//! What requests ask: random text of an exact length, each request's drawn from its own random stream. The
+//! prompts of a warm-up begin with words that no prompt of the load begins with, so that no prefix is in the
+//! cache too early.
+
+use std::ops::RangeInclusive;
+
+use rand::RngExt;
+use rand_chacha::ChaCha12Rng;
+
+use super::error::LoadError;
+use super::seeds::{Purpose, prompt_rng};
+use super::tokens::ExactTokens;
+use super::words::WORDS;
+
+/// One request's question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Prompt {
+    pub text: String,
+    /// Tokens of the text by our own count.
+    pub tokens: u32,
+    /// Tokens to ask for.
+    pub output: u32,
+}
+
+/// Draws prompts.
+#[derive(Debug)]
+pub(super) struct PromptMaker {
+    pub input: RangeInclusive<u32>,
+    pub output: RangeInclusive<u32>,
+    pub tokenizer: Option<ExactTokens>,
+    pub seed: u64,
+}
+
+impl PromptMaker {
+    /// The prompt of one request: the same whenever and wherever it is drawn.
+    pub(super) fn make(&self, purpose: Purpose, index: u64) -> Result<Prompt, LoadError> {
+        let mut rng = prompt_rng(self.seed, purpose, index);
+        let tokens = rng.random_range(self.input.clone());
+        let output = rng.random_range(self.output.clone());
+        let text = match &self.tokenizer {
+            Some(tokenizer) => tokenizer.text(tokens, purpose, &mut rng)?,
+            None => words(tokens, purpose, &mut rng),
+        };
+        Ok(Prompt { text, tokens, output })
+    }
+}
+
+fn words(count: u32, purpose: Purpose, rng: &mut ChaCha12Rng) -> String {
+    let mut text = WORDS[first_place(WORDS.len(), purpose, rng)].to_owned();
+    for _ in 1..count {
+        text.push(' ');
+        text.push_str(WORDS[rng.random_range(0..WORDS.len())]);
+    }
+    text
+}
+
+/// A place for the first word: even ones for the load, odd ones for the warm-up. There must be two places at
+/// least.
+pub(super) fn first_place(places: usize, purpose: Purpose, rng: &mut ChaCha12Rng) -> usize {
+    let half = rng.random_range(0..places / 2);
+    match purpose {
+        Purpose::Load => 2 * half,
+        Purpose::Warmup => 2 * half + 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    fn maker(input: RangeInclusive<u32>, seed: u64) -> PromptMaker {
+        PromptMaker { input, output: 3..=5, tokenizer: None, seed }
+    }
+
+    fn texts(maker: &PromptMaker, purpose: Purpose) -> Vec<String> {
+        (0..300).map(|i| maker.make(purpose, i).expect("words never fail").text).collect()
+    }
+
+    #[test]
+    fn a_prompt_has_exactly_as_many_words_as_tokens() {
+        let maker = maker(1..=40, 5);
+        let mut lengths = HashSet::new();
+        for index in 0..500 {
+            let prompt = maker.make(Purpose::Load, index).expect("words never fail");
+            assert_eq!(prompt.text.split_ascii_whitespace().count(), prompt.tokens as usize);
+            assert!((1..=40).contains(&prompt.tokens) && (3..=5).contains(&prompt.output));
+            lengths.insert((prompt.tokens, prompt.output));
+        }
+        assert!(lengths.len() > 100, "both lengths vary: {}", lengths.len());
+    }
+
+    #[test]
+    fn prompts_depend_on_seed_and_index_alone_and_do_not_repeat() {
+        let load = texts(&maker(12..=12, 5), Purpose::Load);
+        assert_eq!(load, texts(&maker(12..=12, 5), Purpose::Load));
+        assert_eq!(load.iter().collect::<HashSet<_>>().len(), load.len());
+        assert!(load.iter().zip(texts(&maker(12..=12, 6), Purpose::Load)).all(|(a, b)| *a != b));
+    }
+
+    #[test]
+    fn warm_up_prompts_begin_with_words_of_their_own() {
+        let maker = maker(4..=4, 5);
+        let first = |purpose| -> HashSet<String> {
+            texts(&maker, purpose)
+                .iter()
+                .filter_map(|text| text.split(' ').next().map(str::to_owned))
+                .collect()
+        };
+        let (load, warmup) = (first(Purpose::Load), first(Purpose::Warmup));
+        assert!(load.len() > 50 && warmup.len() > 50);
+        assert!(load.is_disjoint(&warmup));
+    }
+}

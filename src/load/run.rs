@@ -1,0 +1,234 @@
+//! A whole load: prompts are made, the server is warmed, requests are sent and followed, and the records
+//! summed up.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Instant;
+
+use tokio_util::sync::CancellationToken;
+
+use super::body::BodyForm;
+use super::client::{ClientFacts, ClientWatch};
+use super::collect::{Collected, Watch, collect};
+use super::drive::{Drive, Source};
+use super::error::LoadError;
+use super::findings::{self, Finding};
+use super::http::HttpClient;
+use super::kitchen::Kitchen;
+use super::observer::{Observer, Phase};
+use super::outcome::{Ended, LoadOutcome, WarmupFacts};
+use super::plan::{self, Plan};
+use super::prompts::PromptMaker;
+use super::record::RequestRecord;
+use super::request::Lab;
+use super::spec::{Api, LoadSpec, Warmup};
+use super::summary::summarize;
+use super::tokens::ExactTokens;
+use super::warmup::{SettleRule, Settling};
+
+/// Runs a load against a server that is ready, on the runtime that it is called on.
+///
+/// `cancel` ends it at once: open connections are dropped, and the outcome holds what had ended. `dead` says
+/// that the server's process is gone: nothing more is sent, and open requests fail by what they see within a
+/// second. What goes wrong with requests stands in the outcome; an error means that there was no load.
+pub async fn run(
+    spec: &LoadSpec,
+    observer: &mut dyn Observer,
+    cancel: &CancellationToken,
+    dead: &CancellationToken,
+) -> Result<LoadOutcome, LoadError> {
+    run_with(spec, SettleRule::default(), observer, cancel, dead).await
+}
+
+/// [`run`] with a settling of the warm-up's own.
+pub(super) async fn run_with(
+    spec: &LoadSpec,
+    settle: SettleRule,
+    observer: &mut dyn Observer,
+    cancel: &CancellationToken,
+    dead: &CancellationToken,
+) -> Result<LoadOutcome, LoadError> {
+    spec.check()?;
+    observer.phase(Phase::Preparing);
+    let prepared = tokio::select! {
+        prepared = Prepared::of(spec, settle) => prepared?,
+        () = cancel.cancelled() => return Ok(cancelled(spec, WarmupFacts::default())),
+    };
+    let mut bench = Bench { spec, client: prepared.client, observer, cancel, dead };
+    let warmup = match prepared.warmup {
+        Some(plan) => bench.warm_up(plan, settle).await?,
+        None => WarmupFacts::default(),
+    };
+    let planned = prepared.load.planned;
+    if cancel.is_cancelled() {
+        return Ok(cancelled(spec, warmup));
+    }
+    let sent = bench.load(prepared.load, &warmup).await?;
+    let ended = ended(&sent.collected, planned, cancel, dead);
+    Ok(outcome(spec, sent, planned, ended, warmup))
+}
+
+/// Everything that can be made before the clock starts.
+struct Prepared {
+    client: HttpClient,
+    warmup: Option<Plan>,
+    load: Plan,
+}
+
+impl Prepared {
+    async fn of(spec: &LoadSpec, settle: SettleRule) -> Result<Self, LoadError> {
+        let client = HttpClient::new(&spec.base_url, spec.api.path())?;
+        let tokenizer = load_tokenizer(spec).await?;
+        let prompts = &spec.prompts;
+        let maker = PromptMaker {
+            input: prompts.input.clone(),
+            output: prompts.output.clone(),
+            tokenizer,
+            seed: spec.seed,
+        };
+        let kitchen = Arc::new(Kitchen { maker, form: BodyForm::of(spec) });
+        let load = plan::of_load(spec, &kitchen).await?;
+        let warmup = plan::of_warmup(spec, &kitchen, settle).await?;
+        Ok(Self { client, warmup, load })
+    }
+}
+
+/// Reading a large vocabulary takes a good part of a second, so it is not done on the runtime's threads.
+async fn load_tokenizer(spec: &LoadSpec) -> Result<Option<ExactTokens>, LoadError> {
+    let Some(path) = spec.prompts.tokenizer.clone() else { return Ok(None) };
+    let with_added = spec.api == Api::Completions;
+    let loaded = tokio::task::spawn_blocking(move || ExactTokens::load(&path, with_added)).await;
+    loaded.map_err(|e| LoadError::Task(e.to_string()))?.map(Some)
+}
+
+/// What a load sent, and how its client fared.
+#[derive(Default)]
+struct Sent {
+    collected: Collected,
+    client: ClientFacts,
+    made_late: u64,
+}
+
+/// What warm-up and load have in common.
+struct Bench<'a> {
+    spec: &'a LoadSpec,
+    client: HttpClient,
+    observer: &'a mut dyn Observer,
+    cancel: &'a CancellationToken,
+    dead: &'a CancellationToken,
+}
+
+impl Bench<'_> {
+    fn lab(&self) -> Arc<Lab> {
+        Arc::new(Lab {
+            client: self.client.clone(),
+            timeouts: self.spec.timeouts,
+            ignores_eos: self.spec.ignores_eos(),
+            began: Instant::now(),
+            enough: CancellationToken::new(),
+            halt: self.cancel.child_token(),
+            dead: self.dead.clone(),
+            chunks: AtomicU64::new(0),
+        })
+    }
+
+    async fn warm_up(&mut self, plan: Plan, settle: SettleRule) -> Result<WarmupFacts, LoadError> {
+        self.observer.phase(Phase::WarmupBegun);
+        let looks = self.spec.warmup == Warmup::Auto;
+        let slots = plan::slots(self.spec);
+        let watch = if looks { Watch::Settling(Settling::new(settle), slots) } else { Watch::Nothing };
+        let lab = self.lab();
+        let drive = Drive::start(&lab, plan.source)?;
+        let got = collect(drive, &lab, self.observer, plan.planned, slots, watch).await?;
+        let took = lab.began.elapsed();
+        let settled = looks.then_some(got.settled);
+        self.observer.phase(Phase::WarmupDone { took, settled });
+        Ok(WarmupFacts {
+            seconds: took.as_secs_f64(),
+            requests: got.records.len() as u64,
+            failed: got.records.iter().filter(|r| !r.is_completed()).count() as u64,
+            settled,
+        })
+    }
+
+    async fn load(&mut self, plan: Plan, warmup: &WarmupFacts) -> Result<Sent, LoadError> {
+        let feed = match &plan.source {
+            Source::Closed { feed, .. } => Some(Arc::clone(feed)),
+            Source::Open { .. } => None,
+        };
+        if let (Some(feed), None) = (&feed, plan.planned) {
+            tokio::select! {
+                made = feed.expect_rate(warmup.request_rate()) => made?,
+                () = self.cancel.cancelled() => {}
+            }
+        }
+        self.observer.phase(Phase::LoadBegun { planned: plan.planned });
+        let watch = ClientWatch::start();
+        let lab = self.lab();
+        let drive = Drive::start(&lab, plan.source)?;
+        let checkpoints = Watch::Checkpoints(&self.spec.checkpoints);
+        let slots = plan::slots(self.spec);
+        let collected = collect(drive, &lab, self.observer, plan.planned, slots, checkpoints).await?;
+        let client = watch.stop().await;
+        if let Some(error) = feed.as_ref().and_then(|feed| feed.take_error()) {
+            return Err(error);
+        }
+        Ok(Sent { collected, client, made_late: feed.map_or(0, |feed| feed.made_late()) })
+    }
+}
+
+fn ended(
+    got: &Collected,
+    planned: Option<u64>,
+    cancel: &CancellationToken,
+    dead: &CancellationToken,
+) -> Ended {
+    let all_ended = planned == Some(got.records.len() as u64);
+    let all_well = all_ended && got.records.iter().all(RequestRecord::is_completed);
+    if got.stopped && !all_ended {
+        Ended::StoppedEarly
+    } else if cancel.is_cancelled() && !all_ended {
+        Ended::Cancelled
+    } else if dead.is_cancelled() && !all_well {
+        Ended::ServerDied
+    } else if got.hopeless {
+        Ended::NothingSucceeded
+    } else {
+        Ended::Whole
+    }
+}
+
+/// The outcome of a load that was cancelled before its first request.
+fn cancelled(spec: &LoadSpec, warmup: WarmupFacts) -> LoadOutcome {
+    outcome(spec, Sent::default(), None, Ended::Cancelled, warmup)
+}
+
+fn outcome(
+    spec: &LoadSpec,
+    sent: Sent,
+    planned: Option<u64>,
+    ended: Ended,
+    warmup: WarmupFacts,
+) -> LoadOutcome {
+    let records = sent.collected.records;
+    let done = records.len() as u64;
+    // what was dropped on purpose was not the server's fault
+    let planned = match ended {
+        Ended::StoppedEarly | Ended::Cancelled => done,
+        Ended::Whole | Ended::ServerDied | Ended::NothingSucceeded => planned.unwrap_or(done),
+    };
+    let mut found = findings::of_warmup(&warmup);
+    if sent.made_late > 0 {
+        found.push(Finding::PromptsMadeLate { requests: sent.made_late });
+    }
+    found.extend(findings::of_records(&records, spec.api));
+    let load_ns = records.iter().map(|r| r.end_ns).max().unwrap_or(0);
+    LoadOutcome {
+        summary: summarize(&records, planned, sent.client),
+        records,
+        ended,
+        warmup,
+        load_s: load_ns as f64 / 1e9,
+        findings: found,
+    }
+}

@@ -1,0 +1,240 @@
+//! What a load is: where it goes, when requests are sent, what they ask for and when it ends. Plain data
+//! without a parser, so that whoever drives the generator decides where the settings come from.
+
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::arrivals::Arrivals;
+use super::error::LoadError;
+
+/// Which endpoint is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Api {
+    /// `POST /v1/chat/completions`, the prompt being one user message.
+    Chat,
+    /// `POST /v1/completions`, the prompt being sent as it is.
+    Completions,
+}
+
+impl Api {
+    /// The path below the server's base URL.
+    pub fn path(self) -> &'static str {
+        match self {
+            Self::Chat => "/v1/chat/completions",
+            Self::Completions => "/v1/completions",
+        }
+    }
+}
+
+/// When no further request is sent. Requests in flight are always waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// After this many requests.
+    Requests(u64),
+    /// After this time.
+    Duration(Duration),
+    /// The larger of 300 and ten requests per slot and at least 60 s, but at most 10 min.
+    Auto,
+}
+
+/// What is sent before the load, to bring the server to its working state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Warmup {
+    /// Nothing.
+    None,
+    /// This many requests.
+    Requests(u64),
+    /// Requests for this time.
+    Time(Duration),
+    /// At least one request per slot, until three windows of 5 s agree within 2 %; after 120 s the load
+    /// starts anyway and says so.
+    Auto,
+}
+
+/// What the requests ask for: random text of an exact length, and an answer of a given length.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prompts {
+    /// Tokens of a prompt, drawn uniformly from the range, ends included.
+    pub input: RangeInclusive<u32>,
+    /// Tokens of an answer (`max_tokens`), drawn uniformly from the range, ends included.
+    pub output: RangeInclusive<u32>,
+    /// A `tokenizer.json` or the folder that holds one. Without it a prompt is as many words as tokens are
+    /// wanted.
+    pub tokenizer: Option<PathBuf>,
+}
+
+/// Sampling parameters; all are always sent, so that a server's own defaults play no part.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sampling {
+    /// `temperature`.
+    pub temperature: f64,
+    /// `top_p`.
+    pub top_p: f64,
+    /// `ignore_eos`; `None` sends it exactly when the output length is fixed.
+    pub ignore_eos: Option<bool>,
+}
+
+impl Default for Sampling {
+    fn default() -> Self {
+        Self { temperature: 0.0, top_p: 1.0, ignore_eos: None }
+    }
+}
+
+/// When a request is given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    /// From sending to the first generated text. Bytes that carry none (a role, a comment) do not extend it,
+    /// because they say nothing about when the queue will be through.
+    pub first_byte: Duration,
+    /// Without any byte, once text has come.
+    pub idle: Duration,
+    /// For the whole request.
+    pub total: Option<Duration>,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self { first_byte: Duration::from_secs(600), idle: Duration::from_secs(60), total: None }
+    }
+}
+
+/// One load: everything that decides which bytes are sent when.
+#[derive(Debug, Clone)]
+pub struct LoadSpec {
+    /// `http://host:port`, without `/v1`.
+    pub base_url: String,
+    /// The endpoint.
+    pub api: Api,
+    /// The model name to send.
+    pub model: String,
+    /// When requests are sent.
+    pub arrivals: Arrivals,
+    /// Open loop only: at most this many requests in flight. What waits for a place is late from its
+    /// scheduled time.
+    pub in_flight: Option<usize>,
+    /// When the load ends.
+    pub stop: Stop,
+    /// What precedes it.
+    pub warmup: Warmup,
+    /// What is asked.
+    pub prompts: Prompts,
+    /// Decides prompts, lengths and arrivals: the same spec sends the same bytes on the same schedule.
+    pub seed: u64,
+    /// Sampling parameters.
+    pub sampling: Sampling,
+    /// When requests are given up.
+    pub timeouts: Timeouts,
+    /// Counts of finished requests (failed ones included), ascending, at which the observer sees the summary
+    /// so far and may end the load.
+    pub checkpoints: Vec<u64>,
+    /// Ask for running token totals in every chunk (`continuous_usage_stats`). Makes tokens per chunk exact
+    /// where a server merges tokens, at the price of longer chunks; servers that do not know it ignore it.
+    pub continuous_usage: bool,
+    /// Further fields of the request body, e.g. `cache_prompt: false` for llama.cpp.
+    pub extra_body: serde_json::Map<String, serde_json::Value>,
+}
+
+impl LoadSpec {
+    /// A chat load of 1024 input and 128 output tokens by one client, with every other setting at its
+    /// default.
+    pub fn new(base_url: impl Into<String>, model: impl Into<String>) -> Self {
+        Self {
+            base_url: base_url.into(),
+            api: Api::Chat,
+            model: model.into(),
+            arrivals: Arrivals::Closed { concurrency: 1 },
+            in_flight: None,
+            stop: Stop::Auto,
+            warmup: Warmup::Auto,
+            prompts: Prompts { input: 1024..=1024, output: 128..=128, tokenizer: None },
+            seed: 42,
+            sampling: Sampling::default(),
+            timeouts: Timeouts::default(),
+            checkpoints: Vec::new(),
+            continuous_usage: false,
+            extra_body: serde_json::Map::new(),
+        }
+    }
+
+    /// Whether `ignore_eos` is sent, so that fewer tokens than asked are a fault.
+    pub fn ignores_eos(&self) -> bool {
+        self.sampling.ignore_eos.unwrap_or(self.prompts.output.start() == self.prompts.output.end())
+    }
+
+    /// Rejects what cannot be sent or would never end.
+    pub(super) fn check(&self) -> Result<(), LoadError> {
+        self.arrivals.check()?;
+        check_range("input", &self.prompts.input)?;
+        check_range("output", &self.prompts.output)?;
+        let refuse = |why: &str| Err(LoadError::Spec(why.to_owned()));
+        match (self.arrivals, self.stop) {
+            (Arrivals::AllAtOnce, Stop::Duration(_)) => {
+                return refuse("all requests at once needs a number of requests, not a duration");
+            }
+            (_, Stop::Requests(0)) => return refuse("it stops after no request at all"),
+            _ => {}
+        }
+        if self.in_flight == Some(0) {
+            return refuse("a cap of 0 in flight would never send anything");
+        }
+        if self.in_flight.is_some() && matches!(self.arrivals, Arrivals::Closed { .. }) {
+            return refuse(
+                "a closed loop is capped by its concurrency, a cap on requests in flight has no meaning",
+            );
+        }
+        if !self.base_url.starts_with("http://") {
+            return refuse(&format!("the server's address `{}` does not begin with http://", self.base_url));
+        }
+        Ok(())
+    }
+}
+
+fn check_range(which: &str, range: &RangeInclusive<u32>) -> Result<(), LoadError> {
+    if *range.start() == 0 {
+        return Err(LoadError::Spec(format!("{which} length begins at 0 tokens")));
+    }
+    if range.is_empty() {
+        return Err(LoadError::Spec(format!("{which} length {}..={} is empty", range.start(), range.end())));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(change: impl FnOnce(&mut LoadSpec)) -> String {
+        let mut spec = LoadSpec::new("http://127.0.0.1:1", "m");
+        spec.check().expect("the default spec is sound");
+        change(&mut spec);
+        spec.check().expect_err("this must be refused").to_string()
+    }
+
+    #[test]
+    fn contradictions_are_refused_with_their_reason() {
+        assert!(refused(|s| s.stop = Stop::Requests(0)).contains("no request"));
+        assert!(refused(|s| s.in_flight = Some(4)).contains("closed loop"));
+        assert!(refused(|s| s.base_url = "https://host".into()).contains("http://"));
+        assert!(refused(|s| s.prompts.input = 0..=3).contains("input"));
+        #[expect(clippy::reversed_empty_ranges, reason = "an empty range is what is refused")]
+        let empty = 9..=3;
+        assert!(refused(|s| s.prompts.output = empty).contains("output"));
+        assert!(refused(|s| s.arrivals = Arrivals::Poisson { rate: f64::NAN }).contains("rate"));
+        let at_once = refused(|s| {
+            s.arrivals = Arrivals::AllAtOnce;
+            s.stop = Stop::Duration(Duration::from_secs(1));
+        });
+        assert!(at_once.contains("number of requests"));
+    }
+
+    #[test]
+    fn a_fixed_output_length_ignores_eos_unless_told_otherwise() {
+        let mut spec = LoadSpec::new("http://h", "m");
+        assert!(spec.ignores_eos());
+        spec.prompts.output = 1..=9;
+        assert!(!spec.ignores_eos());
+        spec.sampling.ignore_eos = Some(true);
+        assert!(spec.ignores_eos());
+    }
+}

@@ -1,0 +1,223 @@
+//! Text of exactly so many tokens under a given tokenizer. Random tokens are decoded, the text is encoded
+//! again, and it is repaired until the count is right: a prompt that is a few tokens off would shift every
+//! throughput.
+
+use std::path::Path;
+
+use rand::RngExt;
+use rand_chacha::ChaCha12Rng;
+use tokenizers::Tokenizer;
+
+use super::error::LoadError;
+use super::prompts::first_place;
+use super::seeds::Purpose;
+
+/// As many tokens as are drawn from; more would not make the text more random.
+const POOL: usize = 8192;
+/// A pool of words must have this many, else other tokens are taken too.
+const FEW: usize = 64;
+const ATTEMPTS: usize = 32;
+
+/// A tokenizer, and those of its tokens that make stable text.
+#[derive(Debug)]
+pub(super) struct ExactTokens {
+    tokenizer: Tokenizer,
+    pool: Vec<u32>,
+    /// Tokens that the server will add in front or behind, and that a prompt has room for.
+    added: u32,
+}
+
+impl ExactTokens {
+    /// Reads `tokenizer.json`, given as the file or as the folder that holds it. `with_added` says whether
+    /// the server will add the tokenizer's special tokens to the text as it is (it does not inside a chat
+    /// template).
+    pub(super) fn load(path: &Path, with_added: bool) -> Result<Self, LoadError> {
+        let file = if path.is_dir() { path.join("tokenizer.json") } else { path.to_path_buf() };
+        let refuse = |message: String| LoadError::Tokenizer { path: file.clone(), message };
+        let tokenizer = Tokenizer::from_file(&file).map_err(|e| refuse(e.to_string()))?;
+        Self::new(tokenizer, with_added).map_err(refuse)
+    }
+
+    /// The same for a tokenizer at hand; the error says why no prompts can be made with it.
+    pub(super) fn new(mut tokenizer: Tokenizer, with_added: bool) -> Result<Self, String> {
+        // the file may ask for a fixed length, which would make every count that length
+        tokenizer.with_padding(None);
+        tokenizer.with_truncation(None).map_err(|e| e.to_string())?;
+        let pool = pool(&tokenizer);
+        if pool.len() < 2 {
+            return Err("it has no two tokens that survive decoding and encoding".to_owned());
+        }
+        let added =
+            if with_added { tokenizer.encode("", true).map_err(|e| e.to_string())?.len() as u32 } else { 0 };
+        Ok(Self { tokenizer, pool, added })
+    }
+
+    /// A text of `tokens` tokens, those that the server adds included.
+    pub(super) fn text(
+        &self,
+        tokens: u32,
+        purpose: Purpose,
+        rng: &mut ChaCha12Rng,
+    ) -> Result<String, LoadError> {
+        let wanted = tokens.saturating_sub(self.added) as usize;
+        let impossible = |nearest| LoadError::Prompt { wanted: tokens, nearest };
+        if wanted == 0 {
+            return Err(impossible(self.added as usize));
+        }
+        let mut ids = vec![self.pool[first_place(self.pool.len(), purpose, rng)]];
+        let mut nearest = 0;
+        for _ in 0..ATTEMPTS {
+            while ids.len() < wanted {
+                ids.push(self.pool[rng.random_range(0..self.pool.len())]);
+            }
+            ids.truncate(wanted);
+            let Ok(text) = self.tokenizer.decode(&ids, false) else { break };
+            let Ok(encoded) = self.tokenizer.encode(text.as_str(), false) else { break };
+            nearest = encoded.len();
+            if nearest == wanted {
+                return Ok(text);
+            }
+            ids = encoded.get_ids().to_vec();
+        }
+        Err(impossible(nearest))
+    }
+}
+
+/// The tokens to draw from: lower-case words that stand apart from their neighbours, for these never merge;
+/// else all that survive a round trip.
+fn pool(tokenizer: &Tokenizer) -> Vec<u32> {
+    let mut ids: Vec<u32> = tokenizer.get_vocab(false).into_values().collect();
+    ids.sort_unstable();
+    let take = |keep: &dyn Fn(&str) -> bool| -> Vec<u32> {
+        ids.iter().copied().filter(|id| is_stable(tokenizer, *id, keep)).take(POOL).collect()
+    };
+    let words = take(&|pair| {
+        let mut words = pair.split_ascii_whitespace();
+        let is_word = |word: Option<&str>| {
+            word.is_some_and(|w| w.len() > 1 && w.bytes().all(|b| b.is_ascii_lowercase()))
+        };
+        is_word(words.next()) && is_word(words.next()) && words.next().is_none()
+    });
+    if words.len() >= FEW { words } else { take(&|pair| !pair.contains(['\u{fffd}', '\0'])) }
+}
+
+/// Whether a token, twice in a row, gives a text that `keep` accepts and that is encoded as the same two
+/// tokens.
+fn is_stable(tokenizer: &Tokenizer, id: u32, keep: &dyn Fn(&str) -> bool) -> bool {
+    let Ok(text) = tokenizer.decode(&[id, id], false) else { return false };
+    !text.trim().is_empty()
+        && keep(&text)
+        && tokenizer.encode(text.as_str(), false).is_ok_and(|encoded| encoded.get_ids() == [id, id])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::str::FromStr;
+
+    use super::super::prompts::PromptMaker;
+    use super::*;
+
+    /// Words, and a start token that the tokenizer adds.
+    fn word_level() -> Tokenizer {
+        let words = (0..100).map(|i| format!("\"w{}{}\":{}", letter(i / 10), letter(i % 10), i + 2));
+        let vocab: Vec<String> =
+            ["\"[UNK]\":0".to_owned(), "\"[BOS]\":1".to_owned()].into_iter().chain(words).collect();
+        parse(&format!(
+            r#"{{"version":"1.0","truncation":null,"padding":null,
+            "added_tokens":[{{"id":1,"content":"[BOS]","single_word":false,"lstrip":false,"rstrip":false,"normalized":false,"special":true}}],
+            "normalizer":null,"pre_tokenizer":{{"type":"Whitespace"}},
+            "post_processor":{{"type":"TemplateProcessing","single":[{{"SpecialToken":{{"id":"[BOS]","type_id":0}}}},{{"Sequence":{{"id":"A","type_id":0}}}}],
+            "pair":[{{"Sequence":{{"id":"A","type_id":0}}}},{{"Sequence":{{"id":"B","type_id":0}}}}],
+            "special_tokens":{{"[BOS]":{{"id":"[BOS]","ids":[1],"tokens":["[BOS]"]}}}}}},
+            "decoder":null,"model":{{"type":"WordLevel","vocab":{{{}}},"unk_token":"[UNK]"}}}}"#,
+            vocab.join(",")
+        ))
+    }
+
+    /// Byte pairs over three letters without any spaces: neighbours merge, so that most texts need repair.
+    fn merging() -> Tokenizer {
+        parse(
+            r#"{"version":"1.0","truncation":null,"padding":null,"added_tokens":[],"normalizer":null,"pre_tokenizer":null,
+            "post_processor":null,"decoder":{"type":"Fuse"},
+            "model":{"type":"BPE","dropout":null,"unk_token":null,"continuing_subword_prefix":null,"end_of_word_suffix":null,
+            "fuse_unk":false,"byte_fallback":false,"ignore_merges":false,
+            "vocab":{"a":0,"b":1,"c":2,"ab":3,"bc":4,"abc":5},"merges":["a b","b c","ab c"]}}"#,
+        )
+    }
+
+    fn letter(i: u8) -> char {
+        char::from(b'a' + i)
+    }
+
+    fn parse(json: &str) -> Tokenizer {
+        Tokenizer::from_str(json).expect("a sound tokenizer")
+    }
+
+    fn exact(tokenizer: Tokenizer, with_added: bool) -> ExactTokens {
+        ExactTokens::new(tokenizer, with_added).expect("a usable tokenizer")
+    }
+
+    fn check(
+        tokenizer: &Tokenizer,
+        with_added: bool,
+        lengths: std::ops::RangeInclusive<u32>,
+    ) -> HashSet<String> {
+        let tokens = Some(exact(tokenizer.clone(), with_added));
+        let maker = PromptMaker { input: lengths, output: 1..=1, tokenizer: tokens, seed: 9 };
+        let prompts = (0..200).map(|i| maker.make(Purpose::Load, i).expect("an exact prompt"));
+        prompts
+            .map(|prompt| {
+                let count = tokenizer.encode(prompt.text.as_str(), with_added).expect("encodes").len();
+                assert_eq!(count, prompt.tokens as usize, "{}", prompt.text);
+                prompt.text
+            })
+            .collect()
+    }
+
+    #[test]
+    fn prompts_are_exact_with_and_without_the_tokens_that_the_server_adds() {
+        assert_eq!(check(&word_level(), false, 30..=60).len(), 200);
+        assert_eq!(check(&word_level(), true, 30..=60).len(), 200);
+        assert_eq!(
+            check(&word_level(), true, 2..=2).len(),
+            50,
+            "one free token, half of the pool for the load"
+        );
+    }
+
+    #[test]
+    fn texts_whose_tokens_merge_are_repaired() {
+        assert!(check(&merging(), false, 20..=50).len() > 190);
+    }
+
+    #[test]
+    fn a_length_without_room_is_refused() {
+        let maker =
+            PromptMaker { input: 1..=1, output: 1..=1, tokenizer: Some(exact(word_level(), true)), seed: 9 };
+        assert!(matches!(maker.make(Purpose::Load, 0), Err(LoadError::Prompt { wanted: 1, nearest: 1 })));
+    }
+
+    #[test]
+    fn warm_up_begins_with_other_tokens() {
+        let maker =
+            PromptMaker { input: 5..=5, output: 1..=1, tokenizer: Some(exact(word_level(), false)), seed: 9 };
+        let first = |purpose| -> HashSet<String> {
+            let texts = (0..200).map(|i| maker.make(purpose, i).expect("a prompt").text);
+            texts.filter_map(|text| text.split(' ').next().map(str::to_owned)).collect()
+        };
+        assert!(first(Purpose::Load).is_disjoint(&first(Purpose::Warmup)));
+    }
+
+    #[test]
+    fn a_folder_or_a_file_is_read_and_a_missing_one_named() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let file = dir.path().join("tokenizer.json");
+        assert!(
+            matches!(ExactTokens::load(dir.path(), false), Err(LoadError::Tokenizer { path, .. }) if path == file)
+        );
+        word_level().save(&file, false).expect("saved");
+        assert!(ExactTokens::load(dir.path(), false).is_ok());
+        assert!(ExactTokens::load(&file, false).is_ok());
+    }
+}

@@ -1,0 +1,122 @@
+//! The command of a configuration: as it is launched, and as people copy it (without host and port).
+
+use super::config::Config;
+use crate::lang::sema::flags::Problem;
+use crate::lang::sema::program::Change;
+use crate::lang::sema::schema::Setting;
+
+/// Words to run, and the environment that goes with them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    pub argv: Vec<String>,
+    pub env: Vec<(String, String)>,
+}
+
+/// What a launch inserts into a serve line.
+#[derive(Debug, Clone, Copy)]
+pub struct Address<'a> {
+    pub host: &'a str,
+    pub port: u16,
+}
+
+/// What `publish` made of a measured command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Published {
+    pub command: Command,
+    pub added: Vec<String>,
+    pub hidden: Vec<String>,
+}
+
+/// The command that people copy: the serve words that hold `{host}` or `{port}` are left out with the option before them.
+pub fn to_copy(config: &Config) -> Command {
+    Command { argv: words(config, None), env: env(config) }
+}
+
+/// The command that is launched.
+pub fn to_launch(config: &Config, address: Address<'_>) -> Command {
+    Command { argv: words(config, Some(address)), env: env(config) }
+}
+
+/// The recommended command: what the engine's `publish` adds or hides is applied.
+pub fn published(config: &Config) -> Published {
+    let mut shown = config.clone();
+    let (mut added, mut hidden) = (Vec::new(), Vec::new());
+    for p in &config.engine.publish {
+        let before = shown.clone();
+        // what cannot be published was reported when the file was checked
+        let _: Result<(), Problem> = shown.set(&p.change);
+        match &p.change {
+            Change::UnsetFlag { .. } | Change::UnsetEnv(_) => {
+                let gone = before.difference(&shown).into_iter().filter(|d| !d.starts_with("without "));
+                hidden.extend(gone);
+            }
+            _ => added.extend(shown.difference(&before)),
+        }
+    }
+    Published { command: to_copy(&shown), added, hidden }
+}
+
+fn env(config: &Config) -> Vec<(String, String)> {
+    config.env.iter().map(|e| (e.name.clone(), e.value.clone())).collect()
+}
+
+fn words(config: &Config, address: Option<Address<'_>>) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for word in shell_words::split(&config.engine.serve).unwrap_or_default() {
+        let places = word.contains("{host}") || word.contains("{port}");
+        if places && address.is_none() {
+            let after_option = out.len() > 1 && out.last().is_some_and(|o| o.starts_with('-') && !o.contains('='));
+            if after_option && !word.starts_with('-') {
+                out.pop();
+            }
+            continue;
+        }
+        out.push(insert(&word, config, address));
+    }
+    for setting in &config.flags {
+        let mut setting = setting.clone();
+        if setting.template {
+            setting.shown = setting.shown.map(|s| insert(&s, config, address));
+        }
+        out.extend(setting_words(&setting, config.engine.joined));
+    }
+    out
+}
+
+/// One flag as the words of a command.
+pub fn setting_words(setting: &Setting, joined: bool) -> Vec<String> {
+    let flag = setting.spelled.clone();
+    match &setting.shown {
+        None => vec![flag],
+        Some(value) if setting.words => {
+            std::iter::once(flag).chain(value.split_whitespace().map(str::to_owned)).collect()
+        }
+        Some(value) if joined => vec![format!("{flag}={value}")],
+        Some(value) => vec![flag, value.clone()],
+    }
+}
+
+/// Inserts what a launch knows; `{{` and `}}` are braces.
+fn insert(text: &str, config: &Config, address: Option<Address<'_>>) -> String {
+    let port = address.map(|a| a.port.to_string()).unwrap_or_default();
+    let version = config.engine.version.clone().unwrap_or_default();
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['{', '}']) {
+        out.push_str(&rest[..at]);
+        let tail = &rest[at..];
+        let (piece, len) = match tail {
+            t if t.starts_with("{{") => ("{", 2),
+            t if t.starts_with("}}") => ("}", 2),
+            t if t.starts_with("{model}") => (config.model.as_str(), 7),
+            t if t.starts_with("{host}") => (address.map_or("", |a| a.host), 6),
+            t if t.starts_with("{port}") => (port.as_str(), 6),
+            t if t.starts_with("{version}") => (version.as_str(), 9),
+            t => (&t[..1], 1),
+        };
+        out.push_str(piece);
+        rest = &tail[len..];
+    }
+    out.push_str(rest);
+    out
+}

@@ -1,0 +1,169 @@
+//! Evaluates conditions and objectives over what is known: yes, no, or not yet.
+
+use super::config::Config;
+use crate::lang::sema::Stat;
+use crate::lang::sema::program::{Expr, Owner};
+use crate::lang::sema::schema::Value;
+use crate::lang::syntax::ast::BinaryOp;
+
+/// A value, or why there is none.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Known<T> {
+    Value(T),
+    /// it is known not to be there: a comparison with it is not met
+    Absent,
+    /// it will be known later
+    Later,
+}
+
+/// What an expression may read.
+pub trait Facts {
+    fn config(&self) -> &Config;
+    /// In base units.
+    fn metric(&self, of: Owner, name: &str, stat: Option<Stat>) -> Known<f64>;
+    /// How much better than the incumbent, a fraction.
+    fn gain(&self) -> Known<f64>;
+}
+
+/// Only the configuration is known: what a plan can settle.
+pub struct Before<'a>(pub &'a Config);
+
+impl Facts for Before<'_> {
+    fn config(&self) -> &Config {
+        self.0
+    }
+
+    fn metric(&self, _: Owner, _: &str, _: Option<Stat>) -> Known<f64> {
+        Known::Later
+    }
+
+    fn gain(&self) -> Known<f64> {
+        Known::Later
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Operand {
+    Number(f64),
+    Text(String),
+    Bool(bool),
+}
+
+/// Whether a condition holds; `None` if that is known later.
+pub fn condition(e: &Expr, facts: &dyn Facts) -> Option<bool> {
+    match e {
+        Expr::Not(inner) => condition(inner, facts).map(|b| !b),
+        Expr::Binary { op: BinaryOp::And, left, right } => match (condition(left, facts), condition(right, facts)) {
+            (Some(false), _) | (_, Some(false)) => Some(false),
+            (Some(true), Some(true)) => Some(true),
+            _ => None,
+        },
+        Expr::Binary { op: BinaryOp::Or, left, right } => match (condition(left, facts), condition(right, facts)) {
+            (Some(true), _) | (_, Some(true)) => Some(true),
+            (Some(false), Some(false)) => Some(false),
+            _ => None,
+        },
+        Expr::Binary { op, left, right } if op.is_comparison() => compare(*op, left, right, facts),
+        other => match operand(other, facts) {
+            Known::Value(Operand::Bool(b)) => Some(b),
+            Known::Later => None,
+            _ => Some(false),
+        },
+    }
+}
+
+/// A number in base units.
+pub fn number(e: &Expr, facts: &dyn Facts) -> Known<f64> {
+    match operand(e, facts) {
+        Known::Value(Operand::Number(n)) if n.is_finite() => Known::Value(n),
+        Known::Later => Known::Later,
+        _ => Known::Absent,
+    }
+}
+
+fn compare(op: BinaryOp, left: &Expr, right: &Expr, facts: &dyn Facts) -> Option<bool> {
+    if let Some(same) = engine_is(left, right, facts) {
+        return Some(if op == BinaryOp::Ne { !same } else { same });
+    }
+    let (l, r) = match (operand(left, facts), operand(right, facts)) {
+        (Known::Absent, _) | (_, Known::Absent) => return Some(false),
+        (Known::Later, _) | (_, Known::Later) => return None,
+        (Known::Value(l), Known::Value(r)) => (l, r),
+    };
+    Some(match (op, &l, &r) {
+        (BinaryOp::Eq, _, _) => l == r,
+        (BinaryOp::Ne, _, _) => l != r,
+        (_, Operand::Number(a), Operand::Number(b)) => match op {
+            BinaryOp::Le => a <= b,
+            BinaryOp::Ge => a >= b,
+            BinaryOp::Lt => a < b,
+            _ => a > b,
+        },
+        _ => false,
+    })
+}
+
+/// `engine == NAME` holds for all that derive from it.
+fn engine_is(left: &Expr, right: &Expr, facts: &dyn Facts) -> Option<bool> {
+    let name = match (left, right) {
+        (Expr::Engine, Expr::EngineName(n)) | (Expr::EngineName(n), Expr::Engine) => n,
+        _ => return None,
+    };
+    Some(facts.config().engine.ancestry.contains(name))
+}
+
+fn operand(e: &Expr, facts: &dyn Facts) -> Known<Operand> {
+    let config = facts.config();
+    match e {
+        Expr::Number(n) => Known::Value(Operand::Number(*n)),
+        Expr::Text(t) => Known::Value(Operand::Text(t.clone())),
+        Expr::Bool(b) => Known::Value(Operand::Bool(*b)),
+        Expr::Flag(name) => config.flag(name).map_or(Known::Absent, |v| Known::Value(flag_operand(v))),
+        Expr::Engine => Known::Value(Operand::Text(config.engine.name.clone())),
+        Expr::EngineName(n) => Known::Value(Operand::Text(n.clone())),
+        Expr::Model => Known::Value(Operand::Text(config.model.clone())),
+        Expr::Gpus => Known::Value(Operand::Number(f64::from(config.gpus()))),
+        Expr::Gain => wrap(facts.gain()),
+        Expr::Metric { of, name, stat } => wrap(facts.metric(*of, name, *stat)),
+        Expr::Not(_) => settled(condition(e, facts)),
+        Expr::Binary { op, left, right } => arithmetic(*op, e, left, right, facts),
+    }
+}
+
+fn arithmetic(op: BinaryOp, whole: &Expr, left: &Expr, right: &Expr, facts: &dyn Facts) -> Known<Operand> {
+    if op.is_comparison() || matches!(op, BinaryOp::And | BinaryOp::Or) {
+        return settled(condition(whole, facts));
+    }
+    match (number(left, facts), number(right, facts)) {
+        (Known::Absent, _) | (_, Known::Absent) => Known::Absent,
+        (Known::Later, _) | (_, Known::Later) => Known::Later,
+        (Known::Value(a), Known::Value(b)) => Known::Value(Operand::Number(match op {
+            BinaryOp::Add => a + b,
+            BinaryOp::Sub => a - b,
+            BinaryOp::Mul => a * b,
+            _ => a / b,
+        })),
+    }
+}
+
+fn settled(condition: Option<bool>) -> Known<Operand> {
+    condition.map_or(Known::Later, |b| Known::Value(Operand::Bool(b)))
+}
+
+fn wrap(n: Known<f64>) -> Known<Operand> {
+    match n {
+        Known::Value(v) => Known::Value(Operand::Number(v)),
+        Known::Absent => Known::Absent,
+        Known::Later => Known::Later,
+    }
+}
+
+fn flag_operand(value: Value) -> Operand {
+    match value {
+        Value::Switch(b) => Operand::Bool(b),
+        Value::Int(n) => Operand::Number(n as f64),
+        Value::Float(f) => Operand::Number(f),
+        Value::Json(j) => Operand::Text(j.to_string()),
+        Value::Text(t) => Operand::Text(t),
+    }
+}

@@ -1,0 +1,12 @@
+//! From a checked program to the space of a study: configurations, their identity and commands, candidates on demand, static rules.
+
+pub mod candidate;
+pub mod command;
+pub mod config;
+pub mod eval;
+pub mod profile;
+
+pub use candidate::{Candidate, Ruling};
+pub use command::Command;
+pub use config::Config;
+pub use eval::{Facts, Known};

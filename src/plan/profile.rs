@@ -1,0 +1,94 @@
+//! A profile as identity: the settings that make its results comparable, names and titles apart.
+
+use serde_json::{Value as Json, json};
+
+use super::config::short_hash;
+use crate::lang::sema::program::{Arrivals, Data, Load, Profile, Warmup};
+
+/// The settings, in a form that is equal for equal loads.
+pub fn settings(p: &Profile) -> Json {
+    let data = match &p.data {
+        None => Json::Null,
+        Some(Data::Random) => json!("random"),
+        Some(Data::ShareGpt) => json!("sharegpt"),
+        Some(Data::PrefixRepetition) => json!("prefix_repetition"),
+        Some(Data::Jsonl(f)) => json!({"jsonl": f}),
+        Some(Data::Trace(f)) => json!({"trace": f}),
+        Some(Data::Conversations(f)) => json!({"conversations": f}),
+    };
+    let arrivals = |a: &Arrivals| match a {
+        Arrivals::Poisson => json!("poisson"),
+        Arrivals::Constant => json!("constant"),
+        Arrivals::Gamma(b) => json!({"gamma": b}),
+        Arrivals::Ramp => json!("ramp"),
+        Arrivals::Steps => json!("steps"),
+    };
+    let load = match &p.load {
+        None => Json::Null,
+        Some(Load::Max) => json!({"rate": "max"}),
+        Some(Load::Rate { per_s, arrivals: a }) => json!({"rate": per_s, "arrivals": arrivals(a)}),
+        Some(Load::RateRange { from, to, arrivals: a }) => json!({"rate": [from, to], "arrivals": arrivals(a)}),
+        Some(Load::Rates(all, a)) => json!({"rates": all, "arrivals": arrivals(a)}),
+        Some(Load::Concurrency(c)) => json!({"concurrency": c}),
+        Some(Load::ConcurrencyRange { from, to }) => json!({"concurrency": [from, to]}),
+        Some(Load::Concurrencies(all)) => json!({"concurrencies": all}),
+    };
+    let warmup = match p.warmup {
+        None => json!("auto"),
+        Some(Warmup::None) => json!(0),
+        Some(Warmup::Requests(n)) => json!(n),
+        Some(Warmup::Time(s)) => json!({"s": s}),
+    };
+    json!({
+        "data": data, "input": p.input, "output": p.output, "load": load, "in_flight": p.in_flight,
+        "requests": p.requests, "duration_s": p.duration_s, "seed": p.seed, "warmup": warmup,
+        "timeout_s": p.timeout_s, "recipe": p.recipe, "tokenizer": p.tokenizer,
+        "temperature": p.temperature, "ignore_eos": p.ignore_eos,
+    })
+}
+
+/// Twelve hex digits that are the same for the same load.
+pub fn id(p: &Profile) -> String {
+    short_hash(&settings(p).to_string())
+}
+
+/// One line about the load, for reports.
+pub fn describe(p: &Profile) -> String {
+    let mut parts = vec![match &p.data {
+        Some(Data::Random) => "random prompts".to_owned(),
+        Some(Data::ShareGpt) => "ShareGPT conversations".to_owned(),
+        Some(Data::PrefixRepetition) => "prompts with shared prefixes".to_owned(),
+        Some(Data::Jsonl(f) | Data::Trace(f) | Data::Conversations(f)) => f.clone(),
+        None => "no data".to_owned(),
+    }];
+    let tokens = |t: (u32, u32)| if t.0 == t.1 { t.0.to_string() } else { format!("{} to {}", t.0, t.1) };
+    parts.extend(p.input.map(|t| format!("{} tokens in", tokens(t))));
+    parts.extend(p.output.map(|t| format!("{} tokens out", tokens(t))));
+    parts.extend(p.requests.map(|n| format!("{n} requests")));
+    parts.extend(p.duration_s.map(|s| format!("{s} s")));
+    parts.push(load_words(p));
+    parts.extend(p.in_flight.map(|n| format!("at most {n} in flight")));
+    parts.join(", ")
+}
+
+fn load_words(p: &Profile) -> String {
+    match &p.load {
+        None => "no load".to_owned(),
+        Some(Load::Max) => "all at once".to_owned(),
+        Some(Load::Rate { per_s, arrivals }) => format!("{per_s} requests/s ({})", arrival_words(arrivals)),
+        Some(Load::RateRange { .. }) => "a searched rate".to_owned(),
+        Some(Load::Rates(..) | Load::Concurrencies(_)) => "a curve".to_owned(),
+        Some(Load::Concurrency(c)) => format!("concurrency {c}"),
+        Some(Load::ConcurrencyRange { .. }) => "a searched concurrency".to_owned(),
+    }
+}
+
+fn arrival_words(arrivals: &Arrivals) -> &'static str {
+    match arrivals {
+        Arrivals::Poisson => "Poisson",
+        Arrivals::Constant => "constant",
+        Arrivals::Gamma(_) => "gamma",
+        Arrivals::Ramp => "a ramp",
+        Arrivals::Steps => "steps",
+    }
+}

@@ -1,0 +1,459 @@
+//! Builds the report document from a study's walk, its results and its journal. Everything that outputs may say is settled here.
+
+use std::collections::BTreeSet;
+
+use indexmap::IndexMap;
+
+use super::document::{
+    By, Checks, Confirm, Direction, Engine, Gain, Gpus, Objective, Profile, Proof, Published, Recommended, Replay, Report,
+    Role, Row, SCHEMA, Step, Verdict,
+};
+use super::evidence::{Config, Cost, Finding, Flag, Launch, Level, Outcome, Run, Trial};
+use super::metrics::{Distribution, Metrics};
+use crate::journal::{History, LaunchTimes, Recording};
+use crate::judge::walk::{Role as WalkRole, StepView, trial_id};
+use crate::judge::{self, Judged, Setup, Walk, checks, trial};
+use crate::lang::sema::program::{From as Base, Repeat};
+use crate::plan::{self, command, profile};
+
+/// A loss on another profile from this on is called worse.
+const WORSE: f64 = -0.02;
+
+/// Everything that a report is made of.
+pub struct Material<'a> {
+    pub setup: &'a Setup<'a>,
+    pub walk: &'a Walk,
+    pub history: &'a History,
+    pub file: &'a str,
+    pub recording: Option<(&'a Recording, &'a [String])>,
+    pub warnings: Vec<String>,
+}
+
+/// The report of a study as far as it has come.
+pub fn build(m: &Material<'_>) -> Report {
+    let study = m.setup.study;
+    let mut trials = Trials { m, all: IndexMap::new() };
+    let baseline = m.walk.baseline.as_ref();
+    if let Some((config, judged)) = baseline {
+        trials.add(config, "baseline", judged.as_ref());
+    }
+    let steps: Vec<Step> = m.walk.steps.iter().map(|s| step(m, s, &mut trials)).collect();
+    let confirm = confirm(m, &mut trials);
+    let recommended = recommended(m);
+    let objective = study.objective.as_ref().map(|o| Objective {
+        expr: o.text.clone(),
+        direction: if o.maximize { Direction::Maximize } else { Direction::Minimize },
+        profiles: o.profiles.clone(),
+        unit: unit(&o.text),
+    });
+    let trials: Vec<Trial> = trials.all.into_values().collect();
+    Report {
+        schema: SCHEMA.to_owned(),
+        perflab: env!("CARGO_PKG_VERSION").to_owned(),
+        study: study.name.clone(),
+        title: study.title.clone(),
+        file: m.file.to_owned(),
+        simulated: simulated(m),
+        replay: m.recording.map(|(r, differences)| replay(r, differences)),
+        complete: m.setup.replay || m.walk.needs.is_empty(),
+        checks: match m.setup.checks {
+            judge::Checks::Refuse => Checks::Refuse,
+            judge::Checks::Warn => Checks::Warn,
+        },
+        model: study.model.clone(),
+        gpus: study.gpus.as_ref().map(|g| Gpus { count: g.count, of: g.of.clone() }),
+        engines: engines(m),
+        profiles: profiles(m),
+        objective,
+        adopt: study.adopt,
+        repeat: match study.repeat {
+            Repeat::Auto => None,
+            Repeat::Times(n) => Some(n),
+        },
+        noise: None,
+        baseline: baseline.map(|(c, _)| first_trial(m, c)).unwrap_or_default(),
+        no_recommendation: no_recommendation(m, recommended.is_some()),
+        notes: notes(m),
+        warnings: m.warnings.clone(),
+        not_checked: not_checked(m),
+        launches: launches(m),
+        cost: cost(m),
+        steps,
+        trials,
+        confirm,
+        recommended,
+    }
+}
+
+/// The trials by id, in the order in which they are met.
+struct Trials<'a> {
+    m: &'a Material<'a>,
+    all: IndexMap<String, Trial>,
+}
+
+impl Trials<'_> {
+    /// Adds a configuration's trials on the steps' profiles; its id is that of the first.
+    fn add(&mut self, config: &plan::Config, label: &str, judged: Option<&Judged>) -> String {
+        let profiles = self.m.setup.profiles();
+        for name in &profiles {
+            self.add_one(config, label, name, judged);
+        }
+        first_trial(self.m, config)
+    }
+
+    fn add_one(&mut self, config: &plan::Config, label: &str, name: &str, judged: Option<&Judged>) {
+        let id = trial_id(self.m.setup, config, name);
+        let known = self.all.get(&id).is_some_and(|t| t.outcome != Outcome::Missing && t.outcome != Outcome::Pruned);
+        if known {
+            return;
+        }
+        let trial = trial(self.m, config, label, name, judged);
+        self.all.insert(id, trial);
+    }
+
+    /// A candidate that can have no configuration.
+    fn add_impossible(&mut self, base: &plan::Config, step: &str, row: &judge::walk::Row) -> String {
+        let id = plan::config::short_hash(&format!("{step}/{}/{}", row.label, base.id()));
+        let profile = self.m.setup.profiles().into_iter().next().unwrap_or_default();
+        let mut trial = trial(self.m, base, &row.label, &profile, Some(&row.judged));
+        trial.id.clone_from(&id);
+        trial.command = String::new();
+        trial.runs.clear();
+        trial.metrics = Metrics::default();
+        trial.findings.clear();
+        trial.objective = None;
+        self.all.insert(id.clone(), trial);
+        id
+    }
+}
+
+fn trial(m: &Material<'_>, config: &plan::Config, label: &str, name: &str, judged: Option<&Judged>) -> Trial {
+    let setup = m.setup;
+    let runs = setup.all(config, name);
+    let command = command::to_copy(config);
+    let (outcome, reason) = match judged {
+        Some(j) => (outcome(j.outcome), j.reason.clone()),
+        None => (Outcome::Missing, Some("not measured yet".to_owned())),
+    };
+    let objective = setup.study.objective.as_ref().filter(|o| o.profiles.iter().any(|p| p == name));
+    Trial {
+        id: trial_id(setup, config, name),
+        label: label.to_owned(),
+        config: document_config(config),
+        profile: name.to_owned(),
+        load: setup.program.profiles.get(name).map(|p| profile::describe(p)),
+        command: shell_words_of(&command.argv, &command.env),
+        outcome,
+        reason,
+        findings: trial::findings(setup, config, name).into_iter().map(finding).collect(),
+        runs: runs
+            .iter()
+            .map(|r| Run {
+                n: r.n,
+                launch: (!r.launch.is_empty()).then(|| r.launch.clone()),
+                metrics: document_metrics(&r.metrics),
+            })
+            .collect(),
+        metrics: setup.counted(config, name).first().or(runs.first()).map(|r| document_metrics(&r.metrics)).unwrap_or_default(),
+        objective: objective.and_then(|o| trial::objective_on(setup, config, o, name)),
+    }
+}
+
+/// A command as people paste it: variables first.
+fn shell_words_of(argv: &[String], env: &[(String, String)]) -> String {
+    let mut words: Vec<String> = env.iter().map(|(k, v)| format!("{k}={}", super::command::quote(v))).collect();
+    words.extend(argv.iter().map(|w| super::command::quote(w)));
+    words.join(" ")
+}
+
+fn finding(f: judge::Finding) -> Finding {
+    let level = match f.level {
+        judge::Level::Flag => Level::Flag,
+        judge::Level::Refuse => Level::Refuse,
+    };
+    Finding { check: f.check.to_owned(), level, text: f.text }
+}
+
+fn outcome(o: judge::Outcome) -> Outcome {
+    match o {
+        judge::Outcome::Ok => Outcome::Ok,
+        judge::Outcome::Flagged => Outcome::Flagged,
+        judge::Outcome::Refused => Outcome::Refused,
+        judge::Outcome::Failed => Outcome::Failed,
+        judge::Outcome::Pruned => Outcome::Pruned,
+        judge::Outcome::Missing => Outcome::Missing,
+    }
+}
+
+fn document_metrics(m: &judge::Metrics) -> Metrics {
+    let mut out = Metrics::default();
+    for (name, value) in &m.numbers {
+        out.number(name, *value);
+    }
+    for (name, d) in &m.distributions {
+        let d = Distribution {
+            mean: d.mean,
+            stddev: d.stddev,
+            p50: d.p50,
+            p90: d.p90,
+            p95: d.p95,
+            p99: d.p99,
+            p999: d.p999,
+            min: d.min,
+            max: d.max,
+        };
+        out.distribution(name, d);
+    }
+    out
+}
+
+fn document_config(config: &plan::Config) -> Config {
+    let normal = config.normal();
+    let flags = normal["flags"].as_array().into_iter().flatten();
+    Config {
+        engine: config.engine.root().to_owned(),
+        version: config.engine.version.clone(),
+        model: config.model.clone(),
+        flags: flags
+            .map(|f| Flag { name: f["name"].as_str().unwrap_or_default().to_owned(), value: f["value"].clone() })
+            .collect(),
+        env: config.env.iter().map(|e| (e.name.clone(), e.value.clone())).collect(),
+        gpus: config.gpus(),
+    }
+}
+
+fn first_trial(m: &Material<'_>, config: &plan::Config) -> String {
+    let profile = m.setup.profiles().into_iter().next().unwrap_or_default();
+    trial_id(m.setup, config, &profile)
+}
+
+fn step(m: &Material<'_>, view: &StepView, trials: &mut Trials<'_>) -> Step {
+    let declared = &m.setup.study.steps[view.step];
+    let rows: Vec<Row> = view.rows.iter().map(|r| row(view, &declared.name, r, trials)).collect();
+    let id_of = |i: usize| rows.get(i).map(|r| r.trial.clone());
+    let stays = first_trial(m, &view.incumbent_after);
+    Step {
+        name: declared.name.clone(),
+        title: declared.title.clone(),
+        track: declared.track.clone(),
+        base: match &declared.from {
+            Base::Best => "best".to_owned(),
+            Base::Step(i) => m.setup.study.steps[*i].name.clone(),
+            Base::Engine(name) => name.clone(),
+        },
+        guard: declared.when.as_ref().map(|g| g.text.clone()),
+        skipped: view.skipped.clone(),
+        chosen: view.chosen.and_then(id_of).or_else(|| view.adopted.then_some(stays.clone())),
+        adopted: view.adopted,
+        by: if view.by_hand { By::Hand } else { By::Rule },
+        reason: view.reason.clone(),
+        gain: view.gain.map(|g| gain(m, g)),
+        candidates: rows.iter().filter(|r| r.role == Role::Candidate).map(|r| r.trial.clone()).collect(),
+        best: view.best.and_then(id_of),
+        incumbent_before: first_trial(m, &view.incumbent_before),
+        incumbent_after: stays,
+        rows,
+        notes: declared.notes.clone(),
+    }
+}
+
+fn row(view: &StepView, step: &str, r: &judge::walk::Row, trials: &mut Trials<'_>) -> Row {
+    let trial = match &r.config {
+        Some(config) => trials.add(config, &r.label, Some(&r.judged)),
+        None => trials.add_impossible(&view.base, step, r),
+    };
+    Row {
+        role: match r.role {
+            WalkRole::Incumbent => Role::Incumbent,
+            WalkRole::Base => Role::Base,
+            WalkRole::Candidate => Role::Candidate,
+        },
+        trial,
+        label: r.label.clone(),
+        changes: r.changes.clone(),
+        same_as: r.same_as.clone(),
+        outcome: outcome(r.judged.outcome),
+        reason: r.judged.reason.clone(),
+        objective: r.judged.objective,
+        gain: r.gain,
+    }
+}
+
+fn gain(m: &Material<'_>, value: f64) -> Gain {
+    let by = if m.setup.repeat() == 1 { Proof::SingleRun } else { Proof::Repeats };
+    Gain { value, low: None, high: None, by }
+}
+
+fn confirm(m: &Material<'_>, trials: &mut Trials<'_>) -> Vec<Confirm> {
+    let (Some((baseline, _)), Some(winner)) = (&m.walk.baseline, &m.walk.winner) else { return Vec::new() };
+    let same = baseline.id() == winner.id();
+    let mut out = Vec::new();
+    for view in &m.walk.confirm {
+        for (config, label) in [(baseline, "baseline"), (winner, "recommended")] {
+            let peers = trial::Peers { best: None, baseline: Some(baseline), may_be_pruned: false };
+            let judged = trial::judge(m.setup, config, std::slice::from_ref(&view.profile), peers);
+            trials.add_one(config, label, &view.profile, judged.as_ref());
+        }
+        let verdict = match view.gain {
+            _ if same => Verdict::Same,
+            Some(g) if g < WORSE => Verdict::Worse,
+            _ => Verdict::Unproven,
+        };
+        out.push(Confirm {
+            profile: view.profile.clone(),
+            baseline: trial_id(m.setup, baseline, &view.profile),
+            recommended: trial_id(m.setup, winner, &view.profile),
+            gain: view.gain.map(|g| gain(m, g)),
+            verdict,
+        });
+    }
+    out
+}
+
+fn recommended(m: &Material<'_>) -> Option<Recommended> {
+    let o = m.setup.study.objective.as_ref()?;
+    let (baseline, judged) = m.walk.baseline.as_ref()?;
+    let winner = m.walk.winner.as_ref()?;
+    let settled = judged.as_ref().is_some_and(Judged::is_valid) && (m.setup.replay || m.walk.needs.is_empty());
+    if !settled || m.walk.refused.is_some() {
+        return None;
+    }
+    let value = |c: &plan::Config| trial::objective(m.setup, c, o);
+    let (theirs, ours) = (value(baseline)?, value(winner)?);
+    let ratio = if o.maximize { ours / theirs } else { theirs / ours };
+    let same = baseline.id() == winner.id();
+    let gain = if same { Gain { value: 0.0, low: None, high: None, by: Proof::None } } else { gain(m, ratio - 1.0) };
+    let published = command::published(winner);
+    Some(Recommended {
+        trial: first_trial(m, winner),
+        command: shell_words_of(&published.command.argv, &[]),
+        argv: published.command.argv,
+        env: published.command.env.into_iter().collect(),
+        published: Published { added: published.added, hidden: published.hidden },
+        gain,
+        partial: false,
+    })
+}
+
+fn no_recommendation(m: &Material<'_>, there_is_one: bool) -> Option<String> {
+    if there_is_one {
+        return None;
+    }
+    if m.setup.study.objective.is_none() {
+        return Some("the study has no objective: it prints tables and recommends nothing".to_owned());
+    }
+    if let Some(why) = &m.walk.refused {
+        return Some(why.clone());
+    }
+    Some("the study is not complete; the same command continues it".to_owned())
+}
+
+fn simulated(m: &Material<'_>) -> bool {
+    let of = |c: &plan::Config| c.engine.simulated();
+    let rows = m.walk.steps.iter().flat_map(|s| &s.rows).filter_map(|r| r.config.as_ref());
+    m.recording.is_none() && (m.walk.baseline.as_ref().is_some_and(|(c, _)| of(c)) || rows.into_iter().any(of))
+}
+
+fn replay(r: &Recording, differences: &[String]) -> Replay {
+    Replay {
+        recording: r.recording.clone(),
+        title: r.title.clone().unwrap_or_default(),
+        hardware: r.hardware.clone().unwrap_or_default(),
+        measured_with: r.measured_with.clone(),
+        differences: differences.to_vec(),
+    }
+}
+
+fn engines(m: &Material<'_>) -> Vec<Engine> {
+    let mut out: Vec<Engine> = Vec::new();
+    let rows = m.walk.steps.iter().flat_map(|s| &s.rows).filter_map(|r| r.config.as_ref());
+    for config in m.walk.baseline.iter().map(|b| &b.0).chain(rows) {
+        let e = &config.engine;
+        if !out.iter().any(|o| o.name == e.name) {
+            out.push(Engine { name: e.name.clone(), title: e.title.clone(), root: e.root().to_owned(), version: e.version.clone() });
+        }
+    }
+    out
+}
+
+fn profiles(m: &Material<'_>) -> Vec<Profile> {
+    let mut names = m.setup.profiles();
+    names.extend(m.setup.study.confirm.iter().filter(|p| !m.setup.profiles().contains(p)).cloned());
+    let known = names.iter().filter_map(|n| m.setup.program.profiles.get(n));
+    known.map(|p| Profile { name: p.name.clone(), title: p.title.clone(), load: profile::describe(p) }).collect()
+}
+
+fn notes(m: &Material<'_>) -> Vec<String> {
+    let mut out = m.setup.study.notes.clone();
+    if let Some(winner) = &m.walk.winner {
+        let because: BTreeSet<&str> = winner.engine.publish.iter().map(|p| p.because.as_str()).collect();
+        out.extend(because.into_iter().map(|b| format!("the published command differs from the measured one: {b}")));
+    }
+    out
+}
+
+/// Which checks could not be made on what there is, and which this version does not make.
+fn not_checked(m: &Material<'_>) -> Vec<String> {
+    let mut lacking: BTreeSet<&str> = BTreeSet::new();
+    let configs = m.walk.steps.iter().flat_map(|s| &s.rows).filter_map(|r| r.config.as_ref());
+    for config in m.walk.baseline.iter().map(|b| &b.0).chain(configs) {
+        for name in m.setup.profiles() {
+            let Some(profile) = m.setup.program.profiles.get(&name) else { continue };
+            for run in m.setup.counted(config, &name) {
+                let subject = checks::Subject { run, profile, config, claims_p99: m.setup.claims_p99() };
+                if run.metrics.number("completed").is_some() {
+                    lacking.extend(checks::check(&subject).1);
+                }
+            }
+        }
+    }
+    let about = checks::CHECKS.iter().filter(|c| lacking.contains(c.name));
+    let mut out: Vec<String> = about.map(|c| format!("{}: {} (the results do not hold what it reads)", c.name, c.about)).collect();
+    out.extend(checks::NOT_MADE.iter().map(|s| (*s).to_owned()));
+    out
+}
+
+fn launches(m: &Material<'_>) -> Vec<Launch> {
+    m.history
+        .launches()
+        .into_iter()
+        .map(|l| {
+            let t = l.times.unwrap_or_default();
+            Launch {
+                id: l.id,
+                config: serde_json::from_value(l.config).unwrap_or_default(),
+                start_s: t.start_s,
+                warmup_s: t.warmup_s,
+                load_s: t.load_s,
+                stop_s: t.stop_s,
+                own_s: t.own_s,
+            }
+        })
+        .collect()
+}
+
+fn cost(m: &Material<'_>) -> Cost {
+    let launches = m.history.launches();
+    let engine_s: f64 = launches.iter().filter_map(|l| l.times.as_ref()).map(LaunchTimes::engine_s).sum();
+    let gpu_s = launches.iter().filter_map(|l| l.times.map(|t| t.engine_s() * f64::from(l.gpus))).sum();
+    let wall_s = m.history.wall_s();
+    Cost {
+        launches: launches.len() as u32,
+        trials: m.history.runs() as u32,
+        wall_s,
+        gpu_s,
+        energy_j: None,
+        own_s: (wall_s - engine_s).max(0.0),
+    }
+}
+
+/// The unit of an objective that is one metric.
+fn unit(expr: &str) -> Option<String> {
+    let unit = match expr {
+        "total_tps" | "output_tps" | "input_tps" => "tok/s",
+        "request_rate" => "requests/s",
+        _ if expr.contains("ttft") || expr.contains("tpot") || expr.contains("itl") || expr.contains("latency") => "s",
+        _ => return None,
+    };
+    (!expr.contains(['*', '/', '+', '-'])).then(|| unit.to_owned())
+}

@@ -1,0 +1,144 @@
+//! The evidence in a report document: trials with their runs, launches, and what it all cost.
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+use super::metrics::Metrics;
+
+/// A configuration under one load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    pub id: String,
+    pub label: String,
+    pub config: Config,
+    /// The profile's name.
+    pub profile: String,
+    /// Which of a curve's loads ("concurrency 16"); `null` for a profile of one load.
+    pub load: Option<String>,
+    /// What people copy: shell words, quoted, without host and port.
+    pub command: String,
+    pub outcome: Outcome,
+    /// Why it is not `ok`.
+    pub reason: Option<String>,
+    pub findings: Vec<Finding>,
+    /// Every run that counts, in order.
+    pub runs: Vec<Run>,
+    /// The runs' geometric means; empty when nothing was measured.
+    pub metrics: Metrics,
+    /// The objective's expression on this trial, in `objective.unit`; `null` without an objective or a measurement.
+    pub objective: Option<f64>,
+}
+
+/// A configuration in its normal form.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Config {
+    /// The engine's name in the study.
+    pub engine: String,
+    pub version: Option<String>,
+    pub model: String,
+    pub flags: Vec<Flag>,
+    pub env: IndexMap<String, String>,
+    /// How many GPUs it takes.
+    pub gpus: u32,
+}
+
+/// A flag under the first spelling in its schema.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Flag {
+    pub name: String,
+    /// A number, a string, an object; `true` or `false` for a switch.
+    pub value: serde_json::Value,
+}
+
+/// What became of a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    Ok,
+    /// Valid, with a finding to look at.
+    Flagged,
+    /// Measured, but a validity check or a `require` says no.
+    Refused,
+    /// The engine or the load failed.
+    Failed,
+    /// A rule or the schema took it out.
+    Pruned,
+    /// Never measured: guard, budget, not in the recording.
+    Missing,
+}
+
+/// What one validity check says of a trial.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// The check's name: `THROUGHPUT_ID`.
+    pub check: String,
+    pub level: Level,
+    pub text: String,
+}
+
+/// How heavy a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    Note,
+    Flag,
+    Refuse,
+}
+
+/// One run of a trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Counts from 1.
+    pub n: u32,
+    /// The launch that it came from; `null` for a recorded run.
+    pub launch: Option<String>,
+    pub metrics: Metrics,
+}
+
+/// One start of an engine and where its time went, in seconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Launch {
+    pub id: String,
+    pub config: Config,
+    /// From the start of the process until it is ready.
+    pub start_s: f64,
+    pub warmup_s: f64,
+    pub load_s: f64,
+    /// Until the process is gone and the GPU free.
+    pub stop_s: f64,
+    /// perflab's own part: everything that is none of the above.
+    pub own_s: f64,
+}
+
+/// What the study cost so far.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    pub launches: u32,
+    pub trials: u32,
+    pub wall_s: f64,
+    /// Seconds times GPUs held.
+    pub gpu_s: f64,
+    /// Joules drawn by the GPUs; `null` where it is unknown.
+    pub energy_j: Option<f64>,
+    /// perflab's own time.
+    pub own_s: f64,
+}
+
+impl Outcome {
+    /// Whether a result of this kind can win.
+    pub fn is_valid(self) -> bool {
+        matches!(self, Self::Ok | Self::Flagged)
+    }
+
+    /// The word in tables and in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Flagged => "flagged",
+            Self::Refused => "refused",
+            Self::Failed => "failed",
+            Self::Pruned => "pruned",
+            Self::Missing => "missing",
+        }
+    }
+}

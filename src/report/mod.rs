@@ -1,0 +1,44 @@
+//! What a study found, for people and for scripts: one versioned document, and every output rendered from it alone.
+//!
+//! The renderings know nothing of journals, plans or judges. What they may say stands in the document; what is not
+//! there cannot be printed, and what is printed can be checked against the JSON beside it.
+
+mod build;
+mod command;
+mod document;
+mod evidence;
+mod format;
+mod lookup;
+mod markdown;
+mod md;
+mod metrics;
+mod phrases;
+pub mod preview;
+mod result_block;
+mod results;
+mod shell;
+mod style;
+mod table;
+mod terminal;
+mod wrap;
+mod write;
+
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod tests;
+
+pub use build::{Material, build};
+pub use command::{quote, wrapped};
+pub use document::{
+    By, Checks, Confirm, Direction, Engine, Gain, Gpus, Objective, Profile, Proof, Published, ReadError,
+    Recommended, Replay, Report, Role, Row, SCHEMA, Step, Verdict,
+};
+pub use evidence::{Config, Cost, Finding, Flag, Launch, Level, Outcome, Run, Trial};
+pub use format::{decimals_for, duration, fixed, grouped, number, percent, share};
+pub use markdown::markdown;
+pub use metrics::{Distribution, Metric, Metrics};
+pub use shell::shell;
+pub use style::Style;
+pub use terminal::terminal;
+pub use write::{WriteError, Written, write};

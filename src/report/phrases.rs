@@ -1,0 +1,251 @@
+//! The sentences that every rendering shares, so that the terminal, the page and the script say the same of a gain.
+
+use super::document::{By, Checks, Direction, Gain, Objective, Proof, Recommended, Report, Role, Row, Step};
+use super::evidence::{Cost, Outcome};
+use super::format::{duration, energy, percent, share};
+use super::lookup::{Lookup, row};
+
+/// What the numbers are not, where they are not our own measurements.
+pub fn banner(report: &Report) -> Vec<String> {
+    let simulated = "simulated: every number comes from a model of the engine, none from a GPU".to_owned();
+    let replayed = report.replay.as_ref().map(|replay| {
+        let tool = replay.measured_with.as_ref().map_or_else(String::new, |tool| format!(" with {tool}"));
+        let hardware = &replay.hardware;
+        format!(
+            "replay of {}: recorded, not measured by perflab; measured{tool} on {hardware}",
+            replay.recording
+        )
+    });
+    let unchecked =
+        "validity checks only warn here: numbers count as printed, whatever the checks say of them"
+            .to_owned();
+    let unchecked = (report.checks == Checks::Warn).then_some(unchecked);
+    report.simulated.then_some(simulated).into_iter().chain(replayed).chain(unchecked).collect()
+}
+
+/// "maximize total_tps on sharegpt".
+pub fn objective(objective: &Objective) -> String {
+    let verb = match objective.direction {
+        Direction::Maximize => "maximize",
+        Direction::Minimize => "minimize",
+    };
+    format!("{verb} {} on {}", objective.expr, objective.profiles.join(", "))
+}
+
+/// "vLLM 0.17.1, SGLang 0.5.9".
+pub fn engines(report: &Report) -> Vec<String> {
+    let name = |engine: &super::document::Engine| match &engine.version {
+        Some(version) => format!("{} {version}", engine.title),
+        None => engine.title.clone(),
+    };
+    report.engines.iter().map(name).collect()
+}
+
+/// "1 × H100 80GB HBM3".
+pub fn gpus(report: &Report) -> Option<String> {
+    let gpus = report.gpus.as_ref()?;
+    Some(gpus.of.as_ref().map_or_else(|| gpus.count.to_string(), |of| format!("{} × {of}", gpus.count)))
+}
+
+/// What a step decided, and why or why not.
+pub fn decision(lookup: &Lookup, step: &Step) -> String {
+    if let Some(why) = &step.skipped {
+        return format!("skipped: {why}");
+    }
+    let stays = lookup.label_in(step, &step.incumbent_before);
+    match (step.by, step.adopted) {
+        (By::Hand, true) => by_hand(lookup, step),
+        (By::Hand, false) => format!("by hand: {stays} stays{}", because(step)),
+        (By::Rule, true) => adopted(lookup, step),
+        (By::Rule, false) => not_adopted(lookup, step, stays),
+    }
+}
+
+fn by_hand(lookup: &Lookup, step: &Step) -> String {
+    let gain = chosen_row(step)
+        .and_then(|row| row.gain)
+        .map_or_else(String::new, |gain| format!(" at {}", percent(gain)));
+    format!(
+        "picked by hand: {}{gain}{}{}",
+        lookup.label_in(step, &step.incumbent_after),
+        how_sure(step),
+        because(step)
+    )
+}
+
+fn adopted(lookup: &Lookup, step: &Step) -> String {
+    let before = lookup.label_in(step, &step.incumbent_before);
+    let after = lookup.label_in(step, &step.incumbent_after);
+    let gain = chosen_row(step).and_then(|row| row.gain).or(step.gain.as_ref().map(|gain| gain.value));
+    let gain = gain.map_or_else(String::new, |gain| format!(", {} over {before}", percent(gain)));
+    format!("adopted: {after}{gain}{}{}", how_sure(step), reason(step))
+}
+
+fn not_adopted(lookup: &Lookup, step: &Step, stays: &str) -> String {
+    let (Some(best), Some(gain)) = (&step.best, &step.gain) else {
+        return format!("nothing adopted: no candidate is valid, {stays} stays{}", reason(step));
+    };
+    if *best == step.incumbent_before {
+        return format!("nothing adopted: no candidate is better than {stays}{}", reason(step));
+    }
+    let asked = if gain.value < lookup.report.adopt {
+        format!(", below the {} that adoption asks for", percent(lookup.report.adopt))
+    } else {
+        String::new()
+    };
+    let best = lookup.label_in(step, best);
+    format!(
+        "not adopted: the best is {best} with {}{}{asked}; {stays} stays{}",
+        percent(gain.value),
+        how_sure(step),
+        reason(step)
+    )
+}
+
+fn chosen_row(step: &Step) -> Option<&Row> {
+    row(step, step.chosen.as_deref()?)
+}
+
+fn reason(step: &Step) -> String {
+    step.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"))
+}
+
+fn because(step: &Step) -> String {
+    step.reason.as_ref().map_or_else(String::new, |reason| format!(", because {reason}"))
+}
+
+fn how_sure(step: &Step) -> &'static str {
+    match step.gain.as_ref().map(|gain| gain.by) {
+        Some(Proof::SingleRun) => " (single run)",
+        _ => "",
+    }
+}
+
+/// "+2.09 % total_tps over the baseline", with its interval where there is one.
+pub fn gain(report: &Report, recommended: &Recommended) -> String {
+    let gain = &recommended.gain;
+    if recommended.trial == report.baseline {
+        return "no gain: the baseline itself is recommended, no step found better".to_owned();
+    }
+    let what = report
+        .objective
+        .as_ref()
+        .map_or_else(String::new, |o| format!(" in {} on {}", o.expr, o.profiles.join(", ")));
+    format!("{}{} over the baseline{what}", percent(gain.value), interval(gain))
+}
+
+/// " (+1.20 % to +2.98 %)", or nothing.
+pub fn interval(gain: &Gain) -> String {
+    match (gain.low, gain.high) {
+        (Some(low), Some(high)) => format!(" ({} to {})", percent(low), percent(high)),
+        _ => String::new(),
+    }
+}
+
+/// How sure a gain is, as a sentence.
+pub fn certainty(report: &Report, gain: &Gain) -> String {
+    let noise = match report.noise {
+        Some(noise) => format!("the noise from run to run is {} (standard deviation)", share(noise)),
+        None => "the noise from run to run is not known".to_owned(),
+    };
+    match gain.by {
+        Proof::SingleRun => format!("This is a single run of each, not a proof: {noise}."),
+        Proof::Repeats => {
+            format!("From repeated runs, those that chose it included, not a fresh proof: {noise}.")
+        }
+        Proof::Proven => "Proven on fresh launches of both, made for that alone.".to_owned(),
+        Proof::None => "There is no difference to be sure of.".to_owned(),
+    }
+}
+
+/// Why there is no recommendation.
+pub fn nothing(lookup: &Lookup) -> String {
+    let report = lookup.report;
+    if let Some(why) = &report.no_recommendation {
+        return why.clone();
+    }
+    if report.objective.is_none() {
+        return "the study has no objective".to_owned();
+    }
+    match lookup.trial(&report.baseline) {
+        Some(trial) if !trial.outcome.is_valid() => {
+            let why = trial.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+            let verb = if trial.outcome == Outcome::Failed { "" } else { "is " };
+            format!("the baseline {verb}{}{why}", trial.outcome.word())
+        }
+        _ if !report.complete => "the study is not finished".to_owned(),
+        _ => "no configuration meets the constraints".to_owned(),
+    }
+}
+
+/// What is to be said beside the recommended command.
+pub fn caveats(lookup: &Lookup, recommended: &Recommended) -> Vec<String> {
+    let mut out = Vec::new();
+    if recommended.partial {
+        out.push("Partial: not everything that the study asks for was measured; a better one may be among the rest.".to_owned());
+    }
+    if !recommended.published.added.is_empty() {
+        out.push(format!("Added without having been measured: {}.", recommended.published.added.join(" ")));
+    }
+    if !recommended.published.hidden.is_empty() {
+        out.push(format!("Measured with, and left out here: {}.", recommended.published.hidden.join(" ")));
+    }
+    for confirm in &lookup.report.confirm {
+        if let Some(gain) = confirm.gain.as_ref().filter(|gain| gain.value < LOSS) {
+            let profile = lookup.profile_title(&confirm.profile);
+            out.push(format!(
+                "Worse than the baseline on {profile}: {}{}.",
+                percent(gain.value),
+                interval(gain)
+            ));
+        }
+    }
+    out
+}
+
+/// A loss beyond this on a confirmed profile is named in the recommendation.
+const LOSS: f64 = -0.02;
+
+/// The parts of the bill, by name.
+pub fn cost(cost: &Cost) -> Vec<(&'static str, String)> {
+    let own = if cost.wall_s > 0.0 {
+        format!("{} ({} of the wall time)", duration(cost.own_s), share(cost.own_s / cost.wall_s))
+    } else {
+        duration(cost.own_s)
+    };
+    let energy = cost.energy_j.map(|joules| ("GPU energy", energy(joules)));
+    let parts = [
+        ("launches", cost.launches.to_string()),
+        ("trials", cost.trials.to_string()),
+        ("wall time", duration(cost.wall_s)),
+        ("GPU time", duration(cost.gpu_s)),
+    ];
+    parts.into_iter().chain(energy).chain([("perflab's own", own)]).collect()
+}
+
+/// A row's outcome with its reason, as tables show it.
+pub fn outcome(row: &Row) -> String {
+    let word = row.outcome.word();
+    let reason = row.reason.as_ref().map_or_else(|| word.to_owned(), |reason| format!("{word}: {reason}"));
+    row.same_as.as_ref().map_or_else(|| reason.clone(), |same| format!("{reason}; same trial as {same}"))
+}
+
+/// A row's gain, where it can be won: what is refused gains nothing, however fast it looks.
+pub fn row_gain(row: &Row) -> Option<f64> {
+    row.gain.filter(|_| row.outcome.is_valid())
+}
+
+/// The first letter in upper case.
+pub fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// What a row is called in its table.
+pub fn row_label(row: &Row) -> String {
+    match row.role {
+        Role::Incumbent => format!("{} (so far)", row.label),
+        Role::Base => format!("{} (base)", row.label),
+        Role::Candidate => row.label.clone(),
+    }
+}

@@ -1,0 +1,289 @@
+//! The report on a terminal: what was asked, a table for every step, what came of it, what it cost.
+
+use std::path::Path;
+
+use super::command;
+use super::document::{Recommended, Report, Row, Step, Verdict};
+use super::evidence::{Outcome, Trial};
+use super::format::{decimals_for, grouped, percent};
+use super::lookup::{Lookup, mean};
+use super::phrases;
+use super::style::{Style, Tone};
+use super::table::{Cell, Column, Table};
+use super::wrap::{clean, hanging};
+
+/// The whole report as lines for a terminal of that style, with a final newline. `files` is the directory in which
+/// its files lie, if they do.
+pub fn terminal(report: &Report, style: Style, files: Option<&Path>) -> String {
+    let mut page = Page { lookup: Lookup::new(report), style, out: String::new() };
+    page.header();
+    for (i, step) in report.steps.iter().enumerate() {
+        page.step(i + 1, step);
+    }
+    page.confirm();
+    page.recommendation();
+    page.cost();
+    page.files(files);
+    page.out
+}
+
+struct Page<'a> {
+    lookup: Lookup<'a>,
+    style: Style,
+    out: String,
+}
+
+impl Page<'_> {
+    fn header(&mut self) {
+        let report = self.lookup.report;
+        self.heading(&report.title);
+        self.facts(&[("study", format!("{}, {}, perflab {}", report.study, report.file, report.perflab))]);
+        for line in phrases::banner(report) {
+            self.paragraph("", &line, Tone::Caution);
+        }
+        if !report.complete {
+            self.paragraph("", "incomplete: the same command continues it", Tone::Caution);
+        }
+        self.line("");
+        let loads: Vec<String> = report.profiles.iter().map(|p| format!("{}: {}", p.title, p.load)).collect();
+        self.facts(&[
+            ("model", report.model.clone()),
+            ("GPUs", phrases::gpus(report).unwrap_or_default()),
+            ("engines", phrases::engines(report).join(", ")),
+            ("objective", report.objective.as_ref().map_or_else(|| "none".to_owned(), phrases::objective)),
+            ("baseline", self.lookup.label(&report.baseline).to_owned()),
+            ("loads", loads.join("; ")),
+        ]);
+        let differences = report.replay.iter().flat_map(|replay| &replay.differences);
+        for difference in differences {
+            self.paragraph("differs: ", difference, Tone::Caution);
+        }
+        for warning in &report.warnings {
+            self.paragraph("warning: ", warning, Tone::Caution);
+        }
+        for note in &report.notes {
+            self.paragraph("note: ", note, Tone::Plain);
+        }
+    }
+
+    fn step(&mut self, number: usize, step: &Step) {
+        let count = self.lookup.report.steps.len();
+        let track = step.track.as_ref().map_or_else(String::new, |track| format!("{track}: "));
+        self.line("");
+        self.heading(&format!("{number}/{count}  {track}{}", step.title));
+        if !step.rows.is_empty() {
+            let table = self.step_table(step);
+            self.line(&table.draw(self.style));
+        }
+        let tone = if step.adopted { Tone::Good } else { Tone::Plain };
+        let decision = phrases::decision(&self.lookup, step);
+        self.paragraph("→ ", &decision, tone);
+        for note in &step.notes {
+            self.paragraph("  note: ", note, Tone::Plain);
+        }
+    }
+
+    fn step_table(&self, step: &Step) -> Table {
+        let trials: Vec<Option<&Trial>> = step.rows.iter().map(|row| self.lookup.trial(&row.trial)).collect();
+        let rows = || step.rows.iter().zip(&trials);
+        let values: Vec<Option<f64>> = rows().map(|(row, trial)| self.value(row, *trial)).collect();
+        let means =
+            |name| -> Vec<Option<f64>> { trials.iter().map(|t| t.and_then(|t| mean(t, name))).collect() };
+        let (ttft, tpot) = (means("ttft_ms"), means("tpot_ms"));
+        let text = |of: &dyn Fn(&Row) -> String| -> Vec<String> { step.rows.iter().map(of).collect() };
+        let mut columns = vec![
+            (self.first_column("candidate"), text(&|row| clean(&phrases::row_label(row)))),
+            (Column::text(&["changes"], 1), text(&|row| clean(&row.changes.join(" ")))),
+            (self.value_column(), aligned(&values)),
+        ];
+        if self.lookup.report.objective.is_some() {
+            let gains = text(&|row| phrases::row_gain(row).map_or_else(String::new, percent));
+            let head = if self.lookup.report.repeat == Some(1) { &["gain", "1 run"][..] } else { &["gain"] };
+            columns.push((Column::number(head, 0), gains));
+        }
+        columns.push((Column::number(&["TTFT", "mean ms"], 2), aligned(&ttft)));
+        columns.push((Column::number(&["TPOT", "mean ms"], 3), aligned(&tpot)));
+        columns.push((Column::text(&["outcome"], 0), text(&|row| clean(&phrases::outcome(row)))));
+        let tones: Vec<Tone> = step.rows.iter().map(|row| tone_of(step, row)).collect();
+        assemble(columns, &tones)
+    }
+
+    /// A row's value on the objective; without one, its total throughput.
+    fn value(&self, row: &Row, trial: Option<&Trial>) -> Option<f64> {
+        match self.lookup.report.objective {
+            Some(_) => row.objective,
+            None => trial.and_then(|trial| trial.metrics.get("total_tps")),
+        }
+    }
+
+    fn value_column(&self) -> Column {
+        match &self.lookup.report.objective {
+            Some(objective) => {
+                let unit = objective.unit.as_deref().unwrap_or_default();
+                let head = [objective.expr.as_str(), unit];
+                Column::number(if unit.is_empty() { &head[..1] } else { &head }, 0)
+            }
+            None => Column::number(&["total_tps", "tok/s"], 0),
+        }
+    }
+
+    /// The first column's heading carries the word that says what kind of numbers stand in the table.
+    fn first_column(&self, head: &str) -> Column {
+        match self.lookup.report.tag() {
+            Some(tag) => Column::text(&[head, &format!("({tag})")], 0),
+            None => Column::text(&[head], 0),
+        }
+    }
+
+    fn confirm(&mut self) {
+        let report = self.lookup.report;
+        if report.confirm.is_empty() {
+            return;
+        }
+        self.line("");
+        self.heading("Baseline and recommendation on each profile");
+        let rows = &report.confirm;
+        let of =
+            |id: &str| self.lookup.trial(id).and_then(|t| t.objective.or_else(|| t.metrics.get("total_tps")));
+        let baseline: Vec<Option<f64>> = rows.iter().map(|row| of(&row.baseline)).collect();
+        let recommended: Vec<Option<f64>> = rows.iter().map(|row| of(&row.recommended)).collect();
+        let unit = report.objective.as_ref().and_then(|o| o.unit.clone()).unwrap_or_default();
+        let gain = |row: &super::document::Confirm| {
+            row.gain
+                .as_ref()
+                .map_or_else(String::new, |g| format!("{}{}", percent(g.value), phrases::interval(g)))
+        };
+        let verdict = |row: &super::document::Confirm| row.verdict.word().to_owned();
+        let columns = vec![
+            (
+                self.first_column("profile"),
+                rows.iter().map(|r| clean(self.lookup.profile_title(&r.profile))).collect(),
+            ),
+            (Column::number(&["baseline", &unit], 0), aligned(&baseline)),
+            (Column::number(&["recommended", &unit], 0), aligned(&recommended)),
+            (Column::text(&["gain"], 0), rows.iter().map(gain).collect()),
+            (Column::text(&["verdict"], 0), rows.iter().map(verdict).collect()),
+        ];
+        let tones: Vec<Tone> = rows.iter().map(|row| verdict_tone(row.verdict)).collect();
+        let table = assemble(columns, &tones);
+        self.line(&table.draw(self.style));
+        if let Some(gain) = rows.iter().find_map(|row| row.gain.as_ref()) {
+            let sentence = phrases::certainty(report, gain);
+            self.paragraph("", &sentence, Tone::Plain);
+        }
+    }
+
+    fn recommendation(&mut self) {
+        let report = self.lookup.report;
+        self.line("");
+        let tag = report.tag().map_or_else(String::new, |tag| format!(" ({tag})"));
+        match &report.recommended {
+            None => {
+                self.heading(&format!("Recommendation{tag}"));
+                let why = format!("nothing is recommended: {}", phrases::nothing(&self.lookup));
+                self.paragraph("", &why, Tone::Bad);
+            }
+            Some(recommended) => self.recommended(recommended, &tag),
+        }
+    }
+
+    fn recommended(&mut self, recommended: &Recommended, tag: &str) {
+        let report = self.lookup.report;
+        self.heading(&format!("Recommended serve command{tag}"));
+        self.line("");
+        for (name, value) in &recommended.env {
+            self.line(&format!("    export {name}={}", command::quote(value)));
+        }
+        let command = command::wrapped(&recommended.argv, self.style.width().saturating_sub(4), "        ");
+        self.line(&self.style.paint(Tone::Strong, &format!("    {command}")));
+        self.line("");
+        self.paragraph("", &phrases::gain(report, recommended), Tone::Good);
+        if recommended.trial != report.baseline {
+            self.paragraph("", &phrases::certainty(report, &recommended.gain), Tone::Plain);
+        }
+        for caveat in phrases::caveats(&self.lookup, recommended) {
+            self.paragraph("", &caveat, Tone::Caution);
+        }
+    }
+
+    fn cost(&mut self) {
+        let report = self.lookup.report;
+        self.line("");
+        let parts: Vec<String> =
+            phrases::cost(&report.cost).iter().map(|(name, value)| format!("{name} {value}")).collect();
+        self.paragraph("cost: ", &parts.join(", "), Tone::Plain);
+        if !report.not_checked.is_empty() {
+            self.paragraph("not checked: ", &report.not_checked.join("; "), Tone::Plain);
+        }
+    }
+
+    fn files(&mut self, files: Option<&Path>) {
+        let Some(dir) = files else { return };
+        let script = if self.lookup.report.recommended.is_some() { ", recommended.sh" } else { "" };
+        self.paragraph(
+            "files: ",
+            &format!("{} (report.md, report.json{script})", dir.display()),
+            Tone::Plain,
+        );
+    }
+
+    fn heading(&mut self, text: &str) {
+        for line in hanging("", text, self.style.width()) {
+            self.line(&self.style.paint(Tone::Strong, &line));
+        }
+    }
+
+    /// Text under a prefix, wrapped to the terminal.
+    fn paragraph(&mut self, prefix: &str, text: &str, tone: Tone) {
+        for line in hanging(prefix, text, self.style.width()) {
+            self.line(&self.style.paint(tone, &line));
+        }
+    }
+
+    /// Names and values under each other; what is empty is left out.
+    fn facts(&mut self, facts: &[(&str, String)]) {
+        for (name, value) in facts.iter().filter(|(_, value)| !value.is_empty()) {
+            self.paragraph(&format!("{name:<11}"), value, Tone::Plain);
+        }
+    }
+
+    fn line(&mut self, text: &str) {
+        self.out.push_str(text);
+        self.out.push('\n');
+    }
+}
+
+/// A column of numbers with common decimals; empty where there is none.
+fn aligned(values: &[Option<f64>]) -> Vec<String> {
+    let decimals = decimals_for(values.iter().copied().flatten());
+    values.iter().map(|value| value.map_or_else(String::new, |value| grouped(value, decimals))).collect()
+}
+
+/// Columns of text as rows of cells; columns in which nothing stands are left out.
+fn assemble(columns: Vec<(Column, Vec<String>)>, tones: &[Tone]) -> Table {
+    let used: Vec<(Column, Vec<String>)> =
+        columns.into_iter().filter(|(_, cells)| cells.iter().any(|cell| !cell.is_empty())).collect();
+    let row =
+        |r: usize, tone: Tone| used.iter().map(|(_, cells)| Cell::new(cells[r].clone(), tone)).collect();
+    let rows = tones.iter().enumerate().map(|(r, tone)| row(r, *tone)).collect();
+    Table { rows, columns: used.into_iter().map(|(column, _)| column).collect() }
+}
+
+fn tone_of(step: &Step, row: &Row) -> Tone {
+    match row.outcome {
+        _ if step.adopted && row.trial == step.incumbent_after => Tone::Good,
+        Outcome::Ok => Tone::Plain,
+        Outcome::Flagged => Tone::Caution,
+        Outcome::Refused | Outcome::Failed => Tone::Bad,
+        Outcome::Pruned | Outcome::Missing => Tone::Quiet,
+    }
+}
+
+fn verdict_tone(verdict: Verdict) -> Tone {
+    match verdict {
+        Verdict::Better => Tone::Good,
+        Verdict::Same => Tone::Plain,
+        Verdict::Worse => Tone::Bad,
+        Verdict::Unproven => Tone::Caution,
+    }
+}

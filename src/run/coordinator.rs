@@ -1,0 +1,266 @@
+//! The coordinator: asks the strategy what is wanted, carries out one launch after another, and writes down intent and result.
+//!
+//! It decides nothing itself and remembers nothing that is not in the journal: killed at any moment, it goes on from there.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use thiserror::Error;
+
+use super::event::{Event, Listener};
+use super::host::Host;
+use super::launch::{Crew, LaunchEnd, LoadResult, Ruler, carry_out};
+use super::order::{LoadOrder, OrderError, Place, load_order};
+use super::signals::Signals;
+use crate::engine::{self, Survivor};
+use crate::journal::{JournalError, Kind, LaunchTimes, Lock, Writer};
+use crate::judge::walk::trial_id;
+use crate::judge::{Checks, Grid, Metrics, Next, Results, Run, Setup, Strategy, Walk, Wanted, trial};
+use crate::lang::Program;
+use crate::lang::sema::program::Study;
+use crate::plan::config::short_hash;
+use crate::plan::{Config, command};
+
+/// Why an execution could not go on. What was measured until then is in the journal.
+#[derive(Debug, Error)]
+pub enum RunError {
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    Order(#[from] OrderError),
+}
+
+/// How an execution ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// the study is decided
+    Decided,
+    /// a signal ended it
+    Interrupted,
+    /// a launch left something behind
+    Unclean(Vec<Survivor>),
+}
+
+/// Everything that an execution needs.
+pub struct Execution<'a> {
+    pub program: &'a Program,
+    pub study: &'a Study,
+    pub checks: Checks,
+    /// the study file, as given, and its text's hash
+    pub file: &'a str,
+    pub file_hash: String,
+    /// where engines run: the study file's directory
+    pub study_dir: PathBuf,
+    /// where the state lies
+    pub dir: PathBuf,
+    pub host: Host,
+    pub lock: Lock,
+    pub journal: Writer,
+    pub signals: Signals,
+}
+
+impl Execution<'_> {
+    /// The results that the journal holds and that still count.
+    pub fn results(&self) -> Results {
+        self.journal.history().results(&serve_ids(self.program), &self.host.id())
+    }
+
+    /// Names this study's launches among all of this machine, so that leftovers of an earlier run are known as ours.
+    fn mark(&self) -> String {
+        let dir = self.dir.canonicalize().unwrap_or_else(|_| self.dir.clone());
+        format!("plab-{}-", short_hash(&dir.to_string_lossy()))
+    }
+}
+
+/// Identities of all serve lines: a result counts as long as its engine is started the same way.
+pub fn serve_ids(program: &Program) -> Vec<String> {
+    program.engines.values().map(|e| short_hash(&e.serve)).collect()
+}
+
+/// Carries a study out, until it is decided or something ends it.
+pub async fn execute(x: &mut Execution<'_>, listener: &mut dyn Listener) -> Result<Ended, RunError> {
+    clean_up(x, listener)?;
+    let mut opened = false;
+    let mut last_end = 0.0;
+    let mut shown_step = None;
+    loop {
+        let results = x.results();
+        let setup =
+            Setup { program: x.program, study: x.study, results: &results, checks: x.checks, replay: false };
+        let (walk, next) = Grid.next(&setup);
+        let Next::Run(wanted) = next else { break };
+        if x.signals.first.is_cancelled() {
+            return end(x, opened, false, Ended::Interrupted);
+        }
+        let Some(first) = wanted.first() else { break };
+        if !opened {
+            open(x, &walk, listener)?;
+            opened = true;
+        }
+        say_step(x.study, first, &mut shown_step, listener);
+        match one_launch(x, &setup, &walk, first, &mut last_end, listener).await? {
+            LaunchEnd::Done => {}
+            LaunchEnd::Interrupted => return end(x, opened, false, Ended::Interrupted),
+            LaunchEnd::Unclean(left) => return end(x, opened, false, Ended::Unclean(left)),
+        }
+    }
+    listener.hear(&Event::Ends { complete: true });
+    end(x, opened, true, Ended::Decided)
+}
+
+fn end(x: &mut Execution<'_>, opened: bool, complete: bool, ended: Ended) -> Result<Ended, RunError> {
+    // an invocation that measured nothing leaves no trace: the report stays the same
+    if opened {
+        x.journal.append(Kind::End { complete })?;
+    }
+    Ok(ended)
+}
+
+/// Leftovers of an invocation that was killed together with its guards, and launches whose end nobody saw.
+fn clean_up(x: &mut Execution<'_>, listener: &mut dyn Listener) -> Result<(), RunError> {
+    let left = engine::sweep(&x.mark());
+    if !left.is_empty() {
+        let names: Vec<String> = left.iter().map(|m| format!("{} ({})", m.pid, m.name)).collect();
+        let text = format!("processes of an earlier run were still there and were killed: {}", names.join(", "));
+        listener.hear(&Event::Warning { text });
+    }
+    for (launch, _) in x.journal.history().unfinished() {
+        x.journal.append(Kind::Lost { launch })?;
+    }
+    Ok(())
+}
+
+fn open(x: &mut Execution<'_>, walk: &Walk, listener: &mut dyn Listener) -> Result<(), RunError> {
+    let host = x.host.facts();
+    x.journal.append(Kind::Session {
+        perflab: env!("CARGO_PKG_VERSION").to_owned(),
+        file: x.file.to_owned(),
+        file_hash: x.file_hash.clone(),
+        pid: std::process::id(),
+        host,
+    })?;
+    let simulated = walk.baseline.as_ref().is_some_and(|(c, _)| c.engine.simulated());
+    listener.hear(&Event::Study {
+        study: x.study.title.clone(),
+        simulated,
+        measured: x.journal.history().launches().len(),
+        remaining: remaining(walk, x.study),
+        steps: x.study.steps.len(),
+    });
+    Ok(())
+}
+
+fn say_step(study: &Study, wanted: &Wanted, shown: &mut Option<usize>, listener: &mut dyn Listener) {
+    let index = if wanted.confirming { study.steps.len() + 1 } else { wanted.step.map_or(0, |i| i + 1) };
+    if *shown == Some(index) {
+        return;
+    }
+    *shown = Some(index);
+    let title = match index {
+        0 => "Baseline".to_owned(),
+        i => study.steps.get(i - 1).map_or_else(|| "Other profiles".to_owned(), |s| s.title.clone()),
+    };
+    listener.hear(&Event::Step { index, title });
+}
+
+/// Launches that may still come, at most: what is known to be missing, and the confirming ones.
+pub fn remaining(walk: &Walk, study: &Study) -> usize {
+    let confirming = if study.confirm.is_empty() || study.objective.is_none() { 0 } else { 2 };
+    let already = walk.needs.iter().any(|n| n.confirming);
+    walk.needs.len() + if already || walk.needs.is_empty() { 0 } else { confirming }
+}
+
+async fn one_launch(
+    x: &mut Execution<'_>,
+    setup: &Setup<'_>,
+    walk: &Walk,
+    wanted: &Wanted,
+    last_end: &mut f64,
+    listener: &mut dyn Listener,
+) -> Result<LaunchEnd, RunError> {
+    let config = &wanted.config;
+    let number = x.journal.history().launches().len() + 1;
+    let launch = format!("L{number:03}");
+    let nonce = format!("{}{launch}", x.mark());
+    let loads = orders(setup, wanted, &x.study_dir)?;
+    let trial = trial_id(setup, config, wanted.profiles.first().map_or("", String::as_str));
+    let dir = x.dir.join("trials").join(trial).join(&launch);
+    x.journal.append(Kind::Launch {
+        launch: launch.clone(),
+        config_id: config.id(),
+        config: config.normal(),
+        profiles: wanted.profiles.clone(),
+        label: wanted.label.clone(),
+        nonce: nonce.clone(),
+    })?;
+    listener.hear(&Event::LaunchBegins {
+        launch: launch.clone(),
+        label: wanted.label.clone(),
+        command: command::to_copy(config).argv.join(" "),
+        remaining: remaining(walk, x.study),
+    });
+    let ruler = ruler(setup, walk, config);
+    let host_id = x.host.id();
+    let crew = Crew {
+        launch: &launch,
+        config,
+        place: Place {
+            study_dir: &x.study_dir,
+            launch_dir: dir,
+            env: x.host.variables(config.gpus()),
+            nonce: nonce.clone(),
+        },
+        lock: &x.lock,
+        signals: &x.signals,
+        ruler: &*ruler,
+    };
+    let began = Instant::now();
+    let mut times = LaunchTimes::default();
+    let journal = &mut x.journal;
+    let mut keep = |r: LoadResult| {
+        let order = &loads[r.index];
+        let n = setup.results.of(&config.id(), &order.profile_id).len() as u32 + 1;
+        let run = Run { n, launch: launch.clone(), outcome: r.outcome, metrics: r.metrics, notes: r.notes };
+        journal.append(Kind::Run {
+            launch: launch.clone(),
+            config_id: config.id(),
+            profile: order.profile.clone(),
+            profile_id: order.profile_id.clone(),
+            serve_id: short_hash(&config.engine.serve),
+            host_id: host_id.clone(),
+            run,
+        })
+    };
+    let ended = carry_out(&crew, &loads, listener, &mut keep, &mut times).await?;
+    let now = journal.elapsed_s();
+    times.own_s = (now - *last_end - times.engine_s()).max(0.0);
+    *last_end = now;
+    journal.append(Kind::Gone { launch: launch.clone(), times, gpus: x.host.held(config.gpus()) })?;
+    listener.hear(&Event::LaunchEnds { launch, took_s: began.elapsed().as_secs_f64() });
+    Ok(ended)
+}
+
+fn orders(setup: &Setup<'_>, wanted: &Wanted, study_dir: &Path) -> Result<Vec<LoadOrder>, OrderError> {
+    let mut out = Vec::new();
+    for (place, name) in wanted.profiles.iter().enumerate() {
+        let p = setup.program.profiles.get(name).ok_or_else(|| OrderError::Profile(name.clone()))?;
+        let n = setup.all(&wanted.config, name).len() as u32 + 1;
+        let mut order = load_order(p, &wanted.config.model, n, place, study_dir)?;
+        order.spec.checkpoints = setup.study.prune.iter().filter_map(|r| r.after).collect();
+        out.push(order);
+    }
+    Ok(out)
+}
+
+/// The rules that end a load early. The baseline is never pruned.
+fn ruler<'a>(setup: &'a Setup<'a>, walk: &'a Walk, config: &'a Config) -> Box<Ruler<'a>> {
+    let baseline = walk.baseline.as_ref().map(|(c, _)| c);
+    let is_baseline = baseline.is_some_and(|b| b.id() == config.id());
+    let best = walk.steps.iter().rev().find(|s| !s.open).map(|s| &s.incumbent_after).or(baseline);
+    Box::new(move |profile: &str, done: u64, so_far: &Metrics| {
+        if is_baseline {
+            return None;
+        }
+        trial::rule_that_ends(setup, config, profile, done, so_far, best, baseline)
+    })
+}

@@ -1,0 +1,67 @@
+//! The machine's part in a result: which GPUs a study may use, and the identity under which results of this machine are kept.
+
+use serde_json::{Value as Json, json};
+use thiserror::Error;
+
+use crate::gpu::{Gpu, GpuError, Gpus as _, Nvml, usable};
+use crate::lang::sema::program::Gpus;
+use crate::plan::config::short_hash;
+
+/// Why a study cannot run on this machine.
+#[derive(Debug, Error)]
+pub enum HostError {
+    #[error(transparent)]
+    Gpu(#[from] GpuError),
+    #[error("the study asks for {asked}, and this machine has {found}")]
+    Lacks { asked: String, found: String },
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Host {
+    gpus: Vec<Gpu>,
+    driver: Option<String>,
+}
+
+impl Host {
+    /// Looks at the machine as far as the study asks for it: a study without `gpus` asks for none and checks none.
+    pub fn for_study(gpus: Option<&Gpus>) -> Result<Self, HostError> {
+        let Some(asked) = gpus else { return Ok(Self::default()) };
+        let nvml = Nvml::open()?;
+        let visible = std::env::var("CUDA_VISIBLE_DEVICES").ok();
+        let all = usable(&nvml.list()?, visible.as_deref())?;
+        let of = asked.of.clone().unwrap_or_default();
+        let fitting: Vec<Gpu> = all.iter().filter(|g| g.name.contains(&of)).cloned().collect();
+        if fitting.len() < asked.count as usize {
+            let names: Vec<&str> = all.iter().map(|g| g.name.as_str()).collect();
+            let found = if names.is_empty() { "no GPU".to_owned() } else { names.join(", ") };
+            let kind = if of.is_empty() { "GPU".to_owned() } else { of };
+            return Err(HostError::Lacks { asked: format!("{} × {kind}", asked.count), found });
+        }
+        let gpus = fitting.into_iter().take(asked.count as usize).collect();
+        Ok(Self { gpus, driver: nvml.driver_version().ok() })
+    }
+
+    /// What identifies the hardware for a result.
+    pub fn facts(&self) -> Json {
+        let names: Vec<&str> = self.gpus.iter().map(|g| g.name.as_str()).collect();
+        json!({"gpus": names, "driver": self.driver, "load_generation": super::LOAD_GENERATION})
+    }
+
+    pub fn id(&self) -> String {
+        short_hash(&self.facts().to_string())
+    }
+
+    /// The variables that give a launch its GPUs.
+    pub fn variables(&self, needed: u32) -> Vec<(String, String)> {
+        if self.gpus.is_empty() {
+            return Vec::new();
+        }
+        let uuids: Vec<&str> = self.gpus.iter().take(needed as usize).map(|g| g.uuid.as_str()).collect();
+        vec![("CUDA_VISIBLE_DEVICES".to_owned(), uuids.join(","))]
+    }
+
+    /// GPUs that a launch holds; a study that asks for none is charged none.
+    pub fn held(&self, needed: u32) -> u32 {
+        if self.gpus.is_empty() { 0 } else { needed }
+    }
+}

@@ -1,0 +1,339 @@
+//! One launch: start, one load after another, stop; what it measured and where its time went.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+
+use super::event::{Event, Listener, Phase};
+use super::measured;
+use super::order::{LoadOrder, OrderError, Place, launch_spec};
+use super::signals::Signals;
+use crate::engine::{self, Server, StartError, Survivor};
+use crate::journal::{Lock, LaunchTimes};
+use crate::judge::{Metrics, RunOutcome};
+use crate::lang::sema::program::Reset;
+use crate::load::{self, Ended, LoadOutcome, RequestRecord, Summary, Verdict};
+use crate::plan::Config;
+
+/// A port that someone takes between our look and the engine's bind is tried again, on another one.
+const ATTEMPTS: usize = 3;
+const RESET_WITHIN: Duration = Duration::from_secs(30);
+
+/// Decides, after so many requests, whether a rule ends the load: profile, metrics so far → the rule's name.
+pub type Ruler<'a> = dyn Fn(&str, u64, &Metrics) -> Option<String> + Send + Sync + 'a;
+
+/// What carrying out a launch needs beside its loads.
+pub struct Crew<'a> {
+    pub launch: &'a str,
+    pub config: &'a Config,
+    pub place: Place<'a>,
+    pub lock: &'a Lock,
+    pub signals: &'a Signals,
+    pub ruler: &'a Ruler<'a>,
+}
+
+/// One load's result, for the journal.
+pub struct LoadResult {
+    pub index: usize,
+    pub outcome: RunOutcome,
+    pub metrics: Metrics,
+    pub notes: Vec<String>,
+}
+
+/// How a launch ended.
+pub enum LaunchEnd {
+    /// all of its loads have a result
+    Done,
+    /// a signal ended it; loads without a result are to be run again
+    Interrupted,
+    /// something of it is still there: nothing may start on this machine
+    Unclean(Vec<Survivor>),
+}
+
+/// Carries a launch out. Each load's result is handed to `keep` as soon as it is there.
+pub async fn carry_out(
+    crew: &Crew<'_>,
+    loads: &[LoadOrder],
+    listener: &mut dyn Listener,
+    keep: &mut (dyn FnMut(LoadResult) -> Result<(), crate::journal::JournalError> + Send),
+    times: &mut LaunchTimes,
+) -> Result<LaunchEnd, super::RunError> {
+    let began = Instant::now();
+    let started = start(crew, listener).await?;
+    times.start_s = began.elapsed().as_secs_f64();
+    let server = match started {
+        Ok(server) => server,
+        Err(StartError::Cancelled) => return Ok(LaunchEnd::Interrupted),
+        Err(error) => {
+            listener.hear(&Event::LaunchFails { launch: crew.launch.to_owned(), reason: error.to_string() });
+            for index in 0..loads.len() {
+                let outcome = failed_start(&error);
+                keep(LoadResult { index, outcome, metrics: Metrics::default(), notes: tail(&error) })?;
+            }
+            return Ok(LaunchEnd::Done);
+        }
+    };
+    listener.hear(&Event::LaunchReady { launch: crew.launch.to_owned(), after_s: times.start_s });
+    let startup_s = server.ready_after().as_secs_f64();
+    let whole = all_loads(crew, loads, &server, startup_s, listener, keep, times).await;
+    let stopping = Instant::now();
+    let report = stop(crew, server).await;
+    times.stop_s = stopping.elapsed().as_secs_f64();
+    if !report.survivors.is_empty() {
+        return Ok(LaunchEnd::Unclean(report.survivors));
+    }
+    Ok(if whole? { LaunchEnd::Done } else { LaunchEnd::Interrupted })
+}
+
+async fn start(crew: &Crew<'_>, listener: &mut dyn Listener) -> Result<Result<Server, StartError>, OrderError> {
+    let mut attempt = 1;
+    loop {
+        let mut spec = launch_spec(crew.config, &crew.place)?;
+        spec.keep_fd = Some(crew.lock.share().map_err(OrderError::Lock)?);
+        let started = engine::start(spec, &crew.signals.first, |_| {}).await;
+        match started {
+            Err(error) if attempt < ATTEMPTS && port_was_taken(&error) => {
+                let text = format!("{error}; trying another port");
+                listener.hear(&Event::Warning { text });
+                attempt += 1;
+            }
+            other => return Ok(other),
+        }
+    }
+}
+
+fn port_was_taken(error: &StartError) -> bool {
+    match error {
+        StartError::PortTaken { .. } | StartError::Stranger { .. } => true,
+        StartError::Exited { failure: Some(f), .. } => f.class == "port in use",
+        _ => false,
+    }
+}
+
+/// The reason in the words of the failure's class, and the log line that matters.
+fn failed_start(error: &StartError) -> RunOutcome {
+    let (class, line) = match error {
+        StartError::NotFound { name, .. } => ("engine not found".to_owned(), format!("there is no program `{name}`")),
+        StartError::Exited { failure: Some(f), .. } | StartError::NeverReady { failure: Some(f), .. } => {
+            (f.class.clone(), f.line.clone())
+        }
+        StartError::Exited { exit, line, .. } => (exit.to_string(), line.clone().unwrap_or_default()),
+        StartError::NeverReady { last_line, .. } => ("never ready".to_owned(), last_line.clone().unwrap_or_default()),
+        StartError::PortTaken { .. } | StartError::Stranger { .. } => ("port in use".to_owned(), error.to_string()),
+        StartError::Impossible(_) | StartError::Cancelled => ("cannot start".to_owned(), error.to_string()),
+    };
+    RunOutcome::FailedStart { class, line }
+}
+
+fn tail(error: &StartError) -> Vec<String> {
+    match error {
+        StartError::Exited { tail, .. } => tail.clone(),
+        _ => Vec::new(),
+    }
+}
+
+async fn stop(crew: &Crew<'_>, server: Server) -> engine::StopReport {
+    if crew.signals.second.is_cancelled() {
+        return server.kill().await;
+    }
+    let patience = crew.signals.second.clone();
+    let pids = server.pids();
+    let stopping = server.stop();
+    tokio::pin!(stopping);
+    tokio::select! {
+        report = &mut stopping => return report,
+        () = patience.cancelled() => {}
+    }
+    // the guard's children are ours to kill: the guard itself reports when they are gone
+    for pid in pids {
+        let _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL);
+    }
+    stopping.await
+}
+
+/// Runs the loads; false if a signal ended them.
+async fn all_loads(
+    crew: &Crew<'_>,
+    loads: &[LoadOrder],
+    server: &Server,
+    startup_s: f64,
+    listener: &mut dyn Listener,
+    keep: &mut (dyn FnMut(LoadResult) -> Result<(), crate::journal::JournalError> + Send),
+    times: &mut LaunchTimes,
+) -> Result<bool, super::RunError> {
+    let dead = CancellationToken::new();
+    let died = server.died();
+    let watch = {
+        let dead = dead.clone();
+        tokio::spawn(async move {
+            died.await;
+            dead.cancel();
+        })
+    };
+    let mut whole = true;
+    for (index, order) in loads.iter().enumerate() {
+        if index > 0 {
+            reset(crew, server, listener).await;
+        }
+        let mut spec = order.spec.clone();
+        spec.base_url = server.base_url();
+        let mut observer = Watcher::new(crew, order, listener);
+        let outcome = load::run(&spec, &mut observer, &crew.signals.first, &dead).await;
+        let rule = observer.rule.take();
+        let outcome = match outcome {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                let outcome = RunOutcome::FailedLoad { class: "the load cannot be made".to_owned(), line: error.to_string() };
+                keep(LoadResult { index, outcome, metrics: Metrics::default(), notes: Vec::new() })?;
+                continue;
+            }
+        };
+        times.warmup_s += outcome.warmup.seconds;
+        times.load_s += outcome.load_s;
+        if outcome.ended == Ended::Cancelled {
+            whole = false;
+            break;
+        }
+        let result = load_result(index, &outcome, rule, startup_s, crew, server);
+        write_records(&crew.place.launch_dir, &order.profile, &outcome.records, listener);
+        let said = match &result.outcome {
+            RunOutcome::Done => format!("{} of {} requests", outcome.summary.completed, outcome.summary.planned),
+            RunOutcome::Stopped { rule } => format!("stopped by rule {rule}"),
+            RunOutcome::FailedLoad { class, .. } | RunOutcome::FailedStart { class, .. } => class.clone(),
+        };
+        keep(result)?;
+        listener.hear(&Event::LoadEnds {
+            launch: crew.launch.to_owned(),
+            profile: order.profile.clone(),
+            outcome: said,
+            objective: Some(outcome.summary.total_tps).filter(|t| t.is_finite()),
+        });
+    }
+    watch.abort();
+    Ok(whole)
+}
+
+fn load_result(
+    index: usize,
+    outcome: &LoadOutcome,
+    rule: Option<String>,
+    startup_s: f64,
+    crew: &Crew<'_>,
+    server: &Server,
+) -> LoadResult {
+    let notes = outcome.findings.iter().map(ToString::to_string).collect();
+    let metrics = measured::metrics(&outcome.summary, startup_s);
+    let kind = match (outcome.ended, rule) {
+        (Ended::ServerDied, _) => died_under_load(crew, server),
+        (Ended::NothingSucceeded, _) => {
+            let first = outcome.records.iter().find_map(|r| match &r.outcome {
+                load::Outcome::Failed(f) => Some(f.message.clone()),
+                _ => None,
+            });
+            RunOutcome::FailedLoad { class: "no request succeeded".to_owned(), line: first.unwrap_or_default() }
+        }
+        (_, Some(rule)) => RunOutcome::Stopped { rule },
+        _ => RunOutcome::Done,
+    };
+    LoadResult { index, outcome: kind, metrics, notes }
+}
+
+/// What the log says about a server that died under load.
+fn died_under_load(crew: &Crew<'_>, server: &Server) -> RunOutcome {
+    let log = fs::read(server.log()).unwrap_or_default();
+    let patterns: Vec<engine::FailurePattern> = crew
+        .config
+        .engine
+        .failures
+        .iter()
+        .filter_map(|f| engine::FailurePattern::new(f.name.clone(), &f.pattern).ok())
+        .collect();
+    match engine::failure::classify(&String::from_utf8_lossy(&log), &patterns) {
+        Some(f) => RunOutcome::FailedLoad { class: f.class, line: f.line },
+        None => RunOutcome::FailedLoad { class: "the engine died".to_owned(), line: String::new() },
+    }
+}
+
+/// Empties the prefix cache between two loads of one launch, where the engine says how.
+async fn reset(crew: &Crew<'_>, server: &Server, listener: &mut dyn Listener) {
+    let Some(Reset { post, path }) = &crew.config.engine.reset else { return };
+    let client = reqwest::Client::builder().no_proxy().timeout(RESET_WITHIN).build();
+    let Ok(client) = client else { return };
+    let url = format!("{}{path}", server.base_url());
+    let request = if *post { client.post(&url) } else { client.get(&url) };
+    let answer = request.send().await;
+    let trouble = match answer {
+        Ok(a) if a.status().is_success() => return,
+        Ok(a) => format!("HTTP {}", a.status().as_u16()),
+        Err(e) => e.to_string(),
+    };
+    let text = format!("{}: the prefix cache was not reset between loads ({trouble})", crew.launch);
+    listener.hear(&Event::Warning { text });
+}
+
+/// The raw records lie beside the log; they are for people and no decision reads them.
+fn write_records(dir: &Path, profile: &str, records: &[RequestRecord], listener: &mut dyn Listener) {
+    let path = dir.join(format!("{profile}.requests.jsonl"));
+    let write = || -> std::io::Result<()> {
+        let mut file = std::io::BufWriter::new(fs::File::create(&path)?);
+        for record in records {
+            serde_json::to_writer(&mut file, &record.without_chunks())?;
+            file.write_all(b"\n")?;
+        }
+        file.flush()
+    };
+    if let Err(e) = write() {
+        let text = format!("{}: the request records cannot be written ({e})", path.display());
+        listener.hear(&Event::Warning { text });
+    }
+}
+
+/// Passes a load's progress on and asks the rules at its checkpoints.
+struct Watcher<'a, 'l> {
+    launch: &'a str,
+    profile: &'a str,
+    ruler: &'a Ruler<'a>,
+    listener: &'l mut dyn Listener,
+    rule: Option<String>,
+}
+
+impl<'a, 'l> Watcher<'a, 'l> {
+    fn new(crew: &Crew<'a>, order: &'a LoadOrder, listener: &'l mut dyn Listener) -> Self {
+        Self { launch: crew.launch, profile: &order.profile, ruler: crew.ruler, listener, rule: None }
+    }
+
+    fn say(&mut self, phase: Phase) {
+        let event = Event::Phase { launch: self.launch.to_owned(), profile: self.profile.to_owned(), phase };
+        self.listener.hear(&event);
+    }
+}
+
+impl load::Observer for Watcher<'_, '_> {
+    fn phase(&mut self, phase: load::Phase) {
+        match phase {
+            load::Phase::Preparing => self.say(Phase::Preparing),
+            load::Phase::WarmupBegun => self.say(Phase::Warmup),
+            load::Phase::WarmupDone { .. } => {}
+            load::Phase::LoadBegun { .. } => self.say(Phase::Load),
+        }
+    }
+
+    fn progress(&mut self, p: load::Progress) {
+        self.listener.hear(&Event::Load {
+            launch: self.launch.to_owned(),
+            profile: self.profile.to_owned(),
+            done: p.done,
+            failed: p.failed,
+            planned: p.planned,
+            elapsed_s: p.elapsed.as_secs_f64(),
+        });
+    }
+
+    fn checkpoint(&mut self, done: u64, so_far: &Summary) -> Verdict {
+        self.rule = (self.ruler)(self.profile, done, &measured::metrics(so_far, 0.0));
+        if self.rule.is_some() { Verdict::Stop } else { Verdict::Continue }
+    }
+}

@@ -1,0 +1,72 @@
+//! From a load's summary to the metrics that the judge reads: the same names as in reports and recordings.
+
+use crate::judge::{Distribution, Metrics};
+use crate::load::{Dist, Summary};
+
+/// The metrics of one load; `startup_s` is how long the engine took to be ready.
+pub fn metrics(s: &Summary, startup_s: f64) -> Metrics {
+    let mut m = Metrics::default();
+    let counts = [
+        ("planned", s.planned),
+        ("completed", s.completed),
+        ("short", s.short),
+        ("failed", s.failed),
+        ("input_tokens", s.input_tokens),
+        ("output_tokens", s.output_tokens),
+        ("peak_concurrency", s.peak_in_flight),
+    ];
+    for (name, count) in counts {
+        m.set(name, count as f64);
+    }
+    let rates = [
+        ("duration_s", s.duration_s),
+        ("request_rate", s.request_rate),
+        ("input_tps", s.input_tps),
+        ("output_tps", s.output_tps),
+        ("total_tps", s.total_tps),
+        ("startup_s", startup_s),
+    ];
+    for (name, value) in rates {
+        m.set(name, value);
+    }
+    if let Some(rate) = s.success_rate {
+        m.set("success_rate", rate);
+    }
+    if let Some(steady) = &s.steady {
+        m.set("steady_total_tps", steady.total_tps);
+    }
+    for (name, value) in [("client_lag_p99_ms", s.client.loop_lag_p99_ms), ("client_cpu_s", s.client.cpu_s)] {
+        if let Some(value) = value {
+            m.set(name, value);
+        }
+    }
+    let distributions = [
+        ("ttft_ms", &s.ttft_ms),
+        ("ttft_from_schedule_ms", &s.ttft_from_schedule_ms),
+        ("tpot_ms", &s.tpot_ms),
+        ("itl_ms", &s.itl_ms),
+        ("icl_ms", &s.icl_ms),
+        ("latency_ms", &s.latency_ms),
+        ("schedule_lag_ms", &s.schedule_lag_ms),
+    ];
+    for (name, d) in distributions {
+        if let Some(d) = d {
+            m.distributions.insert(name.to_owned(), distribution(d));
+        }
+    }
+    m
+}
+
+fn distribution(d: &Dist) -> Distribution {
+    Distribution {
+        mean: Some(d.mean),
+        stddev: Some(d.stddev),
+        p50: Some(d.p50),
+        p90: Some(d.p90),
+        p95: Some(d.p95),
+        p99: Some(d.p99),
+        p999: Some(d.p999),
+        min: Some(d.min),
+        max: Some(d.max),
+    }
+}

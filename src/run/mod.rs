@@ -1,0 +1,17 @@
+//! The executor: one coordinator owns the state and the journal; a launch is carried out from a description to a result.
+
+mod coordinator;
+pub mod event;
+mod host;
+mod launch;
+mod measured;
+mod order;
+mod signals;
+
+pub use coordinator::{Ended, Execution, RunError, execute, remaining, serve_ids};
+pub use event::{Event, Listener};
+pub use host::{Host, HostError};
+pub use signals::Signals;
+
+/// Which generation of the load generator made a result; results of another are not compared with.
+pub const LOAD_GENERATION: u32 = 1;

@@ -1,0 +1,135 @@
+//! A launch's order: everything that carrying it out needs, and nothing of study, judge or journal.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+use thiserror::Error;
+
+use crate::engine::{self, FailurePattern};
+use crate::lang::sema::program::{Arrivals, Data, Load, Profile, Warmup};
+use crate::load::{self, LoadSpec};
+use crate::plan::config::short_hash;
+use crate::plan::{Config, command, profile};
+
+const HOST: &str = "127.0.0.1";
+/// A start may take this long in all, however much progress it makes.
+const OVERALL: Duration = Duration::from_secs(2 * 3600);
+
+/// Why an order cannot be written.
+#[derive(Debug, Error)]
+pub enum OrderError {
+    #[error("no free port on {HOST}: {0}")]
+    Port(std::io::Error),
+    #[error("the running program cannot be found: {0}")]
+    Program(std::io::Error),
+    #[error("profile `{0}` cannot be measured by this version")]
+    Profile(String),
+    #[error("the lock cannot be shared: {0}")]
+    Lock(std::io::Error),
+}
+
+/// One load of a launch.
+pub struct LoadOrder {
+    pub profile: String,
+    pub profile_id: String,
+    pub spec: LoadSpec,
+}
+
+/// The engine's side of an order: where, and with which variables.
+pub struct Place<'a> {
+    pub study_dir: &'a Path,
+    pub launch_dir: PathBuf,
+    pub env: Vec<(String, String)>,
+    pub nonce: String,
+}
+
+/// The description of a start; a new one for each attempt, as each has a port of its own.
+pub fn launch_spec(config: &Config, place: &Place<'_>) -> Result<engine::LaunchSpec, OrderError> {
+    let port = engine::free_port(HOST).map_err(OrderError::Port)?;
+    let this = std::env::current_exe().map_err(OrderError::Program)?;
+    let mut command = command::to_launch(config, command::Address { host: HOST, port });
+    // `perflab` in a serve line is the running binary itself, wherever it lies
+    if command.argv.first().is_some_and(|w| w == "perflab") {
+        command.argv[0] = this.to_string_lossy().into_owned();
+    }
+    let mut extra = command.env;
+    extra.extend(place.env.iter().cloned());
+    let engine = &config.engine;
+    let pattern = |f: &crate::lang::sema::program::Failure| FailurePattern::new(f.name.clone(), &f.pattern).ok();
+    Ok(engine::LaunchSpec {
+        argv: command.argv,
+        env: engine::environment::inherit(&extra).variables,
+        cwd: place.study_dir.to_owned(),
+        dir: place.launch_dir.clone(),
+        host: HOST.to_owned(),
+        port,
+        ready: engine::Ready {
+            path: engine.ready.path.clone(),
+            within: Duration::from_secs_f64(engine.ready.within_s),
+            overall: OVERALL,
+        },
+        stop: engine::Stop { signal: signal(&engine.stop.signal), within: Duration::from_secs_f64(engine.stop.within_s) },
+        failures: engine.failures.iter().filter_map(pattern).collect(),
+        guard: vec![this.into(), "guard".into()],
+        keep_fd: None,
+        nonce: place.nonce.clone(),
+    })
+}
+
+fn signal(name: &str) -> Signal {
+    match name {
+        "sigint" => Signal::SIGINT,
+        "sigkill" => Signal::SIGKILL,
+        _ => Signal::SIGTERM,
+    }
+}
+
+/// The load of a profile's n-th run of a configuration, the `place`-th of its launch. The n-th launch of every configuration sends
+/// the same requests; loads of one launch share none.
+pub fn load_order(p: &Profile, model: &str, n: u32, place: usize, study_dir: &Path) -> Result<LoadOrder, OrderError> {
+    let unfit = || OrderError::Profile(p.name.clone());
+    let profile_id = profile::id(p);
+    let mut spec = LoadSpec::new("", model);
+    spec.api = load::Api::Chat;
+    spec.arrivals = arrivals(p.load.as_ref()).ok_or_else(unfit)?;
+    spec.in_flight = p.in_flight.map(|n| n as usize);
+    spec.stop = match (p.requests, p.duration_s) {
+        (Some(n), _) => load::Stop::Requests(n),
+        (None, Some(s)) => load::Stop::Duration(Duration::from_secs_f64(s)),
+        (None, None) => load::Stop::Auto,
+    };
+    spec.warmup = match p.warmup {
+        None => load::Warmup::Auto,
+        Some(Warmup::None) => load::Warmup::None,
+        Some(Warmup::Requests(n)) => load::Warmup::Requests(n),
+        Some(Warmup::Time(s)) => load::Warmup::Time(Duration::from_secs_f64(s)),
+    };
+    let (Some(Data::Random), Some(input), Some(output)) = (&p.data, p.input, p.output) else { return Err(unfit()) };
+    spec.prompts.input = input.0..=input.1;
+    spec.prompts.output = output.0..=output.1;
+    spec.prompts.tokenizer = p.tokenizer.as_ref().map(|t| study_dir.join(t));
+    spec.seed = seed(p.seed, &profile_id, n, place);
+    if let Some(t) = p.temperature {
+        spec.sampling.temperature = t;
+    }
+    spec.sampling.ignore_eos = p.ignore_eos;
+    spec.timeouts.total = p.timeout_s.map(Duration::from_secs_f64);
+    Ok(LoadOrder { profile: p.name.clone(), profile_id, spec })
+}
+
+fn arrivals(load: Option<&Load>) -> Option<load::Arrivals> {
+    Some(match load? {
+        Load::Max => load::Arrivals::AllAtOnce,
+        Load::Concurrency(c) => load::Arrivals::Closed { concurrency: *c as usize },
+        Load::Rate { per_s, arrivals: Arrivals::Poisson } => load::Arrivals::Poisson { rate: *per_s },
+        Load::Rate { per_s, arrivals: Arrivals::Constant } => load::Arrivals::Constant { rate: *per_s },
+        Load::Rate { per_s, arrivals: Arrivals::Gamma(b) } => load::Arrivals::Gamma { rate: *per_s, burstiness: *b },
+        _ => return None,
+    })
+}
+
+fn seed(seed: u64, profile_id: &str, n: u32, place: usize) -> u64 {
+    let hash = short_hash(&format!("{seed}/{profile_id}/{n}/{place}"));
+    u64::from_str_radix(&hash, 16).unwrap_or(seed)
+}

@@ -1,0 +1,9 @@
+//! Engines as real processes: trees that hide, servers that will not leave, parents that are killed.
+
+mod death;
+mod environment;
+mod failures;
+mod roles;
+mod starting;
+mod stopping;
+mod workshop;
