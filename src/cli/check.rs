@@ -7,11 +7,11 @@ use super::console::Console;
 use super::{exit, files};
 use crate::lang::render;
 
-pub fn run(args: &CheckArgs, console: &Console) -> u8 {
+pub fn run(args: &CheckArgs, console: Console) -> u8 {
     let mut code = exit::DONE;
     let mut entries: Vec<Json> = Vec::new();
     for path in &args.files {
-        let Some(analysis) = files::analysis(path, *console) else {
+        let Some(analysis) = files::analysis(path, console) else {
             code = exit::INPUT;
             continue;
         };

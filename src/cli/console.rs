@@ -50,7 +50,8 @@ impl Console {
         Look { color: self.colored(io::stderr().is_terminal()), width: width() }
     }
 
-    /// A result.
+    /// A result: always, also when progress is silenced.
+    #[expect(clippy::unused_self, reason = "everything that is written goes through the console")]
     pub fn print(self, text: &str) {
         let mut out = io::stdout().lock();
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());

@@ -4,15 +4,15 @@ use super::args::ExecArgs;
 use super::console::Console;
 use super::{exit, files, replay};
 
-pub fn run(args: &ExecArgs, console: &Console) -> u8 {
-    let Some(analysis) = files::analysis(&args.file, *console) else { return exit::INPUT };
+pub fn run(args: &ExecArgs, console: Console) -> u8 {
+    let Some(analysis) = files::analysis(&args.file, console) else { return exit::INPUT };
     if analysis.has_errors() {
         let errors: Vec<_> = analysis.diagnostics.iter().filter(|d| d.is_error()).cloned().collect();
         console.diagnostics(&errors, &analysis.sources);
         return exit::INPUT;
     }
     let program = &analysis.program;
-    let Some(study) = files::study(program, args.study.as_deref(), &args.file, *console) else {
+    let Some(study) = files::study(program, args.study.as_deref(), &args.file, console) else {
         return exit::INPUT;
     };
     let mut refused: Vec<String> =
@@ -27,7 +27,7 @@ pub fn run(args: &ExecArgs, console: &Console) -> u8 {
         return exit::INPUT;
     }
     match &args.replay {
-        Some(recording) => replay::run(args, recording, program, study, *console),
-        None => super::measure::run(args, program, study, *console),
+        Some(recording) => replay::run(args, recording, program, study, console),
+        None => super::measure::run(args, program, study, console),
     }
 }

@@ -40,10 +40,10 @@ pub fn main() -> ExitCode {
     let args = Args::parse();
     let console = console::Console::new(args.color, args.quiet);
     let code = match args.command {
-        Command::Check(a) => check::run(&a, &console),
-        Command::Plan(a) => plan::run(&a, &console),
-        Command::Exec(a) => exec::run(&a, &console),
-        Command::Report(a) => show::run(&a, &console),
+        Command::Check(a) => check::run(&a, console),
+        Command::Plan(a) => plan::run(&a, console),
+        Command::Exec(a) => exec::run(&a, console),
+        Command::Report(a) => show::run(&a, console),
         Command::Sim(a) => return crate::sim::command(a.words),
     };
     ExitCode::from(code)

@@ -8,14 +8,14 @@ use crate::judge::{Checks, Grid, Setup, Strategy};
 use crate::report::preview;
 use crate::run::{self, Host};
 
-pub fn run(args: &PlanArgs, console: &Console) -> u8 {
-    let Some(analysis) = files::analysis(&args.file, *console) else { return exit::INPUT };
+pub fn run(args: &PlanArgs, console: Console) -> u8 {
+    let Some(analysis) = files::analysis(&args.file, console) else { return exit::INPUT };
     if analysis.has_errors() {
         console.diagnostics(&analysis.diagnostics, &analysis.sources);
         return exit::INPUT;
     }
     let program = &analysis.program;
-    let Some(study) = files::study(program, args.study.as_deref(), &args.file, *console) else {
+    let Some(study) = files::study(program, args.study.as_deref(), &args.file, console) else {
         return exit::INPUT;
     };
     for n in files::refused(program, study, false) {

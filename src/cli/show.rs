@@ -6,12 +6,12 @@ use super::{exit, files, measure, replay, state};
 use crate::judge::Checks;
 use crate::report::Report;
 
-pub fn run(args: &ReportArgs, console: &Console) -> u8 {
-    let found = if args.file.is_dir() { from_directory(args) } else { from_study(args, *console) };
+pub fn run(args: &ReportArgs, console: Console) -> u8 {
+    let found = if args.file.is_dir() { from_directory(args) } else { from_study(args, console) };
     match found {
         Ok(Some(report)) => {
             let dir = if args.file.is_dir() { Some(args.file.as_path()) } else { args.dir.as_deref() };
-            replay::print(&report, dir, args.format, *console);
+            replay::print(&report, dir, args.format, console);
             exit::DONE
         }
         Ok(None) => exit::INPUT,

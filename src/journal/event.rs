@@ -25,6 +25,7 @@ pub struct Event {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "a run is what most events are")]
 pub enum Kind {
     /// an invocation begins to measure
     Session { perflab: String, file: String, file_hash: String, pid: u32, host: Json },

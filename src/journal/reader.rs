@@ -58,10 +58,11 @@ impl History {
     pub fn results(&self, serve_ids: &[String], host_id: &str) -> Results {
         let mut results = Results::default();
         for event in &self.events {
-            if let Kind::Run { config_id, profile_id, serve_id, host_id: host, run, .. } = &event.kind {
-                if serve_ids.contains(serve_id) && host == host_id {
-                    results.add(config_id, profile_id, run.clone());
-                }
+            if let Kind::Run { config_id, profile_id, serve_id, host_id: host, run, .. } = &event.kind
+                && serve_ids.contains(serve_id)
+                && host == host_id
+            {
+                results.add(config_id, profile_id, run.clone());
             }
         }
         results

@@ -250,10 +250,10 @@ fn load_differences(name: &str, recorded: &IndexMap<String, Json>, p: &Profile) 
     let number = |keys: &[&str]| keys.iter().find_map(|k| recorded.get(*k)?.as_f64());
     let mut out = Vec::new();
     let mut compare = |what: &str, theirs: Option<f64>, ours: Option<f64>| {
-        if let (Some(a), Some(b)) = (theirs, ours) {
-            if (a - b).abs() > 1e-9 {
-                out.push(format!("profile `{name}`: {what} {b} in the file, {a} in the recording"));
-            }
+        if let (Some(a), Some(b)) = (theirs, ours)
+            && (a - b).abs() > 1e-9
+        {
+            out.push(format!("profile `{name}`: {what} {b} in the file, {a} in the recording"));
         }
     };
     let fixed = |t: Option<(u32, u32)>| t.filter(|(a, b)| a == b).map(|t| f64::from(t.0));

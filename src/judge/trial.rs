@@ -220,13 +220,20 @@ fn judge_measured(setup: &Setup<'_>, config: &Config, profiles: &[String], peers
 }
 
 fn by_findings(judged: &mut Judged, checks: Checks) {
-    let worst = judged.findings.iter().max_by_key(|f| f.level);
-    let Some(worst) = worst else { return };
-    judged.reason = Some(format!("{}: {}", worst.check, worst.text));
+    let Some(level) = judged.findings.iter().map(|f| f.level).max() else { return };
+    let worst: Vec<&Finding> = judged.findings.iter().filter(|f| f.level == level).collect();
+    let Some(first) = worst.first() else { return };
+    let more = if worst.len() > 1 { format!(" (and {})", others(&worst[1..])) } else { String::new() };
+    judged.reason = Some(format!("{}: {}{more}", first.check, first.text));
     judged.outcome =
-        if worst.level == Level::Refuse && checks == Checks::Refuse { Outcome::Refused } else { Outcome::Flagged };
+        if level == Level::Refuse && checks == Checks::Refuse { Outcome::Refused } else { Outcome::Flagged };
 }
 
+fn others(findings: &[&Finding]) -> String {
+    findings.iter().map(|f| f.check).collect::<Vec<_>>().join(", ")
+}
+
+/// What the checks found in a configuration's runs under a profile, each check once.
 pub fn findings(setup: &Setup<'_>, config: &Config, name: &str) -> Vec<Finding> {
     let Some(profile) = setup.program.profiles.get(name) else { return Vec::new() };
     let runs = setup.counted(config, name);

@@ -243,10 +243,10 @@ impl Walker<'_> {
             open: false,
         };
         let blocked = !self.out.needs.is_empty();
-        if let Some(guard) = step.when.as_ref().filter(|_| !blocked) {
-            if !guard_holds(setup, incumbent, guard) {
-                view.skipped = Some(format!("the guard `{}` does not hold for the incumbent", guard.text));
-            }
+        if let Some(guard) = step.when.as_ref().filter(|_| !blocked)
+            && !guard_holds(setup, incumbent, guard)
+        {
+            view.skipped = Some(format!("the guard `{}` does not hold for the incumbent", guard.text));
         }
         self.incumbent_rows(&mut view, incumbent, &base, baseline);
         self.candidate_rows(&mut view, step, incumbent, &base, baseline);
@@ -273,10 +273,15 @@ impl Walker<'_> {
 
     /// The incumbent's row, and the base's where that is another configuration: measured beside the candidates, not offered.
     fn incumbent_rows(&mut self, view: &mut StepView, incumbent: &Config, base: &Config, baseline: &Config) {
-        let before = self.row(Role::Incumbent, "incumbent", incumbent, incumbent, incumbent, baseline, view.step);
+        // under the name that it won with
+        let id = incumbent.id();
+        let known = self.seen.iter().find(|(i, _)| *i == id).map(|(_, label)| label.clone());
+        let label = known.filter(|l| l != "baseline").unwrap_or_else(|| incumbent.engine.title.clone());
+        let before = self.row(Role::Incumbent, &label, incumbent, incumbent, incumbent, baseline, view.step);
         view.rows.push(before);
         if base.id() != incumbent.id() && view.skipped.is_none() {
-            let row = self.row(Role::Base, "base", base, incumbent, base, baseline, view.step);
+            let label = base.engine.title.clone();
+            let row = self.row(Role::Base, &label, base, incumbent, base, baseline, view.step);
             view.rows.push(row);
         }
     }
@@ -366,7 +371,7 @@ impl Walker<'_> {
             let wanted = candidate::picked(&pick.choice, step);
             let first = view.rows.iter().position(|r| r.role == Role::Candidate).unwrap_or(0);
             match wanted.map(|i| first + i) {
-                Some(row) if view.rows.get(row).is_some_and(|r| r.judged.is_valid()) => self.adopt(view, row, incumbent),
+                Some(row) if view.rows.get(row).is_some_and(|r| r.judged.is_valid()) => adopt(view, row, incumbent),
                 Some(_) => view.reason = Some(format!("{}; but it is not valid, so the incumbent stays", pick.because)),
                 None => {
                     view.adopted = view.base.id() != incumbent.id();
@@ -380,15 +385,7 @@ impl Walker<'_> {
         view.chosen = Some(offered);
         let gain = view.rows[offered].gain.unwrap_or(f64::NEG_INFINITY);
         if gain >= study.adopt {
-            self.adopt(view, offered, incumbent);
-        }
-    }
-
-    fn adopt(&self, view: &mut StepView, row: usize, incumbent: &Config) {
-        view.chosen = Some(row);
-        if let Some(config) = &view.rows[row].config {
-            view.adopted = config.id() != incumbent.id();
-            view.incumbent_after = config.clone();
+            adopt(view, offered, incumbent);
         }
     }
 
@@ -452,6 +449,14 @@ impl Walker<'_> {
             trial::objective_of(self.setup, config, o, profile, runs)
         };
         self.setup.gain(value(winner), value(baseline))
+    }
+}
+
+fn adopt(view: &mut StepView, row: usize, incumbent: &Config) {
+    view.chosen = Some(row);
+    if let Some(config) = &view.rows[row].config {
+        view.adopted = config.id() != incumbent.id();
+        view.incumbent_after = config.clone();
     }
 }
 

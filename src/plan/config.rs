@@ -1,5 +1,6 @@
 //! A configuration: an engine, a model, flags and environment; what makes two of them the same.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde_json::{Map, Value as Json, json};
@@ -174,5 +175,9 @@ fn flag_name(change: &Change) -> &str {
 /// The first twelve hex digits of a SHA-256.
 pub fn short_hash(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
-    digest.iter().take(6).map(|b| format!("{b:02x}")).collect()
+    digest.iter().take(6).fold(String::with_capacity(12), |mut out, b| {
+        // writing to a string cannot fail
+        let _ = write!(out, "{b:02x}");
+        out
+    })
 }

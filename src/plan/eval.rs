@@ -105,9 +105,8 @@ fn compare(op: BinaryOp, left: &Expr, right: &Expr, facts: &dyn Facts) -> Option
 
 /// `engine == NAME` holds for all that derive from it.
 fn engine_is(left: &Expr, right: &Expr, facts: &dyn Facts) -> Option<bool> {
-    let name = match (left, right) {
-        (Expr::Engine, Expr::EngineName(n)) | (Expr::EngineName(n), Expr::Engine) => n,
-        _ => return None,
+    let ((Expr::Engine, Expr::EngineName(name)) | (Expr::EngineName(name), Expr::Engine)) = (left, right) else {
+        return None;
     };
     Some(facts.config().engine.ancestry.contains(name))
 }
@@ -123,8 +122,8 @@ fn operand(e: &Expr, facts: &dyn Facts) -> Known<Operand> {
         Expr::EngineName(n) => Known::Value(Operand::Text(n.clone())),
         Expr::Model => Known::Value(Operand::Text(config.model.clone())),
         Expr::Gpus => Known::Value(Operand::Number(f64::from(config.gpus()))),
-        Expr::Gain => wrap(facts.gain()),
-        Expr::Metric { of, name, stat } => wrap(facts.metric(*of, name, *stat)),
+        Expr::Gain => wrap(&facts.gain()),
+        Expr::Metric { of, name, stat } => wrap(&facts.metric(*of, name, *stat)),
         Expr::Not(_) => settled(condition(e, facts)),
         Expr::Binary { op, left, right } => arithmetic(*op, e, left, right, facts),
     }
@@ -150,9 +149,9 @@ fn settled(condition: Option<bool>) -> Known<Operand> {
     condition.map_or(Known::Later, |b| Known::Value(Operand::Bool(b)))
 }
 
-fn wrap(n: Known<f64>) -> Known<Operand> {
+fn wrap(n: &Known<f64>) -> Known<Operand> {
     match n {
-        Known::Value(v) => Known::Value(Operand::Number(v)),
+        Known::Value(v) => Known::Value(Operand::Number(*v)),
         Known::Absent => Known::Absent,
         Known::Later => Known::Later,
     }

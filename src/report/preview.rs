@@ -131,7 +131,7 @@ fn about(setup: &Setup<'_>) -> Vec<String> {
         }
         None => out.push("objective none: tables only, nothing is recommended".to_owned()),
     }
-    for r in study.require.iter() {
+    for r in &study.require {
         let implied = if r.implied { " (unless a study says otherwise)" } else { "" };
         out.push(format!("require   {}{implied}", r.text));
     }

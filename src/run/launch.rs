@@ -125,7 +125,29 @@ fn failed_start(error: &StartError) -> RunOutcome {
         StartError::PortTaken { .. } | StartError::Stranger { .. } => ("port in use".to_owned(), error.to_string()),
         StartError::Impossible(_) | StartError::Cancelled => ("cannot start".to_owned(), error.to_string()),
     };
-    RunOutcome::FailedStart { class, line }
+    RunOutcome::FailedStart { class, line: without_prefix(&line).to_owned() }
+}
+
+/// A log line without what loggers put before their message: process, level, date, time, module. Line numbers and times would make
+/// equal failures look different.
+fn without_prefix(line: &str) -> &str {
+    let mut rest = line.trim();
+    loop {
+        let word = rest.split_whitespace().next().unwrap_or_default();
+        let bracketed = word.starts_with(['[', '(']);
+        let level = matches!(word.trim_end_matches(':'), "ERROR" | "CRITICAL" | "WARNING" | "INFO" | "FATAL");
+        let digits = word.chars().filter(char::is_ascii_digit).count();
+        let stamp = digits >= 4 && word.chars().all(|c| c.is_ascii_digit() || "-:.,/TZ".contains(c));
+        if bracketed {
+            let close = if word.starts_with('[') { ']' } else { ')' };
+            let Some(end) = rest.find(close).filter(|e| e + 1 < rest.len()) else { return rest };
+            rest = rest[end + 1..].trim_start();
+        } else if (level || stamp) && word.len() < rest.len() {
+            rest = rest[word.len()..].trim_start();
+        } else {
+            return rest;
+        }
+    }
 }
 
 fn tail(error: &StartError) -> Vec<String> {
@@ -335,5 +357,19 @@ impl load::Observer for Watcher<'_, '_> {
     fn checkpoint(&mut self, done: u64, so_far: &Summary) -> Verdict {
         self.rule = (self.ruler)(self.profile, done, &measured::metrics(so_far, 0.0));
         if self.rule.is_some() { Verdict::Stop } else { Verdict::Continue }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_prefix;
+
+    #[test]
+    fn loggers_prefixes_are_no_reasons() {
+        let line = "(EngineCore pid=12) ERROR 11-21 10:43:02 [core.py:946] ValueError: No available memory";
+        assert_eq!(without_prefix(line), "ValueError: No available memory");
+        assert_eq!(without_prefix("[2026-01-01 10:00:00] sglang died"), "sglang died");
+        assert_eq!(without_prefix("error: invalid argument: --x"), "error: invalid argument: --x");
+        assert_eq!(without_prefix("[Errno 98]"), "[Errno 98]");
     }
 }
