@@ -19,6 +19,7 @@ pub struct Progress {
     steps: usize,
     step: String,
     launch: String,
+    warming_up: bool,
     /// launches that are over in this invocation, and how long they took
     over: u32,
     spent: Duration,
@@ -35,7 +36,7 @@ impl Progress {
             None => None,
         };
         let bar = ProgressBar::with_draw_target(None, target(console));
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix}  {wide_msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix}\n  {wide_msg}") {
             bar.set_style(style);
         }
         if console.live() {
@@ -48,6 +49,7 @@ impl Progress {
             steps: 0,
             step: String::new(),
             launch: String::new(),
+            warming_up: false,
             over: 0,
             spent: Duration::ZERO,
             began: Instant::now(),
@@ -73,8 +75,8 @@ impl Progress {
 
     fn show(&self, doing: &str) {
         self.bar.set_prefix(format!("{} · {}", self.step, self.launch));
-        let left = self.left().map(|l| format!(" · about {} left at most", duration(l.as_secs_f64()))).unwrap_or_default();
-        self.bar.set_message(format!("{doing} · {} launches left at most{left}", self.remaining));
+        let time = self.left().map(|l| format!(", {}", duration(l.as_secs_f64().round()))).unwrap_or_default();
+        self.bar.set_message(format!("{doing} · left at most: {} launches{time}", self.remaining));
     }
 
     /// Time left at most, from the mean of the launches so far.
@@ -128,15 +130,19 @@ impl Listener for Progress {
                 self.show("starting");
             }
             Event::LaunchReady { after_s, .. } => self.show(&format!("ready after {}", duration(*after_s))),
-            Event::Phase { phase, profile, .. } => self.show(match phase {
-                Phase::Preparing => "preparing prompts",
-                Phase::Warmup => "warming up",
-                Phase::Load => profile,
-            }),
+            Event::Phase { phase, profile, .. } => {
+                self.warming_up = *phase == Phase::Warmup;
+                self.show(match phase {
+                    Phase::Preparing => "preparing prompts",
+                    Phase::Warmup => "warming up",
+                    Phase::Load => profile,
+                });
+            }
             Event::Load { done, failed, planned, elapsed_s, profile, .. } => {
                 let of = planned.map(|p| format!("/{p}")).unwrap_or_default();
                 let failed = if *failed > 0 { format!(", {failed} failed") } else { String::new() };
-                self.show(&format!("{profile} {done}{of} requests{failed}, {}", duration(*elapsed_s)));
+                let what = if self.warming_up { "warm-up" } else { profile };
+                self.show(&format!("{what} {done}{of} requests{failed}, {}", duration(*elapsed_s)));
             }
             Event::LoadEnds { launch, profile, outcome, objective } => {
                 let rate = objective.map(|t| format!(", {t:.0} tok/s in all")).unwrap_or_default();

@@ -71,7 +71,8 @@ pub fn describe(p: &Profile) -> String {
     parts.join(", ")
 }
 
-fn load_words(p: &Profile) -> String {
+/// The load alone, in words.
+pub fn load_words(p: &Profile) -> String {
     match &p.load {
         None => "no load".to_owned(),
         Some(Load::Max) => "all at once".to_owned(),

@@ -35,7 +35,7 @@ pub fn build(m: &Material<'_>) -> Report {
     let mut trials = Trials { m, all: IndexMap::new() };
     let baseline = m.walk.baseline.as_ref();
     if let Some((config, judged)) = baseline {
-        trials.add(config, "baseline", judged.as_ref());
+        trials.add(config, &config.engine.title, judged.as_ref());
     }
     let steps: Vec<Step> = m.walk.steps.iter().map(|s| step(m, s, &mut trials)).collect();
     let confirm = confirm(m, &mut trials);
@@ -141,7 +141,7 @@ fn trial(m: &Material<'_>, config: &plan::Config, label: &str, name: &str, judge
         label: label.to_owned(),
         config: document_config(config),
         profile: name.to_owned(),
-        load: setup.program.profiles.get(name).map(|p| profile::describe(p)),
+        load: setup.program.profiles.get(name).map(|p| profile::load_words(p)),
         command: shell_words_of(&command.argv, &command.env),
         outcome,
         reason,
