@@ -70,12 +70,8 @@ pub fn print(report: &Report, dir: Option<&Path>, format: ReportFormat, console:
 
 /// 0 with a recommendation or without an objective, 3 without one, 75 before the end.
 pub fn code(report: &Report) -> u8 {
-    if !report.complete && report.recommended.is_none() {
-        return if report.no_recommendation.as_deref().is_some_and(|w| w.contains("baseline")) {
-            exit::NOTHING
-        } else {
-            exit::INCOMPLETE
-        };
+    if !report.complete {
+        return exit::INCOMPLETE;
     }
     if report.objective.is_some() && report.recommended.is_none() { exit::NOTHING } else { exit::DONE }
 }

@@ -40,6 +40,7 @@ codes! {
     TooLarge = "E110", "the file is too large";
     NotText = "E111", "the file is not text";
     Empty = "E112", "the file declares nothing";
+    TooMany = "E113", "the file has more mistakes than are listed";
 
     UnknownName = "E201", "a name is not declared";
     DeclaredTwice = "E202", "two items of one kind have the same name";
@@ -81,11 +82,8 @@ codes! {
     EnginePicked = "E504", "the built-in axis engine is always picked from";
     StepEmpty = "E505", "a step does not vary exactly one product of axes";
     PickMany = "E506", "pick chooses exactly one candidate";
-    Unreachable = "W507", "a candidate cannot be";
-    NoStudy = "E508", "the file has no study";
-    UnknownStudy = "E509", "the study is not in the file";
     Unused = "W510", "something is declared and never used";
-    TooManyPoints = "E511", "a step has too many candidates";
+    TooManyPoints = "E511", "a step has too many candidates, or an axis too many points";
 
     ProfileSetting = "E601", "a profile setting is wrong";
     ProfileIncomplete = "E602", "a profile lacks what a load needs";

@@ -76,18 +76,47 @@ impl Diagnostic {
     }
 }
 
+/// More errors than this are not listed: nobody reads them, and a file of noise would yield one for each line.
+const MOST_ERRORS: usize = 100;
+/// Nor are more warnings and notes.
+const MOST_REMARKS: usize = 100;
+
 /// Where every pass puts what it finds.
 #[derive(Debug, Default)]
 pub struct Sink {
     found: Vec<Diagnostic>,
+    errors: usize,
+    /// where the first error stands that is not listed, and how many there are of that kind
+    unlisted: Option<(Span, usize)>,
 }
 
 impl Sink {
-    /// Pushes unless the same code was already reported at the same place.
+    /// Pushes unless the same was already reported at the same place, or enough has been.
     pub fn push(&mut self, d: Diagnostic) {
-        if !self.found.iter().any(|o| o.code == d.code && o.span == d.span && o.message == d.message) {
-            self.found.push(d);
+        if self.found.iter().any(|o| o.code == d.code && o.span == d.span && o.message == d.message) {
+            return;
         }
+        if d.is_error() {
+            if self.is_full() {
+                self.unexplained(d.span);
+                return;
+            }
+            self.errors += 1;
+        } else if self.found.len() - self.errors >= MOST_REMARKS {
+            return;
+        }
+        self.found.push(d);
+    }
+
+    /// Whether as many errors were found as are listed: explaining more is in vain.
+    pub fn is_full(&self) -> bool {
+        self.errors >= MOST_ERRORS
+    }
+
+    /// Counts a mistake that was not looked into, because enough were.
+    pub fn unexplained(&mut self, span: Span) {
+        let (first, count) = self.unlisted.unwrap_or((span, 0));
+        self.unlisted = Some((first, count + 1));
     }
 
     /// Whether something was found within a span: what lies around it need not be reported for the same reason.
@@ -96,14 +125,29 @@ impl Sink {
     }
 
     pub fn has_errors(&self) -> bool {
-        self.found.iter().any(Diagnostic::is_error)
+        self.errors > 0
     }
 
-    /// Everything found, in the order of the text; a file's errors before its notes on the same place.
+    /// Everything found, in the order of the text; a file's errors before its warnings on the same place. Notes say what becomes
+    /// of a file that is right, so that a file with errors has none.
     pub fn into_sorted(mut self) -> Vec<Diagnostic> {
+        if self.has_errors() {
+            self.found.retain(|d| d.severity() != Severity::Note);
+        }
+        if let Some((span, count)) = self.unlisted {
+            let message = format!("{count} more mistakes are not listed");
+            let d = Diagnostic::new(Code::TooMany, span, message).label("the first of them");
+            self.found.push(d.help("mend those above first; is this a .plab file?"));
+        }
         self.found.sort_by_key(|d| (d.span.file, d.span.start, d.severity(), d.code));
         self.found
     }
+}
+
+/// `a name`, `an axis`
+pub fn with_article(word: &str) -> String {
+    let article = if word.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("{article} {word}")
 }
 
 /// The nearest of `known` to `word`, if it is near enough to have been meant.

@@ -19,6 +19,8 @@ pub struct Plan {
     pub schema: &'static str,
     pub study: String,
     pub title: String,
+    /// whether the baseline is the simulated engine
+    pub simulated: bool,
     pub launches: Launches,
     pub trials: Counts,
     pub gpu_time_s: Prediction,
@@ -106,6 +108,7 @@ pub fn plan(setup: &Setup<'_>, walk: &Walk, next: &Next, history: &History, rema
         schema: "perflab.plan/1",
         study: study.name.clone(),
         title: study.title.clone(),
+        simulated: walk.baseline.as_ref().is_some_and(|(c, _)| c.engine.simulated()),
         launches: Launches { max: if decided { 0 } else { remaining } },
         trials: counts,
         gpu_time_s: prediction(history, if decided { 0 } else { remaining }),
@@ -275,7 +278,8 @@ fn prediction(history: &History, remaining: usize) -> Prediction {
 
 /// The plan for a terminal.
 pub fn tree(plan: &Plan, style: Style) -> String {
-    let mut out = vec![format!("{}  (study {})", plan.title, plan.study)];
+    let simulated = if plan.simulated { ", simulated" } else { "" };
+    let mut out = vec![format!("{}  (study {}{simulated})", plan.title, plan.study)];
     out.extend(plan.about.iter().map(|l| format!("  {l}")));
     out.push(format!("  launches  at most {} to come", plan.launches.max));
     let t = &plan.trials;

@@ -132,14 +132,15 @@ fn clean_up(x: &mut Execution<'_>, listener: &mut dyn Listener) -> Result<(), Ru
 
 fn open(x: &mut Execution<'_>, walk: &Walk, listener: &mut dyn Listener) -> Result<(), RunError> {
     let host = x.host.facts();
+    let simulated = walk.baseline.as_ref().is_some_and(|(c, _)| c.engine.simulated());
     x.journal.append(Kind::Session {
         perflab: env!("CARGO_PKG_VERSION").to_owned(),
         file: x.file.to_owned(),
         file_hash: x.file_hash.clone(),
         pid: std::process::id(),
+        simulated,
         host,
     })?;
-    let simulated = walk.baseline.as_ref().is_some_and(|(c, _)| c.engine.simulated());
     listener.hear(&Event::Study {
         study: x.study.title.clone(),
         simulated,

@@ -220,7 +220,8 @@ async fn all_loads(
             break;
         }
         let result = load_result(index, &outcome, rule, startup_s, crew, server);
-        write_records(&crew.place.launch_dir, &order.profile, &outcome.records, listener);
+        let simulated = crew.config.engine.simulated();
+        write_records(&crew.place.launch_dir, &order.profile, simulated, &outcome.records, listener);
         let said = match &result.outcome {
             RunOutcome::Done => format!("{} of {} requests", outcome.summary.completed, outcome.summary.planned),
             RunOutcome::Stopped { rule } => format!("stopped by rule {rule}"),
@@ -296,9 +297,16 @@ async fn reset(crew: &Crew<'_>, server: &Server, listener: &mut dyn Listener) {
     listener.hear(&Event::Warning { text });
 }
 
-/// The raw records lie beside the log; they are for people and no decision reads them.
-fn write_records(dir: &Path, profile: &str, records: &[RequestRecord], listener: &mut dyn Listener) {
-    let path = dir.join(format!("{profile}.requests.jsonl"));
+/// The raw records lie beside the log; they are for people and no decision reads them. Their name says if they are simulated.
+fn write_records(
+    dir: &Path,
+    profile: &str,
+    simulated: bool,
+    records: &[RequestRecord],
+    listener: &mut dyn Listener,
+) {
+    let simulated = if simulated { "simulated." } else { "" };
+    let path = dir.join(format!("{profile}.{simulated}requests.jsonl"));
     let write = || -> std::io::Result<()> {
         let mut file = std::io::BufWriter::new(fs::File::create(&path)?);
         for record in records {

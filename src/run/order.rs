@@ -108,7 +108,7 @@ pub fn load_order(p: &Profile, model: &str, n: u32, place: usize, study_dir: &Pa
     let (Some(Data::Random), Some(input), Some(output)) = (&p.data, p.input, p.output) else { return Err(unfit()) };
     spec.prompts.input = input.0..=input.1;
     spec.prompts.output = output.0..=output.1;
-    spec.prompts.tokenizer = p.tokenizer.as_ref().map(|t| study_dir.join(t));
+    spec.prompts.tokenizer = tokenizer(p, model, study_dir);
     spec.seed = seed(p.seed, &profile_id, n, place);
     if let Some(t) = p.temperature {
         spec.sampling.temperature = t;
@@ -116,6 +116,12 @@ pub fn load_order(p: &Profile, model: &str, n: u32, place: usize, study_dir: &Pa
     spec.sampling.ignore_eos = p.ignore_eos;
     spec.timeouts.total = p.timeout_s.map(Duration::from_secs_f64);
     Ok(LoadOrder { profile: p.name.clone(), profile_id, spec })
+}
+
+/// The tokenizer that the profile names, else the model's own where the model is a directory that has one.
+fn tokenizer(p: &Profile, model: &str, study_dir: &Path) -> Option<PathBuf> {
+    let own = || Some(study_dir.join(model)).filter(|d| d.join("tokenizer.json").is_file());
+    p.tokenizer.as_ref().map(|t| study_dir.join(t)).or_else(own)
 }
 
 fn arrivals(load: Option<&Load>) -> Option<load::Arrivals> {
