@@ -19,7 +19,7 @@ pub fn run(args: &ExecArgs, recording: &Path, program: &Program, study: &Study, 
             return exit::INPUT;
         }
     };
-    let answers = recording.answers(program, study);
+    let answers = recording.answers(program);
     for difference in &answers.differences {
         console.say(&format!("note: {difference}"));
     }

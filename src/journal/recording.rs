@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use crate::judge::{Distribution, Metrics, Results, Run, RunOutcome};
 use crate::lang::Program;
-use crate::lang::sema::program::{Change, Engine, Profile, Study, WrittenValue};
+use crate::lang::sema::program::{Change, Engine, Profile, WrittenValue};
 use crate::lang::sema::schema::{Found, Schema, key};
 use crate::lang::source::Span;
 use crate::plan::{Config, profile};
@@ -75,7 +75,7 @@ impl Recording {
     }
 
     /// Puts the runs under the study's configurations and profiles.
-    pub fn answers(&self, program: &Program, study: &Study) -> Answers {
+    pub fn answers(&self, program: &Program) -> Answers {
         let mut out = Answers::default();
         let mut notes = BTreeSet::new();
         for (name, recorded) in &self.profiles {
@@ -89,8 +89,8 @@ impl Recording {
                 continue;
             };
             for engine in self.engines(&run.engine, program, &mut notes) {
-                if let Some(config) = config_of(run, &engine, study, &mut notes) {
-                    let (config, profile_id) = (config.id(), profile::id(p));
+                if let Some(config) = config_of(run, &engine, &mut notes) {
+                    let (config, profile_id) = (config.id().to_owned(), profile::id(p));
                     let n = out.results.of(&config, &profile_id).len() as u32 + 1;
                     let planned = self.planned(&run.profile).or(p.requests.map(|n| n as f64));
                     out.results.add(&config, &profile_id, run.as_run(n, planned));
@@ -143,12 +143,9 @@ impl RecordedRun {
 }
 
 /// The configuration that a recorded run had; flags may be abbreviated as argparse allows.
-fn config_of(run: &RecordedRun, engine: &Arc<Engine>, study: &Study, notes: &mut BTreeSet<String>) -> Option<Config> {
-    let mut config = Config::declared(engine, study);
-    config.flags.clear();
-    config.env.clear();
+fn config_of(run: &RecordedRun, engine: &Arc<Engine>, notes: &mut BTreeSet<String>) -> Option<Config> {
+    let mut config = Config::bare(engine, &run.model);
     let span = Span::default();
-    config.set(&Change::Model(run.model.clone())).ok()?;
     for (name, value) in &run.env {
         config.set(&Change::Env { name: name.clone(), value: value.clone() }).ok()?;
     }

@@ -224,7 +224,7 @@ fn nonbinding(s: &Subject<'_>) -> Said {
     let schema = &s.config.engine.schema;
     let at_default: Vec<&str> = s
         .config
-        .flags
+        .flags()
         .iter()
         .filter(|f| !s.config.engine.flags.contains(f))
         .filter(|f| schema.default(&f.canonical, version).is_some_and(|d| d.normal() == f.value.normal()))
@@ -247,7 +247,7 @@ fn above_cap(s: &Subject<'_>) -> Option<String> {
         _ => s.profile.in_flight?,
     };
     let declared = s.config.engine.flags.iter();
-    let seqs = s.config.flags.iter().find(|f| f.canonical == "--max-num-seqs")?;
+    let seqs = s.config.flags().iter().find(|f| f.canonical == "--max-num-seqs")?;
     if declared.into_iter().any(|d| d == seqs) {
         return None;
     }

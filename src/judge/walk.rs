@@ -3,6 +3,8 @@
 //! It is made anew from the results each time it is asked, so that a decision follows from the journal alone: nothing is remembered
 //! between two questions, and a replay, a plan and an execution take the same path.
 
+use std::collections::{HashMap, HashSet};
+
 use crate::lang::Program;
 use crate::lang::sema::Stat;
 use crate::lang::sema::program::{Expr, From, Repeat, Step, Study};
@@ -39,7 +41,7 @@ impl Setup<'_> {
 
     /// All runs, those of confirming launches included.
     pub fn all(&self, config: &Config, profile: &str) -> &[Run] {
-        self.results.of(&config.id(), &trial::profile_key(self, profile))
+        self.results.of(config.id(), &trial::profile_key(self, profile))
     }
 
     pub fn repeat(&self) -> usize {
@@ -160,7 +162,8 @@ pub fn walk(setup: &Setup<'_>) -> Walk {
     let mut walker = Walker {
         setup,
         out: Walk { baseline: None, steps: Vec::new(), winner: None, confirm: Vec::new(), needs: Vec::new(), refused: None },
-        seen: Vec::new(),
+        seen: HashMap::new(),
+        needed: HashSet::new(),
     };
     walker.run();
     walker.out
@@ -170,7 +173,8 @@ struct Walker<'a> {
     setup: &'a Setup<'a>,
     out: Walk,
     /// configurations with a row, and the label under which each stood first
-    seen: Vec<(String, String)>,
+    seen: HashMap<String, String>,
+    needed: HashSet<String>,
 }
 
 impl Walker<'_> {
@@ -207,19 +211,17 @@ impl Walker<'_> {
     }
 
     fn need(&mut self, config: &Config, profiles: &[String], label: String, step: Option<usize>) {
-        let id = config.id();
-        if self.setup.replay || self.out.needs.iter().any(|n| n.config.id() == id) {
+        if self.setup.replay || !self.needed.insert(config.id().to_owned()) {
             return;
         }
         self.out.needs.push(Need { config: config.clone(), profiles: profiles.to_vec(), label, step, confirming: false });
     }
 
     fn see(&mut self, config: &Config, label: &str) -> Option<String> {
-        let id = config.id();
-        if let Some((_, first)) = self.seen.iter().find(|(i, _)| *i == id) {
+        if let Some(first) = self.seen.get(config.id()) {
             return Some(first.clone());
         }
-        self.seen.push((id, label.to_owned()));
+        self.seen.insert(config.id().to_owned(), label.to_owned());
         None
     }
 
@@ -274,8 +276,7 @@ impl Walker<'_> {
     /// The incumbent's row, and the base's where that is another configuration: measured beside the candidates, not offered.
     fn incumbent_rows(&mut self, view: &mut StepView, incumbent: &Config, base: &Config, baseline: &Config) {
         // under the name that it won with
-        let id = incumbent.id();
-        let known = self.seen.iter().find(|(i, _)| *i == id).map(|(_, label)| label.clone());
+        let known = self.seen.get(incumbent.id()).cloned();
         let label = known.filter(|l| l != "baseline").unwrap_or_else(|| incumbent.engine.title.clone());
         let before = self.row(Role::Incumbent, &label, incumbent, incumbent, incumbent, baseline, view.step);
         view.rows.push(before);
@@ -373,10 +374,7 @@ impl Walker<'_> {
             match wanted.map(|i| first + i) {
                 Some(row) if view.rows.get(row).is_some_and(|r| r.judged.is_valid()) => adopt(view, row, incumbent),
                 Some(_) => view.reason = Some(format!("{}; but it is not valid, so the incumbent stays", pick.because)),
-                None => {
-                    view.adopted = view.base.id() != incumbent.id();
-                    view.incumbent_after = view.base.clone();
-                }
+                None => self.adopt_base(view, &pick.because, incumbent),
             }
             return;
         }

@@ -2,7 +2,7 @@
 
 use super::codes::Code;
 use super::diag::{Diagnostic, Severity, Sink};
-use super::sema::{Modules, check_program};
+use super::sema::{Modules, check_program, without_mark};
 use super::sema::program::Program;
 use super::source::{Files, Source, Sources, Span};
 
@@ -24,7 +24,7 @@ impl Analysis {
 pub fn analyze(files: &dyn Files, name: &str, text: &str) -> Analysis {
     let mut sink = Sink::default();
     let mut sources = Sources::default();
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = without_mark(text);
     let modules = Modules::load(files, Source::new(name, text), &mut sources, &mut sink);
     let root = modules.root();
     if root.file.items.is_empty() && !sink.has_errors() {

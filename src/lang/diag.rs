@@ -134,12 +134,12 @@ impl Sink {
         if self.has_errors() {
             self.found.retain(|d| d.severity() != Severity::Note);
         }
+        self.found.sort_by_key(|d| (d.span.file, d.span.start, d.severity(), d.code));
         if let Some((span, count)) = self.unlisted {
             let message = format!("{count} more mistakes are not listed");
             let d = Diagnostic::new(Code::TooMany, span, message).label("the first of them");
             self.found.push(d.help("mend those above first; is this a .plab file?"));
         }
-        self.found.sort_by_key(|d| (d.span.file, d.span.start, d.severity(), d.code));
         self.found
     }
 }
@@ -150,9 +150,17 @@ pub fn with_article(word: &str) -> String {
     format!("{article} {word}")
 }
 
+/// Longer words are noise, and comparing them is slow.
+const LONGEST_WORD: usize = 80;
+
 /// The nearest of `known` to `word`, if it is near enough to have been meant.
 pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = (word.chars().count() / 3).max(1);
+    let length = word.chars().count();
+    if length > LONGEST_WORD {
+        return None;
+    }
+    // of a single letter nothing would be left
+    let limit = (length / 3).max(1).min(length.saturating_sub(1));
     known
         .into_iter()
         .map(|k| (strsim::damerau_levenshtein(word, k), k))
@@ -180,7 +188,7 @@ mod tests {
     #[test]
     fn suggestions_are_near() {
         assert_eq!(did_you_mean("throughputt", ["throughput", "chat"]), Some("throughput"));
-        assert_eq!(did_you_mean("x", ["throughput"]), None);
+        assert_eq!(did_you_mean("x", ["throughput", "y"]), None);
         assert_eq!(did_you_mean("--max-num-seq", ["--max-num-seqs", "--max-model-len"]), Some("--max-num-seqs"));
     }
 

@@ -57,7 +57,7 @@ pub fn published(config: &Config) -> Published {
 }
 
 fn env(config: &Config) -> Vec<(String, String)> {
-    config.env.iter().map(|e| (e.name.clone(), e.value.clone())).collect()
+    config.env().iter().map(|e| (e.name.clone(), e.value.clone())).collect()
 }
 
 fn words(config: &Config, address: Option<Address<'_>>) -> Vec<String> {
@@ -73,7 +73,7 @@ fn words(config: &Config, address: Option<Address<'_>>) -> Vec<String> {
         }
         out.push(insert(&word, config, address));
     }
-    for setting in &config.flags {
+    for setting in config.flags() {
         let mut setting = setting.clone();
         if setting.template {
             setting.shown = setting.shown.map(|s| insert(&s, config, address));

@@ -1,7 +1,7 @@
 //! A configuration: an engine, a model, flags and environment; what makes two of them the same.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest, Sha256};
@@ -17,8 +17,10 @@ pub struct Config {
     pub model: String,
     /// set by a point: it stays when another point changes the engine
     model_by_point: bool,
-    pub flags: Vec<Setting>,
-    pub env: Vec<EnvSetting>,
+    flags: Vec<Setting>,
+    env: Vec<EnvSetting>,
+    /// computed when first asked for: a walk asks often
+    id: OnceLock<String>,
 }
 
 impl Config {
@@ -30,7 +32,29 @@ impl Config {
             model_by_point: false,
             flags: engine.flags.clone(),
             env: engine.env.clone(),
+            id: OnceLock::new(),
         }
+    }
+
+    /// An engine without the flags and variables that its declaration has: what a recorded command starts from.
+    pub fn bare(engine: &Arc<Engine>, model: &str) -> Self {
+        Self {
+            engine: engine.clone(),
+            model: model.to_owned(),
+            model_by_point: false,
+            flags: Vec::new(),
+            env: Vec::new(),
+            id: OnceLock::new(),
+        }
+    }
+
+    /// In the order in which they first appeared.
+    pub fn flags(&self) -> &[Setting] {
+        &self.flags
+    }
+
+    pub fn env(&self) -> &[EnvSetting] {
+        &self.env
     }
 
     /// This configuration with points set over it; the engine's point applies first. The error says why it cannot be.
@@ -43,6 +67,7 @@ impl Config {
                 let kept = config.model_by_point.then(|| config.model.clone());
                 config = Self::declared(engine, study);
                 if let Some(model) = kept {
+                    // this one is fresh: its identity has not been asked for yet
                     config.model = model;
                     config.model_by_point = true;
                 }
@@ -56,6 +81,7 @@ impl Config {
 
     /// Sets one change, the engine's excepted.
     pub fn set(&mut self, change: &Change) -> Result<(), Problem> {
+        self.id = OnceLock::new();
         match change {
             Change::Engine(_) => Ok(()),
             Change::Model(m) => {
@@ -124,8 +150,8 @@ impl Config {
     }
 
     /// Twelve hex digits that are the same for the same configuration, whatever its spelling.
-    pub fn id(&self) -> String {
-        short_hash(&self.normal().to_string())
+    pub fn id(&self) -> &str {
+        self.id.get_or_init(|| short_hash(&self.normal().to_string()))
     }
 
     /// How far it is from its engine as declared: a flag, a variable, the model or a JSON flag being one each, plus one for an

@@ -217,7 +217,7 @@ fn document_config(config: &plan::Config) -> Config {
         flags: flags
             .map(|f| Flag { name: f["name"].as_str().unwrap_or_default().to_owned(), value: f["value"].clone() })
             .collect(),
-        env: config.env.iter().map(|e| (e.name.clone(), e.value.clone())).collect(),
+        env: config.env().iter().map(|e| (e.name.clone(), e.value.clone())).collect(),
         gpus: config.gpus(),
     }
 }

@@ -188,7 +188,7 @@ async fn one_launch(
     let dir = x.dir.join("trials").join(trial).join(&launch);
     x.journal.append(Kind::Launch {
         launch: launch.clone(),
-        config_id: config.id(),
+        config_id: config.id().to_owned(),
         config: config.normal(),
         profiles: wanted.profiles.clone(),
         label: wanted.label.clone(),
@@ -220,11 +220,11 @@ async fn one_launch(
     let journal = &mut x.journal;
     let mut keep = |r: LoadResult| {
         let order = &loads[r.index];
-        let n = setup.results.of(&config.id(), &order.profile_id).len() as u32 + 1;
+        let n = setup.results.of(config.id(), &order.profile_id).len() as u32 + 1;
         let run = Run { n, launch: launch.clone(), outcome: r.outcome, metrics: r.metrics, notes: r.notes };
         journal.append(Kind::Run {
             launch: launch.clone(),
-            config_id: config.id(),
+            config_id: config.id().to_owned(),
             profile: order.profile.clone(),
             profile_id: order.profile_id.clone(),
             serve_id: short_hash(&config.engine.serve),

@@ -53,12 +53,15 @@ impl<'a> Checker<'a> {
             match item {
                 Item::Use(u) => {
                     if let UsePath::File(path) = &u.from {
-                        self.later(format!("`use \"{}\"`: several files", path.value), u.span, false);
+                        self.later(format!("`use \"{}\"`", path.value), path.span, false);
                     }
                 }
-                Item::Site(s) => self.later("site files".to_owned(), s.span, false),
+                Item::Site(s) => self.later(format!("the site `{}`", s.name.value), s.name.span, false),
                 Item::Param(p) => {
-                    program.params.insert(p.name.value.clone(), self.literal_text(&p.value));
+                    if let Literal::Number(n) = &p.value {
+                        self.quantity(n);
+                    }
+                    program.params.insert(p.name.value.clone(), Self::literal_text(&p.value));
                 }
                 Item::Engine(_) => drop(self.engine(at)),
                 Item::Profile(_) => drop(self.profile(at)),
@@ -73,11 +76,23 @@ impl<'a> Checker<'a> {
                 program.studies.extend(self.study(s));
             }
         }
+        if program.studies.is_empty() {
+            self.rules_without_study();
+        }
         self.imports_and_unused();
         program.engines = self.by_name(Kind::Engine, |c, at| c.engine(at));
         program.profiles = self.by_name(Kind::Profile, |c, at| c.profile(at));
         program.not_yet = std::mem::take(&mut self.not_yet);
         program
+    }
+
+    /// Rules are checked with the studies that they hold for; a file without any may hold them too.
+    fn rules_without_study(&mut self) {
+        for item in &self.modules.root().file.items {
+            if let Item::Prune(p) = item {
+                self.prune_rule(0, p);
+            }
+        }
     }
 
     /// Everything of a kind that the root file can name.
@@ -122,13 +137,14 @@ impl<'a> Checker<'a> {
 
     /// Notes that something is understood and not carried out by this version.
     pub fn later(&mut self, what: String, span: Span, live_only: bool) {
-        let (code, how) = if live_only {
-            (Code::NotYetLive, "is checked and can be replayed; this version cannot measure it yet")
+        let (code, how, help) = if live_only {
+            let help = "`perflab exec --replay RECORDING` takes the file; without a recording it is refused";
+            (Code::NotYetLive, "this version can check and replay it, but cannot measure it yet", help)
         } else {
-            (Code::NotYet, "is checked; this version cannot carry it out yet")
+            let help = "`perflab exec` refuses the file until then";
+            (Code::NotYet, "this version can check it, but cannot carry it out yet", help)
         };
-        let help = "`perflab exec` refuses the file until then";
-        self.sink.push(Diagnostic::new(code, span, format!("{what} {how}")).label("later").help(help));
+        self.sink.push(Diagnostic::new(code, span, format!("{what}: {how}")).label("later").help(help));
         self.not_yet.push(NotYet { what, span, live_only });
     }
 
@@ -141,24 +157,18 @@ impl<'a> Checker<'a> {
         if !text.contains(['{', '}']) {
             return text.to_owned();
         }
-        let m = self.module(module);
-        let known = m.names(Kind::Param);
-        let mut used = Vec::new();
-        let values: HashMap<String, String> = known
-            .iter()
-            .filter_map(|n| {
-                let at = m.find(Kind::Param, n)?;
-                let Item::Param(p) = self.modules.item(at) else { return None };
-                used.push((format!("{{{n}}}"), at));
-                Some(((*n).to_owned(), self.literal_text(&p.value)))
-            })
-            .collect();
-        self.used.extend(used.iter().filter(|(k, _)| text.contains(k.as_str())).map(|(_, at)| *at));
-        template::insert(text, span, launch, &|name| values.get(name).cloned(), &known, self.sink)
+        let (m, modules) = (self.module(module), self.modules);
+        let value = |name: &str| {
+            let Item::Param(p) = modules.item(m.find(Kind::Param, name)?) else { return None };
+            Some(Self::literal_text(&p.value))
+        };
+        // a param whose declaration could not be read has a value, which nobody knows
+        let broken = |name: &str| m.is_broken(name).then(String::new);
+        template::insert(text, span, launch, &|n| value(n).or_else(|| broken(n)), &|| m.names(Kind::Param), self.sink)
     }
 
     /// A param's value as it is inserted: a count as a plain number, all else as written.
-    fn literal_text(&self, literal: &Literal) -> String {
+    fn literal_text(literal: &Literal) -> String {
         match literal {
             Literal::Text(t) => t.value.clone(),
             Literal::Bool(b) => b.value.to_string(),

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, Sink, did_you_mean, one_of};
+use crate::lang::diag::{Diagnostic, Sink, did_you_mean, one_of, with_article};
 use crate::lang::source::{FileId, Files, Source, Sources, Span};
 use crate::lang::stdlib;
 use crate::lang::syntax::ast::{File, Item, Name, Use, UsePath};
@@ -108,7 +108,7 @@ impl Module {
         }
         let other = Kind::IMPORTABLE.iter().find(|k| **k != kind && self.find(**k, &name.value).is_some());
         if let Some(other) = other {
-            let message = format!("`{}` is a {}, not a {}", name.value, other.word(), kind.word());
+            let message = format!("`{}` is {}, not {}", name.value, with_article(other.word()), with_article(kind.word()));
             let help = format!("name {} here", one_of_or(&self.known(kind, extra), kind));
             sink.push(Diagnostic::new(Code::WrongKind, name.span, message).label("of another kind").help(help));
             return;
@@ -347,7 +347,10 @@ impl Modules {
             return Some(vec![*m]);
         }
         match files.read(&full) {
-            Ok(text) => Some(vec![self.add(full.clone(), Source::new(full, text), files, sources, trail, sink)]),
+            Ok(text) => {
+                let source = Source::new(full.clone(), without_mark(&text));
+                Some(vec![self.add(full, source, files, sources, trail, sink)])
+            }
             Err(why) => {
                 let message = format!("`{}` cannot be read: {why}", path.value);
                 let help = "the path is relative to the file that names it";
@@ -356,6 +359,11 @@ impl Modules {
             }
         }
     }
+}
+
+/// The byte order mark that some editors put before a text is no part of it.
+pub fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
 fn built_in(kind: Kind, name: &Name, sink: &mut Sink) {

@@ -7,14 +7,14 @@ use crate::lang::source::Span;
 /// What only a launch knows stays as it is; the executor inserts it.
 pub const LAUNCH_NAMES: [&str; 4] = ["model", "host", "port", "version"];
 
-/// Inserts params into a text. With `launch`, the names of a launch may stand in it and stay, and braces stay doubled for
+/// Inserts params into a text; `known` lists them where one is asked for that there is not. With `launch`, the names of a launch may stand in it and stay, and braces stay doubled for
 /// [`crate::plan::command`] to resolve.
-pub fn insert(
+pub fn insert<'a>(
     text: &str,
     span: Span,
     launch: bool,
     param: &dyn Fn(&str) -> Option<String>,
-    known: &[&str],
+    known: &dyn Fn() -> Vec<&'a str>,
     sink: &mut Sink,
 ) -> String {
     let mut out = String::with_capacity(text.len());
@@ -41,7 +41,7 @@ pub fn insert(
         } else if let Some(value) = param(name) {
             out.push_str(&value);
         } else {
-            sink.push(unknown(span, name, launch, known));
+            sink.push(unknown(span, name, launch, known()));
         }
         rest = &tail[name.len() + 2..];
     }
@@ -56,8 +56,8 @@ fn stray_brace(span: Span, brace: &str) -> Diagnostic {
         .help(format!("write `{brace}{brace}` for a brace, or `{{name}}` to insert a param"))
 }
 
-fn unknown(span: Span, name: &str, launch: bool, known: &[&str]) -> Diagnostic {
-    let mut all: Vec<&str> = known.to_vec();
+fn unknown(span: Span, name: &str, launch: bool, known: Vec<&str>) -> Diagnostic {
+    let mut all = known;
     if launch {
         all.extend(LAUNCH_NAMES);
     }

@@ -80,6 +80,8 @@ pub struct Engine {
     pub title: Option<Text>,
     pub parent: Option<Name>,
     pub lines: Vec<EngineLine>,
+    /// settings whose lines could not be read: what they would say is not missing
+    pub unread: Vec<&'static str>,
     pub span: Span,
 }
 
@@ -230,6 +232,8 @@ pub struct Profile {
     pub title: Option<Text>,
     pub parent: Option<Name>,
     pub lines: Vec<WordLine>,
+    /// settings whose lines could not be read: what they would say is not missing
+    pub unread: Vec<&'static str>,
     pub span: Span,
 }
 
@@ -272,6 +276,8 @@ pub struct Study {
     pub name: Name,
     pub title: Option<Text>,
     pub lines: Vec<StudyLine>,
+    /// settings whose lines could not be read: what they would say is not missing
+    pub unread: Vec<&'static str>,
     pub span: Span,
 }
 
@@ -329,6 +335,8 @@ pub struct Step {
     pub from: Option<Name>,
     pub when: Option<Expr>,
     pub lines: Vec<StepLine>,
+    /// settings whose lines could not be read: what they would say is not missing
+    pub unread: Vec<&'static str>,
     pub span: Span,
 }
 

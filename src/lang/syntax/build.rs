@@ -53,6 +53,7 @@ impl<'a, 's> Builder<'a, 's> {
         for pair in kids(root) {
             match pair.as_rule() {
                 Rule::EOI => {}
+                Rule::bad_item if self.sink.is_full() => self.sink.unexplained(self.span(&pair)),
                 Rule::bad_item => {
                     let found = recover::item(self.id, self.text, self.span(&pair), self.sink);
                     self.broken.extend(found.broken);
@@ -78,8 +79,16 @@ impl<'a, 's> Builder<'a, 's> {
         Span::new(self.id, self.base + s.start()..self.base + s.start() + end)
     }
 
-    fn bad(&mut self, block: Block, pair: &Pair<'_, Rule>) {
-        recover::line(self.id, block, pair.as_str(), self.base + pair.as_span().start(), self.sink);
+    /// A line that no rule took. Returns the setting that it was probably meant to be.
+    fn bad(&mut self, block: Block, pair: &Pair<'_, Rule>) -> Option<&'static str> {
+        let text = pair.as_str().trim_end();
+        let base = self.base + pair.as_span().start();
+        self.broken.extend(recover::declared_name(text).filter(|_| block.declares(text)));
+        if self.sink.is_full() {
+            self.sink.unexplained(Span::new(self.id, base..base + text.len()));
+            return None;
+        }
+        recover::line(self.id, block, text, base, self.sink)
     }
 
     // ---- leaves ----
@@ -120,7 +129,11 @@ impl<'a, 's> Builder<'a, 's> {
             Rule::string => SingleKind::Text,
             _ => SingleKind::Word,
         };
-        let text = if kind == SingleKind::Text { unescape(inner.as_str()) } else { inner.as_str().to_owned() };
+        let text = match kind {
+            SingleKind::Text => unescape(inner.as_str()),
+            SingleKind::Json => without_comments(&inner),
+            SingleKind::Word => inner.as_str().to_owned(),
+        };
         Some(Single { kind, text, span: self.span(&inner) })
     }
 
@@ -202,15 +215,15 @@ impl<'a, 's> Builder<'a, 's> {
         let name = self.maybe_name(&mut k)?;
         let title = self.maybe_text(&mut k);
         let parent = self.maybe_name(&mut k);
-        let mut lines = Vec::new();
+        let (mut lines, mut unread) = (Vec::new(), Vec::new());
         for line in k {
             if line.as_rule() == Rule::bad_line {
-                self.bad(Block::Engine, &line);
+                unread.extend(self.bad(Block::Engine, &line));
             } else {
                 lines.extend(self.engine_line(line));
             }
         }
-        Some(Engine { name, title, parent, lines, span })
+        Some(Engine { name, title, parent, lines, unread, span })
     }
 
     fn engine_line(&mut self, pair: Pair<'a, Rule>) -> Option<EngineLine> {
@@ -433,15 +446,15 @@ impl<'a, 's> Builder<'a, 's> {
         let name = self.maybe_name(&mut k)?;
         let title = self.maybe_text(&mut k);
         let parent = self.maybe_name(&mut k);
-        let mut lines = Vec::new();
+        let (mut lines, mut unread) = (Vec::new(), Vec::new());
         for line in k {
             if line.as_rule() == Rule::bad_line {
-                self.bad(Block::Profile, &line);
+                unread.extend(self.bad(Block::Profile, &line));
             } else {
                 lines.extend(self.word_line(line));
             }
         }
-        Some(Profile { name, title, parent, lines, span })
+        Some(Profile { name, title, parent, lines, unread, span })
     }
 
     fn word_line(&self, pair: Pair<'a, Rule>) -> Option<WordLine> {
@@ -492,16 +505,16 @@ impl<'a, 's> Builder<'a, 's> {
         skip(&mut k, Rule::k_study);
         let name = self.maybe_name(&mut k)?;
         let title = self.maybe_text(&mut k);
-        let mut lines = Vec::new();
+        let (mut lines, mut unread) = (Vec::new(), Vec::new());
         for line in k {
             if line.as_rule() == Rule::bad_line {
-                self.bad(Block::Study, &line);
+                unread.extend(self.bad(Block::Study, &line));
                 continue;
             }
             let span = self.span(&line);
             lines.extend(self.study_line(line).map(|kind| StudyLine { kind, span }));
         }
-        Some(Study { name, title, lines, span })
+        Some(Study { name, title, lines, unread, span })
     }
 
     fn study_line(&mut self, pair: Pair<'a, Rule>) -> Option<StudyLineKind> {
@@ -569,7 +582,7 @@ impl<'a, 's> Builder<'a, 's> {
         let mut track = Track { engine, title, steps: Vec::new(), budget: None, notes: Vec::new(), span };
         for line in k {
             match line.as_rule() {
-                Rule::bad_line => self.bad(Block::Track, &line),
+                Rule::bad_line => drop(self.bad(Block::Track, &line)),
                 Rule::step => track.steps.extend(self.step(line)),
                 Rule::budget => track.budget = self.budget(line),
                 _ => track.notes.extend(kids(line).find(|p| p.as_rule() == Rule::string).map(|p| self.text(&p))),
@@ -586,16 +599,16 @@ impl<'a, 's> Builder<'a, 's> {
         let title = self.maybe_text(&mut k);
         let from = if skip(&mut k, Rule::k_from) { self.maybe_name(&mut k) } else { None };
         let when = if skip(&mut k, Rule::k_when) { self.whole_expr(k.next()?) } else { None };
-        let mut lines = Vec::new();
+        let (mut lines, mut unread) = (Vec::new(), Vec::new());
         for line in k {
             if line.as_rule() == Rule::bad_line {
-                self.bad(Block::Step, &line);
+                unread.extend(self.bad(Block::Step, &line));
                 continue;
             }
             let span = self.span(&line);
             lines.extend(self.step_line(line).map(|kind| StepLine { kind, span }));
         }
-        Some(Step { name, title, from, when, lines, span })
+        Some(Step { name, title, from, when, lines, unread, span })
     }
 
     fn step_line(&mut self, pair: Pair<'a, Rule>) -> Option<StepLineKind> {
@@ -726,6 +739,18 @@ impl<'a, 's> Builder<'a, 's> {
         };
         Some(ExprKind::Call { owner, name, args: has_args.then_some(args) })
     }
+}
+
+/// JSON over several lines may hold comments, as any other lines may.
+fn without_comments(json: &Pair<'_, Rule>) -> String {
+    let start = json.as_span().start();
+    let mut text = json.as_str().to_owned();
+    let comments: Vec<_> = json.clone().into_inner().flatten().filter(|p| p.as_rule() == Rule::COMMENT).collect();
+    for comment in comments.iter().rev() {
+        let span = comment.as_span();
+        text.replace_range(span.start() - start..span.end() - start, "");
+    }
+    text
 }
 
 /// Digits and the unit glued to them; an exponent belongs to the digits.

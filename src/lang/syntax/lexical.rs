@@ -27,18 +27,21 @@ pub struct Scanner<'a> {
     at: usize,
     /// a `#` begins a comment only where a word could begin, as in `--x=a#b` it is part of the value
     fresh: bool,
+    /// no string that begins before this place ends on its line
+    unclosed_to: usize,
 }
 
 impl<'a> Scanner<'a> {
     pub fn new(text: &'a str) -> Self {
-        Self { bytes: text.as_bytes(), at: 0, fresh: true }
+        Self { bytes: text.as_bytes(), at: 0, fresh: true, unclosed_to: 0 }
     }
 
     fn string_end(&self) -> Option<usize> {
         let mut i = self.at + 1;
         while let Some(&b) = self.bytes.get(i) {
             match b {
-                b'\\' => i += 2,
+                // a backslash at the end of a line continues nothing
+                b'\\' if !matches!(self.bytes.get(i + 1), Some(b'\n' | b'\r')) => i += 2,
                 b'"' => return Some(i + 1),
                 b'\n' | b'\r' => return None,
                 _ => i += 1,
@@ -47,8 +50,20 @@ impl<'a> Scanner<'a> {
         None
     }
 
+    /// A string, or where there is none: every later quote of its line is an escaped one of it, and begins none either.
+    fn string(&mut self) -> Piece {
+        if self.at < self.unclosed_to {
+            return Piece::UnclosedText;
+        }
+        if let Some(end) = self.string_end() {
+            return Piece::Text(end);
+        }
+        self.unclosed_to = self.line_end();
+        Piece::UnclosedText
+    }
+
     fn line_end(&self) -> usize {
-        self.bytes[self.at..].iter().position(|b| *b == b'\n').map_or(self.bytes.len(), |n| self.at + n)
+        self.bytes[self.at..].iter().position(|b| matches!(b, b'\n' | b'\r')).map_or(self.bytes.len(), |n| self.at + n)
     }
 }
 
@@ -61,7 +76,7 @@ impl Iterator for Scanner<'_> {
         let piece = match byte {
             b'{' | b'[' | b'(' => Piece::Open(byte),
             b'}' | b']' | b')' => Piece::Close(byte),
-            b'"' => self.string_end().map_or(Piece::UnclosedText, Piece::Text),
+            b'"' => self.string(),
             b'#' if self.fresh => Piece::Comment(self.line_end()),
             _ => Piece::Other,
         };
@@ -98,13 +113,32 @@ pub fn too_deep(id: FileId, text: &str) -> Option<Diagnostic> {
     None
 }
 
+/// Quotes that begin no string on very long lines: the grammar would look for the end of each anew.
+pub fn noise(id: FileId, text: &str) -> Option<Diagnostic> {
+    const MOST_BYTES: usize = 1 << 20;
+    let (mut first, mut looked_at) = (None, 0);
+    let mut scanner = Scanner::new(text);
+    while let Some((at, piece)) = scanner.next() {
+        if piece == Piece::UnclosedText {
+            first.get_or_insert(at);
+            looked_at += scanner.unclosed_to - at;
+        }
+    }
+    let first = first.filter(|_| looked_at > MOST_BYTES)?;
+    let message = "quotes all over: strings are not closed on their lines";
+    Some(
+        Diagnostic::new(Code::UnclosedString, Span::new(id, first..first + 1), message)
+            .label("the first one")
+            .help("a string is `\"…\"` on one line; is this a .plab file?"),
+    )
+}
+
 /// Line ends of a lone carriage return would make one line of the whole file.
 pub fn cr_only(id: FileId, text: &str) -> Option<Diagnostic> {
-    let at = text.bytes().position(|b| b == b'\r').filter(|_| !text.contains('\n'))?;
-    Some(
-        Diagnostic::new(Code::NotText, Span::new(id, at..at + 1), "lines end with a lone carriage return")
-            .help("save the file with line ends of `\\n` or `\\r\\n`"),
-    )
+    (text.contains('\r') && !text.contains('\n')).then(|| {
+        Diagnostic::new(Code::NotText, Span::new(id, 0..0), "lines end with a lone carriage return")
+            .help("save the file with line ends of `\\n` or `\\r\\n`")
+    })
 }
 
 /// The bracket that is never closed (or closes nothing), by stack and by the indentation of closing lines.

@@ -13,7 +13,7 @@ use crate::lang::diag::{Diagnostic, Sink};
 use crate::lang::source::{FileId, Span};
 
 /// A reviewed study has some hundred lines; this is far beyond any, and far below what would hurt.
-const MAX_BYTES: usize = 4 << 20;
+const MAX_BYTES: usize = 1 << 20;
 
 /// What could be read of a file.
 #[derive(Debug, Default)]
@@ -65,5 +65,5 @@ fn hostile(id: FileId, text: &str) -> Option<Diagnostic> {
                 .help("is this a .plab file? Save it as plain UTF-8 text"),
         );
     }
-    lexical::too_deep(id, text).or_else(|| lexical::cr_only(id, text))
+    lexical::too_deep(id, text).or_else(|| lexical::cr_only(id, text)).or_else(|| lexical::noise(id, text))
 }

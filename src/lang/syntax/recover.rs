@@ -35,6 +35,14 @@ impl Block {
         }
     }
 
+    /// Whether a line begins something in the block that has a name.
+    pub fn declares(self, text: &str) -> bool {
+        matches!(
+            (self, first_word(text)),
+            (Self::Study, "step" | "prune" | "track") | (Self::Track, "step")
+        )
+    }
+
     /// What the block is called, and the words that begin its lines.
     fn settings(self) -> (&'static str, &'static [&'static str]) {
         match self {
@@ -54,16 +62,17 @@ pub struct Recovered {
     pub broken: Vec<String>,
 }
 
-/// Explains one bad line of a block. `base` is where the line begins in its file.
-pub fn line(id: FileId, block: Block, text: &str, base: usize, sink: &mut Sink) {
-    let text = text.trim_end();
+/// Explains one bad line of a block. `base` is where the line begins in its file. Returns the setting that was probably meant.
+pub fn line(id: FileId, block: Block, text: &str, base: usize, sink: &mut Sink) -> Option<&'static str> {
+    let word = first_word(text);
+    let (_, known) = block.settings();
     if let Some(found) = unknown_setting(id, block, text, base) {
         sink.push(found);
-    } else if let Some(found) = lexical::mistake(id, base, text) {
-        sink.push(found);
-    } else {
-        sink.push(by_rule(id, block.rule(), text, base));
+        return did_you_mean(word, known.iter().copied());
     }
+    let found = lexical::mistake(id, base, text).unwrap_or_else(|| by_rule(id, block.rule(), text, base));
+    sink.push(found);
+    known.iter().copied().find(|k| *k == word)
 }
 
 fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<Diagnostic> {
@@ -73,7 +82,7 @@ fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<
     if takes_flags || known.contains(&word) {
         return None;
     }
-    let len = if word.is_empty() { text.chars().next().map_or(0, char::len_utf8) } else { word.len() };
+    let len = shown_len(text);
     let span = Span::new(id, base..base + len);
     let shown = &text[..len];
     let mut d = Diagnostic::new(Code::UnknownSetting, span, format!("{what} has no setting `{shown}`"));
@@ -87,6 +96,13 @@ fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<
     Some(d.help(format!("{what} has the settings {}", known.join(", "))))
 }
 
+/// How much of a text to name: its first word, flag or sign.
+fn shown_len(text: &str) -> usize {
+    let in_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let end = text.find(|c: char| !in_word(c)).unwrap_or(text.len());
+    if end == 0 { text.chars().next().map_or(0, char::len_utf8) } else { end }
+}
+
 fn first_word(text: &str) -> &str {
     let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(text.len());
     &text[..end]
@@ -97,7 +113,7 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
     let (base, text) = (span.start as usize, &file[span.range()]);
     let indent = text.len() - text.trim_start().len();
     let word = first_word(&text[indent..]);
-    let mut out = Recovered { item: None, broken: declared_name(text) };
+    let mut out = Recovered { item: None, broken: declared_name(text).collect() };
     if !words::DECLARATIONS.contains(&word) {
         sink.push(no_declaration(id, base + indent, &text[indent..], word));
         return out;
@@ -105,7 +121,7 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
     if let Some((at, piece)) = lexical::unbalanced(text) {
         sink.push(bracket(id, base + at, piece));
         if matches!(piece, Piece::Open(b'{')) && text.trim_start().find('{').map(|n| n + indent) == Some(at) {
-            out.item = closed(id, file, span, sink);
+            out.item = closed(id, file, span, sink, &mut out.broken);
         }
         return out;
     }
@@ -116,7 +132,7 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
 
 fn no_declaration(id: FileId, at: usize, text: &str, word: &str) -> Diagnostic {
     let first_line = text.lines().next().unwrap_or_default();
-    let len = if word.is_empty() { first_line.chars().next().map_or(0, char::len_utf8) } else { word.len() };
+    let len = shown_len(first_line);
     let span = Span::new(id, at..at + len);
     let shown = &text[..len];
     let message = if matches!(shown, "}" | "]" | ")") {
@@ -153,22 +169,21 @@ fn bracket(id: FileId, at: usize, piece: Piece) -> Diagnostic {
 }
 
 /// Reads a declaration as if its closing brace were there, so that its other mistakes are found too.
-fn closed(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Option<Item> {
+fn closed(id: FileId, file: &str, span: Span, sink: &mut Sink, broken: &mut Vec<String>) -> Option<Item> {
     let text = format!("{}\n}}", &file[span.range()]);
     let pairs = Grammar::parse(Rule::only_item, &text).ok()?;
     let mut builder = Builder::new(id, &text, span.start as usize, sink);
     let inner = pairs.into_iter().next()?.into_inner().find(|p| !matches!(p.as_rule(), Rule::COMMENT | Rule::EOI))?;
-    builder.item(inner)
+    let item = builder.item(inner);
+    broken.extend(builder.into_broken());
+    item
 }
 
 /// The name after the keyword, so that its uses are no further mistakes. For `use`, every name in the braces.
-fn declared_name(text: &str) -> Vec<String> {
+pub fn declared_name(text: &str) -> impl Iterator<Item = String> + '_ {
     let mut tokens = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|w| !w.is_empty());
-    match tokens.next() {
-        Some("use") => tokens.map(str::to_owned).collect(),
-        Some(_) => tokens.next().map(str::to_owned).into_iter().collect(),
-        None => Vec::new(),
-    }
+    let names = if tokens.next() == Some("use") { usize::MAX } else { 1 };
+    tokens.take(names).map(str::to_owned)
 }
 
 /// Parses the chunk by one rule and says what that rule expected where it stopped.
