@@ -36,8 +36,11 @@ pub fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|a| a == "guard") {
         return crate::engine::guard_main();
     }
-    console::restore_sigpipe();
     let args = Args::parse();
+    // a study goes on when nobody reads its progress any more; everything else ends as Unix tools do
+    if !matches!(args.command, Command::Exec(_) | Command::Sim(_)) {
+        console::restore_sigpipe();
+    }
     let console = console::Console::new(args.color, args.quiet);
     let code = match args.command {
         Command::Check(a) => check::run(&a, console),
