@@ -1,1 +1,13 @@
-fn main(){}
+//! The integration tests: one binary, so that they are linked once. Everything runs the real `perflab` as a process.
+
+mod support;
+
+mod cli;
+mod decide;
+mod engine;
+mod exec;
+mod house;
+mod llama_cpp;
+mod plan;
+mod replay;
+mod signals;

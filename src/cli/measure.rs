@@ -37,6 +37,13 @@ fn prepare<'a>(
 ) -> Result<Execution<'a>, Trouble> {
     let host = Host::for_study(study.gpus.as_ref())
         .map_err(|e| (e.to_string(), "remove `gpus …` from the study, or run it on the machine that it names"))?;
+    for name in profiles(study) {
+        let missing = program.profiles.get(name).and_then(|p| run::missing_tokenizer(p, &study_dir(&args.file)));
+        if let Some(path) = missing {
+            let message = format!("profile `{name}`: there is no tokenizer at {}", path.display());
+            return Err((message, "name a tokenizer.json, or the directory that holds one, relative to the study file"));
+        }
+    }
     let dir = state::directory(&args.file, &study.name, args.dir.as_deref(), false);
     state::make(&dir).map_err(|e| (e, "choose another one with `--dir DIR`"))?;
     // before the lock: what outlives a killed guard must come back to us, not to init
@@ -62,6 +69,11 @@ fn prepare<'a>(
         journal,
         signals: Signals::default(),
     })
+}
+
+/// Every profile that the study measures.
+fn profiles(study: &Study) -> impl Iterator<Item = &String> {
+    study.objective.iter().flat_map(|o| &o.profiles).chain(&study.confirm)
 }
 
 /// Engines run in the study file's directory.

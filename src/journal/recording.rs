@@ -110,9 +110,12 @@ impl Recording {
     /// The study's engines that a recorded run can be of, one for each version.
     fn engines(&self, root: &str, program: &Program, notes: &mut BTreeSet<String>) -> Vec<Arc<Engine>> {
         let mut found: Vec<Arc<Engine>> = Vec::new();
-        for engine in program.engines.values() {
-            let derived = engine.ancestry.len() > 1 || engine.version.is_some();
-            if engine.root() == root && derived && !found.iter().any(|f| f.version == engine.version) {
+        let stated = |e: &Engine| e.ancestry.len() > 1 || e.version.is_some();
+        let same_root = || program.engines.values().filter(|e| e.root() == root);
+        // a root is imported to derive from; it stands for itself only where nothing does
+        let alone = !same_root().any(|e| stated(e));
+        for engine in same_root().filter(|e| alone || stated(e)) {
+            if !found.iter().any(|f| f.version == engine.version) {
                 found.push(engine.clone());
             }
         }

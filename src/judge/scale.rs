@@ -6,7 +6,7 @@ pub fn geometric_mean(values: &[f64]) -> Option<f64> {
         return None;
     }
     // logarithms round: the mean of equal values is that value, so that a limit that is met exactly is met
-    if values.iter().all(|v| *v == values[0]) {
+    if values.iter().all(|v| v.total_cmp(&values[0]).is_eq()) {
         return values.first().copied();
     }
     Some((values.iter().map(|v| v.ln()).sum::<f64>() / values.len() as f64).exp())
@@ -33,6 +33,8 @@ mod tests {
         let m = geometric_mean(&[1.0, 4.0]).expect("positive");
         assert!((m - 2.0).abs() < 1e-12);
         assert_eq!(geometric_mean(&[]), None);
+        assert_eq!(geometric_mean(&[110.0]), Some(110.0));
+        assert_eq!(geometric_mean(&[0.3, 0.3, 0.3]), Some(0.3));
         assert_eq!(geometric_mean(&[110.0]), Some(110.0));
         assert_eq!(geometric_mean(&[0.3, 0.3, 0.3]), Some(0.3));
         assert_eq!(geometric_mean(&[1.0, 0.0]), None);

@@ -374,7 +374,7 @@ impl Walker<'_> {
             match wanted.map(|i| first + i) {
                 Some(row) if view.rows.get(row).is_some_and(|r| r.judged.is_valid()) => adopt(view, row, incumbent),
                 Some(_) => view.reason = Some(format!("{}; but it is not valid, so the incumbent stays", pick.because)),
-                None => self.adopt_base(view, &pick.because, incumbent),
+                None => adopt_base(view, &pick.because, incumbent),
             }
             return;
         }
@@ -447,6 +447,15 @@ impl Walker<'_> {
             trial::objective_of(self.setup, config, o, profile, runs)
         };
         self.setup.gain(value(winner), value(baseline))
+    }
+}
+
+/// A base that is the incumbent has no row of its own, and nothing changes.
+fn adopt_base(view: &mut StepView, because: &str, incumbent: &Config) {
+    match view.rows.iter().position(|r| r.role == Role::Base) {
+        Some(row) if view.rows[row].judged.is_valid() => adopt(view, row, incumbent),
+        Some(_) => view.reason = Some(format!("{because}; but it is not valid, so the incumbent stays")),
+        None => {}
     }
 }
 

@@ -6,7 +6,7 @@ use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource};
 use serde::Serialize;
 
 use super::diag::{Diagnostic, Severity};
-use super::source::{Place, Sources};
+use super::source::{Place, Source, Sources};
 
 /// How text diagnostics look.
 #[derive(Debug, Clone, Copy)]
@@ -69,15 +69,53 @@ impl miette::Diagnostic for Shown<'_> {
 /// All diagnostics as text, one block each.
 pub fn text(diagnostics: &[Diagnostic], sources: &Sources, look: Look) -> String {
     let theme = if look.color { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
-    let handler = GraphicalReportHandler::new_themed(theme).with_width(look.width).with_links(false);
+    // lines are wrapped here, at spaces: a flag must not be broken at its hyphens
+    let handler = GraphicalReportHandler::new_themed(theme).with_wrap_lines(false).with_links(false);
     let mut out = String::new();
     for diagnostic in diagnostics {
         let source = sources.get(diagnostic.span.file);
-        let shown = Shown { diagnostic, source: NamedSource::new(&source.name, source.text.clone()) };
+        let mut wrapped = diagnostic.clone();
+        wrapped.message = wrap(&diagnostic.message, look.width.saturating_sub(4));
+        wrapped.help = diagnostic.help.as_deref().map(|h| wrap(h, look.width.saturating_sub(8)));
+        if source.longest_line(diagnostic.span) > LONGEST_LINE {
+            bare(&mut out, &wrapped, source);
+            continue;
+        }
+        let shown = Shown { diagnostic: &wrapped, source: NamedSource::new(&source.name, source.text.clone()) };
         if handler.render_report(&mut out, &shown).is_err() {
             out.push_str(&diagnostic.message);
         }
         out.push('\n');
+    }
+    out
+}
+
+/// Longer lines are not printed: nobody finds a place in them.
+const LONGEST_LINE: usize = 500;
+
+/// A diagnostic without the lines that it is about.
+fn bare(out: &mut String, d: &Diagnostic, source: &Source) {
+    let place = source.place(d.span.start);
+    let help = d.help.as_deref().unwrap_or_default().replace('\n', "\n        ");
+    let (code, message) = (d.code.id(), d.message.replace('\n', "\n    "));
+    out.push_str(&format!("{code}\n\n  × {message}\n   ─[{}:{}:{}]\n  help: {help}\n\n", source.name, place.line, place.column));
+}
+
+/// Breaks a text into lines at spaces, where that helps.
+fn wrap(text: &str, width: usize) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut column = 0;
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length > width {
+            out.push('\n');
+            column = 0;
+        } else if !out.is_empty() {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += length;
     }
     out
 }

@@ -68,6 +68,15 @@ impl Source {
         Self { name: name.into(), text, line_starts }
     }
 
+    /// Bytes of the longest line that a span touches, those before and after it included.
+    pub fn longest_line(&self, span: Span) -> usize {
+        let line_of = |offset: u32| self.line_starts.partition_point(|&s| s <= offset).saturating_sub(1);
+        let end = |line: usize| self.line_starts.get(line + 1).map_or(self.text.len(), |s| *s as usize);
+        let last = (line_of(span.end) + 1).min(self.line_starts.len() - 1);
+        let lines = line_of(span.start).saturating_sub(1)..=last;
+        lines.map(|l| end(l) - self.line_starts[l] as usize).max().unwrap_or(0)
+    }
+
     pub fn place(&self, offset: u32) -> Place {
         let offset = (offset as usize).min(self.text.len());
         let line = self.line_starts.partition_point(|&s| s as usize <= offset);

@@ -435,7 +435,9 @@ fn launches(m: &Material<'_>) -> Vec<Launch> {
 fn cost(m: &Material<'_>) -> Cost {
     let launches = m.history.launches();
     let engine_s: f64 = launches.iter().filter_map(|l| l.times.as_ref()).map(LaunchTimes::engine_s).sum();
-    let gpu_s = launches.iter().filter_map(|l| l.times.map(|t| t.engine_s() * f64::from(l.gpus))).sum();
+    let held = launches.iter().filter_map(|l| l.times.map(|t| t.engine_s() * f64::from(l.gpus)));
+    // the sum of no floats is -0.0, which nobody wants to read
+    let gpu_s = held.fold(0.0, |sum, s| sum + s);
     let wall_s = m.history.wall_s();
     Cost {
         launches: launches.len() as u32,

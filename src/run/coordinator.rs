@@ -28,6 +28,9 @@ pub enum RunError {
     Journal(#[from] JournalError),
     #[error(transparent)]
     Order(#[from] OrderError),
+    /// no finding about the engine: this machine or its disk does not let a launch be made
+    #[error("no launch can be made here: {0}")]
+    Machine(String),
 }
 
 /// How an execution ended.

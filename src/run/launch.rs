@@ -67,6 +67,8 @@ pub async fn carry_out(
     let server = match started {
         Ok(server) => server,
         Err(StartError::Cancelled) => return Ok(LaunchEnd::Interrupted),
+        // a full disk or a lost network device says nothing about the candidate
+        Err(StartError::Impossible(why)) => return Err(super::RunError::Machine(why)),
         Err(error) => {
             listener.hear(&Event::LaunchFails { launch: crew.launch.to_owned(), reason: error.to_string() });
             for index in 0..loads.len() {
@@ -123,7 +125,8 @@ fn failed_start(error: &StartError) -> RunOutcome {
         StartError::Exited { exit, line, .. } => (exit.to_string(), line.clone().unwrap_or_default()),
         StartError::NeverReady { last_line, .. } => ("never ready".to_owned(), last_line.clone().unwrap_or_default()),
         StartError::PortTaken { .. } | StartError::Stranger { .. } => ("port in use".to_owned(), error.to_string()),
-        StartError::Impossible(_) | StartError::Cancelled => ("cannot start".to_owned(), error.to_string()),
+        // both are handled before
+        StartError::Impossible(_) | StartError::Cancelled => (String::new(), error.to_string()),
     };
     RunOutcome::FailedStart { class, line: without_prefix(&line).to_owned() }
 }

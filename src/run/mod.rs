@@ -10,6 +10,7 @@ mod signals;
 
 pub use coordinator::{Ended, Execution, RunError, execute, remaining, serve_ids};
 pub use event::{Event, Listener};
+pub use order::missing_tokenizer;
 pub use host::{Host, HostError};
 pub use signals::Signals;
 

@@ -124,6 +124,13 @@ fn tokenizer(p: &Profile, model: &str, study_dir: &Path) -> Option<PathBuf> {
     p.tokenizer.as_ref().map(|t| study_dir.join(t)).or_else(own)
 }
 
+/// A tokenizer that a profile names and that is not there: better said before anything starts.
+pub fn missing_tokenizer(p: &Profile, study_dir: &Path) -> Option<PathBuf> {
+    let named = study_dir.join(p.tokenizer.as_ref()?);
+    let there = named.is_file() || named.join("tokenizer.json").is_file();
+    (!there).then_some(named)
+}
+
 fn arrivals(load: Option<&Load>) -> Option<load::Arrivals> {
     Some(match load? {
         Load::Max => load::Arrivals::AllAtOnce,

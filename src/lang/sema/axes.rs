@@ -1,5 +1,6 @@
 //! Axes: points, and the algebra over them. `a * b` is every pair, `a + b` one or the other, `a[x]` a pick.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::check::Checker;
@@ -14,10 +15,13 @@ impl Checker<'_> {
     /// The space that a declared axis stands for.
     pub fn axis_space(&mut self, at: ItemRef) -> Option<Space> {
         let Item::Axis(axis) = self.modules.item(at) else { return None };
-        match &axis.body {
-            AxisBody::Algebra(axes) => self.guarded(at, axis.name.span, |c| c.space(at.module, axes)),
-            _ => self.axis_points(at, axis).map(Space::Points),
+        let AxisBody::Algebra(axes) = &axis.body else { return self.axis_points(at, axis).map(Space::Points) };
+        if let Some(known) = self.groups.get(&at) {
+            return known.clone();
         }
+        let space = self.guarded(at, axis.name.span, |c| c.space(at.module, axes));
+        self.groups.insert(at, space.clone());
+        space
     }
 
     fn axis_points(&mut self, at: ItemRef, axis: &ast::Axis) -> Option<Arc<Vec<Point>>> {
@@ -37,13 +41,8 @@ impl Checker<'_> {
 
     fn named_points(&mut self, module: usize, axis: &ast::Axis, points: &[ast::Point]) -> Option<Vec<Point>> {
         let mut out: Vec<Point> = Vec::new();
+        self.points_differ(axis, points.iter().map(|p| (p.name.value.clone(), p.name.span)), "give one of them another name");
         for point in points {
-            if out.iter().any(|p| p.name == point.name.value) {
-                let message = format!("the axis `{}` has two points called `{}`", axis.name.value, point.name.value);
-                let d = Diagnostic::new(Code::DeclaredTwice, point.name.span, message).label("already taken");
-                self.sink.push(d.help("give one of them another name"));
-                return None;
-            }
             let mut changes = Vec::new();
             for change in &point.changes {
                 changes.extend(self.one_change(module, change, false));
@@ -56,6 +55,20 @@ impl Checker<'_> {
             out.push(Point { axis, name, label, changes });
         }
         Some(out)
+    }
+
+    /// Points of one name cannot be told apart.
+    fn points_differ(&mut self, axis: &ast::Axis, names: impl Iterator<Item = (String, Span)>, help: &str) {
+        let mut seen: HashMap<String, Span> = HashMap::new();
+        for (name, span) in names {
+            if let Some(first) = seen.get(&name) {
+                let message = format!("the axis `{}` has two points called `{name}`", axis.name.value);
+                let d = Diagnostic::new(Code::DeclaredTwice, span, message).label("already taken");
+                self.sink.push(d.related(*first, "the first one").help(help));
+            } else {
+                seen.insert(name, span);
+            }
+        }
     }
 
     /// Changes written together: one point, or one for each value of the one list among them.
@@ -73,16 +86,20 @@ impl Checker<'_> {
             self.sink.push(d.help("make two axes and vary their product: `vary a * b`"));
             return None;
         }
+        if let Some(values) = lists.first().and_then(|c| list_of(c)) {
+            self.points_differ(axis, values.iter().map(|v| (normal_pick(&v.text), v.span)), "name each value once");
+            self.at_most(values.len(), axis.name.span)?;
+        }
         let spread: Vec<Vec<Change>> = changes.iter().map(|c| self.spread(module, c, false)).collect();
-        let count = spread.iter().map(Vec::len).max().unwrap_or(0);
-        let values = lists.first().map(|c| list_texts(c));
-        let single = (changes.len() == 1).then(|| changes.first().and_then(single_text)).flatten();
+        let points = lists.first().and_then(|c| list_of(c)).map_or(1, <[Single]>::len);
+        let listed = changes.iter().position(has_list);
         let mut out: Vec<Point> = Vec::new();
-        for i in 0..count {
+        for i in 0..points {
             let changes: Vec<Change> =
                 spread.iter().filter_map(|s| s.get(i).or_else(|| s.first()).cloned()).collect();
-            let value = values.as_ref().and_then(|v| v.get(i)).cloned();
-            let name = value.clone().or_else(|| single.clone()).unwrap_or_else(|| axis.name.value.clone());
+            let value = listed.and_then(|l| spread[l].get(i)).and_then(value_text);
+            let single = if let [only] = changes.as_slice() { value_text(only) } else { None };
+            let name = value.clone().or(single).unwrap_or_else(|| axis.name.value.clone());
             let label = match (&value, title) {
                 (Some(v), Some(t)) => format!("{t} {v}"),
                 (Some(v), None) => v.clone(),
@@ -99,10 +116,24 @@ impl Checker<'_> {
         let mut sum = Vec::new();
         for product in &axes.sum {
             let factors = product.iter().map(|f| self.factor(module, f)).collect::<Option<Vec<_>>>()?;
-            self.clashes(axes.span, &factors);
+            self.clashes(axes.span, &factors)?;
             sum.push(one_or(factors, Space::Product));
         }
-        Some(one_or(sum, Space::Sum))
+        let space = one_or(sum, Space::Sum);
+        self.at_most(space.len(), axes.span)?;
+        Some(space)
+    }
+
+    /// A plan has a row for every candidate.
+    fn at_most(&mut self, count: usize, span: Span) -> Option<()> {
+        if count <= MOST_CANDIDATES {
+            return Some(());
+        }
+        let many = if count == usize::MAX { "far more".to_owned() } else { format!("{count}") };
+        let message = format!("{many} candidates are more than the {MOST_CANDIDATES} that this version plans");
+        let d = Diagnostic::new(Code::TooManyPoints, span, message).label("too many");
+        self.sink.push(d.help("pick fewer points, `a[1, 2] * b`, or tune the axes one after another, each in a step of its own"));
+        None
     }
 
     fn factor(&mut self, module: usize, factor: &Factor) -> Option<Space> {
@@ -130,15 +161,20 @@ impl Checker<'_> {
             self.sink.push(d.help("pick from the axes in it: `a[…] * b[…]`"));
             return None;
         };
-        let picked: Option<Vec<Point>> = picks.iter().map(|p| self.picked(&name.value, &points, p)).collect();
-        picked.map(|p| Space::Points(Arc::new(p)))
+        let by_name: HashMap<String, &Point> = points.iter().map(|p| (normal_pick(&p.name), p)).collect();
+        let mut picked = Vec::new();
+        let mut all = true;
+        for pick in picks {
+            match by_name.get(&normal_pick(&pick.text)) {
+                Some(found) => picked.push((*found).clone()),
+                None => all = self.no_point(&name.value, &points, pick),
+            }
+        }
+        all.then(|| Space::Points(Arc::new(picked)))
     }
 
-    fn picked(&mut self, axis: &str, points: &[Point], pick: &Single) -> Option<Point> {
-        let wanted = normal_pick(&pick.text);
-        if let Some(found) = points.iter().find(|p| normal_pick(&p.name) == wanted) {
-            return Some(found.clone());
-        }
+    /// Says that an axis has no such point; false, as it is a mistake.
+    fn no_point(&mut self, axis: &str, points: &[Point], pick: &Single) -> bool {
         let known: Vec<&str> = points.iter().map(|p| p.name.as_str()).collect();
         let message = format!("the axis `{axis}` has no point `{}`", pick.text);
         let d = Diagnostic::new(Code::UnknownPoint, pick.span, message);
@@ -146,8 +182,8 @@ impl Checker<'_> {
             Some(near) => d.label(format!("did you mean `{near}`?")).edit(pick.span, near),
             None => d.label("not there"),
         };
-        self.sink.push(d.help(format!("it has {}", known.join(", "))));
-        None
+        self.sink.push(d.help(format!("it has {}", listed(&known))));
+        false
     }
 
     fn engine_axis(&mut self, module: usize, picks: Option<&[Single]>, span: Span) -> Option<Space> {
@@ -177,7 +213,8 @@ impl Checker<'_> {
     pub fn needs_version(&mut self, engine: &Engine) {
         let at = engine.span;
         let in_library = self.modules.all.iter().any(|m| m.id == at.file && m.id != self.modules.root().id);
-        if engine.version.is_none() && !engine.simulated() && !in_library {
+        // a version that could not be read, or a parent's, has had its error
+        if engine.version.is_none() && !engine.simulated() && !in_library && !self.sink.has_errors() {
             let message = format!("the engine `{}` states no version", engine.name);
             let help = "add `version \"…\"`: without one, results of different versions cannot be told apart";
             self.sink.push(Diagnostic::new(Code::VersionMissing, at, message).label("this engine").help(help));
@@ -185,10 +222,10 @@ impl Checker<'_> {
     }
 
     /// Factors of a product that set the same thing.
-    fn clashes(&mut self, span: Span, factors: &[Space]) {
+    fn clashes(&mut self, span: Span, factors: &[Space]) -> Option<()> {
         let mut seen: Vec<(usize, String)> = Vec::new();
         for (i, factor) in factors.iter().enumerate() {
-            let targets: Vec<String> = factor
+            let targets: HashSet<String> = factor
                 .points()
                 .into_iter()
                 .flat_map(|p| p.changes.iter().filter_map(|c| super::flags::target(c, None)))
@@ -197,12 +234,16 @@ impl Checker<'_> {
                 let message = format!("two factors of this product set `{what}`");
                 let d = Diagnostic::new(Code::FlagClash, span, message).label("this product");
                 self.sink.push(d.help("use `+` for one or the other, or take one factor out"));
-                return;
+                return None;
             }
             seen.extend(targets.into_iter().map(|t| (i, t)));
         }
+        Some(())
     }
 }
+
+/// More than this nobody measures, and more than this no step should write out.
+const MOST_CANDIDATES: usize = 10_000;
 
 /// The same thing, or a JSON flag and a key in it.
 fn overlap(a: &str, b: &str) -> bool {
@@ -227,17 +268,25 @@ fn has_list(change: &ast::Change) -> bool {
     matches!(value_of(change), Some(Value::List(..)))
 }
 
-fn list_texts(change: &ast::Change) -> Vec<String> {
+fn list_of(change: &ast::Change) -> Option<&[Single]> {
     match value_of(change) {
-        Some(Value::List(all, _)) => all.iter().map(|s| s.text.clone()).collect(),
-        _ => Vec::new(),
+        Some(Value::List(all, _)) => Some(all),
+        _ => None,
     }
 }
 
-/// The one value by which a point is called when an axis is a single flag with a value.
-fn single_text(change: &ast::Change) -> Option<String> {
-    match value_of(change) {
-        Some(Value::Single(s)) => Some(s.text.clone()),
+/// The first of many, for messages.
+fn listed(names: &[&str]) -> String {
+    const SHOWN: usize = 24;
+    let more = if names.len() > SHOWN { format!(" and {} more", names.len() - SHOWN) } else { String::new() };
+    format!("{}{more}", names[..names.len().min(SHOWN)].join(", "))
+}
+
+/// The value by which a point is called, params inserted.
+fn value_text(change: &Change) -> Option<String> {
+    match change {
+        Change::Flag { value, .. } | Change::Raw { value, .. } => value.as_ref().map(|v| v.text.clone()),
+        Change::Env { value, .. } => Some(value.clone()),
         _ => None,
     }
 }

@@ -3,14 +3,14 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::metrics::MetricKind;
-use super::program::{Engine, NotYet, Point, Profile, Program};
+use super::program::{Engine, Expr, NotYet, Point, Profile, Program, Space};
 use super::scope::{ItemRef, Kind, Module, Modules, declared};
-use super::template;
+use super::template::{self, Inserted, Param};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{Item, Literal, Text, UsePath};
+use crate::lang::units::Dim;
 
 /// The state of one check.
 pub struct Checker<'a> {
@@ -19,14 +19,20 @@ pub struct Checker<'a> {
     pub engines: HashMap<ItemRef, Option<Arc<Engine>>>,
     pub profiles: HashMap<ItemRef, Option<Arc<Profile>>>,
     pub axes: HashMap<ItemRef, Option<Arc<Vec<Point>>>>,
+    /// axes that are algebra over others
+    pub groups: HashMap<ItemRef, Option<Space>>,
     /// declarations being resolved, to find circles
     pub trail: Vec<ItemRef>,
     /// what something refers to, for warnings about what nothing does
     pub used: HashSet<ItemRef>,
     pub not_yet: Vec<NotYet>,
-    /// kinds of derived metrics that are being used
-    pub metric_kinds: HashMap<ItemRef, MetricKind>,
+    pub metrics: HashMap<ItemRef, Option<(Expr, Dim)>>,
+    /// how deep the expression is that is being looked at, those of the metrics in it included
+    pub depth: usize,
 }
+
+/// Levels of derivation: a handful in any real file, and each takes some of the stack.
+const MOST_LEVELS: usize = 32;
 
 /// Checks all modules; the program is that of the root file.
 pub fn check_program(modules: &Modules, sink: &mut Sink) -> Program {
@@ -36,10 +42,12 @@ pub fn check_program(modules: &Modules, sink: &mut Sink) -> Program {
         engines: HashMap::new(),
         profiles: HashMap::new(),
         axes: HashMap::new(),
+        groups: HashMap::new(),
         trail: Vec::new(),
         used: HashSet::new(),
         not_yet: Vec::new(),
-        metric_kinds: HashMap::new(),
+        metrics: HashMap::new(),
+        depth: 0,
     };
     checker.run()
 }
@@ -150,21 +158,17 @@ impl<'a> Checker<'a> {
 
     /// Inserts the params of a module into a text.
     pub fn inserted(&mut self, module: usize, text: &Text, launch: bool) -> String {
-        self.inserted_text(module, &text.value, text.span, launch)
+        self.inserted_text(module, &text.value, text.span, launch).text
     }
 
-    pub fn inserted_text(&mut self, module: usize, text: &str, span: Span, launch: bool) -> String {
-        if !text.contains(['{', '}']) {
-            return text.to_owned();
-        }
+    pub fn inserted_text(&mut self, module: usize, text: &str, span: Span, launch: bool) -> Inserted {
         let (m, modules) = (self.module(module), self.modules);
-        let value = |name: &str| {
-            let Item::Param(p) = modules.item(m.find(Kind::Param, name)?) else { return None };
-            Some(Self::literal_text(&p.value))
+        let param = |name: &str| match m.find(Kind::Param, name).map(|at| modules.item(at)) {
+            Some(Item::Param(p)) => Param::Value(Self::literal_text(&p.value)),
+            _ if m.is_broken(name) => Param::Unreadable,
+            _ => Param::Unknown,
         };
-        // a param whose declaration could not be read has a value, which nobody knows
-        let broken = |name: &str| m.is_broken(name).then(String::new);
-        template::insert(text, span, launch, &|n| value(n).or_else(|| broken(n)), &|| m.names(Kind::Param), self.sink)
+        template::insert(text, span, launch, &param, &|| m.names(Kind::Param), self.sink)
     }
 
     /// A param's value as it is inserted: a count as a plain number, all else as written.
@@ -185,6 +189,12 @@ impl<'a> Checker<'a> {
             let help = "derive it from something that does not derive from it";
             let message = "this derives from itself";
             self.sink.push(Diagnostic::new(Code::Cycle, span, message).label("a circle").help(help));
+            return None;
+        }
+        if self.trail.len() >= MOST_LEVELS {
+            let message = format!("this derives from something that derives … more than {MOST_LEVELS} times");
+            let help = "derive it from something nearer to the root";
+            self.sink.push(Diagnostic::new(Code::TooDeep, span, message).label("too far").help(help));
             return None;
         }
         self.trail.push(at);

@@ -195,9 +195,8 @@ impl Checker<'_> {
 
     fn serve(&mut self, module: usize, text: &ast::Text, engine: &mut Engine) {
         engine.serve = self.inserted(module, text, true);
-        let lacks: Vec<_> = ["{port}"].into_iter().filter(|n| !engine.serve.contains(n)).collect();
-        if !lacks.is_empty() {
-            let message = format!("the serve line does not hold {}", lacks.join(" and "));
+        if !engine.serve.contains("{port}") {
+            let message = "the serve line does not hold {port}";
             let help = "perflab chooses a free port for every launch; pass it on, for example `--port {port}`";
             self.sink.push(Diagnostic::new(Code::EngineSetting, text.span, message).label("this line").help(help));
         }
@@ -262,12 +261,14 @@ impl Checker<'_> {
     }
 
     fn complete(&mut self, decl: &ast::Engine, engine: &Engine) {
-        if decl.parent.is_none() && engine.serve.is_empty() {
+        let unread = |word: &str| decl.unread.contains(&word);
+        if decl.parent.is_none() && engine.serve.is_empty() && !unread("serve") {
             let message = format!("the engine `{}` has no serve line", decl.name.value);
             let d = Diagnostic::new(Code::EngineIncomplete, decl.name.span, message).label("a root engine");
             let help = "add `serve \"COMMAND {model} --port {port}\"`, or derive it: `engine NAME = vllm { … }`";
             self.sink.push(d.help(help));
-        } else if decl.parent.is_none() && engine.ready.path.is_empty() {
+        }
+        if decl.parent.is_none() && engine.ready.path.is_empty() && !unread("ready") {
             let message = format!("the engine `{}` does not say when it is ready", decl.name.value);
             let d = Diagnostic::new(Code::EngineIncomplete, decl.name.span, message).label("a root engine");
             self.sink.push(d.help("add `ready get \"/health\" within 20min`"));

@@ -35,6 +35,10 @@ pub enum Place {
 
 type Typed = (Expr, Type);
 
+/// How deep an expression may be, and how many parts it may have, with the metrics in it: far beyond any that a person writes.
+const MOST_NESTED: usize = 128;
+const MOST_NODES: usize = 2000;
+
 impl Checker<'_> {
     /// A condition.
     pub fn condition(&mut self, module: usize, e: &ast::Expr, place: Place) -> Option<Expr> {
@@ -85,6 +89,23 @@ impl Checker<'_> {
     }
 
     fn expr(&mut self, module: usize, e: &ast::Expr, place: Place) -> Option<Typed> {
+        if self.depth >= MOST_NESTED {
+            self.too_deep(e.span);
+            return None;
+        }
+        self.depth += 1;
+        let out = self.expr_kind(module, e, place);
+        self.depth -= 1;
+        out
+    }
+
+    fn too_deep(&mut self, span: Span) {
+        let message = "this expression, with the metrics in it, is too deep or too long";
+        let d = Diagnostic::new(Code::TooDeep, span, message).label("too much");
+        self.sink.push(d.help("build it from fewer and simpler metrics"));
+    }
+
+    fn expr_kind(&mut self, module: usize, e: &ast::Expr, place: Place) -> Option<Typed> {
         match &e.kind {
             ExprKind::Number(n) => {
                 let (value, dim) = self.quantity(n)?;
@@ -146,7 +167,28 @@ impl Checker<'_> {
                 return Some((Expr::EngineName(engine.name.clone()), Type::Engine));
             }
         }
+        if let (true, Some(name)) = (is_text(other), unquoted(e)) {
+            if !self.is_known(module, name) {
+                self.unquoted(name);
+                return None;
+            }
+        }
         self.expr(module, e, place)
+    }
+
+    /// Whether a name means something in an expression.
+    fn is_known(&self, module: usize, name: &Name) -> bool {
+        let m = self.module(module);
+        let own = [Kind::Param, Kind::Metric].iter().any(|k| m.find(*k, &name.value).is_some());
+        own || m.is_broken(&name.value) || metrics::is_built_in(&name.value)
+    }
+
+    /// `--gpu == h200`: what is compared with a text is one.
+    fn unquoted(&mut self, name: &Name) {
+        let quoted = format!("\"{}\"", name.value);
+        let message = format!("no metric or param is called `{}`", name.value);
+        let d = Diagnostic::new(Code::UnknownMetric, name.span, message).label("text is quoted");
+        self.sink.push(d.help(format!("write {quoted}")).edit(name.span, quoted));
     }
 
     fn comparable(&mut self, op: BinaryOp, l: (&ast::Expr, Type), r: (&ast::Expr, Type)) -> Option<()> {
@@ -396,9 +438,19 @@ impl Checker<'_> {
 
     /// A derived metric: its expression and dimension.
     pub fn metric_of(&mut self, at: ItemRef, name: &Name) -> Option<(Expr, Dim)> {
+        if let Some(known) = self.metrics.get(&at) {
+            return known.clone();
+        }
         let Item::Metric(m) = self.modules.item(at) else { return None };
         let span = if at.module == 0 { m.name.span } else { name.span };
-        self.guarded(at, span, |c| c.numeric(at.module, &m.expr, Place::Metric))
+        let mut found = self.guarded(at, span, |c| c.numeric(at.module, &m.expr, Place::Metric));
+        // each use inserts the whole expression: metrics of metrics could double it forever
+        if found.as_ref().is_some_and(|(expr, _)| expr.size() > MOST_NODES) {
+            self.too_deep(span);
+            found = None;
+        }
+        self.metrics.insert(at, found.clone());
+        found
     }
 
     /// Notes a metric that live runs of this version do not yield.
@@ -417,9 +469,11 @@ impl Checker<'_> {
         let known: Vec<String> = metrics::names().map(str::to_owned).chain(own.iter().map(|n| (*n).to_owned())).collect();
         let message = format!("no metric or param is called `{}`", name.value);
         let d = Diagnostic::new(Code::UnknownMetric, name.span, message);
-        let d = match did_you_mean(&name.value, known.iter().map(String::as_str)) {
+        let near = metrics::elsewhere(&name.value)
+            .or_else(|| did_you_mean(&name.value, known.iter().map(String::as_str)).map(str::to_owned));
+        let d = match near {
             Some(near) => d.label(format!("did you mean `{near}`?")).edit(name.span, near),
-            None => d.label("not known; text is quoted"),
+            None => d.label("not known"),
         };
         self.sink.push(d.help(format!("metrics are {}", known.join(", "))));
     }
@@ -433,6 +487,16 @@ impl Checker<'_> {
 
 fn node(op: BinaryOp, left: Expr, right: Expr) -> Expr {
     Expr::Binary { op, left: Box::new(left), right: Box::new(right) }
+}
+
+/// What a text may be compared with.
+fn is_text(e: &ast::Expr) -> bool {
+    matches!(e.kind, ExprKind::Flag(_) | ExprKind::Text(_)) || is_name(e, "model")
+}
+
+/// A bare name, which may be a text that lacks its quotes.
+fn unquoted(e: &ast::Expr) -> Option<&Name> {
+    if let ExprKind::Call { owner: None, name, args: None } = &e.kind { Some(name) } else { None }
 }
 
 fn is_name(e: &ast::Expr, wanted: &str) -> bool {

@@ -1,5 +1,7 @@
 //! Changes to a configuration: from the tree, against a schema, and onto a list of settings.
 
+use std::collections::HashMap;
+
 use serde_json::Value as Json;
 
 use super::check::Checker;
@@ -33,9 +35,8 @@ impl Checker<'_> {
             }
             ChangeKind::Env { name, value } => {
                 let values = singles(value);
-                let text = |c: &mut Self, s: &Single| c.written(module, s, false).text;
-                let all = values.iter().map(|s| text(self, s)).collect::<Vec<_>>();
-                all.into_iter().map(|value| Change::Env { name: name.value.clone(), value }).collect()
+                let all = values.iter().filter_map(|s| self.written(module, s, false)).collect::<Vec<_>>();
+                all.into_iter().map(|v| Change::Env { name: name.value.clone(), value: v.text }).collect()
             }
             ChangeKind::Model(text) => vec![Change::Model(self.inserted(module, text, false))],
             ChangeKind::UnsetFlag(name) => {
@@ -60,19 +61,23 @@ impl Checker<'_> {
         match &flag.value {
             None => vec![make(name, None)],
             Some(value) => {
-                let written: Vec<_> = singles(value).iter().map(|s| self.written(module, s, launch)).collect();
+                let written: Vec<_> = singles(value).iter().filter_map(|s| self.written(module, s, launch)).collect();
                 written.into_iter().map(|v| make(name.clone(), Some(v))).collect()
             }
         }
     }
 
-    fn written(&mut self, module: usize, single: &Single, launch: bool) -> WrittenValue {
+    /// A value with its params inserted; `None` where one cannot be, which has been said.
+    fn written(&mut self, module: usize, single: &Single, launch: bool) -> Option<WrittenValue> {
         let text = match single.kind {
-            SingleKind::Text => self.inserted_text(module, &single.text, single.span, launch),
+            SingleKind::Text => {
+                let inserted = self.inserted_text(module, &single.text, single.span, launch);
+                inserted.whole.then_some(inserted.text)?
+            }
             SingleKind::Word | SingleKind::Json => single.text.clone(),
         };
         let template = launch && single.kind == SingleKind::Text && text.contains(['{', '}']);
-        WrittenValue { text, json: single.kind == SingleKind::Json, template, span: single.span }
+        Some(WrittenValue { text, json: single.kind == SingleKind::Json, template, span: single.span })
     }
 
     /// Whether a change is possible for an engine; what is not is reported at the change.
@@ -84,7 +89,8 @@ impl Checker<'_> {
             };
         };
         match typed(&engine.schema, engine.version.as_deref(), name, value.as_ref()) {
-            Ok(_) => {
+            Ok(setting) => {
+                self.at_default(&setting, *span, engine);
                 if dotted(&engine.schema, engine.version.as_deref(), name).is_some() {
                     self.later(format!("the JSON key `{name}`"), *span, false);
                 }
@@ -97,6 +103,18 @@ impl Checker<'_> {
         }
     }
 
+    /// A flag set to its default is its own trial: the command differs, the engine need not.
+    pub fn at_default(&mut self, setting: &Setting, span: Span, engine: &Engine) {
+        let default = engine.schema.default(&setting.canonical, engine.version.as_deref());
+        if default.is_none_or(|d| d.normal() != setting.value.normal()) {
+            return;
+        }
+        let value = setting.shown.as_ref().map(|v| format!("={v}")).unwrap_or_default();
+        let message = format!("{}{value} is what {} does by default", setting.spelled, engine.title);
+        let help = "leave it out, unless the default is to be measured against itself";
+        self.sink.push(Diagnostic::new(Code::AaPair, span, message).label("changes nothing").help(help));
+    }
+
     fn check_unset(&mut self, name: &str, span: Span, engine: &Engine) -> bool {
         if !matches!(engine.schema.find(name, engine.version.as_deref()), Found::Unknown) {
             return true;
@@ -107,16 +125,16 @@ impl Checker<'_> {
 
     /// The same thing set twice in one engine or point.
     pub fn twice(&mut self, changes: &[Change], engine: &Engine) {
-        let mut seen: Vec<(String, Span)> = Vec::new();
+        let mut seen: HashMap<String, Span> = HashMap::new();
         for change in changes {
             let (Change::Flag { span, .. } | Change::Raw { span, .. }) = change else { continue };
             let Some(what) = target(change, Some((&engine.schema, engine.version.as_deref()))) else { continue };
-            if let Some((_, first)) = seen.iter().find(|(w, _)| *w == what) {
+            if let Some(first) = seen.get(&what) {
                 let message = "this sets the same flag twice";
                 let d = Diagnostic::new(Code::FlagTwice, *span, message).label("the second one");
                 self.sink.push(d.related(*first, "the first one").help("keep one of them"));
             } else {
-                seen.push((what, *span));
+                seen.insert(what, *span);
             }
         }
     }
@@ -203,6 +221,10 @@ impl Problem {
     }
 }
 
+/// What a schema says of a default that the engine decides at start, and what may be written for it whatever the flag's type;
+/// a switch takes no value, not this one either.
+const AUTO: &str = "auto";
+
 /// A flag and its value under a schema: the setting that it makes.
 pub fn typed(schema: &Schema, version: Option<&str>, name: &str, value: Option<&WrittenValue>) -> Result<Setting, Problem> {
     if matches!(key(name).as_str(), "--host" | "--port") {
@@ -228,6 +250,11 @@ pub fn typed(schema: &Schema, version: Option<&str>, name: &str, value: Option<&
         };
     }
     let Some(written) = value else { return Err(Problem::NeedsValue(spec.kind.expected())) };
+    // where the engine itself decides by default, it can be told to: `--max-model-len=auto`
+    if written.text == AUTO && spec.default.as_deref() == Some(AUTO) {
+        let (value, shown) = (Value::Text(AUTO.to_owned()), Some(AUTO.to_owned()));
+        return Ok(Setting { canonical, spelled, value, shown, words, template: false });
+    }
     let value = schema::value(&spec.kind, &written.text).map_err(|e| Problem::BadValue(e, spec.kind.expected()))?;
     let shown = Some(shown(&value, &written.text));
     Ok(Setting { canonical, spelled, value, shown, words, template: written.template })
@@ -297,7 +324,7 @@ fn raw(name: &str, value: Option<&WrittenValue>) -> Setting {
         Some(v) => (Value::Text(v.text.clone()), Some(v.text.clone())),
         None => (Value::Switch(true), None),
     };
-    Setting { canonical: name.to_owned(), spelled: name.to_owned(), value: kind, shown, words: false, template: value.is_some_and(|v| v.template) }
+    Setting { canonical: key(name), spelled: name.to_owned(), value: kind, shown, words: false, template: value.is_some_and(|v| v.template) }
 }
 
 /// A dotted key joins the JSON that the flag already has.

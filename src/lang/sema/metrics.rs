@@ -100,6 +100,32 @@ pub fn is_built_in(name: &str) -> bool {
     kind_of(name).is_some() || OTHERS.contains(&name) || Stat::parse(name).is_some()
 }
 
+/// What other tools call a metric, in the terms of this language: `throughput`, `p99_ttft`.
+pub fn elsewhere(name: &str) -> Option<String> {
+    let plain = match name {
+        "throughput" | "tps" | "tokens_per_second" | "total_throughput" => "total_tps",
+        "output_throughput" => "output_tps",
+        "input_throughput" => "input_tps",
+        "rps" | "qps" | "request_throughput" => "request_rate",
+        "e2el" | "e2e" | "e2e_latency" => "p99(latency)",
+        "time_to_first_token" => "p99(ttft)",
+        "time_per_output_token" => "p99(tpot)",
+        "inter_token_latency" => "p99(itl)",
+        _ => return statistic_of(name),
+    };
+    Some(plain.to_owned())
+}
+
+/// `p99_ttft`, `mean_ttft_ms`, `ttft_p99`
+fn statistic_of(name: &str) -> Option<String> {
+    let parts: Vec<&str> = name.trim_end_matches("_ms").split('_').collect();
+    let [a, b] = parts.as_slice() else { return None };
+    [(a, b), (b, a)].into_iter().find_map(|(stat, metric)| {
+        let known = matches!(kind_of(metric), Some(MetricKind::Distribution(_)));
+        (known && Stat::parse(stat).is_some()).then(|| format!("{stat}({metric})"))
+    })
+}
+
 /// All names that may stand in an expression, for did-you-mean.
 pub fn names() -> impl Iterator<Item = &'static str> {
     METRICS.iter().map(|(n, _, _)| *n).chain(OTHERS.iter().copied())

@@ -17,4 +17,4 @@ mod values;
 
 pub use check::check_program;
 pub use metrics::{Stat, kind_of as metric_kind, MetricKind};
-pub use scope::{Module, Modules};
+pub use scope::{Module, Modules, without_mark};

@@ -6,9 +6,10 @@ use super::check::Checker;
 use super::program::{Arrivals, Data, Load, NotYet, Profile, Warmup};
 use super::scope::{ItemRef, Kind};
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, one_of};
+use crate::lang::diag::{Diagnostic, did_you_mean, one_of};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, Item, Literal, Name, Number, WordLine, WordValue};
+use crate::lang::syntax::PROFILE_SETTINGS as SETTINGS;
 use crate::lang::units::Dim;
 
 const DATA: [&str; 6] = ["random", "sharegpt", "prefix_repetition", "jsonl", "trace", "conversations"];
@@ -104,20 +105,28 @@ impl Checker<'_> {
     }
 
     fn unknown_setting(&mut self, word: &Name) {
-        use crate::lang::diag::did_you_mean;
-        let known = crate::lang::syntax::PROFILE_SETTINGS;
         let d = Diagnostic::new(Code::UnknownSetting, word.span, format!("a profile has no setting `{}`", word.value));
-        let d = match did_you_mean(&word.value, known.iter().copied()) {
+        let d = match did_you_mean(&word.value, SETTINGS.iter().copied()) {
             Some(near) => d.label(format!("did you mean `{near}`?")).edit(word.span, near),
             None => d.label("unknown"),
         };
-        self.sink.push(d.help(format!("a profile has the settings {}", known.join(", "))));
+        self.sink.push(d.help(format!("a profile has the settings {}", SETTINGS.join(", "))));
     }
 
     fn wrong(&mut self, line: &WordLine, expected: &str) {
         let message = format!("`{}` takes {expected}", line.word.value);
-        let d = Diagnostic::new(Code::ProfileSetting, line.span, message).label("something else stands here");
-        self.sink.push(d.help(format!("write `{} …` with {expected}", line.word.value)));
+        let d = Diagnostic::new(Code::ProfileSetting, line.value.span(), message).label("something else stands here");
+        self.sink.push(d.help(format!("write for example `{}`", example(&line.word.value))));
+    }
+
+    /// A word that is none of those which a setting knows.
+    fn no_such(&mut self, what: &str, word: &Name, known: &[&str]) {
+        let d = Diagnostic::new(Code::ProfileSetting, word.span, format!("no {what} is called `{}`", word.value));
+        let d = match did_you_mean(&word.value, known.iter().copied()) {
+            Some(near) => d.label(format!("did you mean `{near}`?")).edit(word.span, near),
+            None => d.label("unknown"),
+        };
+        self.sink.push(d.help(format!("write {}", one_of(known))));
     }
 
     /// The line's one number.
@@ -160,7 +169,7 @@ impl Checker<'_> {
                 };
                 let to = self.tokens_number(to, min, &what)?;
                 if to < from {
-                    self.wrong(line, "a range that begins with the smaller end");
+                    self.wrong(line, "a range from the smaller number to the bigger");
                     return None;
                 }
                 Some((from, to))
@@ -202,10 +211,12 @@ impl Checker<'_> {
                 self.wrong(line, &format!("a file: `{} \"FILE\"`", word.value));
                 return None;
             }
+            (known @ ("random" | "sharegpt" | "prefix_repetition"), Some(_)) => {
+                self.wrong(line, &format!("no file after `{known}`"));
+                return None;
+            }
             _ => {
-                let message = format!("no data set is called `{}`", word.value);
-                let d = Diagnostic::new(Code::ProfileSetting, word.span, message).label("unknown");
-                self.sink.push(d.help(format!("data sets are {}", DATA.join(", "))));
+                self.no_such("data set", word, &DATA);
                 return None;
             }
         })
@@ -277,11 +288,15 @@ impl Checker<'_> {
                 self.positive(n, Dim::PLAIN, "the burstiness").map(Arrivals::Gamma)
             }
             ("gamma", _) => {
-                self.wrong(line, "the burstiness: `gamma 0.5`");
+                self.wrong(line, "a number, the burstiness, after `gamma`");
+                None
+            }
+            (known, Some(_)) if ARRIVALS.contains(&known) => {
+                self.wrong(line, &format!("nothing after `{known}`"));
                 None
             }
             _ => {
-                self.wrong(line, &one_of(&ARRIVALS));
+                self.no_such("process of arrivals", word, &ARRIVALS);
                 None
             }
         }
@@ -300,12 +315,14 @@ impl Checker<'_> {
     }
 
     fn recipe(&mut self, line: &WordLine) -> Option<String> {
-        if let WordValue::Word { word, argument: None } = &line.value {
-            if RECIPES.contains(&word.value.as_str()) {
-                return Some(word.value.clone());
-            }
+        let WordValue::Word { word, argument: None } = &line.value else {
+            self.wrong(line, &one_of(&RECIPES));
+            return None;
+        };
+        if RECIPES.contains(&word.value.as_str()) {
+            return Some(word.value.clone());
         }
-        self.wrong(line, &one_of(&RECIPES));
+        self.no_such("recipe", word, &RECIPES);
         None
     }
 
@@ -326,17 +343,17 @@ impl Checker<'_> {
 
     fn whole_profile(&mut self, decl: &ast::Profile, p: &mut Profile) {
         let incomplete = |c: &mut Self, what: &str, help: &str| {
-            // a line that could not be read may have said it
-            if c.sink.any_in(decl.span) {
-                return;
-            }
             let message = format!("the profile `{}` does not say {what}", decl.name.value);
             c.sink.push(Diagnostic::new(Code::ProfileIncomplete, decl.name.span, message).label("this profile").help(help));
         };
-        if p.load.is_none() && decl.lines.iter().all(|l| !matches!(l.word.value.as_str(), "rate" | "concurrency")) {
+        // a line that says it wrongly, or could not be read, has had its diagnostic
+        let stated = |word: &str| {
+            let meant = |l: &WordLine| l.word.value == word || did_you_mean(&l.word.value, SETTINGS.iter().copied()) == Some(word);
+            decl.lines.iter().any(meant) || decl.unread.contains(&word)
+        };
+        if p.load.is_none() && !stated("rate") && !stated("concurrency") {
             incomplete(self, "how much load there is", "add `concurrency 64`, `rate 8/s` or `rate max`");
         }
-        let stated = |word: &str| decl.lines.iter().any(|l| l.word.value == word);
         match &p.data {
             None if !stated("data") => incomplete(self, "what is sent", "add `data random` with `input` and `output`"),
             Some(Data::Random) if p.input.is_none() && !stated("input") => {
@@ -348,6 +365,28 @@ impl Checker<'_> {
             _ => {}
         }
         p.not_yet = unmeasured(p);
+    }
+}
+
+/// A setting as it may be written.
+fn example(setting: &str) -> &'static str {
+    match setting {
+        "data" => "data random",
+        "input" => "input 1024",
+        "output" => "output 100 .. 200",
+        "rate" => "rate 8/s",
+        "arrivals" => "arrivals gamma 0.5",
+        "in_flight" => "in_flight 256",
+        "concurrency" => "concurrency 64",
+        "requests" => "requests 1000",
+        "duration" => "duration 5min",
+        "seed" => "seed 42",
+        "warmup" => "warmup 16",
+        "timeout" => "timeout 60s",
+        "recipe" => "recipe vllm",
+        "tokenizer" => "tokenizer \"~/models/qwen3\"",
+        "temperature" => "temperature 0",
+        _ => "ignore_eos true",
     }
 }
 

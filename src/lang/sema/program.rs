@@ -397,6 +397,13 @@ impl Expr {
         }
     }
 
+    /// How many parts it has.
+    pub fn size(&self) -> usize {
+        let mut count = 0;
+        self.walk(&mut |_| count += 1);
+        count
+    }
+
     /// Whether it can be settled before anything runs.
     pub fn is_static(&self) -> bool {
         let mut known = true;

@@ -171,8 +171,9 @@ impl Schema {
     /// The default that the schema gives for a flag, `auto` counting as none.
     pub fn default(&self, name: &str, version: Option<&str>) -> Option<Value> {
         let Found::Known(spec, _) = self.find(name, version) else { return None };
-        let text = spec.default.as_deref().filter(|d| *d != "auto");
+        let text = spec.default.as_deref();
         match (&spec.kind, text) {
+            (_, Some("auto")) => None,
             (Kind::Switch, None) => Some(Value::Switch(false)),
             (Kind::Switch, Some(t)) => Some(Value::Switch(t == "true")),
             (_, None) => None,

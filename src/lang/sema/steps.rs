@@ -1,5 +1,6 @@
 //! Steps in order: which engines can stand under each, and so which flags can be set there.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use indexmap::{IndexMap, IndexSet};
@@ -18,11 +19,15 @@ pub struct Reach {
     baseline: Vec<Arc<Engine>>,
     now: Vec<Arc<Engine>>,
     after: Vec<Vec<Arc<Engine>>>,
+    /// steps that could not be made out: naming one is no further mistake
+    pub broken: HashSet<String>,
 }
 
 impl Reach {
-    pub fn new(baseline: Arc<Engine>) -> Self {
-        Self { partial: IndexMap::new(), baseline: vec![baseline.clone()], now: vec![baseline], after: Vec::new() }
+    /// Without a baseline, steps are checked as far as they go without knowing an engine.
+    pub fn new(baseline: Option<Arc<Engine>>) -> Self {
+        let baseline: Vec<_> = baseline.into_iter().collect();
+        Self { partial: IndexMap::new(), now: baseline.clone(), baseline, after: Vec::new(), broken: HashSet::new() }
     }
 }
 
@@ -68,7 +73,10 @@ impl Checker<'_> {
             self.sink.push(d.related(first.span, "the first one").help("give one of them another name"));
             return;
         }
-        let Some(step) = self.one_step(decl, track, &study.steps) else { return };
+        let Some(step) = self.one_step(decl, track, &study.steps, &reach.broken) else {
+            reach.broken.insert(decl.name.value.clone());
+            return;
+        };
         let bases = match &step.from {
             From::Best => reach.now.clone(),
             From::Step(i) => reach.after.get(*i).unwrap_or(&reach.baseline).clone(),
@@ -109,10 +117,15 @@ impl Checker<'_> {
         let Change::Flag { name, value, span } = change else { return };
         let mut refused: Vec<(&Arc<Engine>, Problem)> = Vec::new();
         for engine in engines {
-            if let Err(problem) = typed(&engine.schema, engine.version.as_deref(), name, value.as_ref()) {
-                refused.push((engine, problem));
-            } else if super::flags::dotted(&engine.schema, engine.version.as_deref(), name).is_some() {
-                self.later(format!("the JSON key `{name}`"), *span, false);
+            match typed(&engine.schema, engine.version.as_deref(), name, value.as_ref()) {
+                Err(problem) => refused.push((engine, problem)),
+                Ok(_) if super::flags::dotted(&engine.schema, engine.version.as_deref(), name).is_some() => {
+                    self.later(format!("the JSON key `{name}`"), *span, false);
+                }
+                Ok(setting) if !engine.flags.iter().any(|f| f.canonical == setting.canonical) => {
+                    self.at_default(&setting, value.as_ref().map_or(*span, |v| v.span), engine);
+                }
+                Ok(_) => {}
             }
         }
         let Some((engine, problem)) = refused.first() else { return };

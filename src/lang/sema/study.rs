@@ -1,6 +1,6 @@
 //! Studies: what is required, once each; steps with bases, spaces and picks; rules.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::check::Checker;
 use super::exprs::Place;
@@ -10,7 +10,7 @@ use super::program::{
 use super::scope::Kind;
 use super::steps::Reach;
 use crate::lang::codes::Code;
-use crate::lang::diag::Diagnostic;
+use crate::lang::diag::{Diagnostic, did_you_mean, one_of};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, BinaryOp, Item, Name, Search, StepLineKind, StudyLineKind as Line};
 use crate::lang::units::Dim;
@@ -48,19 +48,20 @@ impl Checker<'_> {
         self.file_rules(&mut study);
         self.implied_success(&mut study);
         self.missing(decl, &study);
-        if let Some(engine) = &baseline {
-            let engine = self.engine_named(0, engine)?;
-            self.needs_version(&engine);
-            self.steps(decl, &mut study, Reach::new(engine));
+        let engine = baseline.and_then(|name| self.engine_named(0, &name));
+        if let Some(engine) = &engine {
+            self.needs_version(engine);
         }
+        let known = engine.is_some();
+        self.steps(decl, &mut study, Reach::new(engine));
         if study.repeat != Repeat::Times(1) {
-            let what = if study.repeat == Repeat::Auto { "`repeat auto`, the default," } else { "`repeat` above 1" };
+            let what = if study.repeat == Repeat::Auto { "`repeat auto` (the default)" } else { "`repeat` above 1" };
             let span = repeat_span(decl);
             self.later(what.to_owned(), span, false);
         }
         study.not_yet = self.not_yet.split_off(before);
         self.profiles_not_yet(&mut study);
-        (!study.baseline.is_empty() && !study.model.is_empty()).then_some(study)
+        (known && !study.model.is_empty()).then_some(study)
     }
 
     /// Settings that stand once at most.
@@ -203,14 +204,15 @@ impl Checker<'_> {
 
     fn missing(&mut self, decl: &ast::Study, study: &Study) {
         let has = |f: fn(&Line) -> bool| decl.lines.iter().any(|l| f(&l.kind));
+        let unread = |words: &[&str]| decl.unread.iter().any(|u| words.contains(u));
         let mut lacks = Vec::new();
-        if !has(|l| matches!(l, Line::Model(_))) {
+        if !has(|l| matches!(l, Line::Model(_))) && !unread(&["model"]) {
             lacks.push(("model", "`model \"org/name\"`"));
         }
-        if !has(|l| matches!(l, Line::Baseline(_))) {
+        if !has(|l| matches!(l, Line::Baseline(_))) && !unread(&["baseline"]) {
             lacks.push(("baseline", "`baseline ENGINE`"));
         }
-        if !has(|l| matches!(l, Line::Step(_) | Line::Track(_))) {
+        if !has(|l| matches!(l, Line::Step(_) | Line::Track(_))) && !unread(&["step", "track"]) {
             lacks.push(("step", "`step NAME { vary AXIS }`"));
         }
         for (what, how) in lacks {
@@ -296,10 +298,15 @@ pub struct StepParts<'a> {
 
 impl Checker<'_> {
     /// One step: its base, space, guard and pick.
-    pub fn one_step(&mut self, step: &ast::Step, track: Option<&str>, earlier: &[Step]) -> Option<Step> {
-        let parts = self.step_parts(step)?;
-        let (axes, search) = parts.vary?;
-        let space = self.space(0, axes)?;
+    pub fn one_step(
+        &mut self,
+        step: &ast::Step,
+        track: Option<&str>,
+        earlier: &[Step],
+        broken: &HashSet<String>,
+    ) -> Option<Step> {
+        let parts = self.step_parts(step);
+        let space = parts.as_ref().and_then(|p| p.vary).and_then(|(axes, _)| self.space(0, axes));
         let when = match &step.when {
             Some(e) => {
                 let text = self.source_text(e.span);
@@ -307,11 +314,13 @@ impl Checker<'_> {
             }
             None => None,
         };
+        let from = self.from(step, track, earlier, broken);
+        let (parts, space, from) = (parts?, space?, from?);
         let pick = match parts.pick {
             Some((axes, because)) => self.pick(axes, because, &space),
             None => None,
         };
-        let from = self.from(step, track, earlier)?;
+        let search = parts.vary.map_or(Search::Grid, |(_, search)| search);
         let title = step.title.as_ref().map_or_else(|| step.name.value.clone(), |t| self.inserted(0, t, false));
         let notes = step.lines.iter().filter_map(|l| if let StepLineKind::Note(t) = &l.kind { Some(t) } else { None });
         let notes: Vec<_> = notes.collect();
@@ -362,7 +371,7 @@ impl Checker<'_> {
         }
         if parts.vary.is_none() {
             // a `vary` that could not be read has had its diagnostic
-            if !self.sink_has_inside(step.span) {
+            if !step.unread.contains(&"vary") {
                 let message = format!("the step `{}` varies nothing", step.name.value);
                 let d = Diagnostic::new(Code::StepEmpty, step.name.span, message).label("this step");
                 self.sink.push(d.help("add `vary AXIS`"));
@@ -372,17 +381,22 @@ impl Checker<'_> {
         Some(parts)
     }
 
-    fn sink_has_inside(&self, span: Span) -> bool {
-        self.sink.any_in(span)
-    }
-
-    fn from(&mut self, step: &ast::Step, track: Option<&str>, earlier: &[Step]) -> Option<From> {
+    fn from(
+        &mut self,
+        step: &ast::Step,
+        track: Option<&str>,
+        earlier: &[Step],
+        broken: &HashSet<String>,
+    ) -> Option<From> {
         let Some(name) = &step.from else { return Some(From::Best) };
         if name.value == "best" {
             return Some(From::Best);
         }
         if let Some(i) = earlier.iter().position(|s| s.name == name.value && s.track.as_deref() == track) {
             return Some(From::Step(i));
+        }
+        if broken.contains(&name.value) {
+            return None;
         }
         let m = self.modules.root();
         if m.find(Kind::Engine, &name.value).is_some() {
@@ -391,8 +405,23 @@ impl Checker<'_> {
             return Some(From::Engine(name.value.clone()));
         }
         let steps: Vec<&str> = earlier.iter().map(|s| s.name.as_str()).chain(["best"]).collect();
-        m.unknown(Kind::Engine, name, &steps, self.sink);
+        self.unknown_base(name, &steps);
         None
+    }
+
+    fn unknown_base(&mut self, name: &Name, steps: &[&str]) {
+        let m = self.modules.root();
+        if m.is_broken(&name.value) {
+            return;
+        }
+        let known: Vec<&str> = steps.iter().copied().chain(m.names(Kind::Engine)).collect();
+        let message = format!("no earlier step and no engine is called `{}`", name.value);
+        let d = Diagnostic::new(Code::UnknownName, name.span, message);
+        let d = match did_you_mean(&name.value, known.iter().copied()) {
+            Some(near) => d.label(format!("did you mean `{near}`?")).edit(name.span, near),
+            None => d.label("not declared"),
+        };
+        self.sink.push(d.help(format!("a step starts from {}", one_of(&known))));
     }
 
     fn pick(&mut self, axes: &ast::Axes, because: &ast::Text, space: &Space) -> Option<Pick> {

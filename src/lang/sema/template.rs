@@ -7,17 +7,33 @@ use crate::lang::source::Span;
 /// What only a launch knows stays as it is; the executor inserts it.
 pub const LAUNCH_NAMES: [&str; 4] = ["model", "host", "port", "version"];
 
+/// What a name in braces stands for.
+pub enum Param {
+    Value(String),
+    /// its declaration could not be read, which has been said
+    Unreadable,
+    Unknown,
+}
+
+/// A text with what could be inserted into it.
+pub struct Inserted {
+    pub text: String,
+    /// false where something could not be inserted, which has been said: the text means nothing
+    pub whole: bool,
+}
+
 /// Inserts params into a text; `known` lists them where one is asked for that there is not. With `launch`, the names of a launch may stand in it and stay, and braces stay doubled for
 /// [`crate::plan::command`] to resolve.
 pub fn insert<'a>(
     text: &str,
     span: Span,
     launch: bool,
-    param: &dyn Fn(&str) -> Option<String>,
+    param: &dyn Fn(&str) -> Param,
     known: &dyn Fn() -> Vec<&'a str>,
     sink: &mut Sink,
-) -> String {
+) -> Inserted {
     let mut out = String::with_capacity(text.len());
+    let mut whole = true;
     let mut rest = text;
     while let Some(at) = rest.find(['{', '}']) {
         out.push_str(&rest[..at]);
@@ -33,20 +49,24 @@ pub fn insert<'a>(
         }
         let Some(name) = tail.strip_prefix('{').and_then(|t| t.split_once('}')).map(|(n, _)| n) else {
             sink.push(stray_brace(span, &tail[..1]));
-            out.push_str(tail);
-            return out;
+            return Inserted { text: out, whole: false };
         };
         if launch && LAUNCH_NAMES.contains(&name) {
             out.push_str(&tail[..name.len() + 2]);
-        } else if let Some(value) = param(name) {
-            out.push_str(&value);
         } else {
-            sink.push(unknown(span, name, launch, known()));
+            match param(name) {
+                Param::Value(value) => out.push_str(&value),
+                Param::Unreadable => whole = false,
+                Param::Unknown => {
+                    whole = false;
+                    sink.push(unknown(span, name, launch, known()));
+                }
+            }
         }
         rest = &tail[name.len() + 2..];
     }
     out.push_str(rest);
-    out
+    Inserted { text: out, whole }
 }
 
 fn stray_brace(span: Span, brace: &str) -> Diagnostic {

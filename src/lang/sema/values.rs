@@ -27,11 +27,15 @@ impl Checker<'_> {
 
     /// The number in base units, if it has the dimension that `what` takes.
     pub fn number_of(&mut self, n: &Number, dim: Dim, what: &str) -> Option<f64> {
+        self.number_in(n, dim, what, dim.usual_unit())
+    }
+
+    /// The same, with the unit that suggests itself there.
+    fn number_in(&mut self, n: &Number, dim: Dim, what: &str, unit: Option<&str>) -> Option<f64> {
         let (value, found) = self.quantity(n)?;
         if found == dim {
             return Some(value);
         }
-        let unit = dim.usual_unit();
         let d = if found == Dim::PLAIN {
             let message = format!("{what} is {dim}, and `{}` has no unit", n.value);
             let d = Diagnostic::new(Code::MissingUnit, n.span, message).label("without a unit");
@@ -64,12 +68,14 @@ impl Checker<'_> {
 
     /// A number above zero of a dimension.
     pub fn positive(&mut self, n: &Number, dim: Dim, what: &str) -> Option<f64> {
-        let value = self.number_of(n, dim, what)?;
+        // latencies are milliseconds; what a file sets is longer
+        let unit = if dim == Dim::TIME { Some("s") } else { dim.usual_unit() };
+        let value = self.number_in(n, dim, what, unit)?;
         if value > 0.0 && value.is_finite() {
             return Some(value);
         }
         let message = format!("{what} is above zero");
-        let help = format!("write for example `1{}`", dim.usual_unit().unwrap_or_default());
+        let help = format!("write for example `1{}`", unit.unwrap_or_default());
         self.sink.push(Diagnostic::new(Code::OutOfRange, n.span, message).label("out of range").help(help));
         None
     }

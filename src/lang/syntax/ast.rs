@@ -254,6 +254,23 @@ pub enum WordValue {
     Word { word: Name, argument: Option<Literal> },
 }
 
+impl WordValue {
+    pub fn span(&self) -> Span {
+        match self {
+            Self::Range(r) => r.span,
+            Self::Numbers(all) => match all.as_slice() {
+                [] => Span::default(),
+                [first, .., last] => first.span.to(last.span),
+                [only] => only.span,
+            },
+            Self::Bool(b) => b.span,
+            Self::Text(t) => t.span,
+            Self::Word { word, argument: None } => word.span,
+            Self::Word { word, argument: Some(a) } => word.span.to(a.span()),
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct Metric {
     pub name: Name,

@@ -12,7 +12,7 @@ use crate::lang::diag::{Diagnostic, Sink};
 use crate::lang::source::{FileId, Span, Spanned};
 
 /// Operators in one expression; more is a generated file, and a tree too deep to walk.
-const MAX_OPERATORS: usize = 256;
+const MAX_OPERATORS: usize = 100;
 
 /// Builds the tree of one file, or of one chunk of it that begins at `base`.
 pub struct Builder<'a, 's> {

@@ -227,6 +227,10 @@ fn expectation(error: &Error<Rule>, at: usize, text: &str) -> (usize, Vec<String
             expected.extend(tokens);
         }
     }
+    let signs = ["`=`", "`{`"];
+    if expected.iter().any(|e| signs.contains(&e.as_str())) {
+        expected.retain(|e| e != "a string in double quotes");
+    }
     expected.sort();
     expected.dedup();
     expected.truncate(8);

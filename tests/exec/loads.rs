@@ -1,0 +1,119 @@
+//! Loads of a live run: open and closed, stopped by a rule, and those that this version refuses.
+
+use crate::support::{EXEC, Lab, events, live_study};
+
+fn with_profile(lines: &str, profile: &str) -> String {
+    let study = live_study(lines);
+    let (from, to) = (study.find("profile quick").expect("a profile"), study.find("axis seqs").expect("an axis"));
+    format!("{}profile quick {{\n data random\n input 16\n output 8\n warmup 0\n{profile}\n}}\n{}", &study[..from], &study[to..])
+}
+
+#[test]
+fn an_open_loop_sends_by_its_schedule() {
+    let lab = Lab::with(&with_profile("step one { vary seqs[1] }", "rate 20/s\n requests 20"));
+    let report = lab.run(&EXEC).expect_code(0).report();
+    let baseline = report.trial(report.0["baseline"].as_str().expect("an id"));
+    let number = |key: &str| baseline["metrics"][key].as_f64().unwrap_or_else(|| panic!("no {key}"));
+    assert_eq!((number("planned") as u64, number("completed") as u64), (20, 20));
+    // 19 gaps at 20 a second, stretched to that: it cannot take less, however fast the engine is
+    assert!(number("duration_s") >= 0.94, "{}", number("duration_s"));
+    assert!(baseline["metrics"]["ttft_from_schedule_ms"]["mean"].is_number());
+}
+
+#[test]
+fn every_candidate_gets_the_same_requests() {
+    let lab = Lab::with(&live_study("step one { vary seqs[1, 2] }"));
+    let report = lab.run(&EXEC).expect_code(0).report();
+    let tokens: Vec<_> = report.0["trials"].as_array().expect("trials").iter().map(|t| t["metrics"]["input_tokens"].clone()).collect();
+    assert!(tokens.len() == 3 && tokens.iter().all(|t| *t == tokens[0]), "{tokens:?}");
+}
+
+#[test]
+fn a_curve_is_refused_before_anything_starts() {
+    let lab = Lab::with(&with_profile("step one { vary seqs[1] }\n curve on ladder", "concurrency 2\n requests 4"));
+    lab.write("study.plab", lab.read("study.plab") + "profile ladder = quick { concurrency 1, 2 }\n");
+    lab.run(&["check", "study.plab"]).expect_code(0);
+    lab.run(&EXEC).expect_error(1, &["cannot carry out", "curve"]);
+    assert!(!lab.path("state").exists());
+}
+
+#[test]
+fn data_that_cannot_be_measured_yet_is_refused_before_anything_starts() {
+    let study = live_study("step one { vary seqs[1] }").replace("on quick", "on sharegpt");
+    let lab = Lab::with(&("use std/profiles { sharegpt }\n".to_owned() + &study));
+    lab.run(&EXEC).expect_error(1, &["cannot carry out", "sharegpt"]);
+    assert!(!lab.path("state").exists());
+}
+
+#[test]
+fn gpus_that_are_not_there_are_refused_before_anything_starts() {
+    let lab = Lab::with(&live_study("gpus 1 of \"no such card\"\n step one { vary seqs[1] }"));
+    let out = lab.run(&EXEC).expect_error(1, &["help:"]);
+    assert!(!lab.path("state/journal.jsonl").exists(), "{}", out.stderr);
+}
+
+#[test]
+fn a_rule_ends_a_hopeless_load() {
+    let rule = "prune slow \"not worth the wait\" when total_tps < 1000000000tok/s after 8 requests";
+    let lab = Lab::with(&with_profile(&format!("{rule}\n step one {{ vary seqs[1] }}"), "concurrency 2\n requests 400"));
+    let report = lab.run(&[&EXEC[..], &["--events", "events.jsonl"]].concat()).expect_code(0).report();
+    assert_eq!(report.outcome("one", "1"), "pruned");
+    let reason = report.reason("one", "1");
+    assert!(reason.contains("not worth the wait") && reason.contains("under load"), "{reason}");
+    let completed = |id: &serde_json::Value| {
+        let metrics = &report.trial(id.as_str().expect("an id"))["metrics"];
+        metrics["completed"].as_f64().expect("a count")
+    };
+    // the candidate's load ended; the baseline is never pruned
+    let done = completed(&report.row("one", "1")["trial"]);
+    assert!((8.0..400.0).contains(&done), "{done}");
+    assert!((completed(&report.0["baseline"]) - 400.0).abs() < 0.5);
+    assert!(events(&lab).iter().any(|e| e["event"] == "load_ends" && e["outcome"].as_str().is_some_and(|o| o.contains("slow"))));
+}
+
+#[test]
+fn confirming_launches_measure_the_other_profiles() {
+    let lab = Lab::with(&(live_study("confirm on other\n step one { vary seqs[1] }") + "profile other = quick { requests 4 }\n"));
+    let report = lab.run(&EXEC).expect_code(0).report();
+    let rows = report.0["confirm"].as_array().expect("rows");
+    assert_eq!(rows.iter().map(|r| r["profile"].as_str().expect("a name")).collect::<Vec<_>>(), ["quick", "other"]);
+    let winner_is_baseline = report.0["recommended"]["trial"] == report.0["baseline"];
+    assert_eq!(report.0["cost"]["launches"], if winner_is_baseline { 3 } else { 4 });
+    // a second run confirms nothing again
+    assert_eq!(lab.run(&EXEC).expect_code(0).report(), report);
+}
+
+#[test]
+fn the_event_stream_is_json_lines_and_stdout_is_the_report_alone() {
+    let lab = Lab::with(&live_study("step one { vary seqs[1] }"));
+    let out = lab.run(&[&EXEC[..], &["--events", "events.jsonl"]].concat()).expect_code(0);
+    out.report();
+    let text = lab.read("events.jsonl");
+    assert_eq!(text.lines().count(), events(&lab).len());
+    let names: Vec<String> = events(&lab).iter().map(|e| e["event"].as_str().expect("a name").to_owned()).collect();
+    assert_eq!((names.first().map(String::as_str), names.last().map(String::as_str)), (Some("study"), Some("ends")));
+    for name in ["step", "launch_begins", "launch_ready", "phase", "load_ends", "launch_ends"] {
+        assert!(names.iter().any(|n| n == name), "{name} is not in {names:?}");
+    }
+    // progress goes to stderr, unless it is unwanted
+    assert!(out.stderr.contains("L001"));
+    lab.write("study.plab", live_study("step one { vary seqs[2] }"));
+    let quiet = lab.run(&[&EXEC[..], &["--quiet"]].concat()).expect_code(0);
+    assert_eq!(quiet.stderr, "");
+}
+
+#[test]
+fn an_events_file_that_cannot_be_written_is_an_error() {
+    let lab = Lab::with(&live_study("step one { vary seqs[1] }"));
+    lab.run(&[&EXEC[..], &["--events", "none/events.jsonl"]].concat()).expect_error(1, &["none/events.jsonl", "--events"]);
+}
+
+#[test]
+fn a_simulated_study_says_so_everywhere() {
+    let lab = Lab::with(&live_study("step one { vary seqs[1] }"));
+    let report = lab.run(&EXEC).expect_code(0).report();
+    assert_eq!(report.0["simulated"], true);
+    for file in ["state/report.md", "state/report.json", "state/recommended.sh"] {
+        assert!(lab.read(file).contains("imulated"), "{file}");
+    }
+}

@@ -1,0 +1,4 @@
+//! Published studies replayed: the same steps, the same decisions, the same command; and decisions that follow from the numbers.
+
+mod numbers;
+mod published;
