@@ -141,4 +141,7 @@ pub struct ReportArgs {
     /// How the report is written
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     pub format: ReportFormat,
+    /// What validity checks do with a result that breaks them
+    #[arg(long, value_enum, default_value_t = ChecksArg::Refuse)]
+    pub checks: ChecksArg,
 }

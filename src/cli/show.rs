@@ -3,7 +3,6 @@
 use super::args::ReportArgs;
 use super::console::Console;
 use super::{exit, files, measure, replay, state};
-use crate::judge::Checks;
 use crate::report::Report;
 
 pub fn run(args: &ReportArgs, console: Console) -> u8 {
@@ -41,5 +40,5 @@ fn from_study(args: &ReportArgs, console: Console) -> Result<Option<Report>, Str
     if !dir.join(crate::journal::FILE).exists() {
         return Err(format!("{} has not been measured: {} has no journal", args.file.display(), dir.display()));
     }
-    measure::recorded(&args.file, program, study, &dir, Checks::Refuse).map(Some)
+    measure::recorded(&args.file, program, study, &dir, replay::checks(args.checks)).map(Some)
 }

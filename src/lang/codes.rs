@@ -31,7 +31,7 @@ codes! {
     NotADeclaration = "E101", "a line at the top of a file begins no declaration";
     UnknownSetting = "E102", "a block holds a setting that it does not know";
     Unexpected = "E103", "something else was expected here";
-    SingleQuotes = "E104", "a string is written in single quotes";
+    SingleQuotes = "E104", "a string is written in other quotes than double ones";
     UnclosedString = "E105", "a string is not closed on its line";
     SpacedFlag = "E106", "a flag and its value are separated by a space";
     Unclosed = "E107", "a bracket is never closed";

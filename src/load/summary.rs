@@ -36,6 +36,8 @@ pub struct Summary {
     pub cached_tokens: Option<u64>,
     /// Completed requests per second.
     pub request_rate: f64,
+    /// Requests sent per second, from the first to the last; none with fewer than two.
+    pub send_rate: Option<f64>,
     /// Prompt tokens per second.
     pub input_tps: f64,
     /// Output tokens per second.
@@ -83,6 +85,13 @@ pub struct Steady {
     pub total_tps: f64,
 }
 
+/// n requests have n − 1 gaps between them.
+fn send_rate(records: &[RequestRecord]) -> Option<f64> {
+    let first = records.iter().map(|r| r.sent_ns).min()?;
+    let last = records.iter().map(|r| r.sent_ns).max()?;
+    (last > first).then(|| (records.len() - 1) as f64 / ((last - first) as f64 / 1e9))
+}
+
 /// Summarises records, of a whole load or of its first part.
 pub fn summarize(records: &[RequestRecord], planned: u64, client: ClientFacts) -> Summary {
     let completed: Vec<&RequestRecord> = records.iter().filter(|r| r.is_completed()).collect();
@@ -106,6 +115,7 @@ pub fn summarize(records: &[RequestRecord], planned: u64, client: ClientFacts) -
         output_tokens,
         cached_tokens: completed.iter().filter_map(|r| r.cached_tokens.map(u64::from)).reduce(|a, b| a + b),
         request_rate: rate(completed.len() as u64, duration_s),
+        send_rate: send_rate(records),
         input_tps: rate(input_tokens, duration_s),
         output_tps: rate(output_tokens, duration_s),
         total_tps: rate(input_tokens + output_tokens, duration_s),

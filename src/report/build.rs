@@ -434,7 +434,7 @@ fn launches(m: &Material<'_>) -> Vec<Launch> {
 
 fn cost(m: &Material<'_>) -> Cost {
     let launches = m.history.launches();
-    let engine_s: f64 = launches.iter().filter_map(|l| l.times.as_ref()).map(LaunchTimes::engine_s).sum();
+    let engine_s = launches.iter().filter_map(|l| l.times.as_ref()).map(LaunchTimes::engine_s).fold(0.0, |a, b| a + b);
     let held = launches.iter().filter_map(|l| l.times.map(|t| t.engine_s() * f64::from(l.gpus)));
     // the sum of no floats is -0.0, which nobody wants to read
     let gpu_s = held.fold(0.0, |sum, s| sum + s);

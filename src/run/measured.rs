@@ -35,6 +35,9 @@ pub fn metrics(s: &Summary, startup_s: f64) -> Metrics {
     if let Some(steady) = &s.steady {
         m.set("steady_total_tps", steady.total_tps);
     }
+    if let Some(rate) = s.send_rate {
+        m.set("send_rate", rate);
+    }
     for (name, value) in [("client_lag_p99_ms", s.client.loop_lag_p99_ms), ("client_cpu_s", s.client.cpu_s)] {
         if let Some(value) = value {
             m.set(name, value);

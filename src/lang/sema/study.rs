@@ -396,7 +396,8 @@ impl Checker<'_> {
             return Some(From::Step(i));
         }
         if broken.contains(&name.value) {
-            return None;
+            // there is an error already; the step's own mistakes are looked for all the same
+            return Some(From::Best);
         }
         let m = self.modules.root();
         if m.find(Kind::Engine, &name.value).is_some() {
@@ -406,7 +407,7 @@ impl Checker<'_> {
         }
         let steps: Vec<&str> = earlier.iter().map(|s| s.name.as_str()).chain(["best"]).collect();
         self.unknown_base(name, &steps);
-        None
+        Some(From::Best)
     }
 
     fn unknown_base(&mut self, name: &Name, steps: &[&str]) {

@@ -187,7 +187,12 @@ pub fn mistake(id: FileId, base: usize, chunk: &str) -> Option<Diagnostic> {
                 return Some(open.label("begins here").help("end it with `\"` on the same line"));
             }
             Piece::Other if chunk.as_bytes()[at] == b'\'' => return Some(single_quotes(chunk, at, span)),
-            Piece::Other if starts_flag(chunk, at) => {
+            Piece::Other if chunk.as_bytes()[at] >= 0x80 => {
+                if let Some(d) = curly_quotes(chunk, at, span) {
+                    return Some(d);
+                }
+            }
+            Piece::Other if starts_flag(chunk, at) && !super::hints::is_condition(chunk) => {
                 if let Some(d) = spaced_flag(chunk, at, span) {
                     return Some(d);
                 }
@@ -206,6 +211,17 @@ fn single_quotes(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) ->
         .label("strings take double quotes")
         .help(format!("write \"{inner}\""))
         .edit(span(at, end), format!("\"{inner}\""))
+}
+
+/// Quotes as a word processor makes them.
+fn curly_quotes(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Option<Diagnostic> {
+    let curly = |c: char| matches!(c, '“' | '”' | '„' | '‘' | '’');
+    let rest = chunk.get(at..).filter(|r| r.starts_with(curly))?;
+    let line = rest.split(['\n', '\r']).next().unwrap_or_default();
+    let len = line.char_indices().skip(1).find(|(_, c)| curly(*c)).map_or(line.len(), |(i, c)| i + c.len_utf8());
+    let fixed = format!("\"{}\"", line[..len].trim_matches(curly));
+    let d = Diagnostic::new(Code::SingleQuotes, span(at, at + len), "a string is written in curly quotes");
+    Some(d.label("strings take double quotes").help(format!("write {fixed}")).edit(span(at, at + len), fixed))
 }
 
 fn starts_flag(chunk: &str, at: usize) -> bool {

@@ -3,6 +3,7 @@
 pub mod ast;
 mod build;
 mod grammar;
+mod hints;
 mod lexical;
 mod parser;
 mod recover;

@@ -1,5 +1,7 @@
 //! The second look: a chunk that no rule took is explained, alone, by what its first word and its characters suggest.
 
+use std::ops::Range;
+
 use pest::Parser;
 use pest::error::{Error, ErrorVariant, InputLocation};
 
@@ -7,7 +9,7 @@ use super::ast::Item;
 use super::build::Builder;
 use super::grammar::{Grammar, Rule};
 use super::lexical::{self, Piece};
-use super::words;
+use super::{hints, words};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink, did_you_mean, one_of};
 use crate::lang::source::{FileId, Span};
@@ -118,6 +120,10 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
         sink.push(no_declaration(id, base + indent, &text[indent..], word));
         return out;
     }
+    if let Some(found) = bad_name(id, base, &text[indent..], indent) {
+        sink.push(found);
+        return out;
+    }
     if let Some((at, piece)) = lexical::unbalanced(text) {
         sink.push(bracket(id, base + at, piece));
         if matches!(piece, Piece::Open(b'{')) && text.trim_start().find('{').map(|n| n + indent) == Some(at) {
@@ -128,6 +134,32 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
     let found = lexical::mistake(id, base, text).unwrap_or_else(|| by_rule(id, Rule::only_item, text, base));
     sink.push(found);
     out
+}
+
+/// A declaration whose name is none: `axis Seqs`, `axis max-seqs`, `axis not`.
+fn bad_name(id: FileId, base: usize, text: &str, indent: usize) -> Option<Diagnostic> {
+    let (keyword, rest) = text.split_once([' ', '\t'])?;
+    let blank = rest.len() - rest.trim_start_matches([' ', '\t']).len();
+    let name = rest[blank..].split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.'))).next()?;
+    let snake = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let right = name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(snake);
+    let reserved = words::RESERVED.contains(&name);
+    if keyword == "use" || name.is_empty() || name.starts_with('-') || right && !reserved {
+        return None;
+    }
+    let at = base + indent + keyword.len() + 1 + blank;
+    let span = Span::new(id, at..at + name.len());
+    let better = name.to_ascii_lowercase().replace(['-', '.'], "_");
+    let d = Diagnostic::new(Code::Unexpected, span, format!("`{name}` is no name"));
+    if reserved {
+        return Some(d.label("reserved").help(format!("{} are reserved; choose another name", words::RESERVED.join(", "))));
+    }
+    let d = d.label("names are snake_case");
+    Some(if better.starts_with(|c: char| c.is_ascii_lowercase()) && better.chars().all(snake) {
+        d.help(format!("write `{better}`")).edit(span, better)
+    } else {
+        d.help("begin it with a lower-case letter, and use letters, digits and `_`")
+    })
 }
 
 fn no_declaration(id: FileId, at: usize, text: &str, word: &str) -> Diagnostic {
@@ -141,6 +173,9 @@ fn no_declaration(id: FileId, at: usize, text: &str, word: &str) -> Diagnostic {
         format!("`{shown}` begins no declaration")
     };
     let d = Diagnostic::new(Code::NotADeclaration, span, message);
+    if text.starts_with("//") || text.starts_with("/*") || text.starts_with("--") && text[2..].starts_with(' ') {
+        return d.label("a comment?").help("comments begin with `#`");
+    }
     let d = match did_you_mean(word, words::DECLARATIONS.iter().copied()) {
         Some(near) => d.label(format!("did you mean `{near}`?")).edit(span, near),
         None => d.label("expected a declaration"),
@@ -191,21 +226,27 @@ fn by_rule(id: FileId, rule: Rule, text: &str, base: usize) -> Diagnostic {
     pest::set_error_detail(true);
     let Err(error) = Grammar::parse(rule, text) else {
         let span = Span::new(id, base..base + text.trim_end().len());
-        return Diagnostic::new(Code::Unexpected, span, "this cannot stand here").help("write each setting on a line of its own");
+        let message = "this cannot stand here";
+        return Diagnostic::new(Code::Unexpected, span, message).help("write each setting on a line of its own");
     };
     let at = match error.location {
         InputLocation::Pos(p) | InputLocation::Span((p, _)) => p,
     };
     let (at, expected) = expectation(&error, at, text);
-    let (span, found) = token_at(id, text, at, base);
-    let d = Diagnostic::new(Code::Unexpected, span, format!("{found} was not expected here"));
-    if expected.is_empty() {
-        return d.label("unexpected").help("a setting ends with its line");
+    let (token, found) = token_at(text, at);
+    let span = Span::new(id, base + token.start..base + token.end);
+    let message = match &found {
+        Some(found) => format!("{found} was not expected here"),
+        None => "something is missing at the end of the line".to_owned(),
+    };
+    let d = Diagnostic::new(Code::Unexpected, span, message);
+    let word = if found.is_some() { &text[token.clone()] } else { "" };
+    let keywords = expected.iter().map(|e| e.trim_matches('`'));
+    if let Some(near) = did_you_mean(word, keywords).filter(|n| n.len() > 1) {
+        return d.label(format!("did you mean `{near}`?")).help(format!("write `{near}` here")).edit(span, near);
     }
-    let expected = one_of(&expected);
-    let ends = expected == "the end of the line";
-    let help = if ends { "a setting ends with its line: write the rest on a line of its own".to_owned() } else { format!("write {expected} here") };
-    d.label(format!("expected {expected}")).help(help)
+    let label = if expected.is_empty() { "unexpected".to_owned() } else { format!("expected {}", one_of(&expected)) };
+    d.label(label).help(hints::help(text, token, word, &expected))
 }
 
 /// The furthest place that was reached, and in words what could have stood there.
@@ -227,31 +268,51 @@ fn expectation(error: &Error<Rule>, at: usize, text: &str) -> (usize, Vec<String
             expected.extend(tokens);
         }
     }
-    let signs = ["`=`", "`{`"];
-    if expected.iter().any(|e| signs.contains(&e.as_str())) {
+    (at, tidy(expected))
+}
+
+/// Without what helps nobody: titles that may be left out, and each operator that could go on.
+fn tidy(mut expected: Vec<String>) -> Vec<String> {
+    const SIGNS: [&str; 2] = ["`=`", "`{`"];
+    const OPERATORS: [&str; 6] = ["`*` or `/`", "`+` or `-`", "a comparison", "`>=`", "`and`", "`or`"];
+    if expected.iter().any(|e| SIGNS.contains(&e.as_str())) {
         expected.retain(|e| e != "a string in double quotes");
+    }
+    let operators = |e: &String| OPERATORS.contains(&e.as_str());
+    if expected.iter().filter(|e| operators(e)).count() > 1 {
+        expected.retain(|e| !operators(e) && e != "`(`");
+        expected.push("an operator".to_owned());
+    }
+    if expected.iter().any(|e| e == "an expression") {
+        expected.retain(|e| e != "`(`");
     }
     expected.sort();
     expected.dedup();
     expected.truncate(8);
-    (at, expected)
+    expected
 }
 
-/// The word, string or sign at a place, for the span and for the message.
-fn token_at(id: FileId, text: &str, at: usize, base: usize) -> (Span, String) {
+/// The word, string or sign at a place, for the span and for the message; of the end of a line its last character, without words.
+fn token_at(text: &str, at: usize) -> (Range<usize>, Option<String>) {
     let at = at + text[at..].len() - text[at..].trim_start_matches([' ', '\t']).len();
     let rest = &text[at..];
     if rest.is_empty() || rest.starts_with(['\n', '\r', '#']) {
         let end = text[..at].trim_end().len();
         let start = text[..end].char_indices().next_back().map_or(0, |(i, _)| i);
-        return (Span::new(id, base + start..base + end), "the end of the line".to_owned());
+        return (start..end, None);
     }
-    let first = rest.chars().next().map_or(1, char::len_utf8);
+    let first = rest.chars().next().unwrap_or(' ');
     let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '%' | '/');
+    let sign = |c: char| matches!(c, '&' | '|' | '=' | '<' | '>' | '!');
     let len = if rest.starts_with('"') {
-        rest[1..].find('"').map_or(first, |n| n + 2)
+        rest[1..].find('"').map_or(1, |n| n + 2)
+    } else if sign(first) {
+        rest.find(|c: char| !sign(c)).unwrap_or(rest.len())
     } else {
-        rest.find(|c: char| !word(c)).unwrap_or(rest.len()).max(first)
+        rest.find(|c: char| !word(c)).unwrap_or(rest.len()).max(first.len_utf8())
     };
-    (Span::new(id, base + at..base + at + len), format!("`{}`", &rest[..len]))
+    let shown = &rest[..len];
+    let visible = !first.is_whitespace() && !first.is_control();
+    let found = if visible { format!("`{shown}`") } else { format!("the character U+{:04X}", u32::from(first)) };
+    (at..at + len, Some(found))
 }

@@ -4,6 +4,8 @@ use super::grammar::Rule;
 
 pub const DECLARATIONS: &[&str] =
     &["use", "param", "engine", "axis", "profile", "metric", "prune", "study", "site"];
+/// Words that are no names.
+pub const RESERVED: &[&str] = &["and", "or", "not", "true", "false"];
 pub const ENGINE_SETTINGS: &[&str] = &[
     "version", "serve", "image", "probe", "api", "args", "ready", "metrics", "reset", "stop", "failure", "flag", "publish",
     "env", "model", "unset", "raw",
