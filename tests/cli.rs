@@ -51,7 +51,9 @@ fn ten_megabytes_of_noise() {
     lab.write("text.plab", &text);
     // as much as a study may have
     lab.write("less.plab", &text[..1 << 20]);
-    for out in [lab.run(&["check", "noise.plab"]), lab.run(&["check", "text.plab"]), lab.run(&["exec", "less.plab"])] {
+    for out in
+        [lab.run(&["check", "noise.plab"]), lab.run(&["check", "text.plab"]), lab.run(&["exec", "less.plab"])]
+    {
         let out = out.expect_error(1, &[]);
         assert!(!out.stderr.contains("panicked") && !out.stderr.is_empty());
         assert!(out.stderr.len() < 4 << 20, "{} bytes of diagnostics", out.stderr.len());
@@ -82,7 +84,11 @@ fn unknown_words_are_named_with_their_place() {
         ("unit", toy_study("require p99(ttft) <= 500mz\n step one { vary a }"), vec!["mz", "ms"]),
         ("bare", toy_study("require p99(ttft) <= 500\n step one { vary a }"), vec!["500ms"]),
         ("stat", toy_study("require ttft <= 500ms\n step one { vary a }"), vec!["ttft", "p99"]),
-        ("metric", toy_study("maximize totl_tps on load\n step one { vary a }"), vec!["totl_tps", "total_tps"]),
+        (
+            "metric",
+            toy_study("maximize totl_tps on load\n step one { vary a }"),
+            vec!["totl_tps", "total_tps"],
+        ),
         ("K", toy_study("step one { vary x }") + "axis x = --a=32K\n", vec!["32Ki"]),
         ("space", toy_study("step one { vary x }") + "axis x = --a 3\n", vec!["--a=3"]),
         ("point", toy_study("step one { vary a[7] }"), vec!["7"]),
@@ -102,11 +108,16 @@ fn unknown_words_are_named_with_their_place() {
 fn several_mistakes_are_several_diagnostics() {
     let lab = Lab::new();
     let axes = "axis x = --fsat\naxis y = --a=many\naxis z = sesq\n";
-    lab.write("study.plab", toy_study("require ttft <= 1ms\n step one { vary x * y * z }") + axes);
+    lab.write(
+        "study.plab",
+        toy_study("require ttft <= 1ms\n step one { vary x * y }\n step two { vary z }") + axes,
+    );
     let out = lab.run(&["check", "study.plab", "--format", "json"]).expect_code(1);
     let document = out.json();
-    let errors = document["diagnostics"].as_array().expect("diagnostics").iter().filter(|d| d["severity"] == "error");
-    let lines: std::collections::BTreeSet<u64> = errors.filter_map(|d| d["span"]["start"]["line"].as_u64()).collect();
+    let errors =
+        document["diagnostics"].as_array().expect("diagnostics").iter().filter(|d| d["severity"] == "error");
+    let lines: std::collections::BTreeSet<u64> =
+        errors.filter_map(|d| d["span"]["start"]["line"].as_u64()).collect();
     assert_eq!(lines.len(), 4, "{document:#}");
 }
 
@@ -142,7 +153,9 @@ fn check_as_json_is_one_document_over_all_files() {
 fn a_study_is_named_where_there_are_several() {
     let lab = Lab::new();
     let study = |name: &str| {
-        format!("study {name} {{\n model \"m\"\n baseline toy\n maximize total_tps on load\n repeat 1\n step one {{ vary a }} }}\n")
+        format!(
+            "study {name} {{\n model \"m\"\n baseline toy\n maximize total_tps on load\n repeat 1\n step one {{ vary a }} }}\n"
+        )
     };
     lab.write("two.plab", format!("{TOYS}{}{}", study("left"), study("right")));
     lab.write("none.plab", TOYS);
@@ -203,11 +216,8 @@ fn set_is_refused_by_exec() {
 #[test]
 fn what_cannot_be_carried_out_is_noted_by_check_and_refused_by_exec() {
     let study = |lines: &str| toy_study(&format!("{lines}\n step one {{ vary a }}"));
-    let cases = [
-        ("repeat", study("repeat 2")),
-        ("repeat", study("repeat auto")),
-        ("budget", study("budget 6h")),
-    ];
+    let cases =
+        [("repeat", study("repeat 2")), ("repeat", study("repeat auto")), ("budget", study("budget 6h"))];
     for (word, text) in cases {
         let lab = Lab::with(&text);
         let out = lab.run(&["check", "study.plab"]).expect_code(0);
@@ -247,10 +257,12 @@ fn colours_are_for_those_who_ask() {
 #[test]
 fn tables_fit_the_width() {
     let lab = Lab::new();
-    let example = |path: &str| crate::support::project().join("examples").join(path).to_string_lossy().into_owned();
+    let example =
+        |path: &str| crate::support::project().join("examples").join(path).to_string_lossy().into_owned();
     let (study, recording) = (example("qwen3.5-9b-h100.plab"), example("recordings/qwen3.5-9b-h100.json"));
     for width in [72, 80, 140] {
-        let mut command = lab.command(&["exec", &study, "--replay", &recording, "--checks", "warn", "--dir", "d"]);
+        let mut command =
+            lab.command(&["exec", &study, "--replay", &recording, "--checks", "warn", "--dir", "d"]);
         command.env("COLUMNS", width.to_string());
         let out = lab.start_command(command).wait().expect_code(0);
         let table = |l: &&str| l.starts_with(['│', '╭', '├', '╰']);

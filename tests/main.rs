@@ -11,3 +11,4 @@ mod llama_cpp;
 mod plan;
 mod replay;
 mod signals;
+mod ui;

@@ -27,10 +27,17 @@ fn states(plan: &Value, step: usize) -> Vec<&str> {
 fn assert_golden(name: &str, output: &Output) {
     let path = project().join("tests/plan").join(name);
     if std::env::var_os("UPDATE_EXPECT").is_some_and(|v| v == "1") {
-        fs::create_dir_all(path.parent().expect("a folder")).and_then(|()| fs::write(&path, &output.stdout)).expect("written");
+        fs::create_dir_all(path.parent().expect("a folder"))
+            .and_then(|()| fs::write(&path, &output.stdout))
+            .expect("written");
     }
-    let expected = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{name}: {e}; UPDATE_EXPECT=1 writes it"));
-    assert!(output.stdout == expected, "{name} differs (UPDATE_EXPECT=1 rewrites it); now:\n{}", output.stdout);
+    let expected =
+        fs::read_to_string(&path).unwrap_or_else(|e| panic!("{name}: {e}; UPDATE_EXPECT=1 writes it"));
+    assert!(
+        output.stdout == expected,
+        "{name} differs (UPDATE_EXPECT=1 rewrites it); now:\n{}",
+        output.stdout
+    );
 }
 
 #[test]
@@ -64,7 +71,10 @@ fn the_document_has_the_shape_that_scripts_read() {
     assert_eq!((&one["name"], &one["title"], &one["base"]), (&"one".into(), &"First".into(), &"best".into()));
     assert!(one["guard"].is_null());
     let two = &plan["steps"][1];
-    assert_eq!((&two["title"], &two["base"], &two["guard"]), (&"two".into(), &"one".into(), &"p50(ttft) > 1s".into()));
+    assert_eq!(
+        (&two["title"], &two["base"], &two["guard"]),
+        (&"two".into(), &"one".into(), &"p50(ttft) > 1s".into())
+    );
     let candidate = &one["candidates"][0];
     assert_eq!((&candidate["label"], &candidate["command"]), (&"1".into(), &"toy serve org/m --a=1".into()));
     let flags = &candidate["config"]["flags"];
@@ -81,14 +91,18 @@ fn states_say_what_would_happen() {
     assert_eq!(states(&plan, 0), ["to_measure", "to_measure", "pruned"]);
     assert_eq!(states(&plan, 1), ["same_as", "to_measure", "to_measure", "pruned"]);
     assert_eq!(states(&plan, 2), ["later"]);
-    let reason = |step: usize, candidate: usize| plan["steps"][step]["candidates"][candidate]["reason"].as_str();
+    let reason =
+        |step: usize, candidate: usize| plan["steps"][step]["candidates"][candidate]["reason"].as_str();
     assert_eq!(reason(0, 2), Some("odd"));
     assert!(reason(1, 3).is_some_and(|r| r.contains("needs 4 GPUs")));
     assert!(reason(1, 0).is_some() && reason(2, 0).is_some());
     let trials = &plan["trials"];
     assert_eq!((&trials["pruned"], &trials["measured"]), (&2.into(), &0.into()));
     // the baseline, two of the first step, two of the second, one of the third
-    assert_eq!((&trials["max"], &trials["to_measure"], &plan["launches"]["max"]), (&6.into(), &6.into(), &6.into()));
+    assert_eq!(
+        (&trials["max"], &trials["to_measure"], &plan["launches"]["max"]),
+        (&6.into(), &6.into(), &6.into())
+    );
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::support::{EXEC, Lab, Running, events, live_study, marked, wait_for};
 
 /// A study whose first load goes on until it is told to end.
 fn endless() -> Lab {
-    Lab::with(&live_study("step one { vary seqs[1, 2] }").replace("requests    8", "requests    1000000"))
+    Lab::with(&live_study("step one { vary seqs[1, 2] }").replace("requests    8", "requests    20000"))
 }
 
 fn start(lab: &Lab) -> Running {
@@ -71,9 +71,11 @@ fn sigterm_ends_cleanly() {
 /// The engine takes no notice of a polite end, so that there is time for a second signal.
 fn stubborn() -> Lab {
     let binary = crate::support::binary();
-    let script = format!("trap '' TERM INT\n'{binary}' sim --model \"$1\" --host \"$2\" --port \"$3\" &\nwhile :; do sleep 1; done\n");
+    let script = format!(
+        "trap '' TERM INT\n'{binary}' sim --model \"$1\" --host \"$2\" --port \"$3\" &\nwhile :; do sleep 1; done\n"
+    );
     let lab = Lab::with(
-        &live_study("step one { vary seqs[1] }").replace("requests    8", "requests    1000000").replace(
+        &live_study("step one { vary seqs[1] }").replace("requests    8", "requests    20000").replace(
             "engine small \"Small\" = sim { --max-model-len=4Ki }",
             "engine small \"Small\" = sim {\n serve \"sh engine.sh {model} {host} {port}\"\n stop sigterm within 10min\n}",
         ),
@@ -141,30 +143,39 @@ fn delays(count: usize, below: Duration) -> impl Iterator<Item = Duration> {
 #[test]
 fn killed_at_any_moment_it_goes_on_and_leaves_nothing() {
     const CANDIDATES: usize = 12;
+    // two launches, whole: what a moment is depends on the machine
+    let begun = Instant::now();
+    Lab::with(&live_study("step one { vary seqs[1] }")).run(&EXEC).expect_code(0);
+    let two_launches = begun.elapsed();
     let lab = Lab::with(&live_study("adopt gain >= 1000%\n step one { vary seqs }"));
-    for (round, delay) in delays(20, Duration::from_millis(2500)).enumerate() {
+    for (round, delay) in delays(20, two_launches).enumerate() {
         let mut run = lab.start(&EXEC);
         std::thread::sleep(delay);
         let _ = run.child.kill();
         run.child.wait().expect("it is dead");
-        let began = Instant::now();
-        wait_for(&format!("round {round}: all processes to be gone"), || marked(&lab).is_empty() && lock_is_free(&lab));
-        assert!(began.elapsed() < Duration::from_secs(30), "round {round}: {:?}", began.elapsed());
+        let gone = || marked(&lab).is_empty() && lock_is_free(&lab);
+        wait_for(&format!("round {round}: all processes to be gone"), gone);
     }
     let out = lab.run(&EXEC).expect_code(0);
     assert!(!out.stderr.contains("were still there"), "guards cleaned up: {}", out.stderr);
     assert_sound(&lab);
     let report = out.report();
     let trials = report.0["trials"].as_array().expect("trials");
-    let ids: std::collections::BTreeSet<&str> = trials.iter().map(|t| t["id"].as_str().expect("an id")).collect();
+    let ids: std::collections::BTreeSet<&str> =
+        trials.iter().map(|t| t["id"].as_str().expect("an id")).collect();
     assert_eq!((trials.len(), ids.len()), (CANDIDATES + 1, CANDIDATES + 1));
     for trial in trials {
         assert_eq!(trial["runs"].as_array().map(Vec::len), Some(1), "{trial}");
         assert!(["ok", "flagged"].contains(&trial["outcome"].as_str().expect("an outcome")), "{trial}");
     }
     // every launch is accounted for, those that were cut off too
-    let launches = report.0["launches"].as_array().expect("launches");
-    assert!(launches.len() > CANDIDATES);
+    let journal = lab.read("state/journal.jsonl");
+    let count =
+        |kind: &str| journal.lines().filter(|l| l.contains(&format!("\"kind\":{{\"{kind}\":"))).count();
+    let (begun, seen, lost) = (count("launch"), count("gone"), count("lost"));
+    assert!(lost >= 3, "only {lost} launches were cut off");
+    assert_eq!((begun, count("run")), (seen + lost, CANDIDATES + 1));
+    assert_eq!(report.0["launches"].as_array().map(Vec::len), Some(begun));
     let again = lab.run(&EXEC).expect_code(0);
     assert_eq!(again.stdout, out.stdout);
 }

@@ -2,8 +2,8 @@
 
 use super::codes::Code;
 use super::diag::{Diagnostic, Severity, Sink};
-use super::sema::{Modules, check_program, without_mark};
 use super::sema::program::Program;
+use super::sema::{Modules, check_program, without_mark};
 use super::source::{Files, Source, Sources, Span};
 
 /// What an analysis found.

@@ -119,11 +119,6 @@ impl Sink {
         self.unlisted = Some((first, count + 1));
     }
 
-    /// Whether something was found within a span: what lies around it need not be reported for the same reason.
-    pub fn any_in(&self, span: Span) -> bool {
-        self.found.iter().any(|d| d.is_error() && d.span.file == span.file && d.span.start >= span.start && d.span.end <= span.end)
-    }
-
     pub fn has_errors(&self) -> bool {
         self.errors > 0
     }
@@ -189,7 +184,10 @@ mod tests {
     fn suggestions_are_near() {
         assert_eq!(did_you_mean("throughputt", ["throughput", "chat"]), Some("throughput"));
         assert_eq!(did_you_mean("x", ["throughput", "y"]), None);
-        assert_eq!(did_you_mean("--max-num-seq", ["--max-num-seqs", "--max-model-len"]), Some("--max-num-seqs"));
+        assert_eq!(
+            did_you_mean("--max-num-seq", ["--max-num-seqs", "--max-model-len"]),
+            Some("--max-num-seqs")
+        );
     }
 
     #[test]

@@ -81,7 +81,8 @@ pub fn text(diagnostics: &[Diagnostic], sources: &Sources, look: Look) -> String
             bare(&mut out, &wrapped, source);
             continue;
         }
-        let shown = Shown { diagnostic: &wrapped, source: NamedSource::new(&source.name, source.text.clone()) };
+        let shown =
+            Shown { diagnostic: &wrapped, source: NamedSource::new(&source.name, source.text.clone()) };
         if handler.render_report(&mut out, &shown).is_err() {
             out.push_str(&diagnostic.message);
         }
@@ -98,7 +99,10 @@ fn bare(out: &mut String, d: &Diagnostic, source: &Source) {
     let place = source.place(d.span.start);
     let help = d.help.as_deref().unwrap_or_default().replace('\n', "\n        ");
     let (code, message) = (d.code.id(), d.message.replace('\n', "\n    "));
-    out.push_str(&format!("{code}\n\n  × {message}\n   ─[{}:{}:{}]\n  help: {help}\n\n", source.name, place.line, place.column));
+    let place = format!("{}:{}:{}", source.name, place.line, place.column);
+    for part in [code, "\n\n  × ", &message, "\n   ─[", &place, "]\n  help: ", &help, "\n\n"] {
+        out.push_str(part);
+    }
 }
 
 /// Breaks a text into lines at spaces, where that helps.

@@ -27,11 +27,13 @@ impl Span {
     }
 
     /// The smallest span that holds both.
+    #[must_use]
     pub fn to(self, other: Span) -> Span {
         Span { file: self.file, start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 
     /// An empty span at the start of this one: where something should be inserted.
+    #[must_use]
     pub fn before(self) -> Span {
         Span { end: self.start, ..self }
     }

@@ -86,8 +86,13 @@ impl fmt::Display for Dim {
 
 impl Dim {
     fn powers(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts =
-            [("tok", self.tokens), ("B", self.bytes), ("J", self.energy), ("usd", self.money), ("s", self.time)];
+        let parts = [
+            ("tok", self.tokens),
+            ("B", self.bytes),
+            ("J", self.energy),
+            ("usd", self.money),
+            ("s", self.time),
+        ];
         let shown: Vec<_> = parts
             .iter()
             .filter(|(_, p)| *p != 0)
@@ -144,8 +149,8 @@ fn simple(text: &str) -> Option<(f64, Dim)> {
 
 /// Every unit that can stand alone, for did-you-mean.
 pub const UNITS: &[&str] = &[
-    "%", "k", "M", "Ki", "Mi", "us", "ms", "s", "min", "h", "/s", "tok", "tok/s", "B", "kB", "KiB", "MB", "MiB", "GB", "GiB", "J",
-    "kJ", "W", "kW", "usd", "usd/h",
+    "%", "k", "M", "Ki", "Mi", "us", "ms", "s", "min", "h", "/s", "tok", "tok/s", "B", "kB", "KiB", "MB",
+    "MiB", "GB", "GiB", "J", "kJ", "W", "kW", "usd", "usd/h",
 ];
 
 /// What was probably meant by a unit that there is not: `32K` is `32Ki` or `32k`, `5m` is `5min` or `5ms`.

@@ -254,7 +254,7 @@ fn load_result(
     let metrics = measured::metrics(&outcome.summary, startup_s);
     let kind = match (outcome.ended, rule) {
         (Ended::ServerDied, _) => died_under_load(crew, server),
-        (Ended::NothingSucceeded, _) => {
+        (Ended::NothingSucceeded, _) | (Ended::Whole, None) if nothing_succeeded(outcome) => {
             let first = outcome.records.iter().find_map(|r| match &r.outcome {
                 load::Outcome::Failed(f) => Some(f.message.clone()),
                 _ => None,
@@ -265,6 +265,12 @@ fn load_result(
         _ => RunOutcome::Done,
     };
     LoadResult { index, outcome: kind, metrics, notes }
+}
+
+/// A load that ends before it is known to be hopeless can be just that.
+fn nothing_succeeded(outcome: &LoadOutcome) -> bool {
+    let failed = |r: &RequestRecord| matches!(r.outcome, load::Outcome::Failed(_));
+    outcome.ended == Ended::NothingSucceeded || (!outcome.records.is_empty() && outcome.records.iter().all(failed))
 }
 
 /// What the log says about a server that died under load.

@@ -47,7 +47,7 @@ pub struct Place<'a> {
 /// The description of a start; a new one for each attempt, as each has a port of its own.
 pub fn launch_spec(config: &Config, place: &Place<'_>) -> Result<engine::LaunchSpec, OrderError> {
     let port = engine::free_port(HOST).map_err(OrderError::Port)?;
-    let this = std::env::current_exe().map_err(OrderError::Program)?;
+    let this = this_program().map_err(OrderError::Program)?;
     let mut command = command::to_launch(config, command::Address { host: HOST, port });
     // `perflab` in a serve line is the running binary itself, wherever it lies
     if command.argv.first().is_some_and(|w| w == "perflab") {
@@ -75,6 +75,13 @@ pub fn launch_spec(config: &Config, place: &Place<'_>) -> Result<engine::LaunchS
         keep_fd: None,
         nonce: place.nonce.clone(),
     })
+}
+
+/// The running program. Its file may have been replaced or removed since it began, by an upgrade in the middle of a study: then it
+/// is reached through the process, so that all launches of an invocation are of one program.
+fn this_program() -> std::io::Result<PathBuf> {
+    let path = std::env::current_exe()?;
+    Ok(if path.exists() { path } else { PathBuf::from(format!("/proc/{}/exe", std::process::id())) })
 }
 
 fn signal(name: &str) -> Signal {

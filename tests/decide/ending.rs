@@ -20,7 +20,11 @@ fn without_an_objective_there_are_tables_and_no_recommendation() {
     let report = lab.replay(&r, &[]).expect_code(0).report();
     assert!(report.0["objective"].is_null() && report.0["recommended"].is_null());
     assert_eq!((report.outcome("one", "1"), report.outcome("one", "2")), ("ok", "missing"));
-    assert_eq!(report.trial(report.row("one", "1")["trial"].as_str().expect("an id"))["metrics"]["total_tps"].as_f64(), Some(150.0));
+    assert_eq!(
+        report.trial(report.row("one", "1")["trial"].as_str().expect("an id"))["metrics"]["total_tps"]
+            .as_f64(),
+        Some(150.0)
+    );
     assert!(!report.adopted("one") && report.step("one")["gain"].is_null());
     let text = lab.run(&["exec", "study.plab", "--replay", "recording.json"]).expect_code(0).stdout;
     assert!(text.contains("150"), "{text}");
@@ -30,10 +34,17 @@ fn without_an_objective_there_are_tables_and_no_recommendation() {
 #[test]
 fn confirm_has_a_row_for_each_profile_and_names_losses() {
     let lines = "confirm on more\n step one { vary a[1] }";
-    let r = runs().toy("", 100.0).toy("--a=1", 150.0).run("toy", "", "more", 200.0).run("toy", "--a=1", "more", 150.0);
+    let r = runs()
+        .toy("", 100.0)
+        .toy("--a=1", 150.0)
+        .run("toy", "", "more", 200.0)
+        .run("toy", "--a=1", "more", 150.0);
     let report = decide(lines, &r);
     let rows = report.0["confirm"].as_array().expect("rows");
-    assert_eq!(rows.iter().map(|r| r["profile"].as_str().expect("a name")).collect::<Vec<_>>(), ["load", "more"]);
+    assert_eq!(
+        rows.iter().map(|r| r["profile"].as_str().expect("a name")).collect::<Vec<_>>(),
+        ["load", "more"]
+    );
     assert_close(rows[1]["gain"]["value"].as_f64().expect("a gain"), -0.25, 1e-12);
     assert_eq!((&rows[0]["verdict"], &rows[1]["verdict"]), (&json!("unproven"), &json!("worse")));
     let confirmed = |key: &str| report.trial(rows[1][key].as_str().expect("an id")).clone();
@@ -49,7 +60,11 @@ fn confirm_has_a_row_for_each_profile_and_names_losses() {
 
 #[test]
 fn a_loss_within_two_percent_is_not_called_one() {
-    let r = runs().toy("", 100.0).toy("--a=1", 150.0).run("toy", "", "more", 200.0).run("toy", "--a=1", "more", 197.0);
+    let r = runs()
+        .toy("", 100.0)
+        .toy("--a=1", 150.0)
+        .run("toy", "", "more", 200.0)
+        .run("toy", "--a=1", "more", 197.0);
     let report = decide("confirm on more\n step one { vary a[1] }", &r);
     assert_eq!(report.0["confirm"][1]["verdict"], "unproven");
 }
@@ -82,7 +97,10 @@ fn publish_adds_flags_and_says_so() {
     let lab = Lab::with(&study);
     let report = lab.replay(&r, &[]).expect_code(0).report();
     let recommended = &report.0["recommended"];
-    assert_eq!(recommended["argv"], json!(["toy", "serve", "org/m", "--a=3", "--b=1", "--conf={\"tools\":\"hermes\"}"]));
+    assert_eq!(
+        recommended["argv"],
+        json!(["toy", "serve", "org/m", "--a=3", "--b=1", "--conf={\"tools\":\"hermes\"}"])
+    );
     assert_eq!(recommended["published"]["added"].as_array().map(Vec::len), Some(1));
     // what was measured is what the trial says
     let trial = report.trial(recommended["trial"].as_str().expect("an id"));
@@ -105,20 +123,25 @@ fn the_script_runs_the_recommended_words() {
     let path = format!("{}:{}", lab.path("").display(), std::env::var("PATH").unwrap_or_default());
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(lab.path("toy"), mode).expect("a mode");
-    let out = std::process::Command::new("sh").arg(lab.path("replayed/recommended.sh")).env("PATH", path).output();
+    let out =
+        std::process::Command::new("sh").arg(lab.path("replayed/recommended.sh")).env("PATH", path).output();
     let words = String::from_utf8(out.expect("sh runs").stdout).expect("text");
     assert_eq!(words.lines().collect::<Vec<_>>(), ["serve", "org/m", "--conf={\"k\":\"it's\"}"]);
 }
 
 #[test]
 fn metrics_and_gains_are_plain_numbers_in_the_document() {
-    let r = runs().toy_with("", 100.0, json!({"ttft_p99_ms": 12.5, "latency_mean_s": 2.0})).toy("--a=1", 150.0);
+    let r =
+        runs().toy_with("", 100.0, json!({"ttft_p99_ms": 12.5, "latency_mean_s": 2.0})).toy("--a=1", 150.0);
     let report = decide("step one { vary a[1] }", &r);
     assert_eq!(report.0["schema"], "perflab.report/1");
     let metrics = &report.trial(report.0["baseline"].as_str().expect("an id"))["metrics"];
     let number = |value: &serde_json::Value| value.as_f64();
     assert_eq!((number(&metrics["total_tps"]), number(&metrics["duration_s"])), (Some(100.0), Some(200.0)));
-    assert_eq!((number(&metrics["ttft_ms"]["p99"]), number(&metrics["latency_ms"]["mean"])), (Some(12.5), Some(2000.0)));
+    assert_eq!(
+        (number(&metrics["ttft_ms"]["p99"]), number(&metrics["latency_ms"]["mean"])),
+        (Some(12.5), Some(2000.0))
+    );
     assert!(metrics["ttft_ms"].as_object().expect("a distribution").contains_key("p999"));
     assert_eq!(report.step("one")["gain"]["value"], json!(0.5));
     assert!(report.0["launches"].as_array().is_some_and(Vec::is_empty));

@@ -16,7 +16,11 @@ fn decide(lines: &str, recording: &Recording) -> Report {
 #[test]
 fn what_breaks_a_requirement_is_refused() {
     let latency = |ms: f64| json!({"ttft_p99_ms": ms});
-    let r = runs().toy_with("", 100.0, latency(400.0)).toy_with("--a=1", 200.0, latency(600.0)).toy_with("--a=2", 150.0, latency(500.0));
+    let r = runs().toy_with("", 100.0, latency(400.0)).toy_with("--a=1", 200.0, latency(600.0)).toy_with(
+        "--a=2",
+        150.0,
+        latency(500.0),
+    );
     let report = decide("require p99(ttft) <= 500ms\n step one { vary a[1, 2] }", &r);
     assert_eq!(report.outcome("one", "1"), "refused");
     assert!(report.reason("one", "1").contains("p99(ttft) <= 500ms"));
@@ -49,7 +53,8 @@ fn every_requirement_must_hold_on_each_profile() {
     };
     let r = both(runs(), "", 100.0, ok.clone());
     let r = both(r, "--a=1", 200.0, slow);
-    let report = decide("maximize total_tps on load, more\n require p50(ttft) <= 50ms\n step one { vary a[1] }", &r);
+    let report =
+        decide("maximize total_tps on load, more\n require p50(ttft) <= 50ms\n step one { vary a[1] }", &r);
     assert_eq!(report.outcome("one", "1"), "refused");
 }
 
@@ -58,7 +63,8 @@ fn requests_that_fail_are_a_requirement_unless_a_study_says_otherwise() {
     let lost = json!({"successful_requests": 99});
     let r = runs().toy("", 100.0).toy_with("--a=1", 200.0, lost);
     let recording = |r: &Recording| r.clone();
-    let report = Lab::with(&toy_study("step one { vary a[1] }")).replay(&recording(&r), &["--checks", "warn"]);
+    let report =
+        Lab::with(&toy_study("step one { vary a[1] }")).replay(&recording(&r), &["--checks", "warn"]);
     let report = report.expect_code(0).report();
     assert_eq!(report.outcome("one", "1"), "refused");
     assert!(report.reason("one", "1").contains("99 of 100"), "{}", report.reason("one", "1"));
@@ -70,14 +76,22 @@ fn requests_that_fail_are_a_requirement_unless_a_study_says_otherwise() {
 #[test]
 fn requirements_compare_with_the_baseline_too() {
     let ttft = |ms: f64| json!({"ttft_mean_ms": ms});
-    let r = runs().toy_with("", 100.0, ttft(100.0)).toy_with("--a=1", 300.0, ttft(160.0)).toy_with("--a=2", 200.0, ttft(140.0));
+    let r = runs().toy_with("", 100.0, ttft(100.0)).toy_with("--a=1", 300.0, ttft(160.0)).toy_with(
+        "--a=2",
+        200.0,
+        ttft(140.0),
+    );
     let report = decide("require mean(ttft) <= 1.5 * baseline.mean(ttft)\n step one { vary a[1, 2] }", &r);
     assert_eq!((report.outcome("one", "1"), report.outcome("one", "2")), ("refused", "ok"));
 }
 
 #[test]
 fn a_baseline_that_breaks_a_requirement_ends_the_study() {
-    let r = runs().toy_with("", 100.0, json!({"ttft_p99_ms": 900.0})).toy_with("--a=1", 200.0, json!({"ttft_p99_ms": 1.0}));
+    let r = runs().toy_with("", 100.0, json!({"ttft_p99_ms": 900.0})).toy_with(
+        "--a=1",
+        200.0,
+        json!({"ttft_p99_ms": 1.0}),
+    );
     let lab = Lab::with(&toy_study("require p99(ttft) <= 500ms\n step one { vary a[1] }"));
     let report = lab.replay(&r, &[]).expect_code(3).report();
     assert!(report.recommended().is_none());
@@ -113,8 +127,15 @@ fn a_rule_on_a_metric_prunes_after_the_run() {
 #[test]
 fn a_rule_holds_on_any_profile() {
     let bad = json!({"ttft_p50_ms": 2000.0});
-    let r = runs().toy("", 100.0).run("toy", "", "more", 100.0).toy("--a=1", 200.0).add("toy", "--a=1", "more", 200.0, bad);
-    let report = decide("maximize total_tps on load, more\n prune slow \"slow\" when p50(ttft) > 1s\n step one { vary a[1] }", &r);
+    let r = runs()
+        .toy("", 100.0)
+        .run("toy", "", "more", 100.0)
+        .toy("--a=1", 200.0)
+        .add("toy", "--a=1", "more", 200.0, bad);
+    let report = decide(
+        "maximize total_tps on load, more\n prune slow \"slow\" when p50(ttft) > 1s\n step one { vary a[1] }",
+        &r,
+    );
     assert_eq!(report.outcome("one", "1"), "pruned");
 }
 
@@ -129,7 +150,9 @@ fn a_rule_on_the_gain_prunes_against_the_incumbent() {
 #[test]
 fn rules_read_best_and_baseline() {
     let r = runs().toy("", 100.0).toy("--a=1", 200.0).toy("--a=1 --b=1", 120.0).toy("--a=1 --b=2", 90.0);
-    let rule = |when: &str| format!("step one {{ vary a[1] }}\n prune r \"r\" when {when}\n step two {{ vary b[1, 2] }}");
+    let rule = |when: &str| {
+        format!("step one {{ vary a[1] }}\n prune r \"r\" when {when}\n step two {{ vary b[1, 2] }}")
+    };
     let best = decide(&rule("total_tps < 0.5 * best.total_tps"), &r);
     assert_eq!((best.outcome("two", "1"), best.outcome("two", "2")), ("ok", "pruned"));
     let baseline = decide(&rule("total_tps < 1.25 * baseline.total_tps"), &r);
@@ -139,9 +162,15 @@ fn rules_read_best_and_baseline() {
 
 #[test]
 fn a_comparison_with_what_is_not_there_is_not_met() {
-    let report = decide("prune slow \"slow\" when p50(ttft) > 1s\n step one { vary a[1] }", &runs().toy("", 100.0).toy("--a=1", 200.0));
+    let report = decide(
+        "prune slow \"slow\" when p50(ttft) > 1s\n step one { vary a[1] }",
+        &runs().toy("", 100.0).toy("--a=1", 200.0),
+    );
     assert_eq!(report.outcome("one", "1"), "ok");
-    let report = decide("prune x \"x\" when --a < 5\n step one { vary fast }", &runs().toy("", 100.0).toy("--fast", 200.0));
+    let report = decide(
+        "prune x \"x\" when --a < 5\n step one { vary fast }",
+        &runs().toy("", 100.0).toy("--fast", 200.0),
+    );
     assert_eq!(report.outcome("one", "fast"), "ok");
 }
 
@@ -157,7 +186,12 @@ fn static_rules_prune_before_anything_runs() {
 
 #[test]
 fn static_rules_read_defaults_engines_models_and_gpus() {
-    let r = runs().toy("", 100.0).toy("--a=1", 200.0).toy("--b=3", 200.0).run("other", "", "load", 300.0).toy("--cards=2", 400.0);
+    let r = runs()
+        .toy("", 100.0)
+        .toy("--a=1", 200.0)
+        .toy("--b=3", 200.0)
+        .run("other", "", "load", 300.0)
+        .toy("--cards=2", 400.0);
     let outcome = |when: &str, vary: &str, label: &str| {
         let lines = format!("gpus 4\n prune r \"r\" when {when}\n step one {{ vary {vary} }}");
         decide(&lines, &r).outcome("one", label).to_owned()
@@ -177,7 +211,8 @@ fn static_rules_read_defaults_engines_models_and_gpus() {
 fn the_baseline_is_never_pruned() {
     let r = runs().toy("", 100.0).toy("--a=1", 90.0);
     for rule in ["--b == 7", "total_tps < 1000tok/s", "gpus == 1"] {
-        let report = decide(&format!("prune all \"all\" when {rule}\n step one {{ vary a[1] + engine[toy] }}"), &r);
+        let report =
+            decide(&format!("prune all \"all\" when {rule}\n step one {{ vary a[1] + engine[toy] }}"), &r);
         assert_eq!(report.outcome("one", "1"), "pruned", "{rule}");
         assert_eq!(report.outcome("one", "Toy"), "ok", "{rule}");
         assert_eq!(report.recommended(), Some("toy serve org/m"));

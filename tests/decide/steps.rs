@@ -29,10 +29,8 @@ fn from_best_goes_on_from_what_was_adopted() {
 #[test]
 fn from_a_step_is_the_incumbent_as_that_step_left_it() {
     let r = runs().toy("", 100.0).toy("--a=1", 110.0).toy("--a=1 --b=1", 120.0).toy("--a=1 --fast", 115.0);
-    let report = decide(
-        "step one { vary a[1] }\n step two { vary b[1] }\n step three from one { vary fast }",
-        &r,
-    );
+    let report =
+        decide("step one { vary a[1] }\n step two { vary b[1] }\n step three from one { vary fast }", &r);
     // --fast stands over --a=1, without the --b=1 that was adopted since, and its gain is against the incumbent
     assert_eq!(report.row("three", "fast")["changes"], json!(["--fast"]));
     assert_close(report.gain("three"), 115.0 / 120.0 - 1.0, 1e-12);
@@ -44,13 +42,18 @@ fn from_a_step_is_the_incumbent_as_that_step_left_it() {
 #[test]
 fn from_a_step_that_changed_nothing_is_the_incumbent_before_it() {
     let r = runs().toy("", 100.0).toy("--a=1", 90.0).toy("--b=1", 120.0).toy("--fast", 105.0);
-    let report = decide("step one { vary a[1] }\n step two { vary b[1] }\n step three from one { vary fast }", &r);
+    let report =
+        decide("step one { vary a[1] }\n step two { vary b[1] }\n step three from one { vary fast }", &r);
     assert_eq!(report.config(&report.step("three")["candidates"][0]), "toy --fast=true");
 }
 
 #[test]
 fn from_an_engine_is_that_engine_as_declared() {
-    let r = runs().toy("", 100.0).toy("--a=1", 110.0).run("other", "", "load", 60.0).run("other", "--b=1", "load", 140.0);
+    let r = runs()
+        .toy("", 100.0)
+        .toy("--a=1", 110.0)
+        .run("other", "", "load", 60.0)
+        .run("other", "--b=1", "load", 140.0);
     let report = decide("step one { vary a[1] }\n step two from other { vary b[1] }", &r);
     assert_eq!(report.step("two")["base"], "other");
     assert_eq!(report.after("two"), "other --b=1");
@@ -94,8 +97,13 @@ fn a_guard_that_does_not_hold_or_has_nothing_to_read_skips_the_step() {
 #[test]
 fn a_guard_must_hold_on_every_profile_of_the_objective() {
     let slow = json!({"tpot_p50_ms": 20.0});
-    let r = runs().toy_with("", 100.0, slow).run("toy", "", "more", 100.0).toy("--a=1", 110.0).run("toy", "--a=1", "more", 110.0);
-    let report = decide("maximize total_tps on load, more\n step one when p50(tpot) > 15ms { vary a[1] }", &r);
+    let r = runs()
+        .toy_with("", 100.0, slow)
+        .run("toy", "", "more", 100.0)
+        .toy("--a=1", 110.0)
+        .run("toy", "--a=1", "more", 110.0);
+    let report =
+        decide("maximize total_tps on load, more\n step one when p50(tpot) > 15ms { vary a[1] }", &r);
     assert!(report.step("one")["skipped"].is_string());
 }
 
@@ -133,7 +141,11 @@ fn an_equal_configuration_is_the_same_trial_with_a_row_of_its_own() {
 fn normal_forms_decide_what_is_equal() {
     // units, the order of JSON keys and negated switches make no other configuration
     let study = |axis: &str| toy_study("step one { vary x }") + "axis x = " + axis + "\n";
-    let r = runs().toy("", 100.0).toy(r#"--conf={"k":1,"deep":{"z":2,"y":"t"}}"#, 110.0).toy("--a=2048", 120.0).toy("--no-fast", 130.0);
+    let r = runs()
+        .toy("", 100.0)
+        .toy(r#"--conf={"k":1,"deep":{"z":2,"y":"t"}}"#, 110.0)
+        .toy("--a=2048", 120.0)
+        .toy("--no-fast", 130.0);
     let same = [
         (r#"--conf={"deep": {"y": "t", "z": 2}, "k": 1}"#, 110.0),
         ("--a=2Ki", 120.0),
@@ -194,9 +206,11 @@ fn within_the_threshold_the_fewest_changes_win() {
 
 #[test]
 fn with_as_many_changes_the_better_wins_then_the_earlier() {
-    let better = decide("step one { vary a[1, 2] }", &runs().toy("", 100.0).toy("--a=1", 120.0).toy("--a=2", 120.5));
+    let better =
+        decide("step one { vary a[1, 2] }", &runs().toy("", 100.0).toy("--a=1", 120.0).toy("--a=2", 120.5));
     assert_eq!(better.after("one"), "toy --a=2");
-    let equal = decide("step one { vary a[2, 1] }", &runs().toy("", 100.0).toy("--a=1", 120.0).toy("--a=2", 120.0));
+    let equal =
+        decide("step one { vary a[2, 1] }", &runs().toy("", 100.0).toy("--a=1", 120.0).toy("--a=2", 120.0));
     assert_eq!(equal.after("one"), "toy --a=2");
 }
 
@@ -218,9 +232,15 @@ fn another_engine_is_a_change_more() {
 #[test]
 fn changes_count_from_the_engine_as_declared_not_from_the_base() {
     // over --a=1 --b=1 the first sets one flag and the second two; from the engine they are three and two
-    let r = runs().toy("", 100.0).toy("--a=1 --b=1", 110.0).toy("--a=1 --b=1 --fast", 121.0).toy("--a=2 --b=2", 120.5);
-    let study = toy_study("step one { vary a[1] * b[1] }
- step two { vary fast + a[2] * b[2] }");
+    let r = runs()
+        .toy("", 100.0)
+        .toy("--a=1 --b=1", 110.0)
+        .toy("--a=1 --b=1 --fast", 121.0)
+        .toy("--a=2 --b=2", 120.5);
+    let study = toy_study(
+        "step one { vary a[1] * b[1] }
+ step two { vary fast + a[2] * b[2] }",
+    );
     let report = Lab::with(&study).replay(&r, &[]).expect_code(0).report();
     assert_eq!(report.after("two"), "toy --a=2 --b=2");
 }
@@ -228,7 +248,8 @@ fn changes_count_from_the_engine_as_declared_not_from_the_base() {
 #[test]
 fn a_pick_by_hand_is_taken_and_printed_as_what_it_is() {
     let r = runs().toy("", 100.0).toy("--a=1", 150.0).toy("--a=2", 90.0).toy("--a=2 --b=1", 95.0);
-    let report = decide("step one { vary a[1, 2]\n pick a[2] because \"quieter\" }\n step two { vary b[1] }", &r);
+    let report =
+        decide("step one { vary a[1, 2]\n pick a[2] because \"quieter\" }\n step two { vary b[1] }", &r);
     let step = report.step("one");
     assert_eq!((&step["by"], &step["reason"]), (&json!("hand"), &json!("quieter")));
     assert!(report.adopted("one"));
@@ -250,20 +271,31 @@ fn a_pick_that_is_not_valid_leaves_the_incumbent() {
 
 #[test]
 fn the_base_can_be_picked() {
-    let r = runs().toy("", 100.0).toy("--a=1", 150.0).toy("--a=1 --b=1", 200.0).run("other", "", "load", 70.0).run("other", "--b=1", "load", 90.0);
+    let r = runs()
+        .toy("", 100.0)
+        .toy("--a=1", 150.0)
+        .toy("--a=1 --b=1", 200.0)
+        .run("other", "", "load", 70.0)
+        .run("other", "--b=1", "load", 90.0);
     let lines = "step one { vary a[1] }\n step two { vary b[1]\n pick base because \"plain\" }";
     let report = decide(lines, &r);
     assert!(!report.adopted("two"));
     assert_eq!(report.after("two"), "toy --a=1");
     // over another base it is that base
-    let report = decide("step one { vary a[1] }\n step two from other { vary b[1]\n pick base because \"plain\" }", &r);
+    let report = decide(
+        "step one { vary a[1] }\n step two from other { vary b[1]\n pick base because \"plain\" }",
+        &r,
+    );
     assert_eq!((report.adopted("two"), report.after("two")), (true, "other".to_owned()));
 }
 
 #[test]
 fn a_base_that_is_not_valid_cannot_be_picked() {
     let r = runs().toy("", 100.0).toy("--a=1", 150.0).run("other", "--b=1", "load", 90.0);
-    let report = decide("step one { vary a[1] }\n step two from other { vary b[1]\n pick base because \"plain\" }", &r);
+    let report = decide(
+        "step one { vary a[1] }\n step two from other { vary b[1]\n pick base because \"plain\" }",
+        &r,
+    );
     assert_eq!((report.adopted("two"), report.after("two")), (false, "toy --a=1".to_owned()));
 }
 
@@ -281,7 +313,11 @@ fn nothing_valid_leaves_the_incumbent() {
 #[test]
 fn less_is_better_when_minimising() {
     let ttft = |ms: f64| json!({"ttft_mean_ms": ms});
-    let r = runs().toy_with("", 100.0, ttft(110.0)).toy_with("--a=1", 100.0, ttft(100.0)).toy_with("--a=2", 100.0, ttft(150.0));
+    let r = runs().toy_with("", 100.0, ttft(110.0)).toy_with("--a=1", 100.0, ttft(100.0)).toy_with(
+        "--a=2",
+        100.0,
+        ttft(150.0),
+    );
     let report = decide("minimize mean(ttft) on load\n step one { vary a[1, 2] }", &r);
     assert_close(report.gain("one"), 0.1, 1e-12);
     assert_eq!(report.after("one"), "toy --a=1");

@@ -19,12 +19,16 @@ fn the_parts_of_the_launches_are_the_wall_time_and_little_is_our_own() {
         let lab = Lab::with(&study);
         let report = lab.run(&EXEC).expect_code(0).report();
         let cost = &report.0["cost"];
-        let (wall, own) = (cost["wall_s"].as_f64().expect("seconds"), cost["own_s"].as_f64().expect("seconds"));
+        let (wall, own) =
+            (cost["wall_s"].as_f64().expect("seconds"), cost["own_s"].as_f64().expect("seconds"));
         assert_eq!((&cost["launches"], &cost["trials"]), (&2.into(), &2.into()));
         assert_close(parts(&report), wall, wall * 0.01);
         assert!(own >= 0.0 && cost["gpu_s"].as_f64() == Some(0.0) && cost["energy_j"].is_null());
         for launch in report.0["launches"].as_array().expect("launches") {
-            assert!(launch["load_s"].as_f64() > Some(11.0) && launch["start_s"].as_f64() > Some(0.0), "{launch}");
+            assert!(
+                launch["load_s"].as_f64() > Some(11.0) && launch["start_s"].as_f64() > Some(0.0),
+                "{launch}"
+            );
         }
         shares.push(own / wall);
         if own / wall < 0.02 {

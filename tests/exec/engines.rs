@@ -119,7 +119,8 @@ fn a_failing_candidate_keeps_its_reason_and_the_study_goes_on() {
 
 #[test]
 fn a_gigabyte_of_log_fills_no_disk() {
-    let lab = bad_candidate("echo first words; head -c 1000000000 /dev/zero | tr '\\0' x; echo; echo last words");
+    let lab =
+        bad_candidate("echo first words; head -c 1000000000 /dev/zero | tr '\\0' x; echo; echo last words");
     let report = lab.run(&EXEC).expect_code(0).report();
     assert!(["ok", "flagged"].contains(&report.outcome("mode", "bad")), "{}", report.reason("mode", "bad"));
     let trial = report.row("mode", "bad")["trial"].as_str().expect("an id").to_owned();
@@ -139,7 +140,8 @@ fn an_engine_that_dies_under_load() {
     let lab = Lab::with(&study.replace("requests    8", "requests    4"));
     let run = lab.start(&[&EXEC[..], &["--events", "events.jsonl"]].concat());
     let loading = |launch: &str| {
-        let in_load = |e: &serde_json::Value| e["event"] == "phase" && e["launch"] == launch && e["phase"] == "load";
+        let in_load =
+            |e: &serde_json::Value| e["event"] == "phase" && e["launch"] == launch && e["phase"] == "load";
         wait_for("the load to begin", || events(&lab).iter().any(in_load));
     };
     loading("L001");
@@ -168,18 +170,42 @@ fn an_engine_that_insists_on_a_port_in_use() {
 }
 
 #[test]
+fn an_upgrade_in_the_middle_of_a_study_changes_nothing() {
+    let lab = Lab::with(&live_study("step one { vary seqs[1, 2] }"));
+    let copy = lab.path("perflab");
+    fs::copy(binary(), &copy).expect("a copy");
+    let mut command = std::process::Command::new(&copy);
+    command.args(EXEC).args(["--events", "events.jsonl"]).current_dir(lab.path(""));
+    let run = lab.start_command(command);
+    wait_for("the first launch", || events(&lab).iter().any(|e| e["event"] == "launch_ready"));
+    fs::remove_file(&copy).expect("removed");
+    let report = run.wait().expect_code(0).report();
+    for label in ["1", "2"] {
+        assert!(["ok", "flagged"].contains(&report.outcome("one", label)), "{}", report.reason("one", label));
+    }
+    assert_eq!(marked(&lab), [0i32; 0]);
+}
+
+#[test]
 fn an_engine_that_answers_no_request() {
-    // ready, and then nothing but 404: python is not needed, the simulated engine serves another model
+    // ready, and then nothing but 404: it serves another model
     let lab = bad_candidate("model=some/other-model");
     let report = lab.run(&EXEC).expect_code(0).report();
     assert_eq!(report.outcome("mode", "bad"), "failed");
-    assert!(report.reason("mode", "bad").contains("no request succeeded"), "{}", report.reason("mode", "bad"));
+    assert!(
+        report.reason("mode", "bad").contains("no request succeeded"),
+        "{}",
+        report.reason("mode", "bad")
+    );
 }
 
 #[test]
 fn an_engine_that_will_not_stop_is_killed() {
     let lab = bad_candidate("");
-    let script = format!("trap '' TERM INT\n'{}' sim --model \"$1\" --host \"$2\" --port \"$3\" &\nwhile :; do sleep 1; done\n", binary());
+    let script = format!(
+        "trap '' TERM INT\n'{}' sim --model \"$1\" --host \"$2\" --port \"$3\" &\nwhile :; do sleep 1; done\n",
+        binary()
+    );
     lab.write("engine.sh", script);
     lab.write("study.plab", lab.read("study.plab").replace("sigterm within 5s", "sigterm within 1s"));
     let report = lab.run(&EXEC).expect_code(0).report();

@@ -4,8 +4,13 @@ use crate::support::{EXEC, Lab, events, live_study};
 
 fn with_profile(lines: &str, profile: &str) -> String {
     let study = live_study(lines);
-    let (from, to) = (study.find("profile quick").expect("a profile"), study.find("axis seqs").expect("an axis"));
-    format!("{}profile quick {{\n data random\n input 16\n output 8\n warmup 0\n{profile}\n}}\n{}", &study[..from], &study[to..])
+    let (from, to) =
+        (study.find("profile quick").expect("a profile"), study.find("axis seqs").expect("an axis"));
+    format!(
+        "{}profile quick {{\n data random\n input 16\n output 8\n warmup 0\n{profile}\n}}\n{}",
+        &study[..from],
+        &study[to..]
+    )
 }
 
 #[test]
@@ -24,13 +29,19 @@ fn an_open_loop_sends_by_its_schedule() {
 fn every_candidate_gets_the_same_requests() {
     let lab = Lab::with(&live_study("step one { vary seqs[1, 2] }"));
     let report = lab.run(&EXEC).expect_code(0).report();
-    let tokens: Vec<_> = report.0["trials"].as_array().expect("trials").iter().map(|t| t["metrics"]["input_tokens"].clone()).collect();
+    let tokens: Vec<_> = report.0["trials"]
+        .as_array()
+        .expect("trials")
+        .iter()
+        .map(|t| t["metrics"]["input_tokens"].clone())
+        .collect();
     assert!(tokens.len() == 3 && tokens.iter().all(|t| *t == tokens[0]), "{tokens:?}");
 }
 
 #[test]
 fn a_curve_is_refused_before_anything_starts() {
-    let lab = Lab::with(&with_profile("step one { vary seqs[1] }\n curve on ladder", "concurrency 2\n requests 4"));
+    let lab =
+        Lab::with(&with_profile("step one { vary seqs[1] }\n curve on ladder", "concurrency 2\n requests 4"));
     lab.write("study.plab", lab.read("study.plab") + "profile ladder = quick { concurrency 1, 2 }\n");
     lab.run(&["check", "study.plab"]).expect_code(0);
     lab.run(&EXEC).expect_error(1, &["cannot carry out", "curve"]);
@@ -55,7 +66,10 @@ fn gpus_that_are_not_there_are_refused_before_anything_starts() {
 #[test]
 fn a_rule_ends_a_hopeless_load() {
     let rule = "prune slow \"not worth the wait\" when total_tps < 1000000000tok/s after 8 requests";
-    let lab = Lab::with(&with_profile(&format!("{rule}\n step one {{ vary seqs[1] }}"), "concurrency 2\n requests 400"));
+    let lab = Lab::with(&with_profile(
+        &format!("{rule}\n step one {{ vary seqs[1] }}"),
+        "concurrency 2\n requests 400",
+    ));
     let report = lab.run(&[&EXEC[..], &["--events", "events.jsonl"]].concat()).expect_code(0).report();
     assert_eq!(report.outcome("one", "1"), "pruned");
     let reason = report.reason("one", "1");
@@ -68,15 +82,25 @@ fn a_rule_ends_a_hopeless_load() {
     let done = completed(&report.row("one", "1")["trial"]);
     assert!((8.0..400.0).contains(&done), "{done}");
     assert!((completed(&report.0["baseline"]) - 400.0).abs() < 0.5);
-    assert!(events(&lab).iter().any(|e| e["event"] == "load_ends" && e["outcome"].as_str().is_some_and(|o| o.contains("slow"))));
+    assert!(
+        events(&lab)
+            .iter()
+            .any(|e| e["event"] == "load_ends" && e["outcome"].as_str().is_some_and(|o| o.contains("slow")))
+    );
 }
 
 #[test]
 fn confirming_launches_measure_the_other_profiles() {
-    let lab = Lab::with(&(live_study("confirm on other\n step one { vary seqs[1] }") + "profile other = quick { requests 4 }\n"));
+    let lab = Lab::with(
+        &(live_study("confirm on other\n step one { vary seqs[1] }")
+            + "profile other = quick { requests 4 }\n"),
+    );
     let report = lab.run(&EXEC).expect_code(0).report();
     let rows = report.0["confirm"].as_array().expect("rows");
-    assert_eq!(rows.iter().map(|r| r["profile"].as_str().expect("a name")).collect::<Vec<_>>(), ["quick", "other"]);
+    assert_eq!(
+        rows.iter().map(|r| r["profile"].as_str().expect("a name")).collect::<Vec<_>>(),
+        ["quick", "other"]
+    );
     let winner_is_baseline = report.0["recommended"]["trial"] == report.0["baseline"];
     assert_eq!(report.0["cost"]["launches"], if winner_is_baseline { 3 } else { 4 });
     // a second run confirms nothing again
@@ -90,8 +114,12 @@ fn the_event_stream_is_json_lines_and_stdout_is_the_report_alone() {
     out.report();
     let text = lab.read("events.jsonl");
     assert_eq!(text.lines().count(), events(&lab).len());
-    let names: Vec<String> = events(&lab).iter().map(|e| e["event"].as_str().expect("a name").to_owned()).collect();
-    assert_eq!((names.first().map(String::as_str), names.last().map(String::as_str)), (Some("study"), Some("ends")));
+    let names: Vec<String> =
+        events(&lab).iter().map(|e| e["event"].as_str().expect("a name").to_owned()).collect();
+    assert_eq!(
+        (names.first().map(String::as_str), names.last().map(String::as_str)),
+        (Some("study"), Some("ends"))
+    );
     for name in ["step", "launch_begins", "launch_ready", "phase", "load_ends", "launch_ends"] {
         assert!(names.iter().any(|n| n == name), "{name} is not in {names:?}");
     }
@@ -105,7 +133,8 @@ fn the_event_stream_is_json_lines_and_stdout_is_the_report_alone() {
 #[test]
 fn an_events_file_that_cannot_be_written_is_an_error() {
     let lab = Lab::with(&live_study("step one { vary seqs[1] }"));
-    lab.run(&[&EXEC[..], &["--events", "none/events.jsonl"]].concat()).expect_error(1, &["none/events.jsonl", "--events"]);
+    lab.run(&[&EXEC[..], &["--events", "none/events.jsonl"]].concat())
+        .expect_error(1, &["none/events.jsonl", "--events"]);
 }
 
 #[test]

@@ -138,7 +138,7 @@ fn a_journal_of_a_newer_version_is_refused() {
 
 #[test]
 fn the_second_exec_of_a_study_leaves_it_to_the_first() {
-    let lab = Lab::with(&live_study(ONE_STEP).replace("requests    8", "requests    100000"));
+    let lab = Lab::with(&live_study(ONE_STEP).replace("requests    8", "requests    20000"));
     let first = lab.start(&[&EXEC[..], &["--events", "events.jsonl"]].concat());
     wait_for("the first launch", || events(&lab).iter().any(|e| e["event"] == "launch_ready"));
     let pid = first.child.id().to_string();
@@ -159,7 +159,11 @@ fn a_second_run_measures_nothing_and_prints_the_same() {
     let (json, first) = (lab.run(&EXEC).expect_code(0), lab.run(&text).expect_code(0));
     let (json_again, again) = (lab.run(&EXEC).expect_code(0), lab.run(&text).expect_code(0));
     assert_eq!((json.stdout, first.stdout), (json_again.stdout, again.stdout));
-    assert_eq!(lab.read("state/journal.jsonl"), journal, "an invocation that measured nothing leaves no trace");
+    assert_eq!(
+        lab.read("state/journal.jsonl"),
+        journal,
+        "an invocation that measured nothing leaves no trace"
+    );
     assert!(!again.stderr.contains("L0"), "{}", again.stderr);
 }
 
@@ -197,7 +201,10 @@ fn an_edit_loses_no_run_that_still_counts() {
 #[test]
 fn a_step_added_before_others_measures_only_itself() {
     let lab = measured();
-    lab.write("study.plab", live_study(&format!("adopt gain >= 1000%\n step zero {{ vary batched }}\n {ONE_STEP}")));
+    lab.write(
+        "study.plab",
+        live_study(&format!("adopt gain >= 1000%\n step zero {{ vary batched }}\n {ONE_STEP}")),
+    );
     assert_eq!(lab.run(&EXEC).expect_code(0).report().0["cost"]["launches"], 4);
 }
 
@@ -222,7 +229,8 @@ fn the_report_is_made_from_the_journal_alone() {
         assert!(out.stdout.starts_with(begins) && out.stdout.contains("imulated"), "{}", out.stdout);
     }
     // where nothing was measured there is nothing to show
-    lab.run(&["report", "study.plab", "--dir", "elsewhere"]).expect_error(1, &["elsewhere", "has not been measured"]);
+    lab.run(&["report", "study.plab", "--dir", "elsewhere"])
+        .expect_error(1, &["elsewhere", "has not been measured"]);
     fs::create_dir(lab.path("hollow")).expect("a folder");
     lab.run(&["report", "hollow"]).expect_error(1, &["hollow", "report.json"]);
 }

@@ -60,7 +60,10 @@ fn a_tie_goes_to_the_fewest_changes() {
     }
     let report = replay(&r);
     let after = report.after("all");
-    assert!(after.contains("--max-num-batched-tokens=32768") && after.contains("--max-num-seqs=512"), "{after}");
+    assert!(
+        after.contains("--max-num-batched-tokens=32768") && after.contains("--max-num-seqs=512"),
+        "{after}"
+    );
 }
 
 #[test]
@@ -120,7 +123,8 @@ fn flags_in_another_order_or_spelling_are_the_same_run() {
             let text = flag.as_str().expect("a flag");
             let (name, value) = text.split_once('=').map_or((text, None), |(n, v)| (n, Some(v)));
             let name = format!("--{}", name.trim_start_matches("--").replace('-', "_"));
-            let value = value.map(|v| format!("={}", v.replace("\"method\":\"mtp\",", "\"method\" : \"mtp\", ")));
+            let value =
+                value.map(|v| format!("={}", v.replace("\"method\":\"mtp\",", "\"method\" : \"mtp\", ")));
             *flag = json!(name + &value.unwrap_or_default());
         }
     }
@@ -224,7 +228,8 @@ fn a_recording_that_cannot_be_read_is_an_error_with_its_path() {
     ];
     for (name, text) in broken {
         lab.write(name, text);
-        lab.run(&["exec", &study, "--replay", name, "--format", "json", "--dir", "d"]).expect_error(1, &[name]);
+        lab.run(&["exec", &study, "--replay", name, "--format", "json", "--dir", "d"])
+            .expect_error(1, &[name]);
     }
     lab.run(&["exec", &study, "--replay", "none.json", "--dir", "d"]).expect_error(1, &["none.json"]);
     lab.run(&["exec", &study, "--replay", ".", "--dir", "d"]).expect_error(1, &["."]);

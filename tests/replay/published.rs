@@ -22,8 +22,11 @@ impl Page {
     fn replay(name: &str) -> Self {
         let lab = Lab::new();
         let example = |path: &str| project().join("examples").join(path).to_string_lossy().into_owned();
-        let (study, recording) = (example(&format!("{name}.plab")), example(&format!("recordings/{name}.json")));
-        let args = ["exec", &study, "--replay", &recording, "--checks", "warn", "--format", "json", "--dir", "state"];
+        let (study, recording) =
+            (example(&format!("{name}.plab")), example(&format!("recordings/{name}.json")));
+        let args = [
+            "exec", &study, "--replay", &recording, "--checks", "warn", "--format", "json", "--dir", "state",
+        ];
         let out = lab.run(&args).expect_code(0);
         let page = Self {
             report: out.report(),
@@ -50,7 +53,12 @@ impl Page {
     }
 
     fn known_errors(&self) -> Vec<&str> {
-        self.expected["known_page_errors"].as_array().expect("errors").iter().filter_map(Value::as_str).collect()
+        self.expected["known_page_errors"]
+            .as_array()
+            .expect("errors")
+            .iter()
+            .filter_map(Value::as_str)
+            .collect()
     }
 
     /// A known error of the page that holds some words: what an assertion is about.
@@ -74,7 +82,10 @@ impl Page {
         let mut incumbent = baseline;
         for (step, expected) in steps.iter().zip(expected) {
             let title = expected["step"].as_str().expect("a title");
-            assert_eq!(step["title"], title.trim_start_matches(|c: char| c.is_ascii_digit() || ". ".contains(c)));
+            assert_eq!(
+                step["title"],
+                title.trim_start_matches(|c: char| c.is_ascii_digit() || ". ".contains(c))
+            );
             self.assert_step(step, expected, incumbent);
             incumbent = &expected["incumbent_after"];
         }
@@ -87,9 +98,9 @@ impl Page {
         let candidates = step["candidates"].as_array().expect("candidates");
         let blocks = expected["candidates"].as_array().expect("candidates");
         // a step's candidates stand in the page's order; what no engine there can do has no block
-        let measured = candidates.iter().filter(|c| {
-            !self.report.trial(c.as_str().expect("an id"))["metrics"]["total_tps"].is_null()
-        });
+        let measured = candidates
+            .iter()
+            .filter(|c| !self.report.trial(c.as_str().expect("an id"))["metrics"]["total_tps"].is_null());
         for (trial, block) in measured.zip(blocks) {
             self.assert_block(trial, block);
         }
@@ -104,7 +115,9 @@ impl Page {
         // the page's word for a baseline that stays is "adopted" too
         let changed = expected["incumbent_after"] != *incumbent;
         assert_eq!(step["adopted"], changed, "{title}");
-        assert!(expected["adopted"] == changed || expected["incumbent_after"] == self.expected["baseline_block"]);
+        assert!(
+            expected["adopted"] == changed || expected["incumbent_after"] == self.expected["baseline_block"]
+        );
         self.assert_block(&step["incumbent_before"], incumbent);
         self.assert_block(&step["incumbent_after"], &expected["incumbent_after"]);
     }
@@ -216,7 +229,11 @@ fn qwen3_5_9b_ends_in_the_published_command() {
     let error = page.known("success rate printed 51.5%, block shows 514/1000 = 51.4%");
     let spec = report.step("spec");
     let trial = report.trial(spec["candidates"][0].as_str().expect("an id"));
-    assert_eq!(fixed(trial["metrics"]["success_rate"].as_f64().expect("a rate") * 100.0, 1), "51.4", "{error}");
+    assert_eq!(
+        fixed(trial["metrics"]["success_rate"].as_f64().expect("a rate") * 100.0, 1),
+        "51.4",
+        "{error}"
+    );
     assert!(page.printed("Success rate: 51.5%"), "{error}");
 
     let error = page.known("block 12 == 13");
@@ -229,7 +246,8 @@ fn qwen3_5_9b_ends_in_the_published_command() {
     assert!(page.printed("Speculative Decodng") && spec["title"] == "Speculative Decoding", "{error}");
 
     let error = page.known("5027.72 / 749.05 / 294.57");
-    let tpot = |block: usize| page.recording["runs"][block]["metrics"]["tpot_mean_ms"].as_f64().expect("a mean");
+    let tpot =
+        |block: usize| page.recording["runs"][block]["metrics"]["tpot_mean_ms"].as_f64().expect("a mean");
     let deltas = [(0, 1, "5027.73"), (11, 10, "749.04"), (15, 12, "294.58")];
     for (better, worse, delta) in deltas {
         assert_eq!(fixed(page.tps(better) - page.tps(worse), 2), delta, "{error}");
@@ -270,7 +288,9 @@ fn the_checks_refuse_the_page_unless_told_to_warn() {
     let lab = Lab::new();
     let example = |path: &str| project().join("examples").join(path).to_string_lossy().into_owned();
     let (study, recording) = (example("qwen3.5-9b-h100.plab"), example("recordings/qwen3.5-9b-h100.json"));
-    let out = lab.run(&["exec", &study, "--replay", &recording, "--format", "json", "--dir", "state"]).expect_code(3);
+    let out = lab
+        .run(&["exec", &study, "--replay", &recording, "--format", "json", "--dir", "state"])
+        .expect_code(3);
     let report = out.report();
     assert_eq!(report.0["checks"], "refuse");
     assert!(report.0["recommended"].is_null());

@@ -15,11 +15,13 @@ impl Checker<'_> {
     /// The space that a declared axis stands for.
     pub fn axis_space(&mut self, at: ItemRef) -> Option<Space> {
         let Item::Axis(axis) = self.modules.item(at) else { return None };
-        let AxisBody::Algebra(axes) = &axis.body else { return self.axis_points(at, axis).map(Space::Points) };
+        let AxisBody::Algebra(algebra) = &axis.body else {
+            return self.axis_points(at, axis).map(Space::Points);
+        };
         if let Some(known) = self.groups.get(&at) {
             return known.clone();
         }
-        let space = self.guarded(at, axis.name.span, |c| c.space(at.module, axes));
+        let space = self.guarded(at, axis.name.span, |c| c.space(at.module, algebra));
         self.groups.insert(at, space.clone());
         space
     }
@@ -30,18 +32,25 @@ impl Checker<'_> {
         }
         let title = axis.title.as_ref().map(|t| self.inserted(at.module, t, false));
         let points = match &axis.body {
-            AxisBody::Points(points) => self.named_points(at.module, axis, points),
+            AxisBody::Points(points) => Some(self.named_points(at.module, axis, points)),
             AxisBody::Bundle(changes) => self.bundle(at.module, axis, changes, title.as_deref()),
             AxisBody::Algebra(_) => None,
         };
+        for point in points.iter().flatten() {
+            self.twice(&point.changes, None);
+        }
         let points = points.map(Arc::new);
         self.axes.insert(at, points.clone());
         points
     }
 
-    fn named_points(&mut self, module: usize, axis: &ast::Axis, points: &[ast::Point]) -> Option<Vec<Point>> {
+    fn named_points(&mut self, module: usize, axis: &ast::Axis, points: &[ast::Point]) -> Vec<Point> {
         let mut out: Vec<Point> = Vec::new();
-        self.points_differ(axis, points.iter().map(|p| (p.name.value.clone(), p.name.span)), "give one of them another name");
+        self.points_differ(
+            axis,
+            points.iter().map(|p| (p.name.value.clone(), p.name.span)),
+            "give one of them another name",
+        );
         for point in points {
             let mut changes = Vec::new();
             for change in &point.changes {
@@ -54,7 +63,7 @@ impl Checker<'_> {
             let (axis, name) = (axis.name.value.clone(), point.name.value.clone());
             out.push(Point { axis, name, label, changes });
         }
-        Some(out)
+        out
     }
 
     /// Points of one name cannot be told apart.
@@ -87,7 +96,11 @@ impl Checker<'_> {
             return None;
         }
         if let Some(values) = lists.first().and_then(|c| list_of(c)) {
-            self.points_differ(axis, values.iter().map(|v| (normal_pick(&v.text), v.span)), "name each value once");
+            self.points_differ(
+                axis,
+                values.iter().map(|v| (normal_pick(&v.text), v.span)),
+                "name each value once",
+            );
             self.at_most(values.len(), axis.name.span)?;
         }
         let spread: Vec<Vec<Change>> = changes.iter().map(|c| self.spread(module, c, false)).collect();
@@ -130,9 +143,12 @@ impl Checker<'_> {
             return Some(());
         }
         let many = if count == usize::MAX { "far more".to_owned() } else { format!("{count}") };
-        let message = format!("{many} candidates are more than the {MOST_CANDIDATES} that this version plans");
+        let message =
+            format!("{many} candidates are more than the {MOST_CANDIDATES} that this version plans");
         let d = Diagnostic::new(Code::TooManyPoints, span, message).label("too many");
-        self.sink.push(d.help("pick fewer points, `a[1, 2] * b`, or tune the axes one after another, each in a step of its own"));
+        self.sink.push(d.help(
+            "pick fewer points, `a[1, 2] * b`, or tune the axes one after another, each in a step of its own",
+        ));
         None
     }
 
@@ -217,7 +233,8 @@ impl Checker<'_> {
         if engine.version.is_none() && !engine.simulated() && !in_library && !self.sink.has_errors() {
             let message = format!("the engine `{}` states no version", engine.name);
             let help = "add `version \"…\"`: without one, results of different versions cannot be told apart";
-            self.sink.push(Diagnostic::new(Code::VersionMissing, at, message).label("this engine").help(help));
+            self.sink
+                .push(Diagnostic::new(Code::VersionMissing, at, message).label("this engine").help(help));
         }
     }
 
@@ -230,7 +247,9 @@ impl Checker<'_> {
                 .into_iter()
                 .flat_map(|p| p.changes.iter().filter_map(|c| super::flags::target(c, None)))
                 .collect();
-            if let Some((_, what)) = seen.iter().find(|(j, w)| *j != i && targets.iter().any(|t| overlap(t, w))) {
+            if let Some((_, what)) =
+                seen.iter().find(|(j, w)| *j != i && targets.iter().any(|t| overlap(t, w)))
+            {
                 let message = format!("two factors of this product set `{what}`");
                 let d = Diagnostic::new(Code::FlagClash, span, message).label("this product");
                 self.sink.push(d.help("use `+` for one or the other, or take one factor out"));
@@ -297,10 +316,10 @@ fn normal_pick(text: &str) -> String {
     if let Ok(v) = super::schema::value(&float, text) {
         return v.normal().to_string();
     }
-    if text.starts_with('{') {
-        if let Ok(v) = super::schema::value(&super::schema::Kind::Json, text) {
-            return v.normal().to_string();
-        }
+    if text.starts_with('{')
+        && let Ok(v) = super::schema::value(&super::schema::Kind::Json, text)
+    {
+        return v.normal().to_string();
     }
     text.to_owned()
 }

@@ -88,8 +88,8 @@ impl<'a> Checker<'a> {
             self.rules_without_study();
         }
         self.imports_and_unused();
-        program.engines = self.by_name(Kind::Engine, |c, at| c.engine(at));
-        program.profiles = self.by_name(Kind::Profile, |c, at| c.profile(at));
+        program.engines = self.by_name(Kind::Engine, Checker::engine);
+        program.profiles = self.by_name(Kind::Profile, Checker::profile);
         program.not_yet = std::mem::take(&mut self.not_yet);
         program
     }
@@ -164,11 +164,17 @@ impl<'a> Checker<'a> {
     pub fn inserted_text(&mut self, module: usize, text: &str, span: Span, launch: bool) -> Inserted {
         let (m, modules) = (self.module(module), self.modules);
         let param = |name: &str| match m.find(Kind::Param, name).map(|at| modules.item(at)) {
+            Some(Item::Param(p)) if !Self::is_readable(&p.value) => Param::Unreadable,
             Some(Item::Param(p)) => Param::Value(Self::literal_text(&p.value)),
             _ if m.is_broken(name) => Param::Unreadable,
             _ => Param::Unknown,
         };
         template::insert(text, span, launch, &param, &|| m.names(Kind::Param), self.sink)
+    }
+
+    /// Whether a param's value means something: a unit that there is not has been reported.
+    fn is_readable(literal: &Literal) -> bool {
+        !matches!(literal, Literal::Number(n) if crate::lang::units::unit(&n.unit).is_none())
     }
 
     /// A param's value as it is inserted: a count as a plain number, all else as written.
@@ -184,7 +190,12 @@ impl<'a> Checker<'a> {
     }
 
     /// Runs `f` unless the item is already being resolved: then its declaration goes in a circle.
-    pub fn guarded<T>(&mut self, at: ItemRef, span: Span, f: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+    pub fn guarded<T>(
+        &mut self,
+        at: ItemRef,
+        span: Span,
+        f: impl FnOnce(&mut Self) -> Option<T>,
+    ) -> Option<T> {
         if self.trail.contains(&at) {
             let help = "derive it from something that does not derive from it";
             let message = "this derives from itself";

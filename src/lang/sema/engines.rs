@@ -82,8 +82,11 @@ impl Checker<'_> {
     }
 
     fn own_flags(&mut self, decl: &ast::Engine, engine: &mut Engine) {
-        let declared: Vec<_> =
-            decl.lines.iter().filter_map(|l| if let Line::Flag(f) = &l.kind { Some(f) } else { None }).collect();
+        let declared: Vec<_> = decl
+            .lines
+            .iter()
+            .filter_map(|l| if let Line::Flag(f) = &l.kind { Some(f) } else { None })
+            .collect();
         if declared.is_empty() {
             return;
         }
@@ -124,7 +127,9 @@ impl Checker<'_> {
         if !fits && default.text != "auto" {
             let message = format!("the default `{}` does not fit the flag's type", default.text);
             let help = format!("the flag takes {}; a default may also be `auto`", kind.expected());
-            self.sink.push(Diagnostic::new(Code::BadFlagValue, default.span, message).label("this default").help(help));
+            self.sink.push(
+                Diagnostic::new(Code::BadFlagValue, default.span, message).label("this default").help(help),
+            );
         }
     }
 
@@ -143,7 +148,9 @@ impl Checker<'_> {
                 let (min, max) = self.flag_range(range.as_ref())?;
                 FlagType::Float { min, max }
             }
-            ast::FlagKind::OneOf(choices) => FlagType::OneOf(choices.iter().map(|c| c.text.clone()).collect()),
+            ast::FlagKind::OneOf(choices) => {
+                FlagType::OneOf(choices.iter().map(|c| c.text.clone()).collect())
+            }
         })
     }
 
@@ -197,13 +204,16 @@ impl Checker<'_> {
         engine.serve = self.inserted(module, text, true);
         if !engine.serve.contains("{port}") {
             let message = "the serve line does not hold {port}";
-            let help = "perflab chooses a free port for every launch; pass it on, for example `--port {port}`";
-            self.sink.push(Diagnostic::new(Code::EngineSetting, text.span, message).label("this line").help(help));
+            let help =
+                "perflab chooses a free port for every launch; pass it on, for example `--port {port}`";
+            self.sink
+                .push(Diagnostic::new(Code::EngineSetting, text.span, message).label("this line").help(help));
         }
         if shell_words::split(&engine.serve).map_or(true, |w| w.is_empty()) {
             let message = "the serve line cannot be split into words";
             let help = "write it as in a shell, with quotes closed; no pipes or variables";
-            self.sink.push(Diagnostic::new(Code::EngineSetting, text.span, message).label("this line").help(help));
+            self.sink
+                .push(Diagnostic::new(Code::EngineSetting, text.span, message).label("this line").help(help));
         }
     }
 
@@ -212,7 +222,9 @@ impl Checker<'_> {
         if !path.starts_with('/') {
             let message = format!("`{path}` is not a path of the server");
             let help = format!("begin it with a slash: \"/{path}\"");
-            self.sink.push(Diagnostic::new(Code::EngineSetting, text.span, message).label("no leading `/`").help(help));
+            self.sink.push(
+                Diagnostic::new(Code::EngineSetting, text.span, message).label("no leading `/`").help(help),
+            );
         }
         path
     }
@@ -227,7 +239,9 @@ impl Checker<'_> {
             let why = why.lines().last().unwrap_or("").trim().trim_start_matches("error: ").to_owned();
             let message = format!("the pattern is not a regular expression: {why}");
             let help = "brackets and dots that are meant as such need a backslash, as in `\\[Errno 98\\]`";
-            self.sink.push(Diagnostic::new(Code::BadPattern, pattern.span, message).label("this pattern").help(help));
+            self.sink.push(
+                Diagnostic::new(Code::BadPattern, pattern.span, message).label("this pattern").help(help),
+            );
             return;
         }
         engine.failures.push(Failure { name: name.value.clone(), pattern: pattern.value.clone() });
@@ -243,7 +257,8 @@ impl Checker<'_> {
                 }
                 Line::Publish { changes, because } => {
                     let because = self.inserted(module, because, false);
-                    let published: Vec<_> = changes.iter().flat_map(|c| self.one_change(module, c, true)).collect();
+                    let published: Vec<_> =
+                        changes.iter().flat_map(|c| self.one_change(module, c, true)).collect();
                     for change in published {
                         self.check_change(&change, engine);
                         engine.publish.push(Publish { change, because: because.clone() });
@@ -252,7 +267,7 @@ impl Checker<'_> {
                 _ => {}
             }
         }
-        self.twice(&all, engine);
+        self.twice(&all, Some(engine));
         for change in &all {
             if self.check_change(change, engine) {
                 set_in_engine(engine, change);
@@ -265,7 +280,8 @@ impl Checker<'_> {
         if decl.parent.is_none() && engine.serve.is_empty() && !unread("serve") {
             let message = format!("the engine `{}` has no serve line", decl.name.value);
             let d = Diagnostic::new(Code::EngineIncomplete, decl.name.span, message).label("a root engine");
-            let help = "add `serve \"COMMAND {model} --port {port}\"`, or derive it: `engine NAME = vllm { … }`";
+            let help =
+                "add `serve \"COMMAND {model} --port {port}\"`, or derive it: `engine NAME = vllm { … }`";
             self.sink.push(d.help(help));
         }
         if decl.parent.is_none() && engine.ready.path.is_empty() && !unread("ready") {

@@ -1,13 +1,13 @@
 //! Expressions: names resolved, params and derived metrics inserted, dimensions computed with.
 
 use super::check::Checker;
-use super::metrics::{self, MetricKind, Stat};
-use super::program::{Expr, Owner};
-use super::scope::{ItemRef, Kind};
+use super::metrics::{self, Stat};
+use super::program::Expr;
+use super::scope::Kind;
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, did_you_mean};
+use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
-use crate::lang::syntax::ast::{self, BinaryOp, ExprKind, Item, Literal, Name};
+use crate::lang::syntax::ast::{self, BinaryOp, ExprKind, Name};
 use crate::lang::units::Dim;
 
 /// What an expression yields.
@@ -33,11 +33,10 @@ pub enum Place {
     Guard,
 }
 
-type Typed = (Expr, Type);
+pub(super) type Typed = (Expr, Type);
 
-/// How deep an expression may be, and how many parts it may have, with the metrics in it: far beyond any that a person writes.
+/// How deep an expression may be, with the metrics in it: far beyond any that a person writes.
 const MOST_NESTED: usize = 128;
-const MOST_NODES: usize = 2000;
 
 impl Checker<'_> {
     /// A condition.
@@ -52,7 +51,8 @@ impl Checker<'_> {
             }
             _ => {
                 let message = "a condition is true or false, and this is a quantity";
-                let d = Diagnostic::new(Code::NotCondition, e.span, message).label("compare it with something");
+                let d =
+                    Diagnostic::new(Code::NotCondition, e.span, message).label("compare it with something");
                 self.sink.push(d.help("for example `success_rate < 99%`"));
                 None
             }
@@ -88,7 +88,7 @@ impl Checker<'_> {
         self.sink.push(d.help(format!("write for example `p99({name})`; statistics are {}", all.join(", "))));
     }
 
-    fn expr(&mut self, module: usize, e: &ast::Expr, place: Place) -> Option<Typed> {
+    pub(super) fn expr(&mut self, module: usize, e: &ast::Expr, place: Place) -> Option<Typed> {
         if self.depth >= MOST_NESTED {
             self.too_deep(e.span);
             return None;
@@ -99,7 +99,7 @@ impl Checker<'_> {
         out
     }
 
-    fn too_deep(&mut self, span: Span) {
+    pub(super) fn too_deep(&mut self, span: Span) {
         let message = "this expression, with the metrics in it, is too deep or too long";
         let d = Diagnostic::new(Code::TooDeep, span, message).label("too much");
         self.sink.push(d.help("build it from fewer and simpler metrics"));
@@ -120,7 +120,9 @@ impl Checker<'_> {
                 }
                 Some((Expr::Flag(name.clone()), Type::Flag))
             }
-            ExprKind::Call { owner, name, args } => self.call(module, e, owner.as_ref(), name, args.as_deref(), place),
+            ExprKind::Call { owner, name, args } => {
+                self.call(module, e, owner.as_ref(), name, args.as_deref(), place)
+            }
             ExprKind::Not(inner) => {
                 let inner = self.condition(module, inner, place)?;
                 Some((Expr::Not(Box::new(inner)), Type::Bool))
@@ -161,17 +163,17 @@ impl Checker<'_> {
 
     /// An operand; next to `engine`, a name is an engine's, and a bare word next to a flag is a text.
     fn operand(&mut self, module: usize, e: &ast::Expr, other: &ast::Expr, place: Place) -> Option<Typed> {
-        if is_name(other, "engine") {
-            if let ExprKind::Call { owner: None, name, args: None } = &e.kind {
-                let engine = self.engine_named(module, name)?;
-                return Some((Expr::EngineName(engine.name.clone()), Type::Engine));
-            }
+        if is_name(other, "engine")
+            && let ExprKind::Call { owner: None, name, args: None } = &e.kind
+        {
+            let engine = self.engine_named(module, name)?;
+            return Some((Expr::EngineName(engine.name.clone()), Type::Engine));
         }
-        if let (true, Some(name)) = (is_text(other), unquoted(e)) {
-            if !self.is_known(module, name) {
-                self.unquoted(name);
-                return None;
-            }
+        if let (true, Some(name)) = (is_text(other), unquoted(e))
+            && !self.is_known(module, name)
+        {
+            self.unquoted(name);
+            return None;
         }
         self.expr(module, e, place)
     }
@@ -211,7 +213,9 @@ impl Checker<'_> {
                 let span = l.0.span.to(r.0.span);
                 let message = format!("`{}` cannot compare these two", op.symbol());
                 let d = Diagnostic::new(Code::Dimension, span, message).label("of different kinds");
-                self.sink.push(d.help("numbers compare with numbers, text with text by `==` and `!=`; text is quoted"));
+                self.sink.push(
+                    d.help("numbers compare with numbers, text with text by `==` and `!=`; text is quoted"),
+                );
                 None
             }
         }
@@ -224,7 +228,7 @@ impl Checker<'_> {
             Type::Flag => Some(Dim::PLAIN),
             _ => None,
         };
-        let (Some(a), Some(b)) = (number(l.1), number(r.1)) else {
+        let (Some(left), Some(right)) = (number(l.1), number(r.1)) else {
             let span = l.0.span.to(r.0.span);
             let message = format!("`{}` computes with numbers only", op.symbol());
             let d = Diagnostic::new(Code::Dimension, span, message).label("not both are numbers");
@@ -232,11 +236,11 @@ impl Checker<'_> {
             return None;
         };
         match op {
-            BinaryOp::Mul => Some(a.times(b)),
-            BinaryOp::Div => Some(a.per(b)),
-            _ if a == b => Some(a),
+            BinaryOp::Mul => Some(left.times(right)),
+            BinaryOp::Div => Some(left.per(right)),
+            _ if left == right => Some(left),
             _ => {
-                self.dimensions(op, (l.0, a), (r.0, b));
+                self.dimensions(op, (l.0, left), (r.0, right));
                 None
             }
         }
@@ -248,7 +252,8 @@ impl Checker<'_> {
         for ((e, found), (_, wanted)) in [(r, l), (l, r)] {
             let Some(n) = literal(e) else { continue };
             let what = format!("the other side of `{}`", op.symbol());
-            let code = if found == Dim::PLAIN || wanted == Dim::PLAIN { Code::MissingUnit } else { Code::Dimension };
+            let code =
+                if found == Dim::PLAIN || wanted == Dim::PLAIN { Code::MissingUnit } else { Code::Dimension };
             let message = format!("{what} is {wanted}, and `{}{}` is {found}", n.value, n.unit);
             let unit = wanted.usual_unit().unwrap_or_default();
             let mut d = Diagnostic::new(code, n.span, message);
@@ -266,226 +271,9 @@ impl Checker<'_> {
         let d = Diagnostic::new(Code::Dimension, span, message).label("quantities of different kinds");
         self.sink.push(d.help("only `*` and `/` combine different kinds"));
     }
-
-    fn call(
-        &mut self,
-        module: usize,
-        e: &ast::Expr,
-        owner: Option<&Name>,
-        name: &Name,
-        args: Option<&[ast::Expr]>,
-        place: Place,
-    ) -> Option<Typed> {
-        let of = match owner {
-            None => Owner::Own,
-            Some(o) if o.value == "best" || o.value == "baseline" => {
-                if matches!(place, Place::Metric | Place::Objective | Place::Guard) {
-                    self.wrong_place(o.span, &format!("`{}.…`", o.value), "in a prune rule or a requirement");
-                    return None;
-                }
-                if o.value == "best" { Owner::Best } else { Owner::Baseline }
-            }
-            Some(o) => {
-                let message = format!("`{}` owns no metrics", o.value);
-                let d = Diagnostic::new(Code::UnknownMetric, o.span, message).label("not known");
-                self.sink.push(d.help("write `best.…` for the incumbent or `baseline.…` for the baseline"));
-                return None;
-            }
-        };
-        match args {
-            Some(args) => self.function(module, e, of, name, args),
-            None => self.named(module, of, name, place),
-        }
-    }
-
-    fn function(
-        &mut self,
-        module: usize,
-        e: &ast::Expr,
-        of: Owner,
-        name: &Name,
-        args: &[ast::Expr],
-    ) -> Option<Typed> {
-        if name.value == "goodput" {
-            self.later("`goodput(…)`".to_owned(), e.span, false);
-            for a in args {
-                self.goodput_condition(module, a);
-            }
-            return Some((
-                Expr::Metric { of, name: "goodput".to_owned(), stat: None },
-                Type::Number(Dim::RATE),
-            ));
-        }
-        let Some(stat) = Stat::parse(&name.value) else {
-            let known = Stat::ALL.iter().map(|s| s.name()).chain(["goodput"]);
-            let message = format!("no function is called `{}`", name.value);
-            let d = Diagnostic::new(Code::UnknownMetric, name.span, message);
-            let d = match did_you_mean(&name.value, known.clone()) {
-                Some(near) => d.label(format!("did you mean `{near}`?")).edit(name.span, near),
-                None => d.label("unknown"),
-            };
-            self.sink.push(d.help(format!("functions are {}", known.collect::<Vec<_>>().join(", "))));
-            return None;
-        };
-        let inner = match args {
-            [ast::Expr { kind: ExprKind::Call { owner: None, name, args: None }, .. }] => name,
-            _ => {
-                let message = format!("`{}` takes one distribution", stat.name());
-                let d = Diagnostic::new(Code::UnknownMetric, e.span, message).label("not one distribution");
-                self.sink.push(d.help(format!("write `{}(ttft)`, with ttft, tpot, itl or latency", stat.name())));
-                return None;
-            }
-        };
-        match metrics::kind_of(&inner.value) {
-            Some(MetricKind::Distribution(dim)) => {
-                self.measured(inner);
-                Some((Expr::Metric { of, name: inner.value.clone(), stat: Some(stat) }, Type::Number(dim)))
-            }
-            Some(MetricKind::Number(_)) => {
-                let message = format!("`{}` is one number already", inner.value);
-                let d = Diagnostic::new(Code::UnknownMetric, inner.span, message).label("no distribution");
-                self.sink.push(d.help(format!("write `{}` alone", inner.value)));
-                None
-            }
-            None => {
-                self.unknown_metric(module, inner);
-                None
-            }
-        }
-    }
-
-    /// Inside `goodput(…)` latencies are a request's own, without a statistic.
-    fn goodput_condition(&mut self, module: usize, e: &ast::Expr) {
-        match &e.kind {
-            ExprKind::Binary { op, left, right } if matches!(op, BinaryOp::And | BinaryOp::Or) => {
-                self.goodput_condition(module, left);
-                self.goodput_condition(module, right);
-            }
-            ExprKind::Binary { op, left, right } if op.is_comparison() => {
-                let (ExprKind::Call { name, args: None, .. }, ExprKind::Number(n)) = (&left.kind, &right.kind) else {
-                    return;
-                };
-                match metrics::kind_of(&name.value) {
-                    Some(MetricKind::Distribution(dim)) => drop(self.number_of(n, dim, &format!("`{}`", name.value))),
-                    _ => self.unknown_metric(module, name),
-                }
-            }
-            _ => {
-                let message = "goodput takes conditions on a request's latencies";
-                let d = Diagnostic::new(Code::NotCondition, e.span, message).label("no such condition");
-                self.sink.push(d.help("for example `goodput(ttft <= 500ms and tpot <= 50ms)`"));
-            }
-        }
-    }
-
-    fn named(&mut self, module: usize, of: Owner, name: &Name, place: Place) -> Option<Typed> {
-        let fixed = match name.value.as_str() {
-            "gpus" => Some((Expr::Gpus, Type::Number(Dim::PLAIN))),
-            "model" => Some((Expr::Model, Type::Text)),
-            "engine" => Some((Expr::Engine, Type::Engine)),
-            "gain" => {
-                if place != Place::Prune {
-                    self.wrong_place(name.span, "`gain`", "in a prune rule or after `adopt`");
-                    return None;
-                }
-                Some((Expr::Gain, Type::Number(Dim::PLAIN)))
-            }
-            "rate" | "concurrency" => {
-                self.later(format!("`{}` as an objective", name.value), name.span, false);
-                let dim = if name.value == "rate" { Dim::RATE } else { Dim::PLAIN };
-                Some((Expr::Metric { of, name: name.value.clone(), stat: None }, Type::Number(dim)))
-            }
-            _ => None,
-        };
-        if fixed.is_some() {
-            return fixed;
-        }
-        match metrics::kind_of(&name.value) {
-            Some(MetricKind::Number(dim)) => {
-                self.measured(name);
-                return Some((Expr::Metric { of, name: name.value.clone(), stat: None }, Type::Number(dim)));
-            }
-            Some(MetricKind::Distribution(_)) => {
-                return Some((Expr::Metric { of, name: name.value.clone(), stat: None }, Type::Distribution));
-            }
-            None => {}
-        }
-        let m = self.module(module);
-        if let Some(at) = m.find(Kind::Param, &name.value) {
-            self.used.insert(at);
-            return self.param(at);
-        }
-        if let Some(at) = m.find(Kind::Metric, &name.value) {
-            self.used.insert(at);
-            let (expr, dim) = self.metric_of(at, name)?;
-            return Some((owned_by(expr, of), Type::Number(dim)));
-        }
-        self.unknown_metric(module, name);
-        None
-    }
-
-    fn param(&mut self, at: ItemRef) -> Option<Typed> {
-        let Item::Param(p) = self.modules.item(at) else { return None };
-        Some(match &p.value {
-            Literal::Number(n) => {
-                let (value, dim) = self.quantity(n)?;
-                (Expr::Number(value), Type::Number(dim))
-            }
-            Literal::Text(t) => (Expr::Text(t.value.clone()), Type::Text),
-            Literal::Bool(b) => (Expr::Bool(b.value), Type::Bool),
-        })
-    }
-
-    /// A derived metric: its expression and dimension.
-    pub fn metric_of(&mut self, at: ItemRef, name: &Name) -> Option<(Expr, Dim)> {
-        if let Some(known) = self.metrics.get(&at) {
-            return known.clone();
-        }
-        let Item::Metric(m) = self.modules.item(at) else { return None };
-        let span = if at.module == 0 { m.name.span } else { name.span };
-        let mut found = self.guarded(at, span, |c| c.numeric(at.module, &m.expr, Place::Metric));
-        // each use inserts the whole expression: metrics of metrics could double it forever
-        if found.as_ref().is_some_and(|(expr, _)| expr.size() > MOST_NODES) {
-            self.too_deep(span);
-            found = None;
-        }
-        self.metrics.insert(at, found.clone());
-        found
-    }
-
-    /// Notes a metric that live runs of this version do not yield.
-    fn measured(&mut self, name: &Name) {
-        if !metrics::is_measured(&name.value) {
-            self.later(format!("the metric `{}`", name.value), name.span, true);
-        }
-    }
-
-    fn unknown_metric(&mut self, module: usize, name: &Name) {
-        let m = self.module(module);
-        if m.is_broken(&name.value) {
-            return;
-        }
-        let own: Vec<&str> = m.names(Kind::Metric).into_iter().chain(m.names(Kind::Param)).collect();
-        let known: Vec<String> = metrics::names().map(str::to_owned).chain(own.iter().map(|n| (*n).to_owned())).collect();
-        let message = format!("no metric or param is called `{}`", name.value);
-        let d = Diagnostic::new(Code::UnknownMetric, name.span, message);
-        let near = metrics::elsewhere(&name.value)
-            .or_else(|| did_you_mean(&name.value, known.iter().map(String::as_str)).map(str::to_owned));
-        let d = match near {
-            Some(near) => d.label(format!("did you mean `{near}`?")).edit(name.span, near),
-            None => d.label("not known"),
-        };
-        self.sink.push(d.help(format!("metrics are {}", known.join(", "))));
-    }
-
-    fn wrong_place(&mut self, span: Span, what: &str, place: &str) {
-        let message = format!("{what} cannot be read here");
-        let d = Diagnostic::new(Code::WrongPlace, span, message).label("not known here");
-        self.sink.push(d.help(format!("it can be read {place}")));
-    }
 }
 
-fn node(op: BinaryOp, left: Expr, right: Expr) -> Expr {
+pub(super) fn node(op: BinaryOp, left: Expr, right: Expr) -> Expr {
     Expr::Binary { op, left: Box::new(left), right: Box::new(right) }
 }
 
@@ -501,14 +289,4 @@ fn unquoted(e: &ast::Expr) -> Option<&Name> {
 
 fn is_name(e: &ast::Expr, wanted: &str) -> bool {
     matches!(&e.kind, ExprKind::Call { owner: None, name, args: None } if name.value == wanted)
-}
-
-/// A derived metric read of another owner reads its parts of that owner.
-fn owned_by(expr: Expr, of: Owner) -> Expr {
-    match expr {
-        Expr::Metric { name, stat, .. } => Expr::Metric { of, name, stat },
-        Expr::Not(e) => Expr::Not(Box::new(owned_by(*e, of))),
-        Expr::Binary { op, left, right } => node(op, owned_by(*left, of), owned_by(*right, of)),
-        other => other,
-    }
 }

@@ -28,7 +28,9 @@ impl Checker<'_> {
     pub fn spread(&mut self, module: usize, change: &ast::Change, launch: bool) -> Vec<Change> {
         let span = change.span;
         match &change.kind {
-            ChangeKind::Flag(f) => self.flag_values(module, f, launch, |name, value| Change::Flag { name, value, span }),
+            ChangeKind::Flag(f) => {
+                self.flag_values(module, f, launch, |name, value| Change::Flag { name, value, span })
+            }
             ChangeKind::Raw(f) => {
                 self.later(format!("`raw {}`", f.name.value), span, false);
                 self.flag_values(module, f, launch, |name, value| Change::Raw { name, value, span })
@@ -61,7 +63,8 @@ impl Checker<'_> {
         match &flag.value {
             None => vec![make(name, None)],
             Some(value) => {
-                let written: Vec<_> = singles(value).iter().filter_map(|s| self.written(module, s, launch)).collect();
+                let written: Vec<_> =
+                    singles(value).iter().filter_map(|s| self.written(module, s, launch)).collect();
                 written.into_iter().map(|v| make(name.clone(), Some(v))).collect()
             }
         }
@@ -90,7 +93,7 @@ impl Checker<'_> {
         };
         match typed(&engine.schema, engine.version.as_deref(), name, value.as_ref()) {
             Ok(setting) => {
-                self.at_default(&setting, *span, engine);
+                self.at_default(&setting, value.as_ref().map_or(*span, |v| v.span), engine);
                 if dotted(&engine.schema, engine.version.as_deref(), name).is_some() {
                     self.later(format!("the JSON key `{name}`"), *span, false);
                 }
@@ -123,12 +126,13 @@ impl Checker<'_> {
         false
     }
 
-    /// The same thing set twice in one engine or point.
-    pub fn twice(&mut self, changes: &[Change], engine: &Engine) {
+    /// The same flag set twice in one engine or point; without an engine, under one spelling.
+    pub fn twice(&mut self, changes: &[Change], engine: Option<&Engine>) {
+        let schema = engine.map(|e| (&*e.schema, e.version.as_deref()));
         let mut seen: HashMap<String, Span> = HashMap::new();
         for change in changes {
             let (Change::Flag { span, .. } | Change::Raw { span, .. }) = change else { continue };
-            let Some(what) = target(change, Some((&engine.schema, engine.version.as_deref()))) else { continue };
+            let Some(what) = target(change, schema) else { continue };
             if let Some(first) = seen.get(&what) {
                 let message = "this sets the same flag twice";
                 let d = Diagnostic::new(Code::FlagTwice, *span, message).label("the second one");
@@ -189,7 +193,13 @@ impl Problem {
         }
     }
 
-    pub fn diagnostic(&self, name: &str, span: Span, value: Option<&WrittenValue>, engine: &Engine) -> Diagnostic {
+    pub fn diagnostic(
+        &self,
+        name: &str,
+        span: Span,
+        value: Option<&WrittenValue>,
+        engine: &Engine,
+    ) -> Diagnostic {
         let at_value = value.map_or(span, |v| v.span);
         let message = self.reason(name, engine);
         match self {
@@ -198,7 +208,9 @@ impl Problem {
                 let wanted = key(name);
                 let known: Vec<String> = engine.schema.names().map(key).collect();
                 match did_you_mean(&wanted, known.iter().map(String::as_str)) {
-                    Some(near) => d.label(format!("did you mean `{near}`?")).help(format!("write {near}, or `raw {name}` to pass it on unchecked")),
+                    Some(near) => d
+                        .label(format!("did you mean `{near}`?"))
+                        .help(format!("write {near}, or `raw {name}` to pass it on unchecked")),
                     None => d.label("unknown").help(format!("`raw {name}` passes it on unchecked")),
                 }
             }
@@ -214,9 +226,9 @@ impl Problem {
             Self::TakesNone => Diagnostic::new(Code::FlagNeedsValue, at_value, message)
                 .label("a switch is present or not")
                 .help(format!("write {name}")),
-            Self::BadValue(_, expected) => {
-                Diagnostic::new(Code::BadFlagValue, at_value, message).label("does not fit").help(format!("it takes {expected}"))
-            }
+            Self::BadValue(_, expected) => Diagnostic::new(Code::BadFlagValue, at_value, message)
+                .label("does not fit")
+                .help(format!("it takes {expected}")),
         }
     }
 }
@@ -226,7 +238,12 @@ impl Problem {
 const AUTO: &str = "auto";
 
 /// A flag and its value under a schema: the setting that it makes.
-pub fn typed(schema: &Schema, version: Option<&str>, name: &str, value: Option<&WrittenValue>) -> Result<Setting, Problem> {
+pub fn typed(
+    schema: &Schema,
+    version: Option<&str>,
+    name: &str,
+    value: Option<&WrittenValue>,
+) -> Result<Setting, Problem> {
     if matches!(key(name).as_str(), "--host" | "--port") {
         return Err(Problem::Reserved);
     }
@@ -246,7 +263,14 @@ pub fn typed(schema: &Schema, version: Option<&str>, name: &str, value: Option<&
     if spec.kind == Kind::Switch {
         return match value {
             Some(_) => Err(Problem::TakesNone),
-            None => Ok(Setting { canonical, spelled, value: Value::Switch(!negated), shown: None, words, template: false }),
+            None => Ok(Setting {
+                canonical,
+                spelled,
+                value: Value::Switch(!negated),
+                shown: None,
+                words,
+                template: false,
+            }),
         };
     }
     let Some(written) = value else { return Err(Problem::NeedsValue(spec.kind.expected())) };
@@ -255,7 +279,8 @@ pub fn typed(schema: &Schema, version: Option<&str>, name: &str, value: Option<&
         let (value, shown) = (Value::Text(AUTO.to_owned()), Some(AUTO.to_owned()));
         return Ok(Setting { canonical, spelled, value, shown, words, template: false });
     }
-    let value = schema::value(&spec.kind, &written.text).map_err(|e| Problem::BadValue(e, spec.kind.expected()))?;
+    let value =
+        schema::value(&spec.kind, &written.text).map_err(|e| Problem::BadValue(e, spec.kind.expected()))?;
     let shown = Some(shown(&value, &written.text));
     Ok(Setting { canonical, spelled, value, shown, words, template: written.template })
 }
@@ -284,15 +309,28 @@ fn dotted_setting(canonical: &str, name: &str, value: Option<&WrittenValue>) -> 
     let text = value.map_or("true", |v| v.text.as_str());
     let leaf = serde_json::from_str::<Json>(text).unwrap_or_else(|_| Json::from(text));
     let (flag, path) = name.split_once('.').unwrap_or((name, ""));
-    let nested = path.split('.').rev().fold(leaf, |inner, k| {
-        Json::Object(std::iter::once((k.to_owned(), inner)).collect())
-    });
+    let nested = path
+        .split('.')
+        .rev()
+        .fold(leaf, |inner, k| Json::Object(std::iter::once((k.to_owned(), inner)).collect()));
     let shown = Some(nested.to_string());
-    Setting { canonical: canonical.to_owned(), spelled: flag.to_owned(), value: Value::Json(nested), shown, words: false, template: false }
+    Setting {
+        canonical: canonical.to_owned(),
+        spelled: flag.to_owned(),
+        value: Value::Json(nested),
+        shown,
+        words: false,
+        template: false,
+    }
 }
 
 /// Sets or unsets a flag in a list of settings: it keeps the place where it first appeared and the spelling that it last had.
-pub fn set(settings: &mut Vec<Setting>, change: &Change, schema: &Schema, version: Option<&str>) -> Result<(), Problem> {
+pub fn set(
+    settings: &mut Vec<Setting>,
+    change: &Change,
+    schema: &Schema,
+    version: Option<&str>,
+) -> Result<(), Problem> {
     let setting = match change {
         Change::Flag { name, value, .. } => {
             let mut setting = typed(schema, version, name, value.as_ref())?;
@@ -324,7 +362,14 @@ fn raw(name: &str, value: Option<&WrittenValue>) -> Setting {
         Some(v) => (Value::Text(v.text.clone()), Some(v.text.clone())),
         None => (Value::Switch(true), None),
     };
-    Setting { canonical: key(name), spelled: name.to_owned(), value: kind, shown, words: false, template: value.is_some_and(|v| v.template) }
+    Setting {
+        canonical: key(name),
+        spelled: name.to_owned(),
+        value: kind,
+        shown,
+        words: false,
+        template: value.is_some_and(|v| v.template),
+    }
 }
 
 /// A dotted key joins the JSON that the flag already has.

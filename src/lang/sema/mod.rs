@@ -1,20 +1,22 @@
 //! From the tree to a checked program: names, units, flags against schemas, studies. Each pass pushes into one sink.
 
 mod axes;
+mod calls;
+pub mod check;
 mod engines;
 mod exprs;
-pub mod check;
 pub mod flags;
 mod metrics;
 mod profiles;
 pub mod program;
 pub mod schema;
 mod scope;
+mod step;
 mod steps;
 mod study;
 mod template;
 mod values;
 
 pub use check::check_program;
-pub use metrics::{Stat, kind_of as metric_kind, MetricKind};
+pub use metrics::{MetricKind, Stat, kind_of as metric_kind};
 pub use scope::{Module, Modules, without_mark};

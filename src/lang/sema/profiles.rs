@@ -8,8 +8,8 @@ use super::scope::{ItemRef, Kind};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, did_you_mean, one_of};
 use crate::lang::source::Span;
-use crate::lang::syntax::ast::{self, Item, Literal, Name, Number, WordLine, WordValue};
 use crate::lang::syntax::PROFILE_SETTINGS as SETTINGS;
+use crate::lang::syntax::ast::{self, Item, Literal, Name, Number, WordLine, WordValue};
 use crate::lang::units::Dim;
 
 const DATA: [&str; 6] = ["random", "sharegpt", "prefix_repetition", "jsonl", "trace", "conversations"];
@@ -61,7 +61,9 @@ impl Checker<'_> {
             seen.push((word, line.span));
             self.setting(module, line, &mut profile, &mut arrivals);
         }
-        if let (true, Some(second)) = (seen.iter().any(|s| s.0 == "rate"), seen.iter().find(|s| s.0 == "concurrency")) {
+        if let (true, Some(second)) =
+            (seen.iter().any(|s| s.0 == "rate"), seen.iter().find(|s| s.0 == "concurrency"))
+        {
             let message = "a load is open (`rate`) or closed (`concurrency`), not both";
             let d = Diagnostic::new(Code::ProfileSetting, second.1, message).label("and here concurrency");
             self.sink.push(d.help("remove one; to cap an open load write `in_flight N`"));
@@ -87,7 +89,9 @@ impl Checker<'_> {
             "in_flight" => p.in_flight = self.count(line, 1, 1_000_000).map(|n| n as u32),
             "concurrency" => p.load = self.concurrency(line).or(p.load.take()),
             "requests" => p.requests = self.count(line, 1, 100_000_000),
-            "duration" => p.duration_s = self.one(line).and_then(|n| self.positive(&n, Dim::TIME, "`duration`")),
+            "duration" => {
+                p.duration_s = self.one(line).and_then(|n| self.positive(&n, Dim::TIME, "`duration`"));
+            }
             "seed" => p.seed = self.count(line, 0, u64::from(u32::MAX)).unwrap_or(p.seed),
             "warmup" => p.warmup = self.warmup(line),
             "timeout" => p.timeout_s = self.one(line).and_then(|n| self.positive(&n, Dim::TIME, "`timeout`")),
@@ -105,7 +109,11 @@ impl Checker<'_> {
     }
 
     fn unknown_setting(&mut self, word: &Name) {
-        let d = Diagnostic::new(Code::UnknownSetting, word.span, format!("a profile has no setting `{}`", word.value));
+        let d = Diagnostic::new(
+            Code::UnknownSetting,
+            word.span,
+            format!("a profile has no setting `{}`", word.value),
+        );
         let d = match did_you_mean(&word.value, SETTINGS.iter().copied()) {
             Some(near) => d.label(format!("did you mean `{near}`?")).edit(word.span, near),
             None => d.label("unknown"),
@@ -115,13 +123,15 @@ impl Checker<'_> {
 
     fn wrong(&mut self, line: &WordLine, expected: &str) {
         let message = format!("`{}` takes {expected}", line.word.value);
-        let d = Diagnostic::new(Code::ProfileSetting, line.value.span(), message).label("something else stands here");
+        let d = Diagnostic::new(Code::ProfileSetting, line.value.span(), message)
+            .label("something else stands here");
         self.sink.push(d.help(format!("write for example `{}`", example(&line.word.value))));
     }
 
     /// A word that is none of those which a setting knows.
     fn no_such(&mut self, what: &str, word: &Name, known: &[&str]) {
-        let d = Diagnostic::new(Code::ProfileSetting, word.span, format!("no {what} is called `{}`", word.value));
+        let d =
+            Diagnostic::new(Code::ProfileSetting, word.span, format!("no {what} is called `{}`", word.value));
         let d = match did_you_mean(&word.value, known.iter().copied()) {
             Some(near) => d.label(format!("did you mean `{near}`?")).edit(word.span, near),
             None => d.label("unknown"),
@@ -131,10 +141,10 @@ impl Checker<'_> {
 
     /// The line's one number.
     fn one(&mut self, line: &WordLine) -> Option<Number> {
-        if let WordValue::Numbers(all) = &line.value {
-            if let [one] = all.as_slice() {
-                return Some(one.clone());
-            }
+        if let WordValue::Numbers(all) = &line.value
+            && let [one] = all.as_slice()
+        {
+            return Some(one.clone());
         }
         self.wrong(line, "one number");
         None
@@ -231,7 +241,8 @@ impl Checker<'_> {
                 Some(Load::Rate { per_s, arrivals: poisson })
             }
             WordValue::Numbers(all) => {
-                let rates = all.iter().map(|n| self.positive(n, Dim::RATE, "`rate`")).collect::<Option<Vec<_>>>()?;
+                let rates =
+                    all.iter().map(|n| self.positive(n, Dim::RATE, "`rate`")).collect::<Option<Vec<_>>>()?;
                 Some(Load::Rates(rates, poisson))
             }
             WordValue::Range(r) => {
@@ -329,33 +340,41 @@ impl Checker<'_> {
     /// `arrivals` says how the requests of a `rate` come.
     fn arrivals(&mut self, stated: Option<(Arrivals, Span)>, p: &mut Profile) {
         let Some((how, span)) = stated else { return };
-        match &mut p.load {
-            Some(Load::Rate { arrivals, .. } | Load::RateRange { arrivals, .. } | Load::Rates(_, arrivals)) => {
-                *arrivals = how;
-            }
-            _ => {
-                let message = "`arrivals` says how the requests of a `rate` come, and there is none";
-                let d = Diagnostic::new(Code::ProfileSetting, span, message).label("without a rate");
-                self.sink.push(d.help("state a rate, such as `rate 8/s`, or remove this line"));
-            }
+        if let Some(
+            Load::Rate { arrivals, .. } | Load::RateRange { arrivals, .. } | Load::Rates(_, arrivals),
+        ) = &mut p.load
+        {
+            *arrivals = how;
+        } else {
+            let message = "`arrivals` says how the requests of a `rate` come, and there is none";
+            let d = Diagnostic::new(Code::ProfileSetting, span, message).label("without a rate");
+            self.sink.push(d.help("state a rate, such as `rate 8/s`, or remove this line"));
         }
     }
 
     fn whole_profile(&mut self, decl: &ast::Profile, p: &mut Profile) {
         let incomplete = |c: &mut Self, what: &str, help: &str| {
             let message = format!("the profile `{}` does not say {what}", decl.name.value);
-            c.sink.push(Diagnostic::new(Code::ProfileIncomplete, decl.name.span, message).label("this profile").help(help));
+            c.sink.push(
+                Diagnostic::new(Code::ProfileIncomplete, decl.name.span, message)
+                    .label("this profile")
+                    .help(help),
+            );
         };
         // a line that says it wrongly, or could not be read, has had its diagnostic
         let stated = |word: &str| {
-            let meant = |l: &WordLine| l.word.value == word || did_you_mean(&l.word.value, SETTINGS.iter().copied()) == Some(word);
+            let meant = |l: &WordLine| {
+                l.word.value == word || did_you_mean(&l.word.value, SETTINGS.iter().copied()) == Some(word)
+            };
             decl.lines.iter().any(meant) || decl.unread.contains(&word)
         };
         if p.load.is_none() && !stated("rate") && !stated("concurrency") {
             incomplete(self, "how much load there is", "add `concurrency 64`, `rate 8/s` or `rate max`");
         }
         match &p.data {
-            None if !stated("data") => incomplete(self, "what is sent", "add `data random` with `input` and `output`"),
+            None if !stated("data") => {
+                incomplete(self, "what is sent", "add `data random` with `input` and `output`");
+            }
             Some(Data::Random) if p.input.is_none() && !stated("input") => {
                 incomplete(self, "how long the prompts are", "add `input 1024`");
             }
@@ -428,9 +447,13 @@ fn unmeasured(p: &Profile) -> Vec<NotYet> {
         Some(Data::Conversations(_)) => add("`data conversations`", true),
     }
     match &p.load {
-        Some(Load::RateRange { .. } | Load::ConcurrencyRange { .. }) => add("a range that is searched", false),
+        Some(Load::RateRange { .. } | Load::ConcurrencyRange { .. }) => {
+            add("a range that is searched", false);
+        }
         Some(Load::Rates(..) | Load::Concurrencies(_)) => add("a curve", false),
-        Some(Load::Rate { arrivals: Arrivals::Ramp | Arrivals::Steps, .. }) => add("`arrivals ramp` and `steps`", true),
+        Some(Load::Rate { arrivals: Arrivals::Ramp | Arrivals::Steps, .. }) => {
+            add("`arrivals ramp` and `steps`", true);
+        }
         _ => {}
     }
     if p.recipe.is_some() {

@@ -240,11 +240,21 @@ pub enum Data {
 pub enum Load {
     /// all requests at once
     Max,
-    Rate { per_s: f64, arrivals: Arrivals },
-    RateRange { from: f64, to: Option<f64>, arrivals: Arrivals },
+    Rate {
+        per_s: f64,
+        arrivals: Arrivals,
+    },
+    RateRange {
+        from: f64,
+        to: Option<f64>,
+        arrivals: Arrivals,
+    },
     Rates(Vec<f64>, Arrivals),
     Concurrency(u32),
-    ConcurrencyRange { from: u32, to: Option<u32> },
+    ConcurrencyRange {
+        from: u32,
+        to: Option<u32>,
+    },
     Concurrencies(Vec<u32>),
 }
 
@@ -378,9 +388,17 @@ pub enum Expr {
     Model,
     Gpus,
     Gain,
-    Metric { of: Owner, name: String, stat: Option<Stat> },
+    Metric {
+        of: Owner,
+        name: String,
+        stat: Option<Stat>,
+    },
     Not(Box<Expr>),
-    Binary { op: BinaryOp, left: Box<Expr>, right: Box<Expr> },
+    Binary {
+        op: BinaryOp,
+        left: Box<Expr>,
+        right: Box<Expr>,
+    },
 }
 
 impl Expr {

@@ -216,7 +216,9 @@ pub fn value(kind: &Kind, text: &str) -> Result<Value, String> {
         }
         Kind::OneOf(choices) if choices.iter().any(|c| c == text) => Ok(Value::Text(text.to_owned())),
         Kind::OneOf(_) => Err(format!("`{text}` is none of the choices")),
-        Kind::Json => serde_json::from_str(text).map(Value::Json).map_err(|e| format!("this is not JSON: {e}")),
+        Kind::Json => {
+            serde_json::from_str(text).map(Value::Json).map_err(|e| format!("this is not JSON: {e}"))
+        }
         Kind::Text | Kind::Path | Kind::Words => Ok(Value::Text(text.to_owned())),
     }
 }
@@ -303,7 +305,18 @@ mod tests {
 
     #[test]
     fn versions_compare_as_people_number_them() {
-        let ascending = ["0.5.5", "0.5.5.post1", "0.9", "0.11.0", "0.17", "0.17.1", "1.2.0rc1", "1.2.0rc5", "1.2.0", "1.2.1"];
+        let ascending = [
+            "0.5.5",
+            "0.5.5.post1",
+            "0.9",
+            "0.11.0",
+            "0.17",
+            "0.17.1",
+            "1.2.0rc1",
+            "1.2.0rc5",
+            "1.2.0",
+            "1.2.1",
+        ];
         for pair in ascending.windows(2) {
             assert_eq!(compare_versions(pair[0], pair[1]), Ordering::Less, "{pair:?}");
         }

@@ -96,7 +96,8 @@ impl Module {
 
     /// All names of a kind, sorted.
     pub fn names(&self, kind: Kind) -> Vec<&str> {
-        let mut names: Vec<_> = self.names.keys().filter(|(k, _)| *k == kind).map(|(_, n)| n.as_str()).collect();
+        let mut names: Vec<_> =
+            self.names.keys().filter(|(k, _)| *k == kind).map(|(_, n)| n.as_str()).collect();
         names.sort_unstable();
         names
     }
@@ -108,9 +109,16 @@ impl Module {
         }
         let other = Kind::IMPORTABLE.iter().find(|k| **k != kind && self.find(**k, &name.value).is_some());
         if let Some(other) = other {
-            let message = format!("`{}` is {}, not {}", name.value, with_article(other.word()), with_article(kind.word()));
+            let message = format!(
+                "`{}` is {}, not {}",
+                name.value,
+                with_article(other.word()),
+                with_article(kind.word())
+            );
             let help = format!("name {} here", one_of_or(&self.known(kind, extra), kind));
-            sink.push(Diagnostic::new(Code::WrongKind, name.span, message).label("of another kind").help(help));
+            sink.push(
+                Diagnostic::new(Code::WrongKind, name.span, message).label("of another kind").help(help),
+            );
             return;
         }
         let known = self.known(kind, extra);
@@ -132,7 +140,6 @@ impl Module {
 
 fn one_of_or(known: &[&str], kind: Kind) -> String {
     match known.len() {
-        0 => format!("a declared {}", kind.word()),
         1..=12 => one_of(known),
         _ => format!("a declared {}", kind.word()),
     }
@@ -258,8 +265,11 @@ impl Modules {
 
     fn import_name(&mut self, module: usize, from: &[usize], name: &Name, sink: &mut Sink) {
         let own = |m: usize, k: Kind| self.all[m].find(k, &name.value).filter(|at| at.module == m);
-        let found: Vec<(Kind, ItemRef)> =
-            from.iter().flat_map(|m| Kind::IMPORTABLE.map(|k| own(*m, k).map(|at| (k, at)))).flatten().collect();
+        let found: Vec<(Kind, ItemRef)> = from
+            .iter()
+            .flat_map(|m| Kind::IMPORTABLE.map(|k| own(*m, k).map(|at| (k, at))))
+            .flatten()
+            .collect();
         if found.is_empty() {
             let broken = from.iter().any(|m| self.all[*m].is_broken(&name.value));
             self.all[module].mark_broken(&name.value);
@@ -291,7 +301,11 @@ impl Modules {
             None => d.label("not there"),
         };
         known.truncate(24);
-        d.help(if known.is_empty() { "it declares nothing".to_owned() } else { format!("it has {}", known.join(", ")) })
+        d.help(if known.is_empty() {
+            "it declares nothing".to_owned()
+        } else {
+            format!("it has {}", known.join(", "))
+        })
     }
 
     fn library(
@@ -308,7 +322,9 @@ impl Modules {
             let message = format!("the standard library has no `std/{}`", name.value);
             let d = Diagnostic::new(Code::UnknownLibrary, name.span, message);
             let d = match did_you_mean(&name.value, stdlib::LIBRARIES.iter().copied()) {
-                Some(near) => d.label(format!("did you mean `std/{near}`?")).edit(name.span, format!("std/{near}")),
+                Some(near) => {
+                    d.label(format!("did you mean `std/{near}`?")).edit(name.span, format!("std/{near}"))
+                }
                 None => d.label("not there"),
             };
             let all: Vec<_> = stdlib::LIBRARIES.iter().map(|l| format!("std/{l}")).collect();
@@ -317,12 +333,11 @@ impl Modules {
         };
         let mut modules = Vec::new();
         for part in parts {
-            modules.push(match self.by_path.get(part.name) {
-                Some(m) => *m,
-                None => {
-                    let source = Source::new(part.name, part.text);
-                    self.add(part.name.to_owned(), source, files, sources, trail, sink)
-                }
+            modules.push(if let Some(m) = self.by_path.get(part.name) {
+                *m
+            } else {
+                let source = Source::new(part.name, part.text);
+                self.add(part.name.to_owned(), source, files, sources, trail, sink)
             });
         }
         Some(modules)
@@ -354,7 +369,9 @@ impl Modules {
             Err(why) => {
                 let message = format!("`{}` cannot be read: {why}", path.value);
                 let help = "the path is relative to the file that names it";
-                sink.push(Diagnostic::new(Code::UnreadableFile, path.span, message).label("this file").help(help));
+                sink.push(
+                    Diagnostic::new(Code::UnreadableFile, path.span, message).label("this file").help(help),
+                );
                 None
             }
         }
@@ -371,13 +388,16 @@ fn built_in(kind: Kind, name: &Name, sink: &mut Sink) {
         Kind::Axis => name.value == "engine",
         Kind::Engine | Kind::Profile | Kind::Study => matches!(name.value.as_str(), "best" | "base"),
         Kind::Param | Kind::Metric => {
-            super::metrics::is_built_in(&name.value) || matches!(name.value.as_str(), "best" | "base" | "baseline")
+            super::metrics::is_built_in(&name.value)
+                || matches!(name.value.as_str(), "best" | "base" | "baseline")
         }
         _ => false,
     };
     if taken {
         let message = format!("`{}` is built in and cannot be declared again", name.value);
-        sink.push(Diagnostic::new(Code::BuiltIn, name.span, message).label("built in").help("choose another name"));
+        sink.push(
+            Diagnostic::new(Code::BuiltIn, name.span, message).label("built in").help("choose another name"),
+        );
     }
 }
 

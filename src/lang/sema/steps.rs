@@ -27,7 +27,13 @@ impl Reach {
     /// Without a baseline, steps are checked as far as they go without knowing an engine.
     pub fn new(baseline: Option<Arc<Engine>>) -> Self {
         let baseline: Vec<_> = baseline.into_iter().collect();
-        Self { partial: IndexMap::new(), now: baseline.clone(), baseline, after: Vec::new(), broken: HashSet::new() }
+        Self {
+            partial: IndexMap::new(),
+            now: baseline.clone(),
+            baseline,
+            after: Vec::new(),
+            broken: HashSet::new(),
+        }
     }
 }
 
@@ -58,10 +64,13 @@ impl Checker<'_> {
     /// Where a step will be empty: its flags are not those of every engine that may be the best by then.
     fn say_partial(&mut self, study: &Study, reach: &Reach) {
         for (engine, (steps, flags)) in &reach.partial {
-            let list = |names: &IndexSet<String>| names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+            let list =
+                |names: &IndexSet<String>| names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
             let message = format!("if {engine} is the best so far, candidates of {} cannot be", list(steps));
             let help = format!("{engine} has no {}; such candidates are pruned", list(flags));
-            self.sink.push(Diagnostic::new(Code::PartialFlag, study.span, message).label("in this study").help(help));
+            self.sink.push(
+                Diagnostic::new(Code::PartialFlag, study.span, message).label("in this study").help(help),
+            );
         }
     }
 
@@ -131,10 +140,12 @@ impl Checker<'_> {
         let Some((engine, problem)) = refused.first() else { return };
         if refused.len() == engines.len() {
             // a wrong value of a known flag says more than an engine that lacks the flag
-            let (engine, problem) =
-                refused.iter().find(|(_, p)| !matches!(p, Problem::Unknown)).map_or((*engine, problem), |(e, p)| (*e, p));
+            let (engine, problem) = refused
+                .iter()
+                .find(|(_, p)| !matches!(p, Problem::Unknown))
+                .map_or((*engine, problem), |(e, p)| (*e, p));
             let d = problem.diagnostic(name, *span, value.as_ref(), engine);
-            let d = if matches!(problem, Problem::Unknown) { self.nearest(d, name, engines) } else { d };
+            let d = if matches!(problem, Problem::Unknown) { nearest(d, name, engines) } else { d };
             self.sink.push(d);
             return;
         }
@@ -145,21 +156,21 @@ impl Checker<'_> {
         }
     }
 
-    /// The nearest spelling among all engines that are possible here.
-    fn nearest(&self, mut d: Diagnostic, name: &str, engines: &[Arc<Engine>]) -> Diagnostic {
-        let known: Vec<String> = engines.iter().flat_map(|e| e.schema.names().map(super::schema::key)).collect();
-        if let Some(near) = did_you_mean(&super::schema::key(name), known.iter().map(String::as_str)) {
-            d.label = format!("did you mean `{near}`?");
-            d.help = Some(format!("write {near}, or `raw {name}` to pass it on unchecked"));
-        }
-        d
-    }
-
     fn point_twice(&mut self, point: &Point, engines: &[Arc<Engine>]) {
         if let Some(engine) = engines.first() {
-            self.twice(&point.changes, engine);
+            self.twice(&point.changes, Some(engine));
         }
     }
+}
+
+/// The nearest spelling among all engines that are possible here.
+fn nearest(mut d: Diagnostic, name: &str, engines: &[Arc<Engine>]) -> Diagnostic {
+    let known: Vec<String> = engines.iter().flat_map(|e| e.schema.names().map(super::schema::key)).collect();
+    if let Some(near) = did_you_mean(&super::schema::key(name), known.iter().map(String::as_str)) {
+        d.label = format!("did you mean `{near}`?");
+        d.help = Some(format!("write {near}, or `raw {name}` to pass it on unchecked"));
+    }
+    d
 }
 
 fn reach_named(checker: &mut Checker<'_>, name: &str) -> Vec<Arc<Engine>> {

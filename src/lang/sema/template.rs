@@ -81,11 +81,16 @@ fn unknown(span: Span, name: &str, launch: bool, known: Vec<&str>) -> Diagnostic
     if launch {
         all.extend(LAUNCH_NAMES);
     }
-    let d = Diagnostic::new(Code::UnknownParam, span, format!("`{{{name}}}` inserts a param that does not exist"));
+    let d = Diagnostic::new(
+        Code::UnknownParam,
+        span,
+        format!("`{{{name}}}` inserts a param that does not exist"),
+    );
     let d = match did_you_mean(name, all.iter().copied()) {
         Some(near) => d.label(format!("did you mean `{{{near}}}`?")),
         None => d.label("in this string"),
     };
-    let there = if all.is_empty() { "there is none".to_owned() } else { format!("there is {}", all.join(", ")) };
+    let there =
+        if all.is_empty() { "there is none".to_owned() } else { format!("there is {}", all.join(", ")) };
     d.help(format!("declare `param {name} = …` ({there}), or write `{{{{` and `}}}}` for braces"))
 }

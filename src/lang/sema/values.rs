@@ -10,7 +10,13 @@ impl Checker<'_> {
     /// The number in base units and its dimension; an unknown unit is reported.
     pub fn quantity(&mut self, n: &Number) -> Option<(f64, Dim)> {
         if let Some((scale, dim)) = units::unit(&n.unit) {
-            return Some((n.value * scale, dim));
+            let value = n.value * scale;
+            if value.is_finite() {
+                return Some((value, dim));
+            }
+            let d = Diagnostic::new(Code::OutOfRange, n.span, "the number is too big").label("out of range");
+            self.sink.push(d.help("write a smaller one"));
+            return None;
         }
         let message = format!("`{}` is no unit", n.unit);
         let d = Diagnostic::new(Code::UnknownUnit, n.span, message);

@@ -104,7 +104,7 @@ pub enum EngineLineKind {
     Reset { post: bool, path: Text },
     Stop { signal: Name, within: Option<Number> },
     Failure { name: Text, pattern: Text },
-    Flag(FlagDecl),
+    Flag(Box<FlagDecl>),
     Publish { changes: Vec<Change>, because: Text },
     Changes(Vec<Change>),
 }
@@ -399,9 +399,17 @@ pub enum ExprKind {
     /// the value of a flag in the configuration
     Flag(String),
     /// `gain`, `best.total_tps`, `p99(ttft)`
-    Call { owner: Option<Name>, name: Name, args: Option<Vec<Expr>> },
+    Call {
+        owner: Option<Name>,
+        name: Name,
+        args: Option<Vec<Expr>>,
+    },
     Not(Box<Expr>),
-    Binary { op: BinaryOp, left: Box<Expr>, right: Box<Expr> },
+    Binary {
+        op: BinaryOp,
+        left: Box<Expr>,
+        right: Box<Expr>,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::lang::diag::one_of;
 use crate::lang::units;
 
 /// The help for a token (of the chunk, a place in it) that stands where `expected` should.
@@ -9,7 +10,10 @@ pub fn help(chunk: &str, token: Range<usize>, word: &str, expected: &[String]) -
     if let Some(habit) = habit(chunk, &token, word) {
         return habit;
     }
-    let example = chunk.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).find(|w| !w.is_empty()).and_then(example);
+    let example = chunk
+        .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+        .find(|w| !w.is_empty())
+        .and_then(example);
     match (expected, example) {
         ([only], None) if only == "the end of the line" => {
             "a setting ends with its line: write the rest on a line of its own".to_owned()
@@ -19,7 +23,8 @@ pub fn help(chunk: &str, token: Range<usize>, word: &str, expected: &[String]) -
         }
         ([_], None) => format!("write {} here", expected[0]),
         (_, Some(example)) => format!("write for example `{example}`"),
-        _ => "a setting or declaration ends with its line; see `perflab --help` for examples".to_owned(),
+        ([], None) => "a setting or declaration ends with its line".to_owned(),
+        _ => format!("write {}", one_of(expected)),
     }
 }
 
@@ -43,6 +48,12 @@ fn habit(chunk: &str, token: &Range<usize>, word: &str) -> Option<String> {
         }
         _ if before.ends_with("vary") && word.starts_with('-') => {
             format!("declare `axis NAME = {word}=…`, and vary it by its name")
+        }
+        _ if chunk.starts_with('-') && chunk[..token.start].contains("={") => {
+            "JSON takes double quotes around keys and texts: `--flag={\"key\": \"text\"}`".to_owned()
+        }
+        _ if chunk.starts_with('-') && !word.is_empty() => {
+            "a value that holds a space is quoted: `--flag=\"a b\"`".to_owned()
         }
         _ if word.chars().next().is_some_and(|c| c.is_whitespace() || c.is_control()) => {
             "replace it by a plain space".to_owned()
@@ -120,8 +131,14 @@ mod tests {
     #[test]
     fn habits_of_other_languages_are_named() {
         assert_eq!(help_at("require a < 1 && b", "&&"), "write `and`");
-        assert_eq!(help_at("require p99(ttft) <= 500 ms", "ms"), "a unit is glued to its number: write `500ms`");
-        assert_eq!(help_at("budget = 6h", "="), "a setting and its value are separated by a space: remove the `=`");
+        assert_eq!(
+            help_at("require p99(ttft) <= 500 ms", "ms"),
+            "a unit is glued to its number: write `500ms`"
+        );
+        assert_eq!(
+            help_at("budget = 6h", "="),
+            "a setting and its value are separated by a space: remove the `=`"
+        );
         assert_eq!(help_at("prune a \"b\" when --x = 3", "="), "write `==` to compare");
     }
 }

@@ -63,7 +63,10 @@ impl<'a> Scanner<'a> {
     }
 
     fn line_end(&self) -> usize {
-        self.bytes[self.at..].iter().position(|b| matches!(b, b'\n' | b'\r')).map_or(self.bytes.len(), |n| self.at + n)
+        self.bytes[self.at..]
+            .iter()
+            .position(|b| matches!(b, b'\n' | b'\r'))
+            .map_or(self.bytes.len(), |n| self.at + n)
     }
 }
 
@@ -84,7 +87,8 @@ impl Iterator for Scanner<'_> {
             Piece::Text(end) | Piece::Comment(end) => end,
             _ => start + 1,
         };
-        self.fresh = !matches!(piece, Piece::Other) || matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b'=' | b':');
+        self.fresh = !matches!(piece, Piece::Other)
+            || matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b'=' | b':');
         if byte == b'=' && piece == Piece::Other {
             self.fresh = false;
         }
@@ -183,7 +187,11 @@ pub fn mistake(id: FileId, base: usize, chunk: &str) -> Option<Diagnostic> {
         match piece {
             Piece::UnclosedText => {
                 let end = chunk[at..].find(['\n', '\r']).map_or(chunk.len(), |n| at + n);
-                let open = Diagnostic::new(Code::UnclosedString, span(at, end), "a string is not closed on its line");
+                let open = Diagnostic::new(
+                    Code::UnclosedString,
+                    span(at, end),
+                    "a string is not closed on its line",
+                );
                 return Some(open.label("begins here").help("end it with `\"` on the same line"));
             }
             Piece::Other if chunk.as_bytes()[at] == b'\'' => return Some(single_quotes(chunk, at, span)),
@@ -218,7 +226,8 @@ fn curly_quotes(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> 
     let curly = |c: char| matches!(c, '“' | '”' | '„' | '‘' | '’');
     let rest = chunk.get(at..).filter(|r| r.starts_with(curly))?;
     let line = rest.split(['\n', '\r']).next().unwrap_or_default();
-    let len = line.char_indices().skip(1).find(|(_, c)| curly(*c)).map_or(line.len(), |(i, c)| i + c.len_utf8());
+    let len =
+        line.char_indices().skip(1).find(|(_, c)| curly(*c)).map_or(line.len(), |(i, c)| i + c.len_utf8());
     let fixed = format!("\"{}\"", line[..len].trim_matches(curly));
     let d = Diagnostic::new(Code::SingleQuotes, span(at, at + len), "a string is written in curly quotes");
     Some(d.label("strings take double quotes").help(format!("write {fixed}")).edit(span(at, at + len), fixed))
@@ -251,21 +260,26 @@ fn spaced_flag(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> O
     let end = at + name_len + gap.len() + word.len();
     let fixed = format!("{name}={word}");
     Some(
-        Diagnostic::new(Code::SpacedFlag, span(at, end), format!("`{name}` and its value are separated by a space"))
-            .label("a flag and its value are one word")
-            .help(format!("write {fixed}"))
-            .edit(span(at, end), fixed),
+        Diagnostic::new(
+            Code::SpacedFlag,
+            span(at, end),
+            format!("`{name}` and its value are separated by a space"),
+        )
+        .label("a flag and its value are one word")
+        .help(format!("write {fixed}"))
+        .edit(span(at, end), fixed),
     )
 }
 
 /// A word after a flag that can only be its value: no other flag, keyword, bracket or operator.
 fn is_value(word: &str) -> bool {
     const FOLLOW: [&str; 20] = [
-        "env", "model", "unset", "raw", "because", "int", "float", "switch", "text", "path", "json", "words", "one_of",
-        "and", "or", "not", "when", "uses", "unless", "default",
+        "env", "model", "unset", "raw", "because", "int", "float", "switch", "text", "path", "json", "words",
+        "one_of", "and", "or", "not", "when", "uses", "unless", "default",
     ];
     let first = word.as_bytes().first().copied().unwrap_or(b'}');
-    (first.is_ascii_alphanumeric() || first == b'"') && !FOLLOW.contains(&word)
+    (first.is_ascii_alphanumeric() || first == b'"')
+        && !FOLLOW.contains(&word)
         && !matches!(word, "since" | "until" | "negated" | "after" | "on")
 }
 
@@ -285,7 +299,7 @@ mod tests {
     #[test]
     fn brackets_in_strings_and_comments_do_not_count() {
         assert_eq!(unbalanced("a { \"}\" # }\n}"), None);
-        assert_eq!(unbalanced("--x=a#{b\n"), Some((7, Piece::Open(b'{'))));
+        assert_eq!(unbalanced("--x=a#{b\n"), Some((6, Piece::Open(b'{'))));
     }
 
     #[test]

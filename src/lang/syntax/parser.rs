@@ -52,13 +52,16 @@ pub fn parse(id: FileId, text: &str, sink: &mut Sink) -> Parsed {
 fn hostile(id: FileId, text: &str) -> Option<Diagnostic> {
     let top = Span::new(id, 0..0);
     if text.len() > MAX_BYTES {
-        let message = format!("the file has {} bytes, more than the {MAX_BYTES} that a study may have", text.len());
+        let message =
+            format!("the file has {} bytes, more than the {MAX_BYTES} that a study may have", text.len());
         return Some(
-            Diagnostic::new(Code::TooLarge, top, message).help("is this a .plab file? Give the path of a study"),
+            Diagnostic::new(Code::TooLarge, top, message)
+                .help("is this a .plab file? Give the path of a study"),
         );
     }
-    if let Some(at) = text.find(|c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
-        let span = Span::new(id, at..at + 1);
+    let control = |c: &char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
+    if let Some((at, c)) = text.char_indices().find(|(_, c)| control(c)) {
+        let span = Span::new(id, at..at + c.len_utf8());
         return Some(
             Diagnostic::new(Code::NotText, span, "the file holds control characters")
                 .label("not text")

@@ -39,10 +39,7 @@ impl Block {
 
     /// Whether a line begins something in the block that has a name.
     pub fn declares(self, text: &str) -> bool {
-        matches!(
-            (self, first_word(text)),
-            (Self::Study, "step" | "prune" | "track") | (Self::Track, "step")
-        )
+        matches!((self, first_word(text)), (Self::Study, "step" | "prune" | "track") | (Self::Track, "step"))
     }
 
     /// What the block is called, and the words that begin its lines.
@@ -89,7 +86,9 @@ fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<
     let shown = &text[..len];
     let mut d = Diagnostic::new(Code::UnknownSetting, span, format!("{what} has no setting `{shown}`"));
     if text.starts_with('-') {
-        return Some(d.label("a flag").help("flags stand in an engine or in an axis; vary the axis in a step"));
+        return Some(
+            d.label("a flag").help("flags stand in an engine or in an axis; vary the axis in a step"),
+        );
     }
     d = match did_you_mean(word, known.iter().copied()) {
         Some(near) => d.label(format!("did you mean `{near}`?")).edit(span, near),
@@ -140,7 +139,8 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
 fn bad_name(id: FileId, base: usize, text: &str, indent: usize) -> Option<Diagnostic> {
     let (keyword, rest) = text.split_once([' ', '\t'])?;
     let blank = rest.len() - rest.trim_start_matches([' ', '\t']).len();
-    let name = rest[blank..].split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.'))).next()?;
+    let name =
+        rest[blank..].split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.'))).next()?;
     let snake = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let right = name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(snake);
     let reserved = words::RESERVED.contains(&name);
@@ -152,7 +152,10 @@ fn bad_name(id: FileId, base: usize, text: &str, indent: usize) -> Option<Diagno
     let better = name.to_ascii_lowercase().replace(['-', '.'], "_");
     let d = Diagnostic::new(Code::Unexpected, span, format!("`{name}` is no name"));
     if reserved {
-        return Some(d.label("reserved").help(format!("{} are reserved; choose another name", words::RESERVED.join(", "))));
+        return Some(
+            d.label("reserved")
+                .help(format!("{} are reserved; choose another name", words::RESERVED.join(", "))),
+        );
     }
     let d = d.label("names are snake_case");
     Some(if better.starts_with(|c: char| c.is_ascii_lowercase()) && better.chars().all(snake) {
@@ -173,7 +176,10 @@ fn no_declaration(id: FileId, at: usize, text: &str, word: &str) -> Diagnostic {
         format!("`{shown}` begins no declaration")
     };
     let d = Diagnostic::new(Code::NotADeclaration, span, message);
-    if text.starts_with("//") || text.starts_with("/*") || text.starts_with("--") && text[2..].starts_with(' ') {
+    if text.starts_with("//")
+        || text.starts_with("/*")
+        || text.starts_with("--") && text[2..].starts_with(' ')
+    {
         return d.label("a comment?").help("comments begin with `#`");
     }
     let d = match did_you_mean(word, words::DECLARATIONS.iter().copied()) {
@@ -186,9 +192,11 @@ fn no_declaration(id: FileId, at: usize, text: &str, word: &str) -> Diagnostic {
 fn bracket(id: FileId, at: usize, piece: Piece) -> Diagnostic {
     let span = Span::new(id, at..at + 1);
     match piece {
-        Piece::Close(b) => Diagnostic::new(Code::Unopened, span, format!("this `{}` closes nothing", b as char))
-            .label("nothing is open here")
-            .help("remove it, or open the block that it should close"),
+        Piece::Close(b) => {
+            Diagnostic::new(Code::Unopened, span, format!("this `{}` closes nothing", b as char))
+                .label("nothing is open here")
+                .help("remove it, or open the block that it should close")
+        }
         Piece::Open(b) => {
             let close = match b {
                 b'{' => '}',
@@ -199,7 +207,8 @@ fn bracket(id: FileId, at: usize, piece: Piece) -> Diagnostic {
                 .label("opened here")
                 .help(format!("add a `{close}` where what it opens ends"))
         }
-        _ => Diagnostic::new(Code::Unexpected, span, "something else was expected here").help("see the grammar"),
+        _ => Diagnostic::new(Code::Unexpected, span, "something else was expected here")
+            .help("see the grammar"),
     }
 }
 
@@ -208,7 +217,8 @@ fn closed(id: FileId, file: &str, span: Span, sink: &mut Sink, broken: &mut Vec<
     let text = format!("{}\n}}", &file[span.range()]);
     let pairs = Grammar::parse(Rule::only_item, &text).ok()?;
     let mut builder = Builder::new(id, &text, span.start as usize, sink);
-    let inner = pairs.into_iter().next()?.into_inner().find(|p| !matches!(p.as_rule(), Rule::COMMENT | Rule::EOI))?;
+    let inner =
+        pairs.into_iter().next()?.into_inner().find(|p| !matches!(p.as_rule(), Rule::COMMENT | Rule::EOI))?;
     let item = builder.item(inner);
     broken.extend(builder.into_broken());
     item
@@ -227,7 +237,8 @@ fn by_rule(id: FileId, rule: Rule, text: &str, base: usize) -> Diagnostic {
     let Err(error) = Grammar::parse(rule, text) else {
         let span = Span::new(id, base..base + text.trim_end().len());
         let message = "this cannot stand here";
-        return Diagnostic::new(Code::Unexpected, span, message).help("write each setting on a line of its own");
+        return Diagnostic::new(Code::Unexpected, span, message)
+            .help("write each setting on a line of its own");
     };
     let at = match error.location {
         InputLocation::Pos(p) | InputLocation::Span((p, _)) => p,
@@ -243,9 +254,13 @@ fn by_rule(id: FileId, rule: Rule, text: &str, base: usize) -> Diagnostic {
     let word = if found.is_some() { &text[token.clone()] } else { "" };
     let keywords = expected.iter().map(|e| e.trim_matches('`'));
     if let Some(near) = did_you_mean(word, keywords).filter(|n| n.len() > 1) {
-        return d.label(format!("did you mean `{near}`?")).help(format!("write `{near}` here")).edit(span, near);
+        return d
+            .label(format!("did you mean `{near}`?"))
+            .help(format!("write `{near}` here"))
+            .edit(span, near);
     }
-    let label = if expected.is_empty() { "unexpected".to_owned() } else { format!("expected {}", one_of(&expected)) };
+    let label =
+        if expected.is_empty() { "unexpected".to_owned() } else { format!("expected {}", one_of(&expected)) };
     d.label(label).help(hints::help(text, token, word, &expected))
 }
 
@@ -258,7 +273,8 @@ fn expectation(error: &Error<Rule>, at: usize, text: &str) -> (usize, Vec<String
     }
     if let Some(attempts) = error.parse_attempts() {
         let further = attempts.max_position;
-        let tokens: Vec<_> = attempts.expected_tokens().iter().filter_map(|t| words::token(&t.to_string())).collect();
+        let tokens: Vec<_> =
+            attempts.expected_tokens().iter().filter_map(|t| words::token(&t.to_string())).collect();
         let blank = text.get(at.min(further)..further).is_some_and(|s| s.trim().is_empty());
         if further > at && !blank {
             at = further;
@@ -304,8 +320,8 @@ fn token_at(text: &str, at: usize) -> (Range<usize>, Option<String>) {
     let first = rest.chars().next().unwrap_or(' ');
     let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '%' | '/');
     let sign = |c: char| matches!(c, '&' | '|' | '=' | '<' | '>' | '!');
-    let len = if rest.starts_with('"') {
-        rest[1..].find('"').map_or(1, |n| n + 2)
+    let len = if let Some(inner) = rest.strip_prefix('"') {
+        inner.find('"').map_or(1, |n| n + 2)
     } else if sign(first) {
         rest.find(|c: char| !sign(c)).unwrap_or(rest.len())
     } else {
@@ -313,6 +329,7 @@ fn token_at(text: &str, at: usize) -> (Range<usize>, Option<String>) {
     };
     let shown = &rest[..len];
     let visible = !first.is_whitespace() && !first.is_control();
-    let found = if visible { format!("`{shown}`") } else { format!("the character U+{:04X}", u32::from(first)) };
+    let found =
+        if visible { format!("`{shown}`") } else { format!("the character U+{:04X}", u32::from(first)) };
     (at..at + len, Some(found))
 }

@@ -7,16 +7,30 @@ pub const DECLARATIONS: &[&str] =
 /// Words that are no names.
 pub const RESERVED: &[&str] = &["and", "or", "not", "true", "false"];
 pub const ENGINE_SETTINGS: &[&str] = &[
-    "version", "serve", "image", "probe", "api", "args", "ready", "metrics", "reset", "stop", "failure", "flag", "publish",
-    "env", "model", "unset", "raw",
+    "version", "serve", "image", "probe", "api", "args", "ready", "metrics", "reset", "stop", "failure",
+    "flag", "publish", "env", "model", "unset", "raw",
 ];
 pub const PROFILE_SETTINGS: &[&str] = &[
-    "data", "input", "output", "rate", "arrivals", "in_flight", "concurrency", "requests", "duration", "seed", "warmup",
-    "timeout", "recipe", "tokenizer", "temperature", "ignore_eos",
+    "data",
+    "input",
+    "output",
+    "rate",
+    "arrivals",
+    "in_flight",
+    "concurrency",
+    "requests",
+    "duration",
+    "seed",
+    "warmup",
+    "timeout",
+    "recipe",
+    "tokenizer",
+    "temperature",
+    "ignore_eos",
 ];
 pub const STUDY_SETTINGS: &[&str] = &[
-    "model", "gpus", "baseline", "maximize", "minimize", "require", "adopt", "repeat", "confirm", "curve", "budget", "note",
-    "prune", "step", "track",
+    "model", "gpus", "baseline", "maximize", "minimize", "require", "adopt", "repeat", "confirm", "curve",
+    "budget", "note", "prune", "step", "track",
 ];
 pub const TRACK_SETTINGS: &[&str] = &["step", "budget", "note"];
 pub const STEP_SETTINGS: &[&str] = &["vary", "pick", "budget", "note"];
@@ -51,7 +65,9 @@ pub fn rule(rule: Rule) -> Option<&'static str> {
         Rule::axes | Rule::product | Rule::factor => "an axis",
         Rule::points => "named points in braces",
         Rule::point => "`name: changes`",
-        Rule::expr | Rule::conjunct | Rule::negation | Rule::sum | Rule::term | Rule::operand => "an expression",
+        Rule::expr | Rule::conjunct | Rule::negation | Rule::sum | Rule::term | Rule::operand => {
+            "an expression"
+        }
         Rule::call => "a metric or function",
         Rule::comparison => "a comparison",
         Rule::sum_op => "`+` or `-`",

@@ -1,0 +1,246 @@
+//! Names and functions in expressions: metrics, statistics, params, derived metrics.
+
+use super::check::Checker;
+use super::exprs::{Place, Type, Typed, node};
+use super::metrics::{self, MetricKind, Stat};
+use super::program::{Expr, Owner};
+use super::scope::{ItemRef, Kind};
+use crate::lang::codes::Code;
+use crate::lang::diag::{Diagnostic, did_you_mean};
+use crate::lang::source::Span;
+use crate::lang::syntax::ast::{self, BinaryOp, ExprKind, Item, Literal, Name};
+use crate::lang::units::Dim;
+
+/// How many parts an expression may have, with the metrics in it: far beyond any that a person writes.
+const MOST_NODES: usize = 2000;
+
+impl Checker<'_> {
+    pub(super) fn call(
+        &mut self,
+        module: usize,
+        e: &ast::Expr,
+        owner: Option<&Name>,
+        name: &Name,
+        args: Option<&[ast::Expr]>,
+        place: Place,
+    ) -> Option<Typed> {
+        let of = match owner {
+            None => Owner::Own,
+            Some(o) if o.value == "best" || o.value == "baseline" => {
+                if matches!(place, Place::Metric | Place::Objective | Place::Guard) {
+                    self.wrong_place(o.span, &format!("`{}.…`", o.value), "in a prune rule or a requirement");
+                    return None;
+                }
+                if o.value == "best" { Owner::Best } else { Owner::Baseline }
+            }
+            Some(o) => {
+                let message = format!("`{}` owns no metrics", o.value);
+                let d = Diagnostic::new(Code::UnknownMetric, o.span, message).label("not known");
+                self.sink.push(d.help("write `best.…` for the incumbent or `baseline.…` for the baseline"));
+                return None;
+            }
+        };
+        match args {
+            Some(args) => self.function(module, e, of, name, args),
+            None => self.named(module, of, name, place),
+        }
+    }
+
+    pub(super) fn function(
+        &mut self,
+        module: usize,
+        e: &ast::Expr,
+        of: Owner,
+        name: &Name,
+        args: &[ast::Expr],
+    ) -> Option<Typed> {
+        if name.value == "goodput" {
+            self.later("`goodput(…)`".to_owned(), e.span, false);
+            for a in args {
+                self.goodput_condition(module, a);
+            }
+            return Some((
+                Expr::Metric { of, name: "goodput".to_owned(), stat: None },
+                Type::Number(Dim::RATE),
+            ));
+        }
+        let Some(stat) = Stat::parse(&name.value) else {
+            let known = Stat::ALL.iter().map(|s| s.name()).chain(["goodput"]);
+            let message = format!("no function is called `{}`", name.value);
+            let d = Diagnostic::new(Code::UnknownMetric, name.span, message);
+            let d = match did_you_mean(&name.value, known.clone()) {
+                Some(near) => d.label(format!("did you mean `{near}`?")).edit(name.span, near),
+                None => d.label("unknown"),
+            };
+            self.sink.push(d.help(format!("functions are {}", known.collect::<Vec<_>>().join(", "))));
+            return None;
+        };
+        let [ast::Expr { kind: ExprKind::Call { owner: None, name: inner, args: None }, .. }] = args else {
+            let message = format!("`{}` takes one distribution", stat.name());
+            let d = Diagnostic::new(Code::UnknownMetric, e.span, message).label("not one distribution");
+            self.sink.push(d.help(format!("write `{}(ttft)`, with ttft, tpot, itl or latency", stat.name())));
+            return None;
+        };
+        match metrics::kind_of(&inner.value) {
+            Some(MetricKind::Distribution(dim)) => {
+                self.measured(inner);
+                Some((Expr::Metric { of, name: inner.value.clone(), stat: Some(stat) }, Type::Number(dim)))
+            }
+            Some(MetricKind::Number(_)) => {
+                let message = format!("`{}` is one number already", inner.value);
+                let d = Diagnostic::new(Code::UnknownMetric, inner.span, message).label("no distribution");
+                self.sink.push(d.help(format!("write `{}` alone", inner.value)));
+                None
+            }
+            None => {
+                self.unknown_metric(module, inner);
+                None
+            }
+        }
+    }
+
+    /// Inside `goodput(…)` latencies are a request's own, without a statistic.
+    pub(super) fn goodput_condition(&mut self, module: usize, e: &ast::Expr) {
+        match &e.kind {
+            ExprKind::Binary { op: BinaryOp::And | BinaryOp::Or, left, right } => {
+                self.goodput_condition(module, left);
+                self.goodput_condition(module, right);
+            }
+            ExprKind::Binary { op, left, right } if op.is_comparison() => {
+                let (ExprKind::Call { name, args: None, .. }, ExprKind::Number(n)) =
+                    (&left.kind, &right.kind)
+                else {
+                    return;
+                };
+                match metrics::kind_of(&name.value) {
+                    Some(MetricKind::Distribution(dim)) => {
+                        let _ = self.number_of(n, dim, &format!("`{}`", name.value));
+                    }
+                    _ => self.unknown_metric(module, name),
+                }
+            }
+            _ => {
+                let message = "goodput takes conditions on a request's latencies";
+                let d = Diagnostic::new(Code::NotCondition, e.span, message).label("no such condition");
+                self.sink.push(d.help("for example `goodput(ttft <= 500ms and tpot <= 50ms)`"));
+            }
+        }
+    }
+
+    pub(super) fn named(&mut self, module: usize, of: Owner, name: &Name, place: Place) -> Option<Typed> {
+        let fixed = match name.value.as_str() {
+            "gpus" => Some((Expr::Gpus, Type::Number(Dim::PLAIN))),
+            "model" => Some((Expr::Model, Type::Text)),
+            "engine" => Some((Expr::Engine, Type::Engine)),
+            "gain" => {
+                if place != Place::Prune {
+                    self.wrong_place(name.span, "`gain`", "in a prune rule or after `adopt`");
+                    return None;
+                }
+                Some((Expr::Gain, Type::Number(Dim::PLAIN)))
+            }
+            "rate" | "concurrency" => {
+                self.later(format!("`{}` as an objective", name.value), name.span, false);
+                let dim = if name.value == "rate" { Dim::RATE } else { Dim::PLAIN };
+                Some((Expr::Metric { of, name: name.value.clone(), stat: None }, Type::Number(dim)))
+            }
+            _ => None,
+        };
+        if fixed.is_some() {
+            return fixed;
+        }
+        match metrics::kind_of(&name.value) {
+            Some(MetricKind::Number(dim)) => {
+                self.measured(name);
+                return Some((Expr::Metric { of, name: name.value.clone(), stat: None }, Type::Number(dim)));
+            }
+            Some(MetricKind::Distribution(_)) => {
+                return Some((Expr::Metric { of, name: name.value.clone(), stat: None }, Type::Distribution));
+            }
+            None => {}
+        }
+        let m = self.module(module);
+        if let Some(at) = m.find(Kind::Param, &name.value) {
+            self.used.insert(at);
+            return self.param(at);
+        }
+        if let Some(at) = m.find(Kind::Metric, &name.value) {
+            self.used.insert(at);
+            let (expr, dim) = self.metric_of(at, name)?;
+            return Some((owned_by(expr, of), Type::Number(dim)));
+        }
+        self.unknown_metric(module, name);
+        None
+    }
+
+    pub(super) fn param(&mut self, at: ItemRef) -> Option<Typed> {
+        let Item::Param(p) = self.modules.item(at) else { return None };
+        Some(match &p.value {
+            Literal::Number(n) => {
+                let (value, dim) = self.quantity(n)?;
+                (Expr::Number(value), Type::Number(dim))
+            }
+            Literal::Text(t) => (Expr::Text(t.value.clone()), Type::Text),
+            Literal::Bool(b) => (Expr::Bool(b.value), Type::Bool),
+        })
+    }
+
+    /// A derived metric: its expression and dimension.
+    pub fn metric_of(&mut self, at: ItemRef, name: &Name) -> Option<(Expr, Dim)> {
+        if let Some(known) = self.metrics.get(&at) {
+            return known.clone();
+        }
+        let Item::Metric(m) = self.modules.item(at) else { return None };
+        let span = if at.module == 0 { m.name.span } else { name.span };
+        let mut found = self.guarded(at, span, |c| c.numeric(at.module, &m.expr, Place::Metric));
+        // each use inserts the whole expression: metrics of metrics could double it forever
+        if found.as_ref().is_some_and(|(expr, _)| expr.size() > MOST_NODES) {
+            self.too_deep(span);
+            found = None;
+        }
+        self.metrics.insert(at, found.clone());
+        found
+    }
+
+    /// Notes a metric that live runs of this version do not yield.
+    pub(super) fn measured(&mut self, name: &Name) {
+        if !metrics::is_measured(&name.value) {
+            self.later(format!("the metric `{}`", name.value), name.span, true);
+        }
+    }
+
+    pub(super) fn unknown_metric(&mut self, module: usize, name: &Name) {
+        let m = self.module(module);
+        if m.is_broken(&name.value) {
+            return;
+        }
+        let own: Vec<&str> = m.names(Kind::Metric).into_iter().chain(m.names(Kind::Param)).collect();
+        let known: Vec<String> =
+            metrics::names().map(str::to_owned).chain(own.iter().map(|n| (*n).to_owned())).collect();
+        let message = format!("no metric or param is called `{}`", name.value);
+        let d = Diagnostic::new(Code::UnknownMetric, name.span, message);
+        let near = metrics::elsewhere(&name.value)
+            .or_else(|| did_you_mean(&name.value, known.iter().map(String::as_str)).map(str::to_owned));
+        let d = match near {
+            Some(near) => d.label(format!("did you mean `{near}`?")).edit(name.span, near),
+            None => d.label("not known"),
+        };
+        self.sink.push(d.help(format!("metrics are {}", known.join(", "))));
+    }
+
+    pub(super) fn wrong_place(&mut self, span: Span, what: &str, place: &str) {
+        let message = format!("{what} cannot be read here");
+        let d = Diagnostic::new(Code::WrongPlace, span, message).label("not known here");
+        self.sink.push(d.help(format!("it can be read {place}")));
+    }
+}
+
+/// A derived metric read of another owner reads its parts of that owner.
+fn owned_by(expr: Expr, of: Owner) -> Expr {
+    match expr {
+        Expr::Metric { name, stat, .. } => Expr::Metric { of, name, stat },
+        Expr::Not(e) => Expr::Not(Box::new(owned_by(*e, of))),
+        Expr::Binary { op, left, right } => node(op, owned_by(*left, of), owned_by(*right, of)),
+        other => other,
+    }
+}

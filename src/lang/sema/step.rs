@@ -1,0 +1,186 @@
+//! One step: its base, guard, space and pick.
+
+use std::collections::HashSet;
+
+use super::check::Checker;
+use super::exprs::Place;
+use super::program::{Change, Choice, From, Guard, Pick, Space, Step};
+use super::scope::Kind;
+use crate::lang::codes::Code;
+use crate::lang::diag::{Diagnostic, did_you_mean, one_of};
+use crate::lang::syntax::ast::{self, Name, Search, StepLineKind};
+
+/// What a step's lines say.
+pub struct StepParts<'a> {
+    pub vary: Option<(&'a ast::Axes, Search)>,
+    pub pick: Option<(&'a ast::Axes, &'a ast::Text)>,
+}
+
+impl Checker<'_> {
+    /// One step: its base, space, guard and pick.
+    pub fn one_step(
+        &mut self,
+        step: &ast::Step,
+        track: Option<&str>,
+        earlier: &[Step],
+        broken: &HashSet<String>,
+    ) -> Option<Step> {
+        let parts = self.step_parts(step);
+        let space = parts.as_ref().and_then(|p| p.vary).and_then(|(axes, _)| self.space(0, axes));
+        let when = match &step.when {
+            Some(e) => {
+                let text = self.source_text(e.span);
+                self.condition(0, e, Place::Guard).map(|expr| Guard { expr, text })
+            }
+            None => None,
+        };
+        let from = self.from(step, track, earlier, broken);
+        let (parts, space, from) = (parts?, space?, from?);
+        let pick = match parts.pick {
+            Some((axes, because)) => self.pick(axes, because, &space),
+            None => None,
+        };
+        let search = parts.vary.map_or(Search::Grid, |(_, search)| search);
+        let title =
+            step.title.as_ref().map_or_else(|| step.name.value.clone(), |t| self.inserted(0, t, false));
+        let notes = step
+            .lines
+            .iter()
+            .filter_map(|l| if let StepLineKind::Note(t) = &l.kind { Some(t) } else { None });
+        let notes: Vec<_> = notes.collect();
+        let notes = notes.into_iter().map(|t| self.inserted(0, t, false)).collect();
+        Some(Step {
+            name: step.name.value.clone(),
+            title,
+            track: track.map(str::to_owned),
+            from,
+            when,
+            space,
+            search,
+            pick,
+            notes,
+            span: step.name.span,
+        })
+    }
+
+    fn step_parts<'s>(&mut self, step: &'s ast::Step) -> Option<StepParts<'s>> {
+        let mut parts = StepParts { vary: None, pick: None };
+        let mut twice = None;
+        for line in &step.lines {
+            match &line.kind {
+                StepLineKind::Vary { axes, by } => {
+                    if parts.vary.is_some() {
+                        twice = Some(line.span);
+                    }
+                    let search = by.as_ref().map_or(Search::Grid, |b| b.value);
+                    if search != Search::Grid {
+                        let how = if search == Search::Staged { "staged" } else { "guided" };
+                        self.later(format!("`by {how}`"), by.as_ref().map_or(line.span, |b| b.span), false);
+                    }
+                    parts.vary = Some((axes, search));
+                }
+                StepLineKind::Pick { axes, because } => parts.pick = Some((axes, because)),
+                StepLineKind::Budget(b) => {
+                    self.budget(b);
+                    self.later("a step's budget".to_owned(), b.span, false);
+                }
+                StepLineKind::Note(_) => {}
+            }
+        }
+        if let Some(span) = twice {
+            let message = format!("the step `{}` varies twice", step.name.value);
+            let d = Diagnostic::new(Code::StepEmpty, span, message).label("the second `vary`");
+            self.sink.push(d.help("write one product, `vary a * b`, or two steps"));
+            return None;
+        }
+        if parts.vary.is_none() {
+            // a `vary` that could not be read has had its diagnostic
+            if !step.unread.contains(&"vary") {
+                let message = format!("the step `{}` varies nothing", step.name.value);
+                let d = Diagnostic::new(Code::StepEmpty, step.name.span, message).label("this step");
+                self.sink.push(d.help("add `vary AXIS`"));
+            }
+            return None;
+        }
+        Some(parts)
+    }
+
+    fn from(
+        &mut self,
+        step: &ast::Step,
+        track: Option<&str>,
+        earlier: &[Step],
+        broken: &HashSet<String>,
+    ) -> Option<From> {
+        let Some(name) = &step.from else { return Some(From::Best) };
+        if name.value == "best" {
+            return Some(From::Best);
+        }
+        if let Some(i) = earlier.iter().position(|s| s.name == name.value && s.track.as_deref() == track) {
+            return Some(From::Step(i));
+        }
+        if broken.contains(&name.value) {
+            // there is an error already; the step's own mistakes are looked for all the same
+            return Some(From::Best);
+        }
+        let m = self.modules.root();
+        if m.find(Kind::Engine, &name.value).is_some() {
+            let engine = self.engine_named(0, name)?;
+            self.needs_version(&engine);
+            return Some(From::Engine(name.value.clone()));
+        }
+        let steps: Vec<&str> = earlier.iter().map(|s| s.name.as_str()).chain(["best"]).collect();
+        self.unknown_base(name, &steps);
+        Some(From::Best)
+    }
+
+    fn unknown_base(&mut self, name: &Name, steps: &[&str]) {
+        let m = self.modules.root();
+        if m.is_broken(&name.value) {
+            return;
+        }
+        let known: Vec<&str> = steps.iter().copied().chain(m.names(Kind::Engine)).collect();
+        let message = format!("no earlier step and no engine is called `{}`", name.value);
+        let d = Diagnostic::new(Code::UnknownName, name.span, message);
+        let d = match did_you_mean(&name.value, known.iter().copied()) {
+            Some(near) => d.label(format!("did you mean `{near}`?")).edit(name.span, near),
+            None => d.label("not declared"),
+        };
+        self.sink.push(d.help(format!("a step starts from {}", one_of(&known))));
+    }
+
+    fn pick(&mut self, axes: &ast::Axes, because: &ast::Text, space: &Space) -> Option<Pick> {
+        let because = self.inserted(0, because, false);
+        if is_base(axes) {
+            return Some(Pick { choice: Choice::Base, because });
+        }
+        let picked = self.space(0, axes)?;
+        if picked.len() != 1 {
+            let message = format!("`pick` chooses one candidate, and this is {}", picked.len());
+            let d = Diagnostic::new(Code::PickMany, axes.span, message).label("not one candidate");
+            self.sink.push(d.help("pick one point of each axis: `pick quant[fp8] because \"…\"`"));
+            return None;
+        }
+        let points: Vec<_> = picked.candidate(0).into_iter().cloned().collect();
+        let wanted: Vec<&Vec<Change>> = points.iter().map(|p| &p.changes).collect();
+        let offered = (0..space.len().min(MAX_LOOKED_AT)).any(|i| same_changes(&space.candidate(i), &wanted));
+        if !offered && space.len() <= MAX_LOOKED_AT {
+            let message = "`pick` chooses a candidate that the step does not vary";
+            let d = Diagnostic::new(Code::PickMany, axes.span, message).label("not a candidate of this step");
+            self.sink.push(d.help("pick among the points of `vary`, or `pick base`"));
+            return None;
+        }
+        Some(Pick { choice: Choice::Points(points), because })
+    }
+}
+
+const MAX_LOOKED_AT: usize = 10_000;
+
+fn is_base(axes: &ast::Axes) -> bool {
+    matches!(axes.sum.as_slice(), [product] if matches!(product.as_slice(),
+        [ast::Factor::Axis { name, picks: None, .. }] if name.value == "base"))
+}
+
+fn same_changes(candidate: &[&super::program::Point], wanted: &[&Vec<Change>]) -> bool {
+    candidate.len() == wanted.len() && wanted.iter().all(|w| candidate.iter().any(|p| p.changes == **w))
+}

@@ -1,0 +1,144 @@
+//! Engines: their settings, flags and what they set.
+
+use pest::iterators::Pair;
+
+use super::{Builder, Kids, kids, skip};
+use crate::lang::source::Span;
+use crate::lang::syntax::ast::{Engine, EngineLine, EngineLineKind, FlagDecl, FlagKind, UsesGpus};
+use crate::lang::syntax::grammar::Rule;
+use crate::lang::syntax::recover::Block;
+
+impl<'a> Builder<'a, '_> {
+    pub(super) fn engine(&mut self, pair: Pair<'a, Rule>) -> Option<Engine> {
+        let span = self.span(&pair);
+        let mut k = kids(pair);
+        skip(&mut k, Rule::k_engine);
+        let name = self.maybe_name(&mut k)?;
+        let title = self.maybe_text(&mut k);
+        let parent = self.maybe_name(&mut k);
+        let (mut lines, mut unread) = (Vec::new(), Vec::new());
+        for line in k {
+            if line.as_rule() == Rule::bad_line {
+                unread.extend(self.bad(Block::Engine, &line));
+            } else {
+                lines.extend(self.engine_line(line));
+            }
+        }
+        Some(Engine { name, title, parent, lines, unread, span })
+    }
+
+    pub(super) fn engine_line(&mut self, pair: Pair<'a, Rule>) -> Option<EngineLine> {
+        let span = self.span(&pair);
+        let rule = pair.as_rule();
+        let mut k = kids(pair);
+        let kind = match rule {
+            Rule::e_changes => EngineLineKind::Changes(self.changes(k)),
+            Rule::e_text => {
+                let keyword = k.next()?.as_rule();
+                let text = self.maybe_text(&mut k)?;
+                match keyword {
+                    Rule::k_version => EngineLineKind::Version(text),
+                    Rule::k_serve => EngineLineKind::Serve(text),
+                    Rule::k_image => EngineLineKind::Image(text),
+                    _ => EngineLineKind::Probe(text),
+                }
+            }
+            Rule::e_flag => {
+                k.next();
+                EngineLineKind::Flag(Box::new(self.flag_decl(k, span)?))
+            }
+            Rule::e_publish => {
+                k.next();
+                let mut changes = Vec::new();
+                while let Some(c) = k.next_if(|p| p.as_rule() == Rule::change) {
+                    changes.extend(self.change(c));
+                }
+                EngineLineKind::Publish { changes, because: self.because(&mut k)? }
+            }
+            _ => self.engine_setting(rule, k)?,
+        };
+        Some(EngineLine { kind, span })
+    }
+
+    pub(super) fn engine_setting(&self, rule: Rule, mut k: Kids<'a>) -> Option<EngineLineKind> {
+        k.next();
+        Some(match rule {
+            Rule::e_api => EngineLineKind::Api(self.maybe_name(&mut k)?),
+            Rule::e_args => EngineLineKind::Args { joined: k.next()?.as_rule() == Rule::k_joined },
+            Rule::e_ready => {
+                k.next();
+                EngineLineKind::Ready { path: self.maybe_text(&mut k)?, within: self.within(&mut k) }
+            }
+            Rule::e_metrics => {
+                k.next();
+                EngineLineKind::Metrics(self.maybe_text(&mut k)?)
+            }
+            Rule::e_reset => {
+                let post = k.next()?.as_rule() == Rule::k_post;
+                EngineLineKind::Reset { post, path: self.maybe_text(&mut k)? }
+            }
+            Rule::e_stop => {
+                EngineLineKind::Stop { signal: self.maybe_name(&mut k)?, within: self.within(&mut k) }
+            }
+            Rule::e_failure => {
+                let name = self.maybe_text(&mut k)?;
+                let pattern = k.find(|p| p.as_rule() == Rule::string)?;
+                // a pattern is text as it stands: only the quotes and their escapes are ours
+                EngineLineKind::Failure { name, pattern: self.text(&pattern) }
+            }
+            _ => return None,
+        })
+    }
+
+    pub(super) fn flag_decl(&self, mut k: Kids<'a>, span: Span) -> Option<FlagDecl> {
+        let mut names = Vec::new();
+        while let Some(p) = k.next_if(|p| p.as_rule() == Rule::flag_name) {
+            names.push(self.name(&p));
+        }
+        let kind = self.flag_kind(k.next()?)?;
+        let mut decl = FlagDecl {
+            names,
+            kind,
+            default: None,
+            since: None,
+            until: None,
+            negated: Vec::new(),
+            uses_gpus: None,
+            span,
+        };
+        for pair in k {
+            self.attribute(pair, &mut decl)?;
+        }
+        Some(decl)
+    }
+
+    pub(super) fn flag_kind(&self, pair: Pair<'a, Rule>) -> Option<FlagKind> {
+        let mut k = kids(pair);
+        let keyword = k.next()?.as_rule();
+        Some(match keyword {
+            Rule::k_switch => FlagKind::Switch,
+            Rule::k_path => FlagKind::Path,
+            Rule::k_json => FlagKind::Json,
+            Rule::k_words => FlagKind::Words,
+            Rule::k_int => FlagKind::Int(k.next().and_then(|p| self.range(p))),
+            Rule::k_float => FlagKind::Float(k.next().and_then(|p| self.range(p))),
+            Rule::k_one_of => FlagKind::OneOf(self.list(k.next()?)),
+            _ => FlagKind::Text,
+        })
+    }
+
+    pub(super) fn attribute(&self, pair: Pair<'a, Rule>, decl: &mut FlagDecl) -> Option<()> {
+        let mut k = kids(pair);
+        match k.next()?.as_rule() {
+            Rule::k_default => decl.default = self.single(k.next()?),
+            Rule::k_since => decl.since = self.maybe_text(&mut k),
+            Rule::k_until => decl.until = self.maybe_text(&mut k),
+            Rule::k_negated => decl.negated = k.map(|p| self.name(&p)).collect(),
+            _ => {
+                let unless = k.find(|p| p.as_rule() == Rule::flag_name).map(|p| self.name(&p));
+                decl.uses_gpus = Some(UsesGpus { unless });
+            }
+        }
+        Some(())
+    }
+}

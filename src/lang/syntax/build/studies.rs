@@ -1,0 +1,172 @@
+//! Studies with their tracks and steps; sites.
+
+use pest::iterators::Pair;
+
+use super::{Builder, kids, skip};
+use crate::lang::source::Spanned;
+use crate::lang::syntax::ast::{
+    Budget, BudgetUnit, Search, Site, Step, StepLine, StepLineKind, Study, StudyLine, StudyLineKind, Track,
+};
+use crate::lang::syntax::grammar::Rule;
+use crate::lang::syntax::recover::Block;
+
+impl<'a> Builder<'a, '_> {
+    pub(super) fn study(&mut self, pair: Pair<'a, Rule>) -> Option<Study> {
+        let span = self.span(&pair);
+        let mut k = kids(pair);
+        skip(&mut k, Rule::k_study);
+        let name = self.maybe_name(&mut k)?;
+        let title = self.maybe_text(&mut k);
+        let (mut lines, mut unread) = (Vec::new(), Vec::new());
+        for line in k {
+            if line.as_rule() == Rule::bad_line {
+                unread.extend(self.bad(Block::Study, &line));
+                continue;
+            }
+            let span = self.span(&line);
+            lines.extend(self.study_line(line).map(|kind| StudyLine { kind, span }));
+        }
+        Some(Study { name, title, lines, unread, span })
+    }
+
+    pub(super) fn study_line(&mut self, pair: Pair<'a, Rule>) -> Option<StudyLineKind> {
+        let rule = pair.as_rule();
+        match rule {
+            Rule::prune => return self.prune(pair).map(StudyLineKind::Prune),
+            Rule::step => return self.step(pair).map(StudyLineKind::Step),
+            Rule::track => return self.track(pair).map(StudyLineKind::Track),
+            Rule::budget => return self.budget(pair).map(StudyLineKind::Budget),
+            _ => {}
+        }
+        let mut k = kids(pair);
+        let keyword = k.next()?.as_rule();
+        Some(match rule {
+            Rule::s_model => StudyLineKind::Model(self.maybe_text(&mut k)?),
+            Rule::s_gpus => {
+                let count = self.maybe_number(&mut k)?;
+                skip(&mut k, Rule::k_of);
+                StudyLineKind::Gpus { count, of: self.maybe_text(&mut k) }
+            }
+            Rule::s_baseline => StudyLineKind::Baseline(self.maybe_name(&mut k)?),
+            Rule::objective => {
+                let expr = self.whole_expr(k.next()?)?;
+                skip(&mut k, Rule::k_on);
+                StudyLineKind::Objective {
+                    maximize: keyword == Rule::k_maximize,
+                    expr,
+                    on: self.names(k.next()?),
+                }
+            }
+            Rule::require => {
+                let expr = self.whole_expr(k.next()?)?;
+                skip(&mut k, Rule::k_on);
+                StudyLineKind::Require { expr, on: self.maybe_name(&mut k) }
+            }
+            Rule::adopt => {
+                skip(&mut k, Rule::k_gain);
+                StudyLineKind::Adopt(self.maybe_number(&mut k)?)
+            }
+            Rule::repeat => StudyLineKind::Repeat(self.maybe_number(&mut k)),
+            Rule::on_profiles => {
+                skip(&mut k, Rule::k_on);
+                let names = self.names(k.next()?);
+                if keyword == Rule::k_confirm {
+                    StudyLineKind::Confirm(names)
+                } else {
+                    StudyLineKind::Curve(names)
+                }
+            }
+            Rule::note => StudyLineKind::Note(self.maybe_text(&mut k)?),
+            _ => return None,
+        })
+    }
+
+    pub(super) fn budget(&self, pair: Pair<'a, Rule>) -> Option<Budget> {
+        let span = self.span(&pair);
+        let mut k = kids(pair);
+        k.next();
+        let amount = self.maybe_number(&mut k)?;
+        let unit = k.next().map(|p| match p.as_rule() {
+            Rule::k_trials => BudgetUnit::Trials,
+            _ => BudgetUnit::GpuHours,
+        });
+        Some(Budget { amount, unit, span })
+    }
+
+    pub(super) fn track(&mut self, pair: Pair<'a, Rule>) -> Option<Track> {
+        let span = self.span(&pair);
+        let mut k = kids(pair);
+        k.next();
+        let engine = self.maybe_name(&mut k)?;
+        let title = self.maybe_text(&mut k);
+        let mut track = Track { engine, title, steps: Vec::new(), budget: None, notes: Vec::new(), span };
+        for line in k {
+            match line.as_rule() {
+                Rule::bad_line => drop(self.bad(Block::Track, &line)),
+                Rule::step => track.steps.extend(self.step(line)),
+                Rule::budget => track.budget = self.budget(line),
+                _ => track
+                    .notes
+                    .extend(kids(line).find(|p| p.as_rule() == Rule::string).map(|p| self.text(&p))),
+            }
+        }
+        Some(track)
+    }
+
+    pub(super) fn step(&mut self, pair: Pair<'a, Rule>) -> Option<Step> {
+        let span = self.span(&pair);
+        let mut k = kids(pair);
+        k.next();
+        let name = self.maybe_name(&mut k)?;
+        let title = self.maybe_text(&mut k);
+        let from = if skip(&mut k, Rule::k_from) { self.maybe_name(&mut k) } else { None };
+        let when = if skip(&mut k, Rule::k_when) { self.whole_expr(k.next()?) } else { None };
+        let (mut lines, mut unread) = (Vec::new(), Vec::new());
+        for line in k {
+            if line.as_rule() == Rule::bad_line {
+                unread.extend(self.bad(Block::Step, &line));
+                continue;
+            }
+            let span = self.span(&line);
+            lines.extend(self.step_line(line).map(|kind| StepLine { kind, span }));
+        }
+        Some(Step { name, title, from, when, lines, unread, span })
+    }
+
+    pub(super) fn step_line(&mut self, pair: Pair<'a, Rule>) -> Option<StepLineKind> {
+        let rule = pair.as_rule();
+        if rule == Rule::budget {
+            return self.budget(pair).map(StepLineKind::Budget);
+        }
+        let mut k = kids(pair);
+        k.next();
+        Some(match rule {
+            Rule::note => StepLineKind::Note(self.maybe_text(&mut k)?),
+            Rule::vary => {
+                let axes = self.axes(k.next()?)?;
+                StepLineKind::Vary { axes, by: k.nth(1).map(|p| self.search(&p)) }
+            }
+            _ => StepLineKind::Pick { axes: self.axes(k.next()?)?, because: self.because(&mut k)? },
+        })
+    }
+
+    pub(super) fn search(&self, pair: &Pair<'a, Rule>) -> Spanned<Search> {
+        let value = match pair.as_rule() {
+            Rule::k_staged => Search::Staged,
+            Rule::k_guided => Search::Guided,
+            _ => Search::Grid,
+        };
+        Spanned { value, span: self.span(pair) }
+    }
+
+    pub(super) fn site(&mut self, pair: Pair<'a, Rule>) -> Option<Site> {
+        let span = self.span(&pair);
+        let mut k = kids(pair);
+        k.next();
+        let name = self.maybe_name(&mut k)?;
+        for line in k.filter(|l| l.as_rule() == Rule::bad_line) {
+            self.bad(Block::Site, &line);
+        }
+        Some(Site { name, span })
+    }
+}

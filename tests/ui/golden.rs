@@ -1,0 +1,90 @@
+//! Golden files: what `perflab check NAME.plab` prints is what `NAME.expected` holds. `UPDATE_EXPECT=1` writes them anew; read the
+//! difference before you keep it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::thread;
+
+use perflab::lang::codes::Code;
+
+use super::{analysis, codes, folder, perflab, studies};
+
+/// Inputs that no editor likes to hold.
+fn generated() -> Vec<(Code, String)> {
+    vec![
+        (Code::NotText, "metric m = total_tps\0\n".to_owned()),
+        (Code::NotText, "use std/engines { sim }\rengine small = sim { }\r".to_owned()),
+        (Code::TooLarge, "# a comment\n".repeat(100_000)),
+        (Code::TooMany, "what is this\nparam x = 5K\n".repeat(1000)),
+    ]
+}
+
+fn printed(name: &str) -> String {
+    String::from_utf8(perflab(&["check", name]).stderr).unwrap()
+}
+
+/// What differs from the expected text, if anything does.
+fn difference(path: &Path) -> Option<String> {
+    let name = path.file_name().unwrap().to_str().unwrap();
+    let expected = path.with_extension("expected");
+    let (now, before) = (printed(name), fs::read_to_string(&expected).unwrap_or_default());
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        fs::write(&expected, now).unwrap();
+        return None;
+    }
+    (now != before).then(|| format!("==== {name}: expected\n{before}\n==== {name}: now\n{now}\n"))
+}
+
+#[test]
+fn diagnostics_read_as_expected() {
+    let files = studies(&folder());
+    let differences: Vec<String> = thread::scope(|scope| {
+        let part = |files| {
+            scope.spawn(move || {
+                <[_]>::iter(files).filter_map(|f: &std::path::PathBuf| difference(f)).collect::<Vec<_>>()
+            })
+        };
+        let parts: Vec<_> = files.chunks(files.len().div_ceil(4)).map(part).collect();
+        parts.into_iter().flat_map(|p| p.join().unwrap()).collect()
+    });
+    assert!(differences.is_empty(), "{}UPDATE_EXPECT=1 writes the expected files anew", differences.concat());
+}
+
+#[test]
+fn every_code_has_a_file() {
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    let expected: Vec<String> = studies(&folder())
+        .iter()
+        .map(|p| fs::read_to_string(p.with_extension("expected")).unwrap_or_default())
+        .collect();
+    for code in Code::ALL {
+        if expected.iter().any(|text| text.lines().any(|line| line == code.id())) {
+            seen.insert(code.id());
+        }
+    }
+    for (code, text) in generated() {
+        assert!(
+            codes(&analysis(&text)).contains(&code.id()),
+            "{} is not found where it should be",
+            code.id()
+        );
+        seen.insert(code.id());
+    }
+    let missing: Vec<_> = Code::ALL.iter().map(|c| c.id()).filter(|id| !seen.contains(id)).collect();
+    assert!(missing.is_empty(), "no file yields {missing:?}");
+}
+
+#[test]
+fn a_file_with_six_mistakes_has_six_errors() {
+    for name in ["six_mistakes.plab", "six_mistakes_inside.plab"] {
+        let text = fs::read_to_string(folder().join(name)).unwrap();
+        let found = analysis(&text);
+        assert_eq!(
+            found.diagnostics.iter().filter(|d| d.is_error()).count(),
+            6,
+            "{name}: {:?}",
+            codes(&found)
+        );
+    }
+}

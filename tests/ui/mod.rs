@@ -1,0 +1,51 @@
+//! The language as its users meet it: what `perflab check` says of files, right and wrong ones.
+
+mod golden;
+mod later;
+mod robust;
+mod whole;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use perflab::lang::source::Files;
+use perflab::lang::{Analysis, analyze};
+
+/// The folder of these tests: `NAME.plab` beside `NAME.expected`.
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ui")
+}
+
+/// The `.plab` files of a folder, in order.
+fn studies(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut found: Vec<_> =
+        entries.map(|e| e.unwrap().path()).filter(|p| p.extension().is_some_and(|e| e == "plab")).collect();
+    found.sort();
+    found
+}
+
+/// Runs the real binary in the folder of these tests, on a page of 100 columns without colour.
+fn perflab(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_perflab"));
+    command.args(arguments).current_dir(folder()).env("NO_COLOR", "1").env("COLUMNS", "100");
+    command.output().unwrap()
+}
+
+/// Files that use nothing from disk.
+struct Nothing;
+
+impl Files for Nothing {
+    fn read(&self, _: &str) -> Result<String, String> {
+        Err("there is no such file".to_owned())
+    }
+}
+
+fn analysis(text: &str) -> Analysis {
+    analyze(&Nothing, "test.plab", text)
+}
+
+/// The codes that an analysis found, in order.
+fn codes(analysis: &Analysis) -> Vec<&'static str> {
+    analysis.diagnostics.iter().map(|d| d.code.id()).collect()
+}

@@ -1,0 +1,345 @@
+//! Whatever the text, an analysis ends soon, with diagnostics that lie in it and help.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+
+use perflab::lang::Analysis;
+use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
+
+use super::{analysis, folder, studies};
+
+/// Generous: builds without optimisation on busy machines. What is not linear takes far longer.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig {
+        cases,
+        failure_persistence: Some(Box::new(FileFailurePersistence::Off)),
+        ..ProptestConfig::default()
+    }
+}
+
+/// Analyses a text and holds the result against what every result must be.
+fn sound(text: &str) -> Analysis {
+    let begun = Instant::now();
+    let found = analysis(text);
+    let begins = text.chars().take(60).collect::<String>();
+    assert!(begun.elapsed() < PATIENCE, "{:?} for {} bytes of {begins:?}", begun.elapsed(), text.len());
+    for d in &found.diagnostics {
+        let what = format!("{} {} in {begins:?}", d.code.id(), d.message);
+        for span in
+            std::iter::once(d.span).chain(d.related.iter().map(|r| r.0)).chain(d.edits.iter().map(|e| e.span))
+        {
+            let text = &found.sources.get(span.file).text;
+            assert!(text.get(span.range()).is_some(), "{span:?} is no place: {what}");
+        }
+        assert!(!d.message.is_empty(), "{what}");
+        assert!(d.help.as_ref().is_some_and(|h| !h.is_empty()), "no help: {what}");
+    }
+    found
+}
+
+/// Files that are mutilated: those of these tests, the examples and the standard library.
+static SEEDS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folders = ["examples", "stdlib", "stdlib/engines"].map(|f| root.join(f));
+    let files = folders.iter().flat_map(|f| studies(f)).chain(studies(&folder()));
+    let texts = files.map(|f| fs::read_to_string(f).unwrap());
+    // long schemas are slow to read many times without optimisation
+    texts.map(|t| t.chars().take(6000).collect()).collect()
+});
+
+/// One thing done to a text.
+#[derive(Debug, Clone)]
+enum Cut {
+    Delete(usize, usize),
+    Repeat(usize, usize),
+    Insert(usize, String),
+    Swap(usize, usize),
+}
+
+/// Pieces that mean something to the language.
+const PIECES: &[&str] = &[
+    "{",
+    "}",
+    "[",
+    "]",
+    "(",
+    ")",
+    "\"",
+    "'",
+    "#",
+    "\n",
+    "\r\n",
+    "\r",
+    "=",
+    "==",
+    ",",
+    ":",
+    "..",
+    "--",
+    "--x=",
+    "\\",
+    "\"\\\n",
+    "-",
+    " not ",
+    " and ",
+    " when ",
+    " on ",
+    "study s {",
+    "step ",
+    "use std/",
+    "axis a = ",
+    "32K",
+    "5m",
+    "é",
+    "\u{feff}",
+    "\u{a0}",
+    "{{",
+    "{x}",
+    "engine ",
+    " prune ",
+    "env A=1",
+    "*",
+    "+",
+    "%",
+    "1e999",
+    "99999999999999999999",
+];
+
+fn piece() -> impl Strategy<Value = String> {
+    prop_oneof![
+        proptest::sample::select(PIECES).prop_map(str::to_owned),
+        any::<char>().prop_map(String::from)
+    ]
+}
+
+fn cut() -> impl Strategy<Value = Cut> {
+    let (at, len) = (|| any::<usize>(), || 0..80usize);
+    prop_oneof![
+        (at(), len()).prop_map(|(a, n)| Cut::Delete(a, n)),
+        (at(), len()).prop_map(|(a, n)| Cut::Repeat(a, n)),
+        (at(), piece()).prop_map(|(a, s)| Cut::Insert(a, s)),
+        (at(), at()).prop_map(|(a, b)| Cut::Swap(a, b)),
+    ]
+}
+
+impl Cut {
+    fn apply(&self, text: &mut Vec<char>) {
+        let place = |at: usize, text: &[char]| at % (text.len() + 1);
+        match self {
+            Self::Delete(at, len) => {
+                let from = place(*at, text);
+                let to = (from + len).min(text.len());
+                text.drain(from..to);
+            }
+            Self::Repeat(at, len) => {
+                let from = place(*at, text);
+                let chunk = text[from..(from + len).min(text.len())].to_vec();
+                text.splice(from..from, chunk);
+            }
+            Self::Insert(at, piece) => {
+                let from = place(*at, text);
+                text.splice(from..from, piece.chars());
+            }
+            Self::Swap(a, b) if !text.is_empty() => {
+                let (a, b) = (a % text.len(), b % text.len());
+                text.swap(a, b);
+            }
+            Self::Swap(..) => {}
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(config(300))]
+
+    #[test]
+    fn any_text_is_read_to_its_end(text in any::<String>()) {
+        sound(&text);
+    }
+
+    #[test]
+    fn any_bytes_are_read_to_their_end(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+        sound(&String::from_utf8_lossy(&bytes));
+    }
+
+    #[test]
+    fn pieces_of_the_language_in_any_order_are_read(pieces in proptest::collection::vec(piece(), 0..60)) {
+        sound(&pieces.concat());
+    }
+}
+
+proptest! {
+    #![proptest_config(config(150))]
+
+    #[test]
+    fn mutilated_files_are_read(seed in any::<prop::sample::Index>(), cuts in proptest::collection::vec(cut(), 1..8)) {
+        let mut text: Vec<char> = seed.get(&SEEDS).chars().collect();
+        for cut in &cuts {
+            cut.apply(&mut text);
+        }
+        sound(&text.into_iter().collect::<String>());
+    }
+}
+
+/// Places in a file where something may be repeated: before it, what it begins with.
+const PLACES: [&str; 8] = [
+    "",
+    "metric m = ",
+    "prune p \"r\" when ",
+    "axis a = ",
+    "axis a = --x=",
+    "axis a = { p: --x=",
+    "engine e = sim { --x=",
+    "study s {\n    step t { vary ",
+];
+
+/// What may be repeated.
+const REPEATED: [&str; 30] = [
+    "not ",
+    "+ a ",
+    "a + ",
+    "{",
+    "}",
+    "(",
+    ")",
+    "[",
+    "]",
+    "\"",
+    "\\\"",
+    "'",
+    "#",
+    "# x\n",
+    "\n",
+    "\r\n",
+    "a = ",
+    ", ",
+    "--x ",
+    "-",
+    "1",
+    "..",
+    "{\"a\":",
+    "\"\\\n{",
+    "# \r{",
+    "a{}",
+    "x\n",
+    "a { b\n",
+    "param x = 5K\n",
+    "use std/profiles { chat_x }\n",
+];
+
+/// Whether a text may be without a diagnostic because it says nothing.
+fn says_nothing(text: &str) -> bool {
+    text.lines().all(|l| l.trim().is_empty() || l.starts_with('#'))
+}
+
+#[test]
+fn a_hundred_thousand_times_the_same_is_a_diagnostic() {
+    let places = [
+        ("", "{"),
+        ("", "("),
+        ("", "["),
+        ("", "\""),
+        ("", "#"),
+        ("", "\n"),
+        ("", "}"),
+        ("", "x\n"),
+        ("", "\"\\\n{"),
+        ("", "# \r{"),
+    ];
+    let inside = [
+        ("prune p \"r\" when ", "not "),
+        ("metric m = a ", "+ a "),
+        ("axis a = ", "("),
+        ("axis a = --x=", "{\"a\":"),
+        ("metric m = ", "\\\""),
+    ];
+    for (place, piece) in places.into_iter().chain(inside) {
+        let text = format!("{place}{}", piece.repeat(100_000));
+        assert!(
+            !sound(&text).diagnostics.is_empty() || says_nothing(&text),
+            "nothing about {piece:?} after {place:?}"
+        );
+    }
+}
+
+#[test]
+fn a_thousand_times_the_same_is_read_anywhere() {
+    for place in PLACES {
+        for piece in REPEATED {
+            sound(&format!("{place}{}", piece.repeat(1000)));
+        }
+    }
+}
+
+#[test]
+fn a_little_of_it_is_nested_safely() {
+    // fewer than are refused before the grammar looks
+    for (open, close) in [
+        ("(", ")"),
+        ("[", "]"),
+        ("{", "}"),
+        ("{\"a\": ", "}"),
+        ("a * (", ")"),
+        ("1 + (", ")"),
+        ("p99(", ")"),
+        ("step s {", "}"),
+    ] {
+        for depth in [10, 40, 47, 48, 49, 60] {
+            for place in PLACES {
+                for ends in [true, false] {
+                    let closing = if ends { close.repeat(depth) } else { String::new() };
+                    sound(&format!("{place}{}a{closing}\n", open.repeat(depth)));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn ten_megabytes_of_noise_are_refused_at_once() {
+    let noise: String = (0..10_000_000u32)
+        .map(|i| char::from(b' ' + (i.wrapping_mul(2_654_435_761) >> 25) as u8 % 95))
+        .collect();
+    let found = sound(&noise);
+    assert!(found.has_errors());
+    let lines: String = noise.as_bytes()[..900_000]
+        .chunks(70)
+        .flat_map(|c| c.iter().map(|b| char::from(*b)).chain(['\n']))
+        .collect();
+    assert!(sound(&lines).has_errors());
+}
+
+#[test]
+fn long_files_that_are_right_are_read_soon() {
+    let mut text = String::from(
+        "use std/engines { sim }\nengine e = sim {}\nprofile p {\n data random\n input 1\n output 1\n rate max\n}\n",
+    );
+    for i in 0..3000 {
+        let _ = writeln!(text, "axis a{i} = --seed=[{i}, {}]\nmetric m{i} = total_tps * {i}", i + 5000);
+    }
+    text.push_str("study s {\n model \"m\"\n baseline e\n maximize total_tps on p\n repeat 1\n");
+    for i in 0..3000 {
+        let _ = writeln!(text, " step s{i} {{ vary a{i} }}");
+    }
+    text.push_str("}\n");
+    let found = sound(&text);
+    assert!(!found.has_errors(), "{:?}", found.diagnostics.first());
+}
+
+#[test]
+fn spaces_that_double_with_every_line_are_refused() {
+    let mut text = String::from("axis a0 = --x=[1]\nmetric m0 = total_tps\n");
+    for i in 1..200 {
+        let _ = writeln!(text, "axis a{i} = a{} + a{}\nmetric m{i} = m{} + m{}", i - 1, i - 1, i - 1, i - 1);
+    }
+    assert!(sound(&text).has_errors());
+    // the same from the end, so that each must be resolved from the last on
+    let turned: String = text.lines().rev().fold(String::new(), |all, line| all + line + "\n");
+    assert!(sound(&turned).has_errors());
+}
