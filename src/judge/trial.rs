@@ -239,7 +239,7 @@ pub fn findings(setup: &Setup<'_>, config: &Config, name: &str) -> Vec<Finding> 
     let runs = setup.counted(config, name);
     let mut found: Vec<Finding> = Vec::new();
     for run in runs {
-        for f in checks::check(&Subject { run, profile, config, claims_p99: setup.claims_p99() }).0 {
+        for f in checks::check(&Subject { run, profile, config, claims: setup.claims() }).0 {
             if !found.iter().any(|o| o.check == f.check) {
                 found.push(f);
             }

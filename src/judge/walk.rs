@@ -11,6 +11,7 @@ use crate::lang::sema::program::{Expr, From, Repeat, Step, Study};
 use crate::plan::candidate::{self, Candidate, Ruling};
 use crate::plan::{Config, profile};
 
+use super::checks::Claims;
 use super::results::{Results, Run};
 use super::scale;
 use super::trial::{self, Judged, Outcome, Peers, guard_holds, judge, objective};
@@ -63,15 +64,20 @@ impl Setup<'_> {
         self.program.engines.get(&self.study.baseline).map(|e| Config::declared(e, self.study))
     }
 
-    /// Whether any rule, requirement or objective reads a p99.
-    pub fn claims_p99(&self) -> bool {
+    /// What rules, requirements and the objective read.
+    pub fn claims(&self) -> Claims {
         let rules = self.study.prune.iter().map(|p| &p.when);
-        let all = rules.chain(self.study.require.iter().map(|r| &r.expr)).chain(self.study.objective.iter().map(|o| &o.expr));
-        let mut found = false;
-        for e in all {
-            e.walk(&mut |e| found |= matches!(e, Expr::Metric { stat: Some(Stat::P99 | Stat::P999), .. }));
+        let requirements = self.study.require.iter().map(|r| &r.expr);
+        let objective = self.study.objective.iter().map(|o| &o.expr);
+        let mut claims = Claims::default();
+        for e in rules.chain(requirements).chain(objective) {
+            e.walk(&mut |e| {
+                let Expr::Metric { name, stat, .. } = e else { return };
+                claims.p99 |= matches!(stat, Some(Stat::P99 | Stat::P999));
+                claims.gaps |= matches!(name.as_str(), "itl" | "tpot");
+            });
         }
-        found
+        claims
     }
 
     fn gain(&self, candidate: Option<f64>, incumbent: Option<f64>) -> Option<f64> {

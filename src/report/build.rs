@@ -400,7 +400,7 @@ fn not_checked(m: &Material<'_>) -> Vec<String> {
         for name in m.setup.profiles() {
             let Some(profile) = m.setup.program.profiles.get(&name) else { continue };
             for run in m.setup.counted(config, &name) {
-                let subject = checks::Subject { run, profile, config, claims_p99: m.setup.claims_p99() };
+                let subject = checks::Subject { run, profile, config, claims: m.setup.claims() };
                 if run.metrics.number("completed").is_some() {
                     lacking.extend(checks::check(&subject).1);
                 }

@@ -17,7 +17,7 @@ use crate::journal::{JournalError, Kind, LaunchTimes, Lock, Writer};
 use crate::judge::walk::trial_id;
 use crate::judge::{Checks, Grid, Metrics, Next, Results, Run, Setup, Strategy, Walk, Wanted, trial};
 use crate::lang::Program;
-use crate::lang::sema::program::Study;
+use crate::lang::sema::program::{Engine, Study};
 use crate::plan::config::short_hash;
 use crate::plan::{Config, command};
 
@@ -75,9 +75,14 @@ impl Execution<'_> {
     }
 }
 
+/// How an engine is started and spoken to.
+fn serve_id(engine: &Engine) -> String {
+    short_hash(&format!("{}\n{:?}", engine.serve, engine.api))
+}
+
 /// Identities of all serve lines: a result counts as long as its engine is started the same way.
 pub fn serve_ids(program: &Program) -> Vec<String> {
-    program.engines.values().map(|e| short_hash(&e.serve)).collect()
+    program.engines.values().map(|e| serve_id(e)).collect()
 }
 
 /// Carries a study out, until it is decided or something ends it.
@@ -230,7 +235,7 @@ async fn one_launch(
             config_id: config.id().to_owned(),
             profile: order.profile.clone(),
             profile_id: order.profile_id.clone(),
-            serve_id: short_hash(&config.engine.serve),
+            serve_id: serve_id(&config.engine),
             host_id: host_id.clone(),
             run,
         })
@@ -249,7 +254,7 @@ fn orders(setup: &Setup<'_>, wanted: &Wanted, study_dir: &Path) -> Result<Vec<Lo
     for (place, name) in wanted.profiles.iter().enumerate() {
         let p = setup.program.profiles.get(name).ok_or_else(|| OrderError::Profile(name.clone()))?;
         let n = setup.all(&wanted.config, name).len() as u32 + 1;
-        let mut order = load_order(p, &wanted.config.model, n, place, study_dir)?;
+        let mut order = load_order(p, &wanted.config, n, place, study_dir)?;
         order.spec.checkpoints = setup.study.prune.iter().filter_map(|r| r.after).collect();
         out.push(order);
     }

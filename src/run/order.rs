@@ -7,7 +7,7 @@ use nix::sys::signal::Signal;
 use thiserror::Error;
 
 use crate::engine::{self, FailurePattern};
-use crate::lang::sema::program::{Arrivals, Data, Load, Profile, Warmup};
+use crate::lang::sema::program::{Api, Arrivals, Data, Load, Profile, Warmup};
 use crate::load::{self, LoadSpec};
 use crate::plan::config::short_hash;
 use crate::plan::{Config, command, profile};
@@ -94,11 +94,14 @@ fn signal(name: &str) -> Signal {
 
 /// The load of a profile's n-th run of a configuration, the `place`-th of its launch. The n-th launch of every configuration sends
 /// the same requests; loads of one launch share none.
-pub fn load_order(p: &Profile, model: &str, n: u32, place: usize, study_dir: &Path) -> Result<LoadOrder, OrderError> {
+pub fn load_order(p: &Profile, config: &Config, n: u32, place: usize, study_dir: &Path) -> Result<LoadOrder, OrderError> {
     let unfit = || OrderError::Profile(p.name.clone());
     let profile_id = profile::id(p);
-    let mut spec = LoadSpec::new("", model);
-    spec.api = load::Api::Chat;
+    let mut spec = LoadSpec::new("", &config.model);
+    spec.api = match config.engine.api {
+        Api::OpenAi => load::Api::Chat,
+        Api::OpenAiCompletions => load::Api::Completions,
+    };
     spec.arrivals = arrivals(p.load.as_ref()).ok_or_else(unfit)?;
     spec.in_flight = p.in_flight.map(|n| n as usize);
     spec.stop = match (p.requests, p.duration_s) {
@@ -115,7 +118,7 @@ pub fn load_order(p: &Profile, model: &str, n: u32, place: usize, study_dir: &Pa
     let (Some(Data::Random), Some(input), Some(output)) = (&p.data, p.input, p.output) else { return Err(unfit()) };
     spec.prompts.input = input.0..=input.1;
     spec.prompts.output = output.0..=output.1;
-    spec.prompts.tokenizer = tokenizer(p, model, study_dir);
+    spec.prompts.tokenizer = tokenizer(p, &config.model, study_dir);
     spec.seed = seed(p.seed, &profile_id, n, place);
     if let Some(t) = p.temperature {
         spec.sampling.temperature = t;

@@ -170,13 +170,15 @@ impl Checker<'_> {
             Line::Serve(t) => self.serve(module, t, engine),
             // where an image and a probe come in is a later version's launch methods and provenance
             Line::Image(t) | Line::Probe(t) => drop(self.inserted(module, t, true)),
-            Line::Api(name) => {
-                if name.value != "openai" {
+            Line::Api(name) => match name.value.as_str() {
+                "openai" => engine.api = Api::OpenAi,
+                "openai_completions" => engine.api = Api::OpenAiCompletions,
+                _ => {
                     let message = format!("no api is called `{}`", name.value);
                     let d = Diagnostic::new(Code::EngineSetting, name.span, message).label("unknown");
-                    self.sink.push(d.help("write `api openai`"));
+                    self.sink.push(d.help("write `api openai` for chat, or `api openai_completions`"));
                 }
-            }
+            },
             Line::Args { joined } => engine.joined = *joined,
             Line::Ready { path, within } => {
                 let within_s = self.seconds(within.as_ref(), DEFAULT_READY_S);

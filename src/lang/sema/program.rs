@@ -69,8 +69,10 @@ impl Engine {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Api {
-    /// chat and completions as OpenAI's API has them
+    /// OpenAI's chat completions, `/v1/chat/completions`: the engine applies its chat template
     OpenAi,
+    /// OpenAI's completions, `/v1/completions`: the prompt as it is
+    OpenAiCompletions,
 }
 
 #[derive(Debug, Clone, PartialEq)]
