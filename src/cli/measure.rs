@@ -115,6 +115,8 @@ fn carry_out(args: &ExecArgs, x: &mut Execution<'_>, console: Console) -> u8 {
         );
         execute(x, &mut progress).await
     });
+    // prompts that are still being made have no reader any more
+    runtime.shutdown_background();
     progress.finish();
     let code = killed.load(std::sync::atomic::Ordering::SeqCst);
     if code != 0 {

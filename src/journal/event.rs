@@ -28,7 +28,15 @@ pub struct Event {
 #[expect(clippy::large_enum_variant, reason = "a run is what most events are")]
 pub enum Kind {
     /// an invocation begins to measure
-    Session { perflab: String, file: String, file_hash: String, pid: u32, simulated: bool, host: Json },
+    Session {
+        perflab: String,
+        file: String,
+        file_hash: String,
+        pid: u32,
+        #[serde(default)]
+        simulated: bool,
+        host: Json,
+    },
     /// a launch is about to start
     Launch { launch: String, config_id: String, config: Json, profiles: Vec<String>, label: String, nonce: String },
     /// one load of a launch is over

@@ -200,13 +200,19 @@ impl Walker<'_> {
             Some(j) if !j.is_valid() => {
                 let why = j.reason.unwrap_or_default();
                 self.out.refused = Some(format!("the baseline is not valid ({why})"));
+                // they stand in the report all the same, as what was not run
+                for i in 0..setup.study.steps.len() {
+                    let skipped = Some("the baseline is not valid".to_owned());
+                    let view = self.step(i, &baseline, &baseline, skipped);
+                    self.out.steps.push(view);
+                }
                 return;
             }
             Some(_) => {}
         }
         let mut incumbent = baseline.clone();
         for i in 0..setup.study.steps.len() {
-            let view = self.step(i, &incumbent, &baseline);
+            let view = self.step(i, &incumbent, &baseline, None);
             incumbent.clone_from(&view.incumbent_after);
             self.out.steps.push(view);
         }
@@ -231,13 +237,13 @@ impl Walker<'_> {
         None
     }
 
-    fn step(&mut self, index: usize, incumbent: &Config, baseline: &Config) -> StepView {
+    fn step(&mut self, index: usize, incumbent: &Config, baseline: &Config, skipped: Option<String>) -> StepView {
         let setup = self.setup;
         let step = &setup.study.steps[index];
         let base = self.base(step, incumbent, baseline);
         let mut view = StepView {
             step: index,
-            skipped: None,
+            skipped,
             base: base.clone(),
             incumbent_before: incumbent.clone(),
             incumbent_after: incumbent.clone(),
@@ -251,7 +257,7 @@ impl Walker<'_> {
             open: false,
         };
         let blocked = !self.out.needs.is_empty();
-        if let Some(guard) = step.when.as_ref().filter(|_| !blocked)
+        if let Some(guard) = step.when.as_ref().filter(|_| !blocked && view.skipped.is_none())
             && !guard_holds(setup, incumbent, guard)
         {
             view.skipped = Some(format!("the guard `{}` does not hold for the incumbent", guard.text));
@@ -388,7 +394,7 @@ impl Walker<'_> {
         let offered = self.simplest(view, &offers, best_row, best_gain, baseline);
         view.chosen = Some(offered);
         let gain = view.rows[offered].gain.unwrap_or(f64::NEG_INFINITY);
-        if gain >= study.adopt {
+        if reaches(gain, study.adopt) {
             adopt(view, offered, incumbent);
         }
     }
@@ -403,12 +409,12 @@ impl Walker<'_> {
             view.rows[i].config.as_ref().map_or(usize::MAX, |c| c.changes(&study.model, &baseline.engine))
         };
         let ties = offers.iter().filter(|(i, g)| {
-            *i == best || (*g >= study.adopt && scale::gain(maximize, objective(best), objective(*i)) <= study.adopt)
+            *i == best || (reaches(*g, study.adopt) && reaches(study.adopt, scale::gain(maximize, objective(best), objective(*i))))
         });
         let order = |a: &(usize, f64), b: &(usize, f64)| {
             changes(a.0).cmp(&changes(b.0)).then(b.1.total_cmp(&a.1)).then(a.0.cmp(&b.0))
         };
-        if best_gain < study.adopt {
+        if !reaches(best_gain, study.adopt) {
             return best;
         }
         ties.copied().min_by(order).map_or(best, |t| t.0)
@@ -471,6 +477,12 @@ fn adopt(view: &mut StepView, row: usize, incumbent: &Config) {
         view.adopted = config.id() != incumbent.id();
         view.incumbent_after = config.clone();
     }
+}
+
+/// At least as much, up to what rounding does to a ratio: 113 / 100 − 1 reaches 13 %.
+fn reaches(value: f64, threshold: f64) -> bool {
+    const ROUNDING: f64 = 1e-12;
+    value >= threshold - ROUNDING
 }
 
 fn is(config: Option<&Config>, other: &Config) -> bool {

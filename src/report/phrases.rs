@@ -10,11 +10,9 @@ pub fn banner(report: &Report) -> Vec<String> {
     let simulated = "simulated: every number comes from a model of the engine, none from a GPU".to_owned();
     let replayed = report.replay.as_ref().map(|replay| {
         let tool = replay.measured_with.as_ref().map_or_else(String::new, |tool| format!(" with {tool}"));
-        let hardware = &replay.hardware;
-        format!(
-            "replay of {}: recorded, not measured by perflab; measured{tool} on {hardware}",
-            replay.recording
-        )
+        let on = if replay.hardware.is_empty() { String::new() } else { format!(" on {}", replay.hardware) };
+        let measured = if tool.is_empty() && on.is_empty() { String::new() } else { format!("; measured{tool}{on}") };
+        format!("replay of {}: recorded, not measured by perflab{measured}", replay.recording)
     });
     let unchecked =
         "validity checks only warn here: numbers count as printed, whatever the checks say of them"

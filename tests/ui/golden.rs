@@ -29,7 +29,7 @@ fn difference(path: &Path) -> Option<String> {
     let name = path.file_name().unwrap().to_str().unwrap();
     let expected = path.with_extension("expected");
     let (now, before) = (printed(name), fs::read_to_string(&expected).unwrap_or_default());
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
+    if std::env::var_os("UPDATE_EXPECT").is_some_and(|v| v == "1") {
         fs::write(&expected, now).unwrap();
         return None;
     }
