@@ -121,7 +121,7 @@ fn what_is_measured_is_planned_as_measured() {
     lab.run(&["exec", "study.plab", "--checks", "warn", "--dir", "state"]).expect_code(0);
     // a step more, and a point more in the first
     lab.write("study.plab", live_study("step one { vary seqs[2, 3] }\n step two { vary batched }"));
-    let plan = plan(&lab, &["--dir", "state"]);
+    let plan = plan(&lab, &["--dir", "state", "--checks", "warn"]);
     assert_eq!(plan["baseline"]["state"], "measured");
     assert_eq!(states(&plan, 0), ["measured", "to_measure"]);
     assert_eq!(states(&plan, 1), ["later"]);

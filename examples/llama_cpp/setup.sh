@@ -43,7 +43,7 @@ install_server() {
         "$package==$1" </dev/null || {
         rm -rf .venv
         fail "pip could not install $package $1 (its message stands above)" \
-            "it needs a package index, and there are wheels for Linux, macOS and Windows on x86-64 and arm64 only"
+            "it needs a package index, with a wheel for this version, platform and Python"
     }
     [ "$(installed_version)" = "$1" ] || fail "$package $1 was installed into .venv, but cannot be imported"
 }

@@ -79,6 +79,9 @@ pub struct PlanArgs {
     /// The study's state directory
     #[arg(long)]
     pub dir: Option<PathBuf>,
+    /// What validity checks do with a result that breaks them
+    #[arg(long, value_enum, default_value_t = ChecksArg::Refuse)]
+    pub checks: ChecksArg,
     /// Set a param of the file: NAME=VALUE
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub set: Vec<String>,

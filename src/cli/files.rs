@@ -44,7 +44,12 @@ pub fn analysis(path: &Path, console: Console) -> Option<Analysis> {
 }
 
 /// The study that is meant: the only one, or the one that is named.
-pub fn study<'a>(program: &'a Program, name: Option<&str>, path: &Path, console: Console) -> Option<&'a Study> {
+pub fn study<'a>(
+    program: &'a Program,
+    name: Option<&str>,
+    path: &Path,
+    console: Console,
+) -> Option<&'a Study> {
     let names: Vec<&str> = program.studies.iter().map(|s| s.name.as_str()).collect();
     let file = path.display();
     match (program.studies.as_slice(), name) {

@@ -35,13 +35,18 @@ fn prepare<'a>(
     study: &'a Study,
     began: Instant,
 ) -> Result<Execution<'a>, Trouble> {
-    let host = Host::for_study(study.gpus.as_ref())
-        .map_err(|e| (e.to_string(), "remove `gpus …` from the study, or run it on the machine that it names"))?;
+    let host = Host::for_study(study.gpus.as_ref()).map_err(|e| {
+        (e.to_string(), "remove `gpus …` from the study, or run it on the machine that it names")
+    })?;
     for name in profiles(study) {
-        let missing = program.profiles.get(name).and_then(|p| run::missing_tokenizer(p, &study_dir(&args.file)));
+        let missing =
+            program.profiles.get(name).and_then(|p| run::missing_tokenizer(p, &study_dir(&args.file)));
         if let Some(path) = missing {
             let message = format!("profile `{name}`: there is no tokenizer at {}", path.display());
-            return Err((message, "name a tokenizer.json, or the directory that holds one, relative to the study file"));
+            return Err((
+                message,
+                "name a tokenizer.json, or the directory that holds one, relative to the study file",
+            ));
         }
     }
     let dir = state::directory(&args.file, &study.name, args.dir.as_deref(), false);
@@ -50,11 +55,17 @@ fn prepare<'a>(
     let _ = engine::adopt_orphans();
     raise_file_limit();
     let lock = Lock::take(&dir).map_err(|e| match e {
-        LockError::Owned { .. } => (e.to_string(), "wait for it, or stop it; two runs of one study would disturb each other"),
+        LockError::Owned { .. } => {
+            (e.to_string(), "wait for it, or stop it; two runs of one study would disturb each other")
+        }
         LockError::Io { .. } => (e.to_string(), "choose another state directory with `--dir DIR`"),
     })?;
-    let journal = Writer::open(&dir.join(journal::FILE), began)
-        .map_err(|e| (e.to_string(), "the journal is kept as it is; move it away to begin anew, or use another `--dir DIR`"))?;
+    let journal = Writer::open(&dir.join(journal::FILE), began).map_err(|e| {
+        (
+            e.to_string(),
+            "the journal is kept as it is; move it away to begin anew, or use another `--dir DIR`",
+        )
+    })?;
     let text = files::read(&args.file).unwrap_or_default();
     Ok(Execution {
         program,
@@ -140,7 +151,10 @@ fn after(args: &ExecArgs, x: &Execution<'_>, ended: Result<Ended, RunError>, con
             exit::INCOMPLETE
         }
         Err(e) => {
-            console.error(&e.to_string(), "what was measured until here is in the journal; mend it, and the same command continues");
+            console.error(
+                &e.to_string(),
+                "what was measured until here is in the journal; mend it, and the same command continues",
+            );
             exit::INPUT
         }
     }

@@ -2,9 +2,9 @@
 
 use super::args::{PlanArgs, PlanFormat};
 use super::console::Console;
-use super::{exit, files, state};
+use super::{exit, files, replay, state};
 use crate::journal;
-use crate::judge::{Checks, Grid, Setup, Strategy};
+use crate::judge::{Grid, Setup, Strategy};
 use crate::report::preview;
 use crate::run::{self, Host};
 
@@ -29,18 +29,22 @@ pub fn run(args: &PlanArgs, console: Console) -> u8 {
     let history = match journal::read(&dir.join(journal::FILE)) {
         Ok(h) => h,
         Err(e) => {
-            console.error(&e.to_string(), "move the journal away, or name another directory with `--dir DIR`");
+            console
+                .error(&e.to_string(), "move the journal away, or name another directory with `--dir DIR`");
             return exit::INPUT;
         }
     };
     // a plan is made anywhere: where the study's GPUs are not, nothing measured elsewhere is found
     let host = Host::for_study(study.gpus.as_ref()).unwrap_or_default();
     let results = history.results(&run::serve_ids(program), &host.id());
-    let setup = Setup { program, study, results: &results, checks: Checks::Refuse, replay: false };
+    let setup =
+        Setup { program, study, results: &results, checks: replay::checks(args.checks), replay: false };
     let (walk, next) = Grid.next(&setup);
     let plan = preview::plan(&setup, &walk, &next, &history, run::remaining(&walk, study));
     match args.format {
-        PlanFormat::Json => console.print(&format!("{:#}\n", serde_json::to_value(&plan).unwrap_or_default())),
+        PlanFormat::Json => {
+            console.print(&format!("{:#}\n", serde_json::to_value(&plan).unwrap_or_default()))
+        }
         PlanFormat::Tree => console.print(&preview::tree(&plan, console.stdout_style())),
     }
     exit::DONE

@@ -75,7 +75,8 @@ impl Progress {
 
     fn show(&self, doing: &str) {
         self.bar.set_prefix(format!("{} · {}", self.step, self.launch));
-        let time = self.left().map(|l| format!(", {}", duration(l.as_secs_f64().round()))).unwrap_or_default();
+        let time =
+            self.left().map(|l| format!(", {}", duration(l.as_secs_f64().round()))).unwrap_or_default();
         self.bar.set_message(format!("{doing} · left at most: {} launches{time}", self.remaining));
     }
 
@@ -91,7 +92,8 @@ impl Progress {
 
     fn record(&mut self, event: &Event) {
         let Some(file) = &mut self.events else { return };
-        let written = serde_json::to_string(event).map_err(std::io::Error::from).and_then(|l| writeln!(file, "{l}"));
+        let written =
+            serde_json::to_string(event).map_err(std::io::Error::from).and_then(|l| writeln!(file, "{l}"));
         if let Err(e) = written {
             self.events = None;
             self.line(&format!("warning: the events file cannot be written any more ({e})"));
@@ -111,8 +113,14 @@ impl Listener for Progress {
                 self.steps = *steps;
                 self.remaining = *remaining;
                 let simulated = if *simulated { " (simulated)" } else { "" };
-                let before = if *measured > 0 { format!(", {measured} launches are in the journal") } else { String::new() };
-                self.line(&format!("{study}{simulated}: {steps} steps{before}, at most {remaining} launches to come"));
+                let before = if *measured > 0 {
+                    format!(", {measured} launches are in the journal")
+                } else {
+                    String::new()
+                };
+                self.line(&format!(
+                    "{study}{simulated}: {steps} steps{before}, at most {remaining} launches to come"
+                ));
             }
             Event::Step { index, title } => {
                 self.step = match index {

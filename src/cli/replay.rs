@@ -15,7 +15,10 @@ pub fn run(args: &ExecArgs, recording: &Path, program: &Program, study: &Study, 
     let recording = match Recording::read(recording) {
         Ok(r) => r,
         Err(e) => {
-            console.error(&e.to_string(), "a recording is JSON with `recording` and `runs`; the examples hold some");
+            console.error(
+                &e.to_string(),
+                "a recording is JSON with `recording` and `runs`; the examples hold some",
+            );
             return exit::INPUT;
         }
     };
@@ -49,10 +52,14 @@ pub fn checks(arg: ChecksArg) -> Checks {
 
 /// Writes the report's files and prints it; the exit code follows from what it says.
 pub fn finish(report: &Report, dir: &Path, format: ReportFormat, console: Console) -> u8 {
-    let written = state::make(dir).and_then(|()| report::write(report, dir).map(drop).map_err(|e| e.to_string()));
+    let written =
+        state::make(dir).and_then(|()| report::write(report, dir).map(drop).map_err(|e| e.to_string()));
     print(report, Some(dir), format, console);
     if let Err(why) = written {
-        console.error(&why, "make room or choose another directory with `--dir DIR`; the results are in the journal");
+        console.error(
+            &why,
+            "make room or choose another directory with `--dir DIR`; the results are in the journal",
+        );
         return exit::INPUT;
     }
     code(report)

@@ -35,10 +35,16 @@ fn from_study(args: &ReportArgs, console: Console) -> Result<Option<Report>, Str
         return Ok(None);
     }
     let program = &analysis.program;
-    let Some(study) = files::study(program, args.study.as_deref(), &args.file, console) else { return Ok(None) };
+    let Some(study) = files::study(program, args.study.as_deref(), &args.file, console) else {
+        return Ok(None);
+    };
     let dir = state::directory(&args.file, &study.name, args.dir.as_deref(), false);
     if !dir.join(crate::journal::FILE).exists() {
-        return Err(format!("{} has not been measured: {} has no journal", args.file.display(), dir.display()));
+        return Err(format!(
+            "{} has not been measured: {} has no journal",
+            args.file.display(),
+            dir.display()
+        ));
     }
     measure::recorded(&args.file, program, study, &dir, replay::checks(args.checks)).map(Some)
 }

@@ -14,5 +14,6 @@ pub fn directory(file: &Path, study: &str, dir: Option<&Path>, replay: bool) -> 
 
 /// Makes the directory; the error is a sentence with the path.
 pub fn make(dir: &Path) -> Result<(), String> {
-    std::fs::create_dir_all(dir).map_err(|e| format!("the state directory {} cannot be made: {e}", dir.display()))
+    std::fs::create_dir_all(dir)
+        .map_err(|e| format!("the state directory {} cannot be made: {e}", dir.display()))
 }

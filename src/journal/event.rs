@@ -38,9 +38,24 @@ pub enum Kind {
         host: Json,
     },
     /// a launch is about to start
-    Launch { launch: String, config_id: String, config: Json, profiles: Vec<String>, label: String, nonce: String },
+    Launch {
+        launch: String,
+        config_id: String,
+        config: Json,
+        profiles: Vec<String>,
+        label: String,
+        nonce: String,
+    },
     /// one load of a launch is over
-    Run { launch: String, config_id: String, profile: String, profile_id: String, serve_id: String, host_id: String, run: Run },
+    Run {
+        launch: String,
+        config_id: String,
+        profile: String,
+        profile_id: String,
+        serve_id: String,
+        host_id: String,
+        run: Run,
+    },
     /// the launch's server is gone
     Gone { launch: String, times: LaunchTimes, gpus: u32 },
     /// an earlier invocation did not live to see this launch end

@@ -35,8 +35,13 @@ impl Lock {
         let began = Instant::now();
         loop {
             let error = |source| LockError::Io { path: path.clone(), source };
-            let mut file =
-                OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&path).map_err(error)?;
+            let mut file = OpenOptions::new()
+                .create(true)
+                .truncate(false)
+                .read(true)
+                .write(true)
+                .open(&path)
+                .map_err(error)?;
             let mut owner = String::new();
             file.read_to_string(&mut owner).map_err(error)?;
             let pid: Option<u32> = owner.trim().parse().ok();

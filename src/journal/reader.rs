@@ -17,7 +17,9 @@ pub enum JournalError {
     Io { path: PathBuf, source: io::Error },
     #[error("{path}, line {line}: {why}")]
     Corrupt { path: PathBuf, line: usize, why: String },
-    #[error("{path}, line {line}: written by a newer perflab (journal version {found}, this one reads {VERSION})")]
+    #[error(
+        "{path}, line {line}: written by a newer perflab (journal version {found}, this one reads {VERSION})"
+    )]
     Newer { path: PathBuf, line: usize, found: u64 },
 }
 
@@ -74,7 +76,12 @@ impl History {
         for event in &self.events {
             match &event.kind {
                 Kind::Launch { launch, config, .. } => {
-                    launches.push(LaunchRecord { id: launch.clone(), config: config.clone(), times: None, gpus: 0 });
+                    launches.push(LaunchRecord {
+                        id: launch.clone(),
+                        config: config.clone(),
+                        times: None,
+                        gpus: 0,
+                    });
                 }
                 Kind::Gone { launch, times, gpus } => {
                     if let Some(l) = launches.iter_mut().find(|l| l.id == *launch) {
@@ -140,7 +147,11 @@ pub fn read(path: &Path) -> Result<History, JournalError> {
         }
         let event = parse(line, path, i + 1)?;
         if event.seq != history.last_seq() + 1 {
-            let why = format!("event {} follows event {}: lines are missing or out of order", event.seq, history.last_seq());
+            let why = format!(
+                "event {} follows event {}: lines are missing or out of order",
+                event.seq,
+                history.last_seq()
+            );
             return Err(JournalError::Corrupt { path: path.to_owned(), line: i + 1, why });
         }
         history.events.push(event);
@@ -150,8 +161,12 @@ pub fn read(path: &Path) -> Result<History, JournalError> {
 
 fn parse(bytes: &[u8], path: &Path, line: usize) -> Result<Event, JournalError> {
     let corrupt = |why: String| JournalError::Corrupt { path: path.to_owned(), line, why };
-    let json: Json = serde_json::from_slice(bytes).map_err(|e| corrupt(format!("this is not a journal line ({e})")))?;
-    let found = json.get("v").and_then(Json::as_u64).ok_or_else(|| corrupt("this is not a journal line".to_owned()))?;
+    let json: Json =
+        serde_json::from_slice(bytes).map_err(|e| corrupt(format!("this is not a journal line ({e})")))?;
+    let found = json
+        .get("v")
+        .and_then(Json::as_u64)
+        .ok_or_else(|| corrupt("this is not a journal line".to_owned()))?;
     if found > u64::from(VERSION) {
         return Err(JournalError::Newer { path: path.to_owned(), line, found });
     }

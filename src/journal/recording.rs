@@ -69,7 +69,8 @@ pub struct Answers {
 
 impl Recording {
     pub fn read(path: &Path) -> Result<Self, RecordingError> {
-        let text = fs::read_to_string(path).map_err(|source| RecordingError::Io { path: path.to_owned(), source })?;
+        let text = fs::read_to_string(path)
+            .map_err(|source| RecordingError::Io { path: path.to_owned(), source })?;
         serde_json::from_str(&text)
             .map_err(|e| RecordingError::Format { path: path.to_owned(), why: e.to_string() })
     }
@@ -85,7 +86,10 @@ impl Recording {
         }
         for run in &self.runs {
             let Some(p) = program.profiles.get(&run.profile) else {
-                notes.insert(format!("the recording's profile `{}` is not in the file; its runs are not used", run.profile));
+                notes.insert(format!(
+                    "the recording's profile `{}` is not in the file; its runs are not used",
+                    run.profile
+                ));
                 continue;
             };
             for engine in self.engines(&run.engine, program, &mut notes) {
@@ -154,7 +158,8 @@ fn config_of(run: &RecordedRun, engine: &Arc<Engine>, notes: &mut BTreeSet<Strin
     }
     for (name, value) in words(&run.flags) {
         let full = full_name(&engine.schema, engine.version.as_deref(), &name);
-        let value = value.map(|text| WrittenValue { json: text.starts_with('{'), text, template: false, span });
+        let value =
+            value.map(|text| WrittenValue { json: text.starts_with('{'), text, template: false, span });
         let change = Change::Flag { name: full.clone(), value: value.clone(), span };
         if let Err(problem) = config.set(&change) {
             notes.insert(format!("in the recording: {}", problem.reason(&name, engine)));
@@ -223,9 +228,12 @@ fn metrics(recorded: &IndexMap<String, Json>, planned: Option<f64>) -> Metrics {
         out.set("failed", (planned - done).max(0.0));
         out.set("success_rate", done / planned);
     }
-    for (prefix, unit, ours, scale) in
-        [("latency", "s", "latency_ms", 1e3), ("ttft", "ms", "ttft_ms", 1.0), ("tpot", "ms", "tpot_ms", 1.0), ("itl", "ms", "itl_ms", 1.0)]
-    {
+    for (prefix, unit, ours, scale) in [
+        ("latency", "s", "latency_ms", 1e3),
+        ("ttft", "ms", "ttft_ms", 1.0),
+        ("tpot", "ms", "tpot_ms", 1.0),
+        ("itl", "ms", "itl_ms", 1.0),
+    ] {
         let stat = |s: &str| number(&format!("{prefix}_{s}_{unit}")).map(|v| v * scale);
         let d = Distribution {
             mean: stat("mean"),
@@ -275,10 +283,13 @@ mod tests {
 
     #[test]
     fn flags_are_read_joined_and_spaced() {
-        let flags: Vec<String> = ["--a=1", "--b", "2", "--c", "-tp=4", "--d", "-1"].map(String::from).to_vec();
+        let flags: Vec<String> =
+            ["--a=1", "--b", "2", "--c", "-tp=4", "--d", "-1"].map(String::from).to_vec();
         let read = words(&flags);
-        let expected = [("--a", Some("1")), ("--b", Some("2")), ("--c", None), ("-tp", Some("4")), ("--d", Some("-1"))];
-        let expected: Vec<_> = expected.iter().map(|(n, v)| ((*n).to_owned(), v.map(str::to_owned))).collect();
+        let expected =
+            [("--a", Some("1")), ("--b", Some("2")), ("--c", None), ("-tp", Some("4")), ("--d", Some("-1"))];
+        let expected: Vec<_> =
+            expected.iter().map(|(n, v)| ((*n).to_owned(), v.map(str::to_owned))).collect();
         assert_eq!(read, expected);
     }
 }

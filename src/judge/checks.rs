@@ -61,7 +61,11 @@ pub const CHECKS: &[Check] = &[
     Check { name: "ITL_DEGENERATE", about: "chunks arrive one by one", run: degenerate_itl },
     Check { name: "RATE", about: "the offered rate was sent", run: offered_rate },
     Check { name: "CLIENT_SAT", about: "the client kept up", run: client_saturated },
-    Check { name: "P_SUPPORT", about: "enough requests for the percentiles that are shown", run: percentile_support },
+    Check {
+        name: "P_SUPPORT",
+        about: "enough requests for the percentiles that are shown",
+        run: percentile_support,
+    },
     Check { name: "NONBINDING", about: "the flag under test can bind", run: nonbinding },
 ];
 
@@ -103,7 +107,8 @@ fn throughput_identity(s: &Subject<'_>) -> Said {
     if off.abs() <= 0.005 {
         return Said::Fine;
     }
-    let text = format!("total throughput {tps:.2} tok/s is {:+.1} % off tokens / duration, {real:.2}", off * 100.0);
+    let text =
+        format!("total throughput {tps:.2} tok/s is {:+.1} % off tokens / duration, {real:.2}", off * 100.0);
     Said::Found(Level::Refuse, text)
 }
 
@@ -147,9 +152,13 @@ fn tokens_in(s: &Subject<'_>) -> Said {
 fn latency_identity(s: &Subject<'_>) -> Said {
     let m = &s.run.metrics;
     let mean = |name: &str| m.distribution(name).and_then(|d| d.mean);
-    let (Some(ttft), Some(tpot), Some(latency), Some(output), Some(completed)) =
-        (mean("ttft_ms"), mean("tpot_ms"), mean("latency_ms"), m.number("output_tokens"), m.number("completed"))
-    else {
+    let (Some(ttft), Some(tpot), Some(latency), Some(output), Some(completed)) = (
+        mean("ttft_ms"),
+        mean("tpot_ms"),
+        mean("latency_ms"),
+        m.number("output_tokens"),
+        m.number("completed"),
+    ) else {
         return Said::Unchecked;
     };
     let tokens = output / completed;
@@ -174,7 +183,9 @@ fn latency_identity(s: &Subject<'_>) -> Said {
 fn first_token(s: &Subject<'_>) -> Said {
     let Some(ttft) = s.run.metrics.distribution("ttft_ms") else { return Said::Unchecked };
     match ttft.p50 {
-        Some(p50) if p50 <= 0.0 => Said::Found(Level::Refuse, "the median TTFT is zero: first tokens were not seen".to_owned()),
+        Some(p50) if p50 <= 0.0 => {
+            Said::Found(Level::Refuse, "the median TTFT is zero: first tokens were not seen".to_owned())
+        }
         Some(_) => Said::Fine,
         None => Said::Unchecked,
     }
@@ -188,7 +199,12 @@ fn degenerate_itl(s: &Subject<'_>) -> Said {
         Some(p50) if p50 < 0.2 => {
             // throughput does not hang on it; what is said of single tokens does
             let level = if s.claims.gaps { Level::Refuse } else { Level::Flag };
-            Said::Found(level, format!("the median gap between chunks is {p50:.2} ms: tokens came in lumps or were not seen"))
+            Said::Found(
+                level,
+                format!(
+                    "the median gap between chunks is {p50:.2} ms: tokens came in lumps or were not seen"
+                ),
+            )
         }
         Some(_) => Said::Fine,
         None => Said::Unchecked,
@@ -200,7 +216,9 @@ fn degenerate_itl(s: &Subject<'_>) -> Said {
 fn offered_rate(s: &Subject<'_>) -> Said {
     let Some(Load::Rate { per_s, .. }) = &s.profile.load else { return Said::Fine };
     let sent = s.run.metrics.number("send_rate");
-    let Some(achieved) = sent.or_else(|| s.run.metrics.number("request_rate")) else { return Said::Unchecked };
+    let Some(achieved) = sent.or_else(|| s.run.metrics.number("request_rate")) else {
+        return Said::Unchecked;
+    };
     let what = if sent.is_some() { "were sent" } else { "were completed" };
     let text = || format!("{achieved:.2} requests/s {what} of {per_s} offered");
     let certain = sent.is_some() && s.profile.in_flight.is_none();
@@ -213,8 +231,12 @@ fn offered_rate(s: &Subject<'_>) -> Said {
 
 fn client_saturated(s: &Subject<'_>) -> Said {
     match s.run.metrics.number("client_lag_p99_ms") {
-        Some(lag) if lag > 20.0 => Said::Found(Level::Refuse, format!("the client's event loop lagged {lag:.1} ms (p99)")),
-        Some(lag) if lag > 5.0 => Said::Found(Level::Flag, format!("the client's event loop lagged {lag:.1} ms (p99)")),
+        Some(lag) if lag > 20.0 => {
+            Said::Found(Level::Refuse, format!("the client's event loop lagged {lag:.1} ms (p99)"))
+        }
+        Some(lag) if lag > 5.0 => {
+            Said::Found(Level::Flag, format!("the client's event loop lagged {lag:.1} ms (p99)"))
+        }
         Some(_) => Said::Fine,
         None => Said::Unchecked,
     }
@@ -241,7 +263,10 @@ fn nonbinding(s: &Subject<'_>) -> Said {
         .map(|f| f.spelled.as_str())
         .collect();
     if !at_default.is_empty() {
-        let text = format!("{} is set to its default: an A/A pair, not another configuration", at_default.join(" and "));
+        let text = format!(
+            "{} is set to its default: an A/A pair, not another configuration",
+            at_default.join(" and ")
+        );
         return Said::Found(Level::Flag, text);
     }
     if let Some(text) = above_cap(s) {

@@ -12,11 +12,19 @@ use super::metrics::Metrics;
 pub enum RunOutcome {
     Done,
     /// a rule of the study ended the load
-    Stopped { rule: String },
+    Stopped {
+        rule: String,
+    },
     /// the engine did not start; the failure's name, and the log line that says so
-    FailedStart { class: String, line: String },
+    FailedStart {
+        class: String,
+        line: String,
+    },
     /// the engine died or stalled under load
-    FailedLoad { class: String, line: String },
+    FailedLoad {
+        class: String,
+        line: String,
+    },
 }
 
 /// One run: the n-th load of a configuration under a profile.

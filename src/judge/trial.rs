@@ -97,7 +97,13 @@ impl Facts for Measured<'_> {
 }
 
 /// A metric over the runs that count: the geometric mean where it is defined, else the arithmetic one.
-fn mean_metric(setup: &Setup<'_>, config: &Config, profile: &str, name: &str, stat: Option<Stat>) -> Option<f64> {
+fn mean_metric(
+    setup: &Setup<'_>,
+    config: &Config,
+    profile: &str,
+    name: &str,
+    stat: Option<Stat>,
+) -> Option<f64> {
     let runs = setup.counted(config, profile);
     let values: Vec<f64> = runs.iter().filter_map(|r| r.metrics.read(name, stat)).collect();
     if values.is_empty() {
@@ -192,7 +198,8 @@ pub fn judge(setup: &Setup<'_>, config: &Config, profiles: &[String], peers: Pee
 }
 
 fn failure(run: &Run) -> Option<Judged> {
-    let reason = |class: &str, line: &str| if line.is_empty() { class.to_owned() } else { format!("{class}: {line}") };
+    let reason =
+        |class: &str, line: &str| if line.is_empty() { class.to_owned() } else { format!("{class}: {line}") };
     match &run.outcome {
         RunOutcome::FailedStart { class, line } => {
             Some(Judged::of(Outcome::Failed, format!("did not start: {}", reason(class, line))))
@@ -275,7 +282,12 @@ fn pruned_by(setup: &Setup<'_>, config: &Config, profiles: &[String], peers: Pee
 }
 
 /// The first requirement that does not hold, on each profile.
-fn broken_requirement(setup: &Setup<'_>, config: &Config, profiles: &[String], peers: Peers<'_>) -> Option<String> {
+fn broken_requirement(
+    setup: &Setup<'_>,
+    config: &Config,
+    profiles: &[String],
+    peers: Peers<'_>,
+) -> Option<String> {
     for name in profiles {
         let facts = Measured { setup, config, profile: name, peers, gain: Known::Absent };
         for r in &setup.study.require {

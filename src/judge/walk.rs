@@ -167,7 +167,14 @@ pub struct Walk {
 pub fn walk(setup: &Setup<'_>) -> Walk {
     let mut walker = Walker {
         setup,
-        out: Walk { baseline: None, steps: Vec::new(), winner: None, confirm: Vec::new(), needs: Vec::new(), refused: None },
+        out: Walk {
+            baseline: None,
+            steps: Vec::new(),
+            winner: None,
+            confirm: Vec::new(),
+            needs: Vec::new(),
+            refused: None,
+        },
         seen: HashMap::new(),
         needed: HashSet::new(),
     };
@@ -226,7 +233,13 @@ impl Walker<'_> {
         if self.setup.replay || !self.needed.insert(config.id().to_owned()) {
             return;
         }
-        self.out.needs.push(Need { config: config.clone(), profiles: profiles.to_vec(), label, step, confirming: false });
+        self.out.needs.push(Need {
+            config: config.clone(),
+            profiles: profiles.to_vec(),
+            label,
+            step,
+            confirming: false,
+        });
     }
 
     fn see(&mut self, config: &Config, label: &str) -> Option<String> {
@@ -237,7 +250,13 @@ impl Walker<'_> {
         None
     }
 
-    fn step(&mut self, index: usize, incumbent: &Config, baseline: &Config, skipped: Option<String>) -> StepView {
+    fn step(
+        &mut self,
+        index: usize,
+        incumbent: &Config,
+        baseline: &Config,
+        skipped: Option<String>,
+    ) -> StepView {
         let setup = self.setup;
         let step = &setup.study.steps[index];
         let base = self.base(step, incumbent, baseline);
@@ -267,7 +286,10 @@ impl Walker<'_> {
         if view.skipped.is_some() {
             return view;
         }
-        view.open = view.rows.iter().any(|r| r.judged.outcome == Outcome::Missing && !setup.replay && r.config.is_some());
+        view.open = view
+            .rows
+            .iter()
+            .any(|r| r.judged.outcome == Outcome::Missing && !setup.replay && r.config.is_some());
         if !view.open && !blocked {
             self.decide(&mut view, step, incumbent, baseline);
         }
@@ -277,7 +299,9 @@ impl Walker<'_> {
     fn base(&self, step: &Step, incumbent: &Config, baseline: &Config) -> Config {
         match &step.from {
             From::Best => incumbent.clone(),
-            From::Step(i) => self.out.steps.get(*i).map_or_else(|| incumbent.clone(), |s| s.incumbent_after.clone()),
+            From::Step(i) => {
+                self.out.steps.get(*i).map_or_else(|| incumbent.clone(), |s| s.incumbent_after.clone())
+            }
             From::Engine(name) => {
                 let engine = self.setup.program.engines.get(name);
                 engine.map_or_else(|| baseline.clone(), |e| Config::declared(e, self.setup.study))
@@ -299,7 +323,10 @@ impl Walker<'_> {
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "a row needs its configuration and everything that it is compared with")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "a row needs its configuration and everything that it is compared with"
+    )]
     fn row(
         &mut self,
         role: Role,
@@ -335,18 +362,35 @@ impl Walker<'_> {
         }
     }
 
-    fn candidate_rows(&mut self, view: &mut StepView, step: &Step, incumbent: &Config, base: &Config, baseline: &Config) {
+    fn candidate_rows(
+        &mut self,
+        view: &mut StepView,
+        step: &Step,
+        incumbent: &Config,
+        base: &Config,
+        baseline: &Config,
+    ) {
         let setup = self.setup;
         for i in 0..step.space.len() {
             let candidate = candidate::candidate(step, i, base, setup.program, setup.study);
             let ruling = candidate::ruling(&candidate, setup.study);
             let row = match (ruling, &candidate.config, &view.skipped) {
-                (_, Ok(config), Some(_)) => unrun(&candidate, Some(config), base, Judged::missing("the step was not run")),
+                (_, Ok(config), Some(_)) => {
+                    unrun(&candidate, Some(config), base, Judged::missing("the step was not run"))
+                }
                 (Ruling::Pruned { reason, .. }, config, _) if !is(config.as_ref().ok(), baseline) => {
                     unrun(&candidate, config.as_ref().ok(), base, Judged::pruned(reason))
                 }
                 (Ruling::Run { open }, Ok(config), None) => {
-                    let mut row = self.row(Role::Candidate, &candidate.label, config, incumbent, base, baseline, view.step);
+                    let mut row = self.row(
+                        Role::Candidate,
+                        &candidate.label,
+                        config,
+                        incumbent,
+                        base,
+                        baseline,
+                        view.step,
+                    );
                     row.open_rules = open;
                     row
                 }
@@ -384,8 +428,13 @@ impl Walker<'_> {
             let wanted = candidate::picked(&pick.choice, step);
             let first = view.rows.iter().position(|r| r.role == Role::Candidate).unwrap_or(0);
             match wanted.map(|i| first + i) {
-                Some(row) if view.rows.get(row).is_some_and(|r| r.judged.is_valid()) => adopt(view, row, incumbent),
-                Some(_) => view.reason = Some(format!("{}; but it is not valid, so the incumbent stays", pick.because)),
+                Some(row) if view.rows.get(row).is_some_and(|r| r.judged.is_valid()) => {
+                    adopt(view, row, incumbent)
+                }
+                Some(_) => {
+                    view.reason =
+                        Some(format!("{}; but it is not valid, so the incumbent stays", pick.because))
+                }
                 None => adopt_base(view, &pick.because, incumbent),
             }
             return;
@@ -401,7 +450,14 @@ impl Walker<'_> {
 
     /// Among the best and those that gain enough and are within the threshold of it: the fewest changes, then the better, then the
     /// earlier.
-    fn simplest(&self, view: &StepView, offers: &[(usize, f64)], best: usize, best_gain: f64, baseline: &Config) -> usize {
+    fn simplest(
+        &self,
+        view: &StepView,
+        offers: &[(usize, f64)],
+        best: usize,
+        best_gain: f64,
+        baseline: &Config,
+    ) -> usize {
         let study = self.setup.study;
         let objective = |i: usize| view.rows[i].judged.objective.unwrap_or(f64::NAN);
         let maximize = study.objective.as_ref().is_none_or(|o| o.maximize);
@@ -409,7 +465,9 @@ impl Walker<'_> {
             view.rows[i].config.as_ref().map_or(usize::MAX, |c| c.changes(&study.model, &baseline.engine))
         };
         let ties = offers.iter().filter(|(i, g)| {
-            *i == best || (reaches(*g, study.adopt) && reaches(study.adopt, scale::gain(maximize, objective(best), objective(*i))))
+            *i == best
+                || (reaches(*g, study.adopt)
+                    && reaches(study.adopt, scale::gain(maximize, objective(best), objective(*i))))
         });
         let order = |a: &(usize, f64), b: &(usize, f64)| {
             changes(a.0).cmp(&changes(b.0)).then(b.1.total_cmp(&a.1)).then(a.0.cmp(&b.0))
@@ -431,15 +489,26 @@ impl Walker<'_> {
         profiles.extend(study.confirm.iter().filter(|p| !setup.profiles().contains(p)).cloned());
         let pair = if baseline.id() == winner.id() { vec![baseline] } else { vec![baseline, winner] };
         for config in &pair {
-            if !setup.replay && profiles.iter().any(|p| self.confirming_runs(config, p).len() < setup.repeat()) {
-                let label = format!("confirm {}", if config.id() == baseline.id() { "baseline" } else { "winner" });
+            if !setup.replay
+                && profiles.iter().any(|p| self.confirming_runs(config, p).len() < setup.repeat())
+            {
+                let label =
+                    format!("confirm {}", if config.id() == baseline.id() { "baseline" } else { "winner" });
                 let config = (*config).clone();
-                self.out.needs.push(Need { config, profiles: profiles.clone(), label, step: None, confirming: true });
+                self.out.needs.push(Need {
+                    config,
+                    profiles: profiles.clone(),
+                    label,
+                    step: None,
+                    confirming: true,
+                });
             }
         }
         if self.out.needs.is_empty() {
-            self.out.confirm =
-                profiles.iter().map(|p| ConfirmView { profile: p.clone(), gain: self.confirm_gain(baseline, winner, p) }).collect();
+            self.out.confirm = profiles
+                .iter()
+                .map(|p| ConfirmView { profile: p.clone(), gain: self.confirm_gain(baseline, winner, p) })
+                .collect();
         }
     }
 

@@ -65,7 +65,8 @@ fn words(config: &Config, address: Option<Address<'_>>) -> Vec<String> {
     for word in shell_words::split(&config.engine.serve).unwrap_or_default() {
         let places = word.contains("{host}") || word.contains("{port}");
         if places && address.is_none() {
-            let after_option = out.len() > 1 && out.last().is_some_and(|o| o.starts_with('-') && !o.contains('='));
+            let after_option =
+                out.len() > 1 && out.last().is_some_and(|o| o.starts_with('-') && !o.contains('='));
             if after_option && !word.starts_with('-') {
                 out.pop();
             }

@@ -63,7 +63,8 @@ impl Config {
         let changes = || points.iter().flat_map(|p| &p.changes);
         for change in changes() {
             if let Change::Engine(name) = change {
-                let engine = program.engines.get(name).ok_or_else(|| format!("no engine is called {name}"))?;
+                let engine =
+                    program.engines.get(name).ok_or_else(|| format!("no engine is called {name}"))?;
                 let kept = config.model_by_point.then(|| config.model.clone());
                 config = Self::declared(engine, study);
                 if let Some(model) = kept {
@@ -111,7 +112,8 @@ impl Config {
             _ => key(name),
         };
         let set = self.flags.iter().find(|s| key(&s.canonical) == canonical).map(|s| s.value.clone());
-        set.or_else(|| self.engine.schema.default(name, version)).filter(|v| *v != Value::Text("auto".to_owned()))
+        set.or_else(|| self.engine.schema.default(name, version))
+            .filter(|v| *v != Value::Text("auto".to_owned()))
     }
 
     /// GPUs that it needs: the product of its flags that the schema marks `uses gpus`.
@@ -119,7 +121,9 @@ impl Config {
         let version = self.engine.version.as_deref();
         let mut product = 1u32;
         for setting in &self.flags {
-            let Found::Known(spec, _) = self.engine.schema.find(&setting.canonical, version) else { continue };
+            let Found::Known(spec, _) = self.engine.schema.find(&setting.canonical, version) else {
+                continue;
+            };
             let Some(uses) = &spec.uses_gpus else { continue };
             if uses.unless.as_ref().is_some_and(|f| self.flag(f) == Some(Value::Switch(true))) {
                 continue;
@@ -137,7 +141,8 @@ impl Config {
             self.flags.iter().map(|s| (s.canonical.clone(), s.value.normal())).collect();
         flags.sort_by_key(|f| key(&f.0));
         let flags: Vec<Json> = flags.into_iter().map(|(n, v)| json!({"name": n, "value": v})).collect();
-        let mut env: Vec<_> = self.env.iter().map(|e| (e.name.clone(), Json::from(e.value.as_str()))).collect();
+        let mut env: Vec<_> =
+            self.env.iter().map(|e| (e.name.clone(), Json::from(e.value.as_str()))).collect();
         env.sort_by(|a, b| a.0.cmp(&b.0));
         json!({
             "engine": self.engine.root(),
@@ -159,7 +164,8 @@ impl Config {
     pub fn changes(&self, declared_model: &str, baseline: &Engine) -> usize {
         let own = &self.engine;
         let flags = self.flags.iter().filter(|s| !own.flags.iter().any(|o| same_setting(o, s))).count();
-        let gone = own.flags.iter().filter(|o| !self.flags.iter().any(|s| s.canonical == o.canonical)).count();
+        let gone =
+            own.flags.iter().filter(|o| !self.flags.iter().any(|s| s.canonical == o.canonical)).count();
         let env = self.env.iter().filter(|e| !own.env.contains(e)).count();
         let model = self.model != own.model.as_deref().unwrap_or(declared_model);
         flags + gone + env + usize::from(model) + usize::from(own.name != baseline.name)
@@ -182,7 +188,9 @@ impl Config {
             let gone = base.flags.iter().filter(|o| !self.flags.iter().any(|s| s.canonical == o.canonical));
             out.extend(gone.map(|o| format!("without {}", o.spelled)));
         }
-        out.extend(self.env.iter().filter(|e| !base.env.contains(e)).map(|e| format!("{}={}", e.name, e.value)));
+        out.extend(
+            self.env.iter().filter(|e| !base.env.contains(e)).map(|e| format!("{}={}", e.name, e.value)),
+        );
         out
     }
 }
@@ -268,7 +276,10 @@ mod tests {
         same("--memory=1", "--memory=1.0");
         same("--max-num-seqs=512 -tp=2", "-tp=2\n--max-num-seqs=512");
         same("--no-prefix-caching", "--no_prefix_caching");
-        same(r#"--config={"a": 1, "b": {"d": 2.0, "c": [1]}}"#, r#"--config={"b":{"c":[1.0],"d":2},"a":1.0}"#);
+        same(
+            r#"--config={"a": 1, "b": {"d": 2.0, "c": [1]}}"#,
+            r#"--config={"b":{"c":[1.0],"d":2},"a":1.0}"#,
+        );
         same("env A=1 env B=2", "env B=2 env A=1");
         same(r#"--name="x""#, "--name=x");
         same(r#"--name="{model}""#, r#"--name="{model}""#);
@@ -315,7 +326,11 @@ mod tests {
                 template: false,
                 span: crate::lang::source::Span::default(),
             };
-            let change = Change::Flag { name: name.to_owned(), value: Some(value), span: crate::lang::source::Span::default() };
+            let change = Change::Flag {
+                name: name.to_owned(),
+                value: Some(value),
+                span: crate::lang::source::Span::default(),
+            };
             assert_eq!(config.set(&change), Ok(()));
         }
         let argv = command::to_copy(&config).argv;
@@ -327,11 +342,26 @@ mod tests {
     #[test]
     fn words_that_hold_the_address_are_not_for_copying() {
         let config = config("--name=x");
-        assert_eq!(command::to_copy(&config).argv, ["own", "serve", "org/m", "-v", "--serve=org/m", "--name=x"]);
+        assert_eq!(
+            command::to_copy(&config).argv,
+            ["own", "serve", "org/m", "-v", "--serve=org/m", "--name=x"]
+        );
         let launched = command::to_launch(&config, command::Address { host: "127.0.0.1", port: 8000 }).argv;
         assert_eq!(
             launched,
-            ["own", "serve", "org/m", "--host", "127.0.0.1", "--port=8000", "--url", "http://127.0.0.1:8000", "-v", "--serve=org/m", "--name=x"]
+            [
+                "own",
+                "serve",
+                "org/m",
+                "--host",
+                "127.0.0.1",
+                "--port=8000",
+                "--url",
+                "http://127.0.0.1:8000",
+                "-v",
+                "--serve=org/m",
+                "--name=x"
+            ]
         );
     }
 

@@ -53,16 +53,20 @@ enum Operand {
 pub fn condition(e: &Expr, facts: &dyn Facts) -> Option<bool> {
     match e {
         Expr::Not(inner) => condition(inner, facts).map(|b| !b),
-        Expr::Binary { op: BinaryOp::And, left, right } => match (condition(left, facts), condition(right, facts)) {
-            (Some(false), _) | (_, Some(false)) => Some(false),
-            (Some(true), Some(true)) => Some(true),
-            _ => None,
-        },
-        Expr::Binary { op: BinaryOp::Or, left, right } => match (condition(left, facts), condition(right, facts)) {
-            (Some(true), _) | (_, Some(true)) => Some(true),
-            (Some(false), Some(false)) => Some(false),
-            _ => None,
-        },
+        Expr::Binary { op: BinaryOp::And, left, right } => {
+            match (condition(left, facts), condition(right, facts)) {
+                (Some(false), _) | (_, Some(false)) => Some(false),
+                (Some(true), Some(true)) => Some(true),
+                _ => None,
+            }
+        }
+        Expr::Binary { op: BinaryOp::Or, left, right } => {
+            match (condition(left, facts), condition(right, facts)) {
+                (Some(true), _) | (_, Some(true)) => Some(true),
+                (Some(false), Some(false)) => Some(false),
+                _ => None,
+            }
+        }
         Expr::Binary { op, left, right } if op.is_comparison() => compare(*op, left, right, facts),
         other => match operand(other, facts) {
             Known::Value(Operand::Bool(b)) => Some(b),
@@ -105,7 +109,8 @@ fn compare(op: BinaryOp, left: &Expr, right: &Expr, facts: &dyn Facts) -> Option
 
 /// `engine == NAME` holds for all that derive from it.
 fn engine_is(left: &Expr, right: &Expr, facts: &dyn Facts) -> Option<bool> {
-    let ((Expr::Engine, Expr::EngineName(name)) | (Expr::EngineName(name), Expr::Engine)) = (left, right) else {
+    let ((Expr::Engine, Expr::EngineName(name)) | (Expr::EngineName(name), Expr::Engine)) = (left, right)
+    else {
         return None;
     };
     Some(facts.config().engine.ancestry.contains(name))

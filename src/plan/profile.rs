@@ -27,7 +27,9 @@ pub fn settings(p: &Profile) -> Json {
         None => Json::Null,
         Some(Load::Max) => json!({"rate": "max"}),
         Some(Load::Rate { per_s, arrivals: a }) => json!({"rate": per_s, "arrivals": arrivals(a)}),
-        Some(Load::RateRange { from, to, arrivals: a }) => json!({"rate": [from, to], "arrivals": arrivals(a)}),
+        Some(Load::RateRange { from, to, arrivals: a }) => {
+            json!({"rate": [from, to], "arrivals": arrivals(a)})
+        }
         Some(Load::Rates(all, a)) => json!({"rates": all, "arrivals": arrivals(a)}),
         Some(Load::Concurrency(c)) => json!({"concurrency": c}),
         Some(Load::ConcurrencyRange { from, to }) => json!({"concurrency": [from, to]}),

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use indexmap::IndexMap;
 
 use super::document::{
-    By, Checks, Confirm, Direction, Engine, Gain, Gpus, Objective, Profile, Proof, Published, Recommended, Replay, Report,
-    Role, Row, SCHEMA, Step, Verdict,
+    By, Checks, Confirm, Direction, Engine, Gain, Gpus, Objective, Profile, Proof, Published, Recommended,
+    Replay, Report, Role, Row, SCHEMA, Step, Verdict,
 };
 use super::evidence::{Config, Cost, Finding, Flag, Launch, Level, Outcome, Run, Trial};
 use super::metrics::{Distribution, Metrics};
@@ -103,7 +103,8 @@ impl Trials<'_> {
 
     fn add_one(&mut self, config: &plan::Config, label: &str, name: &str, judged: Option<&Judged>) {
         let id = trial_id(self.m.setup, config, name);
-        let known = self.all.get(&id).is_some_and(|t| t.outcome != Outcome::Missing && t.outcome != Outcome::Pruned);
+        let known =
+            self.all.get(&id).is_some_and(|t| t.outcome != Outcome::Missing && t.outcome != Outcome::Pruned);
         if known {
             return;
         }
@@ -154,14 +155,20 @@ fn trial(m: &Material<'_>, config: &plan::Config, label: &str, name: &str, judge
                 metrics: document_metrics(&r.metrics),
             })
             .collect(),
-        metrics: setup.counted(config, name).first().or(runs.first()).map(|r| document_metrics(&r.metrics)).unwrap_or_default(),
+        metrics: setup
+            .counted(config, name)
+            .first()
+            .or(runs.first())
+            .map(|r| document_metrics(&r.metrics))
+            .unwrap_or_default(),
         objective: objective.and_then(|o| trial::objective_on(setup, config, o, name)),
     }
 }
 
 /// A command as people paste it: variables first.
 fn shell_words_of(argv: &[String], env: &[(String, String)]) -> String {
-    let mut words: Vec<String> = env.iter().map(|(k, v)| format!("{k}={}", super::command::quote(v))).collect();
+    let mut words: Vec<String> =
+        env.iter().map(|(k, v)| format!("{k}={}", super::command::quote(v))).collect();
     words.extend(argv.iter().map(|w| super::command::quote(w)));
     words.join(" ")
 }
@@ -215,7 +222,10 @@ fn document_config(config: &plan::Config) -> Config {
         version: config.engine.version.clone(),
         model: config.model.clone(),
         flags: flags
-            .map(|f| Flag { name: f["name"].as_str().unwrap_or_default().to_owned(), value: f["value"].clone() })
+            .map(|f| Flag {
+                name: f["name"].as_str().unwrap_or_default().to_owned(),
+                value: f["value"].clone(),
+            })
             .collect(),
         env: config.env().iter().map(|e| (e.name.clone(), e.value.clone())).collect(),
         gpus: config.gpus(),
@@ -314,7 +324,8 @@ fn recommended(m: &Material<'_>) -> Option<Recommended> {
     let o = m.setup.study.objective.as_ref()?;
     let (baseline, judged) = m.walk.baseline.as_ref()?;
     let winner = m.walk.winner.as_ref()?;
-    let settled = judged.as_ref().is_some_and(Judged::is_valid) && (m.setup.replay || m.walk.needs.is_empty());
+    let settled =
+        judged.as_ref().is_some_and(Judged::is_valid) && (m.setup.replay || m.walk.needs.is_empty());
     if !settled || m.walk.refused.is_some() {
         return None;
     }
@@ -322,7 +333,8 @@ fn recommended(m: &Material<'_>) -> Option<Recommended> {
     let (theirs, ours) = (value(baseline)?, value(winner)?);
     let ratio = if o.maximize { ours / theirs } else { theirs / ours };
     let same = baseline.id() == winner.id();
-    let gain = if same { Gain { value: 0.0, low: None, high: None, by: Proof::None } } else { gain(m, ratio - 1.0) };
+    let gain =
+        if same { Gain { value: 0.0, low: None, high: None, by: Proof::None } } else { gain(m, ratio - 1.0) };
     let published = command::published(winner);
     Some(Recommended {
         trial: first_trial(m, winner),
@@ -351,7 +363,8 @@ fn no_recommendation(m: &Material<'_>, there_is_one: bool) -> Option<String> {
 fn simulated(m: &Material<'_>) -> bool {
     let of = |c: &plan::Config| c.engine.simulated();
     let rows = m.walk.steps.iter().flat_map(|s| &s.rows).filter_map(|r| r.config.as_ref());
-    m.recording.is_none() && (m.walk.baseline.as_ref().is_some_and(|(c, _)| of(c)) || rows.into_iter().any(of))
+    m.recording.is_none()
+        && (m.walk.baseline.as_ref().is_some_and(|(c, _)| of(c)) || rows.into_iter().any(of))
 }
 
 fn replay(r: &Recording, differences: &[String]) -> Replay {
@@ -370,7 +383,12 @@ fn engines(m: &Material<'_>) -> Vec<Engine> {
     for config in m.walk.baseline.iter().map(|b| &b.0).chain(rows) {
         let e = &config.engine;
         if !out.iter().any(|o| o.name == e.name) {
-            out.push(Engine { name: e.name.clone(), title: e.title.clone(), root: e.root().to_owned(), version: e.version.clone() });
+            out.push(Engine {
+                name: e.name.clone(),
+                title: e.title.clone(),
+                root: e.root().to_owned(),
+                version: e.version.clone(),
+            });
         }
     }
     out
@@ -380,14 +398,18 @@ fn profiles(m: &Material<'_>) -> Vec<Profile> {
     let mut names = m.setup.profiles();
     names.extend(m.setup.study.confirm.iter().filter(|p| !m.setup.profiles().contains(p)).cloned());
     let known = names.iter().filter_map(|n| m.setup.program.profiles.get(n));
-    known.map(|p| Profile { name: p.name.clone(), title: p.title.clone(), load: profile::describe(p) }).collect()
+    known
+        .map(|p| Profile { name: p.name.clone(), title: p.title.clone(), load: profile::describe(p) })
+        .collect()
 }
 
 fn notes(m: &Material<'_>) -> Vec<String> {
     let mut out = m.setup.study.notes.clone();
     if let Some(winner) = &m.walk.winner {
         let because: BTreeSet<&str> = winner.engine.publish.iter().map(|p| p.because.as_str()).collect();
-        out.extend(because.into_iter().map(|b| format!("the published command differs from the measured one: {b}")));
+        out.extend(
+            because.into_iter().map(|b| format!("the published command differs from the measured one: {b}")),
+        );
     }
     out
 }
@@ -408,7 +430,8 @@ fn not_checked(m: &Material<'_>) -> Vec<String> {
         }
     }
     let about = checks::CHECKS.iter().filter(|c| lacking.contains(c.name));
-    let mut out: Vec<String> = about.map(|c| format!("{}: {} (the results do not hold what it reads)", c.name, c.about)).collect();
+    let mut out: Vec<String> =
+        about.map(|c| format!("{}: {} (the results do not hold what it reads)", c.name, c.about)).collect();
     out.extend(checks::NOT_MADE.iter().map(|s| (*s).to_owned()));
     out
 }
@@ -434,7 +457,8 @@ fn launches(m: &Material<'_>) -> Vec<Launch> {
 
 fn cost(m: &Material<'_>) -> Cost {
     let launches = m.history.launches();
-    let engine_s = launches.iter().filter_map(|l| l.times.as_ref()).map(LaunchTimes::engine_s).fold(0.0, |a, b| a + b);
+    let engine_s =
+        launches.iter().filter_map(|l| l.times.as_ref()).map(LaunchTimes::engine_s).fold(0.0, |a, b| a + b);
     let held = launches.iter().filter_map(|l| l.times.map(|t| t.engine_s() * f64::from(l.gpus)));
     // the sum of no floats is -0.0, which nobody wants to read
     let gpu_s = held.fold(0.0, |sum, s| sum + s);
@@ -454,7 +478,13 @@ fn unit(expr: &str) -> Option<String> {
     let unit = match expr {
         "total_tps" | "output_tps" | "input_tps" => "tok/s",
         "request_rate" => "requests/s",
-        _ if expr.contains("ttft") || expr.contains("tpot") || expr.contains("itl") || expr.contains("latency") => "s",
+        _ if expr.contains("ttft")
+            || expr.contains("tpot")
+            || expr.contains("itl")
+            || expr.contains("latency") =>
+        {
+            "s"
+        }
         _ => return None,
     };
     (!expr.contains(['*', '/', '+', '-'])).then(|| unit.to_owned())

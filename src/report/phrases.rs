@@ -11,7 +11,8 @@ pub fn banner(report: &Report) -> Vec<String> {
     let replayed = report.replay.as_ref().map(|replay| {
         let tool = replay.measured_with.as_ref().map_or_else(String::new, |tool| format!(" with {tool}"));
         let on = if replay.hardware.is_empty() { String::new() } else { format!(" on {}", replay.hardware) };
-        let measured = if tool.is_empty() && on.is_empty() { String::new() } else { format!("; measured{tool}{on}") };
+        let measured =
+            if tool.is_empty() && on.is_empty() { String::new() } else { format!("; measured{tool}{on}") };
         format!("replay of {}: recorded, not measured by perflab{measured}", replay.recording)
     });
     let unchecked =

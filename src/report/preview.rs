@@ -124,13 +124,20 @@ fn about(setup: &Setup<'_>) -> Vec<String> {
     let study = setup.study;
     let mut out = vec![format!("model     {}", study.model)];
     if let Some(g) = &study.gpus {
-        out.push(format!("gpus      {}{}", g.count, g.of.as_ref().map(|o| format!(" of {o}")).unwrap_or_default()));
+        out.push(format!(
+            "gpus      {}{}",
+            g.count,
+            g.of.as_ref().map(|o| format!(" of {o}")).unwrap_or_default()
+        ));
     }
     match &study.objective {
         Some(o) => {
             let way = if o.maximize { "maximize" } else { "minimize" };
             out.push(format!("objective {way} {} on {}", o.text, o.profiles.join(", ")));
-            out.push(format!("adopt     from a gain of {} % on", super::format::fixed(study.adopt * 100.0, 1)));
+            out.push(format!(
+                "adopt     from a gain of {} % on",
+                super::format::fixed(study.adopt * 100.0, 1)
+            ));
         }
         None => out.push("objective none: tables only, nothing is recommended".to_owned()),
     }
@@ -200,7 +207,7 @@ fn step(setup: &Setup<'_>, walk: &Walk, view: &StepView) -> Step {
             From::Engine(name) => name.clone(),
         },
         guard: declared.when.as_ref().map(|g| g.text.clone()),
-        candidates: rows.map(|r| candidate(setup, r, settled, &view.base)).collect(),
+        candidates: rows.map(|r| candidate(setup, r, settled, view)).collect(),
     }
 }
 
@@ -214,14 +221,15 @@ fn base_is_settled(walk: &Walk, view: &StepView, from: &From) -> bool {
     }
 }
 
-fn candidate(setup: &Setup<'_>, row: &Row, settled: bool, base: &Config) -> Candidate {
+fn candidate(setup: &Setup<'_>, row: &Row, settled: bool, view: &StepView) -> Candidate {
+    let base = &view.base;
     let config = row.config.as_ref();
     let measured = config.is_some_and(|c| setup.profiles().iter().all(|p| !setup.counted(c, p).is_empty()));
     let state = match row.judged.outcome {
         _ if measured => State::Measured,
         Outcome::Pruned => State::Pruned,
         _ if row.same_as.is_some() => State::SameAs,
-        _ if !settled => State::Later,
+        _ if !settled || view.skipped.is_some() => State::Later,
         _ => State::ToMeasure,
     };
     let mut c = rendered(setup, config.unwrap_or(base), &row.label, state);
@@ -232,6 +240,7 @@ fn candidate(setup: &Setup<'_>, row: &Row, settled: bool, base: &Config) -> Cand
     c.rules.clone_from(&row.open_rules);
     c.reason = match state {
         State::SameAs => row.same_as.as_ref().map(|l| format!("the same configuration as {l}")),
+        State::Later if view.skipped.is_some() => view.skipped.clone(),
         State::Later => Some("its base is known when the steps before are decided".to_owned()),
         State::ToMeasure => None,
         State::Measured | State::Pruned => row.judged.reason.clone(),

@@ -129,7 +129,8 @@ fn clean_up(x: &mut Execution<'_>, listener: &mut dyn Listener) -> Result<(), Ru
     let left = engine::sweep(&x.mark());
     if !left.is_empty() {
         let names: Vec<String> = left.iter().map(|m| format!("{} ({})", m.pid, m.name)).collect();
-        let text = format!("processes of an earlier run were still there and were killed: {}", names.join(", "));
+        let text =
+            format!("processes of an earlier run were still there and were killed: {}", names.join(", "));
         listener.hear(&Event::Warning { text });
     }
     for (launch, _) in x.journal.history().unfinished() {

@@ -7,18 +7,61 @@ use serde::Serialize;
 #[serde(rename_all = "snake_case", tag = "event")]
 pub enum Event {
     /// a study begins or continues: launches that the journal holds, and at most so many still to come
-    Study { study: String, simulated: bool, measured: usize, remaining: usize, steps: usize },
+    Study {
+        study: String,
+        simulated: bool,
+        measured: usize,
+        remaining: usize,
+        steps: usize,
+    },
     /// the step (counting from 1, 0 before the first) that the next launch belongs to
-    Step { index: usize, title: String },
-    LaunchBegins { launch: String, label: String, command: String, remaining: usize },
-    LaunchReady { launch: String, after_s: f64 },
-    Phase { launch: String, profile: String, phase: Phase },
-    Load { launch: String, profile: String, done: u64, failed: u64, planned: Option<u64>, elapsed_s: f64 },
-    LoadEnds { launch: String, profile: String, outcome: String, objective: Option<f64> },
-    LaunchFails { launch: String, reason: String },
-    LaunchEnds { launch: String, took_s: f64 },
-    Warning { text: String },
-    Ends { complete: bool },
+    Step {
+        index: usize,
+        title: String,
+    },
+    LaunchBegins {
+        launch: String,
+        label: String,
+        command: String,
+        remaining: usize,
+    },
+    LaunchReady {
+        launch: String,
+        after_s: f64,
+    },
+    Phase {
+        launch: String,
+        profile: String,
+        phase: Phase,
+    },
+    Load {
+        launch: String,
+        profile: String,
+        done: u64,
+        failed: u64,
+        planned: Option<u64>,
+        elapsed_s: f64,
+    },
+    LoadEnds {
+        launch: String,
+        profile: String,
+        outcome: String,
+        objective: Option<f64>,
+    },
+    LaunchFails {
+        launch: String,
+        reason: String,
+    },
+    LaunchEnds {
+        launch: String,
+        took_s: f64,
+    },
+    Warning {
+        text: String,
+    },
+    Ends {
+        complete: bool,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

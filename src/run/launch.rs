@@ -12,7 +12,7 @@ use super::measured;
 use super::order::{LoadOrder, OrderError, Place, launch_spec};
 use super::signals::Signals;
 use crate::engine::{self, Server, StartError, Survivor};
-use crate::journal::{Lock, LaunchTimes};
+use crate::journal::{LaunchTimes, Lock};
 use crate::judge::{Metrics, RunOutcome};
 use crate::lang::sema::program::Reset;
 use crate::load::{self, Ended, LoadOutcome, RequestRecord, Summary, Verdict};
@@ -90,7 +90,10 @@ pub async fn carry_out(
     Ok(if whole? { LaunchEnd::Done } else { LaunchEnd::Interrupted })
 }
 
-async fn start(crew: &Crew<'_>, listener: &mut dyn Listener) -> Result<Result<Server, StartError>, OrderError> {
+async fn start(
+    crew: &Crew<'_>,
+    listener: &mut dyn Listener,
+) -> Result<Result<Server, StartError>, OrderError> {
     let mut attempt = 1;
     loop {
         let mut spec = launch_spec(crew.config, &crew.place)?;
@@ -118,13 +121,19 @@ fn port_was_taken(error: &StartError) -> bool {
 /// The reason in the words of the failure's class, and the log line that matters.
 fn failed_start(error: &StartError) -> RunOutcome {
     let (class, line) = match error {
-        StartError::NotFound { name, .. } => ("engine not found".to_owned(), format!("there is no program `{name}`")),
+        StartError::NotFound { name, .. } => {
+            ("engine not found".to_owned(), format!("there is no program `{name}`"))
+        }
         StartError::Exited { failure: Some(f), .. } | StartError::NeverReady { failure: Some(f), .. } => {
             (f.class.clone(), f.line.clone())
         }
         StartError::Exited { exit, line, .. } => (exit.to_string(), line.clone().unwrap_or_default()),
-        StartError::NeverReady { last_line, .. } => ("never ready".to_owned(), last_line.clone().unwrap_or_default()),
-        StartError::PortTaken { .. } | StartError::Stranger { .. } => ("port in use".to_owned(), error.to_string()),
+        StartError::NeverReady { last_line, .. } => {
+            ("never ready".to_owned(), last_line.clone().unwrap_or_default())
+        }
+        StartError::PortTaken { .. } | StartError::Stranger { .. } => {
+            ("port in use".to_owned(), error.to_string())
+        }
         // both are handled before
         StartError::Impossible(_) | StartError::Cancelled => (String::new(), error.to_string()),
     };
@@ -211,7 +220,10 @@ async fn all_loads(
         let outcome = match outcome {
             Ok(outcome) => outcome,
             Err(error) => {
-                let outcome = RunOutcome::FailedLoad { class: "the load cannot be made".to_owned(), line: error.to_string() };
+                let outcome = RunOutcome::FailedLoad {
+                    class: "the load cannot be made".to_owned(),
+                    line: error.to_string(),
+                };
                 keep(LoadResult { index, outcome, metrics: Metrics::default(), notes: Vec::new() })?;
                 continue;
             }
@@ -226,7 +238,9 @@ async fn all_loads(
         let simulated = crew.config.engine.simulated();
         write_records(&crew.place.launch_dir, &order.profile, simulated, &outcome.records, listener);
         let said = match &result.outcome {
-            RunOutcome::Done => format!("{} of {} requests", outcome.summary.completed, outcome.summary.planned),
+            RunOutcome::Done => {
+                format!("{} of {} requests", outcome.summary.completed, outcome.summary.planned)
+            }
             RunOutcome::Stopped { rule } => format!("stopped by rule {rule}"),
             RunOutcome::FailedLoad { class, .. } | RunOutcome::FailedStart { class, .. } => class.clone(),
         };
@@ -259,7 +273,10 @@ fn load_result(
                 load::Outcome::Failed(f) => Some(f.message.clone()),
                 _ => None,
             });
-            RunOutcome::FailedLoad { class: "no request succeeded".to_owned(), line: first.unwrap_or_default() }
+            RunOutcome::FailedLoad {
+                class: "no request succeeded".to_owned(),
+                line: first.unwrap_or_default(),
+            }
         }
         (_, Some(rule)) => RunOutcome::Stopped { rule },
         _ => RunOutcome::Done,
@@ -270,7 +287,8 @@ fn load_result(
 /// A load that ends before it is known to be hopeless can be just that.
 fn nothing_succeeded(outcome: &LoadOutcome) -> bool {
     let failed = |r: &RequestRecord| matches!(r.outcome, load::Outcome::Failed(_));
-    outcome.ended == Ended::NothingSucceeded || (!outcome.records.is_empty() && outcome.records.iter().all(failed))
+    outcome.ended == Ended::NothingSucceeded
+        || (!outcome.records.is_empty() && outcome.records.iter().all(failed))
 }
 
 /// What the log says about a server that died under load.

@@ -10,8 +10,8 @@ mod signals;
 
 pub use coordinator::{Ended, Execution, RunError, execute, remaining, serve_ids};
 pub use event::{Event, Listener};
-pub use order::missing_tokenizer;
 pub use host::{Host, HostError};
+pub use order::missing_tokenizer;
 pub use signals::Signals;
 
 /// Which generation of the load generator made a result; results of another are not compared with.

@@ -56,7 +56,8 @@ pub fn launch_spec(config: &Config, place: &Place<'_>) -> Result<engine::LaunchS
     let mut extra = command.env;
     extra.extend(place.env.iter().cloned());
     let engine = &config.engine;
-    let pattern = |f: &crate::lang::sema::program::Failure| FailurePattern::new(f.name.clone(), &f.pattern).ok();
+    let pattern =
+        |f: &crate::lang::sema::program::Failure| FailurePattern::new(f.name.clone(), &f.pattern).ok();
     Ok(engine::LaunchSpec {
         argv: command.argv,
         env: engine::environment::inherit(&extra).variables,
@@ -69,7 +70,10 @@ pub fn launch_spec(config: &Config, place: &Place<'_>) -> Result<engine::LaunchS
             within: Duration::from_secs_f64(engine.ready.within_s),
             overall: OVERALL,
         },
-        stop: engine::Stop { signal: signal(&engine.stop.signal), within: Duration::from_secs_f64(engine.stop.within_s) },
+        stop: engine::Stop {
+            signal: signal(&engine.stop.signal),
+            within: Duration::from_secs_f64(engine.stop.within_s),
+        },
         failures: engine.failures.iter().filter_map(pattern).collect(),
         guard: vec![this.into(), "guard".into()],
         keep_fd: None,
@@ -94,7 +98,13 @@ fn signal(name: &str) -> Signal {
 
 /// The load of a profile's n-th run of a configuration, the `place`-th of its launch. The n-th launch of every configuration sends
 /// the same requests; loads of one launch share none.
-pub fn load_order(p: &Profile, config: &Config, n: u32, place: usize, study_dir: &Path) -> Result<LoadOrder, OrderError> {
+pub fn load_order(
+    p: &Profile,
+    config: &Config,
+    n: u32,
+    place: usize,
+    study_dir: &Path,
+) -> Result<LoadOrder, OrderError> {
     let unfit = || OrderError::Profile(p.name.clone());
     let profile_id = profile::id(p);
     let mut spec = LoadSpec::new("", &config.model);
@@ -115,7 +125,9 @@ pub fn load_order(p: &Profile, config: &Config, n: u32, place: usize, study_dir:
         Some(Warmup::Requests(n)) => load::Warmup::Requests(n),
         Some(Warmup::Time(s)) => load::Warmup::Time(Duration::from_secs_f64(s)),
     };
-    let (Some(Data::Random), Some(input), Some(output)) = (&p.data, p.input, p.output) else { return Err(unfit()) };
+    let (Some(Data::Random), Some(input), Some(output)) = (&p.data, p.input, p.output) else {
+        return Err(unfit());
+    };
     spec.prompts.input = input.0..=input.1;
     spec.prompts.output = output.0..=output.1;
     spec.prompts.tokenizer = tokenizer(p, &config.model, study_dir);
@@ -147,7 +159,9 @@ fn arrivals(load: Option<&Load>) -> Option<load::Arrivals> {
         Load::Concurrency(c) => load::Arrivals::Closed { concurrency: *c as usize },
         Load::Rate { per_s, arrivals: Arrivals::Poisson } => load::Arrivals::Poisson { rate: *per_s },
         Load::Rate { per_s, arrivals: Arrivals::Constant } => load::Arrivals::Constant { rate: *per_s },
-        Load::Rate { per_s, arrivals: Arrivals::Gamma(b) } => load::Arrivals::Gamma { rate: *per_s, burstiness: *b },
+        Load::Rate { per_s, arrivals: Arrivals::Gamma(b) } => {
+            load::Arrivals::Gamma { rate: *per_s, burstiness: *b }
+        }
         _ => return None,
     })
 }

@@ -14,11 +14,16 @@ pub struct Signals {
 
 impl Signals {
     /// Begins to listen. The exit code of a second signal arrives through `on_second`.
-    pub fn listen(&self, on_first: impl FnOnce() + Send + 'static, on_second: impl FnOnce(u8) + Send + 'static) {
+    pub fn listen(
+        &self,
+        on_first: impl FnOnce() + Send + 'static,
+        on_second: impl FnOnce(u8) + Send + 'static,
+    ) {
         const SIGINT: u8 = 130;
         const SIGTERM: u8 = 143;
         let this = self.clone();
-        let (Ok(mut int), Ok(mut term)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else {
+        let (Ok(mut int), Ok(mut term)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+        else {
             return;
         };
         tokio::spawn(async move {

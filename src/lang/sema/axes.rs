@@ -261,8 +261,8 @@ impl Checker<'_> {
     }
 }
 
-/// More than this nobody measures, and more than this no step should write out.
-const MOST_CANDIDATES: usize = 10_000;
+/// More than this nobody measures, and more than this no step should write out; searched spaces have some ten thousands.
+const MOST_CANDIDATES: usize = 100_000;
 
 /// The same thing, or a JSON flag and a key in it.
 fn overlap(a: &str, b: &str) -> bool {
