@@ -43,7 +43,7 @@ pub fn run(args: &PlanArgs, console: Console) -> u8 {
     let plan = preview::plan(&setup, &walk, &next, &history, run::remaining(&walk, study));
     match args.format {
         PlanFormat::Json => {
-            console.print(&format!("{:#}\n", serde_json::to_value(&plan).unwrap_or_default()))
+            console.print(&format!("{:#}\n", serde_json::to_value(&plan).unwrap_or_default()));
         }
         PlanFormat::Tree => console.print(&preview::tree(&plan, console.stdout_style())),
     }

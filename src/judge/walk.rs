@@ -429,11 +429,11 @@ impl Walker<'_> {
             let first = view.rows.iter().position(|r| r.role == Role::Candidate).unwrap_or(0);
             match wanted.map(|i| first + i) {
                 Some(row) if view.rows.get(row).is_some_and(|r| r.judged.is_valid()) => {
-                    adopt(view, row, incumbent)
+                    adopt(view, row, incumbent);
                 }
                 Some(_) => {
                     view.reason =
-                        Some(format!("{}; but it is not valid, so the incumbent stays", pick.because))
+                        Some(format!("{}; but it is not valid, so the incumbent stays", pick.because));
                 }
                 None => adopt_base(view, &pick.because, incumbent),
             }
