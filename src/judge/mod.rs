@@ -1,9 +1,11 @@
 //! From results to what to run next, and to verdicts. Pure: no clock, file, process or device; the host's facts arrive with the result.
 
+mod adoption;
 pub mod checks;
 pub mod metrics;
 pub mod results;
 mod scale;
+pub mod setup;
 pub mod strategy;
 pub mod trial;
 pub mod walk;
@@ -11,6 +13,7 @@ pub mod walk;
 pub use checks::{Finding, Level};
 pub use metrics::{Distribution, Metrics};
 pub use results::{Results, Run, RunOutcome};
+pub use setup::{Checks, Setup};
 pub use strategy::{Grid, Next, Strategy, Wanted};
 pub use trial::{Judged, Outcome};
-pub use walk::{Checks, Setup, Walk};
+pub use walk::Walk;

@@ -1,7 +1,8 @@
 //! A step is a strategy that is asked: given the results so far, which runs are wanted, or is it decided. The grid is the first;
 //! `plan`, `exec` and replays all drive this one function, and there is no list of trials made beforehand.
 
-use super::walk::{Need, Setup, Walk, walk};
+use super::setup::Setup;
+use super::walk::{Need, Walk, walk};
 
 /// What to do next.
 #[derive(Debug, Clone)]

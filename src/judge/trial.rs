@@ -8,7 +8,7 @@ use crate::plan::{Config, Facts, Known, profile};
 use super::checks::{self, Finding, Level, Subject};
 use super::results::{Run, RunOutcome};
 use super::scale;
-use super::walk::{Checks, Setup};
+use super::setup::{Checks, Setup};
 
 /// What became of a trial. The first two are valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,86 +5,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::lang::Program;
-use crate::lang::sema::Stat;
-use crate::lang::sema::program::{Expr, From, Repeat, Step, Study};
+use super::adoption::decide;
+use super::results::Run;
+use super::setup::Setup;
+use super::trial::{self, Judged, Outcome, Peers, guard_holds, judge, objective};
+use crate::lang::sema::program::{From, Step};
 use crate::plan::candidate::{self, Candidate, Ruling};
 use crate::plan::{Config, profile};
-
-use super::checks::Claims;
-use super::results::{Results, Run};
-use super::scale;
-use super::trial::{self, Judged, Outcome, Peers, guard_holds, judge, objective};
-
-/// What the validity checks do with a result that breaks them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Checks {
-    Refuse,
-    Warn,
-}
-
-/// Everything that a decision follows from.
-pub struct Setup<'a> {
-    pub program: &'a Program,
-    pub study: &'a Study,
-    pub results: &'a Results,
-    pub checks: Checks,
-    /// what is not in the results is missing for good
-    pub replay: bool,
-}
-
-impl Setup<'_> {
-    /// Runs that a step reads: the first of each configuration, as many as `repeat` says.
-    pub fn counted(&self, config: &Config, profile: &str) -> &[Run] {
-        let all = self.all(config, profile);
-        &all[..all.len().min(self.repeat())]
-    }
-
-    /// All runs, those of confirming launches included.
-    pub fn all(&self, config: &Config, profile: &str) -> &[Run] {
-        self.results.of(config.id(), &trial::profile_key(self, profile))
-    }
-
-    pub fn repeat(&self) -> usize {
-        match self.study.repeat {
-            Repeat::Auto => 1,
-            Repeat::Times(n) => n as usize,
-        }
-    }
-
-    /// The profiles that steps measure: the objective's; without an objective, those of `confirm on`.
-    pub fn profiles(&self) -> Vec<String> {
-        match &self.study.objective {
-            Some(o) => o.profiles.clone(),
-            None => self.study.confirm.clone(),
-        }
-    }
-
-    pub fn baseline(&self) -> Option<Config> {
-        self.program.engines.get(&self.study.baseline).map(|e| Config::declared(e, self.study))
-    }
-
-    /// What rules, requirements and the objective read.
-    pub fn claims(&self) -> Claims {
-        let rules = self.study.prune.iter().map(|p| &p.when);
-        let requirements = self.study.require.iter().map(|r| &r.expr);
-        let objective = self.study.objective.iter().map(|o| &o.expr);
-        let mut claims = Claims::default();
-        for e in rules.chain(requirements).chain(objective) {
-            e.walk(&mut |e| {
-                let Expr::Metric { name, stat, .. } = e else { return };
-                claims.p99 |= matches!(stat, Some(Stat::P99 | Stat::P999));
-                claims.gaps |= matches!(name.as_str(), "itl" | "tpot");
-            });
-        }
-        claims
-    }
-
-    fn gain(&self, candidate: Option<f64>, incumbent: Option<f64>) -> Option<f64> {
-        let o = self.study.objective.as_ref()?;
-        Some(scale::gain(o.maximize, candidate?, incumbent?))
-    }
-}
 
 /// What part a row plays in its step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -291,7 +218,7 @@ impl Walker<'_> {
             .iter()
             .any(|r| r.judged.outcome == Outcome::Missing && !setup.replay && r.config.is_some());
         if !view.open && !blocked {
-            self.decide(&mut view, step, incumbent, baseline);
+            decide(setup, &mut view, step, incumbent, baseline);
         }
         view
     }
@@ -403,81 +330,6 @@ impl Walker<'_> {
         }
     }
 
-    fn decide(&self, view: &mut StepView, step: &Step, incumbent: &Config, baseline: &Config) {
-        let study = self.setup.study;
-        if study.objective.is_none() {
-            return;
-        }
-        let offers: Vec<(usize, f64)> = view
-            .rows
-            .iter()
-            .enumerate()
-            .filter(|(_, r)| r.role == Role::Candidate && r.judged.is_valid())
-            .filter_map(|(i, r)| Some((i, r.gain?)))
-            .collect();
-        // the first of equals: earlier candidates win ties of value
-        let best = offers.iter().copied().fold(None, |best: Option<(usize, f64)>, o| match best {
-            Some(b) if b.1 >= o.1 => Some(b),
-            _ => Some(o),
-        });
-        view.best = best.map(|b| b.0);
-        view.gain = best.map(|b| b.1);
-        if let Some(pick) = &step.pick {
-            view.by_hand = true;
-            view.reason = Some(pick.because.clone());
-            let wanted = candidate::picked(&pick.choice, step);
-            let first = view.rows.iter().position(|r| r.role == Role::Candidate).unwrap_or(0);
-            match wanted.map(|i| first + i) {
-                Some(row) if view.rows.get(row).is_some_and(|r| r.judged.is_valid()) => {
-                    adopt(view, row, incumbent);
-                }
-                Some(_) => {
-                    view.reason =
-                        Some(format!("{}; but it is not valid, so the incumbent stays", pick.because));
-                }
-                None => adopt_base(view, &pick.because, incumbent),
-            }
-            return;
-        }
-        let Some((best_row, best_gain)) = best else { return };
-        let offered = self.simplest(view, &offers, best_row, best_gain, baseline);
-        view.chosen = Some(offered);
-        let gain = view.rows[offered].gain.unwrap_or(f64::NEG_INFINITY);
-        if reaches(gain, study.adopt) {
-            adopt(view, offered, incumbent);
-        }
-    }
-
-    /// Among the best and those that gain enough and are within the threshold of it: the fewest changes, then the better, then the
-    /// earlier.
-    fn simplest(
-        &self,
-        view: &StepView,
-        offers: &[(usize, f64)],
-        best: usize,
-        best_gain: f64,
-        baseline: &Config,
-    ) -> usize {
-        let study = self.setup.study;
-        let objective = |i: usize| view.rows[i].judged.objective.unwrap_or(f64::NAN);
-        let maximize = study.objective.as_ref().is_none_or(|o| o.maximize);
-        let changes = |i: usize| {
-            view.rows[i].config.as_ref().map_or(usize::MAX, |c| c.changes(&study.model, &baseline.engine))
-        };
-        let ties = offers.iter().filter(|(i, g)| {
-            *i == best
-                || (reaches(*g, study.adopt)
-                    && reaches(study.adopt, scale::gain(maximize, objective(best), objective(*i))))
-        });
-        let order = |a: &(usize, f64), b: &(usize, f64)| {
-            changes(a.0).cmp(&changes(b.0)).then(b.1.total_cmp(&a.1)).then(a.0.cmp(&b.0))
-        };
-        if !reaches(best_gain, study.adopt) {
-            return best;
-        }
-        ties.copied().min_by(order).map_or(best, |t| t.0)
-    }
-
     /// Fresh launches of baseline and winner on the other profiles and the objective's.
     fn confirm(&mut self, baseline: &Config, winner: &Config) {
         let setup = self.setup;
@@ -529,29 +381,6 @@ impl Walker<'_> {
         };
         self.setup.gain(value(winner), value(baseline))
     }
-}
-
-/// A base that is the incumbent has no row of its own, and nothing changes.
-fn adopt_base(view: &mut StepView, because: &str, incumbent: &Config) {
-    match view.rows.iter().position(|r| r.role == Role::Base) {
-        Some(row) if view.rows[row].judged.is_valid() => adopt(view, row, incumbent),
-        Some(_) => view.reason = Some(format!("{because}; but it is not valid, so the incumbent stays")),
-        None => {}
-    }
-}
-
-fn adopt(view: &mut StepView, row: usize, incumbent: &Config) {
-    view.chosen = Some(row);
-    if let Some(config) = &view.rows[row].config {
-        view.adopted = config.id() != incumbent.id();
-        view.incumbent_after = config.clone();
-    }
-}
-
-/// At least as much, up to what rounding does to a ratio: 113 / 100 − 1 reaches 13 %.
-fn reaches(value: f64, threshold: f64) -> bool {
-    const ROUNDING: f64 = 1e-12;
-    value >= threshold - ROUNDING
 }
 
 fn is(config: Option<&Config>, other: &Config) -> bool {
