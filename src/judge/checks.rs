@@ -229,12 +229,16 @@ fn offered_rate(s: &Subject<'_>) -> Said {
     }
 }
 
+/// A client whose event loop lags more than this (p99, milliseconds) measured itself.
+pub const CLIENT_LAG_REFUSED_MS: f64 = 20.0;
+const CLIENT_LAG_FLAGGED_MS: f64 = 5.0;
+
 fn client_saturated(s: &Subject<'_>) -> Said {
     match s.run.metrics.number("client_lag_p99_ms") {
-        Some(lag) if lag > 20.0 => {
+        Some(lag) if lag > CLIENT_LAG_REFUSED_MS => {
             Said::Found(Level::Refuse, format!("the client's event loop lagged {lag:.1} ms (p99)"))
         }
-        Some(lag) if lag > 5.0 => {
+        Some(lag) if lag > CLIENT_LAG_FLAGGED_MS => {
             Said::Found(Level::Flag, format!("the client's event loop lagged {lag:.1} ms (p99)"))
         }
         Some(_) => Said::Fine,

@@ -13,6 +13,7 @@ use super::order::{LoadOrder, OrderError, Place, launch_spec};
 use super::signals::Signals;
 use crate::engine::{self, Server, StartError, Survivor};
 use crate::journal::{LaunchTimes, Lock};
+use crate::judge::checks::CLIENT_LAG_REFUSED_MS;
 use crate::judge::{Metrics, RunOutcome};
 use crate::lang::sema::program::Reset;
 use crate::load::{self, Ended, LoadOutcome, RequestRecord, Summary, Verdict};
@@ -20,6 +21,8 @@ use crate::plan::Config;
 
 /// A port that someone takes between our look and the engine's bind is tried again, on another one.
 const ATTEMPTS: usize = 3;
+/// A load is run at most so often while the client cannot keep up.
+const LOADS: usize = 3;
 const RESET_WITHIN: Duration = Duration::from_secs(30);
 
 /// Decides, after so many requests, whether a rule ends the load: profile, metrics so far → the rule's name.
@@ -212,13 +215,8 @@ async fn all_loads(
         if index > 0 {
             reset(crew, server, listener).await;
         }
-        let mut spec = order.spec.clone();
-        spec.base_url = server.base_url();
-        let mut observer = Watcher::new(crew, order, listener);
-        let outcome = load::run(&spec, &mut observer, &crew.signals.first, &dead).await;
-        let rule = observer.rule.take();
-        let outcome = match outcome {
-            Ok(outcome) => outcome,
+        let (outcome, rule) = match one_load(crew, order, server, listener, &dead, times).await {
+            Ok(done) => done,
             Err(error) => {
                 let outcome = RunOutcome::FailedLoad {
                     class: "the load cannot be made".to_owned(),
@@ -228,8 +226,6 @@ async fn all_loads(
                 continue;
             }
         };
-        times.warmup_s += outcome.warmup.seconds;
-        times.load_s += outcome.load_s;
         if outcome.ended == Ended::Cancelled {
             whole = false;
             break;
@@ -254,6 +250,40 @@ async fn all_loads(
     }
     watch.abort();
     Ok(whole)
+}
+
+/// One load, and the rule that ended it. A load in which this machine kept the client from its work says nothing about the engine:
+/// it is repeated, with prompts of its own, a few times.
+async fn one_load(
+    crew: &Crew<'_>,
+    order: &LoadOrder,
+    server: &Server,
+    listener: &mut dyn Listener,
+    dead: &CancellationToken,
+    times: &mut LaunchTimes,
+) -> Result<(LoadOutcome, Option<String>), load::LoadError> {
+    let mut spec = order.spec.clone();
+    spec.base_url = server.base_url();
+    let mut attempt = 1;
+    loop {
+        let mut observer = Watcher::new(crew, order, listener);
+        let outcome = load::run(&spec, &mut observer, &crew.signals.first, dead).await?;
+        let rule = observer.rule.take();
+        times.warmup_s += outcome.warmup.seconds;
+        times.load_s += outcome.load_s;
+        let lag = outcome.summary.client.loop_lag_p99_ms.unwrap_or(0.0);
+        if outcome.ended != Ended::Whole || lag <= CLIENT_LAG_REFUSED_MS || attempt == LOADS {
+            return Ok((outcome, rule));
+        }
+        let text = format!(
+            "{}: this machine held the client up for {lag:.0} ms (p99); the load is repeated",
+            crew.launch
+        );
+        listener.hear(&Event::Warning { text });
+        reset(crew, server, listener).await;
+        attempt += 1;
+        spec.seed = spec.seed.wrapping_add(1);
+    }
 }
 
 fn load_result(
