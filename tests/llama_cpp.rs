@@ -24,7 +24,7 @@ const TEMPLATE: u64 = 3;
 const OUTPUT: u64 = 64;
 
 /// How long anything may take before a test gives up. A machine may be busy.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_mins(5);
 
 /// Two studies at once would compete for the cores.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -161,7 +161,13 @@ fn every_second_belongs_to_a_launch(lab: &Lab, report: &Value) {
     let parts = ["start_s", "warmup_s", "load_s", "stop_s", "own_s"];
     let sum: f64 = launches.iter().flat_map(|l| parts.map(|part| l[part].as_f64().unwrap())).sum();
     let wall = report["cost"]["wall_s"].as_f64().unwrap();
-    assert!((sum - wall).abs() <= 0.01 * wall, "launches {sum} s, wall {wall} s");
+    // to write the last launch down is what remains; a busy disk may take longer for it than a hundredth of so short a study
+    let closing = wall - lab.last_launch_gone_after();
+    assert!((0.0..5.0).contains(&closing), "wall {wall} s, {closing} s of it after the last launch");
+    assert!(
+        (sum + closing - wall).abs() <= 0.01 * wall,
+        "launches {sum} s, closing {closing} s, wall {wall} s"
+    );
     let clock = lab.born.elapsed().as_secs_f64();
     assert!((0.0..5.0).contains(&(clock - wall)), "wall {wall} s, by the clock {clock} s");
 }
@@ -248,12 +254,23 @@ impl Lab {
         pids.first().copied()
     }
 
+    /// The journal's entries; the last line may not be whole yet.
+    fn journal(&self) -> Vec<Value> {
+        self.read("state/journal.jsonl").lines().filter_map(|l| serde_json::from_str(l).ok()).collect()
+    }
+
+    /// Seconds from the study's start to the end of its last launch.
+    fn last_launch_gone_after(&self) -> f64 {
+        let journal = self.journal();
+        let last = journal.iter().rfind(|e| e["kind"]["gone"].is_object());
+        last.expect("a launch that ended")["session_s"].as_f64().unwrap()
+    }
+
     /// All processes that carry the mark of one of this study's launches: number, mark and command line.
     fn processes(&self) -> Vec<(i32, String, String)> {
-        let journal = self.read("state/journal.jsonl");
-        let events = journal.lines().filter_map(|l| serde_json::from_str::<Value>(l).ok());
-        let marks: Vec<String> =
-            events.filter_map(|e| Some(e["kind"]["launch"]["nonce"].as_str()?.to_owned())).collect();
+        let journal = self.journal();
+        let nonces = journal.iter().filter_map(|e| e["kind"]["launch"]["nonce"].as_str());
+        let marks: Vec<String> = nonces.map(str::to_owned).collect();
         assert!(!marks.is_empty(), "the journal names no launch");
         let mut found = Vec::new();
         for entry in fs::read_dir("/proc").unwrap().flatten() {

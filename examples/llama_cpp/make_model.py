@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Writes a tiny language model with random weights, tiny.gguf, and the tokenizer.json that counts its tokens.
 
 It says nothing and says it fast: it is there so that a real server has something to serve on any machine. Nothing but

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Starts llama.cpp's server, as the xllamacpp wheel carries it, under the names that llama-server has for its flags.
 
 What listens, schedules, generates and logs is llama.cpp's own C++ code; only the parser of these flags is not. So a

@@ -15,8 +15,8 @@ use super::warmup::SettleRule;
 /// `Stop::Auto`: at least so many requests in all and per client, and within these times.
 const AUTO_REQUESTS: u64 = 300;
 const AUTO_PER_SLOT: u64 = 10;
-const AUTO_TIME: Duration = Duration::from_secs(60);
-const AUTO_MOST: Duration = Duration::from_secs(600);
+const AUTO_TIME: Duration = Duration::from_mins(1);
+const AUTO_MOST: Duration = Duration::from_mins(10);
 
 /// Prepared requests and how many there are, where that is known.
 #[derive(Debug)]

@@ -95,7 +95,7 @@ pub struct Timeouts {
 
 impl Default for Timeouts {
     fn default() -> Self {
-        Self { first_byte: Duration::from_secs(600), idle: Duration::from_secs(60), total: None }
+        Self { first_byte: Duration::from_mins(10), idle: Duration::from_mins(1), total: None }
     }
 }
 

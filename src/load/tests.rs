@@ -18,7 +18,7 @@ use super::*;
 
 const MS: Duration = Duration::from_millis(1);
 /// Far beyond anything that a busy machine needs.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 fn event(json: &str) -> Step {
     Step::Send(format!("data: {json}\n\n"))

@@ -17,7 +17,7 @@ pub(super) struct SettleRule {
 
 impl Default for SettleRule {
     fn default() -> Self {
-        Self { window: Duration::from_secs(5), windows: 3, tolerance: 0.02, limit: Duration::from_secs(120) }
+        Self { window: Duration::from_secs(5), windows: 3, tolerance: 0.02, limit: Duration::from_mins(2) }
     }
 }
 

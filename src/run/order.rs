@@ -14,7 +14,7 @@ use crate::plan::{Config, command, profile};
 
 const HOST: &str = "127.0.0.1";
 /// A start may take this long in all, however much progress it makes.
-const OVERALL: Duration = Duration::from_secs(2 * 3600);
+const OVERALL: Duration = Duration::from_hours(2);
 
 /// Why an order cannot be written.
 #[derive(Debug, Error)]
