@@ -267,10 +267,8 @@ fn nonbinding(s: &Subject<'_>) -> Said {
         .map(|f| f.spelled.as_str())
         .collect();
     if !at_default.is_empty() {
-        let text = format!(
-            "{} is set to its default: an A/A pair, not another configuration",
-            at_default.join(" and ")
-        );
+        let are = if at_default.len() == 1 { "is set to its default" } else { "are set to their defaults" };
+        let text = format!("{} {are}: an A/A pair, not another configuration", at_default.join(" and "));
         return Said::Found(Level::Flag, text);
     }
     if let Some(text) = above_cap(s) {

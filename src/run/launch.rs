@@ -150,7 +150,10 @@ fn without_prefix(line: &str) -> &str {
     loop {
         let word = rest.split_whitespace().next().unwrap_or_default();
         let bracketed = word.starts_with(['[', '(']);
-        let level = matches!(word.trim_end_matches(':'), "ERROR" | "CRITICAL" | "WARNING" | "INFO" | "FATAL");
+        let level = matches!(
+            word.trim_end_matches(':'),
+            "ERROR" | "CRITICAL" | "WARNING" | "INFO" | "FATAL" | "E" | "W" | "I"
+        );
         let digits = word.chars().filter(char::is_ascii_digit).count();
         let stamp = digits >= 4 && word.chars().all(|c| c.is_ascii_digit() || "-:.,/TZ".contains(c));
         if bracketed {
@@ -435,6 +438,7 @@ mod tests {
         assert_eq!(without_prefix(line), "ValueError: No available memory");
         assert_eq!(without_prefix("[2026-01-01 10:00:00] sglang died"), "sglang died");
         assert_eq!(without_prefix("error: invalid argument: --x"), "error: invalid argument: --x");
+        assert_eq!(without_prefix("0.00.271.898 E llama_init: no"), "llama_init: no");
         assert_eq!(without_prefix("[Errno 98]"), "[Errno 98]");
     }
 }
