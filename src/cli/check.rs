@@ -32,7 +32,7 @@ pub fn run(args: &CheckArgs, console: Console) -> u8 {
         }
     }
     if !args.set.is_empty() {
-        console.say("note: `--set` is checked; this version cannot carry it out yet");
+        console.say("note: this version does not read `--set` yet; the file was checked with its own values");
     }
     if args.format == CheckFormat::Json {
         let document = serde_json::json!({"schema": "perflab.diagnostics/1", "diagnostics": entries});

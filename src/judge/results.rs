@@ -55,8 +55,4 @@ impl Results {
     pub fn of(&self, config: &str, profile: &str) -> &[Run] {
         self.runs.get(&(config.to_owned(), profile.to_owned())).map_or(&[], Vec::as_slice)
     }
-
-    pub fn is_empty(&self) -> bool {
-        self.runs.is_empty()
-    }
 }

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::event::{Event, Listener, Phase};
 use super::measured;
-use super::order::{LoadOrder, OrderError, Place, launch_spec};
+use super::order::{LoadOrder, OrderError, Place, failure_patterns, launch_spec};
 use super::signals::Signals;
 use crate::engine::{self, Server, StartError, Survivor};
 use crate::journal::{LaunchTimes, Lock};
@@ -327,13 +327,7 @@ fn nothing_succeeded(outcome: &LoadOutcome) -> bool {
 /// What the log says about a server that died under load.
 fn died_under_load(crew: &Crew<'_>, server: &Server) -> RunOutcome {
     let log = fs::read(server.log()).unwrap_or_default();
-    let patterns: Vec<engine::FailurePattern> = crew
-        .config
-        .engine
-        .failures
-        .iter()
-        .filter_map(|f| engine::FailurePattern::new(f.name.clone(), &f.pattern).ok())
-        .collect();
+    let patterns = failure_patterns(crew.config);
     match engine::failure::classify(&String::from_utf8_lossy(&log), &patterns) {
         Some(f) => RunOutcome::FailedLoad { class: f.class, line: f.line },
         None => RunOutcome::FailedLoad { class: "the engine died".to_owned(), line: String::new() },

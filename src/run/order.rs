@@ -56,8 +56,6 @@ pub fn launch_spec(config: &Config, place: &Place<'_>) -> Result<engine::LaunchS
     let mut extra = command.env;
     extra.extend(place.env.iter().cloned());
     let engine = &config.engine;
-    let pattern =
-        |f: &crate::lang::sema::program::Failure| FailurePattern::new(f.name.clone(), &f.pattern).ok();
     Ok(engine::LaunchSpec {
         argv: command.argv,
         env: engine::environment::inherit(&extra).variables,
@@ -74,7 +72,7 @@ pub fn launch_spec(config: &Config, place: &Place<'_>) -> Result<engine::LaunchS
             signal: signal(&engine.stop.signal),
             within: Duration::from_secs_f64(engine.stop.within_s),
         },
-        failures: engine.failures.iter().filter_map(pattern).collect(),
+        failures: failure_patterns(config),
         guard: vec![this.into(), "guard".into()],
         keep_fd: None,
         nonce: place.nonce.clone(),
@@ -86,6 +84,12 @@ pub fn launch_spec(config: &Config, place: &Place<'_>) -> Result<engine::LaunchS
 fn this_program() -> std::io::Result<PathBuf> {
     let path = std::env::current_exe()?;
     Ok(if path.exists() { path } else { PathBuf::from(format!("/proc/{}/exe", std::process::id())) })
+}
+
+/// The engine's failure patterns; the checker has seen that each is a regular expression.
+pub fn failure_patterns(config: &Config) -> Vec<FailurePattern> {
+    let declared = config.engine.failures.iter();
+    declared.filter_map(|f| FailurePattern::new(f.name.clone(), &f.pattern).ok()).collect()
 }
 
 fn signal(name: &str) -> Signal {
