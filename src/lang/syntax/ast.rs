@@ -378,11 +378,46 @@ pub enum Search {
     Guided,
 }
 
-/// A site file's block. What stands in it is read by the executor's launch methods; the tree keeps which settings there are.
+/// Facts of one machine: `site lab { … }`.
 #[derive(Debug, Clone)]
 pub struct Site {
     pub name: Name,
+    pub lines: Vec<SiteLine>,
     pub span: Span,
+}
+
+#[derive(Debug, Clone)]
+pub struct SiteLine {
+    pub kind: SiteLineKind,
+    pub span: Span,
+}
+
+#[derive(Debug, Clone)]
+pub enum SiteLineKind {
+    /// `engine vllm "0.17.1" via venv "~/venvs/vllm"`
+    Engine {
+        name: Name,
+        version: Option<Text>,
+        via: Name,
+        argument: Option<Text>,
+    },
+    Model {
+        model: Text,
+        at: Text,
+    },
+    Data {
+        data: Name,
+        at: Text,
+    },
+    Env {
+        name: Name,
+        value: Value,
+    },
+    Price(Number),
+    Runner {
+        name: Name,
+        lines: Vec<WordLine>,
+    },
 }
 
 #[derive(Debug, Clone)]

@@ -4,6 +4,7 @@ mod axes;
 mod engines;
 mod exprs;
 mod profiles;
+mod sites;
 mod studies;
 
 use std::collections::HashSet;

@@ -7,7 +7,22 @@ use crate::lang::units;
 
 /// The help for a token (of the chunk, a place in it) that stands where `expected` should.
 pub fn help(chunk: &str, token: Range<usize>, word: &str, expected: &[String]) -> String {
-    if let Some(habit) = habit(chunk, &token, word) {
+    by_example(chunk, &token, word, expected, example)
+}
+
+/// The same in a site, whose lines share words with engines and profiles.
+pub fn site_help(chunk: &str, token: Range<usize>, word: &str, expected: &[String]) -> String {
+    by_example(chunk, &token, word, expected, site_example)
+}
+
+fn by_example(
+    chunk: &str,
+    token: &Range<usize>,
+    word: &str,
+    expected: &[String],
+    example: fn(&str) -> Option<&'static str>,
+) -> String {
+    if let Some(habit) = habit(chunk, token, word) {
         return habit;
     }
     let example = chunk
@@ -38,6 +53,7 @@ fn habit(chunk: &str, token: &Range<usize>, word: &str) -> Option<String> {
         "!" => "write `not`".to_owned(),
         ";" => "a setting ends with its line: remove the `;`".to_owned(),
         "=" if before.contains('=') => "write one `=`".to_owned(),
+        "=" if chunk.starts_with("env ") => "no space stands at the `=`: write `env NAME=value`".to_owned(),
         "=" if is_condition(chunk) => "write `==` to compare".to_owned(),
         "=" => "a setting and its value are separated by a space: remove the `=`".to_owned(),
         "<" | "<=" | ">" | ">=" | "==" | "!=" if is_condition(chunk) => {
@@ -110,11 +126,22 @@ fn example(word: &str) -> Option<&'static str> {
         "note" => "note \"text\"",
         "step" => "step seqs \"Title\" { vary seqs }",
         "track" => "track ENGINE \"Title\" { … }",
+        "data" => "data random",
         "vary" => "vary seqs * batched",
         "pick" => "pick quant[fp8] because \"…\"",
+        _ => return None,
+    })
+}
+
+/// A site's line that begins with a word.
+fn site_example(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "engine" => "engine vllm \"0.17.1\" via venv \"~/venvs/vllm-0.17.1\"",
+        "model" => "model \"Qwen/Qwen3-8B\" at \"~/models/qwen3-8b\"",
         "data" => "data sharegpt at \"~/data/sharegpt.json\"",
+        "env" => "env HF_HOME=\"~/hf\"",
         "price" => "price 2.99usd/h",
-        "runner" => "runner slurm { … }",
+        "runner" => "runner slurm { node \"h100\" }",
         _ => return None,
     })
 }

@@ -23,13 +23,15 @@ pub enum Block {
     Track,
     Step,
     Site,
+    /// the settings of a site's runner, which are the runner's own
+    Runner,
 }
 
 impl Block {
     fn rule(self) -> Rule {
         match self {
             Self::Engine => Rule::only_engine_line,
-            Self::Profile => Rule::only_word_line,
+            Self::Profile | Self::Runner => Rule::only_word_line,
             Self::Study => Rule::only_study_line,
             Self::Track => Rule::only_track_line,
             Self::Step => Rule::only_step_line,
@@ -51,6 +53,7 @@ impl Block {
             Self::Track => ("a track", words::TRACK_SETTINGS),
             Self::Step => ("a step", words::STEP_SETTINGS),
             Self::Site => ("a site", words::SITE_SETTINGS),
+            Self::Runner => ("a runner", &[]),
         }
     }
 }
@@ -78,7 +81,8 @@ fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<
     let word = first_word(text);
     let (what, known) = block.settings();
     let takes_flags = block == Block::Engine && text.starts_with('-');
-    if takes_flags || known.contains(&word) {
+    let open = block == Block::Runner && !text.starts_with('-');
+    if takes_flags || open || known.contains(&word) {
         return None;
     }
     let len = shown_len(text);
@@ -259,9 +263,16 @@ fn by_rule(id: FileId, rule: Rule, text: &str, base: usize) -> Diagnostic {
             .help(format!("write `{near}` here"))
             .edit(span, near);
     }
-    let label =
-        if expected.is_empty() { "unexpected".to_owned() } else { format!("expected {}", one_of(&expected)) };
-    d.label(label).help(hints::help(text, token, word, &expected))
+    let help = match rule {
+        Rule::only_site_line => hints::site_help(text, token, word, &expected),
+        _ => hints::help(text, token, word, &expected),
+    };
+    let label = match expected.as_slice() {
+        [] => "unexpected".to_owned(),
+        [only] if Some(only) == found.as_ref() => "after a space".to_owned(),
+        _ => format!("expected {}", one_of(&expected)),
+    };
+    d.label(label).help(help)
 }
 
 /// The furthest place that was reached, and in words what could have stood there.

@@ -1,11 +1,11 @@
-//! Studies with their tracks and steps; sites.
+//! Studies with their tracks and steps.
 
 use pest::iterators::Pair;
 
 use super::{Builder, kids, skip};
 use crate::lang::source::Spanned;
 use crate::lang::syntax::ast::{
-    Budget, BudgetUnit, Search, Site, Step, StepLine, StepLineKind, Study, StudyLine, StudyLineKind, Track,
+    Budget, BudgetUnit, Search, Step, StepLine, StepLineKind, Study, StudyLine, StudyLineKind, Track,
 };
 use crate::lang::syntax::grammar::Rule;
 use crate::lang::syntax::recover::Block;
@@ -157,16 +157,5 @@ impl<'a> Builder<'a, '_> {
             _ => Search::Grid,
         };
         Spanned { value, span: self.span(pair) }
-    }
-
-    pub(super) fn site(&mut self, pair: Pair<'a, Rule>) -> Option<Site> {
-        let span = self.span(&pair);
-        let mut k = kids(pair);
-        k.next();
-        let name = self.maybe_name(&mut k)?;
-        for line in k.filter(|l| l.as_rule() == Rule::bad_line) {
-            self.bad(Block::Site, &line);
-        }
-        Some(Site { name, span })
     }
 }
