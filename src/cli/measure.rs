@@ -174,13 +174,7 @@ fn report_files(args: &ExecArgs, x: &Execution<'_>, console: Console) {
 
 fn document(args: &ExecArgs, x: &Execution<'_>) -> report::Report {
     let results = x.results();
-    let setup = Setup {
-        program: x.program,
-        study: x.study,
-        results: &results,
-        checks: replay::checks(args.checks),
-        replay: false,
-    };
+    let setup = Setup::new(x.program, x.study, &results, replay::checks(args.checks), false);
     let (walk, _) = Grid.next(&setup);
     report::build(&Material {
         setup: &setup,
@@ -203,7 +197,7 @@ pub fn recorded(
     let history = journal::read(&dir.join(journal::FILE)).map_err(|e| e.to_string())?;
     let host_id = last_host(&history).unwrap_or_else(|| Host::default().id());
     let results = history.results(&run::serve_ids(program), &host_id);
-    let setup = Setup { program, study, results: &results, checks, replay: false };
+    let setup = Setup::new(program, study, &results, checks, false);
     let (walk, _) = Grid.next(&setup);
     let file = file.to_string_lossy();
     Ok(report::build(&Material {

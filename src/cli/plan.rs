@@ -37,8 +37,7 @@ pub fn run(args: &PlanArgs, console: Console) -> u8 {
     // a plan is made anywhere: where the study's GPUs are not, nothing measured elsewhere is found
     let host = Host::for_study(study.gpus.as_ref()).unwrap_or_default();
     let results = history.results(&run::serve_ids(program), &host.id());
-    let setup =
-        Setup { program, study, results: &results, checks: replay::checks(args.checks), replay: false };
+    let setup = Setup::new(program, study, &results, replay::checks(args.checks), false);
     let (walk, next) = Grid.next(&setup);
     let plan = preview::plan(&setup, &walk, &next, &history, run::remaining(&walk, study));
     match args.format {

@@ -27,7 +27,7 @@ pub fn run(args: &ExecArgs, recording: &Path, program: &Program, study: &Study, 
         console.say(&format!("note: {difference}"));
     }
     let checks = checks(args.checks);
-    let setup = Setup { program, study, results: &answers.results, checks, replay: true };
+    let setup = Setup::new(program, study, &answers.results, checks, true);
     let (walk, _) = Grid.next(&setup);
     let history = History::default();
     let material = Material {

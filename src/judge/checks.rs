@@ -261,7 +261,6 @@ fn nonbinding(s: &Subject<'_>) -> Said {
     let at_default: Vec<&str> = s
         .config
         .flags()
-        .iter()
         .filter(|f| !s.config.engine.flags.contains(f))
         .filter(|f| schema.default(&f.canonical, version).is_some_and(|d| d.normal() == f.value.normal()))
         .map(|f| f.spelled.as_str())
@@ -284,7 +283,7 @@ fn above_cap(s: &Subject<'_>) -> Option<String> {
         _ => s.profile.in_flight?,
     };
     let declared = s.config.engine.flags.iter();
-    let seqs = s.config.flags().iter().find(|f| f.canonical == "--max-num-seqs")?;
+    let seqs = s.config.flags().find(|f| f.canonical == "--max-num-seqs")?;
     if declared.into_iter().any(|d| d == seqs) {
         return None;
     }

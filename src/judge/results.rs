@@ -43,16 +43,17 @@ pub struct Run {
 /// Runs by configuration and profile.
 #[derive(Debug, Clone, Default)]
 pub struct Results {
-    runs: HashMap<(String, String), Vec<Run>>,
+    runs: HashMap<String, HashMap<String, Vec<Run>>>,
 }
 
 impl Results {
     pub fn add(&mut self, config: &str, profile: &str, run: Run) {
-        self.runs.entry((config.to_owned(), profile.to_owned())).or_default().push(run);
+        let of_config = self.runs.entry(config.to_owned()).or_default();
+        of_config.entry(profile.to_owned()).or_default().push(run);
     }
 
     /// All runs, in the order in which they ran.
     pub fn of(&self, config: &str, profile: &str) -> &[Run] {
-        self.runs.get(&(config.to_owned(), profile.to_owned())).map_or(&[], Vec::as_slice)
+        self.runs.get(config).and_then(|c| c.get(profile)).map_or(&[], Vec::as_slice)
     }
 }

@@ -1,13 +1,14 @@
 //! Everything that a decision follows from, and the questions that every part of the judge asks of it.
 
+use std::collections::HashMap;
+
 use super::checks::Claims;
 use super::results::{Results, Run};
 use super::scale;
-use super::trial::profile_key;
 use crate::lang::Program;
 use crate::lang::sema::Stat;
 use crate::lang::sema::program::{Expr, Repeat, Study};
-use crate::plan::Config;
+use crate::plan::{Config, profile};
 
 /// What the validity checks do with a result that breaks them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,9 +25,27 @@ pub struct Setup<'a> {
     pub checks: Checks,
     /// what is not in the results is missing for good
     pub replay: bool,
+    /// the identities of the program's profiles, asked for with every candidate
+    loads: HashMap<String, String>,
 }
 
-impl Setup<'_> {
+impl<'a> Setup<'a> {
+    pub fn new(
+        program: &'a Program,
+        study: &'a Study,
+        results: &'a Results,
+        checks: Checks,
+        replay: bool,
+    ) -> Self {
+        let loads = program.profiles.iter().map(|(name, p)| (name.clone(), profile::id(p))).collect();
+        Self { program, study, results, checks, replay, loads }
+    }
+
+    /// The identity of a profile, under which its results are kept.
+    pub fn load(&self, profile: &str) -> &str {
+        self.loads.get(profile).map_or("", String::as_str)
+    }
+
     /// Runs that a step reads: the first of each configuration, as many as `repeat` says.
     pub fn counted(&self, config: &Config, profile: &str) -> &[Run] {
         let all = self.all(config, profile);
@@ -35,7 +54,7 @@ impl Setup<'_> {
 
     /// All runs, those of confirming launches included.
     pub fn all(&self, config: &Config, profile: &str) -> &[Run] {
-        self.results.of(config.id(), &profile_key(self, profile))
+        self.results.of(config.id(), self.load(profile))
     }
 
     pub fn repeat(&self) -> usize {

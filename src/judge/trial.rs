@@ -3,7 +3,7 @@
 use crate::lang::sema::Stat;
 use crate::lang::sema::program::{Objective, Owner};
 use crate::plan::eval::{condition, number};
-use crate::plan::{Config, Facts, Known, profile};
+use crate::plan::{Config, Facts, Known};
 
 use super::checks::{self, Finding, Level, Subject};
 use super::results::{Run, RunOutcome};
@@ -320,11 +320,6 @@ pub fn guard_holds(setup: &Setup<'_>, incumbent: &Config, guard: &crate::lang::s
             let facts = Measured { setup, config: incumbent, profile: p, peers, gain: Known::Absent };
             condition(&guard.expr, &facts) == Some(true)
         })
-}
-
-/// The profile's identity, under which its results are kept.
-pub fn profile_key(setup: &Setup<'_>, name: &str) -> String {
-    setup.program.profiles.get(name).map(|p| profile::id(p)).unwrap_or_default()
 }
 
 /// A load that is going on: the candidate's own metrics so far, and those that the others ended with.

@@ -3,6 +3,7 @@
 //! It is made anew from the results each time it is asked, so that a decision follows from the journal alone: nothing is remembered
 //! between two questions, and a replay, a plan and an execution take the same path.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use super::adoption::decide;
@@ -11,7 +12,8 @@ use super::setup::Setup;
 use super::trial::{self, Judged, Outcome, Peers, guard_holds, judge, objective};
 use crate::lang::sema::program::{From, Step};
 use crate::plan::candidate::{self, Candidate, Ruling};
-use crate::plan::{Config, profile};
+use crate::plan::config::short_hash;
+use crate::plan::{Config, Id, Prepared};
 
 /// What part a row plays in its step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +30,6 @@ pub struct Row {
     pub label: String,
     /// `None` where there can be no such configuration
     pub config: Option<Config>,
-    pub changes: Vec<String>,
     /// the label of an earlier row with the same configuration
     pub same_as: Option<String>,
     pub judged: Judged,
@@ -57,6 +58,16 @@ pub struct StepView {
     pub gain: Option<f64>,
     /// not all of its candidates have run yet
     pub open: bool,
+}
+
+impl StepView {
+    /// What a row's configuration changes over the step's base; the incumbent changes nothing.
+    pub fn changes(&self, row: &Row) -> Vec<String> {
+        match (&row.config, row.role) {
+            (Some(config), Role::Candidate | Role::Base) => config.difference(&self.base),
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// A profile of `confirm on`, baseline against winner.
@@ -113,8 +124,8 @@ struct Walker<'a> {
     setup: &'a Setup<'a>,
     out: Walk,
     /// configurations with a row, and the label under which each stood first
-    seen: HashMap<String, String>,
-    needed: HashSet<String>,
+    seen: HashMap<Id, String>,
+    needed: HashSet<Id>,
 }
 
 impl Walker<'_> {
@@ -157,7 +168,7 @@ impl Walker<'_> {
     }
 
     fn need(&mut self, config: &Config, profiles: &[String], label: String, step: Option<usize>) {
-        if self.setup.replay || !self.needed.insert(config.id().to_owned()) {
+        if self.setup.replay || !self.needed.insert(config.key()) {
             return;
         }
         self.out.needs.push(Need {
@@ -170,11 +181,13 @@ impl Walker<'_> {
     }
 
     fn see(&mut self, config: &Config, label: &str) -> Option<String> {
-        if let Some(first) = self.seen.get(config.id()) {
-            return Some(first.clone());
+        match self.seen.entry(config.key()) {
+            Entry::Occupied(first) => Some(first.get().clone()),
+            Entry::Vacant(place) => {
+                place.insert(label.to_owned());
+                None
+            }
         }
-        self.seen.insert(config.id().to_owned(), label.to_owned());
-        None
     }
 
     fn step(
@@ -239,28 +252,23 @@ impl Walker<'_> {
     /// The incumbent's row, and the base's where that is another configuration: measured beside the candidates, not offered.
     fn incumbent_rows(&mut self, view: &mut StepView, incumbent: &Config, base: &Config, baseline: &Config) {
         // under the name that it won with
-        let known = self.seen.get(incumbent.id()).cloned();
+        let known = self.seen.get(&incumbent.key()).cloned();
         let label = known.filter(|l| l != "baseline").unwrap_or_else(|| incumbent.engine.title.clone());
-        let before = self.row(Role::Incumbent, &label, incumbent, incumbent, incumbent, baseline, view.step);
+        let before = self.row(Role::Incumbent, &label, incumbent, incumbent, baseline, view.step);
         view.rows.push(before);
         if base.id() != incumbent.id() && view.skipped.is_none() {
             let label = base.engine.title.clone();
-            let row = self.row(Role::Base, &label, base, incumbent, base, baseline, view.step);
+            let row = self.row(Role::Base, &label, base, incumbent, baseline, view.step);
             view.rows.push(row);
         }
     }
 
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "a row needs its configuration and everything that it is compared with"
-    )]
     fn row(
         &mut self,
         role: Role,
         label: &str,
         config: &Config,
         incumbent: &Config,
-        base: &Config,
         baseline: &Config,
         step: usize,
     ) -> Row {
@@ -281,7 +289,6 @@ impl Walker<'_> {
             role,
             label: label.to_owned(),
             config: Some(config.clone()),
-            changes: config.difference(base),
             same_as: same_as.filter(|_| role == Role::Candidate),
             judged,
             gain: setup.gain(mine, theirs).filter(|_| role != Role::Incumbent),
@@ -298,33 +305,28 @@ impl Walker<'_> {
         baseline: &Config,
     ) {
         let setup = self.setup;
+        let mut prepared = Prepared::new(setup.program, setup.study);
+        view.rows.reserve(step.space.len());
         for i in 0..step.space.len() {
-            let candidate = candidate::candidate(step, i, base, setup.program, setup.study);
+            let candidate = candidate::candidate(step, i, base, &mut prepared);
             let ruling = candidate::ruling(&candidate, setup.study);
             let row = match (ruling, &candidate.config, &view.skipped) {
                 (_, Ok(config), Some(_)) => {
-                    unrun(&candidate, Some(config), base, Judged::missing("the step was not run"))
+                    unrun(&candidate, Some(config), Judged::missing("the step was not run"))
                 }
                 (Ruling::Pruned { reason, .. }, config, _) if !is(config.as_ref().ok(), baseline) => {
-                    unrun(&candidate, config.as_ref().ok(), base, Judged::pruned(reason))
+                    unrun(&candidate, config.as_ref().ok(), Judged::pruned(reason))
                 }
                 (Ruling::Run { open }, Ok(config), None) => {
-                    let mut row = self.row(
-                        Role::Candidate,
-                        &candidate.label,
-                        config,
-                        incumbent,
-                        base,
-                        baseline,
-                        view.step,
-                    );
+                    let mut row =
+                        self.row(Role::Candidate, &candidate.label, config, incumbent, baseline, view.step);
                     row.open_rules = open;
                     row
                 }
                 (_, Ok(config), None) => {
-                    self.row(Role::Candidate, &candidate.label, config, incumbent, base, baseline, view.step)
+                    self.row(Role::Candidate, &candidate.label, config, incumbent, baseline, view.step)
                 }
-                (_, Err(reason), _) => unrun(&candidate, None, base, Judged::pruned(reason.clone())),
+                (_, Err(reason), _) => unrun(&candidate, None, Judged::pruned(reason.clone())),
             };
             view.rows.push(row);
         }
@@ -387,12 +389,11 @@ fn is(config: Option<&Config>, other: &Config) -> bool {
     config.is_some_and(|c| c.id() == other.id())
 }
 
-fn unrun(candidate: &Candidate, config: Option<&Config>, base: &Config, judged: Judged) -> Row {
+fn unrun(candidate: &Candidate, config: Option<&Config>, judged: Judged) -> Row {
     Row {
         role: Role::Candidate,
         label: candidate.label.clone(),
         config: config.cloned(),
-        changes: config.map(|c| c.difference(base)).unwrap_or_default(),
         same_as: None,
         judged,
         gain: None,
@@ -402,6 +403,5 @@ fn unrun(candidate: &Candidate, config: Option<&Config>, base: &Config, judged: 
 
 /// The identity of a trial: a configuration under a profile's settings.
 pub fn trial_id(setup: &Setup<'_>, config: &Config, name: &str) -> String {
-    let load = setup.program.profiles.get(name).map(|p| profile::id(p)).unwrap_or_default();
-    crate::plan::config::short_hash(&format!("{}/{load}", config.id()))
+    short_hash(&format!("{}/{}", config.id(), setup.load(name)))
 }

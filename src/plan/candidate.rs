@@ -2,7 +2,7 @@
 
 use super::config::Config;
 use super::eval::{Before, condition};
-use crate::lang::Program;
+use super::prepared::Prepared;
 use crate::lang::sema::program::{Change, Choice, Point, Step, Study};
 
 /// One candidate over a base.
@@ -25,9 +25,9 @@ pub enum Ruling {
 }
 
 /// The candidate with an index in a step's space, over a base.
-pub fn candidate(step: &Step, index: usize, base: &Config, program: &Program, study: &Study) -> Candidate {
+pub fn candidate<'a>(step: &'a Step, index: usize, base: &Config, prepared: &mut Prepared<'a>) -> Candidate {
     let points = step.space.candidate(index);
-    Candidate { label: label(&points), config: base.with(&points, program, study) }
+    Candidate { label: label(&points), config: base.with(&points, prepared) }
 }
 
 fn label(points: &[&Point]) -> String {

@@ -1,15 +1,19 @@
 //! A configuration: an engine, a model, flags and environment; what makes two of them the same.
 
-use std::fmt::Write as _;
 use std::sync::{Arc, OnceLock};
 
-use serde_json::{Map, Value as Json, json};
-use sha2::{Digest, Sha256};
+use serde::Serialize;
+use serde_json::Value as Json;
+use serde_json::value::RawValue;
 
-use crate::lang::Program;
+use super::held::Held;
+use super::identity::Id;
+use super::prepared::Prepared;
 use crate::lang::sema::flags::{self, Problem};
 use crate::lang::sema::program::{Change, Engine, EnvSetting, Point, Study};
 use crate::lang::sema::schema::{Found, Setting, Value, key};
+
+pub use super::identity::short_hash;
 
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -17,10 +21,10 @@ pub struct Config {
     pub model: String,
     /// set by a point: it stays when another point changes the engine
     model_by_point: bool,
-    flags: Vec<Setting>,
+    flags: Vec<Arc<Held>>,
     env: Vec<EnvSetting>,
     /// computed when first asked for: a walk asks often
-    id: OnceLock<String>,
+    id: OnceLock<Id>,
 }
 
 impl Config {
@@ -30,7 +34,7 @@ impl Config {
             engine: engine.clone(),
             model: engine.model.clone().unwrap_or_else(|| study.model.clone()),
             model_by_point: false,
-            flags: engine.flags.clone(),
+            flags: engine.flags.iter().map(|s| Held::new(s.clone(), engine)).collect(),
             env: engine.env.clone(),
             id: OnceLock::new(),
         }
@@ -49,8 +53,8 @@ impl Config {
     }
 
     /// In the order in which they first appeared.
-    pub fn flags(&self) -> &[Setting] {
-        &self.flags
+    pub fn flags(&self) -> impl Iterator<Item = &Setting> {
+        self.flags.iter().map(|h| &h.setting)
     }
 
     pub fn env(&self) -> &[EnvSetting] {
@@ -58,24 +62,26 @@ impl Config {
     }
 
     /// This configuration with points set over it; the engine's point applies first. The error says why it cannot be.
-    pub fn with(&self, points: &[&Point], program: &Program, study: &Study) -> Result<Self, String> {
+    pub fn with<'a>(&self, points: &[&'a Point], prepared: &mut Prepared<'a>) -> Result<Self, String> {
         let mut config = self.clone();
         let changes = || points.iter().flat_map(|p| &p.changes);
         for change in changes() {
             if let Change::Engine(name) = change {
-                let engine =
-                    program.engines.get(name).ok_or_else(|| format!("no engine is called {name}"))?;
                 let kept = config.model_by_point.then(|| config.model.clone());
-                config = Self::declared(engine, study);
+                config = prepared.declared(name)?.clone();
                 if let Some(model) = kept {
-                    // this one is fresh: its identity has not been asked for yet
+                    config.id = OnceLock::new();
                     config.model = model;
                     config.model_by_point = true;
                 }
             }
         }
         for change in changes() {
-            config.set(change).map_err(|p| p.reason(flag_name(change), &config.engine))?;
+            match prepared.held(change, &config.engine) {
+                Some(Ok(held)) => config.hold(held),
+                Some(Err(reason)) => return Err(reason.clone()),
+                None => config.set(change).map_err(|p| p.reason(flag_name(change), &config.engine))?,
+            }
         }
         Ok(config)
     }
@@ -99,8 +105,26 @@ impl Config {
                 Ok(())
             }
             Change::Flag { .. } | Change::Raw { .. } | Change::UnsetFlag { .. } => {
-                flags::set(&mut self.flags, change, &self.engine.schema, self.engine.version.as_deref())
+                let mut settings: Vec<Setting> = self.flags().cloned().collect();
+                flags::set(&mut settings, change, &self.engine.schema, self.engine.version.as_deref())?;
+                self.flags = settings.into_iter().map(|s| self.shared(s)).collect();
+                Ok(())
             }
+        }
+    }
+
+    /// The setting as it is held already, if it is.
+    fn shared(&self, setting: Setting) -> Arc<Held> {
+        let old = self.flags.iter().find(|h| h.setting == setting);
+        old.cloned().unwrap_or_else(|| Held::new(setting, &self.engine))
+    }
+
+    /// Takes a flag in the place where it first appeared.
+    fn hold(&mut self, held: &Arc<Held>) {
+        self.id = OnceLock::new();
+        match self.flags.iter_mut().find(|h| h.key == held.key) {
+            Some(old) => old.clone_from(held),
+            None => self.flags.push(held.clone()),
         }
     }
 
@@ -111,61 +135,56 @@ impl Config {
             Found::Known(spec, _) => key(&spec.names[0]),
             _ => key(name),
         };
-        let set = self.flags.iter().find(|s| key(&s.canonical) == canonical).map(|s| s.value.clone());
+        let set = self.flags.iter().find(|h| h.key == canonical).map(|h| h.setting.value.clone());
         set.or_else(|| self.engine.schema.default(name, version))
-            .filter(|v| *v != Value::Text("auto".to_owned()))
+            .filter(|v| !matches!(v, Value::Text(t) if t == "auto"))
     }
 
     /// GPUs that it needs: the product of its flags that the schema marks `uses gpus`.
     pub fn gpus(&self) -> u32 {
-        let version = self.engine.version.as_deref();
-        let mut product = 1u32;
-        for setting in &self.flags {
-            let Found::Known(spec, _) = self.engine.schema.find(&setting.canonical, version) else {
-                continue;
-            };
-            let Some(uses) = &spec.uses_gpus else { continue };
-            if uses.unless.as_ref().is_some_and(|f| self.flag(f) == Some(Value::Switch(true))) {
-                continue;
-            }
-            if let Value::Int(n) = setting.value {
-                product = product.saturating_mul(u32::try_from(n).unwrap_or(1).max(1));
-            }
-        }
-        product
+        let counted = self.flags.iter().filter_map(|h| h.gpus.as_ref());
+        let counted =
+            counted.filter(|u| !u.unless.as_ref().is_some_and(|f| self.flag(f) == Some(Value::Switch(true))));
+        counted.fold(1, |product: u32, u| product.saturating_mul(u.count))
     }
 
     /// The normal form: what identity is computed from and what documents show. Two spellings of one configuration are equal here.
     pub fn normal(&self) -> Json {
-        let mut flags: Vec<(String, Json)> =
-            self.flags.iter().map(|s| (s.canonical.clone(), s.value.normal())).collect();
-        flags.sort_by_key(|f| key(&f.0));
-        let flags: Vec<Json> = flags.into_iter().map(|(n, v)| json!({"name": n, "value": v})).collect();
-        let mut env: Vec<_> =
-            self.env.iter().map(|e| (e.name.clone(), Json::from(e.value.as_str()))).collect();
-        env.sort_by(|a, b| a.0.cmp(&b.0));
-        json!({
-            "engine": self.engine.root(),
-            "version": self.engine.version,
-            "model": self.model,
-            "flags": flags,
-            "env": env.into_iter().collect::<Map<_, _>>(),
-            "gpus": self.gpus(),
-        })
+        serde_json::to_value(self.normal_form()).unwrap_or_default()
+    }
+
+    /// The normal form, written out where it is needed.
+    pub fn normal_form(&self) -> impl Serialize {
+        let mut flags: Vec<&Held> = self.flags.iter().map(|h| &**h).collect();
+        flags.sort_by(|a, b| a.key.cmp(&b.key));
+        let mut env: Vec<(&str, &str)> = self.env.iter().map(|e| (&*e.name, &*e.value)).collect();
+        env.sort_unstable();
+        Normal {
+            engine: self.engine.root(),
+            version: self.engine.version.as_deref(),
+            model: &self.model,
+            flags: flags.into_iter().map(|h| &*h.normal).collect(),
+            env,
+            gpus: self.gpus(),
+        }
     }
 
     /// Twelve hex digits that are the same for the same configuration, whatever its spelling.
     pub fn id(&self) -> &str {
-        self.id.get_or_init(|| short_hash(&self.normal().to_string()))
+        self.id.get_or_init(|| Id::of_json(&self.normal_form())).as_str()
+    }
+
+    /// The identity as a value of its own, for maps.
+    pub fn key(&self) -> Id {
+        *self.id.get_or_init(|| Id::of_json(&self.normal_form()))
     }
 
     /// How far it is from its engine as declared: a flag, a variable, the model or a JSON flag being one each, plus one for an
     /// engine that is not the baseline's. Ties go to the fewest.
     pub fn changes(&self, declared_model: &str, baseline: &Engine) -> usize {
         let own = &self.engine;
-        let flags = self.flags.iter().filter(|s| !own.flags.iter().any(|o| same_setting(o, s))).count();
-        let gone =
-            own.flags.iter().filter(|o| !self.flags.iter().any(|s| s.canonical == o.canonical)).count();
+        let flags = self.flags().filter(|s| !own.flags.iter().any(|o| same_setting(o, s))).count();
+        let gone = own.flags.iter().filter(|o| !self.flags().any(|s| s.canonical == o.canonical)).count();
         let env = self.env.iter().filter(|e| !own.env.contains(e)).count();
         let model = self.model != own.model.as_deref().unwrap_or(declared_model);
         flags + gone + env + usize::from(model) + usize::from(own.name != baseline.name)
@@ -182,10 +201,11 @@ impl Config {
         if self.model != base.model {
             out.push(format!("model {}", self.model));
         }
-        let changed = self.flags.iter().filter(|s| !base.flags.iter().any(|o| same_setting(o, s)));
-        out.extend(changed.map(|s| super::command::setting_words(s, true).join(" ")));
+        let same = |a: &Arc<Held>, b: &Arc<Held>| Arc::ptr_eq(a, b) || same_setting(&a.setting, &b.setting);
+        let changed = self.flags.iter().filter(|h| !base.flags.iter().any(|o| same(o, h)));
+        out.extend(changed.map(|h| super::command::setting_words(&h.setting, true).join(" ")));
         if same_engine {
-            let gone = base.flags.iter().filter(|o| !self.flags.iter().any(|s| s.canonical == o.canonical));
+            let gone = base.flags().filter(|o| !self.flags().any(|s| s.canonical == o.canonical));
             out.extend(gone.map(|o| format!("without {}", o.spelled)));
         }
         out.extend(
@@ -206,14 +226,20 @@ fn flag_name(change: &Change) -> &str {
     }
 }
 
-/// The first twelve hex digits of a SHA-256.
-pub fn short_hash(text: &str) -> String {
-    let digest = Sha256::digest(text.as_bytes());
-    digest.iter().take(6).fold(String::with_capacity(12), |mut out, b| {
-        // writing to a string cannot fail
-        let _ = write!(out, "{b:02x}");
-        out
-    })
+/// The fields of the normal form, in the order in which they are written.
+#[derive(Serialize)]
+struct Normal<'a> {
+    engine: &'a str,
+    version: Option<&'a str>,
+    model: &'a str,
+    flags: Vec<&'a RawValue>,
+    #[serde(serialize_with = "as_map")]
+    env: Vec<(&'a str, &'a str)>,
+    gpus: u32,
+}
+
+fn as_map<S: serde::Serializer>(env: &[(&str, &str)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(env.iter().copied())
 }
 
 #[cfg(test)]

@@ -4,9 +4,14 @@ pub mod candidate;
 pub mod command;
 pub mod config;
 pub mod eval;
+mod held;
+pub mod identity;
+mod prepared;
 pub mod profile;
 
 pub use candidate::{Candidate, Ruling};
 pub use command::Command;
 pub use config::Config;
 pub use eval::{Facts, Known};
+pub use identity::Id;
+pub use prepared::Prepared;

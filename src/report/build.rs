@@ -280,7 +280,7 @@ fn row(view: &StepView, step: &str, r: &judge::walk::Row, trials: &mut Trials<'_
         },
         trial,
         label: r.label.clone(),
-        changes: r.changes.clone(),
+        changes: view.changes(r),
         same_as: r.same_as.clone(),
         outcome: outcome(r.judged.outcome),
         reason: r.judged.reason.clone(),

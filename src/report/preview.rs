@@ -236,7 +236,7 @@ fn candidate(setup: &Setup<'_>, row: &Row, settled: bool, view: &StepView) -> Ca
     if config.is_none() {
         c.command = String::new();
     }
-    c.changes.clone_from(&row.changes);
+    c.changes = view.changes(row);
     c.rules.clone_from(&row.open_rules);
     c.reason = match state {
         State::SameAs => row.same_as.as_ref().map(|l| format!("the same configuration as {l}")),

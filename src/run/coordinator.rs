@@ -93,8 +93,7 @@ pub async fn execute(x: &mut Execution<'_>, listener: &mut dyn Listener) -> Resu
     let mut shown_step = None;
     loop {
         let results = x.results();
-        let setup =
-            Setup { program: x.program, study: x.study, results: &results, checks: x.checks, replay: false };
+        let setup = Setup::new(x.program, x.study, &results, x.checks, false);
         let (walk, next) = Grid.next(&setup);
         let Next::Run(wanted) = next else { break };
         if x.signals.first.is_cancelled() {

@@ -1,0 +1,49 @@
+//! A flag as configurations hold it. Thousands of candidates set the same few flags, so what identity, GPU count and comparison need
+//! is worked out once and shared.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use serde_json::value::{RawValue, to_raw_value};
+
+use crate::lang::sema::program::Engine;
+use crate::lang::sema::schema::{Found, Setting, Value, key};
+
+/// One flag of a configuration.
+#[derive(Debug)]
+pub struct Held {
+    pub setting: Setting,
+    /// under which it replaces another and by which the normal form is ordered
+    pub key: String,
+    /// its part of the normal form
+    pub normal: Box<RawValue>,
+    /// where the schema says that it multiplies the GPUs that are needed
+    pub gpus: Option<Uses>,
+}
+
+/// A flag that `uses gpus`.
+#[derive(Debug)]
+pub struct Uses {
+    pub count: u32,
+    /// a switch under which it does not
+    pub unless: Option<String>,
+}
+
+impl Held {
+    pub fn new(setting: Setting, engine: &Engine) -> Arc<Self> {
+        let normal = json!({"name": setting.canonical, "value": setting.value.normal()});
+        // the normal form of what was read as JSON or text is always JSON
+        let normal = to_raw_value(&normal).unwrap_or_else(|_| RawValue::NULL.to_owned());
+        let (key, gpus) = (key(&setting.canonical), uses(&setting, engine));
+        Arc::new(Self { setting, key, normal, gpus })
+    }
+}
+
+fn uses(setting: &Setting, engine: &Engine) -> Option<Uses> {
+    let Found::Known(spec, _) = engine.schema.find(&setting.canonical, engine.version.as_deref()) else {
+        return None;
+    };
+    let unless = spec.uses_gpus.as_ref()?.unless.clone();
+    let Value::Int(n) = setting.value else { return None };
+    Some(Uses { count: u32::try_from(n).unwrap_or(1).max(1), unless })
+}

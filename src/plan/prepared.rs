@@ -1,0 +1,57 @@
+//! What a study's points become under each engine, worked out once for all the candidates that combine them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::config::Config;
+use super::held::Held;
+use crate::lang::Program;
+use crate::lang::sema::flags::typed;
+use crate::lang::sema::program::{Change, Engine, Study};
+use crate::lang::sema::schema::Found;
+
+/// A memory for rendering candidates. It holds no results, only what follows from the file.
+pub struct Prepared<'a> {
+    program: &'a Program,
+    study: &'a Study,
+    engines: HashMap<String, Config>,
+    /// by the places of change and engine, which stay as long as this does
+    flags: HashMap<(*const Change, *const Engine), (Arc<Engine>, Option<Made>)>,
+}
+
+/// A flag, or why it cannot be.
+type Made = Result<Arc<Held>, String>;
+
+impl<'a> Prepared<'a> {
+    pub fn new(program: &'a Program, study: &'a Study) -> Self {
+        Self { program, study, engines: HashMap::new(), flags: HashMap::new() }
+    }
+
+    /// An engine as declared.
+    pub fn declared(&mut self, name: &str) -> Result<&Config, String> {
+        if !self.engines.contains_key(name) {
+            let engine = self.program.engines.get(name);
+            let engine = engine.ok_or_else(|| format!("no engine is called {name}"))?;
+            self.engines.insert(name.to_owned(), Config::declared(engine, self.study));
+        }
+        Ok(&self.engines[name])
+    }
+
+    /// What a change makes of any configuration of an engine: a flag, or why it cannot be. `None` where that depends on what the
+    /// configuration has already.
+    pub fn held(&mut self, change: &'a Change, engine: &Arc<Engine>) -> Option<&Made> {
+        let place = (std::ptr::from_ref(change), Arc::as_ptr(engine));
+        self.flags.entry(place).or_insert_with(|| (engine.clone(), held(change, engine))).1.as_ref()
+    }
+}
+
+fn held(change: &Change, engine: &Engine) -> Option<Made> {
+    let Change::Flag { name, value, .. } = change else { return None };
+    let (schema, version) = (&engine.schema, engine.version.as_deref());
+    // a dotted key joins what is there
+    if matches!(schema.find(name, version), Found::Unknown) {
+        return None;
+    }
+    let setting = typed(schema, version, name, value.as_ref()).map_err(|p| p.reason(name, engine));
+    Some(setting.map(|s| Held::new(s, engine)))
+}
