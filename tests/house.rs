@@ -158,8 +158,18 @@ fn complaint(block: &Block, dir: &Path) -> Option<String> {
                 (false, true) => None,
             }
         }
-        other => Some(format!("`{other}` is no kind of block")),
+        other => match other.strip_prefix("plab,from=") {
+            Some(file) => not_from(block, file),
+            None => Some(format!("`{other}` is no kind of block")),
+        },
     }
+}
+
+/// An excerpt stands in the file as it is written, line by line and in one piece.
+fn not_from(block: &Block, file: &str) -> Option<String> {
+    let text = fs::read_to_string(Path::new(ROOT).join(file)).unwrap_or_default();
+    let found = !block.text.trim().is_empty() && format!("\n{text}").contains(&format!("\n{}", block.text));
+    (!found).then(|| format!("is no excerpt of {file}"))
 }
 
 fn may_be_elsewhere(code: &str) -> bool {
