@@ -1,6 +1,7 @@
 //! Studies that run for real: engines that fail in every way, state that is damaged or contested, loads, and the books kept of it all.
 
 mod books;
+mod changes;
 mod engines;
 mod loads;
 mod state;

@@ -54,7 +54,7 @@ codes! {
 
     UnknownFlag = "E301", "the engine does not know the flag";
     BadFlagValue = "E302", "the value does not fit the flag's type";
-    FlagTwice = "E303", "a flag is set twice in one place";
+    FlagTwice = "E303", "a flag or variable is set twice in one place";
     FlagNeedsValue = "E304", "a flag needs a value, or takes none";
     FlagVersion = "E305", "the engine's version does not have the flag";
     ReservedFlag = "E306", "host, port and model belong to the serve line";

@@ -97,6 +97,16 @@ pub fn setting_words(setting: &Setting, joined: bool) -> Vec<String> {
     }
 }
 
+/// A template as it will read; where it holds an address that only the launch knows, as a form that no text has.
+pub fn normal_template(text: &str, config: &Config) -> serde_json::Value {
+    let read = insert(text, config, Some(Address { host: "{host}", port: 0 }));
+    if text.contains("{host}") || text.contains("{port}") {
+        serde_json::json!({"template": read})
+    } else {
+        read.into()
+    }
+}
+
 /// Inserts what a launch knows; `{{` and `}}` are braces.
 fn insert(text: &str, config: &Config, address: Option<Address<'_>>) -> String {
     let port = address.map(|a| a.port.to_string()).unwrap_or_default();

@@ -1,17 +1,19 @@
 //! A configuration: an engine, a model, flags and environment; what makes two of them the same.
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
 use serde_json::Value as Json;
 use serde_json::value::RawValue;
 
-use super::held::Held;
+use super::held::{self, Held};
 use super::identity::Id;
 use super::prepared::Prepared;
 use crate::lang::sema::flags::{self, Problem};
 use crate::lang::sema::program::{Change, Engine, EnvSetting, Point, Study};
 use crate::lang::sema::schema::{Found, Setting, Value, key};
+use crate::lang::sema::settings;
 
 pub use super::identity::short_hash;
 
@@ -76,7 +78,10 @@ impl Config {
                 }
             }
         }
-        for change in changes() {
+        // a key of a JSON flag joins the flag wherever it is written
+        let keys_last =
+            changes().filter(|c| !settings::is_key(c)).chain(changes().filter(|c| settings::is_key(c)));
+        for change in keys_last {
             match prepared.held(change, &config.engine) {
                 Some(Ok(held)) => config.hold(held),
                 Some(Err(reason)) => return Err(reason.clone()),
@@ -106,7 +111,7 @@ impl Config {
             }
             Change::Flag { .. } | Change::Raw { .. } | Change::UnsetFlag { .. } => {
                 let mut settings: Vec<Setting> = self.flags().cloned().collect();
-                flags::set(&mut settings, change, &self.engine.schema, self.engine.version.as_deref())?;
+                settings::set(&mut settings, change, &self.engine.schema, self.engine.version.as_deref())?;
                 self.flags = settings.into_iter().map(|s| self.shared(s)).collect();
                 Ok(())
             }
@@ -133,6 +138,9 @@ impl Config {
         let version = self.engine.version.as_deref();
         let canonical = match self.engine.schema.find(name, version) {
             Found::Known(spec, _) => key(&spec.names[0]),
+            _ if name.contains('.') => {
+                return settings::key_value(self.flags(), name, &self.engine.schema, version);
+            }
             _ => key(name),
         };
         let set = self.flags.iter().find(|h| h.key == canonical).map(|h| h.setting.value.clone());
@@ -163,9 +171,19 @@ impl Config {
             engine: self.engine.root(),
             version: self.engine.version.as_deref(),
             model: &self.model,
-            flags: flags.into_iter().map(|h| &*h.normal).collect(),
+            flags: flags.into_iter().map(|h| self.normal_flag(h)).collect(),
             env,
             gpus: self.gpus(),
+        }
+    }
+
+    /// A flag's part of the normal form; what a launch inserts counts as it will read.
+    fn normal_flag<'h>(&self, held: &'h Held) -> Cow<'h, RawValue> {
+        match &held.setting.value {
+            Value::Text(t) if held.setting.template => {
+                Cow::Owned(held::normal(&held.setting, &super::command::normal_template(t, self)))
+            }
+            _ => Cow::Borrowed(&*held.normal),
         }
     }
 
@@ -185,7 +203,9 @@ impl Config {
         let own = &self.engine;
         let flags = self.flags().filter(|s| !own.flags.iter().any(|o| same_setting(o, s))).count();
         let gone = own.flags.iter().filter(|o| !self.flags().any(|s| s.canonical == o.canonical)).count();
-        let env = self.env.iter().filter(|e| !own.env.contains(e)).count();
+        let has = |all: &[EnvSetting], e: &EnvSetting| all.iter().any(|o| o.name == e.name);
+        let env = self.env.iter().filter(|e| !own.env.contains(e)).count()
+            + own.env.iter().filter(|e| !has(&self.env, e)).count();
         let model = self.model != own.model.as_deref().unwrap_or(declared_model);
         flags + gone + env + usize::from(model) + usize::from(own.name != baseline.name)
     }
@@ -207,6 +227,8 @@ impl Config {
         if same_engine {
             let gone = base.flags().filter(|o| !self.flags().any(|s| s.canonical == o.canonical));
             out.extend(gone.map(|o| format!("without {}", o.spelled)));
+            let gone = base.env.iter().filter(|o| !self.env.iter().any(|e| e.name == o.name));
+            out.extend(gone.map(|o| format!("without env {}", o.name)));
         }
         out.extend(
             self.env.iter().filter(|e| !base.env.contains(e)).map(|e| format!("{}={}", e.name, e.value)),
@@ -232,7 +254,7 @@ struct Normal<'a> {
     engine: &'a str,
     version: Option<&'a str>,
     model: &'a str,
-    flags: Vec<&'a RawValue>,
+    flags: Vec<Cow<'a, RawValue>>,
     #[serde(serialize_with = "as_map")]
     env: Vec<(&'a str, &'a str)>,
     gpus: u32,

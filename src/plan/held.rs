@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value as Json, json};
 
 use crate::lang::sema::program::Engine;
 use crate::lang::sema::schema::{Found, Setting, Value, key};
@@ -31,12 +31,22 @@ pub struct Uses {
 
 impl Held {
     pub fn new(setting: Setting, engine: &Engine) -> Arc<Self> {
-        let normal = json!({"name": setting.canonical, "value": setting.value.normal()});
-        // the normal form of what was read as JSON or text is always JSON
-        let normal = to_raw_value(&normal).unwrap_or_else(|_| RawValue::NULL.to_owned());
+        let value = match &setting.value {
+            // words go word by word
+            Value::Text(t) if setting.words => t.split_whitespace().collect::<Vec<_>>().join(" ").into(),
+            value => value.normal(),
+        };
+        let normal = normal(&setting, &value);
         let (key, gpus) = (key(&setting.canonical), uses(&setting, engine));
         Arc::new(Self { setting, key, normal, gpus })
     }
+}
+
+/// A flag's part of the normal form.
+pub fn normal(setting: &Setting, value: &Json) -> Box<RawValue> {
+    // what was read as JSON or text is always JSON
+    to_raw_value(&json!({"name": setting.canonical, "value": value}))
+        .unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
 fn uses(setting: &Setting, engine: &Engine) -> Option<Uses> {

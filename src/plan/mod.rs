@@ -8,6 +8,8 @@ mod held;
 pub mod identity;
 mod prepared;
 pub mod profile;
+#[cfg(test)]
+mod same;
 
 pub use candidate::{Candidate, Ruling};
 pub use command::Command;

@@ -24,7 +24,7 @@ fn noted(name: &str) -> Vec<String> {
 
 #[test]
 fn it_is_noted_planned_and_refused() {
-    assert!(files().len() > 15);
+    assert!(!files().is_empty());
     let state = tempfile::tempdir().unwrap();
     let directory = state.path().to_str().unwrap();
     for file in files() {

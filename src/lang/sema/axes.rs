@@ -39,6 +39,11 @@ impl Checker<'_> {
         for point in points.iter().flatten() {
             self.twice(&point.changes, None);
         }
+        match &axis.body {
+            AxisBody::Points(points) => points.iter().for_each(|p| self.variables_twice(&p.changes)),
+            AxisBody::Bundle(changes) => self.variables_twice(changes),
+            AxisBody::Algebra(_) => {}
+        }
         let points = points.map(Arc::new);
         self.axes.insert(at, points.clone());
         points
@@ -129,7 +134,7 @@ impl Checker<'_> {
         let mut sum = Vec::new();
         for product in &axes.sum {
             let factors = product.iter().map(|f| self.factor(module, f)).collect::<Option<Vec<_>>>()?;
-            self.clashes(axes.span, &factors)?;
+            self.clashes(axes.span, &factors, None)?;
             sum.push(one_or(factors, Space::Product));
         }
         let space = one_or(sum, Space::Sum);
@@ -238,14 +243,15 @@ impl Checker<'_> {
         }
     }
 
-    /// Factors of a product that set the same thing.
-    fn clashes(&mut self, span: Span, factors: &[Space]) -> Option<()> {
+    /// Factors of a product that set the same thing; flags go by their first spelling where the engine is known.
+    pub fn clashes(&mut self, span: Span, factors: &[Space], engine: Option<&Engine>) -> Option<()> {
+        let under = engine.map(|e| (&*e.schema, e.version.as_deref()));
         let mut seen: Vec<(usize, String)> = Vec::new();
         for (i, factor) in factors.iter().enumerate() {
             let targets: HashSet<String> = factor
                 .points()
                 .into_iter()
-                .flat_map(|p| p.changes.iter().filter_map(|c| super::flags::target(c, None)))
+                .flat_map(|p| p.changes.iter().map(|c| super::settings::target(c, under)))
                 .collect();
             if let Some((_, what)) =
                 seen.iter().find(|(j, w)| *j != i && targets.iter().any(|t| overlap(t, w)))

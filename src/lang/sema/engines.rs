@@ -1,9 +1,9 @@
-//! Engines: root declarations, and what a derived one inherits, sets anew and publishes.
+//! Engines: root declarations and their settings. What a derived one inherits and sets anew is in `derived`.
 
 use std::sync::Arc;
 
 use super::check::Checker;
-use super::program::{Api, Engine, EnvSetting, Failure, Publish, Ready, Reset, Stop};
+use super::program::{Api, Engine, Failure, Ready, Reset, Stop};
 use super::schema::{FlagSpec, Kind as FlagType, Schema, UsesGpus};
 use super::scope::{ItemRef, Kind};
 use crate::lang::codes::Code;
@@ -61,7 +61,7 @@ impl Checker<'_> {
         for line in &decl.lines {
             self.engine_line(module, line, &mut engine);
         }
-        self.own_changes(module, decl, &mut engine);
+        self.own_changes(module, decl, parent.as_deref(), &mut engine);
         self.complete(decl, &engine);
         Some(engine)
     }
@@ -249,34 +249,6 @@ impl Checker<'_> {
         engine.failures.push(Failure { name: name.value.clone(), pattern: pattern.value.clone() });
     }
 
-    /// Flags, variables, model and publish, over what is inherited; checked once the version is known.
-    fn own_changes(&mut self, module: usize, decl: &ast::Engine, engine: &mut Engine) {
-        let mut all = Vec::new();
-        for line in &decl.lines {
-            match &line.kind {
-                Line::Changes(changes) => {
-                    all.extend(changes.iter().flat_map(|c| self.one_change(module, c, true)));
-                }
-                Line::Publish { changes, because } => {
-                    let because = self.inserted(module, because, false);
-                    let published: Vec<_> =
-                        changes.iter().flat_map(|c| self.one_change(module, c, true)).collect();
-                    for change in published {
-                        self.check_change(&change, engine);
-                        engine.publish.push(Publish { change, because: because.clone() });
-                    }
-                }
-                _ => {}
-            }
-        }
-        self.twice(&all, Some(engine));
-        for change in &all {
-            if self.check_change(change, engine) {
-                set_in_engine(engine, change);
-            }
-        }
-    }
-
     fn complete(&mut self, decl: &ast::Engine, engine: &Engine) {
         let unread = |word: &str| decl.unread.contains(&word);
         if decl.parent.is_none() && engine.serve.is_empty() && !unread("serve") {
@@ -331,22 +303,5 @@ fn root_engine(decl: &ast::Engine) -> Engine {
         env: Vec::new(),
         publish: Vec::new(),
         span: decl.name.span,
-    }
-}
-
-/// A checked change over an engine's own configuration.
-fn set_in_engine(engine: &mut Engine, change: &super::program::Change) {
-    use super::program::Change;
-    match change {
-        Change::Model(m) => engine.model = Some(m.clone()),
-        Change::Env { name, value } => super::flags::set_env(&mut engine.env, name, value),
-        Change::UnsetEnv(name) => engine.env.retain(|e: &EnvSetting| e.name != *name),
-        Change::Flag { .. } | Change::Raw { .. } | Change::UnsetFlag { .. } => {
-            let schema = engine.schema.clone();
-            let version = engine.version.clone();
-            // what cannot be set has been reported by the check before
-            let _ = super::flags::set(&mut engine.flags, change, &schema, version.as_deref());
-        }
-        Change::Engine(_) => {}
     }
 }

@@ -1,12 +1,11 @@
-//! Changes to a configuration: from the tree, against a schema, and onto a list of settings.
+//! Changes to a configuration: from the tree, and against a schema. What they do to a list of settings is in `settings`.
 
 use std::collections::HashMap;
-
-use serde_json::Value as Json;
 
 use super::check::Checker;
 use super::program::{Change, Engine, EnvSetting, WrittenValue};
 use super::schema::{self, Found, Kind, Schema, Setting, Value, key};
+use super::settings::{self, JsonKey};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, did_you_mean};
 use crate::lang::source::Span;
@@ -32,7 +31,6 @@ impl Checker<'_> {
                 self.flag_values(module, f, launch, |name, value| Change::Flag { name, value, span })
             }
             ChangeKind::Raw(f) => {
-                self.later(format!("`raw {}`", f.name.value), span, false);
                 self.flag_values(module, f, launch, |name, value| Change::Raw { name, value, span })
             }
             ChangeKind::Env { name, value } => {
@@ -42,11 +40,9 @@ impl Checker<'_> {
             }
             ChangeKind::Model(text) => vec![Change::Model(self.inserted(module, text, false))],
             ChangeKind::UnsetFlag(name) => {
-                self.later(format!("`unset {}`", name.value), span, false);
                 vec![Change::UnsetFlag { name: name.value.clone(), span: name.span }]
             }
             ChangeKind::UnsetEnv(name) => {
-                self.later(format!("`unset env {}`", name.value), span, false);
                 vec![Change::UnsetEnv(name.value.clone())]
             }
         }
@@ -87,16 +83,16 @@ impl Checker<'_> {
     pub fn check_change(&mut self, change: &Change, engine: &Engine) -> bool {
         let Change::Flag { name, value, span } = change else {
             return match change {
-                Change::UnsetFlag { name, span } => self.check_unset(name, *span, engine),
+                Change::UnsetFlag { name, span } => {
+                    self.check_unset(name, *span, std::slice::from_ref(&engine))
+                }
+                Change::Raw { name, span, .. } => self.check_raw(name, *span, engine),
                 _ => true,
             };
         };
         match typed(&engine.schema, engine.version.as_deref(), name, value.as_ref()) {
             Ok(setting) => {
                 self.at_default(&setting, value.as_ref().map_or(*span, |v| v.span), engine);
-                if dotted(&engine.schema, engine.version.as_deref(), name).is_some() {
-                    self.later(format!("the JSON key `{name}`"), *span, false);
-                }
                 true
             }
             Err(problem) => {
@@ -118,27 +114,67 @@ impl Checker<'_> {
         self.sink.push(Diagnostic::new(Code::AaPair, span, message).label("changes nothing").help(help));
     }
 
-    fn check_unset(&mut self, name: &str, span: Span, engine: &Engine) -> bool {
-        if !matches!(engine.schema.find(name, engine.version.as_deref()), Found::Unknown) {
+    /// What no base has and none can have cannot be unset: a schema knows it, or someone set it `raw`.
+    pub fn check_unset(&mut self, name: &str, span: Span, engines: &[&Engine]) -> bool {
+        let can_have = |e: &&Engine| {
+            let schema = (&*e.schema, e.version.as_deref());
+            let wanted = settings::flag_target(name, Some(schema));
+            settings::knows(schema.0, schema.1, name) || e.flags.iter().any(|s| key(&s.canonical) == wanted)
+        };
+        let Some(engine) = engines.first() else { return true };
+        if engines.iter().any(can_have) {
             return true;
         }
-        self.sink.push(Problem::Unknown.diagnostic(name, span, None, engine));
+        let problem = match engine.schema.find(name, engine.version.as_deref()) {
+            Found::OtherVersion(v) => Problem::OtherVersion(v),
+            _ => Problem::Unknown,
+        };
+        let d = problem.diagnostic(name, span, None, engine);
+        self.sink.push(match problem {
+            Problem::Unknown => {
+                d.help("nothing that stands here can set it: mend the name, or remove the line")
+            }
+            _ => d,
+        });
         false
     }
 
-    /// The same flag set twice in one engine or point; without an engine, under one spelling.
+    fn check_raw(&mut self, name: &str, span: Span, engine: &Engine) -> bool {
+        if !is_reserved(name) {
+            return true;
+        }
+        self.sink.push(Problem::Reserved.diagnostic(name, span, None, engine));
+        false
+    }
+
+    /// The same flag set twice in one engine or point, or set and unset; without an engine, under one spelling. A JSON flag and a
+    /// key that it does not hold go together.
     pub fn twice(&mut self, changes: &[Change], engine: Option<&Engine>) {
-        let schema = engine.map(|e| (&*e.schema, e.version.as_deref()));
-        let mut seen: HashMap<String, Span> = HashMap::new();
+        let mut seen = settings::Taken::default();
         for change in changes {
-            let (Change::Flag { span, .. } | Change::Raw { span, .. }) = change else { continue };
-            let Some(what) = target(change, schema) else { continue };
-            if let Some(first) = seen.get(&what) {
-                let message = "this sets the same flag twice";
-                let d = Diagnostic::new(Code::FlagTwice, *span, message).label("the second one");
+            let Some((first, message, span)) = seen.take(change, engine) else { continue };
+            let d = Diagnostic::new(Code::FlagTwice, span, message).label("the second one");
+            self.sink.push(d.related(first, "the first one").help("keep one of them"));
+        }
+    }
+
+    /// The same for variables and the model, which are the same under every engine.
+    pub fn variables_twice<'c>(&mut self, changes: impl IntoIterator<Item = &'c ast::Change>) {
+        let mut seen: HashMap<&str, Span> = HashMap::new();
+        for change in changes {
+            let (what, name) = match &change.kind {
+                ChangeKind::Env { name, .. } | ChangeKind::UnsetEnv(name) => {
+                    ("variable", name.value.as_str())
+                }
+                ChangeKind::Model(_) => ("model", ""),
+                _ => continue,
+            };
+            if let Some(first) = seen.get(name) {
+                let message = format!("this sets the same {what} twice");
+                let d = Diagnostic::new(Code::FlagTwice, change.span, message).label("the second one");
                 self.sink.push(d.related(*first, "the first one").help("keep one of them"));
             } else {
-                seen.insert(what, *span);
+                seen.insert(name, change.span);
             }
         }
     }
@@ -149,21 +185,6 @@ fn singles(value: &ast::Value) -> Vec<Single> {
         ast::Value::Single(s) => vec![s.clone()],
         ast::Value::List(all, _) => all.clone(),
     }
-}
-
-/// What a change sets: two changes with the same target clash. Flags go by their first spelling where the schema is known.
-pub fn target(change: &Change, schema: Option<(&Schema, Option<&str>)>) -> Option<String> {
-    Some(match change {
-        Change::Engine(_) => "engine".to_owned(),
-        Change::Model(_) => "model".to_owned(),
-        Change::Env { name, .. } | Change::UnsetEnv(name) => format!("env {name}"),
-        Change::Flag { name, .. } | Change::Raw { name, .. } | Change::UnsetFlag { name, .. } => {
-            match schema.map(|(s, v)| s.find(name, v)) {
-                Some(Found::Known(spec, _)) => key(&spec.names[0]),
-                _ => key(name),
-            }
-        }
-    })
 }
 
 /// Why a flag cannot be set.
@@ -177,6 +198,12 @@ pub enum Problem {
     TakesNone,
     /// what is wrong, what is taken
     BadValue(String, String),
+    /// a key of a flag that is not JSON: the flag, and what it takes
+    NotJson(String, String),
+    /// a key that is no name
+    BadKey,
+    /// a key of something that has none: what, in the JSON that the base has
+    NoObject(String),
 }
 
 impl Problem {
@@ -190,6 +217,11 @@ impl Problem {
             Self::NeedsValue(_) => format!("{name} needs a value"),
             Self::TakesNone => format!("{name} takes no value"),
             Self::BadValue(why, _) => format!("{name}: {why}"),
+            Self::NotJson(flag, _) => format!("{flag} is not JSON and has no keys to set"),
+            Self::BadKey => format!("{name} names no key of a JSON flag"),
+            Self::NoObject(what) => {
+                format!("{name}: {what} is not a JSON object here and has no keys to set")
+            }
         }
     }
 
@@ -225,10 +257,19 @@ impl Problem {
                 .help(format!("write {name}=VALUE; it takes {expected}")),
             Self::TakesNone => Diagnostic::new(Code::FlagNeedsValue, at_value, message)
                 .label("a switch is present or not")
-                .help(format!("write {name}")),
+                .help(switch_help(name, value, engine)),
             Self::BadValue(_, expected) => Diagnostic::new(Code::BadFlagValue, at_value, message)
                 .label("does not fit")
                 .help(format!("it takes {expected}")),
+            Self::NotJson(flag, expected) => Diagnostic::new(Code::UnknownFlag, span, message)
+                .label("a key of a flag")
+                .help(format!("write {flag}=VALUE; it takes {expected}")),
+            Self::BadKey => Diagnostic::new(Code::UnknownFlag, span, message)
+                .label("not a key")
+                .help("write `--flag.key=VALUE`, or `--flag.key.inner=VALUE` for a key in a key"),
+            Self::NoObject(what) => Diagnostic::new(Code::BadFlagValue, span, message)
+                .label("a key of a value")
+                .help(format!("set {what} as a whole, or a key of something that is an object")),
         }
     }
 }
@@ -244,15 +285,15 @@ pub fn typed(
     name: &str,
     value: Option<&WrittenValue>,
 ) -> Result<Setting, Problem> {
-    if matches!(key(name).as_str(), "--host" | "--port") {
+    if is_reserved(name) {
         return Err(Problem::Reserved);
     }
     let (spec, negated) = match schema.find(name, version) {
         Found::Known(spec, negated) => (spec, negated),
         Found::OtherVersion(v) => return Err(Problem::OtherVersion(v)),
         Found::Unknown => {
-            return match dotted(schema, version, name) {
-                Some((canonical, _)) => Ok(dotted_setting(&canonical, name, value)),
+            return match JsonKey::of(schema, version, name) {
+                Some(found) => found.and_then(|k| k.setting(value)),
                 None => Err(Problem::Unknown),
             };
         }
@@ -285,112 +326,31 @@ pub fn typed(
     Ok(Setting { canonical, spelled, value, shown, words, template: written.template })
 }
 
+/// What the serve line says is no flag of a configuration.
+pub fn is_reserved(name: &str) -> bool {
+    matches!(key(name).as_str(), "--host" | "--port")
+}
+
+/// `--switch=false` is the negated spelling where there is one.
+fn switch_help(name: &str, value: Option<&WrittenValue>, engine: &Engine) -> String {
+    let off = value.is_some_and(|v| matches!(v.text.to_lowercase().as_str(), "false" | "0" | "off" | "no"));
+    let Found::Known(spec, negated) = engine.schema.find(name, engine.version.as_deref()) else {
+        return format!("write {name}");
+    };
+    match (off, negated, spec.negated.first()) {
+        (false, ..) => format!("write {name}"),
+        (true, false, Some(no)) => format!("write {no}"),
+        (true, true, _) => format!("write {}", spec.names[0]),
+        (true, false, None) => format!("leave it out, or write `unset {name}` where it is set before"),
+    }
+}
+
 fn shown(value: &Value, written: &str) -> String {
     match value {
         Value::Int(i) => i.to_string(),
         Value::Json(j) => j.to_string(),
         Value::Float(f) if written.parse::<f64>().is_err() => f.to_string(),
         _ => written.to_owned(),
-    }
-}
-
-/// `--speculative-config.num_speculative_tokens`: the JSON flag and the path in it.
-pub fn dotted(schema: &Schema, version: Option<&str>, name: &str) -> Option<(String, Vec<String>)> {
-    let (flag, path) = name.split_once('.')?;
-    match schema.find(flag, version) {
-        Found::Known(spec, _) if spec.kind == Kind::Json => {
-            Some((spec.names[0].clone(), path.split('.').map(str::to_owned).collect()))
-        }
-        _ => None,
-    }
-}
-
-fn dotted_setting(canonical: &str, name: &str, value: Option<&WrittenValue>) -> Setting {
-    let text = value.map_or("true", |v| v.text.as_str());
-    let leaf = serde_json::from_str::<Json>(text).unwrap_or_else(|_| Json::from(text));
-    let (flag, path) = name.split_once('.').unwrap_or((name, ""));
-    let nested = path
-        .split('.')
-        .rev()
-        .fold(leaf, |inner, k| Json::Object(std::iter::once((k.to_owned(), inner)).collect()));
-    let shown = Some(nested.to_string());
-    Setting {
-        canonical: canonical.to_owned(),
-        spelled: flag.to_owned(),
-        value: Value::Json(nested),
-        shown,
-        words: false,
-        template: false,
-    }
-}
-
-/// Sets or unsets a flag in a list of settings: it keeps the place where it first appeared and the spelling that it last had.
-pub fn set(
-    settings: &mut Vec<Setting>,
-    change: &Change,
-    schema: &Schema,
-    version: Option<&str>,
-) -> Result<(), Problem> {
-    let setting = match change {
-        Change::Flag { name, value, .. } => {
-            let mut setting = typed(schema, version, name, value.as_ref())?;
-            if matches!(schema.find(name, version), Found::Unknown) {
-                merge_into(settings, &mut setting);
-            }
-            setting
-        }
-        Change::Raw { name, value, .. } => raw(name, value.as_ref()),
-        Change::UnsetFlag { name, .. } => {
-            let canonical = match schema.find(name, version) {
-                Found::Known(spec, _) => key(&spec.names[0]),
-                _ => key(name),
-            };
-            settings.retain(|s| key(&s.canonical) != canonical);
-            return Ok(());
-        }
-        _ => return Ok(()),
-    };
-    match settings.iter_mut().find(|s| key(&s.canonical) == key(&setting.canonical)) {
-        Some(old) => *old = setting,
-        None => settings.push(setting),
-    }
-    Ok(())
-}
-
-fn raw(name: &str, value: Option<&WrittenValue>) -> Setting {
-    let (kind, shown) = match value {
-        Some(v) => (Value::Text(v.text.clone()), Some(v.text.clone())),
-        None => (Value::Switch(true), None),
-    };
-    Setting {
-        canonical: key(name),
-        spelled: name.to_owned(),
-        value: kind,
-        shown,
-        words: false,
-        template: value.is_some_and(|v| v.template),
-    }
-}
-
-/// A dotted key joins the JSON that the flag already has.
-fn merge_into(settings: &[Setting], setting: &mut Setting) {
-    let Some(old) = settings.iter().find(|s| s.canonical == setting.canonical) else { return };
-    let (Value::Json(base), Value::Json(new)) = (&old.value, &setting.value) else { return };
-    let mut merged = base.clone();
-    deep_merge(&mut merged, new);
-    setting.spelled.clone_from(&old.spelled);
-    setting.shown = Some(merged.to_string());
-    setting.value = Value::Json(merged);
-}
-
-fn deep_merge(base: &mut Json, new: &Json) {
-    match (base, new) {
-        (Json::Object(base), Json::Object(new)) => {
-            for (k, v) in new {
-                deep_merge(base.entry(k.clone()).or_insert(Json::Null), v);
-            }
-        }
-        (base, new) => *base = new.clone(),
     }
 }
 

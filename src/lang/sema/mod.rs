@@ -3,6 +3,7 @@
 mod axes;
 mod calls;
 pub mod check;
+mod derived;
 mod engines;
 mod exprs;
 pub mod flags;
@@ -11,6 +12,7 @@ mod profiles;
 pub mod program;
 pub mod schema;
 mod scope;
+pub mod settings;
 mod step;
 mod steps;
 mod study;

@@ -205,10 +205,15 @@ pub fn value(kind: &Kind, text: &str) -> Result<Value, String> {
         Kind::Switch => Err("takes no value".to_owned()),
         Kind::Int { min, max } => {
             let n = number(text)?;
-            if n.fract() != 0.0 || n.abs() >= 9e15 {
+            // as written where that is exact: a float has no room for the last digits of a big one
+            let exact = text.parse::<i64>().ok();
+            if exact.is_none() && n.fract() != 0.0 {
                 return Err(format!("`{text}` is not a whole number"));
             }
-            in_range(n, *min, *max, text).map(|()| Value::Int(n as i64))
+            if exact.is_none() && n.abs() >= 9e15 {
+                return Err(format!("`{text}` is too big a number"));
+            }
+            in_range(n, *min, *max, text).map(|()| Value::Int(exact.unwrap_or(n as i64)))
         }
         Kind::Float { min, max } => {
             let n = number(text)?;
@@ -226,6 +231,10 @@ pub fn value(kind: &Kind, text: &str) -> Result<Value, String> {
 /// A plain number, with a count unit or none.
 fn number(text: &str) -> Result<f64, String> {
     let bad = || format!("`{text}` is not a number");
+    // divided, as a hundredth has no exact float: 57% is what 0.57 is
+    if let Some(percent) = text.strip_suffix('%') {
+        return percent.parse::<f64>().map(|n| n / 100.0).map_err(|_| bad());
+    }
     let digits = text.find(|c: char| c.is_ascii_alphabetic() && c != 'e').unwrap_or(text.len());
     if let Ok(n) = text.parse::<f64>() {
         return if n.is_finite() { Ok(n) } else { Err(bad()) };

@@ -8,8 +8,10 @@ use indexmap::{IndexMap, IndexSet};
 use super::check::Checker;
 use super::flags::{Problem, typed};
 use super::program::{Change, Engine, From, Point, Space, Step, Study};
+use super::schema::key;
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, did_you_mean};
+use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, StudyLineKind as Line};
 
 /// The engines that can be the incumbent: before anything, and as each step left it.
@@ -92,7 +94,7 @@ impl Checker<'_> {
             From::Engine(name) => reach_named(self, name),
         };
         let engines = self.under(&step.space, &bases);
-        self.flags_known(&step, &engines, reach);
+        self.flags_known(&step, &engines, &study.steps, reach);
         reach.now = union(&reach.now, &engines);
         reach.after.push(reach.now.clone());
         study.steps.push(step);
@@ -113,24 +115,65 @@ impl Checker<'_> {
     }
 
     /// Every flag of every point must be possible for some engine here; which ones lack it is worth a warning.
-    fn flags_known(&mut self, step: &Step, engines: &[Arc<Engine>], reach: &mut Reach) {
+    fn flags_known(&mut self, step: &Step, engines: &[Arc<Engine>], earlier: &[Step], reach: &mut Reach) {
         for point in step.space.points() {
             for change in &point.changes {
-                self.change_known(step, change, engines, reach);
+                self.change_known(step, change, engines, earlier, reach);
             }
             self.point_twice(point, engines);
         }
+        if let Some(engine) = engines.first() {
+            self.products_clash(step, &step.space, engine);
+        }
     }
 
-    fn change_known(&mut self, step: &Step, change: &Change, engines: &[Arc<Engine>], reach: &mut Reach) {
-        let Change::Flag { name, value, span } = change else { return };
+    /// Factors that set one flag under two of its names.
+    fn products_clash(&mut self, step: &Step, space: &Space, engine: &Engine) {
+        if let Space::Product(factors) = space
+            && self.clashes(step.span, factors, Some(engine)).is_none()
+        {
+            return;
+        }
+        if let Space::Product(parts) | Space::Sum(parts) = space {
+            for part in parts {
+                self.products_clash(step, part, engine);
+            }
+        }
+    }
+
+    /// An `unset` must be able to meet its flag: in a schema, in an engine, or set `raw` by a point before.
+    fn unset_known(&mut self, name: &str, span: Span, engines: &[Arc<Engine>], earlier: &[Step]) {
+        let raw = |c: &Change| matches!(c, Change::Raw { name: n, .. } if key(n) == key(name));
+        let by_point = earlier.iter().flat_map(|s| s.space.points()).flat_map(|p| &p.changes).any(raw);
+        if !by_point {
+            let engines: Vec<&Engine> = engines.iter().map(|e| &**e).collect();
+            self.check_unset(name, span, &engines);
+        }
+    }
+
+    fn change_known(
+        &mut self,
+        step: &Step,
+        change: &Change,
+        engines: &[Arc<Engine>],
+        earlier: &[Step],
+        reach: &mut Reach,
+    ) {
+        let (name, value, span) = match change {
+            Change::Flag { name, value, span } => (name, value, span),
+            Change::UnsetFlag { name, span } => return self.unset_known(name, *span, engines, earlier),
+            Change::Raw { .. } => {
+                if let Some(engine) = engines.first() {
+                    self.check_change(change, engine);
+                }
+                return;
+            }
+            _ => return,
+        };
         let mut refused: Vec<(&Arc<Engine>, Problem)> = Vec::new();
         for engine in engines {
             match typed(&engine.schema, engine.version.as_deref(), name, value.as_ref()) {
                 Err(problem) => refused.push((engine, problem)),
-                Ok(_) if super::flags::dotted(&engine.schema, engine.version.as_deref(), name).is_some() => {
-                    self.later(format!("the JSON key `{name}`"), *span, false);
-                }
                 Ok(setting) if !engine.flags.iter().any(|f| f.canonical == setting.canonical) => {
                     self.at_default(&setting, value.as_ref().map_or(*span, |v| v.span), engine);
                 }

@@ -1,0 +1,130 @@
+//! What an engine sets over what it inherits: flags, variables, model, publish; and whether what it inherits still holds under a
+//! version of its own.
+
+use super::check::Checker;
+use super::flags::{self, Problem};
+use super::program::{Change, Engine, EnvSetting, Publish};
+use super::schema::{Setting, key};
+use super::settings;
+use crate::lang::codes::Code;
+use crate::lang::diag::Diagnostic;
+use crate::lang::source::Span;
+use crate::lang::syntax::ast::{self, EngineLineKind as Line};
+
+impl Checker<'_> {
+    /// Flags, variables, model and publish, over what is inherited; checked once the version is known.
+    pub fn own_changes(
+        &mut self,
+        module: usize,
+        decl: &ast::Engine,
+        parent: Option<&Engine>,
+        engine: &mut Engine,
+    ) {
+        let mut all = Vec::new();
+        let mut published = Vec::new();
+        for line in &decl.lines {
+            match &line.kind {
+                Line::Changes(changes) => {
+                    all.extend(changes.iter().flat_map(|c| self.one_change(module, c, true)));
+                }
+                Line::Publish { changes, because } => {
+                    let because = self.inserted(module, because, false);
+                    let changes: Vec<_> =
+                        changes.iter().flat_map(|c| self.one_change(module, c, true)).collect();
+                    published.extend(changes.into_iter().map(|change| (change, because.clone())));
+                }
+                _ => {}
+            }
+        }
+        self.twice(&all, Some(engine));
+        self.variables_twice(decl.lines.iter().flat_map(|l| match &l.kind {
+            Line::Changes(changes) => changes.as_slice(),
+            _ => &[],
+        }));
+        if let Some(parent) = parent {
+            self.inherited(decl, parent, &all, engine);
+        }
+        // a key joins its JSON flag wherever it is written
+        all.sort_by_key(settings::is_key);
+        for change in &all {
+            self.own_change(change, engine);
+        }
+        for (change, because) in published {
+            if self.check_change(&change, engine) {
+                engine.publish.push(Publish { change, because });
+            }
+        }
+    }
+
+    fn own_change(&mut self, change: &Change, engine: &mut Engine) {
+        if !self.check_change(change, engine) {
+            return;
+        }
+        if let (Err(problem), Change::Flag { name, value, span }) = (set_in_engine(engine, change), change) {
+            self.sink.push(problem.diagnostic(name, *span, value.as_ref(), engine));
+        }
+    }
+
+    /// Inherited flags under a version that the parent does not have; those that are set anew or unset are not looked at.
+    fn inherited(&mut self, decl: &ast::Engine, parent: &Engine, own: &[Change], engine: &mut Engine) {
+        if engine.version == parent.version {
+            return;
+        }
+        let at =
+            decl.lines.iter().find(|l| matches!(l.kind, Line::Version(_))).map_or(decl.name.span, |l| l.span);
+        let under = (&*engine.schema, engine.version.as_deref());
+        let mine: Vec<String> = own.iter().map(|c| settings::target(c, Some(under))).collect();
+        let mut kept = Vec::new();
+        let mut problems: Vec<(Setting, Problem)> = Vec::new();
+        for setting in std::mem::take(&mut engine.flags) {
+            let before = (&*parent.schema, parent.version.as_deref());
+            let is_mine = mine.iter().any(|m| {
+                *m == key(&setting.canonical) || *m == settings::flag_target(&setting.spelled, Some(under))
+            });
+            match settings::under_version(&setting, before, under.0, under.1) {
+                Ok(now) => kept.push(now),
+                Err(_) if is_mine => kept.push(setting),
+                Err(problem) => problems.push((setting, problem)),
+            }
+        }
+        engine.flags = kept;
+        for (setting, problem) in problems {
+            self.no_longer(&setting, &problem, at, parent, engine);
+        }
+    }
+
+    fn no_longer(
+        &mut self,
+        setting: &Setting,
+        problem: &Problem,
+        at: Span,
+        parent: &Engine,
+        engine: &Engine,
+    ) {
+        let name = &setting.spelled;
+        let code = problem.diagnostic(name, at, None, engine).code;
+        let code = if code == Code::UnknownFlag { Code::FlagVersion } else { code };
+        let message = format!("{}; it is inherited from `{}`", problem.reason(name, engine), parent.name);
+        let d = Diagnostic::new(code, at, message).label("under this version");
+        self.sink.push(
+            d.related(parent.span, "inherited from here")
+                .help(format!("set it anew, or write `unset {name}` here")),
+        );
+    }
+}
+
+/// A checked change over an engine's own configuration.
+fn set_in_engine(engine: &mut Engine, change: &Change) -> Result<(), Problem> {
+    match change {
+        Change::Model(m) => engine.model = Some(m.clone()),
+        Change::Env { name, value } => flags::set_env(&mut engine.env, name, value),
+        Change::UnsetEnv(name) => engine.env.retain(|e: &EnvSetting| e.name != *name),
+        Change::Flag { .. } | Change::Raw { .. } | Change::UnsetFlag { .. } => {
+            let schema = engine.schema.clone();
+            let version = engine.version.clone();
+            settings::set(&mut engine.flags, change, &schema, version.as_deref())?;
+        }
+        Change::Engine(_) => {}
+    }
+    Ok(())
+}
