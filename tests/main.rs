@@ -6,6 +6,7 @@ mod cli;
 mod decide;
 mod engine;
 mod exec;
+mod fmt;
 mod grammar;
 mod house;
 mod llama_cpp;

@@ -35,6 +35,8 @@ pub enum Command {
     Exec(ExecArgs),
     /// Show what a study found
     Report(ReportArgs),
+    /// Lay files out as a person would align them
+    Fmt(FmtArgs),
     /// The simulated engine: a model of continuous batching behind an OpenAI-compatible server
     #[command(disable_help_flag = true)]
     Sim(SimWords),
@@ -147,4 +149,16 @@ pub struct ReportArgs {
     /// What validity checks do with a result that breaks them
     #[arg(long, value_enum, default_value_t = ChecksArg::Refuse)]
     pub checks: ChecksArg,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct FmtArgs {
+    /// Files, directories (every .plab file below them), or `-` for standard input
+    pub files: Vec<PathBuf>,
+    /// Write nothing; list the files that would change, and exit with 1 if there are any
+    #[arg(long)]
+    pub check: bool,
+    /// Write nothing; show what would change as a unified diff
+    #[arg(long)]
+    pub diff: bool,
 }

@@ -5,6 +5,7 @@ mod check;
 mod console;
 mod exec;
 mod files;
+mod fmt;
 mod measure;
 mod plan;
 mod progress;
@@ -47,6 +48,7 @@ pub fn main() -> ExitCode {
         Command::Plan(a) => plan::run(&a, console),
         Command::Exec(a) => exec::run(&a, console),
         Command::Report(a) => show::run(&a, console),
+        Command::Fmt(a) => fmt::run(&a, console),
         Command::Sim(a) => return crate::sim::command(a.words),
     };
     ExitCode::from(code)

@@ -3,6 +3,7 @@
 pub mod analyze;
 pub mod codes;
 pub mod diag;
+pub mod fmt;
 pub mod render;
 pub mod sema;
 pub mod source;

@@ -2,7 +2,7 @@
 
 pub mod ast;
 mod build;
-mod grammar;
+pub(in crate::lang) mod grammar;
 mod hints;
 mod lexical;
 mod parser;

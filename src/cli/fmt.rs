@@ -1,0 +1,218 @@
+//! `perflab fmt`: files in their one layout. What cannot be read, or would not say the same afterwards, stays as it is.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, IsTerminal, Read, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+
+use similar::TextDiff;
+
+use super::args::FmtArgs;
+use super::console::Console;
+use super::{exit, files};
+use crate::lang::fmt::{Refusal, format};
+use crate::lang::source::{Source, Sources};
+
+/// What became of the files.
+#[derive(Default)]
+struct Tally {
+    files: usize,
+    changed: usize,
+    failed: bool,
+}
+
+pub fn run(args: &FmtArgs, console: Console) -> u8 {
+    let mut tally = Tally::default();
+    if reads_stdin(args) {
+        if args.files.is_empty() && io::stdin().is_terminal() {
+            console
+                .error("there is nothing to format", "give files or directories, or `-` for standard input");
+            return exit::INPUT;
+        }
+        stdin(args, console, &mut tally);
+    } else {
+        for path in paths(&args.files, console, &mut tally) {
+            file(&path, args, console, &mut tally);
+        }
+        summary(args, console, &tally);
+    }
+    if tally.failed || args.check && tally.changed > 0 { exit::INPUT } else { exit::DONE }
+}
+
+fn reads_stdin(args: &FmtArgs) -> bool {
+    args.files.is_empty() || args.files.iter().any(|f| f.as_os_str() == "-")
+}
+
+fn summary(args: &FmtArgs, console: Console, tally: &Tally) {
+    let Tally { files, changed, .. } = tally;
+    let noun = if *files == 1 { "file" } else { "files" };
+    console.say(&match (args.check || args.diff, changed) {
+        (_, 0) => format!("{files} {noun}, nothing to change"),
+        (true, _) => format!("{changed} of {files} {noun} would change"),
+        (false, _) => format!("{changed} of {files} {noun} changed"),
+    });
+}
+
+// ---- which files ---------------------------------------------------------------------------------------------------
+
+/// The files that are meant: those named, and every `.plab` file in the directories named; each once.
+fn paths(given: &[PathBuf], console: Console, tally: &mut Tally) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for path in given {
+        if !path.is_dir() {
+            found.push(path.clone());
+            continue;
+        }
+        let before = found.len();
+        if let Err(e) = below(path, &mut found) {
+            console.error(&format!("{}: {e}", path.display()), "");
+            tally.failed = true;
+        } else if found.len() == before {
+            let message = format!("{}: no .plab file is in this directory", path.display());
+            console.error(&message, "give another directory, or the path of a file");
+            tally.failed = true;
+        }
+    }
+    let mut seen = std::collections::HashSet::new();
+    found.retain(|p| seen.insert(p.clone()));
+    found
+}
+
+/// Every `.plab` file below a directory, in order; hidden directories and links to others are left out.
+fn below(dir: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
+    let mut waiting = vec![dir.to_owned()];
+    let first = found.len();
+    while let Some(dir) = waiting.pop() {
+        for entry in fs::read_dir(&dir)? {
+            let entry = entry?;
+            let (path, kind) = (entry.path(), entry.file_type()?);
+            let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+            if kind.is_dir() && !hidden {
+                waiting.push(path);
+            } else if !kind.is_dir()
+                && !hidden
+                && path.is_file()
+                && path.extension().is_some_and(|e| e == "plab")
+            {
+                found.push(path);
+            }
+        }
+    }
+    found[first..].sort();
+    Ok(())
+}
+
+// ---- one text ------------------------------------------------------------------------------------------------------
+
+fn stdin(args: &FmtArgs, console: Console, tally: &mut Tally) {
+    tally.failed = true;
+    if args.files.len() > 1 {
+        console
+            .error("`-` stands for standard input and takes no files beside it", "format one or the other");
+        return;
+    }
+    let mut bytes = Vec::new();
+    if let Err(e) = io::stdin().read_to_end(&mut bytes) {
+        console.error(&format!("standard input: {e}"), "");
+        return;
+    }
+    let Ok(text) = String::from_utf8(bytes) else {
+        console.error("standard input is not UTF-8 text", "give the text of a .plab file");
+        return;
+    };
+    let name = "<stdin>";
+    let Some(formatted) = formatted(name, &text, console) else { return };
+    tally.failed = false;
+    tally.changed = usize::from(text != formatted);
+    if !args.check && !args.diff {
+        console.print(&formatted);
+    } else if text != formatted {
+        show(name, &text, &formatted, args, console);
+    }
+}
+
+fn file(path: &Path, args: &FmtArgs, console: Console, tally: &mut Tally) {
+    let name = path.display().to_string();
+    tally.files += 1;
+    let text = match files::read(path) {
+        Ok(text) => text,
+        Err(why) => {
+            console.error(&format!("{name}: {why}"), "give the path of a .plab file, or of a directory");
+            tally.failed = true;
+            return;
+        }
+    };
+    let Some(formatted) = formatted(&name, &text, console) else {
+        tally.failed = true;
+        return;
+    };
+    if text == formatted {
+        return;
+    }
+    if args.check || args.diff {
+        tally.changed += 1;
+        show(&name, &text, &formatted, args, console);
+    } else if let Err(e) = replace(path, &formatted) {
+        tally.failed = true;
+        console.error(&format!("{name} cannot be written: {e}"), "the file is as it was");
+    } else {
+        tally.changed += 1;
+        console.say(&format!("{name}: formatted"));
+    }
+}
+
+/// The text in its layout. Why there is none has been said.
+fn formatted(name: &str, text: &str, console: Console) -> Option<String> {
+    match format(text) {
+        Ok(formatted) => Some(formatted),
+        Err(Refusal::Syntax(found)) => {
+            let mut sources = Sources::default();
+            sources.add(Source::new(name, crate::lang::sema::without_mark(text)));
+            console.diagnostics(&found, &sources);
+            None
+        }
+        Err(refusal @ Refusal::Different(_)) => {
+            let help = "this is a mistake of perflab; the file is as it was. Please report it together with the file";
+            console.error(&format!("{name}: internal error: {refusal}"), help);
+            None
+        }
+    }
+}
+
+fn show(name: &str, text: &str, formatted: &str, args: &FmtArgs, console: Console) {
+    if args.diff {
+        let diff =
+            TextDiff::configure().timeout(std::time::Duration::from_secs(5)).diff_lines(text, formatted);
+        let mut unified = diff.unified_diff();
+        console.print(&unified.context_radius(3).header(name, name).to_string());
+    } else {
+        console.print(&format!("{name}\n"));
+    }
+}
+
+/// Puts a text in a file's place at once, so that no reader and no crash meets half of it. A link leads to its file; mode and owner
+/// stay.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let path = fs::canonicalize(path)?;
+    let was = fs::metadata(&path)?;
+    // a new file in its place would get around this
+    OpenOptions::new().write(true).open(&path)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let draft = path.with_file_name(format!(".{name}.{}", std::process::id()));
+    let written = write_draft(&draft, text, &was).and_then(|()| fs::rename(&draft, &path));
+    if written.is_err() {
+        // the first error is the one to tell
+        let _ = fs::remove_file(&draft);
+    }
+    written
+}
+
+fn write_draft(draft: &Path, text: &str, was: &fs::Metadata) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(draft)?;
+    file.write_all(text.as_bytes())?;
+    // only the superuser can keep another's file another's
+    let _ = chown(draft, Some(was.uid()), Some(was.gid()));
+    file.set_permissions(fs::Permissions::from_mode(was.permissions().mode()))?;
+    file.sync_all()
+}
