@@ -1,5 +1,7 @@
 //! Every rule of steps, bases and adoption, on small studies over made-up recordings.
 
+mod elsewhere;
 mod ending;
+mod repeats;
 mod rules;
 mod steps;

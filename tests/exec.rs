@@ -4,4 +4,5 @@ mod books;
 mod changes;
 mod engines;
 mod loads;
+mod repeats;
 mod state;

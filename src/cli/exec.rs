@@ -23,7 +23,7 @@ pub fn run(args: &ExecArgs, console: Console) -> u8 {
     if !refused.is_empty() {
         refused.dedup();
         let message = format!("this version cannot carry out: {}", refused.join("; "));
-        console.error(&message, "`perflab check` shows where each stands; write `repeat 1` for single runs");
+        console.error(&message, "`perflab check` shows where each stands; write `repeat 3` for three launches of each, `repeat 1` for single runs");
         return exit::INPUT;
     }
     match &args.replay {

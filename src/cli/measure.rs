@@ -84,7 +84,8 @@ fn prepare<'a>(
 
 /// Every profile that the study measures.
 fn profiles(study: &Study) -> impl Iterator<Item = &String> {
-    study.objective.iter().flat_map(|o| &o.profiles).chain(&study.confirm)
+    let elsewhere = study.require.iter().filter_map(|r| r.on.as_ref());
+    study.objective.iter().flat_map(|o| &o.profiles).chain(&study.confirm).chain(elsewhere)
 }
 
 /// Engines run in the study file's directory.

@@ -3,6 +3,7 @@
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
+use super::scale;
 use crate::lang::sema::Stat;
 
 /// Numbers in base units (`total_tps` in tokens per second, `duration_s`), distributions in milliseconds (`ttft_ms`).
@@ -55,6 +56,38 @@ impl Metrics {
 
     pub fn distribution(&self, name: &str) -> Option<&Distribution> {
         self.distributions.get(name)
+    }
+
+    /// The means over several runs, of what each of them has.
+    pub fn mean<'a>(runs: impl Iterator<Item = &'a Metrics>) -> Self {
+        let all: Vec<&Metrics> = runs.collect();
+        let [first, rest @ ..] = all.as_slice() else { return Self::default() };
+        if rest.is_empty() {
+            return (*first).clone();
+        }
+        let over = |get: &dyn Fn(&Metrics) -> Option<f64>| {
+            all.iter().map(|m| get(m)).collect::<Option<Vec<f64>>>().and_then(|v| scale::mean(&v))
+        };
+        let mut out = Self::default();
+        for name in first.numbers.keys() {
+            out.numbers.extend(over(&|m| m.number(name)).map(|v| (name.clone(), v)));
+        }
+        for name in first.distributions.keys().filter(|n| all.iter().all(|m| m.distribution(n).is_some())) {
+            let stat = |s: Stat| over(&|m| m.distribution(name)?.get(s));
+            let d = Distribution {
+                mean: stat(Stat::Mean),
+                stddev: stat(Stat::Stddev),
+                p50: stat(Stat::P50),
+                p90: stat(Stat::P90),
+                p95: stat(Stat::P95),
+                p99: stat(Stat::P99),
+                p999: stat(Stat::P999),
+                min: stat(Stat::Min),
+                max: stat(Stat::Max),
+            };
+            out.distributions.insert(name.clone(), d);
+        }
+        out
     }
 
     /// A metric of the language in the language's base units: times in seconds.

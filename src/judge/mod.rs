@@ -3,10 +3,13 @@
 mod adoption;
 pub mod checks;
 pub mod metrics;
+mod offers;
 pub mod results;
 mod scale;
 pub mod setup;
+pub mod spread;
 pub mod strategy;
+mod student;
 pub mod trial;
 pub mod walk;
 

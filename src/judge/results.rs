@@ -38,22 +38,46 @@ pub struct Run {
     pub metrics: Metrics,
     /// what the load generator noticed, as sentences
     pub notes: Vec<String>,
+    /// ran in a launch of `confirm on`, which steps do not count
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub confirming: bool,
 }
 
-/// Runs by configuration and profile.
+/// Runs by configuration and profile, those of confirming launches apart.
 #[derive(Debug, Clone, Default)]
 pub struct Results {
-    runs: HashMap<String, HashMap<String, Vec<Run>>>,
+    runs: HashMap<String, HashMap<String, Lists>>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Lists {
+    steps: Vec<Run>,
+    confirming: Vec<Run>,
 }
 
 impl Results {
     pub fn add(&mut self, config: &str, profile: &str, run: Run) {
         let of_config = self.runs.entry(config.to_owned()).or_default();
-        of_config.entry(profile.to_owned()).or_default().push(run);
+        let lists = of_config.entry(profile.to_owned()).or_default();
+        if run.confirming { lists.confirming.push(run) } else { lists.steps.push(run) }
     }
 
-    /// All runs, in the order in which they ran.
+    /// The runs that steps may count, in the order in which they ran.
     pub fn of(&self, config: &str, profile: &str) -> &[Run] {
-        self.runs.get(config).and_then(|c| c.get(profile)).map_or(&[], Vec::as_slice)
+        self.lists(config, profile).map_or(&[], |l| &l.steps)
+    }
+
+    /// The runs of confirming launches, in the order in which they ran.
+    pub fn confirming(&self, config: &str, profile: &str) -> &[Run] {
+        self.lists(config, profile).map_or(&[], |l| &l.confirming)
+    }
+
+    /// How often a configuration ran under a profile, for whatever purpose.
+    pub fn count(&self, config: &str, profile: &str) -> usize {
+        self.of(config, profile).len() + self.confirming(config, profile).len()
+    }
+
+    fn lists(&self, config: &str, profile: &str) -> Option<&Lists> {
+        self.runs.get(config)?.get(profile)
     }
 }

@@ -12,6 +12,14 @@ pub fn geometric_mean(values: &[f64]) -> Option<f64> {
     Some((values.iter().map(|v| v.ln()).sum::<f64>() / values.len() as f64).exp())
 }
 
+/// What a metric of several runs is: their geometric mean, or the arithmetic one where a value is not positive.
+pub fn mean(values: &[f64]) -> Option<f64> {
+    if values.is_empty() {
+        return None;
+    }
+    geometric_mean(values).or_else(|| Some(values.iter().sum::<f64>() / values.len() as f64))
+}
+
 /// How much better: candidate / incumbent − 1, or incumbent / candidate − 1 when less is better.
 pub fn gain(maximize: bool, candidate: f64, incumbent: f64) -> f64 {
     if maximize { candidate / incumbent - 1.0 } else { incumbent / candidate - 1.0 }

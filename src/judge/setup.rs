@@ -46,15 +46,64 @@ impl<'a> Setup<'a> {
         self.loads.get(profile).map_or("", String::as_str)
     }
 
-    /// Runs that a step reads: the first of each configuration, as many as `repeat` says.
+    /// Runs that count: the first ones, as many as `repeat` says. On a profile that only `confirm on` names they are those of the
+    /// confirming launches.
     pub fn counted(&self, config: &Config, profile: &str) -> &[Run] {
-        let all = self.all(config, profile);
-        &all[..all.len().min(self.repeat())]
+        if !self.in_steps(profile) {
+            return self.confirming(config, profile);
+        }
+        self.first(self.results.of(config.id(), self.load(profile)))
     }
 
-    /// All runs, those of confirming launches included.
-    pub fn all(&self, config: &Config, profile: &str) -> &[Run] {
-        self.results.of(config.id(), self.load(profile))
+    /// Runs of confirming launches, as many as `repeat` says. A recording does not say what a run was made for: there they are those
+    /// that the steps left.
+    pub fn confirming(&self, config: &Config, profile: &str) -> &[Run] {
+        let (config, key) = (config.id(), self.load(profile));
+        if !self.replay {
+            return self.first(self.results.confirming(config, key));
+        }
+        let all = self.results.of(config, key);
+        self.first(&all[if self.in_steps(profile) { all.len().min(self.repeat()) } else { 0 }..])
+    }
+
+    /// Every run of a configuration under a profile, the steps' before the confirming ones.
+    pub fn all(&self, config: &Config, profile: &str) -> Vec<&Run> {
+        let (config, key) = (config.id(), self.load(profile));
+        self.results.of(config, key).iter().chain(self.results.confirming(config, key)).collect()
+    }
+
+    fn first<'r>(&self, runs: &'r [Run]) -> &'r [Run] {
+        &runs[..runs.len().min(self.repeat())]
+    }
+
+    /// Whether runs of the profile are the steps' own, not only `confirm`'s.
+    fn in_steps(&self, profile: &str) -> bool {
+        let measured = self.study.objective.as_ref().map_or(&self.study.confirm, |o| &o.profiles);
+        measured.iter().any(|p| p == profile) || self.elsewhere().any(|p| p == profile)
+    }
+
+    /// The profiles of `require … on` that are not the objective's: measured for the baseline and for each offer.
+    pub fn elsewhere(&self) -> impl Iterator<Item = &str> {
+        let measured = self.study.objective.as_ref().map_or(&self.study.confirm, |o| &o.profiles);
+        let named = self.study.require.iter().filter_map(|r| r.on.as_deref());
+        let mut seen: Vec<&str> = Vec::new();
+        named.filter(move |p| {
+            let new = !measured.iter().any(|m| m == p) && !seen.contains(p);
+            seen.push(*p);
+            new
+        })
+    }
+
+    /// What the baseline is measured on: the steps' profiles, and those of requirements on others.
+    pub fn baseline_profiles(&self) -> Vec<String> {
+        self.profiles().into_iter().chain(self.elsewhere().map(str::to_owned)).collect()
+    }
+
+    /// A profile's place among all loads of the study: the n-th launch of every configuration sends the same requests, whichever of its
+    /// loads are still missing.
+    pub fn place(&self, profile: &str) -> usize {
+        let all = self.baseline_profiles().into_iter().chain(self.study.confirm.iter().cloned());
+        all.into_iter().position(|p| p == profile).unwrap_or(0)
     }
 
     pub fn repeat(&self) -> usize {
@@ -76,11 +125,13 @@ impl<'a> Setup<'a> {
         self.program.engines.get(&self.study.baseline).map(|e| Config::declared(e, self.study))
     }
 
-    /// What rules, requirements and the objective read.
-    pub fn claims(&self) -> Claims {
-        let rules = self.study.prune.iter().map(|p| &p.when);
-        let requirements = self.study.require.iter().map(|r| &r.expr);
-        let objective = self.study.objective.iter().map(|o| &o.expr);
+    /// What rules, requirements and the objective read of a profile.
+    pub fn claims(&self, profile: &str) -> Claims {
+        let elsewhere = self.elsewhere().any(|p| p == profile);
+        let rules = self.study.prune.iter().map(|p| &p.when).filter(|_| !elsewhere);
+        let about = |on: Option<&str>| on.map_or(!elsewhere, |on| on == profile);
+        let requirements = self.study.require.iter().filter(|r| about(r.on.as_deref())).map(|r| &r.expr);
+        let objective = self.study.objective.iter().map(|o| &o.expr).filter(|_| !elsewhere);
         let mut claims = Claims::default();
         for e in rules.chain(requirements).chain(objective) {
             e.walk(&mut |e| {

@@ -2,6 +2,7 @@
 //! `plan`, `exec` and replays all drive this one function, and there is no list of trials made beforehand.
 
 use super::setup::Setup;
+use super::trial::{Peers, holds_so_far};
 use super::walk::{Need, Walk, walk};
 
 /// What to do next.
@@ -22,19 +23,31 @@ pub trait Strategy {
     fn next(&self, setup: &Setup<'_>) -> (Walk, Next);
 }
 
-/// Every candidate of every step, once.
+/// Every candidate of every step, as often as `repeat` says: all of them once, then all again, so that a machine that grows warm or
+/// slow favours none.
 pub struct Grid;
 
 impl Strategy for Grid {
     fn next(&self, setup: &Setup<'_>) -> (Walk, Next) {
         let walk = walk(setup);
         // later steps depend on what earlier ones adopt: only the first open step's launches are certain
-        let open = walk.needs.first().map(|n| (n.step, n.confirming));
-        let wanted: Vec<Wanted> = match open {
-            None => return (walk, Next::Decided),
-            Some((None, false)) => walk.needs.iter().take(1).cloned().collect(),
-            Some(first) => walk.needs.iter().filter(|n| (n.step, n.confirming) == first).cloned().collect(),
+        let Some(first) = walk.needs.first() else { return (walk, Next::Decided) };
+        let open = (first.step, first.confirming);
+        let is_open = |n: &Need| match open {
+            (None, false) => n.step.is_none() || n.step == Some(0) && baseline_may_wait(setup, &walk),
+            open => (n.step, n.confirming) == open,
         };
+        let mut wanted: Vec<Wanted> = walk.needs.iter().filter(|n| is_open(n)).cloned().collect();
+        wanted.sort_by_key(|n| n.done);
         (walk, Next::Run(wanted))
     }
+}
+
+/// Whether the baseline's further launches may take turns with the first step's candidates: it has run, nothing speaks against it so
+/// far, and no guard has to be read first.
+fn baseline_may_wait(setup: &Setup<'_>, walk: &Walk) -> bool {
+    let Some((baseline, None)) = &walk.baseline else { return false };
+    let unguarded = setup.study.steps.first().is_some_and(|s| s.when.is_none());
+    let peers = Peers { best: None, baseline: Some(baseline), may_be_pruned: false };
+    unguarded && holds_so_far(setup, baseline, &setup.baseline_profiles(), peers)
 }

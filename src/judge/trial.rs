@@ -1,7 +1,7 @@
 //! One configuration judged on a step's profiles: is it there, did it run, does a rule prune it, is it valid.
 
 use crate::lang::sema::Stat;
-use crate::lang::sema::program::{Objective, Owner};
+use crate::lang::sema::program::{Objective, Owner, Require};
 use crate::plan::eval::{condition, number};
 use crate::plan::{Config, Facts, Known};
 
@@ -64,6 +64,25 @@ pub struct Peers<'a> {
     pub may_be_pruned: bool,
 }
 
+/// Which of a configuration's runs are read.
+#[derive(Clone, Copy)]
+enum Reads {
+    /// all that count
+    Counted,
+    /// the first alone: a rule is settled by it, whatever later runs say
+    First,
+}
+
+impl Reads {
+    fn of<'a>(self, setup: &'a Setup<'a>, config: &Config, profile: &str) -> &'a [Run] {
+        let counted = setup.counted(config, profile);
+        match self {
+            Self::Counted => counted,
+            Self::First => &counted[..counted.len().min(1)],
+        }
+    }
+}
+
 /// The facts of one configuration under one profile.
 struct Measured<'a> {
     setup: &'a Setup<'a>,
@@ -71,6 +90,7 @@ struct Measured<'a> {
     profile: &'a str,
     peers: Peers<'a>,
     gain: Known<f64>,
+    reads: Reads,
 }
 
 impl Facts for Measured<'_> {
@@ -85,7 +105,7 @@ impl Facts for Measured<'_> {
             Owner::Baseline => self.peers.baseline,
         };
         let Some(config) = config else { return Known::Absent };
-        match mean_metric(self.setup, config, self.profile, name, stat) {
+        match mean_metric(self.reads.of(self.setup, config, self.profile), name, stat) {
             Some(v) => Known::Value(v),
             None => Known::Absent,
         }
@@ -96,20 +116,10 @@ impl Facts for Measured<'_> {
     }
 }
 
-/// A metric over the runs that count: the geometric mean where it is defined, else the arithmetic one.
-fn mean_metric(
-    setup: &Setup<'_>,
-    config: &Config,
-    profile: &str,
-    name: &str,
-    stat: Option<Stat>,
-) -> Option<f64> {
-    let runs = setup.counted(config, profile);
-    let values: Vec<f64> = runs.iter().filter_map(|r| r.metrics.read(name, stat)).collect();
-    if values.is_empty() {
-        return None;
-    }
-    scale::geometric_mean(&values).or_else(|| Some(values.iter().sum::<f64>() / values.len() as f64))
+/// A metric over runs; it is not there unless each of them has it.
+fn mean_metric(runs: &[Run], name: &str, stat: Option<Stat>) -> Option<f64> {
+    let values: Option<Vec<f64>> = runs.iter().map(|r| r.metrics.read(name, stat)).collect();
+    scale::mean(&values?)
 }
 
 /// The objective of a configuration: the geometric mean over its profiles; `None` unless every profile has it.
@@ -144,6 +154,27 @@ pub fn objective_of(
     scale::geometric_mean(&values?)
 }
 
+/// The objective of each launch that counts, over its profiles: what spreads and intervals are computed from.
+pub fn objective_of_each(setup: &Setup<'_>, config: &Config, objective: &Objective) -> Vec<f64> {
+    let of = |p: &String| each_on(setup, config, objective, p, setup.counted(config, p));
+    let profiles: Vec<Vec<f64>> = objective.profiles.iter().map(of).collect();
+    let launches = profiles.iter().map(Vec::len).min().unwrap_or(0);
+    let one = |i: usize| scale::geometric_mean(&profiles.iter().map(|p| p[i]).collect::<Vec<_>>());
+    (0..launches).filter_map(one).collect()
+}
+
+/// The objective of each of the runs under one profile; empty unless all have it.
+pub fn each_on(
+    setup: &Setup<'_>,
+    config: &Config,
+    objective: &Objective,
+    profile: &str,
+    runs: &[Run],
+) -> Vec<f64> {
+    let one = |run: &Run| objective_of(setup, config, objective, profile, std::slice::from_ref(run));
+    runs.iter().map(one).collect::<Option<Vec<f64>>>().unwrap_or_default()
+}
+
 /// One run's own metrics.
 struct OneRun<'a> {
     setup: &'a Setup<'a>,
@@ -168,24 +199,25 @@ impl Facts for OneRun<'_> {
     }
 }
 
-/// Judges a configuration on profiles. `None`: not all of them have run yet.
+/// Judges a configuration on profiles. `None`: not all of their runs are there yet, and what is there does not settle it.
 pub fn judge(setup: &Setup<'_>, config: &Config, profiles: &[String], peers: Peers<'_>) -> Option<Judged> {
-    let mut first_missing = None;
     for name in profiles {
         let runs = setup.counted(config, name);
-        if let Some(failed) = runs.iter().find_map(failure) {
+        if let Some(failed) = runs.iter().enumerate().find_map(|(i, run)| failure(setup, i, run)) {
             return Some(failed);
         }
-        if runs.len() < setup.repeat() && first_missing.is_none() {
-            first_missing = Some((name, runs.is_empty()));
-        }
     }
-    match first_missing {
-        Some((name, true)) if setup.replay => {
+    let unrun = profiles.iter().find(|p| setup.counted(config, p).is_empty());
+    match unrun {
+        Some(name) if setup.replay => {
             return Some(Judged::missing(format!("not in the recording under `{name}`")));
         }
-        Some((_, nothing)) if nothing || !setup.replay => return None,
-        _ => {}
+        Some(_) => return None,
+        None => {}
+    }
+    let incomplete = profiles.iter().any(|p| setup.counted(config, p).len() < setup.repeat());
+    if incomplete && !setup.replay {
+        return settled_early(setup, config, profiles, peers);
     }
     let mut judged = judge_measured(setup, config, profiles, peers);
     let goal = setup.study.objective.as_ref();
@@ -197,18 +229,49 @@ pub fn judge(setup: &Setup<'_>, config: &Config, profiles: &[String], peers: Pee
     Some(judged)
 }
 
-fn failure(run: &Run) -> Option<Judged> {
-    let reason =
-        |class: &str, line: &str| if line.is_empty() { class.to_owned() } else { format!("{class}: {line}") };
-    match &run.outcome {
-        RunOutcome::FailedStart { class, line } => {
-            Some(Judged::of(Outcome::Failed, format!("did not start: {}", reason(class, line))))
-        }
-        RunOutcome::FailedLoad { class, line } => {
-            Some(Judged::of(Outcome::Failed, format!("failed under load: {}", reason(class, line))))
-        }
-        RunOutcome::Done | RunOutcome::Stopped { .. } => None,
+/// The verdict of a configuration with some of its runs, where no further one can change it: a rule has settled it by the first, or a
+/// check has refused one. Then it is launched no more.
+fn settled_early(
+    setup: &Setup<'_>,
+    config: &Config,
+    profiles: &[String],
+    peers: Peers<'_>,
+) -> Option<Judged> {
+    let mut judged = judge_measured(setup, config, profiles, peers);
+    let refused = setup.checks == Checks::Refuse && judged.findings.iter().any(|f| f.level == Level::Refuse);
+    if judged.outcome != Outcome::Pruned && !refused {
+        return None;
     }
+    judged.objective = setup.study.objective.as_ref().and_then(|o| objective(setup, config, o));
+    Some(judged)
+}
+
+/// Whether what there is of a configuration speaks against it: nothing has run yet, or a requirement is not met so far.
+pub fn holds_so_far(setup: &Setup<'_>, config: &Config, profiles: &[String], peers: Peers<'_>) -> bool {
+    profiles.iter().all(|p| !setup.counted(config, p).is_empty())
+        && judge_measured(setup, config, profiles, peers).is_valid()
+}
+
+/// Whether a confirming launch of a configuration failed.
+pub fn has_failed(setup: &Setup<'_>, config: &Config, profiles: &[String]) -> bool {
+    let runs = |p: &String| setup.confirming(config, p).iter().any(|r| failure(setup, 0, r).is_some());
+    profiles.iter().any(runs)
+}
+
+/// One failed run of several is enough: what starts only sometimes is not recommended.
+fn failure(setup: &Setup<'_>, index: usize, run: &Run) -> Option<Judged> {
+    let which = if setup.repeat() > 1 {
+        format!("launch {} of {}: ", index + 1, setup.repeat())
+    } else {
+        String::new()
+    };
+    let (what, class, line) = match &run.outcome {
+        RunOutcome::FailedStart { class, line } => ("did not start", class, line),
+        RunOutcome::FailedLoad { class, line } => ("failed under load", class, line),
+        RunOutcome::Done | RunOutcome::Stopped { .. } => return None,
+    };
+    let line = if line.is_empty() { String::new() } else { format!(": {line}") };
+    Some(Judged::of(Outcome::Failed, format!("{which}{what}: {class}{line}")))
 }
 
 fn judge_measured(setup: &Setup<'_>, config: &Config, profiles: &[String], peers: Peers<'_>) -> Judged {
@@ -246,7 +309,7 @@ pub fn findings(setup: &Setup<'_>, config: &Config, name: &str) -> Vec<Finding> 
     let runs = setup.counted(config, name);
     let mut found: Vec<Finding> = Vec::new();
     for run in runs {
-        for f in checks::check(&Subject { run, profile, config, claims: setup.claims() }).0 {
+        for f in checks::check(&Subject { run, profile, config, claims: setup.claims(name) }).0 {
             if !found.iter().any(|o| o.check == f.check) {
                 found.push(f);
             }
@@ -255,10 +318,10 @@ pub fn findings(setup: &Setup<'_>, config: &Config, name: &str) -> Vec<Finding> 
     found
 }
 
-/// The first rule that fires, on any profile.
+/// The first rule that fires, on any profile. Rules are settled after the first run: they read it alone, of the others too.
 fn pruned_by(setup: &Setup<'_>, config: &Config, profiles: &[String], peers: Peers<'_>) -> Option<String> {
     let gain = match (peers.best, setup.study.objective.as_ref()) {
-        (Some(best), Some(o)) => match (objective(setup, config, o), objective(setup, best, o)) {
+        (Some(best), Some(o)) => match (first_objective(setup, config, o), first_objective(setup, best, o)) {
             (Some(c), Some(b)) => Known::Value(scale::gain(o.maximize, c, b)),
             _ => Known::Absent,
         },
@@ -272,7 +335,7 @@ fn pruned_by(setup: &Setup<'_>, config: &Config, profiles: &[String], peers: Pee
         if let Some(rule) = stopped {
             return Some(format!("{} ({}, under load)", rule.reason, rule.text));
         }
-        let facts = Measured { setup, config, profile: name, peers, gain: gain.clone() };
+        let facts = Measured { setup, config, profile: name, peers, gain: gain.clone(), reads: Reads::First };
         let fired = setup.study.prune.iter().find(|p| condition(&p.when, &facts) == Some(true));
         if let Some(rule) = fired {
             return Some(format!("{} ({})", rule.reason, rule.text));
@@ -281,7 +344,12 @@ fn pruned_by(setup: &Setup<'_>, config: &Config, profiles: &[String], peers: Pee
     None
 }
 
-/// The first requirement that does not hold, on each profile.
+fn first_objective(setup: &Setup<'_>, config: &Config, objective: &Objective) -> Option<f64> {
+    let on = |p: &String| objective_of(setup, config, objective, p, Reads::First.of(setup, config, p));
+    scale::geometric_mean(&objective.profiles.iter().map(on).collect::<Option<Vec<f64>>>()?)
+}
+
+/// The first requirement that does not hold, on each profile that it is about.
 fn broken_requirement(
     setup: &Setup<'_>,
     config: &Config,
@@ -289,19 +357,29 @@ fn broken_requirement(
     peers: Peers<'_>,
 ) -> Option<String> {
     for name in profiles {
-        let facts = Measured { setup, config, profile: name, peers, gain: Known::Absent };
-        for r in &setup.study.require {
+        let facts =
+            Measured { setup, config, profile: name, peers, gain: Known::Absent, reads: Reads::Counted };
+        for r in setup.study.require.iter().filter(|r| is_about(setup, r, name)) {
             if condition(&r.expr, &facts) != Some(true) {
                 let runs = setup.counted(config, name);
                 let seen = match success_of(runs) {
                     Some(text) if r.text.contains("success_rate") => format!("; {text}"),
                     _ => String::new(),
                 };
-                return Some(format!("requires {}{seen}", r.text));
+                let on = r.on.as_ref().map_or_else(String::new, |p| format!(" on {p}"));
+                return Some(format!("requires {}{on}{seen}", r.text));
             }
         }
     }
     None
+}
+
+/// A requirement without a profile is about those that steps measure; that requests succeed is asked of every load.
+fn is_about(setup: &Setup<'_>, require: &Require, profile: &str) -> bool {
+    match &require.on {
+        Some(on) => on == profile,
+        None => require.implied || setup.profiles().iter().any(|p| p == profile),
+    }
 }
 
 /// "514 of 1000 requests succeeded"
@@ -317,7 +395,14 @@ pub fn guard_holds(setup: &Setup<'_>, incumbent: &Config, guard: &crate::lang::s
     let profiles = setup.profiles();
     !profiles.is_empty()
         && profiles.iter().all(|p| {
-            let facts = Measured { setup, config: incumbent, profile: p, peers, gain: Known::Absent };
+            let facts = Measured {
+                setup,
+                config: incumbent,
+                profile: p,
+                peers,
+                gain: Known::Absent,
+                reads: Reads::Counted,
+            };
             condition(&guard.expr, &facts) == Some(true)
         })
 }
@@ -357,7 +442,7 @@ pub fn rule_that_ends(
     baseline: Option<&Config>,
 ) -> Option<String> {
     let peers = Peers { best, baseline, may_be_pruned: true };
-    let measured = Measured { setup, config, profile, peers, gain: Known::Later };
+    let measured = Measured { setup, config, profile, peers, gain: Known::Later, reads: Reads::First };
     let facts = UnderLoad { so_far, measured };
     let due = setup.study.prune.iter().filter(|p| p.after.is_some_and(|n| n <= done));
     due.into_iter().find(|p| condition(&p.when, &facts) == Some(true)).map(|p| p.name.clone())

@@ -6,9 +6,9 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
-use super::adoption::decide;
-use super::results::Run;
+use super::offers;
 use super::setup::Setup;
+use super::spread::{self, Interval};
 use super::trial::{self, Judged, Outcome, Peers, guard_holds, judge, objective};
 use crate::lang::sema::program::{From, Step};
 use crate::plan::candidate::{self, Candidate, Ruling};
@@ -75,13 +75,22 @@ impl StepView {
 pub struct ConfirmView {
     pub profile: String,
     pub gain: Option<f64>,
+    /// between what it lies; `None` without repeats
+    pub interval: Option<Interval>,
+    /// the objective of the two, from the confirming launches
+    pub baseline: Option<f64>,
+    pub winner: Option<f64>,
 }
 
 /// A configuration that must run before the walk can go on.
 #[derive(Debug, Clone)]
 pub struct Need {
     pub config: Config,
+    /// the loads that its next launch runs
     pub profiles: Vec<String>,
+    /// launches of its that count already, and those that are still to come
+    pub done: usize,
+    pub missing: usize,
     pub label: String,
     /// index of the step, `None` for the baseline and for confirming launches
     pub step: Option<usize>,
@@ -135,7 +144,7 @@ impl Walker<'_> {
             self.out.refused = Some("the baseline's engine is not declared".to_owned());
             return;
         };
-        let profiles = setup.profiles();
+        let profiles = setup.baseline_profiles();
         let alone = Peers { best: None, baseline: Some(&baseline), may_be_pruned: false };
         let judged = judge(setup, &baseline, &profiles, alone);
         self.see(&baseline, "baseline");
@@ -171,13 +180,9 @@ impl Walker<'_> {
         if self.setup.replay || !self.needed.insert(config.key()) {
             return;
         }
-        self.out.needs.push(Need {
-            config: config.clone(),
-            profiles: profiles.to_vec(),
-            label,
-            step,
-            confirming: false,
-        });
+        let setup = self.setup;
+        let runs = |p: &String| setup.counted(config, p).len();
+        self.out.needs.push(Need::of(setup, config, profiles, runs, label, step, false));
     }
 
     fn see(&mut self, config: &Config, label: &str) -> Option<String> {
@@ -231,7 +236,11 @@ impl Walker<'_> {
             .iter()
             .any(|r| r.judged.outcome == Outcome::Missing && !setup.replay && r.config.is_some());
         if !view.open && !blocked {
-            decide(setup, &mut view, step, incumbent, baseline);
+            let offer = offers::settle(setup, &mut view, step, incumbent, baseline);
+            if let Some(config) = offer {
+                let elsewhere: Vec<String> = setup.elsewhere().map(str::to_owned).collect();
+                self.need(&config, &elsewhere, format!("offer of {}", step.title), Some(index));
+            }
         }
         view
     }
@@ -343,45 +352,66 @@ impl Walker<'_> {
         profiles.extend(study.confirm.iter().filter(|p| !setup.profiles().contains(p)).cloned());
         let pair = if baseline.id() == winner.id() { vec![baseline] } else { vec![baseline, winner] };
         for config in &pair {
+            let runs = |p: &String| setup.confirming(config, p).len();
+            // what did not start or broke down once will not be confirmed by more of the same
             if !setup.replay
-                && profiles.iter().any(|p| self.confirming_runs(config, p).len() < setup.repeat())
+                && !trial::has_failed(setup, config, &profiles)
+                && profiles.iter().any(|p| runs(p) < setup.repeat())
             {
                 let label =
                     format!("confirm {}", if config.id() == baseline.id() { "baseline" } else { "winner" });
-                let config = (*config).clone();
-                self.out.needs.push(Need {
-                    config,
-                    profiles: profiles.clone(),
-                    label,
-                    step: None,
-                    confirming: true,
-                });
+                self.out.needs.push(Need::of(setup, config, &profiles, runs, label, None, true));
             }
         }
         if self.out.needs.is_empty() {
-            self.out.confirm = profiles
-                .iter()
-                .map(|p| ConfirmView { profile: p.clone(), gain: self.confirm_gain(baseline, winner, p) })
-                .collect();
+            self.out.confirm = profiles.iter().filter_map(|p| self.confirmed(baseline, winner, p)).collect();
         }
     }
 
-    /// Runs of confirming launches: of the objective's profiles those beyond what the steps counted.
-    fn confirming_runs(&self, config: &Config, profile: &str) -> &[Run] {
-        let all = self.setup.all(config, profile);
-        let in_steps = self.setup.profiles().iter().any(|p| p == profile);
-        &all[if in_steps { all.len().min(self.setup.repeat()) } else { 0 }..]
-    }
-
-    fn confirm_gain(&self, baseline: &Config, winner: &Config, profile: &str) -> Option<f64> {
-        let o = self.setup.study.objective.as_ref()?;
-        let value = |config: &Config| {
+    fn confirmed(&self, baseline: &Config, winner: &Config, profile: &str) -> Option<ConfirmView> {
+        let setup = self.setup;
+        let o = setup.study.objective.as_ref()?;
+        let runs = |config: &Config| {
             // a recording may hold only one run of the objective's profile
-            let fresh = self.confirming_runs(config, profile);
-            let runs = if fresh.is_empty() { self.setup.all(config, profile) } else { fresh };
-            trial::objective_of(self.setup, config, o, profile, runs)
+            let fresh = setup.confirming(config, profile);
+            if fresh.is_empty() { setup.counted(config, profile).to_vec() } else { fresh.to_vec() }
         };
-        self.setup.gain(value(winner), value(baseline))
+        let (theirs, ours) = (runs(baseline), runs(winner));
+        let each = |config, runs: &[_]| trial::each_on(setup, config, o, profile, runs);
+        let value = |config, runs: &[_]| trial::objective_of(setup, config, o, profile, runs);
+        let (b, w) = (value(baseline, &theirs), value(winner, &ours));
+        Some(ConfirmView {
+            profile: profile.to_owned(),
+            gain: setup.gain(w, b),
+            interval: spread::interval(o.maximize, &each(winner, &ours), &each(baseline, &theirs)),
+            baseline: b,
+            winner: w,
+        })
+    }
+}
+
+impl Need {
+    /// The next launch of a configuration: of its profiles those that have the fewest runs, so that an interrupted launch is made up for
+    /// by the loads that it lacks.
+    fn of(
+        setup: &Setup<'_>,
+        config: &Config,
+        profiles: &[String],
+        runs: impl Fn(&String) -> usize,
+        label: String,
+        step: Option<usize>,
+        confirming: bool,
+    ) -> Self {
+        let done = profiles.iter().map(&runs).min().unwrap_or(0);
+        Self {
+            config: config.clone(),
+            profiles: profiles.iter().filter(|p| runs(p) == done).cloned().collect(),
+            done,
+            missing: setup.repeat().saturating_sub(done),
+            label,
+            step,
+            confirming,
+        }
     }
 }
 

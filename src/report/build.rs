@@ -1,16 +1,17 @@
 //! Builds the report document from a study's walk, its results and its journal. Everything that outputs may say is settled here.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 
 use super::document::{
     By, Checks, Confirm, Direction, Engine, Gain, Gpus, Objective, Profile, Proof, Published, Recommended,
-    Replay, Report, Role, Row, SCHEMA, Step, Verdict,
+    Replay, Report, Role, Row, SCHEMA, Spread, Step, Verdict,
 };
 use super::evidence::{Config, Cost, Finding, Flag, Launch, Level, Outcome, Run, Trial};
 use super::metrics::{Distribution, Metrics};
 use crate::journal::{History, LaunchTimes, Recording};
+use crate::judge::spread::{self, Interval};
 use crate::judge::walk::{Role as WalkRole, StepView, trial_id};
 use crate::judge::{self, Judged, Setup, Walk, checks, trial};
 use crate::lang::sema::program::{From as Base, Repeat};
@@ -70,7 +71,7 @@ pub fn build(m: &Material<'_>) -> Report {
             Repeat::Auto => None,
             Repeat::Times(n) => Some(n),
         },
-        noise: None,
+        noise: noise(m),
         baseline: baseline.map(|(c, _)| first_trial(m, c)).unwrap_or_default(),
         no_recommendation: no_recommendation(m, recommended.is_some()),
         notes: notes(m),
@@ -155,12 +156,9 @@ fn trial(m: &Material<'_>, config: &plan::Config, label: &str, name: &str, judge
                 metrics: document_metrics(&r.metrics),
             })
             .collect(),
-        metrics: setup
-            .counted(config, name)
-            .first()
-            .or(runs.first())
-            .map(|r| document_metrics(&r.metrics))
-            .unwrap_or_default(),
+        metrics: document_metrics(&judge::Metrics::mean(
+            setup.counted(config, name).iter().map(|r| &r.metrics),
+        )),
         objective: objective.and_then(|o| trial::objective_on(setup, config, o, name)),
     }
 }
@@ -239,7 +237,7 @@ fn first_trial(m: &Material<'_>, config: &plan::Config) -> String {
 
 fn step(m: &Material<'_>, view: &StepView, trials: &mut Trials<'_>) -> Step {
     let declared = &m.setup.study.steps[view.step];
-    let rows: Vec<Row> = view.rows.iter().map(|r| row(view, &declared.name, r, trials)).collect();
+    let rows: Vec<Row> = view.rows.iter().map(|r| row(m, view, &declared.name, r, trials)).collect();
     let id_of = |i: usize| rows.get(i).map(|r| r.trial.clone());
     let stays = first_trial(m, &view.incumbent_after);
     Step {
@@ -257,7 +255,7 @@ fn step(m: &Material<'_>, view: &StepView, trials: &mut Trials<'_>) -> Step {
         adopted: view.adopted,
         by: if view.by_hand { By::Hand } else { By::Rule },
         reason: view.reason.clone(),
-        gain: view.gain.map(|g| gain(m, g)),
+        gain: view.gain.map(|g| step_gain(m, view, g)),
         candidates: rows.iter().filter(|r| r.role == Role::Candidate).map(|r| r.trial.clone()).collect(),
         best: view.best.and_then(id_of),
         incumbent_before: first_trial(m, &view.incumbent_before),
@@ -267,7 +265,9 @@ fn step(m: &Material<'_>, view: &StepView, trials: &mut Trials<'_>) -> Step {
     }
 }
 
-fn row(view: &StepView, step: &str, r: &judge::walk::Row, trials: &mut Trials<'_>) -> Row {
+fn row(m: &Material<'_>, view: &StepView, step: &str, r: &judge::walk::Row, trials: &mut Trials<'_>) -> Row {
+    let values = r.config.as_ref().map(|c| each(m, c)).unwrap_or_default();
+    let interval = r.gain.and(interval(m, &values, &each(m, &view.incumbent_before)));
     let trial = match &r.config {
         Some(config) => trials.add(config, &r.label, Some(&r.judged)),
         None => trials.add_impossible(&view.base, step, r),
@@ -285,13 +285,52 @@ fn row(view: &StepView, step: &str, r: &judge::walk::Row, trials: &mut Trials<'_
         outcome: outcome(r.judged.outcome),
         reason: r.judged.reason.clone(),
         objective: r.judged.objective,
+        spread: spread::spread(&values).map(|s| Spread {
+            runs: s.runs as u32,
+            min: s.min,
+            max: s.max,
+            stddev: s.stddev,
+        }),
         gain: r.gain,
+        gain_low: interval.map(|i| i.low),
+        gain_high: interval.map(|i| i.high),
     }
 }
 
-fn gain(m: &Material<'_>, value: f64) -> Gain {
-    let by = if m.setup.repeat() == 1 { Proof::SingleRun } else { Proof::Repeats };
-    Gain { value, low: None, high: None, by }
+/// The objective of each launch of a configuration.
+fn each(m: &Material<'_>, config: &plan::Config) -> Vec<f64> {
+    let objective = m.setup.study.objective.as_ref();
+    objective.map(|o| trial::objective_of_each(m.setup, config, o)).unwrap_or_default()
+}
+
+fn interval(m: &Material<'_>, ours: &[f64], theirs: &[f64]) -> Option<Interval> {
+    spread::interval(m.setup.study.objective.as_ref()?.maximize, ours, theirs)
+}
+
+/// The gain of a step's best candidate.
+fn step_gain(m: &Material<'_>, view: &StepView, value: f64) -> Gain {
+    let best = view.best.and_then(|i| view.rows.get(i)?.config.as_ref());
+    best.map_or(gain(value, None, 1), |best| gain_over(m, value, best, &view.incumbent_before))
+}
+
+/// The gain of one configuration over another, from the runs that count.
+fn gain_over(m: &Material<'_>, value: f64, ours: &plan::Config, theirs: &plan::Config) -> Gain {
+    let (ours, theirs) = (each(m, ours), each(m, theirs));
+    gain(value, interval(m, &ours, &theirs), ours.len().min(theirs.len()))
+}
+
+fn gain(value: f64, interval: Option<Interval>, runs: usize) -> Gain {
+    let by = if runs > 1 { Proof::Repeats } else { Proof::SingleRun };
+    Gain { value, low: interval.map(|i| i.low), high: interval.map(|i| i.high), by }
+}
+
+/// How far launches of one configuration lie apart, over all that ran more than once.
+fn noise(m: &Material<'_>) -> Option<f64> {
+    let rows = m.walk.steps.iter().flat_map(|s| &s.rows).filter_map(|r| r.config.as_ref());
+    let configs = m.walk.baseline.iter().map(|b| &b.0).chain(rows);
+    let by_id: BTreeMap<&str, &plan::Config> = configs.map(|c| (c.id(), c)).collect();
+    let groups: Vec<Vec<f64>> = by_id.into_values().map(|c| each(m, c)).collect();
+    spread::noise(groups.iter().map(Vec::as_slice))
 }
 
 fn confirm(m: &Material<'_>, trials: &mut Trials<'_>) -> Vec<Confirm> {
@@ -304,16 +343,24 @@ fn confirm(m: &Material<'_>, trials: &mut Trials<'_>) -> Vec<Confirm> {
             let judged = trial::judge(m.setup, config, std::slice::from_ref(&view.profile), peers);
             trials.add_one(config, label, &view.profile, judged.as_ref());
         }
-        let verdict = match view.gain {
+        let verdict = match (view.gain, view.interval) {
             _ if same => Verdict::Same,
-            Some(g) if g < WORSE => Verdict::Worse,
+            (Some(g), _) if g < WORSE => Verdict::Worse,
+            (_, Some(i)) if i.low > 0.0 => Verdict::Better,
             _ => Verdict::Unproven,
+        };
+        let sure = if same { None } else { view.interval };
+        let gain = |value| match sure {
+            _ if same => Gain { value, low: None, high: None, by: Proof::None },
+            sure => gain(value, sure, if sure.is_some() { m.setup.repeat() } else { 1 }),
         };
         out.push(Confirm {
             profile: view.profile.clone(),
             baseline: trial_id(m.setup, baseline, &view.profile),
             recommended: trial_id(m.setup, winner, &view.profile),
-            gain: view.gain.map(|g| gain(m, g)),
+            baseline_objective: view.baseline,
+            recommended_objective: view.winner,
+            gain: view.gain.map(gain),
             verdict,
         });
     }
@@ -333,8 +380,11 @@ fn recommended(m: &Material<'_>) -> Option<Recommended> {
     let (theirs, ours) = (value(baseline)?, value(winner)?);
     let ratio = if o.maximize { ours / theirs } else { theirs / ours };
     let same = baseline.id() == winner.id();
-    let gain =
-        if same { Gain { value: 0.0, low: None, high: None, by: Proof::None } } else { gain(m, ratio - 1.0) };
+    let gain = if same {
+        Gain { value: 0.0, low: None, high: None, by: Proof::None }
+    } else {
+        gain_over(m, ratio - 1.0, winner, baseline)
+    };
     let published = command::published(winner);
     Some(Recommended {
         trial: first_trial(m, winner),
@@ -395,8 +445,8 @@ fn engines(m: &Material<'_>) -> Vec<Engine> {
 }
 
 fn profiles(m: &Material<'_>) -> Vec<Profile> {
-    let mut names = m.setup.profiles();
-    names.extend(m.setup.study.confirm.iter().filter(|p| !m.setup.profiles().contains(p)).cloned());
+    let mut names = m.setup.baseline_profiles();
+    names.extend(m.setup.study.confirm.iter().filter(|p| !m.setup.baseline_profiles().contains(p)).cloned());
     let known = names.iter().filter_map(|n| m.setup.program.profiles.get(n));
     known
         .map(|p| Profile { name: p.name.clone(), title: p.title.clone(), load: profile::describe(p) })
@@ -422,7 +472,7 @@ fn not_checked(m: &Material<'_>) -> Vec<String> {
         for name in m.setup.profiles() {
             let Some(profile) = m.setup.program.profiles.get(&name) else { continue };
             for run in m.setup.counted(config, &name) {
-                let subject = checks::Subject { run, profile, config, claims: m.setup.claims() };
+                let subject = checks::Subject { run, profile, config, claims: m.setup.claims(&name) };
                 if run.metrics.number("completed").is_some() {
                     lacking.extend(checks::check(&subject).1);
                 }

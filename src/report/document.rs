@@ -206,8 +206,26 @@ pub struct Row {
     pub reason: Option<String>,
     /// The objective over all of its profiles (geometric mean), in `objective.unit`; `null` when it was not measured.
     pub objective: Option<f64>,
+    /// How far its launches lie apart on the objective; `null` for a single run.
+    #[serde(default)]
+    pub spread: Option<Spread>,
     /// Gain over the incumbent, as a fraction; `null` for the incumbent and where nothing was measured.
     pub gain: Option<f64>,
+    /// The gain's interval; `null` without repeats.
+    #[serde(default)]
+    pub gain_low: Option<f64>,
+    #[serde(default)]
+    pub gain_high: Option<f64>,
+}
+
+/// Several launches of one configuration on the objective, in `objective.unit`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    pub runs: u32,
+    pub min: f64,
+    pub max: f64,
+    /// Of the sample: divided by n − 1.
+    pub stddev: f64,
 }
 
 /// Why a row stands in a step's table.
@@ -253,6 +271,11 @@ pub struct Confirm {
     /// Trial ids.
     pub baseline: String,
     pub recommended: String,
+    /// The objective of the two, from the confirming launches; `null` where it was not measured.
+    #[serde(default)]
+    pub baseline_objective: Option<f64>,
+    #[serde(default)]
+    pub recommended_objective: Option<f64>,
     /// `null` when one of them has no valid result.
     pub gain: Option<Gain>,
     pub verdict: Verdict,

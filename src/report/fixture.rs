@@ -298,7 +298,10 @@ fn row(role: Role, trial: &str, label: &str, changes: &[&str]) -> Row {
         outcome: Outcome::Ok,
         reason: None,
         objective: Some(11_527.14),
+        spread: None,
         gain: None,
+        gain_low: None,
+        gain_high: None,
     }
 }
 
@@ -312,6 +315,8 @@ fn confirm(profile: &str, baseline: &str, recommended: &str, value: f64, verdict
         profile: profile.to_owned(),
         baseline: baseline.to_owned(),
         recommended: recommended.to_owned(),
+        baseline_objective: None,
+        recommended_objective: None,
         gain: gain(value),
         verdict,
     }

@@ -197,7 +197,7 @@ impl Page<'_> {
         };
         let repeat = match report.repeat {
             Some(1) => "Every configuration was launched once: each gain is that of a single run.".to_owned(),
-            Some(n) => format!("Every configuration was launched {n} times."),
+            Some(n) => format!("Every candidate was launched {n} times, unless it failed or was ruled out before: values are geometric means."),
             None => "Every candidate was launched once, near ties more often; the recommendation was proven afresh.".to_owned(),
         };
         self.md.block(&format!(

@@ -2,7 +2,7 @@
 
 use super::document::{By, Checks, Direction, Gain, Objective, Proof, Recommended, Report, Role, Row, Step};
 use super::evidence::{Cost, Outcome};
-use super::format::{duration, energy, percent, share};
+use super::format::{decimals_for, duration, energy, grouped, percent, share};
 use super::lookup::{Lookup, row};
 
 /// What the numbers are not, where they are not our own measurements.
@@ -64,10 +64,11 @@ fn by_hand(lookup: &Lookup, step: &Step) -> String {
     let gain = chosen_row(step)
         .and_then(|row| row.gain)
         .map_or_else(String::new, |gain| format!(" at {}", percent(gain)));
+    let row = chosen_row(step);
     format!(
         "picked by hand: {}{gain}{}{}",
         lookup.label_in(step, &step.incumbent_after),
-        how_sure(step),
+        how_sure(step, row),
         because(step)
     )
 }
@@ -77,7 +78,7 @@ fn adopted(lookup: &Lookup, step: &Step) -> String {
     let after = lookup.label_in(step, &step.incumbent_after);
     let gain = chosen_row(step).and_then(|row| row.gain).or(step.gain.as_ref().map(|gain| gain.value));
     let gain = gain.map_or_else(String::new, |gain| format!(", {} over {before}", percent(gain)));
-    format!("adopted: {after}{gain}{}{}", how_sure(step), reason(step))
+    format!("adopted: {after}{gain}{}{}", how_sure(step, chosen_row(step)), reason(step))
 }
 
 fn not_adopted(lookup: &Lookup, step: &Step, stays: &str) -> String {
@@ -92,11 +93,12 @@ fn not_adopted(lookup: &Lookup, step: &Step, stays: &str) -> String {
     } else {
         String::new()
     };
+    let sure = how_sure(step, row(step, best));
     let best = lookup.label_in(step, best);
     format!(
         "not adopted: the best is {best} with {}{}{asked}; {stays} stays{}",
         percent(gain.value),
-        how_sure(step),
+        sure,
         reason(step)
     )
 }
@@ -113,11 +115,29 @@ fn because(step: &Step) -> String {
     step.reason.as_ref().map_or_else(String::new, |reason| format!(", because {reason}"))
 }
 
-fn how_sure(step: &Step) -> &'static str {
-    match step.gain.as_ref().map(|gain| gain.by) {
-        Some(Proof::SingleRun) => " (single run)",
-        _ => "",
+fn how_sure(step: &Step, row: Option<&Row>) -> String {
+    match (step.gain.as_ref().map(|gain| gain.by), row.map(row_interval)) {
+        (Some(Proof::SingleRun), _) => " (single run)".to_owned(),
+        (Some(Proof::Repeats), Some(between)) if !between.is_empty() => format!(" ({between})"),
+        _ => String::new(),
     }
+}
+
+/// "+1.20 % to +2.98 %" of a row's gain; nothing without repeats or where the row gains nothing.
+pub fn row_interval(row: &Row) -> String {
+    match (row_gain(row), row.gain_low, row.gain_high) {
+        (Some(_), Some(low), Some(high)) => format!("{} to {}", percent(low), percent(high)),
+        _ => String::new(),
+    }
+}
+
+/// "3: 98.1 – 102.4", how often a row's configuration ran and how far its launches lie apart; nothing for a single one. Decimals are those
+/// of the column of values.
+pub fn spread(row: &Row, values: &[Option<f64>]) -> String {
+    let decimals = decimals_for(values.iter().copied().flatten());
+    row.spread.map_or_else(String::new, |s| {
+        format!("{}: {} – {}", s.runs, grouped(s.min, decimals), grouped(s.max, decimals))
+    })
 }
 
 /// "+2.09 % total_tps over the baseline", with its interval where there is one.
@@ -150,10 +170,28 @@ pub fn certainty(report: &Report, gain: &Gain) -> String {
     match gain.by {
         Proof::SingleRun => format!("This is a single run of each, not a proof: {noise}."),
         Proof::Repeats => {
-            format!("From repeated runs, those that chose it included, not a fresh proof: {noise}.")
+            let between = match (gain.low, gain.high) {
+                (Some(_), Some(_)) => {
+                    "the interval holds 95 %, and does not know that the best of several was chosen; "
+                }
+                _ => "",
+            };
+            format!(
+                "From repeated launches, those that chose it included, not a fresh proof: {between}{noise}."
+            )
         }
         Proof::Proven => "Proven on fresh launches of both, made for that alone.".to_owned(),
         Proof::None => "There is no difference to be sure of.".to_owned(),
+    }
+}
+
+/// How sure the gains of `confirm on` are: its launches chose nothing.
+pub fn confirmed(report: &Report, gain: &Gain) -> String {
+    match gain.by {
+        Proof::Repeats => {
+            "From launches made for this alone, which chose nothing; intervals hold 95 %.".to_owned()
+        }
+        _ => certainty(report, gain),
     }
 }
 

@@ -10,7 +10,7 @@ use super::style::Style;
 use crate::journal::{History, LaunchTimes};
 use crate::judge::walk::{Role, Row, StepView, trial_id};
 use crate::judge::{Next, Outcome, Setup, Walk};
-use crate::lang::sema::program::{From, Prune};
+use crate::lang::sema::program::{From, Prune, Repeat};
 use crate::plan::{Config, command};
 
 /// The `perflab.plan/1` document.
@@ -142,8 +142,15 @@ fn about(setup: &Setup<'_>) -> Vec<String> {
         None => out.push("objective none: tables only, nothing is recommended".to_owned()),
     }
     for r in &study.require {
-        let implied = if r.implied { " (unless a study says otherwise)" } else { "" };
-        out.push(format!("require   {}{implied}", r.text));
+        let how = match &r.on {
+            _ if r.implied => " (unless a study says otherwise)".to_owned(),
+            Some(on) => format!(" on {on}: measured for the baseline and each offer"),
+            None => String::new(),
+        };
+        out.push(format!("require   {}{how}", r.text));
+    }
+    if let Repeat::Times(n @ 2..) = study.repeat {
+        out.push(format!("repeat    {n} launches of every candidate"));
     }
     out
 }
@@ -224,7 +231,9 @@ fn base_is_settled(walk: &Walk, view: &StepView, from: &From) -> bool {
 fn candidate(setup: &Setup<'_>, row: &Row, settled: bool, view: &StepView) -> Candidate {
     let base = &view.base;
     let config = row.config.as_ref();
-    let measured = config.is_some_and(|c| setup.profiles().iter().all(|p| !setup.counted(c, p).is_empty()));
+    // with repeats some runs may be there and others still to come
+    let measured = row.judged.outcome != Outcome::Missing
+        && config.is_some_and(|c| setup.profiles().iter().all(|p| !setup.counted(c, p).is_empty()));
     let state = match row.judged.outcome {
         _ if measured => State::Measured,
         Outcome::Pruned => State::Pruned,

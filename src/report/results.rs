@@ -50,12 +50,15 @@ impl<'a> Page<'a> {
             "Candidate",
             "Changes",
             &value,
+            "Launches: min – max",
             &self.gain_head("Gain"),
+            "Between (95 %)",
             "Mean TTFT (ms)",
             "Mean TPOT (ms)",
             "Outcome",
         ]);
         let rows: Vec<Vec<String>> = step.rows.iter().map(|row| self.step_row(row)).collect();
+        let (head, rows) = without_empty(&head, &rows, &["Launches: min – max", "Between (95 %)"]);
         self.md.table(&head, &rows);
     }
 
@@ -70,7 +73,9 @@ impl<'a> Page<'a> {
             escape(&phrases::row_label(row)),
             row.changes.iter().map(|change| code(change)).collect::<Vec<_>>().join(" "),
             value.map_or_else(String::new, significant),
+            phrases::spread(row, &[value]),
             phrases::row_gain(row).map_or_else(String::new, percent),
+            phrases::row_interval(row),
             mean("ttft_ms"),
             mean("tpot_ms"),
             escape(&phrases::outcome(row)),
@@ -216,4 +221,15 @@ impl<'a> Page<'a> {
 /// A value of the objective: two decimals, more for what would vanish.
 fn significant(value: f64) -> String {
     fixed(value, decimals_for([value]).max(2))
+}
+
+/// A table without those of the named columns in which nothing stands.
+fn without_empty(head: &[String], rows: &[Vec<String>], may_go: &[&str]) -> (Vec<String>, Vec<Vec<String>>) {
+    let stays = |c: usize| {
+        !may_go.contains(&head[c].as_str())
+            || rows.iter().any(|row| row.get(c).is_some_and(|cell| !cell.is_empty()))
+    };
+    let kept: Vec<usize> = (0..head.len()).filter(|c| stays(*c)).collect();
+    let pick = |row: &[String]| kept.iter().filter_map(|c| row.get(*c).cloned()).collect::<Vec<_>>();
+    (pick(head), rows.iter().map(|row| pick(row)).collect())
 }

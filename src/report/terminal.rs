@@ -97,9 +97,12 @@ impl Page<'_> {
             (self.value_column(), aligned(&values)),
         ];
         if self.lookup.report.objective.is_some() {
+            let spreads = text(&|row| phrases::spread(row, &values));
+            columns.push((Column::text(&["launches,", "min – max"], 0), spreads));
             let gains = text(&|row| phrases::row_gain(row).map_or_else(String::new, percent));
             let head = if self.lookup.report.repeat == Some(1) { &["gain", "1 run"][..] } else { &["gain"] };
             columns.push((Column::number(head, 0), gains));
+            columns.push((Column::text(&["between", "(95 %)"], 0), text(&phrases::row_interval)));
         }
         columns.push((Column::number(&["TTFT", "mean ms"], 2), aligned(&ttft)));
         columns.push((Column::number(&["TPOT", "mean ms"], 3), aligned(&tpot)));
@@ -145,8 +148,10 @@ impl Page<'_> {
         let rows = &report.confirm;
         let of =
             |id: &str| self.lookup.trial(id).and_then(|t| t.objective.or_else(|| t.metrics.get("total_tps")));
-        let baseline: Vec<Option<f64>> = rows.iter().map(|row| of(&row.baseline)).collect();
-        let recommended: Vec<Option<f64>> = rows.iter().map(|row| of(&row.recommended)).collect();
+        let baseline: Vec<Option<f64>> =
+            rows.iter().map(|row| row.baseline_objective.or_else(|| of(&row.baseline))).collect();
+        let recommended: Vec<Option<f64>> =
+            rows.iter().map(|row| row.recommended_objective.or_else(|| of(&row.recommended))).collect();
         let unit = report.objective.as_ref().and_then(|o| o.unit.clone()).unwrap_or_default();
         let gain = |row: &super::document::Confirm| {
             row.gain
@@ -168,7 +173,7 @@ impl Page<'_> {
         let table = assemble(columns, &tones);
         self.line(&table.draw(self.style));
         if let Some(gain) = rows.iter().find_map(|row| row.gain.as_ref()) {
-            let sentence = phrases::certainty(report, gain);
+            let sentence = phrases::confirmed(report, gain);
             self.paragraph("", &sentence, Tone::Plain);
         }
     }

@@ -14,10 +14,12 @@ use super::order::{LoadOrder, OrderError, Place, load_order};
 use super::signals::Signals;
 use crate::engine::{self, Survivor};
 use crate::journal::{JournalError, Kind, LaunchTimes, Lock, Writer};
-use crate::judge::walk::trial_id;
-use crate::judge::{Checks, Grid, Metrics, Next, Results, Run, Setup, Strategy, Walk, Wanted, trial};
+use crate::judge::walk::{Role, trial_id};
+use crate::judge::{
+    Checks, Grid, Metrics, Next, Outcome, Results, Run, Setup, Strategy, Walk, Wanted, trial,
+};
 use crate::lang::Program;
-use crate::lang::sema::program::{Engine, Study};
+use crate::lang::sema::program::{Engine, Repeat, Study};
 use crate::plan::config::short_hash;
 use crate::plan::{Config, command};
 
@@ -175,8 +177,29 @@ fn say_step(study: &Study, wanted: &Wanted, shown: &mut Option<usize>, listener:
 /// Launches that may still come, at most: what is known to be missing, and the confirming ones.
 pub fn remaining(walk: &Walk, study: &Study) -> usize {
     let confirming = if study.confirm.is_empty() || study.objective.is_none() { 0 } else { 2 };
+    // those of `confirm` are counted as needs once they are known
     let already = walk.needs.iter().any(|n| n.confirming);
-    walk.needs.len() + if already || walk.needs.is_empty() { 0 } else { confirming }
+    let known: usize = walk.needs.iter().map(|n| n.missing).sum();
+    let later = if already || walk.needs.is_empty() { 0 } else { confirming + offers(walk, study) };
+    known + later * repeats(study)
+}
+
+/// Candidates that may still be offered, and are then measured on the profiles of `require … on`.
+fn offers(walk: &Walk, study: &Study) -> usize {
+    if study.objective.is_none() || study.require.iter().all(|r| r.on.is_none()) {
+        return 0;
+    }
+    let open = walk.needs.first().and_then(|n| n.step).unwrap_or(0);
+    let rows = walk.steps.iter().skip(open).flat_map(|s| &s.rows);
+    rows.filter(|r| r.role == Role::Candidate && r.judged.outcome == Outcome::Missing && r.same_as.is_none())
+        .count()
+}
+
+fn repeats(study: &Study) -> usize {
+    match study.repeat {
+        Repeat::Auto => 1,
+        Repeat::Times(n) => n as usize,
+    }
 }
 
 async fn one_launch(
@@ -202,9 +225,11 @@ async fn one_launch(
         label: wanted.label.clone(),
         nonce: nonce.clone(),
     })?;
+    let of = wanted.done + wanted.missing;
+    let turn = if of > 1 { format!(" ({} of {of})", wanted.done + 1) } else { String::new() };
     listener.hear(&Event::LaunchBegins {
         launch: launch.clone(),
-        label: wanted.label.clone(),
+        label: format!("{}{turn}", wanted.label),
         command: command::to_copy(config).argv.join(" "),
         remaining: remaining(walk, x.study),
     });
@@ -228,8 +253,14 @@ async fn one_launch(
     let journal = &mut x.journal;
     let mut keep = |r: LoadResult| {
         let order = &loads[r.index];
-        let n = setup.results.of(config.id(), &order.profile_id).len() as u32 + 1;
-        let run = Run { n, launch: launch.clone(), outcome: r.outcome, metrics: r.metrics, notes: r.notes };
+        let run = Run {
+            n: order.n,
+            launch: launch.clone(),
+            outcome: r.outcome,
+            metrics: r.metrics,
+            notes: r.notes,
+            confirming: wanted.confirming,
+        };
         journal.append(Kind::Run {
             launch: launch.clone(),
             config_id: config.id().to_owned(),
@@ -251,11 +282,14 @@ async fn one_launch(
 
 fn orders(setup: &Setup<'_>, wanted: &Wanted, study_dir: &Path) -> Result<Vec<LoadOrder>, OrderError> {
     let mut out = Vec::new();
-    for (place, name) in wanted.profiles.iter().enumerate() {
+    for name in &wanted.profiles {
         let p = setup.program.profiles.get(name).ok_or_else(|| OrderError::Profile(name.clone()))?;
         let n = setup.all(&wanted.config, name).len() as u32 + 1;
-        let mut order = load_order(p, &wanted.config, n, place, study_dir)?;
-        order.spec.checkpoints = setup.study.prune.iter().filter_map(|r| r.after).collect();
+        let mut order = load_order(p, &wanted.config, n, setup.place(name), study_dir)?;
+        // rules are about the objective's profiles, and settled by the first run
+        if n == 1 && !wanted.confirming && setup.profiles().contains(name) {
+            order.spec.checkpoints = setup.study.prune.iter().filter_map(|r| r.after).collect();
+        }
         out.push(order);
     }
     Ok(out)

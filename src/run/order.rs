@@ -32,6 +32,8 @@ pub enum OrderError {
 /// One load of a launch.
 pub struct LoadOrder {
     pub profile: String,
+    /// the how manieth run of its configuration under the profile
+    pub n: u32,
     pub profile_id: String,
     pub spec: LoadSpec,
 }
@@ -100,7 +102,7 @@ fn signal(name: &str) -> Signal {
     }
 }
 
-/// The load of a profile's n-th run of a configuration, the `place`-th of its launch. The n-th launch of every configuration sends
+/// The load of a profile's n-th run of a configuration, the `place`-th of the study's. The n-th launch of every configuration sends
 /// the same requests; loads of one launch share none.
 pub fn load_order(
     p: &Profile,
@@ -141,7 +143,7 @@ pub fn load_order(
     }
     spec.sampling.ignore_eos = p.ignore_eos;
     spec.timeouts.total = p.timeout_s.map(Duration::from_secs_f64);
-    Ok(LoadOrder { profile: p.name.clone(), profile_id, spec })
+    Ok(LoadOrder { profile: p.name.clone(), n, profile_id, spec })
 }
 
 /// The tokenizer that the profile names, else the model's own where the model is a directory that has one.

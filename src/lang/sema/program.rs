@@ -315,6 +315,8 @@ pub struct Objective {
 pub struct Require {
     pub expr: Expr,
     pub text: String,
+    /// the profile that it is about; `None`: each of the objective's
+    pub on: Option<String>,
     /// true for the default that holds unless a study says otherwise
     pub implied: bool,
 }

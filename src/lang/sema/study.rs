@@ -53,11 +53,8 @@ impl Checker<'_> {
         }
         let known = engine.is_some();
         self.steps(decl, &mut study, Reach::new(engine));
-        if study.repeat != Repeat::Times(1) {
-            let what =
-                if study.repeat == Repeat::Auto { "`repeat auto` (the default)" } else { "`repeat` above 1" };
-            let span = repeat_span(decl);
-            self.later(what.to_owned(), span, false);
+        if study.repeat == Repeat::Auto {
+            self.later("`repeat auto` (the default)".to_owned(), repeat_span(decl), false);
         }
         study.not_yet = self.not_yet.split_off(before);
         self.profiles_not_yet(&mut study);
@@ -141,12 +138,14 @@ impl Checker<'_> {
     fn require(&mut self, expr: &ast::Expr, on: Option<&Name>, study: &mut Study) {
         let text = self.source_text(expr.span);
         let checked = self.condition(0, expr, Place::Require);
-        if let Some(name) = on {
-            self.profile_named(0, name);
-            self.later(format!("`require … on {}`", name.value), name.span, false);
-        }
+        let on = match on {
+            Some(name) if self.profile_named(0, name).is_some() => Some(name.value.clone()),
+            // the name has been reported: the requirement cannot be understood
+            Some(_) => return,
+            None => None,
+        };
         if let Some(expr) = checked {
-            study.require.push(Require { expr, text, implied: false });
+            study.require.push(Require { expr, text, on, implied: false });
         }
     }
 
@@ -244,6 +243,7 @@ impl Checker<'_> {
         let before = self.not_yet.len();
         let mut names: BTreeSet<String> = study.confirm.iter().cloned().collect();
         names.extend(study.objective.iter().flat_map(|o| o.profiles.iter().cloned()));
+        names.extend(study.require.iter().filter_map(|r| r.on.clone()));
         let mut found: Vec<NotYet> = Vec::new();
         for name in names {
             let Some(at) = self.modules.root().find(Kind::Profile, &name) else { continue };
@@ -263,7 +263,8 @@ impl Checker<'_> {
 /// Requests must succeed, unless a study says otherwise.
 fn implied_success(study: &mut Study) {
     use super::program::{Expr, Owner};
-    let names_success = study.require.iter().any(|r| {
+    let about_objective = study.require.iter().filter(|r| r.on.is_none());
+    let names_success = about_objective.into_iter().any(|r| {
         let mut found = false;
         r.expr.walk(&mut |e| {
             found |= matches!(e, Expr::Metric { of: Owner::Own, name, .. } if name == "success_rate");
@@ -274,7 +275,12 @@ fn implied_success(study: &mut Study) {
         let metric = Expr::Metric { of: Owner::Own, name: "success_rate".to_owned(), stat: None };
         let bound = Expr::Number(DEFAULT_SUCCESS);
         let expr = Expr::Binary { op: BinaryOp::Ge, left: Box::new(metric), right: Box::new(bound) };
-        study.require.push(Require { expr, text: "success_rate >= 99.9%".to_owned(), implied: true });
+        study.require.push(Require {
+            expr,
+            text: "success_rate >= 99.9%".to_owned(),
+            on: None,
+            implied: true,
+        });
     }
 }
 
