@@ -13,6 +13,7 @@
 pub mod cli;
 pub mod engine;
 pub mod gpu;
+pub mod init;
 pub mod journal;
 pub mod judge;
 pub mod lang;

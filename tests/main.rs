@@ -9,6 +9,7 @@ mod exec;
 mod fmt;
 mod grammar;
 mod house;
+mod init;
 mod llama_cpp;
 mod plan;
 mod replay;

@@ -37,6 +37,9 @@ pub enum Command {
     Report(ReportArgs),
     /// Lay files out as a person would align them
     Fmt(FmtArgs),
+    /// Write a first study from a serve command
+    #[command(after_help = INIT_EXAMPLES)]
+    Init(InitArgs),
     /// The simulated engine: a model of continuous batching behind an OpenAI-compatible server
     #[command(disable_help_flag = true)]
     Sim(SimWords),
@@ -161,4 +164,26 @@ pub struct FmtArgs {
     /// Write nothing; show what would change as a unified diff
     #[arg(long)]
     pub diff: bool,
+}
+
+const INIT_EXAMPLES: &str = "\
+Examples:
+  perflab init -- vllm serve Qwen/Qwen3-8B --max-model-len 32768 -tp 2
+  perflab init -o study.plab 'docker run --gpus all vllm/vllm-openai:v0.17.1 --model Qwen/Qwen3-8B'
+  perflab init -o study.plab < serve.sh";
+
+#[derive(Debug, clap::Args)]
+pub struct InitArgs {
+    /// Write the study to this file; without it, to stdout
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Overwrite the file
+    #[arg(long)]
+    pub force: bool,
+    /// The engine's version, where the command does not say it
+    #[arg(long, value_name = "VERSION")]
+    pub engine_version: Option<String>,
+    /// The serve command: as it is, as one argument in quotes, or on stdin
+    #[arg(value_name = "COMMAND", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub serve: Vec<String>,
 }

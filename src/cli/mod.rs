@@ -6,6 +6,7 @@ mod console;
 mod exec;
 mod files;
 mod fmt;
+mod init;
 mod measure;
 mod plan;
 mod progress;
@@ -25,6 +26,8 @@ pub mod exit {
     pub const DONE: u8 = 0;
     /// the input is wrong, or this version cannot carry it out
     pub const INPUT: u8 = 1;
+    /// wrong usage, as clap has it
+    pub const USAGE: u8 = 2;
     /// the study ended and recommends nothing
     pub const NOTHING: u8 = 3;
     /// interrupted, or the infrastructure was lost: the same command continues
@@ -49,6 +52,7 @@ pub fn main() -> ExitCode {
         Command::Exec(a) => exec::run(&a, console),
         Command::Report(a) => show::run(&a, console),
         Command::Fmt(a) => fmt::run(&a, console),
+        Command::Init(a) => init::run(&a, console),
         Command::Sim(a) => return crate::sim::command(a.words),
     };
     ExitCode::from(code)

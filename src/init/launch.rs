@@ -1,0 +1,283 @@
+//! The serve command among the commands of a text: which engine, what stands before its flags, its environment.
+
+use super::container;
+use super::error::InitError;
+use super::known::Engine;
+use super::shell::{self, Simple, Vars, Word};
+
+/// A serve command, found and taken apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Launch {
+    pub engine: Engine,
+    /// the words before its arguments, wrappers that matter included: `numactl --membind=0 vllm serve`
+    pub launcher: Vec<String>,
+    pub arguments: Vec<Word>,
+    pub env: Vec<(String, Word)>,
+    /// as the command says which GPUs it may use: `CUDA_VISIBLE_DEVICES=0,1`
+    pub devices: Option<Devices>,
+    pub image: Option<Image>,
+    /// an image's entrypoint starts the engine, not words of the command
+    pub entrypoint: bool,
+    /// what was not carried over, and why
+    pub left_out: Vec<String>,
+}
+
+/// The GPUs that a command was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Devices {
+    pub count: u32,
+    /// as it was written
+    pub written: String,
+}
+
+/// A container image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    pub full: String,
+    pub version: Option<String>,
+}
+
+/// Programs that start another one and change how it runs: they stay in front of the engine.
+const KEPT: [&str; 14] = [
+    "numactl",
+    "taskset",
+    "nice",
+    "ionice",
+    "chrt",
+    "uv",
+    "poetry",
+    "pixi",
+    "pdm",
+    "conda",
+    "mamba",
+    "mpirun",
+    "mpiexec",
+    "trtllm-llmapi-launch",
+];
+/// Programs that only start another one in some way that perflab has its own for.
+const DROPPED: [&str; 11] =
+    ["nohup", "sudo", "exec", "time", "setsid", "stdbuf", "env", "timeout", "command", "srun", "unbuffer"];
+const SHELLS: [&str; 3] = ["bash", "sh", "zsh"];
+/// Commands within commands: more than a shell in a container in a shell is nobody's.
+const DEEPEST: usize = 4;
+
+/// The one serve command of a text; `vars` has the variables that the text and its surroundings set.
+pub fn find(text: &str, vars: &mut Vars) -> Result<Launch, InitError> {
+    let commands = shell::commands(text, vars)?;
+    let mut found = one_of(commands, vars)?;
+    exported(&mut found, vars);
+    Ok(found)
+}
+
+/// The serve command in words that a shell has split already.
+pub fn in_words(words: &[String], vars: &mut Vars) -> Result<Launch, InitError> {
+    one_of(vec![shell::split_already(words)], vars)
+}
+
+fn one_of(commands: Vec<Simple>, vars: &mut Vars) -> Result<Launch, InitError> {
+    if commands.is_empty() {
+        return Err(InitError::Nothing);
+    }
+    let (mut found, mut others) = (Vec::new(), Vec::new());
+    for command in commands {
+        let first = shown(&command.words);
+        match serve_command(command, vars, 0)? {
+            Some(launch) => found.push(launch),
+            None => others.push(first),
+        }
+    }
+    match found.len() {
+        0 => Err(InitError::NoServe(others.first().map(|o| format!(" in `{o}`")).unwrap_or_default())),
+        1 => {
+            let mut launch = found.remove(0);
+            launch.left_out.extend(others.into_iter().map(|o| format!("`{o}`: another command")));
+            Ok(launch)
+        }
+        n => {
+            let all = found.iter().map(|l| format!("`{}`", l.launcher.join(" "))).collect::<Vec<_>>();
+            Err(InitError::Several(n, all.join(", ")))
+        }
+    }
+}
+
+fn shown(words: &[Word]) -> String {
+    let all: Vec<&str> = words.iter().take(3).map(|w| w.text.as_str()).collect();
+    let text: String = all.join(" ").chars().filter(|c| !c.is_control()).take(48).collect();
+    if words.len() > 3 { format!("{text} …") } else { text }
+}
+
+/// What a simple command serves, if it does.
+fn serve_command(command: Simple, vars: &mut Vars, depth: usize) -> Result<Option<Launch>, InitError> {
+    if depth > DEEPEST {
+        return Ok(None);
+    }
+    let Simple { set, words } = command;
+    let mut env = set;
+    let (prefix, rest) = unwrap(&words, &mut env);
+    let program = base_name(rest.first().map_or("", |w| &w.text));
+    if SHELLS.contains(&program) {
+        let script = rest.iter().skip_while(|w| !w.text.ends_with('c') || !w.text.starts_with('-')).nth(1);
+        return match script {
+            Some(script) => nested(&script.text, env, vars, depth),
+            None => Ok(None),
+        };
+    }
+    if let Some(run) = container::read(rest) {
+        let Some(mut launch) = in_container(run, vars, depth)? else { return Ok(None) };
+        launch.env.splice(0..0, env);
+        return Ok(Some(launch));
+    }
+    let Some((engine, len)) = recognise(rest) else { return Ok(None) };
+    let (kept, dropped) = wrappers(prefix);
+    let own = rest[..len].iter().map(|w| w.text.clone());
+    Ok(Some(Launch {
+        engine,
+        launcher: kept.into_iter().chain(own).collect(),
+        arguments: rest[len..].to_vec(),
+        env,
+        devices: None,
+        image: None,
+        entrypoint: false,
+        left_out: dropped,
+    }))
+}
+
+fn nested(
+    script: &str,
+    env: Vec<(String, Word)>,
+    vars: &mut Vars,
+    depth: usize,
+) -> Result<Option<Launch>, InitError> {
+    let mut found: Vec<Launch> = Vec::new();
+    for command in shell::commands(script, vars)? {
+        found.extend(serve_command(command, vars, depth + 1)?);
+    }
+    if found.len() > 1 {
+        return Err(InitError::Several(found.len(), "in one script".to_owned()));
+    }
+    Ok(found.pop().map(|mut launch| {
+        launch.env.splice(0..0, env);
+        launch
+    }))
+}
+
+fn in_container(run: container::Run, vars: &mut Vars, depth: usize) -> Result<Option<Launch>, InitError> {
+    let by_image = container::engine_of(&run.image);
+    let explicit = Simple { set: Vec::new(), words: run.command.clone() };
+    let inside = serve_command(explicit, vars, depth + 1)?;
+    let mut launch = match (inside, by_image) {
+        (Some(inside), _) => inside,
+        // the image's own entrypoint takes the words as arguments
+        (None, Some(engine)) if run.entrypoint.is_none() => Launch {
+            engine,
+            launcher: engine.launcher().iter().map(|w| (*w).to_owned()).collect(),
+            arguments: run.command,
+            env: Vec::new(),
+            devices: None,
+            image: None,
+            entrypoint: true,
+            left_out: Vec::new(),
+        },
+        _ => return Ok(None),
+    };
+    let tag = run.image.rsplit_once(':').map_or("", |(_, tag)| tag);
+    let version = super::known::version_of_tag(launch.engine, tag);
+    launch.env.splice(0..0, run.env);
+    launch.image = Some(Image { full: run.image, version });
+    launch.devices = run.devices.or(launch.devices);
+    launch.left_out.splice(0..0, run.left_out);
+    Ok(Some(launch))
+}
+
+/// Splits off what stands before the program that matters; what `env` sets joins the environment.
+fn unwrap<'w>(words: &'w [Word], env: &mut Vec<(String, Word)>) -> (&'w [Word], &'w [Word]) {
+    let wraps = |w: &Word| KEPT.contains(&base_name(&w.text)) || DROPPED.contains(&base_name(&w.text));
+    if !words.first().is_some_and(wraps) {
+        return (&[], words);
+    }
+    let runs = |at: usize| {
+        let program = base_name(&words[at].text);
+        SHELLS.contains(&program) || container::is_runtime(&words[at..]) || recognise(&words[at..]).is_some()
+    };
+    let at = (1..words.len()).find(|at| runs(*at)).unwrap_or(0);
+    let (prefix, rest) = words.split_at(at);
+    for word in prefix {
+        if let Some((name, value)) = shell::assignment(&word.text) {
+            env.push((name.to_owned(), Word { text: value.to_owned(), missing: word.missing.clone() }));
+        }
+    }
+    (prefix, rest)
+}
+
+/// The wrappers that stay, and what is said of those that do not.
+fn wrappers(prefix: &[Word]) -> (Vec<String>, Vec<String>) {
+    let (mut kept, mut dropped) = (Vec::new(), Vec::new());
+    let mut keep = false;
+    for word in prefix {
+        let name = base_name(&word.text);
+        if KEPT.contains(&name) {
+            keep = true;
+        } else if DROPPED.contains(&name) {
+            keep = false;
+            if matches!(name, "sudo" | "timeout" | "srun") {
+                dropped.push(format!("`{name}`: perflab starts and stops the server itself"));
+            }
+        }
+        if keep {
+            kept.push(word.text.clone());
+        }
+    }
+    (kept, dropped)
+}
+
+/// The engine that words start, and how many words do so.
+fn recognise(words: &[Word]) -> Option<(Engine, usize)> {
+    let word = |at: usize| words.get(at).map_or("", |w| w.text.as_str());
+    let program = base_name(word(0));
+    match program {
+        "vllm" if word(1) == "serve" => Some((Engine::Vllm, 2)),
+        "sglang" if word(1) == "serve" => Some((Engine::Sglang, 2)),
+        "trtllm-serve" if word(1) == "serve" => Some((Engine::Trtllm, 2)),
+        "trtllm-serve" if !matches!(word(1), "disaggregated" | "disaggregated_mpi_worker") => {
+            Some((Engine::Trtllm, 1))
+        }
+        "llama-server" => Some((Engine::LlamaCpp, 1)),
+        "perflab" if word(1) == "sim" => Some((Engine::Sim, 2)),
+        _ if python(program) => module(words),
+        _ => None,
+    }
+}
+
+/// `python -u -m MODULE`.
+fn module(words: &[Word]) -> Option<(Engine, usize)> {
+    let at = words.iter().take(6).position(|w| w.text == "-m")? + 1;
+    let next = words.get(at + 1).map(|w| w.text.as_str());
+    match words.get(at)?.text.as_str() {
+        "vllm.entrypoints.openai.api_server" => Some((Engine::Vllm, at + 1)),
+        "vllm" | "vllm.entrypoints.cli.main" if next == Some("serve") => Some((Engine::Vllm, at + 2)),
+        "sglang.launch_server" => Some((Engine::Sglang, at + 1)),
+        "tensorrt_llm.commands.serve" if next == Some("serve") => Some((Engine::Trtllm, at + 2)),
+        "tensorrt_llm.commands.serve" => Some((Engine::Trtllm, at + 1)),
+        _ => None,
+    }
+}
+
+fn python(program: &str) -> bool {
+    program.strip_prefix("python").is_some_and(|v| v.chars().all(|c| c.is_ascii_digit() || c == '.'))
+}
+
+/// A program's name without its folder.
+pub fn base_name(word: &str) -> &str {
+    word.rsplit('/').next().unwrap_or(word)
+}
+
+/// What the text exports belongs to the engine, unless the text only inserts it elsewhere.
+fn exported(launch: &mut Launch, vars: &Vars) {
+    let own = ["VLLM_", "SGLANG_", "SGL_", "TRTLLM_", "NCCL_", "TORCH_", "HF_", "CUDA_", "LLAMA_", "GGML_"];
+    for (name, value) in vars.exported.iter().rev() {
+        let scripts = vars.inserted.contains(name) && !own.iter().any(|p| name.starts_with(p));
+        if !scripts && !launch.env.iter().any(|(n, _)| n == name) {
+            launch.env.insert(0, (name.clone(), value.clone()));
+        }
+    }
+}

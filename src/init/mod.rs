@@ -1,0 +1,22 @@
+//! From what people have — a pasted serve command, another tool's sweep files — to a first study. Pure: text in, text out.
+//!
+//! In reading order: `pasted` and `shell` make commands of a text, `launch` (with `container`) finds the serve command in
+//! them, `arguments` reads its flags by the engine's schema, `ideas` chooses axes, `draft` holds the study, `write` prints it,
+//! `settle` has the checker look at it until nothing is left to say. `sweep` and `auto_benchmark` are other ways to a draft.
+
+pub mod arguments;
+pub mod container;
+pub mod draft;
+pub mod error;
+pub mod ideas;
+pub mod known;
+pub mod launch;
+pub mod pasted;
+pub mod settle;
+pub mod shell;
+pub mod study;
+pub mod value;
+pub mod write;
+
+pub use error::InitError;
+pub use study::{Asked, Command, Written, from_command};

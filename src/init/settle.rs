@@ -1,0 +1,74 @@
+//! The checker reads the draft until it has nothing left to say: what it objects to is passed on unchecked or taken out.
+
+use super::draft::Draft;
+use super::error::InitError;
+use super::known::NoFiles;
+use super::write::{self, Part, Text};
+use crate::lang::diag::{Diagnostic, Severity};
+use crate::lang::{Analysis, analyze};
+
+/// A study that checks, and what had to change for it.
+#[derive(Debug, Clone)]
+pub struct Settled {
+    pub text: String,
+    pub remarks: Vec<String>,
+}
+
+/// The draft as a file without errors and without warnings, a doubt about its version apart.
+pub fn settle(mut draft: Draft) -> Result<Settled, InitError> {
+    let mut remarks = Vec::new();
+    let rounds = draft.engine.changes.len() * 2 + draft.axes.len() + draft.rules.len() + 2;
+    for _ in 0..rounds {
+        let text = write::file(&draft);
+        let analysis = analyze(&NoFiles, "study.plab", &text.text);
+        let Some((part, found)) = objection(&analysis, &text)? else {
+            if draft.studies.iter().any(|s| s.steps.is_empty()) {
+                let why = "none of the flags that are usually tuned fits this command";
+                return Err(InitError::Inexpressible(why.to_owned()));
+            }
+            return Ok(Settled { text: text.text, remarks });
+        };
+        amend(&mut draft, part, &found, &mut remarks);
+    }
+    Err(InitError::Inexpressible("no study that checks could be made of this command".to_owned()))
+}
+
+/// The first error, else the first warning, and the part of the draft that it is about.
+fn objection(analysis: &Analysis, text: &Text) -> Result<Option<(Part, Diagnostic)>, InitError> {
+    let doubts = |d: &&Diagnostic| d.severity() == Severity::Warning;
+    let first = analysis.diagnostics.iter().find(|d| d.is_error());
+    let others = analysis.diagnostics.iter().filter(doubts);
+    for d in first.into_iter().chain(others) {
+        match text.part_at(d.span.start as usize) {
+            // an unknown version is read by the nearest lower schema: that doubt is the user's to settle
+            Some(Part::Version) if !d.is_error() => {}
+            Some(part) => return Ok(Some((part, d.clone()))),
+            None if d.is_error() => return Err(InitError::Inexpressible(d.message.clone())),
+            None => {}
+        }
+    }
+    Ok(None)
+}
+
+fn amend(draft: &mut Draft, part: Part, found: &Diagnostic, remarks: &mut Vec<String>) {
+    match part {
+        Part::Change(at)
+            if !draft.engine.changes[at].raw && draft.engine.changes[at].text.starts_with('-') =>
+        {
+            draft.engine.changes[at].raw = true;
+            draft.engine.changes[at].comment.get_or_insert_with(|| "passed on unchecked".to_owned());
+        }
+        Part::Change(at) => {
+            let gone = draft.engine.changes.remove(at);
+            remarks.push(format!("{}: {}", gone.text, found.message));
+        }
+        Part::Axis(at) => draft.drop_axis(at),
+        Part::Rule(at) => {
+            draft.rules.remove(at);
+        }
+        Part::Version => {
+            draft.engine.settings.retain(|l| l.word != "version");
+            remarks.push(format!("version: {}", found.message));
+        }
+    }
+}

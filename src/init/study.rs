@@ -1,0 +1,333 @@
+//! From a serve command to a first study: what stands where, and what is said of it.
+
+use super::arguments::{self, Argument, Arguments};
+use super::draft::{Axis, Block, Change, Draft, Engine, Line, Rule, Step, Study};
+use super::error::InitError;
+use super::ideas::{self, Facts, Idea, Ideas};
+use super::known;
+use super::launch::{self, Devices, Launch};
+use super::pasted;
+use super::settle::settle;
+use super::shell::{Vars, Word};
+use super::value;
+use crate::lang::sema::program;
+use crate::lang::sema::schema::Found;
+
+/// A serve command, as it was handed over.
+#[derive(Debug, Clone, Copy)]
+pub enum Command<'a> {
+    Text(&'a str),
+    /// split by a shell already
+    Words(&'a [String]),
+}
+
+/// What the user said beside the command.
+#[derive(Debug, Clone, Default)]
+pub struct Asked {
+    pub version: Option<String>,
+    /// `HOME` and the like, for what the command inserts
+    pub variables: Vec<(String, String)>,
+}
+
+/// A study as text, and what did not come over.
+#[derive(Debug, Clone)]
+pub struct Written {
+    pub text: String,
+    pub remarks: Vec<String>,
+}
+
+/// The engine of a draft with all that was found out about it.
+#[derive(Debug)]
+pub struct Base {
+    pub launch: Launch,
+    pub known: std::sync::Arc<program::Engine>,
+    pub arguments: Arguments,
+    pub devices: Option<Devices>,
+    pub draft: Engine,
+    pub left_out: Vec<String>,
+}
+
+/// A first study for a serve command.
+pub fn from_command(command: Command<'_>, asked: &Asked) -> Result<Written, InitError> {
+    let base = base(command, asked)?;
+    let (used, given) = gpus(&base);
+    let facts =
+        Facts { engine: base.launch.engine, known: &base.known, arguments: &base.arguments, used, given };
+    let ideas = ideas::ideas(&facts);
+    let title = base.launch.engine.title();
+    let name = arguments::short_name(&base.arguments.model).to_owned();
+    let draft = Draft {
+        header: vec![
+            format!("Which flags of {title} serve {name} best? A first study, written by `perflab init`."),
+            "Make the load yours, add what else you would try, and look at `perflab plan` before `perflab exec`."
+                .to_owned(),
+        ],
+        engine: base.draft.clone(),
+        profiles: vec![load(&facts, &ideas)],
+        axes: ideas.all.iter().map(axis).collect(),
+        rules: rules(&ideas),
+        studies: vec![study(&facts, &ideas, &base)],
+    };
+    finish(draft, base.left_out)
+}
+
+/// Has the checker look at a draft, and joins what it took out to what was left out before.
+pub fn finish(draft: Draft, left_out: Vec<String>) -> Result<Written, InitError> {
+    let settled = settle(draft)?;
+    let remarks = left_out.into_iter().chain(settled.remarks).collect();
+    Ok(Written { text: settled.text, remarks })
+}
+
+/// The engine of a study, from a command.
+pub fn base(command: Command<'_>, asked: &Asked) -> Result<Base, InitError> {
+    let mut vars = Vars::default();
+    for (name, value) in &asked.variables {
+        vars.set(name, Word::plain(value.clone()));
+    }
+    let mut launch = match command {
+        Command::Text(text) => launch::find(&pasted::commands_only(text), &mut vars)?,
+        Command::Words([one]) => launch::find(&pasted::commands_only(one), &mut vars)?,
+        Command::Words(words) => launch::in_words(words, &mut vars)?,
+    };
+    let stated = asked.version.clone().or_else(|| launch.image.as_ref().and_then(|i| i.version.clone()));
+    if let Some(version) = stated.as_ref().filter(|v| !known::sound(v)) {
+        return Err(InitError::UnknownVersion(format!("{} {version}", launch.engine.title())));
+    }
+    let version = match &stated {
+        Some(version) => Some(version.clone()),
+        None => known::newest(launch.engine, &known::engine(launch.engine, None)?.schema),
+    };
+    let known = known::engine(launch.engine, version.as_deref())?;
+    let words = std::mem::take(&mut launch.arguments);
+    let arguments = arguments::read(launch.engine, &known, &words)?;
+    let mut left_out = std::mem::take(&mut launch.left_out);
+    left_out.extend(arguments.left_out.iter().cloned());
+    let (env, devices) = environment(&launch, &mut left_out)?;
+    let mut draft = engine(&launch, &known, &arguments, stated.is_some());
+    draft.changes.extend(env);
+    draft.changes.extend(arguments.flags.iter().map(flag));
+    draft.changes.extend(arguments.published.iter().map(|(a, why)| Change {
+        published: Some((*why).to_owned()),
+        raw: a.raw.is_some(),
+        ..flag(a)
+    }));
+    if !left_out.is_empty() {
+        draft.about.push("left out of what was pasted:".to_owned());
+        draft.about.extend(left_out.iter().map(|l| format!(" * {l}")));
+    }
+    Ok(Base { launch, known, arguments, devices, draft, left_out })
+}
+
+fn engine(launch: &Launch, known: &program::Engine, arguments: &Arguments, stated: bool) -> Engine {
+    let kind = launch.engine;
+    let mut settings = Vec::new();
+    if let Some(version) = &known.version {
+        let line = Line::new("version", value::text(version));
+        let guessed = format!("the newest one known; write yours: {}", kind.version_command());
+        settings.push(if stated { line } else { line.why(guessed) });
+        let usual = kind.image(version);
+        if let Some(image) =
+            launch.image.as_ref().filter(|i| Some(&i.full) != usual.as_ref() && i.version.is_some())
+        {
+            let text = image.full.replacen(version.as_str(), "{version}", 1);
+            settings.push(Line::new("image", value::template(&text)));
+        }
+    }
+    let serve = serve_line(launch, arguments);
+    if serve != known.serve {
+        settings.push(Line::new("serve", value::template(&serve)));
+    }
+    let mut about = vec!["the command as it is: every gain is a gain over this".to_owned()];
+    if launch.image.is_some() {
+        about.push(format!("to start it from its image, write a site file beside this one: site here {{ engine {} via docker }}", kind.std_name()));
+    }
+    let title = match kind {
+        known::Engine::Sim => "Simulated, as it is".to_owned(),
+        _ => format!("{} as it is", kind.title()),
+    };
+    Engine {
+        about,
+        root: kind.std_name().to_owned(),
+        name: "current".to_owned(),
+        title,
+        settings,
+        changes: vec![],
+    }
+}
+
+fn serve_line(launch: &Launch, arguments: &Arguments) -> String {
+    let words = launch.launcher.iter().map(|w| shell_word(w).replace('{', "{{").replace('}', "}}"));
+    let mut out = words.collect::<Vec<_>>().join(" ");
+    let option = arguments.model_option.as_deref().or(launch.engine.model_options().first().copied());
+    let usual = launch.engine.serves_by_option().then_some(option).flatten();
+    let written = arguments.model_option.as_deref().filter(|_| !launch.entrypoint);
+    if let Some(option) = if launch.entrypoint { usual } else { written } {
+        out.push(' ');
+        out.push_str(option);
+    }
+    out.push_str(" {model} --host {host} --port {port}");
+    out
+}
+
+/// A word of a serve line, in quotes only where a shell would need them.
+fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        shell_words::quote(word).into_owned()
+    }
+}
+
+fn flag(argument: &Argument) -> Change {
+    Change {
+        text: argument.text(),
+        raw: argument.raw.is_some(),
+        comment: argument.raw.clone(),
+        published: None,
+    }
+}
+
+/// The variables that the engine gets; which GPUs, and secrets, are no part of a study.
+fn environment(
+    launch: &Launch,
+    left_out: &mut Vec<String>,
+) -> Result<(Vec<Change>, Option<Devices>), InitError> {
+    let mut devices = launch.devices.clone();
+    let mut changes: Vec<(String, Change)> = Vec::new();
+    for (name, word) in &launch.env {
+        if name.ends_with("_VISIBLE_DEVICES") {
+            if let Some(found) = visible(name, &word.text) {
+                left_out.push(format!("{}: set it for perflab itself", found.written));
+                devices = Some(found);
+            }
+            continue;
+        }
+        if secret(name) {
+            left_out.push(format!("{name}: a secret, and a study lies in git; put it into a site file"));
+            continue;
+        }
+        if let Some(missing) = &word.missing {
+            return Err(InitError::Unset(missing.clone()));
+        }
+        let upper = name.starts_with(|c: char| c.is_ascii_uppercase() || c == '_');
+        if !upper || word.text.contains(|c: char| c.is_control() && !"\n\t".contains(c)) {
+            left_out.push(format!("{name}: it cannot be written as a variable of the engine"));
+            continue;
+        }
+        let text = format!("env {name}={}", value::single(&word.text));
+        changes.retain(|(n, _)| n != name);
+        changes.push((name.clone(), Change { text, ..Change::default() }));
+    }
+    Ok((changes.into_iter().map(|(_, c)| c).collect(), devices))
+}
+
+fn visible(name: &str, value: &str) -> Option<Devices> {
+    let count = value.split(',').filter(|d| !d.trim().is_empty()).count() as u32;
+    let named = !matches!(value, "all" | "none" | "void" | "-1");
+    (count > 0 && named).then(|| Devices { count, written: format!("{name}={value}") })
+}
+
+/// Whether a variable or flag holds what must not be written down.
+pub fn secret(name: &str) -> bool {
+    if name.starts_with('-') {
+        let flags =
+            ["--api-key", "--admin-api-key", "--api-key-file", "--hf-token", "--ssl-keyfile-password"];
+        return flags.contains(&name.replace('_', "-").as_str());
+    }
+    let parts = ["TOKEN", "KEY", "SECRET", "PASSWORD", "PASSWD", "CREDENTIALS", "APIKEY"];
+    name.to_ascii_uppercase().split('_').any(|part| parts.contains(&part))
+}
+
+/// How many GPUs the command uses, and how many it may use.
+fn gpus(base: &Base) -> (u64, u64) {
+    let version = base.known.version.as_deref();
+    let mut used: u64 = 1;
+    for flag in &base.arguments.flags {
+        let Found::Known(spec, _) = base.known.schema.find(&flag.name, version) else { continue };
+        let Some(takes) = &spec.uses_gpus else { continue };
+        let shared = takes.unless.as_ref().is_some_and(|u| base.arguments.flag(u).is_some());
+        used = used.saturating_mul(if shared { 1 } else { flag.number().unwrap_or(1).max(1) });
+    }
+    let given = base.devices.as_ref().map_or(used, |d| u64::from(d.count).max(used));
+    (used, given)
+}
+
+fn axis(idea: &Idea) -> Axis {
+    Axis { name: idea.axis.to_owned(), text: idea.text.clone(), comment: idea.comment.map(str::to_owned) }
+}
+
+fn load(facts: &Facts<'_>, ideas: &Ideas) -> Block {
+    let load = ideas::load(facts, ideas);
+    Block {
+        about: vec!["the load decides what is best: make it look like your traffic".to_owned()],
+        name: "load".to_owned(),
+        title: format!("{} users", load.concurrency),
+        settings: vec![
+            Line::new("data", "random"),
+            Line::new("input", load.input.to_string()).why("tokens of a prompt"),
+            Line::new("output", load.output.to_string()).why("tokens of an answer"),
+            Line::new("concurrency", load.concurrency.to_string()).why("requests in flight, at any time"),
+        ],
+    }
+}
+
+fn rules(ideas: &Ideas) -> Vec<Rule> {
+    let mut rules = Vec::new();
+    if ideas.cannot_fill {
+        rules.push(Rule {
+            about: Some("settled in the plan, before anything starts".to_owned()),
+            name: "cannot_fill".to_owned(),
+            reason: "fewer tokens than sequences in a batch".to_owned(),
+            when: "--max-num-batched-tokens < --max-num-seqs".to_owned(),
+        });
+    }
+    rules.push(Rule {
+        about: Some("settled after a candidate's first launch: it gets no second one".to_owned()),
+        name: "hopeless".to_owned(),
+        reason: "far behind the best so far".to_owned(),
+        when: "gain < -20%".to_owned(),
+    });
+    rules
+}
+
+fn study(facts: &Facts<'_>, ideas: &Ideas, base: &Base) -> Study {
+    let name = arguments::short_name(&facts.arguments.model);
+    let mut settings = vec![Line::new("model", value::text(&facts.arguments.model))];
+    let counts = facts.known.schema.specs().iter().any(|s| s.uses_gpus.is_some());
+    if counts || base.devices.is_some() {
+        settings.push(Line::new("gpus", facts.given.to_string()).why("add the kind: of \"H100\""));
+    }
+    settings.extend([
+        Line::new("baseline", "current"),
+        Line::new("maximize", "total_tps on load").why("or: minimize p99(ttft), maximize output_tps, …"),
+        Line::new("require", "success_rate >= 99.9%").why("add your limits: require p99(ttft) <= 2s"),
+        Line::new("adopt", "gain >= 1%").why("less counts as no gain"),
+        Line::new("repeat", "3").why("launches of every candidate"),
+    ]);
+    let mut steps: Vec<Step> = Vec::new();
+    for idea in &ideas.all {
+        match steps.iter_mut().find(|s| s.name == idea.step) {
+            Some(step) => step.vary[0].push(idea.axis.to_owned()),
+            None => steps.push(Step {
+                about: Vec::new(),
+                name: idea.step.to_owned(),
+                title: idea.title.to_owned(),
+                vary: vec![vec![idea.axis.to_owned()]],
+            }),
+        }
+    }
+    if let Some(first) = steps.first_mut() {
+        first.about.push("each step goes on from the best so far; `*` is every combination".to_owned());
+    }
+    let shown: String = name.chars().filter(|c| !c.is_control()).take(60).collect();
+    let engine = facts.engine.title();
+    Study {
+        about: Vec::new(),
+        name: value::name(name),
+        title: format!("{shown} with {engine}"),
+        settings,
+        steps,
+        closing: Vec::new(),
+    }
+}
