@@ -62,6 +62,7 @@ fn pasted_commands_become_studies() {
         assert_golden(&format!("{name}.plab"), &out.stdout);
         lab.write("study.plab", &out.stdout);
         assert_eq!(doubts(&lab, "study.plab"), Vec::<String>::new(), "{name}");
+        lab.run(&["fmt", "--check", "study.plab"]).expect_code(0);
         let plan = lab.run(&["plan", "study.plab", "--format", "json"]).expect_code(0).json();
         assert!(plan["launches"]["max"].as_u64().is_some_and(|n| n > 2), "{name}: {}", plan["launches"]);
         for secret in ["hf_not_for_git", "sk-not-for-git"] {

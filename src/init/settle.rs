@@ -26,7 +26,9 @@ pub fn settle(mut draft: Draft) -> Result<Settled, InitError> {
                 let why = "none of the flags that are usually tuned fits this command";
                 return Err(InitError::Inexpressible(why.to_owned()));
             }
-            return Ok(Settled { text: text.text, remarks });
+            // as `perflab fmt` has it; what it refuses to touch stands as it was written
+            let text = crate::lang::fmt::format(&text.text).unwrap_or(text.text);
+            return Ok(Settled { text, remarks });
         };
         amend(&mut draft, part, &found, &mut remarks);
     }
