@@ -13,7 +13,7 @@ use thiserror::Error;
 use crate::judge::{Distribution, Metrics, Results, Run, RunOutcome};
 use crate::lang::Program;
 use crate::lang::sema::program::{Change, Engine, Profile, WrittenValue};
-use crate::lang::sema::schema::{Found, Schema, key};
+use crate::lang::sema::schema::{Found, Schema};
 use crate::lang::source::Span;
 use crate::plan::{Config, profile};
 
@@ -189,12 +189,10 @@ fn words(flags: &[String]) -> Vec<(String, Option<String>)> {
 
 /// The flag that an abbreviation stands for, if it stands for one only.
 fn full_name(schema: &Schema, version: Option<&str>, name: &str) -> String {
-    if !matches!(schema.find(name, version), Found::Unknown) || !name.starts_with("--") {
+    if !matches!(schema.find(name, version), Found::Unknown) {
         return name.to_owned();
     }
-    let wanted = key(name);
-    let longer: BTreeSet<&str> = schema.names().filter(|n| key(n).starts_with(&wanted)).collect();
-    match longer.into_iter().collect::<Vec<_>>().as_slice() {
+    match schema.longer(name, version).as_slice() {
         [one] => (*one).to_owned(),
         _ => name.to_owned(),
     }

@@ -66,6 +66,8 @@ codes! {
     VersionMissing = "W312", "an engine states no version";
     PartialFlag = "N313", "only some of the engines here know the flag";
     AaPair = "W314", "a flag is set to its default";
+    VersionUnknown = "W330", "the schema was not read from this version of the engine";
+    FlagDoubt = "W331", "the schema speaks against a flag, and the engine's version may know better";
 
     UnknownUnit = "E401", "the unit is unknown";
     MissingUnit = "E402", "a number lacks its unit, or has one too many";

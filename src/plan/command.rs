@@ -1,7 +1,7 @@
 //! The command of a configuration: as it is launched, and as people copy it (without host and port).
 
 use super::config::Config;
-use crate::lang::sema::flags::Problem;
+use crate::lang::sema::problem::Problem;
 use crate::lang::sema::program::Change;
 use crate::lang::sema::schema::Setting;
 

@@ -25,6 +25,8 @@ pub struct Checker<'a> {
     pub trail: Vec<ItemRef>,
     /// what something refers to, for warnings about what nothing does
     pub used: HashSet<ItemRef>,
+    /// engines and versions of which it was said that another release's flags stand in
+    pub stood_in: HashSet<(String, String)>,
     pub not_yet: Vec<NotYet>,
     pub metrics: HashMap<ItemRef, Option<(Expr, Dim)>>,
     /// how deep the expression is that is being looked at, those of the metrics in it included
@@ -45,6 +47,7 @@ pub fn check_program(modules: &Modules, sink: &mut Sink) -> Program {
         groups: HashMap::new(),
         trail: Vec::new(),
         used: HashSet::new(),
+        stood_in: HashSet::new(),
         not_yet: Vec::new(),
         metrics: HashMap::new(),
         depth: 0,

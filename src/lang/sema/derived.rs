@@ -2,7 +2,8 @@
 //! version of its own.
 
 use super::check::Checker;
-use super::flags::{self, Problem};
+use super::flags;
+use super::problem::Problem;
 use super::program::{Change, Engine, EnvSetting, Publish};
 use super::schema::{Setting, key};
 use super::settings;

@@ -57,10 +57,11 @@ impl Checker<'_> {
             engine.ancestry.insert(0, decl.name.value.clone());
         }
         self.once_each(decl);
-        self.own_flags(decl, &mut engine);
+        self.own_flags(module, decl, &mut engine);
         for line in &decl.lines {
             self.engine_line(module, line, &mut engine);
         }
+        self.known_version(decl, &engine);
         self.own_changes(module, decl, parent.as_deref(), &mut engine);
         self.complete(decl, &engine);
         Some(engine)
@@ -81,22 +82,55 @@ impl Checker<'_> {
         }
     }
 
-    fn own_flags(&mut self, decl: &ast::Engine, engine: &mut Engine) {
+    /// The flags that an engine declares: with `versions` they are all that it has, else they come before its parent's.
+    fn own_flags(&mut self, module: usize, decl: &ast::Engine, engine: &mut Engine) {
+        let versions =
+            decl.lines.iter().find_map(|l| if let Line::Versions(v) = &l.kind { Some(v) } else { None });
+        let versions =
+            versions.map(|all| all.iter().map(|t| self.inserted(module, t, false)).collect::<Vec<_>>());
         let declared: Vec<_> = decl
             .lines
             .iter()
             .filter_map(|l| if let Line::Flag(f) = &l.kind { Some(f) } else { None })
             .collect();
-        if declared.is_empty() {
+        if declared.is_empty() && versions.is_none() {
             return;
         }
-        let mut schema = Schema::clone(&engine.schema);
+        let mut schema = Schema::new();
         for flag in declared {
             if let Some(spec) = self.flag_spec(flag) {
                 schema.add(spec);
             }
         }
+        match versions {
+            Some(versions) => schema.set_versions(versions),
+            None => {
+                schema.set_versions(engine.schema.versions().to_vec());
+                engine.schema.specs().iter().for_each(|s| schema.add(s.clone()));
+            }
+        }
         engine.schema = Arc::new(schema);
+    }
+
+    /// Once for each engine and version: that its flags are those of another release.
+    fn known_version(&mut self, decl: &ast::Engine, engine: &Engine) {
+        let stated =
+            decl.lines.iter().find_map(|l| if let Line::Version(t) = &l.kind { Some(t) } else { None });
+        let (Some(stated), Some(version)) = (stated, &engine.version) else { return };
+        let Some(taken) = engine.schema.stand_in(Some(version)) else { return };
+        if !self.stood_in.insert((engine.root().to_owned(), version.clone())) {
+            return;
+        }
+        let title = &engine.title;
+        let message =
+            format!("{title} {version} has no schema of its own: its flags are checked as those of {taken}");
+        let label = format!("read as {taken}");
+        let help = format!(
+            "`perflab std learn {} --from venv DIR` writes an exact schema from the installed engine; \
+             until then, what {taken} does not know is a warning",
+            engine.root()
+        );
+        self.sink.push(Diagnostic::new(Code::VersionUnknown, stated.span, message).label(label).help(help));
     }
 
     fn flag_spec(&mut self, decl: &ast::FlagDecl) -> Option<FlagSpec> {
@@ -198,7 +232,7 @@ impl Checker<'_> {
                 engine.stop = Stop { signal: signal.value.clone(), within_s };
             }
             Line::Failure { name, pattern } => self.failure(name, pattern, engine),
-            Line::Flag(_) | Line::Changes(_) | Line::Publish { .. } => {}
+            Line::Versions(_) | Line::Flag(_) | Line::Changes(_) | Line::Publish { .. } => {}
         }
     }
 
@@ -270,6 +304,7 @@ impl Checker<'_> {
 fn single_setting(line: &Line) -> Option<&'static str> {
     Some(match line {
         Line::Version(_) => "version",
+        Line::Versions(_) => "versions",
         Line::Serve(_) => "serve",
         Line::Image(_) => "image",
         Line::Probe(_) => "probe",

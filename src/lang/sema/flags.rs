@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use super::check::Checker;
+use super::problem::Problem;
 use super::program::{Change, Engine, EnvSetting, WrittenValue};
-use super::schema::{self, Found, Kind, Schema, Setting, Value, key};
+use super::schema::{self, Elsewhere, FlagSpec, Found, Kind, Schema, Setting, Value, key};
 use super::settings::{self, JsonKey};
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, did_you_mean};
+use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, ChangeKind, Single, SingleKind};
 
@@ -92,6 +93,10 @@ impl Checker<'_> {
         };
         match typed(&engine.schema, engine.version.as_deref(), name, value.as_ref()) {
             Ok(setting) => {
+                let problem = doubt(&engine.schema, engine.version.as_deref(), name, value.as_ref());
+                if let Some(problem) = problem {
+                    self.sink.push(problem.doubt(name, *span, value.as_ref(), engine));
+                }
                 self.at_default(&setting, value.as_ref().map_or(*span, |v| v.span), engine);
                 true
             }
@@ -126,7 +131,7 @@ impl Checker<'_> {
             return true;
         }
         let problem = match engine.schema.find(name, engine.version.as_deref()) {
-            Found::OtherVersion(v) => Problem::OtherVersion(v),
+            Found::Elsewhere(elsewhere) => elsewhere.into(),
             _ => Problem::Unknown,
         };
         let d = problem.diagnostic(name, span, None, engine);
@@ -187,99 +192,51 @@ fn singles(value: &ast::Value) -> Vec<Single> {
     }
 }
 
-/// Why a flag cannot be set.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Problem {
-    Unknown,
-    OtherVersion(String),
-    /// belongs to the serve line
-    Reserved,
-    NeedsValue(String),
-    TakesNone,
-    /// what is wrong, what is taken
-    BadValue(String, String),
-    /// a key of a flag that is not JSON: the flag, and what it takes
-    NotJson(String, String),
-    /// a key that is no name
-    BadKey,
-    /// a key of something that has none: what, in the JSON that the base has
-    NoObject(String),
-}
-
-impl Problem {
-    /// For a table: why a candidate cannot be.
-    pub fn reason(&self, name: &str, engine: &Engine) -> String {
-        let version = engine.version.as_ref().map(|v| format!(" {v}")).unwrap_or_default();
-        match self {
-            Self::Unknown => format!("{} has no flag {name}", engine.title),
-            Self::OtherVersion(v) => format!("{}{version} has no flag {name} ({v})", engine.title),
-            Self::Reserved => format!("{name} belongs to the serve line"),
-            Self::NeedsValue(_) => format!("{name} needs a value"),
-            Self::TakesNone => format!("{name} takes no value"),
-            Self::BadValue(why, _) => format!("{name}: {why}"),
-            Self::NotJson(flag, _) => format!("{flag} is not JSON and has no keys to set"),
-            Self::BadKey => format!("{name} names no key of a JSON flag"),
-            Self::NoObject(what) => {
-                format!("{name}: {what} is not a JSON object here and has no keys to set")
-            }
-        }
-    }
-
-    pub fn diagnostic(
-        &self,
-        name: &str,
-        span: Span,
-        value: Option<&WrittenValue>,
-        engine: &Engine,
-    ) -> Diagnostic {
-        let at_value = value.map_or(span, |v| v.span);
-        let message = self.reason(name, engine);
-        match self {
-            Self::Unknown => {
-                let d = Diagnostic::new(Code::UnknownFlag, span, message);
-                let wanted = key(name);
-                let known: Vec<String> = engine.schema.names().map(key).collect();
-                match did_you_mean(&wanted, known.iter().map(String::as_str)) {
-                    Some(near) => d
-                        .label(format!("did you mean `{near}`?"))
-                        .help(format!("write {near}, or `raw {name}` to pass it on unchecked")),
-                    None => d.label("unknown").help(format!("`raw {name}` passes it on unchecked")),
-                }
-            }
-            Self::OtherVersion(_) => Diagnostic::new(Code::FlagVersion, span, message)
-                .label("not in this version")
-                .help("use another flag, or another version of the engine"),
-            Self::Reserved => Diagnostic::new(Code::ReservedFlag, span, message)
-                .label("not a flag of a configuration")
-                .help("perflab inserts host, port and model; name a model with `model \"…\"`"),
-            Self::NeedsValue(expected) => Diagnostic::new(Code::FlagNeedsValue, span, message)
-                .label("without a value")
-                .help(format!("write {name}=VALUE; it takes {expected}")),
-            Self::TakesNone => Diagnostic::new(Code::FlagNeedsValue, at_value, message)
-                .label("a switch is present or not")
-                .help(switch_help(name, value, engine)),
-            Self::BadValue(_, expected) => Diagnostic::new(Code::BadFlagValue, at_value, message)
-                .label("does not fit")
-                .help(format!("it takes {expected}")),
-            Self::NotJson(flag, expected) => Diagnostic::new(Code::UnknownFlag, span, message)
-                .label("a key of a flag")
-                .help(format!("write {flag}=VALUE; it takes {expected}")),
-            Self::BadKey => Diagnostic::new(Code::UnknownFlag, span, message)
-                .label("not a key")
-                .help("write `--flag.key=VALUE`, or `--flag.key.inner=VALUE` for a key in a key"),
-            Self::NoObject(what) => Diagnostic::new(Code::BadFlagValue, span, message)
-                .label("a key of a value")
-                .help(format!("set {what} as a whole, or a key of something that is an object")),
-        }
-    }
-}
-
 /// What a schema says of a default that the engine decides at start, and what may be written for it whatever the flag's type;
 /// a switch takes no value, not this one either.
 const AUTO: &str = "auto";
 
-/// A flag and its value under a schema: the setting that it makes.
+/// A flag and its value under a schema: the setting that it makes. A version that the schema was not read from may know
+/// better: what speaks against the flag is then no more than a [`doubt`].
 pub fn typed(
+    schema: &Schema,
+    version: Option<&str>,
+    name: &str,
+    value: Option<&WrittenValue>,
+) -> Result<Setting, Problem> {
+    strict(schema, version, name, value).or_else(|problem| {
+        if schema.stand_in(version).is_none() {
+            return Err(problem);
+        }
+        match (&problem, schema.find(name, version)) {
+            (Problem::Unknown, _) => Ok(settings::untyped(key(name), name, value)),
+            (_, Found::Elsewhere(Elsewhere::Later(spec) | Elsewhere::Earlier(spec))) => {
+                setting(spec, name, value).or_else(|p| choice_of_its_own(spec, name, value).ok_or(p))
+            }
+            (_, Found::Known(spec, _)) => choice_of_its_own(spec, name, value).ok_or(problem),
+            _ => Err(problem),
+        }
+    })
+}
+
+/// What speaks against a flag that is passed on all the same, as its engine's version may know better than the schema.
+pub fn doubt(
+    schema: &Schema,
+    version: Option<&str>,
+    name: &str,
+    value: Option<&WrittenValue>,
+) -> Option<Problem> {
+    schema.stand_in(version)?;
+    strict(schema, version, name, value).err()
+}
+
+/// A choice that the schema does not list.
+fn choice_of_its_own(spec: &FlagSpec, name: &str, value: Option<&WrittenValue>) -> Option<Setting> {
+    let written = value.filter(|_| matches!(spec.kind, Kind::OneOf(_)))?;
+    Some(settings::untyped(spec.names[0].clone(), name, Some(written)))
+}
+
+fn strict(
     schema: &Schema,
     version: Option<&str>,
     name: &str,
@@ -288,16 +245,17 @@ pub fn typed(
     if is_reserved(name) {
         return Err(Problem::Reserved);
     }
-    let (spec, negated) = match schema.find(name, version) {
-        Found::Known(spec, negated) => (spec, negated),
-        Found::OtherVersion(v) => return Err(Problem::OtherVersion(v)),
-        Found::Unknown => {
-            return match JsonKey::of(schema, version, name) {
-                Some(found) => found.and_then(|k| k.setting(value)),
-                None => Err(Problem::Unknown),
-            };
-        }
-    };
+    match schema.find(name, version) {
+        Found::Known(spec, _) => setting(spec, name, value),
+        Found::Elsewhere(elsewhere) => Err(elsewhere.into()),
+        Found::Unknown => match JsonKey::of(schema, version, name) {
+            Some(found) => found.and_then(|k| k.setting(value)),
+            None => Err(Problem::Unknown),
+        },
+    }
+}
+
+fn setting(spec: &FlagSpec, name: &str, value: Option<&WrittenValue>) -> Result<Setting, Problem> {
     let canonical = spec.names[0].clone();
     let spelled = name.to_owned();
     let words = spec.kind == Kind::Words;
@@ -307,7 +265,7 @@ pub fn typed(
             None => Ok(Setting {
                 canonical,
                 spelled,
-                value: Value::Switch(!negated),
+                value: Value::Switch(!spec.is_negated(name)),
                 shown: None,
                 words,
                 template: false,
@@ -329,20 +287,6 @@ pub fn typed(
 /// What the serve line says is no flag of a configuration.
 pub fn is_reserved(name: &str) -> bool {
     matches!(key(name).as_str(), "--host" | "--port")
-}
-
-/// `--switch=false` is the negated spelling where there is one.
-fn switch_help(name: &str, value: Option<&WrittenValue>, engine: &Engine) -> String {
-    let off = value.is_some_and(|v| matches!(v.text.to_lowercase().as_str(), "false" | "0" | "off" | "no"));
-    let Found::Known(spec, negated) = engine.schema.find(name, engine.version.as_deref()) else {
-        return format!("write {name}");
-    };
-    match (off, negated, spec.negated.first()) {
-        (false, ..) => format!("write {name}"),
-        (true, false, Some(no)) => format!("write {no}"),
-        (true, true, _) => format!("write {}", spec.names[0]),
-        (true, false, None) => format!("leave it out, or write `unset {name}` where it is set before"),
-    }
 }
 
 fn shown(value: &Value, written: &str) -> String {

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use serde_json::Value as Json;
 
+use super::versions::compare_versions;
 use crate::lang::units;
 
 /// One declared flag, as it is for a range of versions.
@@ -121,6 +122,8 @@ pub struct Setting {
 /// An engine's flags, all versions.
 #[derive(Debug, Clone, Default)]
 pub struct Schema {
+    /// the releases that the flags were read from, lowest first; empty if nobody says
+    versions: Vec<String>,
     specs: Vec<FlagSpec>,
     by_key: HashMap<String, Vec<usize>>,
 }
@@ -130,9 +133,18 @@ pub struct Schema {
 pub enum Found<'a> {
     /// the flag, and whether the name is one of its negated spellings
     Known(&'a FlagSpec, bool),
-    /// other versions have it: in words, which
-    OtherVersion(String),
+    /// other versions have it
+    Elsewhere(Elsewhere<'a>),
     Unknown,
+}
+
+/// A flag of other versions than the one asked for.
+#[derive(Debug)]
+pub enum Elsewhere<'a> {
+    /// as it will be, from its `since` on
+    Later(&'a FlagSpec),
+    /// as it last was, before its `until`
+    Earlier(&'a FlagSpec),
 }
 
 /// Spellings that are one name have one key: `_` counts as `-`.
@@ -141,6 +153,10 @@ pub fn key(name: &str) -> String {
 }
 
 impl Schema {
+    pub fn new() -> Self {
+        <Self as Default>::default()
+    }
+
     pub fn add(&mut self, spec: FlagSpec) {
         let index = self.specs.len();
         for name in spec.names.iter().chain(&spec.negated) {
@@ -149,22 +165,82 @@ impl Schema {
         self.specs.push(spec);
     }
 
+    /// States the releases that the flags were read from.
+    pub fn set_versions(&mut self, mut versions: Vec<String>) {
+        versions.sort_by(|a, b| compare_versions(a, b));
+        self.versions = versions;
+    }
+
+    pub fn versions(&self) -> &[String] {
+        &self.versions
+    }
+
     pub fn specs(&self) -> &[FlagSpec] {
         &self.specs
     }
 
-    /// Every spelling, for did-you-mean.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.specs.iter().flat_map(|s| s.names.iter().chain(&s.negated)).map(String::as_str)
+    /// The flags of one version.
+    pub fn of_version<'a>(&'a self, version: Option<&'a str>) -> impl Iterator<Item = &'a FlagSpec> {
+        let version = self.nearest(version);
+        self.specs.iter().filter(move |s| s.holds_for(version))
+    }
+
+    /// Every spelling that a version knows, for did-you-mean.
+    pub fn names<'a>(&'a self, version: Option<&'a str>) -> impl Iterator<Item = &'a str> {
+        self.of_version(version).flat_map(|s| s.names.iter().chain(&s.negated)).map(String::as_str)
+    }
+
+    /// The flags that a name is the beginning of, one spelling each: what `argparse` takes for an abbreviation.
+    pub fn longer<'a>(&'a self, name: &str, version: Option<&'a str>) -> Vec<&'a str> {
+        let wanted = key(name);
+        if wanted.len() < 4 || !wanted.starts_with("--") {
+            return Vec::new();
+        }
+        let spelled =
+            |s: &'_ FlagSpec| s.names.iter().chain(&s.negated).position(|n| key(n).starts_with(&wanted));
+        let full = self.of_version(version).filter_map(|s| {
+            let at = spelled(s)?;
+            s.names.iter().chain(&s.negated).nth(at).map(String::as_str)
+        });
+        full.collect()
+    }
+
+    /// The release whose flags stand in for those of a version that the schema was not read from.
+    pub fn stand_in(&self, version: Option<&str>) -> Option<&str> {
+        let version = version?;
+        let known = |v: &String| compare_versions(v, version) == Ordering::Equal;
+        // a version as it is written in the schema is found without looking into numbers
+        if self.versions.is_empty()
+            || self.versions.iter().any(|v| v == version)
+            || self.versions.iter().any(known)
+        {
+            return None;
+        }
+        let numbered = version.contains(|c: char| c.is_ascii_digit());
+        let lower = |v: &&String| !numbered || compare_versions(v, version) == Ordering::Less;
+        self.versions.iter().rev().find(lower).or(self.versions.first()).map(String::as_str)
+    }
+
+    fn nearest<'a>(&'a self, version: Option<&'a str>) -> Option<&'a str> {
+        self.stand_in(version).or(version)
     }
 
     pub fn find(&self, name: &str, version: Option<&str>) -> Found<'_> {
         let wanted = key(name);
         let Some(indices) = self.by_key.get(&wanted) else { return Found::Unknown };
         let specs = indices.iter().map(|i| &self.specs[*i]);
-        match specs.clone().find(|s| s.holds_for(version)) {
-            Some(spec) => Found::Known(spec, spec.negated.iter().any(|n| key(n) == wanted)),
-            None => Found::OtherVersion(specs.map(FlagSpec::versions).collect::<Vec<_>>().join(" or ")),
+        let version = self.nearest(version);
+        if let Some(spec) = specs.clone().find(|s| s.holds_for(version)) {
+            return Found::Known(spec, spec.is_negated(name));
+        }
+        let later = |s: &&FlagSpec| match (version, &s.since) {
+            (Some(v), Some(since)) => compare_versions(v, since) == Ordering::Less,
+            _ => false,
+        };
+        match (specs.clone().find(later), specs.last()) {
+            (Some(spec), _) => Found::Elsewhere(Elsewhere::Later(spec)),
+            (None, Some(spec)) => Found::Elsewhere(Elsewhere::Earlier(spec)),
+            (None, None) => Found::Unknown,
         }
     }
 
@@ -183,19 +259,15 @@ impl Schema {
 }
 
 impl FlagSpec {
-    fn holds_for(&self, version: Option<&str>) -> bool {
+    pub fn holds_for(&self, version: Option<&str>) -> bool {
         let Some(version) = version else { return true };
         let from = self.since.as_deref().is_none_or(|s| compare_versions(version, s) != Ordering::Less);
         from && self.until.as_deref().is_none_or(|u| compare_versions(version, u) == Ordering::Less)
     }
 
-    fn versions(&self) -> String {
-        match (&self.since, &self.until) {
-            (Some(s), Some(u)) => format!("versions from {s} up to, without, {u}"),
-            (Some(s), None) => format!("versions from {s} on"),
-            (None, Some(u)) => format!("versions before {u}"),
-            (None, None) => "every version".to_owned(),
-        }
+    /// Whether a name is one of the spellings that switch it off.
+    pub fn is_negated(&self, name: &str) -> bool {
+        self.negated.iter().any(|n| key(n) == key(name))
     }
 }
 
@@ -260,78 +332,9 @@ fn in_range(n: f64, min: Option<f64>, max: Option<f64>, text: &str) -> Result<()
     Ok(())
 }
 
-/// Versions as people number them: `0.9` < `0.17`, `1.2.0rc1` < `1.2.0` < `1.2.0.post1`.
-pub fn compare_versions(a: &str, b: &str) -> Ordering {
-    let (a, b) = (version_parts(a), version_parts(b));
-    for i in 0..a.len().max(b.len()) {
-        let order = part_at(&a, i).cmp(&part_at(&b, i));
-        if order != Ordering::Equal {
-            return order;
-        }
-    }
-    Ordering::Equal
-}
-
-/// Ranked parts: pre-releases below the end of the version, numbers above, post-releases above the end too.
-fn version_parts(v: &str) -> Vec<(u8, u64)> {
-    let v = v.trim_start_matches('v');
-    let v = v.split('+').next().unwrap_or(v);
-    let mut parts = Vec::new();
-    let mut chars = v.chars().peekable();
-    while let Some(c) = chars.next() {
-        if c.is_ascii_digit() {
-            let mut n = u64::from(c as u8 - b'0');
-            while let Some(d) = chars.next_if(char::is_ascii_digit) {
-                n = n.saturating_mul(10).saturating_add(u64::from(d as u8 - b'0'));
-            }
-            parts.push((2, n));
-        } else if c.is_ascii_alphabetic() {
-            let mut word = String::from(c);
-            while let Some(d) = chars.next_if(char::is_ascii_alphabetic) {
-                word.push(d);
-            }
-            let rank = match word.as_str() {
-                "dev" => (0, 0),
-                "a" | "alpha" => (0, 1),
-                "b" | "beta" => (0, 2),
-                "rc" => (0, 3),
-                _ => (3, 0),
-            };
-            parts.push(rank);
-        }
-    }
-    parts
-}
-
-fn part_at(parts: &[(u8, u64)], i: usize) -> (u8, u64) {
-    // a missing part is as `.0`, and ranks between pre-releases and what follows
-    parts.get(i).map_or((1, 0), |p| if *p == (2, 0) { (1, 0) } else { *p })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn versions_compare_as_people_number_them() {
-        let ascending = [
-            "0.5.5",
-            "0.5.5.post1",
-            "0.9",
-            "0.11.0",
-            "0.17",
-            "0.17.1",
-            "1.2.0rc1",
-            "1.2.0rc5",
-            "1.2.0",
-            "1.2.1",
-        ];
-        for pair in ascending.windows(2) {
-            assert_eq!(compare_versions(pair[0], pair[1]), Ordering::Less, "{pair:?}");
-        }
-        assert_eq!(compare_versions("1.2", "1.2.0"), Ordering::Equal);
-        assert_eq!(compare_versions("0.17.1+cpu", "v0.17.1"), Ordering::Equal);
-    }
 
     #[test]
     fn spellings_of_one_value_are_one_value() {

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use serde_json::Value as Json;
 
-use super::flags::{Problem, typed};
+use super::flags::typed;
+use super::problem::Problem;
 use super::program::{Change, Engine, WrittenValue};
 use super::schema::{Found, Kind, Schema, Setting, Value, key};
 use crate::lang::source::Span;
@@ -30,7 +31,7 @@ impl JsonKey {
         let (flag, path) = name.split_once('.')?;
         let spec = match schema.find(flag, version) {
             Found::Known(spec, _) => spec,
-            Found::OtherVersion(v) => return Some(Err(Problem::OtherVersion(v))),
+            Found::Elsewhere(elsewhere) => return Some(Err(elsewhere.into())),
             Found::Unknown => return None,
         };
         let path: Vec<String> = path.split('.').map(str::to_owned).collect();
@@ -288,13 +289,18 @@ fn raw(schema: &Schema, version: Option<&str>, name: &str, value: Option<&Writte
     {
         return known;
     }
-    let (kind, shown) = match value {
-        Some(v) => (Value::Text(v.text.clone()), Some(v.text.clone())),
-        None => (Value::Switch(true), None),
-    };
     let canonical = match schema.find(name, version) {
         Found::Known(spec, _) => spec.names[0].clone(),
         _ => key(name),
+    };
+    untyped(canonical, name, value)
+}
+
+/// A flag as it stands: its value is text that nobody has looked into.
+pub fn untyped(canonical: String, name: &str, value: Option<&WrittenValue>) -> Setting {
+    let (kind, shown) = match value {
+        Some(v) => (Value::Text(v.text.clone()), Some(v.text.clone())),
+        None => (Value::Switch(true), None),
     };
     Setting {
         canonical,

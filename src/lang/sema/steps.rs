@@ -6,11 +6,12 @@ use std::sync::Arc;
 use indexmap::{IndexMap, IndexSet};
 
 use super::check::Checker;
-use super::flags::{Problem, typed};
+use super::flags::{doubt, typed};
+use super::problem::Problem;
 use super::program::{Change, Engine, From, Point, Space, Step, Study};
 use super::schema::key;
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, did_you_mean};
+use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, StudyLineKind as Line};
 
@@ -180,6 +181,7 @@ impl Checker<'_> {
                 Ok(_) => {}
             }
         }
+        self.doubted(change, engines, refused.len());
         let Some((engine, problem)) = refused.first() else { return };
         if refused.len() == engines.len() {
             // a wrong value of a known flag says more than an engine that lacks the flag
@@ -187,9 +189,12 @@ impl Checker<'_> {
                 .iter()
                 .find(|(_, p)| !matches!(p, Problem::Unknown))
                 .map_or((*engine, problem), |(e, p)| (*e, p));
-            let d = problem.diagnostic(name, *span, value.as_ref(), engine);
-            let d = if matches!(problem, Problem::Unknown) { nearest(d, name, engines) } else { d };
-            self.sink.push(d);
+            // of the engines that may stand here, the one that has something to suggest
+            let diagnostics = || engines.iter().map(|e| problem.diagnostic(name, *span, value.as_ref(), e));
+            let own = problem.diagnostic(name, *span, value.as_ref(), engine);
+            let helpful =
+                if *problem == Problem::Unknown { diagnostics().find(Problem::suggests) } else { None };
+            self.sink.push(helpful.unwrap_or(own));
             return;
         }
         for (engine, _) in &refused {
@@ -199,21 +204,26 @@ impl Checker<'_> {
         }
     }
 
+    /// Says so if every engine that takes the flag takes it only because its version may know more than the schema.
+    fn doubted(&mut self, change: &Change, engines: &[Arc<Engine>], refused: usize) {
+        let Change::Flag { name, value, span } = change else { return };
+        let doubts: Vec<_> = engines
+            .iter()
+            .filter_map(|e| doubt(&e.schema, e.version.as_deref(), name, value.as_ref()).map(|p| (e, p)))
+            .filter(|(e, _)| typed(&e.schema, e.version.as_deref(), name, value.as_ref()).is_ok())
+            .collect();
+        if let Some((engine, problem)) = doubts.first()
+            && doubts.len() + refused == engines.len()
+        {
+            self.sink.push(problem.doubt(name, *span, value.as_ref(), engine));
+        }
+    }
+
     fn point_twice(&mut self, point: &Point, engines: &[Arc<Engine>]) {
         if let Some(engine) = engines.first() {
             self.twice(&point.changes, Some(engine));
         }
     }
-}
-
-/// The nearest spelling among all engines that are possible here.
-fn nearest(mut d: Diagnostic, name: &str, engines: &[Arc<Engine>]) -> Diagnostic {
-    let known: Vec<String> = engines.iter().flat_map(|e| e.schema.names().map(super::schema::key)).collect();
-    if let Some(near) = did_you_mean(&super::schema::key(name), known.iter().map(String::as_str)) {
-        d.label = format!("did you mean `{near}`?");
-        d.help = Some(format!("write {near}, or `raw {name}` to pass it on unchecked"));
-    }
-    d
 }
 
 fn reach_named(checker: &mut Checker<'_>, name: &str) -> Vec<Arc<Engine>> {

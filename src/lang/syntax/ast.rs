@@ -94,18 +94,37 @@ pub struct EngineLine {
 #[derive(Debug, Clone)]
 pub enum EngineLineKind {
     Version(Text),
+    /// the releases that the flags of this engine were read from
+    Versions(Vec<Text>),
     Serve(Text),
     Image(Text),
     Probe(Text),
     Api(Name),
-    Args { joined: bool },
-    Ready { path: Text, within: Option<Number> },
+    Args {
+        joined: bool,
+    },
+    Ready {
+        path: Text,
+        within: Option<Number>,
+    },
     Metrics(Text),
-    Reset { post: bool, path: Text },
-    Stop { signal: Name, within: Option<Number> },
-    Failure { name: Text, pattern: Text },
+    Reset {
+        post: bool,
+        path: Text,
+    },
+    Stop {
+        signal: Name,
+        within: Option<Number>,
+    },
+    Failure {
+        name: Text,
+        pattern: Text,
+    },
     Flag(Box<FlagDecl>),
-    Publish { changes: Vec<Change>, because: Text },
+    Publish {
+        changes: Vec<Change>,
+        because: Text,
+    },
     Changes(Vec<Change>),
 }
 

@@ -43,6 +43,10 @@ impl<'a> Builder<'a, '_> {
                     _ => EngineLineKind::Probe(text),
                 }
             }
+            Rule::e_versions => {
+                k.next();
+                EngineLineKind::Versions(k.map(|p| self.text(&p)).collect())
+            }
             Rule::e_flag => {
                 k.next();
                 EngineLineKind::Flag(Box::new(self.flag_decl(k, span)?))

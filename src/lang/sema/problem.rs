@@ -1,0 +1,236 @@
+//! Why a flag cannot be set, in words: for a table, and as a diagnostic that says what to write instead.
+
+use super::equivalents::{Equivalent, equivalent};
+use super::program::{Engine, WrittenValue};
+use super::schema::{Elsewhere, Found, key};
+use crate::lang::codes::Code;
+use crate::lang::diag::{Diagnostic, did_you_mean, one_of};
+use crate::lang::source::Span;
+
+const UNKNOWN: &str = "unknown";
+
+/// Why a flag cannot be set.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Problem {
+    Unknown,
+    /// the first known release that has it
+    NotYet(String),
+    /// the first known release that lacks it
+    NoLonger(String),
+    /// belongs to the serve line
+    Reserved,
+    NeedsValue(String),
+    TakesNone,
+    /// what is wrong, what is taken
+    BadValue(String, String),
+    /// a key of a flag that is not JSON: the flag, and what it takes
+    NotJson(String, String),
+    /// a key that is no name
+    BadKey,
+    /// a key of something that has none: what, in the JSON that the base has
+    NoObject(String),
+}
+
+impl From<Elsewhere<'_>> for Problem {
+    fn from(elsewhere: Elsewhere<'_>) -> Self {
+        match elsewhere {
+            Elsewhere::Later(spec) => Self::NotYet(spec.since.clone().unwrap_or_default()),
+            Elsewhere::Earlier(spec) => Self::NoLonger(spec.until.clone().unwrap_or_default()),
+        }
+    }
+}
+
+impl Problem {
+    /// For a table: why a candidate cannot be.
+    pub fn reason(&self, name: &str, engine: &Engine) -> String {
+        let version = engine.version.as_ref().map(|v| format!(" {v}")).unwrap_or_default();
+        let title = &engine.title;
+        match self {
+            Self::Unknown => format!("{title} has no flag {name}"),
+            Self::NotYet(since) => format!("{title}{version} does not have {name} yet ({since} has it)"),
+            Self::NoLonger(until) => format!("{title}{version} no longer has {name} (gone in {until})"),
+            Self::Reserved => format!("{name} belongs to the serve line"),
+            Self::NeedsValue(_) => format!("{name} needs a value"),
+            Self::TakesNone => format!("{name} takes no value"),
+            Self::BadValue(why, _) => format!("{name}: {why}"),
+            Self::NotJson(flag, _) => format!("{flag} is not JSON and has no keys to set"),
+            Self::BadKey => format!("{name} names no key of a JSON flag"),
+            Self::NoObject(what) => {
+                format!("{name}: {what} is not a JSON object here and has no keys to set")
+            }
+        }
+    }
+
+    pub fn diagnostic(
+        &self,
+        name: &str,
+        span: Span,
+        value: Option<&WrittenValue>,
+        engine: &Engine,
+    ) -> Diagnostic {
+        let at_value = value.map_or(span, |v| v.span);
+        let at_name =
+            Span { end: span.end.min(span.start + u32::try_from(name.len()).unwrap_or(u32::MAX)), ..span };
+        let message = self.reason(name, engine);
+        match self {
+            Self::Unknown => Guess::of(name, engine).explain(
+                Diagnostic::new(Code::UnknownFlag, at_name, message),
+                name,
+                at_name,
+                engine,
+            ),
+            Self::NotYet(since) => {
+                let d = Diagnostic::new(Code::FlagVersion, at_name, message).label("not yet in this version");
+                let help = format!(
+                    "{since} is the first release known to have it: take another flag, or another version"
+                );
+                Guess::of(name, engine).or_help(d, at_name, &help)
+            }
+            Self::NoLonger(until) => {
+                let d =
+                    Diagnostic::new(Code::FlagVersion, at_name, message).label("no longer in this version");
+                let help = format!(
+                    "{until} is the first release known to lack it: take another flag, or another version"
+                );
+                Guess::of(name, engine).or_help(d, at_name, &help)
+            }
+            Self::Reserved => Diagnostic::new(Code::ReservedFlag, at_name, message)
+                .label("not a flag of a configuration")
+                .help("perflab inserts host, port and model; name a model with `model \"…\"`"),
+            Self::NeedsValue(expected) => Diagnostic::new(Code::FlagNeedsValue, at_name, message)
+                .label("without a value")
+                .help(format!("write {name}=VALUE; it takes {expected}")),
+            Self::TakesNone => Diagnostic::new(Code::FlagNeedsValue, at_value, message)
+                .label("a switch is present or not")
+                .help(switch_help(name, value, engine)),
+            Self::BadValue(_, expected) => Diagnostic::new(Code::BadFlagValue, at_value, message)
+                .label("does not fit")
+                .help(format!("it takes {expected}")),
+            Self::NotJson(flag, expected) => Diagnostic::new(Code::UnknownFlag, at_name, message)
+                .label("a key of a flag")
+                .help(format!("write {flag}=VALUE; it takes {expected}")),
+            Self::BadKey => Diagnostic::new(Code::UnknownFlag, at_name, message)
+                .label("not a key")
+                .help("write `--flag.key=VALUE`, or `--flag.key.inner=VALUE` for a key in a key"),
+            Self::NoObject(what) => Diagnostic::new(Code::BadFlagValue, at_name, message)
+                .label("a key of a value")
+                .help(format!("set {what} as a whole, or a key of something that is an object")),
+        }
+    }
+
+    /// Whether an unknown flag's diagnostic has something to suggest.
+    pub fn suggests(d: &Diagnostic) -> bool {
+        d.label != UNKNOWN
+    }
+
+    /// The same as a doubt: the engine's version is not one that the schema was read from, so that it may know better.
+    pub fn doubt(&self, name: &str, span: Span, value: Option<&WrittenValue>, engine: &Engine) -> Diagnostic {
+        let error = self.diagnostic(name, span, value, engine);
+        let taken = engine.schema.stand_in(engine.version.as_deref()).unwrap_or_default();
+        let title = &engine.title;
+        let message = match self {
+            Self::Unknown => format!("{title} {taken} has no flag {name}"),
+            Self::NotYet(since) => format!("{title} {taken} does not have {name} yet ({since} has it)"),
+            Self::NoLonger(until) => format!("{title} {taken} no longer has {name} (gone in {until})"),
+            _ => format!("{}, for {title} {taken}", error.message),
+        };
+        let version = engine.version.as_deref().unwrap_or_default();
+        let help = error.help.map(|h| format!("it is passed on, as {version} may know it; {h}"));
+        // no edit: a machine should not mend what may be right
+        Diagnostic { code: Code::FlagDoubt, message, help, edits: Vec::new(), ..error }
+    }
+}
+
+/// What an unknown flag was probably meant to be.
+enum Guess {
+    /// what another engine calls it
+    Elsewhere(Equivalent),
+    /// the one flag that it is the beginning of
+    Short(String),
+    /// the flags that it is the beginning of
+    ShortForMany(Vec<String>),
+    Near(String),
+    Nothing,
+}
+
+impl Guess {
+    fn of(name: &str, engine: &Engine) -> Self {
+        let (schema, version) = (&engine.schema, engine.version.as_deref());
+        if let Some(found) = equivalent(name, engine.root(), schema, version) {
+            return Self::Elsewhere(found);
+        }
+        match schema.longer(name, version).as_slice() {
+            [] => {}
+            [one] => return Self::Short((*one).to_owned()),
+            many => return Self::ShortForMany(many.iter().map(|m| (*m).to_owned()).collect()),
+        }
+        let known: Vec<(String, &str)> = schema.names(version).map(|n| (key(n), n)).collect();
+        let near = did_you_mean(&key(name), known.iter().map(|(k, _)| k.as_str()));
+        let spelled = near.and_then(|near| known.iter().find(|(k, _)| k == near));
+        spelled.map_or(Self::Nothing, |(_, n)| Self::Near((*n).to_owned()))
+    }
+
+    /// An unknown flag's diagnostic, with what to write instead.
+    fn explain(self, d: Diagnostic, name: &str, at: Span, engine: &Engine) -> Diagnostic {
+        let title = &engine.title;
+        match self {
+            Self::Elsewhere(Equivalent { of, here, nearest: false }) => {
+                let label = format!("that is {} spelling; {title} calls it {here}", owners(&of));
+                d.label(label).help(format!("write {here}")).edit(at, here)
+            }
+            Self::Elsewhere(Equivalent { of, here, nearest: true }) => {
+                let label = format!("that is {} flag; the nearest of {title} is {here}", owners(&of));
+                d.label(label)
+                    .help(format!("look whether {here} does what you mean: the two are not the same"))
+            }
+            Self::Short(full) => d
+                .label(format!("did you mean `{full}`?"))
+                .help(format!("write {full}: a study spells flags out in full"))
+                .edit(at, full),
+            Self::ShortForMany(many) => {
+                const SHOWN: usize = 6;
+                let more = if many.len() > SHOWN { " …" } else { "" };
+                let list = many.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>();
+                let list = if more.is_empty() { one_of(&list) } else { list.join(", ") + more };
+                d.label("short for several flags").help(format!("a study spells flags out in full: {list}"))
+            }
+            Self::Near(near) => d
+                .label(format!("did you mean `{near}`?"))
+                .help(format!("write {near}, or `raw {name}` to pass it on unchecked"))
+                .edit(at, near),
+            Self::Nothing => d.label(UNKNOWN).help(format!("`raw {name}` passes it on unchecked")),
+        }
+    }
+
+    /// A guess where there is another explanation already: only one that is sure is better.
+    fn or_help(self, d: Diagnostic, at: Span, otherwise: &str) -> Diagnostic {
+        match self {
+            Self::Elsewhere(Equivalent { here, nearest: false, .. }) => {
+                d.help(format!("write {here}")).edit(at, here)
+            }
+            Self::Elsewhere(Equivalent { here, nearest: true, .. }) => {
+                d.help(format!("{otherwise}; the nearest here is {here}"))
+            }
+            _ => d.help(otherwise),
+        }
+    }
+}
+
+/// `SGLang's`, `SGLang's and llama.cpp's`
+fn owners(engines: &[&str]) -> String {
+    engines.iter().map(|e| format!("{e}'s")).collect::<Vec<_>>().join(" and ")
+}
+
+/// `--switch=false` is the negated spelling where there is one.
+fn switch_help(name: &str, value: Option<&WrittenValue>, engine: &Engine) -> String {
+    let off = value.is_some_and(|v| matches!(v.text.to_lowercase().as_str(), "false" | "0" | "off" | "no"));
+    let Found::Known(spec, negated) = engine.schema.find(name, engine.version.as_deref()) else {
+        return format!("write {name}");
+    };
+    match (off, negated, spec.negated.first()) {
+        (false, ..) => format!("write {name}"),
+        (true, false, Some(no)) => format!("write {no}"),
+        (true, true, _) => format!("write {}", spec.names[0]),
+        (true, false, None) => format!("leave it out, or write `unset {name}` where it is set before"),
+    }
+}
