@@ -102,12 +102,11 @@ impl Checker<'_> {
                 schema.add(spec);
             }
         }
-        match versions {
-            Some(versions) => schema.set_versions(versions),
-            None => {
-                schema.set_versions(engine.schema.versions().to_vec());
-                engine.schema.specs().iter().for_each(|s| schema.add(s.clone()));
-            }
+        if let Some(versions) = versions {
+            schema.set_versions(versions);
+        } else {
+            schema.set_versions(engine.schema.versions().to_vec());
+            engine.schema.specs().iter().for_each(|s| schema.add(s.clone()));
         }
         engine.schema = Arc::new(schema);
     }

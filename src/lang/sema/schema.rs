@@ -228,7 +228,7 @@ impl Schema {
     pub fn find(&self, name: &str, version: Option<&str>) -> Found<'_> {
         let wanted = key(name);
         let Some(indices) = self.by_key.get(&wanted) else { return Found::Unknown };
-        let specs = indices.iter().map(|i| &self.specs[*i]);
+        let mut specs = indices.iter().map(|i| &self.specs[*i]);
         let version = self.nearest(version);
         if let Some(spec) = specs.clone().find(|s| s.holds_for(version)) {
             return Found::Known(spec, spec.is_negated(name));
@@ -237,7 +237,7 @@ impl Schema {
             (Some(v), Some(since)) => compare_versions(v, since) == Ordering::Less,
             _ => false,
         };
-        match (specs.clone().find(later), specs.last()) {
+        match (specs.clone().find(later), specs.next_back()) {
             (Some(spec), _) => Found::Elsewhere(Elsewhere::Later(spec)),
             (None, Some(spec)) => Found::Elsewhere(Elsewhere::Earlier(spec)),
             (None, None) => Found::Unknown,
