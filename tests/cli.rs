@@ -203,17 +203,6 @@ fn help_and_version_are_results() {
 
 /// `--set` is not carried out yet: nothing may run as if it had been.
 #[test]
-fn set_is_refused_by_exec() {
-    let lab = Lab::with(&("param ctx = 32Ki\n".to_owned() + &toy_study("step one { vary a }")));
-    lab.run(&["exec", "study.plab", "--set", "ctx=64Ki"]).expect_error(1, &["--set"]);
-    assert!(!lab.path(".perflab").exists());
-    for command in ["check", "plan"] {
-        let out = lab.run(&[command, "study.plab", "--set", "ctx=64Ki"]).expect_code(0);
-        assert!(out.stderr.contains("--set") && out.stderr.contains("note"), "{}", out.stderr);
-    }
-}
-
-#[test]
 fn what_cannot_be_carried_out_is_noted_by_check_and_refused_by_exec() {
     let study = |lines: &str| toy_study(&format!("{lines}\n step one {{ vary a }}"));
     let cases =

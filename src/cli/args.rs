@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
+
+use crate::lang::Given;
 
 /// Find the serve command for a model: experiments written in a reviewed file, carried out on your GPUs.
 #[derive(Debug, Parser)]
@@ -16,6 +18,24 @@ pub struct Args {
     pub quiet: bool,
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Args {
+    /// Ends the process as clap does if a param is set twice: which value is meant is not known.
+    pub fn refuse_repeated_set(&self) {
+        let given: &[Given] = match &self.command {
+            Command::Check(a) => &a.set,
+            Command::Plan(a) => &a.set,
+            Command::Exec(a) => &a.set,
+            Command::Report(a) => &a.set,
+            _ => &[],
+        };
+        let twice = given.iter().enumerate().find(|(i, g)| given[..*i].iter().any(|o| o.name == g.name));
+        if let Some((_, g)) = twice {
+            let message = format!("`--set {}=…` is given twice", g.name);
+            Self::command().error(clap::error::ErrorKind::ArgumentConflict, message).exit();
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -63,7 +83,7 @@ pub struct CheckArgs {
     pub format: CheckFormat,
     /// Set a param of the file: NAME=VALUE
     #[arg(long = "set", value_name = "NAME=VALUE")]
-    pub set: Vec<String>,
+    pub set: Vec<Given>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -89,7 +109,7 @@ pub struct PlanArgs {
     pub checks: ChecksArg,
     /// Set a param of the file: NAME=VALUE
     #[arg(long = "set", value_name = "NAME=VALUE")]
-    pub set: Vec<String>,
+    pub set: Vec<Given>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -121,7 +141,7 @@ pub struct ExecArgs {
     pub events: Option<PathBuf>,
     /// Set a param of the file: NAME=VALUE
     #[arg(long = "set", value_name = "NAME=VALUE")]
-    pub set: Vec<String>,
+    pub set: Vec<Given>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -152,6 +172,9 @@ pub struct ReportArgs {
     /// What validity checks do with a result that breaks them
     #[arg(long, value_enum, default_value_t = ChecksArg::Refuse)]
     pub checks: ChecksArg,
+    /// Set a param of the file: NAME=VALUE
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub set: Vec<Given>,
 }
 
 #[derive(Debug, clap::Args)]

@@ -11,7 +11,7 @@ pub fn run(args: &CheckArgs, console: Console) -> u8 {
     let mut code = exit::DONE;
     let mut entries: Vec<Json> = Vec::new();
     for path in &args.files {
-        let Some(analysis) = files::analysis(path, console) else {
+        let Some(analysis) = files::analysis(path, &args.set, console) else {
             code = exit::INPUT;
             continue;
         };
@@ -30,9 +30,6 @@ pub fn run(args: &CheckArgs, console: Console) -> u8 {
         if args.format == CheckFormat::Text && !analysis.has_errors() {
             console.say(&format!("{}: no errors", path.display()));
         }
-    }
-    if !args.set.is_empty() {
-        console.say("note: this version does not read `--set` yet; the file was checked with its own values");
     }
     if args.format == CheckFormat::Json {
         let document = serde_json::json!({"schema": "perflab.diagnostics/1", "diagnostics": entries});

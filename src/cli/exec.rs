@@ -5,7 +5,7 @@ use super::console::Console;
 use super::{exit, files, replay};
 
 pub fn run(args: &ExecArgs, console: Console) -> u8 {
-    let Some(analysis) = files::analysis(&args.file, console) else { return exit::INPUT };
+    let Some(analysis) = files::analysis(&args.file, &args.set, console) else { return exit::INPUT };
     if analysis.has_errors() {
         let errors: Vec<_> = analysis.diagnostics.iter().filter(|d| d.is_error()).cloned().collect();
         console.diagnostics(&errors, &analysis.sources);
@@ -17,9 +17,6 @@ pub fn run(args: &ExecArgs, console: Console) -> u8 {
     };
     let mut refused: Vec<String> =
         files::refused(program, study, args.replay.is_some()).iter().map(|n| n.what.clone()).collect();
-    if !args.set.is_empty() {
-        refused.push("`--set`".to_owned());
-    }
     if !refused.is_empty() {
         refused.dedup();
         let message = format!("this version cannot carry out: {}", refused.join("; "));
@@ -28,6 +25,6 @@ pub fn run(args: &ExecArgs, console: Console) -> u8 {
     }
     match &args.replay {
         Some(recording) => replay::run(args, recording, program, study, console),
-        None => super::measure::run(args, program, study, console),
+        None => super::measure::run(args, program, study, files::hash(&analysis), console),
     }
 }

@@ -5,9 +5,11 @@ use std::io;
 use std::path::Path;
 
 use super::console::Console;
+use crate::lang::given;
 use crate::lang::sema::program::{NotYet, Study};
 use crate::lang::source::Files;
-use crate::lang::{Analysis, Program, analyze};
+use crate::lang::{Analysis, Given, Program, analyze_with};
+use crate::plan::config::short_hash;
 
 /// The disk, for what a study uses.
 pub struct Disk;
@@ -33,14 +35,27 @@ pub fn read(path: &Path) -> Result<String, String> {
 }
 
 /// Reads and analyses a file. What keeps it from being read has been said.
-pub fn analysis(path: &Path, console: Console) -> Option<Analysis> {
+pub fn analysis(path: &Path, set: &[Given], console: Console) -> Option<Analysis> {
     match read(path) {
-        Ok(text) => Some(analyze(&Disk, &path.to_string_lossy(), &text)),
+        Ok(text) => {
+            let analysis = analyze_with(&Disk, &path.to_string_lossy(), &text, set);
+            for refused in &analysis.refused {
+                console.error(&refused.message, &refused.help);
+            }
+            analysis.refused.is_empty().then_some(analysis)
+        }
         Err(why) => {
             console.error(&format!("{}: {why}", path.display()), "give the path of a .plab file");
             None
         }
     }
+}
+
+/// A hash of everything that the file says, that of the files which it uses included.
+pub fn hash(analysis: &Analysis) -> String {
+    let own = analysis.sources.iter().map(|(_, s)| s);
+    let own = own.filter(|s| s.name != given::SOURCE && !s.name.starts_with("std/"));
+    short_hash(&own.map(|s| s.text.as_str()).collect::<Vec<_>>().join("\0"))
 }
 
 /// The study that is meant: the only one, or the one that is named.

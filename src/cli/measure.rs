@@ -6,19 +6,18 @@ use std::time::Instant;
 use super::args::ExecArgs;
 use super::console::Console;
 use super::progress::Progress;
-use super::{exit, files, replay, state};
+use super::{exit, replay, state};
 use crate::engine;
 use crate::journal::{self, Lock, LockError, Writer};
 use crate::judge::{Grid, Setup, Strategy};
 use crate::lang::Program;
 use crate::lang::sema::program::Study;
-use crate::plan::config::short_hash;
 use crate::report::{self, Material};
 use crate::run::{self, Ended, Execution, Host, RunError, Signals, execute};
 
-pub fn run(args: &ExecArgs, program: &Program, study: &Study, console: Console) -> u8 {
+pub fn run(args: &ExecArgs, program: &Program, study: &Study, file_hash: String, console: Console) -> u8 {
     let began = Instant::now();
-    match prepare(args, program, study, began) {
+    match prepare(args, program, study, file_hash, began) {
         Ok(mut x) => carry_out(args, &mut x, console),
         Err((message, help)) => {
             console.error(&message, help);
@@ -33,6 +32,7 @@ fn prepare<'a>(
     args: &'a ExecArgs,
     program: &'a Program,
     study: &'a Study,
+    file_hash: String,
     began: Instant,
 ) -> Result<Execution<'a>, Trouble> {
     let host = Host::for_study(study.gpus.as_ref()).map_err(|e| {
@@ -66,13 +66,12 @@ fn prepare<'a>(
             "the journal is kept as it is; move it away to begin anew, or use another `--dir DIR`",
         )
     })?;
-    let text = files::read(&args.file).unwrap_or_default();
     Ok(Execution {
         program,
         study,
         checks: replay::checks(args.checks),
         file: args.file.to_str().unwrap_or_default(),
-        file_hash: short_hash(&text),
+        file_hash,
         study_dir: study_dir(&args.file),
         dir,
         host,

@@ -41,6 +41,7 @@ pub fn main() -> ExitCode {
         return crate::engine::guard_main();
     }
     let args = Args::parse();
+    args.refuse_repeated_set();
     // a study goes on when nobody reads its progress any more; everything else ends as Unix tools do
     if !matches!(args.command, Command::Exec(_) | Command::Sim(_)) {
         console::restore_sigpipe();

@@ -9,7 +9,7 @@ use crate::report::preview;
 use crate::run::{self, Host};
 
 pub fn run(args: &PlanArgs, console: Console) -> u8 {
-    let Some(analysis) = files::analysis(&args.file, console) else { return exit::INPUT };
+    let Some(analysis) = files::analysis(&args.file, &args.set, console) else { return exit::INPUT };
     if analysis.has_errors() {
         console.diagnostics(&analysis.diagnostics, &analysis.sources);
         return exit::INPUT;
@@ -21,9 +21,6 @@ pub fn run(args: &PlanArgs, console: Console) -> u8 {
     for n in files::refused(program, study, false) {
         let how = if n.live_only { "can be replayed, not measured yet" } else { "cannot be carried out yet" };
         console.say(&format!("note: {} {how}", n.what));
-    }
-    if !args.set.is_empty() {
-        console.say("note: `--set` cannot be carried out yet");
     }
     let dir = state::directory(&args.file, &study.name, args.dir.as_deref(), false);
     let history = match journal::read(&dir.join(journal::FILE)) {

@@ -3,6 +3,7 @@
 use super::args::ReportArgs;
 use super::console::Console;
 use super::{exit, files, measure, replay, state};
+use crate::journal;
 use crate::report::Report;
 
 pub fn run(args: &ReportArgs, console: Console) -> u8 {
@@ -29,7 +30,7 @@ fn from_directory(args: &ReportArgs) -> Result<Option<Report>, String> {
 }
 
 fn from_study(args: &ReportArgs, console: Console) -> Result<Option<Report>, String> {
-    let Some(analysis) = files::analysis(&args.file, console) else { return Ok(None) };
+    let Some(analysis) = files::analysis(&args.file, &args.set, console) else { return Ok(None) };
     if analysis.has_errors() {
         console.diagnostics(&analysis.diagnostics, &analysis.sources);
         return Ok(None);
@@ -46,5 +47,22 @@ fn from_study(args: &ReportArgs, console: Console) -> Result<Option<Report>, Str
             dir.display()
         ));
     }
+    if args.set.is_empty() {
+        say_last_set(&dir, console);
+    }
     measure::recorded(&args.file, program, study, &dir, replay::checks(args.checks)).map(Some)
+}
+
+/// A report is of the file's own values unless it is told others: what was measured with others may be missing in it.
+fn say_last_set(dir: &std::path::Path, console: Console) {
+    let history = journal::read(&dir.join(journal::FILE)).unwrap_or_default();
+    let last = history.events().iter().rev().find_map(|e| match &e.kind {
+        journal::Kind::Session { set, .. } => Some(set),
+        _ => None,
+    });
+    let set: Vec<String> =
+        last.into_iter().flatten().map(|(name, value)| format!("--set {name}={value}")).collect();
+    if !set.is_empty() {
+        console.say(&format!("note: the last run was made with {}; this report is without", set.join(" ")));
+    }
 }

@@ -1,5 +1,6 @@
 //! The journal's events, version 1: one JSON object a line. A field is never given another meaning; what is new gets a new name.
 
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -33,6 +34,9 @@ pub enum Kind {
         file: String,
         file_hash: String,
         pid: u32,
+        /// params that the command line set
+        #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+        set: IndexMap<String, String>,
         #[serde(default)]
         simulated: bool,
         host: Json,

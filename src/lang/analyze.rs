@@ -2,6 +2,7 @@
 
 use super::codes::Code;
 use super::diag::{Diagnostic, Severity, Sink};
+use super::given::{self, Given, Refused};
 use super::sema::program::Program;
 use super::sema::{Modules, check_program, without_mark};
 use super::source::{Files, Source, Sources, Span};
@@ -12,6 +13,8 @@ pub struct Analysis {
     pub program: Program,
     pub diagnostics: Vec<Diagnostic>,
     pub sources: Sources,
+    /// values for params that the file does not take
+    pub refused: Vec<Refused>,
 }
 
 impl Analysis {
@@ -22,16 +25,28 @@ impl Analysis {
 
 /// Analyses a file and everything that it uses. `name` is shown in messages and resolves relative paths.
 pub fn analyze(files: &dyn Files, name: &str, text: &str) -> Analysis {
+    analyze_with(files, name, text, &[])
+}
+
+/// The same, with params of the file set from outside.
+pub fn analyze_with(files: &dyn Files, name: &str, text: &str, given: &[Given]) -> Analysis {
     let mut sink = Sink::default();
     let mut sources = Sources::default();
     let text = without_mark(text);
-    let modules = Modules::load(files, Source::new(name, text), &mut sources, &mut sink);
+    let mut modules = Modules::load(files, Source::new(name, text), &mut sources, &mut sink);
+    let refused = given::apply(given, &mut modules, &mut sources);
     let root = modules.root();
     if root.file.items.is_empty() && !sink.has_errors() {
         let span = Span::new(root.id, 0..0);
         let help = "begin with `use std/engines { vllm }` and a `study`; the examples show how";
         sink.push(Diagnostic::new(Code::Empty, span, "the file declares nothing").help(help));
     }
-    let program = check_program(&modules, &mut sink);
-    Analysis { program, diagnostics: sink.into_sorted(), sources }
+    let mut program = check_program(&modules, &mut sink);
+    program.given = given.iter().map(|g| (g.name.clone(), g.value.clone())).collect();
+    let mut diagnostics = sink.into_sorted();
+    given::explain(given, &mut diagnostics, &sources);
+    for d in &mut diagnostics {
+        d.related.extend(modules.uses_of(d.span.file).into_iter().map(|at| (at, "used here".to_owned())));
+    }
+    Analysis { program, diagnostics, sources, refused }
 }

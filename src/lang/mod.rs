@@ -4,6 +4,7 @@ pub mod analyze;
 pub mod codes;
 pub mod diag;
 pub mod fmt;
+pub mod given;
 pub mod render;
 pub mod sema;
 pub mod source;
@@ -11,6 +12,7 @@ pub mod stdlib;
 pub mod syntax;
 pub mod units;
 
-pub use analyze::{Analysis, analyze};
+pub use analyze::{Analysis, analyze, analyze_with};
 pub use diag::{Diagnostic, Severity};
+pub use given::Given;
 pub use sema::program::Program;

@@ -6,7 +6,8 @@ use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource};
 use serde::Serialize;
 
 use super::diag::{Diagnostic, Severity};
-use super::source::{Place, Source, Sources};
+use super::given;
+use super::source::{Place, Source, Sources, Span};
 
 /// How text diagnostics look.
 #[derive(Debug, Clone, Copy)]
@@ -79,16 +80,35 @@ pub fn text(diagnostics: &[Diagnostic], sources: &Sources, look: Look) -> String
         wrapped.help = diagnostic.help.as_deref().map(|h| wrap(h, look.width.saturating_sub(8)));
         if source.longest_line(diagnostic.span) > LONGEST_LINE {
             bare(&mut out, &wrapped, source);
-            continue;
+        } else {
+            let shown =
+                Shown { diagnostic: &wrapped, source: NamedSource::new(&source.name, source.text.clone()) };
+            if handler.render_report(&mut out, &shown).is_err() {
+                out.push_str(&diagnostic.message);
+            }
         }
-        let shown =
-            Shown { diagnostic: &wrapped, source: NamedSource::new(&source.name, source.text.clone()) };
-        if handler.render_report(&mut out, &shown).is_err() {
-            out.push_str(&diagnostic.message);
+        for note in elsewhere(diagnostic, sources) {
+            out.push_str("  note: ");
+            out.push_str(&wrap(&note, look.width.saturating_sub(8)).replace('\n', "\n        "));
+            out.push('\n');
         }
         out.push('\n');
     }
     out
+}
+
+/// What a diagnostic says about other files, one line each; what the command line said has no place in a file.
+fn elsewhere(d: &Diagnostic, sources: &Sources) -> Vec<String> {
+    let others = d.related.iter().filter(|(s, _)| s.file != d.span.file);
+    let line = |(span, text): &(Span, String)| {
+        let source = sources.get(span.file);
+        let place = source.place(span.start);
+        match source.name.as_str() {
+            given::SOURCE => text.clone(),
+            name => format!("{name}:{}:{}: {text}", place.line, place.column),
+        }
+    };
+    others.map(line).collect()
 }
 
 /// Longer lines are not printed: nobody finds a place in them.
@@ -100,7 +120,7 @@ fn bare(out: &mut String, d: &Diagnostic, source: &Source) {
     let help = d.help.as_deref().unwrap_or_default().replace('\n', "\n        ");
     let (code, message) = (d.code.id(), d.message.replace('\n', "\n    "));
     let place = format!("{}:{}:{}", source.name, place.line, place.column);
-    for part in [code, "\n\n  × ", &message, "\n   ─[", &place, "]\n  help: ", &help, "\n\n"] {
+    for part in [code, "\n\n  × ", &message, "\n   ─[", &place, "]\n  help: ", &help, "\n"] {
         out.push_str(part);
     }
 }
@@ -156,7 +176,7 @@ struct RelatedEntry<'a> {
 
 /// The `perflab.diagnostics/1` document.
 pub fn json(diagnostics: &[Diagnostic], sources: &Sources) -> serde_json::Value {
-    let span = |s: super::source::Span| {
+    let span = |s: Span| {
         let source = sources.get(s.file);
         SpanEntry { start: source.place(s.start), end: source.place(s.end) }
     };

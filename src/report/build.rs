@@ -54,6 +54,7 @@ pub fn build(m: &Material<'_>) -> Report {
         study: study.name.clone(),
         title: study.title.clone(),
         file: m.file.to_owned(),
+        set: m.setup.program.given.clone(),
         simulated: simulated(m),
         replay: m.recording.map(|(r, differences)| replay(r, differences)),
         complete: m.setup.replay || m.walk.needs.is_empty(),
@@ -454,7 +455,9 @@ fn profiles(m: &Material<'_>) -> Vec<Profile> {
 }
 
 fn notes(m: &Material<'_>) -> Vec<String> {
-    let mut out = m.setup.study.notes.clone();
+    let given = m.setup.program.given.iter();
+    let mut out: Vec<String> = given.map(|(n, v)| format!("set on the command line: {n}={v}")).collect();
+    out.extend(m.setup.study.notes.iter().cloned());
     if let Some(winner) = &m.walk.winner {
         let because: BTreeSet<&str> = winner.engine.publish.iter().map(|p| p.because.as_str()).collect();
         out.extend(

@@ -26,6 +26,9 @@ pub struct Report {
     pub title: String,
     /// The study file, as the user named it.
     pub file: String,
+    /// Params that the command line set, as given there.
+    #[serde(default)]
+    pub set: IndexMap<String, String>,
     /// True when any number here comes from a simulated engine.
     pub simulated: bool,
     /// What was replayed; `null` when the numbers are our own.

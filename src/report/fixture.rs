@@ -18,6 +18,7 @@ pub fn full() -> Report {
         study: "qwen3_5_9b".to_owned(),
         title: "Optimizing Qwen3.5-9B Throughput".to_owned(),
         file: "qwen3.plab".to_owned(),
+        set: IndexMap::new(),
         simulated: true,
         replay: None,
         complete: true,

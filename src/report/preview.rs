@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use indexmap::IndexMap;
 use serde::Serialize;
 
 use super::command::quote;
@@ -19,6 +20,8 @@ pub struct Plan {
     pub schema: &'static str,
     pub study: String,
     pub title: String,
+    /// params that the command line set, as given there
+    pub set: IndexMap<String, String>,
     /// whether the baseline is the simulated engine
     pub simulated: bool,
     pub launches: Launches,
@@ -108,6 +111,7 @@ pub fn plan(setup: &Setup<'_>, walk: &Walk, next: &Next, history: &History, rema
         schema: "perflab.plan/1",
         study: study.name.clone(),
         title: study.title.clone(),
+        set: setup.program.given.clone(),
         simulated: walk.baseline.as_ref().is_some_and(|(c, _)| c.engine.simulated()),
         launches: Launches { max: if decided { 0 } else { remaining } },
         trials: counts,
@@ -123,6 +127,7 @@ pub fn plan(setup: &Setup<'_>, walk: &Walk, next: &Next, history: &History, rema
 fn about(setup: &Setup<'_>) -> Vec<String> {
     let study = setup.study;
     let mut out = vec![format!("model     {}", study.model)];
+    out.extend(setup.program.given.iter().map(|(name, value)| format!("set       {name}={value}")));
     if let Some(g) = &study.gpus {
         out.push(format!(
             "gpus      {}{}",

@@ -148,6 +148,7 @@ fn open(x: &mut Execution<'_>, walk: &Walk, listener: &mut dyn Listener) -> Resu
         file: x.file.to_owned(),
         file_hash: x.file_hash.clone(),
         pid: std::process::id(),
+        set: x.program.given.clone(),
         simulated,
         host,
     })?;

@@ -224,16 +224,27 @@ impl Checker<'_> {
                 axis: "engine".to_owned(),
                 name: pick.text.clone(),
                 label: engine.title.clone(),
-                changes: vec![Change::Engine(pick.text.clone())],
+                changes: vec![Change::Engine(self.name_from_root(module, &name.value, &engine))],
             });
         }
         Some(Space::Points(Arc::new(points)))
     }
 
+    /// What the root file calls an engine of a module; one that it cannot name goes by its file too.
+    fn name_from_root(&mut self, module: usize, name: &str, engine: &Arc<Engine>) -> String {
+        let (home, root) = (self.module(module), self.modules.root());
+        if home.find(Kind::Engine, name) == root.find(Kind::Engine, name) {
+            return name.to_owned();
+        }
+        let away = format!("{name} of {}", home.path);
+        self.away.insert(away.clone(), engine.clone());
+        away
+    }
+
     /// An engine that is studied should say which version it is.
     pub fn needs_version(&mut self, engine: &Engine) {
         let at = engine.span;
-        let in_library = self.modules.all.iter().any(|m| m.id == at.file && m.id != self.modules.root().id);
+        let in_library = self.modules.all.iter().any(|m| m.id == at.file && m.library);
         // a version that could not be read, or a parent's, has had its error
         if engine.version.is_none() && !engine.simulated() && !in_library && !self.sink.has_errors() {
             let message = format!("the engine `{}` states no version", engine.name);

@@ -9,7 +9,7 @@ use super::template::{self, Inserted, Param};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink};
 use crate::lang::source::Span;
-use crate::lang::syntax::ast::{Item, Literal, Text, UsePath};
+use crate::lang::syntax::ast::{Item, Literal, Text};
 use crate::lang::units::Dim;
 
 /// The state of one check.
@@ -28,6 +28,8 @@ pub struct Checker<'a> {
     /// engines and versions of which it was said that another release's flags stand in
     pub stood_in: HashSet<(String, String)>,
     pub not_yet: Vec<NotYet>,
+    /// engines that points of imported axes name and this file cannot, by the name that such a point has for them
+    pub away: indexmap::IndexMap<String, Arc<Engine>>,
     pub metrics: HashMap<ItemRef, Option<(Expr, Dim)>>,
     /// how deep the expression is that is being looked at, those of the metrics in it included
     pub depth: usize,
@@ -49,6 +51,7 @@ pub fn check_program(modules: &Modules, sink: &mut Sink) -> Program {
         used: HashSet::new(),
         stood_in: HashSet::new(),
         not_yet: Vec::new(),
+        away: indexmap::IndexMap::new(),
         metrics: HashMap::new(),
         depth: 0,
     };
@@ -62,11 +65,6 @@ impl<'a> Checker<'a> {
         for (index, item) in root.file.items.iter().enumerate() {
             let at = ItemRef { module: 0, item: index };
             match item {
-                Item::Use(u) => {
-                    if let UsePath::File(path) = &u.from {
-                        self.later(format!("`use \"{}\"`", path.value), path.span, false);
-                    }
-                }
                 Item::Site(s) => self.later(format!("the site `{}`", s.name.value), s.name.span, false),
                 Item::Param(p) => {
                     if let Literal::Number(n) = &p.value {
@@ -78,7 +76,7 @@ impl<'a> Checker<'a> {
                 Item::Profile(_) => drop(self.profile(at)),
                 Item::Axis(_) => drop(self.axis_space(at)),
                 Item::Metric(m) => drop(self.metric_of(at, &m.name)),
-                Item::Prune(_) | Item::Study(_) => {}
+                Item::Use(_) | Item::Prune(_) | Item::Study(_) => {}
             }
         }
         for (index, item) in root.file.items.iter().enumerate() {
@@ -92,6 +90,7 @@ impl<'a> Checker<'a> {
         }
         self.imports_and_unused();
         program.engines = self.by_name(Kind::Engine, Checker::engine);
+        program.engines.extend(std::mem::take(&mut self.away));
         program.profiles = self.by_name(Kind::Profile, Checker::profile);
         program.not_yet = std::mem::take(&mut self.not_yet);
         program

@@ -13,7 +13,7 @@ pub mod problem;
 mod profiles;
 pub mod program;
 pub mod schema;
-mod scope;
+pub mod scope;
 pub mod settings;
 mod step;
 mod steps;

@@ -96,7 +96,9 @@ impl Checker<'_> {
             "warmup" => p.warmup = self.warmup(line),
             "timeout" => p.timeout_s = self.one(line).and_then(|n| self.positive(&n, Dim::TIME, "`timeout`")),
             "recipe" => p.recipe = self.recipe(line),
-            "tokenizer" => p.tokenizer = self.text_of(module, line),
+            "tokenizer" => {
+                p.tokenizer = self.text_of(module, line).map(|t| self.modules.from_root(module, &t));
+            }
             "temperature" => {
                 p.temperature = self.one(line).and_then(|n| self.number_of(&n, Dim::PLAIN, "`temperature`"));
             }
@@ -203,7 +205,10 @@ impl Checker<'_> {
             return None;
         };
         let file = match argument {
-            Some(Literal::Text(t)) => Some(self.inserted(module, t, false)),
+            Some(Literal::Text(t)) => {
+                let file = self.inserted(module, t, false);
+                Some(self.modules.from_root(module, &file))
+            }
             Some(_) => {
                 self.wrong(line, "a file in double quotes");
                 return None;

@@ -18,6 +18,8 @@ pub struct Program {
     pub studies: Vec<Study>,
     /// params and their values as written, in declared order
     pub params: IndexMap<String, String>,
+    /// params that the command line set, as given there
+    pub given: IndexMap<String, String>,
     /// what this version cannot carry out, whatever the study
     pub not_yet: Vec<NotYet>,
 }

@@ -6,7 +6,7 @@ use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink, did_you_mean, one_of, with_article};
 use crate::lang::source::{FileId, Files, Source, Sources, Span};
 use crate::lang::stdlib;
-use crate::lang::syntax::ast::{File, Item, Name, Use, UsePath};
+use crate::lang::syntax::ast::{File, Item, Literal, Name, Param, Use, UsePath};
 use crate::lang::syntax::{self, Parsed};
 
 /// Kinds of items. Each has names of its own, only params and metrics share theirs.
@@ -55,6 +55,12 @@ pub struct Module {
     broken: HashSet<String>,
     /// the order of import, for what is inherited by mere import (prune rules)
     pub imported: Vec<(Kind, ItemRef)>,
+    /// the path by which it was found, joined to that of the file that uses it
+    pub path: String,
+    /// where another file uses it first; `None` for the root file
+    pub used_at: Option<Span>,
+    /// part of the standard library
+    pub library: bool,
 }
 
 /// All modules of an analysis; the root file is the first.
@@ -157,6 +163,47 @@ impl Modules {
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
+    /// The root file's own param of a name.
+    pub fn root_param(&self, name: &str) -> Option<Param> {
+        match self.item(self.root().find(Kind::Param, name)?) {
+            Item::Param(p) => Some(p.clone()),
+            _ => None,
+        }
+    }
+
+    /// Gives a param of the root file another value.
+    pub fn set_param(&mut self, name: &str, value: Literal) {
+        let Some(at) = self.root().find(Kind::Param, name) else { return };
+        if let Item::Param(p) = &mut self.all[at.module].file.items[at.item] {
+            p.value = value;
+        }
+    }
+
+    /// A path that a module names, as it reads from the root file's directory.
+    pub fn from_root(&self, module: usize, path: &str) -> String {
+        if module == 0 || path.starts_with(['/', '~']) {
+            return path.to_owned();
+        }
+        let full = join(&self.all[module].path, path);
+        let root = &self.root().path;
+        let root: Vec<&str> = root.rsplit_once('/').map_or(Vec::new(), |(dir, _)| dir.split('/').collect());
+        let parts: Vec<&str> = full.split('/').collect();
+        let common = root.iter().zip(&parts).take_while(|(a, b)| a == b).count();
+        let up = std::iter::repeat_n("..", root.len() - common);
+        up.chain(parts[common..].iter().copied()).collect::<Vec<_>>().join("/")
+    }
+
+    /// Where the files lead in which a diagnostic of a file stands: each use, from the nearest to the root file's.
+    pub fn uses_of(&self, file: FileId) -> Vec<Span> {
+        let mut out: Vec<Span> = Vec::new();
+        let mut at = self.all.iter().find(|m| m.id == file);
+        while let Some(span) = at.and_then(|m| m.used_at) {
+            out.push(span);
+            at = self.all.iter().find(|m| m.id == span.file);
+        }
+        out
+    }
+
     pub fn item(&self, at: ItemRef) -> &Item {
         &self.all[at.module].file.items[at.item]
     }
@@ -164,7 +211,7 @@ impl Modules {
     /// Parses the root file and everything that it uses.
     pub fn load(files: &dyn Files, root: Source, sources: &mut Sources, sink: &mut Sink) -> Self {
         let mut modules = Self::default();
-        let path = root.name.clone();
+        let path = join("", &root.name);
         let mut trail = Vec::new();
         modules.add(path, root, files, sources, &mut trail, sink);
         modules
@@ -185,7 +232,7 @@ impl Modules {
         let index = self.all.len();
         self.texts.push(text);
         self.by_path.insert(path.clone(), index);
-        self.all.push(Module { file, id, broken, ..Module::default() });
+        self.all.push(Module { file, id, broken, path: path.clone(), ..Module::default() });
         self.declare(index, sink);
         trail.push(path);
         for use_item in self.uses(index) {
@@ -284,15 +331,30 @@ impl Modules {
             return;
         }
         for (kind, at) in found {
+            if self.all[module].imported.contains(&(kind, at)) {
+                let message = format!("`{}` is taken from there twice", name.value);
+                let d = Diagnostic::new(Code::DeclaredTwice, name.span, message).label("already taken");
+                sink.push(d.help("name it once"));
+                return;
+            }
             self.enter(module, kind, name, at, sink);
             self.all[module].imported.push((kind, at));
         }
     }
 
     fn unknown_import(&self, from: &[usize], name: &Name) -> Diagnostic {
+        if let Some(d) = self.not_to_import(from, name) {
+            return d;
+        }
         let mut known: Vec<&str> = Vec::new();
         for m in from {
-            known.extend(Kind::IMPORTABLE.iter().flat_map(|k| self.all[*m].names(*k)));
+            let own = |k: &Kind| {
+                let names = self.all[*m].names(*k).into_iter();
+                names
+                    .filter(|n| self.all[*m].find(*k, n).is_some_and(|at| at.module == *m))
+                    .collect::<Vec<_>>()
+            };
+            known.extend(Kind::IMPORTABLE.iter().flat_map(own));
         }
         let message = format!("nothing called `{}` can be imported from there", name.value);
         let d = Diagnostic::new(Code::UnknownImport, name.span, message);
@@ -302,9 +364,29 @@ impl Modules {
         };
         known.truncate(24);
         d.help(if known.is_empty() {
-            "it declares nothing".to_owned()
+            "it declares nothing that can be imported".to_owned()
         } else {
             format!("it has {}", known.join(", "))
+        })
+    }
+
+    /// A name that is known there and not to be had from there: of a kind that stays at home, or imported itself.
+    fn not_to_import(&self, from: &[usize], name: &Name) -> Option<Diagnostic> {
+        let all = Kind::IMPORTABLE.into_iter().chain([Kind::Param, Kind::Study, Kind::Site]);
+        let (kind, at) = from
+            .iter()
+            .find_map(|m| all.clone().find_map(|k| Some((k, self.all[*m].find(k, &name.value)?))))?;
+        let d = |message: String| Diagnostic::new(Code::UnknownImport, name.span, message);
+        Some(if Kind::IMPORTABLE.contains(&kind) {
+            let home = &self.all[at.module].path;
+            d(format!("`{}` is itself imported there", name.value))
+                .label("declared elsewhere")
+                .help(format!("use it from where it is declared, {home}"))
+        } else {
+            let word = with_article(kind.word());
+            d(format!("`{}` is {word}, which stays in its file", name.value))
+                .label("cannot be imported")
+                .help("engines, axes, profiles, metrics and prune rules can be imported")
         })
     }
 
@@ -337,7 +419,9 @@ impl Modules {
                 *m
             } else {
                 let source = Source::new(part.name, part.text);
-                self.add(part.name.to_owned(), source, files, sources, trail, sink)
+                let index = self.add(part.name.to_owned(), source, files, sources, trail, sink);
+                self.all[index].library = true;
+                index
             });
         }
         Some(modules)
@@ -364,7 +448,9 @@ impl Modules {
         match files.read(&full) {
             Ok(text) => {
                 let source = Source::new(full.clone(), without_mark(&text));
-                Some(vec![self.add(full, source, files, sources, trail, sink)])
+                let index = self.add(full, source, files, sources, trail, sink);
+                self.all[index].used_at = Some(path.span);
+                Some(vec![index])
             }
             Err(why) => {
                 let message = format!("`{}` cannot be read: {why}", path.value);
@@ -403,9 +489,7 @@ fn built_in(kind: Kind, name: &Name, sink: &mut Sink) {
 
 /// A path relative to the file that names it, `.` and `..` resolved as far as the text allows.
 fn join(from: &str, path: &str) -> String {
-    if path.starts_with('/') {
-        return path.to_owned();
-    }
+    let from = if path.starts_with('/') { "/" } else { from };
     let dir = from.rfind('/').map_or("", |i| &from[..i]);
     let mut parts: Vec<&str> = dir.split('/').filter(|p| !p.is_empty() && *p != ".").collect();
     for part in path.split('/').filter(|p| !p.is_empty() && *p != ".") {
@@ -434,5 +518,7 @@ mod tests {
         assert_eq!(join("/x/y/a.plab", "../lab.plab"), "/x/lab.plab");
         assert_eq!(join("a.plab", "../lab.plab"), "../lab.plab");
         assert_eq!(join("a.plab", "/l.plab"), "/l.plab");
+        assert_eq!(join("a.plab", "/x/../l.plab"), "/l.plab");
+        assert_eq!(join("", "./x/../a.plab"), "a.plab");
     }
 }

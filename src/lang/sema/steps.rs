@@ -227,6 +227,9 @@ impl Checker<'_> {
 }
 
 fn reach_named(checker: &mut Checker<'_>, name: &str) -> Vec<Arc<Engine>> {
+    if let Some(away) = checker.away.get(name) {
+        return vec![away.clone()];
+    }
     let root = checker.modules.root();
     let at = root.find(super::scope::Kind::Engine, name);
     at.and_then(|at| checker.engine(at)).into_iter().collect()

@@ -9,10 +9,11 @@ mod studies;
 
 use std::collections::HashSet;
 
+use pest::Parser;
 use pest::iterators::{Pair, Pairs};
 
 use super::ast::{File, Item, Literal, Name, Number, Param, Range, Single, SingleKind, Text, Use, UsePath};
-use super::grammar::Rule;
+use super::grammar::{Grammar, Rule};
 use super::recover::{self, Block};
 use crate::lang::diag::Sink;
 use crate::lang::source::{FileId, Span, Spanned};
@@ -221,6 +222,15 @@ fn without_comments(json: &Pair<'_, Rule>) -> String {
         text.replace_range(span.start() - start..span.end() - start, "");
     }
     text
+}
+
+/// A number and nothing else, as it may stand in a file.
+pub fn number_alone(text: &str, span: Span) -> Option<Number> {
+    let pairs = Grammar::parse(Rule::number, text).ok()?;
+    let whole = pairs.as_str() == text;
+    let (digits, unit) = split_unit(text);
+    let value = digits.parse().ok().filter(|_| whole)?;
+    Some(Number { value, unit: unit.to_owned(), span })
 }
 
 /// Digits and the unit glued to them; an exponent belongs to the digits.

@@ -9,5 +9,6 @@ mod parser;
 mod recover;
 mod words;
 
+pub use build::number_alone;
 pub use parser::{Parsed, parse};
 pub use words::PROFILE_SETTINGS;

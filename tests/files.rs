@@ -1,0 +1,107 @@
+//! Studies of several files: paths relative to the file that names them, items that mean what they mean at home, one hash of all.
+
+use std::fs;
+
+use crate::support::{EXEC, Lab};
+
+const SHARED: &str = r#"
+use "../loads/quick.plab" { quick_base }
+use std/engines { sim }
+param ctx = 4Ki
+engine small "Small" = sim { --max-model-len="{ctx}" }
+engine other "Other" = small { --max-num-seqs=2 }
+axis both = engine[small, other]
+prune never "never here" when --max-num-seqs > 1k
+profile quick = quick_base { requests 4 }
+"#;
+
+const LOADS: &str = r#"
+profile quick_base {
+    data        random
+    input       16
+    output      8
+    concurrency 4
+    requests    8
+    warmup      0
+}
+"#;
+
+const STUDY: &str = r#"
+use "../shared/engines.plab" { small, both, never, quick }
+param ctx = 1
+axis seqs = --max-num-seqs=[4, 2Ki]
+study s {
+    model    "Qwen/Qwen3-0.6B"
+    baseline small
+    maximize total_tps on quick
+    repeat   1
+    step both { vary both }
+    step seqs from small { vary seqs }
+}
+"#;
+
+fn lab() -> Lab {
+    let lab = Lab::new();
+    for dir in ["loads", "shared", "studies"] {
+        fs::create_dir(lab.path(dir)).expect("a directory");
+    }
+    lab.write("shared/engines.plab", SHARED);
+    lab.write("loads/quick.plab", LOADS);
+    lab.write("studies/study.plab", STUDY);
+    lab
+}
+
+fn exec(lab: &Lab) -> crate::support::Output {
+    let mut words: Vec<&str> = EXEC.to_vec();
+    words[1] = "studies/study.plab";
+    lab.run(&words)
+}
+
+fn hashes(lab: &Lab) -> Vec<String> {
+    let text = lab.read("state/journal.jsonl");
+    let lines = text.lines().filter_map(|l| serde_json::from_str::<serde_json::Value>(l).ok());
+    lines.filter_map(|e| e["kind"]["session"]["file_hash"].as_str().map(str::to_owned)).collect()
+}
+
+#[test]
+fn a_study_of_three_files_is_carried_out() {
+    let lab = lab();
+    let report = exec(&lab).expect_code(0).report();
+    let commands = report.0["trials"].as_array().expect("trials").iter().map(|t| t["command"].to_string());
+    let commands: Vec<String> = commands.collect();
+    assert!(commands.iter().all(|c| c.contains("--max-model-len=4096")), "{commands:?}");
+    assert!(commands.iter().any(|c| c.contains("--max-num-seqs=2\"")), "{commands:?}");
+    assert_eq!(report.reason("seqs", "2Ki"), "never here");
+    let baseline = report.trial(report.0["baseline"].as_str().expect("an id"));
+    assert_eq!(baseline["metrics"]["planned"].as_f64(), Some(4.0));
+}
+
+#[test]
+fn the_hash_of_a_study_is_that_of_all_its_files() {
+    let lab = lab();
+    exec(&lab).expect_code(0);
+    // a comment changes no configuration, so another candidate is needed for something to be measured
+    lab.write("shared/engines.plab", SHARED.replace("--max-num-seqs=2 ", "--max-num-seqs=3 "));
+    exec(&lab).expect_code(0);
+    let found = hashes(&lab);
+    assert!(found.len() == 2 && found[0] != found[1], "{found:?}");
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named_where_it_is_used() {
+    let lab = lab();
+    fs::remove_file(lab.path("loads/quick.plab")).expect("removed");
+    exec(&lab).expect_error(
+        1,
+        &["E209", "shared/engines.plab:2:5", "no such file", "studies/study.plab:2:5: used here"],
+    );
+}
+
+#[test]
+fn a_circle_ends() {
+    let lab = lab();
+    lab.write("loads/quick.plab", format!("use \"../studies/study.plab\" {{ seqs }}\n{LOADS}"));
+    for name in ["studies/study.plab", "./studies/../studies/study.plab"] {
+        lab.run(&["check", name]).expect_error(1, &["E206", "loads/quick.plab:1:5"]);
+    }
+}
