@@ -166,7 +166,7 @@ impl Reader<'_> {
         if self.engine.abbreviates() && written.starts_with("--") && !written.contains('.') {
             let beginning = schema::key(written);
             let mut all: Vec<(String, String, Kind)> = Vec::new();
-            for name in self.schema.names().filter(|n| n.starts_with(&beginning)) {
+            for name in self.schema.names(None).filter(|n| n.starts_with(&beginning)) {
                 if let Some((canonical, kind)) = found(name)
                     && !all.iter().any(|(_, c, _)| *c == canonical)
                 {

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::error::InitError;
 use crate::lang::analyze;
 use crate::lang::sema::program;
-use crate::lang::sema::schema::{FlagSpec, Schema, compare_versions};
+use crate::lang::sema::schema::{FlagSpec, Schema};
+use crate::lang::sema::versions::compare_versions;
 use crate::lang::source::Files;
 
 /// An engine of the standard library.
