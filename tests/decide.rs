@@ -5,3 +5,4 @@ mod ending;
 mod repeats;
 mod rules;
 mod steps;
+mod tracks;

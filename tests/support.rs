@@ -117,6 +117,13 @@ impl Lab {
         Running { child, streams }
     }
 
+    /// A replay of `study.plab` over made-up runs, as people read it.
+    pub fn replay_text(&self, recording: &Recording, more: &[&str]) -> Output {
+        self.write("recording.json", recording.text());
+        let fixed = ["exec", "study.plab", "--replay", "recording.json", "--dir", "replayed"];
+        self.run(&[&fixed, more].concat())
+    }
+
     /// A replay of `study.plab` over made-up runs, as a report.
     pub fn replay(&self, recording: &Recording, more: &[&str]) -> Output {
         self.write("recording.json", recording.text());
@@ -267,11 +274,15 @@ impl Recording {
         self
     }
 
-    /// A run that did not complete.
-    pub fn failed(mut self, flags: &str, outcome: &str, message: &str) -> Self {
+    /// A run of the toy engine that did not complete.
+    pub fn failed(self, flags: &str, outcome: &str, message: &str) -> Self {
+        self.failed_as("toy", flags, outcome, message)
+    }
+
+    pub fn failed_as(mut self, engine: &str, flags: &str, outcome: &str, message: &str) -> Self {
         let flags: Vec<&str> = flags.split_whitespace().collect();
         self.runs.push(json!({
-            "engine": "toy", "model": "org/m", "flags": flags, "profile": "load", "outcome": outcome,
+            "engine": engine, "model": "org/m", "flags": flags, "profile": "load", "outcome": outcome,
             "message": message,
         }));
         self

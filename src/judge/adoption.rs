@@ -2,7 +2,8 @@
 
 use super::scale;
 use super::setup::Setup;
-use super::walk::{Role, StepView};
+use super::trial::Outcome;
+use super::walk::{Role, Row, StepView};
 use crate::lang::sema::program::{Pick, Step};
 use crate::plan::{Config, candidate};
 
@@ -15,6 +16,9 @@ pub fn decide(setup: &Setup<'_>, view: &mut StepView, step: &Step, incumbent: &C
     if study.objective.is_none() {
         return;
     }
+    if view.rows.first().is_some_and(|r| !r.judged.is_valid()) && step.pick.is_none() {
+        return without_incumbent(setup, view, incumbent, baseline);
+    }
     let offers = offers(view);
     let best = best_of(&offers);
     view.best = best.map(|b| b.0);
@@ -23,12 +27,38 @@ pub fn decide(setup: &Setup<'_>, view: &mut StepView, step: &Step, incumbent: &C
         return by_hand(view, step, pick, incumbent);
     }
     let Some(best) = best else { return };
-    let offered = simplest(setup, view, &offers, best, baseline);
-    view.chosen = Some(offered);
-    let gain = view.rows[offered].gain.unwrap_or(f64::NEG_INFINITY);
-    if reaches(gain, study.adopt) {
-        adopt(view, offered, incumbent);
+    view.chosen = Some(best.0);
+    if reaches(best.1, study.adopt) {
+        let ties = tied(setup, view, &offers, best.0, study.adopt);
+        adopt(view, simplest(setup, view, &ties, baseline).unwrap_or(best.0), incumbent);
     }
+}
+
+/// A track may start from an engine that does not run as declared. Then the best valid candidate is taken, and gains nothing
+/// over what has no result.
+fn without_incumbent(setup: &Setup<'_>, view: &mut StepView, incumbent: &Config, baseline: &Config) {
+    let Some(o) = setup.study.objective.as_ref() else { return };
+    let valid = |r: &Row| r.role == Role::Candidate && r.judged.is_valid();
+    let values = view.rows.iter().enumerate().filter(|(_, r)| valid(r));
+    let values: Vec<Offer> = values.filter_map(|(i, r)| Some((i, r.judged.objective?))).collect();
+    // over the weakest of them every one gains, and the best the most
+    let Some(weakest) = values.iter().map(|v| v.1).reduce(if o.maximize { f64::min } else { f64::max })
+    else {
+        return;
+    };
+    let offers: Vec<Offer> =
+        values.into_iter().map(|(i, v)| (i, scale::gain(o.maximize, v, weakest))).collect();
+    let Some(best) = best_of(&offers) else { return };
+    view.best = Some(best.0);
+    let tied = tied(setup, view, &offers, best.0, 0.0);
+    adopt(view, simplest(setup, view, &tied, baseline).unwrap_or(best.0), incumbent);
+    let incumbent = &view.rows[0];
+    let became = match incumbent.judged.outcome {
+        Outcome::Missing => "was not measured",
+        Outcome::Failed => "failed",
+        _ => "was refused",
+    };
+    view.reason = Some(format!("{} {became}, so the best valid candidate is taken", incumbent.label));
 }
 
 fn offers(view: &StepView) -> Vec<Offer> {
@@ -60,32 +90,24 @@ fn not_valid(because: &str) -> String {
     format!("{because}; but it is not valid, so the incumbent stays")
 }
 
-/// Among the best and those that gain enough and are within the threshold of it: the fewest changes, then the better, then the
-/// earlier.
-fn simplest(
-    setup: &Setup<'_>,
-    view: &StepView,
-    offers: &[Offer],
-    (best, best_gain): Offer,
-    baseline: &Config,
-) -> usize {
+/// The best, and those that gain enough and are within the threshold of it.
+fn tied(setup: &Setup<'_>, view: &StepView, offers: &[Offer], best: usize, enough: f64) -> Vec<Offer> {
     let study = setup.study;
     let objective = |i: usize| view.rows[i].judged.objective.unwrap_or(f64::NAN);
     let maximize = study.objective.as_ref().is_none_or(|o| o.maximize);
+    let near = |i: usize| reaches(study.adopt, scale::gain(maximize, objective(best), objective(i)));
+    offers.iter().copied().filter(|(i, g)| *i == best || (reaches(*g, enough) && near(*i))).collect()
+}
+
+/// Of those that tie: the fewest changes, then the better, then the earlier.
+fn simplest(setup: &Setup<'_>, view: &StepView, ties: &[Offer], baseline: &Config) -> Option<usize> {
     let changes = |i: usize| {
-        view.rows[i].config.as_ref().map_or(usize::MAX, |c| c.changes(&study.model, &baseline.engine))
+        let config = view.rows[i].config.as_ref();
+        config.map_or(usize::MAX, |c| c.changes(&setup.study.model, &baseline.engine))
     };
-    let ties = offers.iter().filter(|(i, g)| {
-        *i == best
-            || (reaches(*g, study.adopt)
-                && reaches(study.adopt, scale::gain(maximize, objective(best), objective(*i))))
-    });
     let order =
         |a: &Offer, b: &Offer| changes(a.0).cmp(&changes(b.0)).then(b.1.total_cmp(&a.1)).then(a.0.cmp(&b.0));
-    if !reaches(best_gain, study.adopt) {
-        return best;
-    }
-    ties.copied().min_by(order).map_or(best, |t| t.0)
+    ties.iter().copied().min_by(order).map(|t| t.0)
 }
 
 /// A base that is the incumbent has no row of its own, and nothing changes.

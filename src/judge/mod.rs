@@ -2,14 +2,17 @@
 
 mod adoption;
 pub mod checks;
+mod confirm;
 pub mod metrics;
 mod offers;
 pub mod results;
+mod rows;
 mod scale;
 pub mod setup;
 pub mod spread;
 pub mod strategy;
 mod student;
+pub mod track;
 pub mod trial;
 pub mod walk;
 

@@ -6,14 +6,16 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
+use super::confirm;
 use super::offers;
+use super::rows::Around;
 use super::setup::Setup;
-use super::spread::{self, Interval};
-use super::trial::{self, Judged, Outcome, Peers, guard_holds, judge, objective};
+use super::spread::Interval;
+use super::track::Incumbents;
+use super::trial::{Judged, Outcome, Peers, guard_holds, judge};
 use crate::lang::sema::program::{From, Step};
-use crate::plan::candidate::{self, Candidate, Ruling};
 use crate::plan::config::short_hash;
-use crate::plan::{Config, Id, Prepared};
+use crate::plan::{Config, Id};
 
 /// What part a row plays in its step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +82,8 @@ pub struct ConfirmView {
     /// the objective of the two, from the confirming launches
     pub baseline: Option<f64>,
     pub winner: Option<f64>,
+    /// the winner, as it was measured or, in a replay, as its command was published
+    pub recommended: Config,
 }
 
 /// A configuration that must run before the walk can go on.
@@ -129,11 +133,11 @@ pub fn walk(setup: &Setup<'_>) -> Walk {
     walker.out
 }
 
-struct Walker<'a> {
-    setup: &'a Setup<'a>,
-    out: Walk,
+pub(super) struct Walker<'a> {
+    pub(super) setup: &'a Setup<'a>,
+    pub(super) out: Walk,
     /// configurations with a row, and the label under which each stood first
-    seen: HashMap<Id, String>,
+    pub(super) seen: HashMap<Id, String>,
     needed: HashSet<Id>,
 }
 
@@ -155,28 +159,38 @@ impl Walker<'_> {
                 let why = j.reason.unwrap_or_default();
                 self.out.refused = Some(format!("the baseline is not valid ({why})"));
                 // they stand in the report all the same, as what was not run
+                let incumbents = Incumbents::new(setup, &baseline);
                 for i in 0..setup.study.steps.len() {
                     let skipped = Some("the baseline is not valid".to_owned());
-                    let view = self.step(i, &baseline, &baseline, skipped);
+                    let view = self.step(i, &incumbents, &baseline, skipped);
                     self.out.steps.push(view);
                 }
                 return;
             }
             Some(_) => {}
         }
-        let mut incumbent = baseline.clone();
-        for i in 0..setup.study.steps.len() {
-            let view = self.step(i, &incumbent, &baseline, None);
-            incumbent.clone_from(&view.incumbent_after);
+        let mut incumbents = Incumbents::new(setup, &baseline);
+        for (i, step) in setup.study.steps.iter().enumerate() {
+            let view = self.step(i, &incumbents, &baseline, None);
+            incumbents.settle(step, &view.incumbent_after);
             self.out.steps.push(view);
         }
+        let winner = incumbents.best().clone();
         if self.out.needs.is_empty() {
-            self.confirm(&baseline, &incumbent);
+            self.confirm(&baseline, &winner);
         }
-        self.out.winner = Some(incumbent);
+        self.out.winner = Some(winner);
     }
 
-    fn need(&mut self, config: &Config, profiles: &[String], label: String, step: Option<usize>) {
+    /// Baseline and winner on the profiles of `confirm on`: what is missing, or what came of it.
+    fn confirm(&mut self, baseline: &Config, winner: &Config) {
+        self.out.needs = confirm::needs(self.setup, baseline, winner);
+        if self.out.needs.is_empty() {
+            self.out.confirm = confirm::views(self.setup, baseline, winner);
+        }
+    }
+
+    pub(super) fn need(&mut self, config: &Config, profiles: &[String], label: String, step: Option<usize>) {
         if self.setup.replay || !self.needed.insert(config.key()) {
             return;
         }
@@ -185,7 +199,7 @@ impl Walker<'_> {
         self.out.needs.push(Need::of(setup, config, profiles, runs, label, step, false));
     }
 
-    fn see(&mut self, config: &Config, label: &str) -> Option<String> {
+    pub(super) fn see(&mut self, config: &Config, label: &str) -> Option<String> {
         match self.seen.entry(config.key()) {
             Entry::Occupied(first) => Some(first.get().clone()),
             Entry::Vacant(place) => {
@@ -198,12 +212,13 @@ impl Walker<'_> {
     fn step(
         &mut self,
         index: usize,
-        incumbent: &Config,
+        incumbents: &Incumbents<'_>,
         baseline: &Config,
         skipped: Option<String>,
     ) -> StepView {
         let setup = self.setup;
         let step = &setup.study.steps[index];
+        let incumbent = &incumbents.before(step);
         let base = self.base(step, incumbent, baseline);
         let mut view = StepView {
             step: index,
@@ -226,8 +241,10 @@ impl Walker<'_> {
         {
             view.skipped = Some(format!("the guard `{}` does not hold for the incumbent", guard.text));
         }
-        self.incumbent_rows(&mut view, incumbent, &base, baseline);
-        self.candidate_rows(&mut view, step, incumbent, &base, baseline);
+        let around = Around::new(setup, incumbent, &base, baseline);
+        self.incumbent_rows(&mut view, &around);
+        self.candidate_rows(&mut view, step, &around);
+        self.winner_rows(&mut view, step, incumbents, &around);
         if view.skipped.is_some() {
             return view;
         }
@@ -257,143 +274,12 @@ impl Walker<'_> {
             }
         }
     }
-
-    /// The incumbent's row, and the base's where that is another configuration: measured beside the candidates, not offered.
-    fn incumbent_rows(&mut self, view: &mut StepView, incumbent: &Config, base: &Config, baseline: &Config) {
-        // under the name that it won with
-        let known = self.seen.get(&incumbent.key()).cloned();
-        let label = known.filter(|l| l != "baseline").unwrap_or_else(|| incumbent.engine.title.clone());
-        let before = self.row(Role::Incumbent, &label, incumbent, incumbent, baseline, view.step);
-        view.rows.push(before);
-        if base.id() != incumbent.id() && view.skipped.is_none() {
-            let label = base.engine.title.clone();
-            let row = self.row(Role::Base, &label, base, incumbent, baseline, view.step);
-            view.rows.push(row);
-        }
-    }
-
-    fn row(
-        &mut self,
-        role: Role,
-        label: &str,
-        config: &Config,
-        incumbent: &Config,
-        baseline: &Config,
-        step: usize,
-    ) -> Row {
-        let setup = self.setup;
-        let profiles = setup.profiles();
-        let may_be_pruned = role == Role::Candidate && config.id() != baseline.id();
-        let peers = Peers { best: Some(incumbent), baseline: Some(baseline), may_be_pruned };
-        let judged = judge(setup, config, &profiles, peers);
-        let same_as = self.see(config, label);
-        let goal = setup.study.objective.as_ref();
-        let mine = goal.and_then(|o| objective(setup, config, o));
-        let theirs = goal.and_then(|o| objective(setup, incumbent, o));
-        let judged = judged.unwrap_or_else(|| {
-            self.need(config, &profiles, label.to_owned(), Some(step));
-            Judged::missing("not measured yet")
-        });
-        Row {
-            role,
-            label: label.to_owned(),
-            config: Some(config.clone()),
-            same_as: same_as.filter(|_| role == Role::Candidate),
-            judged,
-            gain: setup.gain(mine, theirs).filter(|_| role != Role::Incumbent),
-            open_rules: Vec::new(),
-        }
-    }
-
-    fn candidate_rows(
-        &mut self,
-        view: &mut StepView,
-        step: &Step,
-        incumbent: &Config,
-        base: &Config,
-        baseline: &Config,
-    ) {
-        let setup = self.setup;
-        let mut prepared = Prepared::new(setup.program, setup.study);
-        view.rows.reserve(step.space.len());
-        for i in 0..step.space.len() {
-            let candidate = candidate::candidate(step, i, base, &mut prepared);
-            let ruling = candidate::ruling(&candidate, setup.study);
-            let row = match (ruling, &candidate.config, &view.skipped) {
-                (_, Ok(config), Some(_)) => {
-                    unrun(&candidate, Some(config), Judged::missing("the step was not run"))
-                }
-                (Ruling::Pruned { reason, .. }, config, _) if !is(config.as_ref().ok(), baseline) => {
-                    unrun(&candidate, config.as_ref().ok(), Judged::pruned(reason))
-                }
-                (Ruling::Run { open }, Ok(config), None) => {
-                    let mut row =
-                        self.row(Role::Candidate, &candidate.label, config, incumbent, baseline, view.step);
-                    row.open_rules = open;
-                    row
-                }
-                (_, Ok(config), None) => {
-                    self.row(Role::Candidate, &candidate.label, config, incumbent, baseline, view.step)
-                }
-                (_, Err(reason), _) => unrun(&candidate, None, Judged::pruned(reason.clone())),
-            };
-            view.rows.push(row);
-        }
-    }
-
-    /// Fresh launches of baseline and winner on the other profiles and the objective's.
-    fn confirm(&mut self, baseline: &Config, winner: &Config) {
-        let setup = self.setup;
-        let study = setup.study;
-        if study.confirm.is_empty() || study.objective.is_none() {
-            return;
-        }
-        let mut profiles = setup.profiles();
-        profiles.extend(study.confirm.iter().filter(|p| !setup.profiles().contains(p)).cloned());
-        let pair = if baseline.id() == winner.id() { vec![baseline] } else { vec![baseline, winner] };
-        for config in &pair {
-            let runs = |p: &String| setup.confirming(config, p).len();
-            // what did not start or broke down once will not be confirmed by more of the same
-            if !setup.replay
-                && !trial::has_failed(setup, config, &profiles)
-                && profiles.iter().any(|p| runs(p) < setup.repeat())
-            {
-                let label =
-                    format!("confirm {}", if config.id() == baseline.id() { "baseline" } else { "winner" });
-                self.out.needs.push(Need::of(setup, config, &profiles, runs, label, None, true));
-            }
-        }
-        if self.out.needs.is_empty() {
-            self.out.confirm = profiles.iter().filter_map(|p| self.confirmed(baseline, winner, p)).collect();
-        }
-    }
-
-    fn confirmed(&self, baseline: &Config, winner: &Config, profile: &str) -> Option<ConfirmView> {
-        let setup = self.setup;
-        let o = setup.study.objective.as_ref()?;
-        let runs = |config: &Config| {
-            // a recording may hold only one run of the objective's profile
-            let fresh = setup.confirming(config, profile);
-            if fresh.is_empty() { setup.counted(config, profile).to_vec() } else { fresh.to_vec() }
-        };
-        let (theirs, ours) = (runs(baseline), runs(winner));
-        let each = |config, runs: &[_]| trial::each_on(setup, config, o, profile, runs);
-        let value = |config, runs: &[_]| trial::objective_of(setup, config, o, profile, runs);
-        let (b, w) = (value(baseline, &theirs), value(winner, &ours));
-        Some(ConfirmView {
-            profile: profile.to_owned(),
-            gain: setup.gain(w, b),
-            interval: spread::interval(o.maximize, &each(winner, &ours), &each(baseline, &theirs)),
-            baseline: b,
-            winner: w,
-        })
-    }
 }
 
 impl Need {
     /// The next launch of a configuration: of its profiles those that have the fewest runs, so that an interrupted launch is made up for
     /// by the loads that it lacks.
-    fn of(
+    pub(super) fn of(
         setup: &Setup<'_>,
         config: &Config,
         profiles: &[String],
@@ -412,22 +298,6 @@ impl Need {
             step,
             confirming,
         }
-    }
-}
-
-fn is(config: Option<&Config>, other: &Config) -> bool {
-    config.is_some_and(|c| c.id() == other.id())
-}
-
-fn unrun(candidate: &Candidate, config: Option<&Config>, judged: Judged) -> Row {
-    Row {
-        role: Role::Candidate,
-        label: candidate.label.clone(),
-        config: config.cloned(),
-        same_as: None,
-        judged,
-        gain: None,
-        open_rules: Vec::new(),
     }
 }
 

@@ -84,6 +84,8 @@ codes! {
     EnginePicked = "E504", "the built-in axis engine is always picked from";
     StepEmpty = "E505", "a step does not vary exactly one product of axes";
     PickMany = "E506", "pick chooses exactly one candidate";
+    TrackEngine = "E507", "a track varies its engine";
+    TrackBorder = "E508", "a step starts from something on the other side of a track's border";
     Unused = "W510", "something is declared and never used";
     TooManyPoints = "E511", "a step has too many candidates, or an axis too many points";
 

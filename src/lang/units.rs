@@ -48,6 +48,27 @@ impl Dim {
         }
     }
 
+    /// The unit in which quantities of it are kept: `tok/s`, `tok/J`, `usd·s`. `None` for a plain number.
+    pub fn base_unit(self) -> Option<String> {
+        let parts = [
+            ("tok", self.tokens),
+            ("B", self.bytes),
+            ("J", self.energy),
+            ("usd", self.money),
+            ("s", self.time),
+        ];
+        let power = |unit: &str, p: i8| if p == 1 { unit.to_owned() } else { format!("{unit}^{p}") };
+        let over = parts.iter().filter(|(_, p)| *p > 0).map(|(u, p)| power(u, *p));
+        let under = parts.iter().filter(|(_, p)| *p < 0).map(|(u, p)| power(u, p.saturating_neg()));
+        let (over, under) = (over.collect::<Vec<_>>().join("·"), under.collect::<Vec<_>>());
+        match (over.is_empty(), under.as_slice()) {
+            (true, []) => None,
+            (_, []) => Some(over),
+            (_, [one]) => Some(format!("{over}/{one}")),
+            (_, many) => Some(format!("{over}/({})", many.join("·"))),
+        }
+    }
+
     /// A unit that a user would write for it, for suggestions.
     pub fn usual_unit(self) -> Option<&'static str> {
         Some(match self {

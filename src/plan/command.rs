@@ -56,6 +56,16 @@ pub fn published(config: &Config) -> Published {
     Published { command: to_copy(&shown), added, hidden }
 }
 
+/// The configuration that the recommended command is of: the measured one with its engine's `publish` applied.
+pub fn published_config(config: &Config) -> Config {
+    let mut shown = config.clone();
+    for p in &config.engine.publish {
+        // what cannot be published was reported when the file was checked
+        let _: Result<(), Problem> = shown.set(&p.change);
+    }
+    shown
+}
+
 fn env(config: &Config) -> Vec<(String, String)> {
     config.env().iter().map(|e| (e.name.clone(), e.value.clone())).collect()
 }

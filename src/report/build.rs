@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 
 use super::document::{
     By, Checks, Confirm, Direction, Engine, Gain, Gpus, Objective, Profile, Proof, Published, Recommended,
-    Replay, Report, Role, Row, SCHEMA, Spread, Step, Verdict,
+    Replay, Report, Role, Row, SCHEMA, Spread, Step, Track, Verdict,
 };
 use super::evidence::{Config, Cost, Finding, Flag, Launch, Level, Outcome, Run, Trial};
 use super::metrics::{Distribution, Metrics};
@@ -45,7 +45,7 @@ pub fn build(m: &Material<'_>) -> Report {
         expr: o.text.clone(),
         direction: if o.maximize { Direction::Maximize } else { Direction::Minimize },
         profiles: o.profiles.clone(),
-        unit: unit(&o.text),
+        unit: o.dim.base_unit(),
     });
     let trials: Vec<Trial> = trials.all.into_values().collect();
     Report {
@@ -67,6 +67,7 @@ pub fn build(m: &Material<'_>) -> Report {
         engines: engines(m),
         profiles: profiles(m),
         objective,
+        tracks: tracks(m),
         adopt: study.adopt,
         repeat: match study.repeat {
             Repeat::Auto => None,
@@ -339,7 +340,7 @@ fn confirm(m: &Material<'_>, trials: &mut Trials<'_>) -> Vec<Confirm> {
     let same = baseline.id() == winner.id();
     let mut out = Vec::new();
     for view in &m.walk.confirm {
-        for (config, label) in [(baseline, "baseline"), (winner, "recommended")] {
+        for (config, label) in [(baseline, "baseline"), (&view.recommended, "recommended")] {
             let peers = trial::Peers { best: None, baseline: Some(baseline), may_be_pruned: false };
             let judged = trial::judge(m.setup, config, std::slice::from_ref(&view.profile), peers);
             trials.add_one(config, label, &view.profile, judged.as_ref());
@@ -358,7 +359,7 @@ fn confirm(m: &Material<'_>, trials: &mut Trials<'_>) -> Vec<Confirm> {
         out.push(Confirm {
             profile: view.profile.clone(),
             baseline: trial_id(m.setup, baseline, &view.profile),
-            recommended: trial_id(m.setup, winner, &view.profile),
+            recommended: trial_id(m.setup, &view.recommended, &view.profile),
             baseline_objective: view.baseline,
             recommended_objective: view.winner,
             gain: view.gain.map(gain),
@@ -526,19 +527,7 @@ fn cost(m: &Material<'_>) -> Cost {
     }
 }
 
-/// The unit of an objective that is one metric.
-fn unit(expr: &str) -> Option<String> {
-    let unit = match expr {
-        "total_tps" | "output_tps" | "input_tps" => "tok/s",
-        "request_rate" => "requests/s",
-        _ if expr.contains("ttft")
-            || expr.contains("tpot")
-            || expr.contains("itl")
-            || expr.contains("latency") =>
-        {
-            "s"
-        }
-        _ => return None,
-    };
-    (!expr.contains(['*', '/', '+', '-'])).then(|| unit.to_owned())
+fn tracks(m: &Material<'_>) -> Vec<Track> {
+    let tracks = m.setup.study.tracks.iter();
+    tracks.map(|t| Track { name: t.engine.clone(), title: t.title.clone(), notes: t.notes.clone() }).collect()
 }

@@ -55,7 +55,11 @@ pub struct Report {
     pub noise: Option<f64>,
     /// The baseline's trial on the objective's first profile (without an objective: on the study's first).
     pub baseline: String,
-    /// Every step in written order, tracks flattened, skipped ones too.
+    /// Engines that are tuned apart, in written order.
+    #[serde(default)]
+    pub tracks: Vec<Track>,
+    /// Every step in written order, tracks flattened, skipped ones too. After a row of tracks stands the step in which
+    /// their winners meet the incumbent from before them.
     pub steps: Vec<Step>,
     /// Every trial, pruned, failed and missing ones too.
     pub trials: Vec<Trial>,
@@ -147,13 +151,23 @@ pub enum Direction {
     Minimize,
 }
 
+/// An engine that is tuned apart.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Track {
+    /// The engine's name in the study.
+    pub name: String,
+    /// Exactly as written, else the name.
+    pub title: String,
+    pub notes: Vec<String>,
+}
+
 /// One step: its candidates and what was decided.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     pub name: String,
     /// Exactly as written, else the name.
     pub title: String,
-    /// The title of the track that it belongs to; `null` outside tracks.
+    /// The name of the track that it belongs to; `null` outside tracks.
     pub track: Option<String>,
     /// What the candidates change: `best`, a step or an engine, as written.
     pub base: String,

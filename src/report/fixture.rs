@@ -47,6 +47,7 @@ pub fn full() -> Report {
         repeat: Some(1),
         noise: None,
         baseline: "t-vllm".to_owned(),
+        tracks: vec![],
         steps: steps(),
         trials: trials(),
         confirm: vec![

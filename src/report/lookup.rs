@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::document::{Report, Role, Row, Step};
+use super::document::{Report, Role, Row, Step, Track};
 use super::evidence::Trial;
 use super::metrics::Distribution;
 
@@ -40,6 +40,17 @@ impl<'a> Lookup<'a> {
         let others = profiles.iter().filter(|profile| **profile != first.profile);
         let others = others.filter_map(|profile| self.same_config(first, profile));
         std::iter::once(first).chain(others).collect()
+    }
+
+    /// The track that a step belongs to.
+    pub fn track(&self, step: &Step) -> Option<&'a Track> {
+        let name = step.track.as_ref()?;
+        self.report.tracks.iter().find(|t| t.name == *name)
+    }
+
+    /// A step's title, with its track's: steps of several tracks may have the same.
+    pub fn step_title(&self, step: &Step) -> String {
+        self.track(step).map_or_else(|| step.title.clone(), |t| format!("{}: {}", t.title, step.title))
     }
 
     /// The title of a profile, else its name.

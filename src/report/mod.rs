@@ -32,7 +32,7 @@ pub use build::{Material, build};
 pub use command::{quote, wrapped};
 pub use document::{
     By, Checks, Confirm, Direction, Engine, Gain, Gpus, Objective, Profile, Proof, Published, ReadError,
-    Recommended, Replay, Report, Role, Row, SCHEMA, Step, Verdict,
+    Recommended, Replay, Report, Role, Row, SCHEMA, Step, Track, Verdict,
 };
 pub use evidence::{Config, Cost, Finding, Flag, Launch, Level, Outcome, Run, Trial};
 pub use format::{decimals_for, duration, fixed, grouped, number, percent, share};

@@ -1,6 +1,8 @@
 //! The sentences that every rendering shares, so that the terminal, the page and the script say the same of a gain.
 
-use super::document::{By, Checks, Direction, Gain, Objective, Proof, Recommended, Report, Role, Row, Step};
+use super::document::{
+    By, Checks, Direction, Gain, Objective, Proof, Recommended, Report, Role, Row, Step, Track,
+};
 use super::evidence::{Cost, Outcome};
 use super::format::{decimals_for, duration, energy, grouped, percent, share};
 use super::lookup::{Lookup, row};
@@ -44,6 +46,14 @@ pub fn engines(report: &Report) -> Vec<String> {
 pub fn gpus(report: &Report) -> Option<String> {
     let gpus = report.gpus.as_ref()?;
     Some(gpus.of.as_ref().map_or_else(|| gpus.count.to_string(), |of| format!("{} × {of}", gpus.count)))
+}
+
+/// "Track Optimizing SGLang: from SGLang 0.5.9 as declared, apart from the other engines".
+pub fn track(report: &Report, track: &Track) -> String {
+    let engine = report.engines.iter().find(|e| e.name == track.name);
+    let title = engine.map_or(track.name.as_str(), |e| e.title.as_str());
+    let version = engine.and_then(|e| e.version.as_ref()).map_or_else(String::new, |v| format!(" {v}"));
+    format!("Track {}: from {title}{version} as declared, apart from the best so far", track.title)
 }
 
 /// What a step decided, and why or why not.

@@ -9,9 +9,10 @@ use super::command::quote;
 use super::format::duration;
 use super::style::Style;
 use crate::journal::{History, LaunchTimes};
+use crate::judge::track::base_is_settled;
 use crate::judge::walk::{Role, Row, StepView, trial_id};
 use crate::judge::{Next, Outcome, Setup, Walk};
-use crate::lang::sema::program::{From, Prune, Repeat};
+use crate::lang::sema::program::{self, From, Prune, Repeat};
 use crate::plan::{Config, command};
 
 /// The `perflab.plan/1` document.
@@ -61,6 +62,10 @@ pub struct Prediction {
 pub struct Step {
     pub name: String,
     pub title: String,
+    /// the name of the track that it belongs to
+    pub track: Option<String>,
+    #[serde(skip)]
+    heading: String,
     pub base: String,
     pub guard: Option<String>,
     pub candidates: Vec<Candidate>,
@@ -208,11 +213,13 @@ fn rendered(setup: &Setup<'_>, config: &Config, label: &str, state: State) -> Ca
 
 fn step(setup: &Setup<'_>, walk: &Walk, view: &StepView) -> Step {
     let declared = &setup.study.steps[view.step];
-    let settled = base_is_settled(walk, view, &declared.from);
+    let settled = base_is_settled(setup.study, &walk.steps, view.step);
     let rows = view.rows.iter().filter(|r| r.role != Role::Incumbent);
     Step {
         name: declared.name.clone(),
         title: declared.title.clone(),
+        track: declared.track.clone(),
+        heading: heading(setup, declared),
         base: match &declared.from {
             From::Best => "best".to_owned(),
             From::Step(i) => setup.study.steps[*i].name.clone(),
@@ -223,14 +230,11 @@ fn step(setup: &Setup<'_>, walk: &Walk, view: &StepView) -> Step {
     }
 }
 
-/// Whether the base is known before earlier steps are decided.
-fn base_is_settled(walk: &Walk, view: &StepView, from: &From) -> bool {
-    let decided = |until: usize| walk.steps.iter().take(until).all(|s| !s.open);
-    match from {
-        From::Best => decided(view.step),
-        From::Step(i) => decided(i + 1),
-        From::Engine(_) => true,
-    }
+/// A step's title, under its track's.
+fn heading(setup: &Setup<'_>, step: &program::Step) -> String {
+    let of = |name: &String| setup.study.tracks.iter().find(|t| t.engine == *name);
+    let track = step.track.as_ref().and_then(of);
+    track.map_or_else(|| step.title.clone(), |t| format!("{}: {}", t.title, step.title))
 }
 
 fn candidate(setup: &Setup<'_>, row: &Row, settled: bool, view: &StepView) -> Candidate {
@@ -320,7 +324,7 @@ pub fn tree(plan: &Plan, style: Style) -> String {
     for (i, step) in plan.steps.iter().enumerate() {
         out.push(String::new());
         let guard = step.guard.as_ref().map(|g| format!(", only when {g}")).unwrap_or_default();
-        out.push(format!("{}. {}  (step {}, over {}{guard})", i + 1, step.title, step.name, step.base));
+        out.push(format!("{}. {}  (step {}, over {}{guard})", i + 1, step.heading, step.name, step.base));
         step.candidates.iter().for_each(|c| push_candidate(&mut out, c, style));
     }
     if !plan.confirm.is_empty() {

@@ -23,13 +23,26 @@ impl<'a> Page<'a> {
         }
         self.trials(&report.baseline, &baseline, "Benchmark result");
         for (i, step) in report.steps.iter().enumerate() {
-            let track = step.track.as_ref().map_or_else(String::new, |track| format!("{track}: "));
-            self.heading(3, &format!("{}. {track}{}", i + 1, step.title));
-            self.step(step);
+            let before = i.checked_sub(1).and_then(|i| report.steps.get(i));
+            self.track(step, before);
+            let level = if step.track.is_some() { 4 } else { 3 };
+            self.heading(level, &format!("{}. {}", i + 1, self.lookup.step_title(step)));
+            self.step(step, level);
         }
     }
 
-    fn step(&mut self, step: &'a Step) {
+    /// What is said once of a track, before its first step.
+    fn track(&mut self, step: &'a Step, before: Option<&Step>) {
+        let Some(track) = self.lookup.track(step) else { return };
+        if before.is_some_and(|b| b.track == step.track) {
+            return;
+        }
+        self.heading(3, &track.title);
+        self.md.block(&escape(&format!("{}.", phrases::track(self.lookup.report, track))));
+        self.md.list(&track.notes, false);
+    }
+
+    fn step(&mut self, step: &'a Step, level: usize) {
         if !step.rows.is_empty() {
             self.step_table(step);
         }
@@ -38,7 +51,7 @@ impl<'a> Page<'a> {
         self.ranking(step);
         self.md.list(&step.notes, false);
         for row in step.rows.iter().filter(|row| row.role == Role::Candidate) {
-            self.candidate(row);
+            self.candidate(row, level + 1);
         }
     }
 
@@ -107,8 +120,8 @@ impl<'a> Page<'a> {
         self.md.block(&format!("Best first: {}", escape(&ranked.join(", then "))));
     }
 
-    fn candidate(&mut self, row: &'a Row) {
-        self.heading(4, &row.label);
+    fn candidate(&mut self, row: &'a Row, level: usize) {
+        self.heading(level, &row.label);
         if !row.outcome.is_valid() {
             self.md.block(&format!("Outcome: {}.", escape(phrases::outcome(row).trim_end_matches('.'))));
         }
@@ -173,7 +186,7 @@ impl<'a> Page<'a> {
             (None, false) => "no".to_owned(),
         };
         vec![
-            escape(&step.title),
+            escape(&self.lookup.step_title(step)),
             figures.unwrap_or_else(|| "–".to_owned()),
             gain.unwrap_or_else(|| "–".to_owned()),
             escape(&adopted),

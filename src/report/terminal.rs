@@ -18,6 +18,8 @@ pub fn terminal(report: &Report, style: Style, files: Option<&Path>) -> String {
     let mut page = Page { lookup: Lookup::new(report), style, out: String::new() };
     page.header();
     for (i, step) in report.steps.iter().enumerate() {
+        let before = i.checked_sub(1).and_then(|i| report.steps.get(i));
+        page.track(step, before);
         page.step(i + 1, step);
     }
     page.confirm();
@@ -66,11 +68,23 @@ impl Page<'_> {
         }
     }
 
+    /// What is said once of a track, before its first step.
+    fn track(&mut self, step: &Step, before: Option<&Step>) {
+        let Some(track) = self.lookup.track(step) else { return };
+        if before.is_some_and(|b| b.track == step.track) {
+            return;
+        }
+        self.line("");
+        self.heading(&phrases::track(self.lookup.report, track));
+        for note in &track.notes {
+            self.paragraph("  note: ", note, Tone::Plain);
+        }
+    }
+
     fn step(&mut self, number: usize, step: &Step) {
         let count = self.lookup.report.steps.len();
-        let track = step.track.as_ref().map_or_else(String::new, |track| format!("{track}: "));
         self.line("");
-        self.heading(&format!("{number}/{count}  {track}{}", step.title));
+        self.heading(&format!("{number}/{count}  {}", self.lookup.step_title(step)));
         if !step.rows.is_empty() {
             let table = self.step_table(step);
             self.line(&table.draw(self.style));

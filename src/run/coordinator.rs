@@ -20,8 +20,8 @@ use crate::judge::{
 };
 use crate::lang::Program;
 use crate::lang::sema::program::{Engine, Repeat, Study};
+use crate::plan::command;
 use crate::plan::config::short_hash;
-use crate::plan::{Config, command};
 
 /// Why an execution could not go on. What was measured until then is in the journal.
 #[derive(Debug, Error)]
@@ -234,7 +234,7 @@ async fn one_launch(
         command: command::to_copy(config).argv.join(" "),
         remaining: remaining(walk, x.study),
     });
-    let ruler = ruler(setup, walk, config);
+    let ruler = ruler(setup, walk, wanted);
     let host_id = x.host.id();
     let crew = Crew {
         launch: &launch,
@@ -297,10 +297,12 @@ fn orders(setup: &Setup<'_>, wanted: &Wanted, study_dir: &Path) -> Result<Vec<Lo
 }
 
 /// The rules that end a load early. The baseline is never pruned.
-fn ruler<'a>(setup: &'a Setup<'a>, walk: &'a Walk, config: &'a Config) -> Box<Ruler<'a>> {
+fn ruler<'a>(setup: &'a Setup<'a>, walk: &'a Walk, wanted: &'a Wanted) -> Box<Ruler<'a>> {
+    let config = &wanted.config;
     let baseline = walk.baseline.as_ref().map(|(c, _)| c);
     let is_baseline = baseline.is_some_and(|b| b.id() == config.id());
-    let best = walk.steps.iter().rev().find(|s| !s.open).map(|s| &s.incumbent_after).or(baseline);
+    // a track compares with its own incumbent
+    let best = wanted.step.and_then(|i| walk.steps.get(i)).map(|s| &s.incumbent_before).or(baseline);
     Box::new(move |profile: &str, done: u64, so_far: &Metrics| {
         if is_baseline {
             return None;

@@ -19,6 +19,7 @@ mod step;
 mod steps;
 mod study;
 mod template;
+mod tracks;
 mod values;
 pub mod versions;
 

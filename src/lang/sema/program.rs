@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use super::metrics::Stat;
 use super::schema::{Schema, Setting};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{BinaryOp, Search};
-
-use super::metrics::Stat;
+use crate::lang::units::Dim;
 
 #[derive(Debug, Clone, Default)]
 pub struct Program {
@@ -197,6 +197,11 @@ impl Space {
         }
     }
 
+    /// No candidate: what a contest between tracks has beside their winners.
+    pub fn none() -> Self {
+        Self::Sum(Vec::new())
+    }
+
     /// Every point that some candidate holds.
     pub fn points(&self) -> Vec<&Point> {
         match self {
@@ -293,7 +298,9 @@ pub struct Study {
     pub prune: Vec<Prune>,
     pub confirm: Vec<String>,
     pub notes: Vec<String>,
+    /// in the order in which they are taken, those of tracks and the contests between tracks in their place
     pub steps: Vec<Step>,
+    pub tracks: Vec<Track>,
     pub not_yet: Vec<NotYet>,
     pub span: Span,
 }
@@ -310,6 +317,8 @@ pub struct Objective {
     pub maximize: bool,
     pub expr: Expr,
     pub text: String,
+    /// what its values are quantities of
+    pub dim: Dim,
     pub profiles: Vec<String>,
 }
 
@@ -339,11 +348,23 @@ pub struct Prune {
     pub after: Option<u64>,
 }
 
+/// An engine that is tuned apart. It is called by its engine's name.
+#[derive(Debug, Clone)]
+pub struct Track {
+    pub engine: String,
+    pub title: String,
+    pub notes: Vec<String>,
+    pub span: Span,
+}
+
 #[derive(Debug, Clone)]
 pub struct Step {
     pub name: String,
     pub title: String,
+    /// the name of the track that it belongs to
     pub track: Option<String>,
+    /// of the step after a row of tracks: those whose winners are its candidates. Its space is empty
+    pub contest: Vec<String>,
     pub from: From,
     pub when: Option<Guard>,
     pub space: Space,

@@ -27,6 +27,9 @@ impl Checker<'_> {
     ) -> Option<Step> {
         let parts = self.step_parts(step);
         let space = parts.as_ref().and_then(|p| p.vary).and_then(|(axes, _)| self.space(0, axes));
+        if let (Some(track), Some((axes, _))) = (track, parts.as_ref().and_then(|p| p.vary)) {
+            self.no_engine(axes, track);
+        }
         let when = match &step.when {
             Some(e) => {
                 let text = self.source_text(e.span);
@@ -53,6 +56,7 @@ impl Checker<'_> {
             name: step.name.value.clone(),
             title,
             track: track.map(str::to_owned),
+            contest: Vec::new(),
             from,
             when,
             space,
@@ -123,30 +127,36 @@ impl Checker<'_> {
             // there is an error already; the step's own mistakes are looked for all the same
             return Some(From::Best);
         }
+        if self.across_the_border(name, track, earlier) {
+            return Some(From::Best);
+        }
         let m = self.modules.root();
         if m.find(Kind::Engine, &name.value).is_some() {
             let engine = self.engine_named(0, name)?;
             self.needs_version(&engine);
             return Some(From::Engine(name.value.clone()));
         }
-        let steps: Vec<&str> = earlier.iter().map(|s| s.name.as_str()).chain(["best"]).collect();
-        self.unknown_base(name, &steps);
+        let steps = earlier.iter().filter(|s| s.track.as_deref() == track).map(|s| s.name.as_str());
+        let engines = match track {
+            Some(own) => vec![own],
+            None => m.names(Kind::Engine),
+        };
+        let known: Vec<&str> = steps.chain(["best"]).chain(engines).collect();
+        self.unknown_base(name, &known);
         Some(From::Best)
     }
 
-    fn unknown_base(&mut self, name: &Name, steps: &[&str]) {
-        let m = self.modules.root();
-        if m.is_broken(&name.value) {
+    fn unknown_base(&mut self, name: &Name, known: &[&str]) {
+        if self.modules.root().is_broken(&name.value) {
             return;
         }
-        let known: Vec<&str> = steps.iter().copied().chain(m.names(Kind::Engine)).collect();
         let message = format!("no earlier step and no engine is called `{}`", name.value);
         let d = Diagnostic::new(Code::UnknownName, name.span, message);
         let d = match did_you_mean(&name.value, known.iter().copied()) {
             Some(near) => d.label(format!("did you mean `{near}`?")).edit(name.span, near),
             None => d.label("not declared"),
         };
-        self.sink.push(d.help(format!("a step starts from {}", one_of(&known))));
+        self.sink.push(d.help(format!("a step starts from {}", one_of(known))));
     }
 
     fn pick(&mut self, axes: &ast::Axes, because: &ast::Text, space: &Space) -> Option<Pick> {

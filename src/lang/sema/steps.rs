@@ -10,6 +10,7 @@ use super::flags::{doubt, typed};
 use super::problem::Problem;
 use super::program::{Change, Engine, From, Point, Space, Step, Study};
 use super::schema::key;
+use super::tracks::Row;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
@@ -20,8 +21,8 @@ pub struct Reach {
     /// flags that only some engines here know: engine, steps, flags
     partial: IndexMap<String, (IndexSet<String>, IndexSet<String>)>,
     baseline: Vec<Arc<Engine>>,
-    now: Vec<Arc<Engine>>,
-    after: Vec<Vec<Arc<Engine>>>,
+    pub now: Vec<Arc<Engine>>,
+    pub after: Vec<Vec<Arc<Engine>>>,
     /// steps that could not be made out: naming one is no further mistake
     pub broken: HashSet<String>,
 }
@@ -43,24 +44,18 @@ impl Reach {
 impl Checker<'_> {
     /// All steps of a study, those of its tracks in their place.
     pub fn steps(&mut self, decl: &ast::Study, study: &mut Study, mut reach: Reach) {
+        let mut row = Row::default();
         for line in &decl.lines {
             match &line.kind {
-                Line::Step(s) => self.add_step(s, None, study, &mut reach),
-                Line::Track(t) => {
-                    let Some(engine) = self.engine_named(0, &t.engine) else { continue };
-                    let before = std::mem::replace(&mut reach.now, vec![engine]);
-                    if let Some(b) = &t.budget {
-                        self.budget(b);
-                        self.later("a track's budget".to_owned(), b.span, false);
-                    }
-                    for s in &t.steps {
-                        self.add_step(s, Some(&t.engine.value), study, &mut reach);
-                    }
-                    reach.now.extend(before);
+                Line::Step(s) => {
+                    row.close(decl, study, &mut reach);
+                    self.add_step(s, None, study, &mut reach);
                 }
+                Line::Track(t) => self.track(t, study, &mut reach, &mut row),
                 _ => {}
             }
         }
+        row.close(decl, study, &mut reach);
         self.say_partial(study, &reach);
     }
 
@@ -77,7 +72,7 @@ impl Checker<'_> {
         }
     }
 
-    fn add_step(&mut self, decl: &ast::Step, track: Option<&str>, study: &mut Study, reach: &mut Reach) {
+    pub fn add_step(&mut self, decl: &ast::Step, track: Option<&str>, study: &mut Study, reach: &mut Reach) {
         let same = |s: &&Step| s.name == decl.name.value && s.track.as_deref() == track;
         if let Some(first) = study.steps.iter().find(same) {
             let message = format!("a second step is called `{}`", decl.name.value);
@@ -94,37 +89,83 @@ impl Checker<'_> {
             From::Step(i) => reach.after.get(*i).unwrap_or(&reach.baseline).clone(),
             From::Engine(name) => reach_named(self, name),
         };
-        let engines = self.under(&step.space, &bases);
-        self.flags_known(&step, &engines, &study.steps, reach);
+        let engines = self.flags_known(&step, &step.space, &bases, &study.steps, reach);
+        if let Some(engine) = engines.first() {
+            self.products_clash(&step, &step.space, engine);
+        }
         reach.now = union(&reach.now, &engines);
         reach.after.push(reach.now.clone());
         study.steps.push(step);
     }
 
-    /// The engines that a step's candidates can have.
-    fn under(&mut self, space: &Space, bases: &[Arc<Engine>]) -> Vec<Arc<Engine>> {
-        let named: Vec<String> = space
-            .points()
-            .iter()
-            .flat_map(|p| &p.changes)
-            .filter_map(|c| if let Change::Engine(n) = c { Some(n.clone()) } else { None })
-            .collect();
-        if named.is_empty() {
-            return bases.to_vec();
+    /// Every flag of every point must be possible for some engine that it can stand over; which ones lack it is worth a
+    /// note. Yields the engines that candidates of the space can have.
+    fn flags_known(
+        &mut self,
+        step: &Step,
+        space: &Space,
+        bases: &[Arc<Engine>],
+        earlier: &[Step],
+        reach: &mut Reach,
+    ) -> Vec<Arc<Engine>> {
+        match space {
+            Space::Points(points) => {
+                let engines = self.engines_of(space, bases);
+                for point in points.iter() {
+                    self.point_known(step, point, &engines, earlier, reach);
+                }
+                engines
+            }
+            // each term stands over its own engines: `engine[a] * x + engine[b] * y`
+            Space::Sum(terms) => {
+                let known = |all: Vec<_>, t| union(&all, &self.flags_known(step, t, bases, earlier, reach));
+                terms.iter().fold(Vec::new(), known)
+            }
+            Space::Product(factors) => {
+                let engines = self.engines_of(space, bases);
+                for factor in factors {
+                    self.flags_known(step, factor, &engines, earlier, reach);
+                }
+                engines
+            }
         }
-        named.iter().flat_map(|n| reach_named(self, n)).collect()
     }
 
-    /// Every flag of every point must be possible for some engine here; which ones lack it is worth a warning.
-    fn flags_known(&mut self, step: &Step, engines: &[Arc<Engine>], earlier: &[Step], reach: &mut Reach) {
-        for point in step.space.points() {
-            for change in &point.changes {
-                self.change_known(step, change, engines, earlier, reach);
+    /// The engines that a space's candidates can have: those that its points set, or the bases'.
+    fn engines_of(&mut self, space: &Space, bases: &[Arc<Engine>]) -> Vec<Arc<Engine>> {
+        match space {
+            Space::Points(points) => {
+                let set = points.iter().flat_map(|p| &p.changes);
+                let set = set.filter_map(|c| if let Change::Engine(n) = c { Some(n.clone()) } else { None });
+                let named: Vec<String> = set.collect();
+                if named.is_empty() {
+                    return bases.to_vec();
+                }
+                named.iter().flat_map(|n| reach_named(self, n)).collect()
             }
-            self.point_twice(point, engines);
+            Space::Sum(terms) => {
+                terms.iter().fold(Vec::new(), |all, t| union(&all, &self.engines_of(t, bases)))
+            }
+            // one factor at most sets an engine, and it applies first wherever it is written
+            Space::Product(factors) => {
+                factors.iter().fold(bases.to_vec(), |under, factor| self.engines_of(factor, &under))
+            }
+        }
+    }
+
+    fn point_known(
+        &mut self,
+        step: &Step,
+        point: &Point,
+        engines: &[Arc<Engine>],
+        earlier: &[Step],
+        reach: &mut Reach,
+    ) {
+        for change in &point.changes {
+            self.change_known(step, change, engines, earlier, reach);
         }
         if let Some(engine) = engines.first() {
-            self.products_clash(step, &step.space, engine);
+            self.twice(&point.changes, Some(engine));
         }
     }
 
@@ -218,12 +259,6 @@ impl Checker<'_> {
             self.sink.push(problem.doubt(name, *span, value.as_ref(), engine));
         }
     }
-
-    fn point_twice(&mut self, point: &Point, engines: &[Arc<Engine>]) {
-        if let Some(engine) = engines.first() {
-            self.twice(&point.changes, Some(engine));
-        }
-    }
 }
 
 fn reach_named(checker: &mut Checker<'_>, name: &str) -> Vec<Arc<Engine>> {
@@ -235,7 +270,7 @@ fn reach_named(checker: &mut Checker<'_>, name: &str) -> Vec<Arc<Engine>> {
     at.and_then(|at| checker.engine(at)).into_iter().collect()
 }
 
-fn union(a: &[Arc<Engine>], b: &[Arc<Engine>]) -> Vec<Arc<Engine>> {
+pub fn union(a: &[Arc<Engine>], b: &[Arc<Engine>]) -> Vec<Arc<Engine>> {
     let mut all = a.to_vec();
     for e in b {
         if !all.iter().any(|x| Arc::ptr_eq(x, e)) {

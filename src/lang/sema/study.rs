@@ -37,6 +37,7 @@ impl Checker<'_> {
             confirm: Vec::new(),
             notes: Vec::new(),
             steps: Vec::new(),
+            tracks: Vec::new(),
             not_yet: Vec::new(),
             span: decl.name.span,
         };
@@ -122,16 +123,15 @@ impl Checker<'_> {
                 study.notes.push(text);
             }
             Line::Prune(p) => study.prune.extend(self.prune_rule(0, p)),
-            Line::Step(_) => {}
-            Line::Track(t) => self.later(format!("the track `{}`", t.engine.value), t.engine.span, false),
+            Line::Step(_) | Line::Track(_) => {}
         }
     }
 
     fn objective(&mut self, maximize: bool, expr: &ast::Expr, on: &[Name], study: &mut Study) {
         let text = self.source_text(expr.span);
         let profiles = self.profile_names(on);
-        if let Some((expr, _)) = self.numeric(0, expr, Place::Objective) {
-            study.objective = Some(Objective { maximize, expr, text, profiles });
+        if let Some((expr, dim)) = self.numeric(0, expr, Place::Objective) {
+            study.objective = Some(Objective { maximize, expr, text, dim, profiles });
         }
     }
 

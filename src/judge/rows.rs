@@ -1,0 +1,149 @@
+//! The rows of a step's table: the incumbent, the base, every candidate, each judged against what stands around it.
+
+use super::setup::Setup;
+use super::track::Incumbents;
+use super::trial::{Judged, Peers, judge, objective};
+use super::walk::{Role, Row, StepView, Walker};
+use crate::lang::sema::program::Step;
+use crate::plan::candidate::{self, Candidate, Ruling};
+use crate::plan::{Config, Prepared};
+
+/// What the rows of a step are compared with.
+pub(super) struct Around<'a> {
+    incumbent: &'a Config,
+    base: &'a Config,
+    baseline: &'a Config,
+    /// false where the incumbent was measured and is not valid, which only the start of a track can be: nothing is
+    /// compared with it
+    comparable: bool,
+    /// the incumbent's objective
+    value: Option<f64>,
+}
+
+impl<'a> Around<'a> {
+    pub(super) fn new(
+        setup: &Setup<'_>,
+        incumbent: &'a Config,
+        base: &'a Config,
+        baseline: &'a Config,
+    ) -> Self {
+        let alone = Peers { best: None, baseline: Some(baseline), may_be_pruned: false };
+        let judged = judge(setup, incumbent, &setup.profiles(), alone);
+        let comparable = judged.is_none_or(|j| j.is_valid());
+        let goal = setup.study.objective.as_ref().filter(|_| comparable);
+        let value = goal.and_then(|o| objective(setup, incumbent, o));
+        Self { incumbent, base, baseline, comparable, value }
+    }
+
+    /// What can have won before.
+    fn best(&self) -> Option<&'a Config> {
+        self.comparable.then_some(self.incumbent)
+    }
+}
+
+impl Walker<'_> {
+    /// The incumbent's row, and the base's where that is another configuration: measured beside the candidates, not offered.
+    pub(super) fn incumbent_rows(&mut self, view: &mut StepView, around: &Around<'_>) {
+        let (incumbent, base) = (around.incumbent, around.base);
+        // under the name that it won with
+        let known = self.seen.get(&incumbent.key()).cloned();
+        let label = known.filter(|l| l != "baseline").unwrap_or_else(|| incumbent.engine.title.clone());
+        let before = self.row(Role::Incumbent, &label, incumbent, around, view.step);
+        view.rows.push(before);
+        if base.id() != incumbent.id() && view.skipped.is_none() {
+            let row = self.row(Role::Base, &base.engine.title, base, around, view.step);
+            view.rows.push(row);
+        }
+    }
+
+    /// A row of a configuration that is to be measured.
+    fn row(&mut self, role: Role, label: &str, config: &Config, around: &Around<'_>, step: usize) -> Row {
+        let setup = self.setup;
+        let profiles = setup.profiles();
+        let may_be_pruned = role == Role::Candidate && config.id() != around.baseline.id();
+        let peers = Peers { best: around.best(), baseline: Some(around.baseline), may_be_pruned };
+        let judged = judge(setup, config, &profiles, peers);
+        let same_as = self.see(config, label);
+        let goal = setup.study.objective.as_ref();
+        let gain = setup.gain(goal.and_then(|o| objective(setup, config, o)), around.value);
+        let judged = judged.unwrap_or_else(|| {
+            self.need(config, &profiles, label.to_owned(), Some(step));
+            Judged::missing("not measured yet")
+        });
+        Row {
+            role,
+            label: label.to_owned(),
+            config: Some(config.clone()),
+            same_as: same_as.filter(|_| role == Role::Candidate),
+            judged,
+            gain: gain.filter(|_| role != Role::Incumbent),
+            open_rules: Vec::new(),
+        }
+    }
+
+    pub(super) fn candidate_rows(&mut self, view: &mut StepView, step: &Step, around: &Around<'_>) {
+        let setup = self.setup;
+        let mut prepared = Prepared::new(setup.program, setup.study);
+        view.rows.reserve(step.space.len());
+        for i in 0..step.space.len() {
+            let candidate = candidate::candidate(step, i, around.base, &mut prepared);
+            let row = self.candidate_row(view, &candidate, around);
+            view.rows.push(row);
+        }
+    }
+
+    fn candidate_row(&mut self, view: &StepView, candidate: &Candidate, around: &Around<'_>) -> Row {
+        let ruling = candidate::ruling(candidate, self.setup.study);
+        let measured = |walker: &mut Self, config: &Config| {
+            walker.row(Role::Candidate, &candidate.label, config, around, view.step)
+        };
+        match (ruling, &candidate.config, &view.skipped) {
+            (_, Ok(config), Some(_)) => {
+                unrun(&candidate.label, Some(config), Judged::missing("the step was not run"))
+            }
+            (Ruling::Pruned { reason, .. }, config, _) if !is(config.as_ref().ok(), around.baseline) => {
+                unrun(&candidate.label, config.as_ref().ok(), Judged::pruned(reason))
+            }
+            (Ruling::Run { open }, Ok(config), None) => Row { open_rules: open, ..measured(self, config) },
+            (_, Ok(config), None) => measured(self, config),
+            (_, Err(reason), _) => unrun(&candidate.label, None, Judged::pruned(reason.clone())),
+        }
+    }
+
+    /// The candidates of a contest between tracks: what each has come to.
+    pub(super) fn winner_rows(
+        &mut self,
+        view: &mut StepView,
+        step: &Step,
+        incumbents: &Incumbents<'_>,
+        around: &Around<'_>,
+    ) {
+        for name in &step.contest {
+            let Some(winner) = incumbents.of_track(name) else { continue };
+            let track = self.setup.study.tracks.iter().find(|t| t.engine == *name);
+            let label = track.map_or(name.as_str(), |t| t.title.as_str());
+            let row = if view.skipped.is_some() {
+                unrun(label, Some(&winner), Judged::missing("the step was not run"))
+            } else {
+                self.row(Role::Candidate, label, &winner, around, view.step)
+            };
+            view.rows.push(row);
+        }
+    }
+}
+
+fn is(config: Option<&Config>, other: &Config) -> bool {
+    config.is_some_and(|c| c.id() == other.id())
+}
+
+fn unrun(label: &str, config: Option<&Config>, judged: Judged) -> Row {
+    Row {
+        role: Role::Candidate,
+        label: label.to_owned(),
+        config: config.cloned(),
+        same_as: None,
+        judged,
+        gain: None,
+        open_rules: Vec::new(),
+    }
+}

@@ -1,0 +1,161 @@
+//! Tracks: engines that are tuned apart, what may cross their border, and the contest between their winners.
+
+use std::sync::Arc;
+
+use super::check::Checker;
+use super::program::{Change, Engine, From, Space, Step, Study, Track};
+use super::scope::Kind;
+use super::steps::{Reach, union};
+use crate::lang::codes::Code;
+use crate::lang::diag::Diagnostic;
+use crate::lang::source::Span;
+use crate::lang::syntax::ast::{self, Factor, Name, Search};
+
+/// The tracks since the last step: when a step or the end of the study comes, their winners meet.
+#[derive(Default)]
+pub struct Row {
+    tracks: Vec<String>,
+    /// the engines that can win
+    engines: Vec<Arc<Engine>>,
+    span: Span,
+}
+
+impl Row {
+    /// After a row of tracks comes one step that nobody writes: their winners against the incumbent from before them.
+    pub fn close(&mut self, decl: &ast::Study, study: &mut Study, reach: &mut Reach) {
+        let row = std::mem::take(self);
+        if row.tracks.is_empty() {
+            return;
+        }
+        let title = if row.tracks.len() == 1 { "Winner of the track" } else { "Winners of the tracks" };
+        study.steps.push(Step {
+            name: free_name(decl, study),
+            title: title.to_owned(),
+            track: None,
+            contest: row.tracks,
+            from: From::Best,
+            when: None,
+            space: Space::none(),
+            search: Search::Grid,
+            pick: None,
+            notes: Vec::new(),
+            span: row.span,
+        });
+        reach.now = union(&reach.now, &row.engines);
+        reach.after.push(reach.now.clone());
+    }
+}
+
+/// `tracks`, or the first of `tracks_2`, `tracks_3`, … that no step has.
+fn free_name(decl: &ast::Study, study: &Study) -> String {
+    let written = |name: &str| {
+        let is = |s: &ast::Step| s.name.value == name;
+        decl.lines.iter().any(|l| match &l.kind {
+            ast::StudyLineKind::Step(s) => is(s),
+            ast::StudyLineKind::Track(t) => t.steps.iter().any(is),
+            _ => false,
+        })
+    };
+    let taken = |name: &str| written(name) || study.steps.iter().any(|s| s.name == name);
+    let numbered = (2..).map(|n| format!("tracks_{n}"));
+    let mut names = std::iter::once("tracks".to_owned()).chain(numbered);
+    names.find(|n| !taken(n)).unwrap_or_default()
+}
+
+impl Checker<'_> {
+    /// A track's steps, each over its engine alone.
+    pub fn track(&mut self, decl: &ast::Track, study: &mut Study, reach: &mut Reach, row: &mut Row) {
+        let title = match &decl.title {
+            Some(t) => self.inserted(0, t, false),
+            None => decl.engine.value.clone(),
+        };
+        let notes = decl.notes.iter().map(|t| self.inserted(0, t, false)).collect();
+        let engine = self.engine_named(0, &decl.engine);
+        if let Some(b) = &decl.budget {
+            self.budget(b);
+            self.later("a track's budget".to_owned(), b.span, false);
+        }
+        if let Some(engine) = &engine {
+            self.needs_version(engine);
+        }
+        let name = decl.engine.value.clone();
+        if let Some(first) = study.tracks.iter().find(|t| t.engine == name) {
+            let message = format!("a second track tunes `{name}`");
+            let d = Diagnostic::new(Code::DeclaredTwice, decl.engine.span, message).label("already tuned");
+            let help = format!(
+                "put the steps into one track, or derive an engine: `engine {name}_2 = {name} {{ … }}`"
+            );
+            self.sink.push(d.related(first.span, "the first one").help(help));
+            return;
+        }
+        study.tracks.push(Track { engine: name.clone(), title, notes, span: decl.engine.span });
+        // without its engine, the steps are checked as far as they go
+        let own: Vec<_> = engine.into_iter().collect();
+        let outside = std::mem::replace(&mut reach.now, own);
+        let broken = std::mem::take(&mut reach.broken);
+        for step in &decl.steps {
+            self.add_step(step, Some(&name), study, reach);
+        }
+        reach.broken = broken;
+        let winners = std::mem::replace(&mut reach.now, outside);
+        if row.tracks.is_empty() {
+            row.span = decl.engine.span;
+        }
+        row.engines = union(&row.engines, &winners);
+        row.tracks.push(name);
+    }
+
+    /// A track tunes one engine.
+    pub fn no_engine(&mut self, axes: &ast::Axes, track: &str) {
+        let Some(span) = self.varied_engine(axes) else { return };
+        let message = format!("the track `{track}` varies its engine");
+        let d = Diagnostic::new(Code::TrackEngine, span, message).label("another engine");
+        let help = "a track tunes one engine: give the other one a track of its own, or put the step before the tracks";
+        self.sink.push(d.help(help));
+    }
+
+    /// The first factor that sets an engine, itself or through the axes that it names.
+    fn varied_engine(&mut self, axes: &ast::Axes) -> Option<Span> {
+        let factors: Vec<&Factor> = axes.sum.iter().flatten().collect();
+        factors.into_iter().find_map(|factor| match factor {
+            Factor::Group(inner) => self.varied_engine(inner),
+            Factor::Axis { name, span, .. } if name.value == "engine" => Some(*span),
+            Factor::Axis { name, span, .. } => {
+                let at = self.modules.root().find(Kind::Axis, &name.value)?;
+                let space = self.axis_space(at)?;
+                let changes = space.points().into_iter().flat_map(|p| &p.changes);
+                changes.into_iter().any(|c| matches!(c, Change::Engine(_))).then_some(*span)
+            }
+        })
+    }
+
+    /// Inside a track `from` knows its own steps and its engine; outside, a track's steps cannot be named. True if the
+    /// name stands on the other side.
+    pub fn across_the_border(&mut self, name: &Name, track: Option<&str>, earlier: &[Step]) -> bool {
+        let elsewhere = earlier.iter().find(|s| s.name == name.value);
+        let is_engine = self.modules.root().find(Kind::Engine, &name.value).is_some();
+        let own_engine = track.is_none_or(|t| t == name.value);
+        let (message, help) = match (elsewhere, track) {
+            _ if is_engine && own_engine => return false,
+            (Some(Step { track: Some(other), .. }), _) => (
+                format!("the step `{}` belongs to the track `{other}`", name.value),
+                match track {
+                    Some(_) => "a track starts from its engine, or from one of its own steps",
+                    None => "outside a track its steps cannot be named; `from best` goes on from what won",
+                },
+            ),
+            (Some(_), Some(track)) => (
+                format!("the step `{}` stands outside the track `{track}`", name.value),
+                "a track starts from its engine as declared, or from one of its own steps",
+            ),
+            (None, Some(track)) if is_engine => (
+                format!("the track `{track}` tunes another engine than `{}`", name.value),
+                "a track starts from its engine as declared, or from one of its own steps",
+            ),
+            _ => return false,
+        };
+        let d = Diagnostic::new(Code::TrackBorder, name.span, message).label("not on this side");
+        self.sink.push(d.help(help));
+        true
+    }
+}
