@@ -2,6 +2,7 @@
 
 mod elsewhere;
 mod ending;
+mod goodput;
 mod repeats;
 mod rules;
 mod steps;

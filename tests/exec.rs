@@ -3,6 +3,7 @@
 mod books;
 mod changes;
 mod engines;
+mod goodput;
 mod loads;
 mod repeats;
 mod state;

@@ -72,6 +72,11 @@ impl Server {
         &self.log
     }
 
+    /// How the engine's leader ended, if it has.
+    pub fn exit(&self) -> Option<Exit> {
+        self.keeper.life().borrow().exit
+    }
+
     /// Resolves when the engine's leader has ended, whatever the reason.
     pub fn died(&self) -> impl Future<Output = Exit> + Send + 'static {
         let life = self.keeper.life();

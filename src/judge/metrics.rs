@@ -3,6 +3,7 @@
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
+use super::latencies::{Latencies, Latency};
 use super::scale;
 use crate::lang::sema::Stat;
 
@@ -11,6 +12,9 @@ use crate::lang::sema::Stat;
 pub struct Metrics {
     pub numbers: IndexMap<String, f64>,
     pub distributions: IndexMap<String, Distribution>,
+    /// the completed requests; empty for a recording's
+    #[serde(default, skip_serializing_if = "Latencies::is_empty")]
+    pub requests: Latencies,
 }
 
 /// Milliseconds. What was not measured, or cannot be from so few samples, is `None`.
@@ -56,6 +60,15 @@ impl Metrics {
 
     pub fn distribution(&self, name: &str) -> Option<&Distribution> {
         self.distributions.get(name)
+    }
+
+    /// Completed requests per second that meet a condition on their own times; `None` where these are not known.
+    pub fn goodput(&self, meets: impl Fn(&Latency) -> bool) -> Option<f64> {
+        let duration = self.number("duration_s").filter(|s| *s > 0.0)?;
+        if self.requests.is_empty() {
+            return None;
+        }
+        Some(self.requests.iter().filter(|r| meets(r)).count() as f64 / duration)
     }
 
     /// The means over several runs, of what each of them has.

@@ -3,6 +3,7 @@
 mod adoption;
 pub mod checks;
 mod confirm;
+pub mod latencies;
 pub mod metrics;
 mod offers;
 pub mod results;
@@ -17,6 +18,7 @@ pub mod trial;
 pub mod walk;
 
 pub use checks::{Finding, Level};
+pub use latencies::{Latencies, Latency};
 pub use metrics::{Distribution, Metrics};
 pub use results::{Results, Run, RunOutcome};
 pub use setup::{Checks, Setup};

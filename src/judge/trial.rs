@@ -1,11 +1,13 @@
 //! One configuration judged on a step's profiles: is it there, did it run, does a rule prune it, is it valid.
 
 use crate::lang::sema::Stat;
-use crate::lang::sema::program::{Objective, Owner, Require};
-use crate::plan::eval::{condition, number};
+use crate::lang::sema::program::{Expr, Objective, Owner, Require};
+use crate::plan::eval::{absent, condition, number};
 use crate::plan::{Config, Facts, Known};
 
 use super::checks::{self, Finding, Level, Subject};
+use super::latencies::Latency;
+use super::metrics::Metrics;
 use super::results::{Run, RunOutcome};
 use super::scale;
 use super::setup::{Checks, Setup};
@@ -99,27 +101,63 @@ impl Facts for Measured<'_> {
     }
 
     fn metric(&self, of: Owner, name: &str, stat: Option<Stat>) -> Known<f64> {
-        let config = match of {
-            Owner::Own => Some(self.config),
-            Owner::Best => self.peers.best,
-            Owner::Baseline => self.peers.baseline,
-        };
-        let Some(config) = config else { return Known::Absent };
-        match mean_metric(self.reads.of(self.setup, config, self.profile), name, stat) {
-            Some(v) => Known::Value(v),
-            None => Known::Absent,
-        }
+        self.mean_of(of, |run, _| run.metrics.read(name, stat))
     }
 
     fn gain(&self) -> Known<f64> {
         self.gain.clone()
     }
+
+    fn goodput(&self, of: Owner, when: &Expr) -> Known<f64> {
+        self.mean_of(of, |run, config| goodput(&run.metrics, config, when))
+    }
+
+    fn config_of(&self, of: Owner) -> Known<&Config> {
+        self.peer(of).map_or(Known::Absent, Known::Value)
+    }
 }
 
-/// A metric over runs; it is not there unless each of them has it.
-fn mean_metric(runs: &[Run], name: &str, stat: Option<Stat>) -> Option<f64> {
-    let values: Option<Vec<f64>> = runs.iter().map(|r| r.metrics.read(name, stat)).collect();
-    scale::mean(&values?)
+impl<'a> Measured<'a> {
+    fn peer(&self, of: Owner) -> Option<&'a Config> {
+        match of {
+            Owner::Own => Some(self.config),
+            Owner::Best => self.peers.best,
+            Owner::Baseline => self.peers.baseline,
+        }
+    }
+
+    /// A value over runs; it is not there unless each of them has it.
+    fn mean_of(&self, of: Owner, read: impl Fn(&Run, &Config) -> Option<f64>) -> Known<f64> {
+        let Some(config) = self.peer(of) else { return Known::Absent };
+        let runs = self.reads.of(self.setup, config, self.profile);
+        let values: Option<Vec<f64>> = runs.iter().map(|run| read(run, config)).collect();
+        values.and_then(|v| scale::mean(&v)).map_or(Known::Absent, Known::Value)
+    }
+}
+
+/// Completed requests per second that meet a condition.
+fn goodput(metrics: &Metrics, config: &Config, when: &Expr) -> Option<f64> {
+    metrics.goodput(|request| condition(when, &OneRequest { config, request }) == Some(true))
+}
+
+/// One request's own times.
+struct OneRequest<'a> {
+    config: &'a Config,
+    request: &'a Latency,
+}
+
+impl Facts for OneRequest<'_> {
+    fn config(&self) -> &Config {
+        self.config
+    }
+
+    fn metric(&self, _: Owner, name: &str, _: Option<Stat>) -> Known<f64> {
+        self.request.read(name).map_or(Known::Absent, Known::Value)
+    }
+
+    fn gain(&self) -> Known<f64> {
+        Known::Absent
+    }
 }
 
 /// The objective of a configuration: the geometric mean over its profiles; `None` unless every profile has it.
@@ -194,6 +232,10 @@ impl Facts for OneRun<'_> {
         self.run.metrics.read(name, stat).map_or(Known::Absent, Known::Value)
     }
 
+    fn goodput(&self, _: Owner, when: &Expr) -> Known<f64> {
+        goodput(&self.run.metrics, self.config, when).map_or(Known::Absent, Known::Value)
+    }
+
     fn gain(&self) -> Known<f64> {
         Known::Absent
     }
@@ -224,9 +266,26 @@ pub fn judge(setup: &Setup<'_>, config: &Config, profiles: &[String], peers: Pee
     judged.objective = goal.and_then(|o| objective(setup, config, o));
     if goal.is_some() && judged.objective.is_none() && judged.is_valid() {
         judged.outcome = Outcome::Refused;
-        judged.reason = Some("the objective cannot be computed from what was measured".to_owned());
+        judged.reason = Some(no_objective(setup, config));
     }
     Some(judged)
+}
+
+fn no_objective(setup: &Setup<'_>, config: &Config) -> String {
+    let why = setup.study.objective.as_ref().and_then(|o| {
+        o.profiles.iter().find_map(|profile| {
+            let lacks = |run| {
+                let facts = OneRun { setup, config, profile, run };
+                absent(&o.expr, &facts).or_else(|| match number(&o.expr, &facts) {
+                    Known::Value(v) if v <= 0.0 => Some(format!("it is {v}, and gains are ratios")),
+                    _ => None,
+                })
+            };
+            setup.counted(config, profile).iter().find_map(lacks)
+        })
+    });
+    let why = why.map_or_else(String::new, |w| format!(": {w}"));
+    format!("the objective cannot be computed from what was measured{why}")
 }
 
 /// The verdict of a configuration with some of its runs, where no further one can change it: a rule has settled it by the first, or a
@@ -366,8 +425,9 @@ fn broken_requirement(
                     Some(text) if r.text.contains("success_rate") => format!("; {text}"),
                     _ => String::new(),
                 };
+                let lacks = absent(&r.expr, &facts).map_or_else(String::new, |l| format!("; {l}"));
                 let on = r.on.as_ref().map_or_else(String::new, |p| format!(" on {p}"));
-                return Some(format!("requires {}{on}{seen}", r.text));
+                return Some(format!("requires {}{on}{seen}{lacks}", r.text));
             }
         }
     }
@@ -409,7 +469,7 @@ pub fn guard_holds(setup: &Setup<'_>, incumbent: &Config, guard: &crate::lang::s
 
 /// A load that is going on: the candidate's own metrics so far, and those that the others ended with.
 struct UnderLoad<'a> {
-    so_far: &'a super::metrics::Metrics,
+    so_far: &'a Metrics,
     measured: Measured<'a>,
 }
 
@@ -425,6 +485,19 @@ impl Facts for UnderLoad<'_> {
         }
     }
 
+    fn goodput(&self, of: Owner, when: &Expr) -> Known<f64> {
+        match of {
+            Owner::Own => {
+                goodput(self.so_far, self.measured.config, when).map_or(Known::Absent, Known::Value)
+            }
+            _ => self.measured.goodput(of, when),
+        }
+    }
+
+    fn config_of(&self, of: Owner) -> Known<&Config> {
+        self.measured.config_of(of)
+    }
+
     fn gain(&self) -> Known<f64> {
         // a gain is between whole runs
         Known::Later
@@ -437,7 +510,7 @@ pub fn rule_that_ends(
     config: &Config,
     profile: &str,
     done: u64,
-    so_far: &super::metrics::Metrics,
+    so_far: &Metrics,
     best: Option<&Config>,
     baseline: Option<&Config>,
 ) -> Option<String> {

@@ -133,7 +133,7 @@ impl Collector<'_> {
         });
         let (records, summary) = summarised.await.map_err(|e| LoadError::Task(e.to_string()))?;
         self.got.records = records;
-        Ok(self.observer.checkpoint(done, &summary))
+        Ok(self.observer.checkpoint(done, &summary, &self.got.records))
     }
 }
 

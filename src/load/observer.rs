@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::record::RequestRecord;
 use super::summary::Summary;
 
 /// A step of a load.
@@ -55,9 +56,9 @@ pub trait Observer: Send {
     /// Called a few times per second.
     fn progress(&mut self, _progress: Progress) {}
 
-    /// One of the spec's checkpoints is reached: the summary of what has ended so far, whose `planned` are
-    /// these requests alone. If several were passed meanwhile, only the last is reported.
-    fn checkpoint(&mut self, _done: u64, _so_far: &Summary) -> Verdict {
+    /// One of the spec's checkpoints is reached: the summary and the records of what has ended so far; its
+    /// `planned` are these requests alone. If several were passed meanwhile, only the last is reported.
+    fn checkpoint(&mut self, _done: u64, _so_far: &Summary, _records: &[RequestRecord]) -> Verdict {
         Verdict::Continue
     }
 }

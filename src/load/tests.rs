@@ -327,7 +327,8 @@ impl Observer for Notes {
         self.last = Some(progress);
     }
 
-    fn checkpoint(&mut self, done: u64, so_far: &Summary) -> Verdict {
+    fn checkpoint(&mut self, done: u64, so_far: &Summary, records: &[RequestRecord]) -> Verdict {
+        assert_eq!(records.len() as u64, done);
         self.checkpoints.push((done, so_far.completed));
         if self.stop { Verdict::Stop } else { Verdict::Continue }
     }

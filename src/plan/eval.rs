@@ -23,6 +23,14 @@ pub trait Facts {
     fn metric(&self, of: Owner, name: &str, stat: Option<Stat>) -> Known<f64>;
     /// How much better than the incumbent, a fraction.
     fn gain(&self) -> Known<f64>;
+    /// Completed requests per second that meet a condition.
+    fn goodput(&self, of: Owner, _when: &Expr) -> Known<f64> {
+        self.metric(of, "goodput", None)
+    }
+    /// The configuration itself, the incumbent's or the baseline's.
+    fn config_of(&self, of: Owner) -> Known<&Config> {
+        if of == Owner::Own { Known::Value(self.config()) } else { Known::Later }
+    }
 }
 
 /// Only the configuration is known: what a plan can settle.
@@ -76,6 +84,31 @@ pub fn condition(e: &Expr, facts: &dyn Facts) -> Option<bool> {
     }
 }
 
+/// The first metric that an expression reads and that is known not to be there, in words.
+pub fn absent(e: &Expr, facts: &dyn Facts) -> Option<String> {
+    let lacking = |known: &Known<f64>| *known == Known::Absent;
+    match e {
+        Expr::Metric { of, name, stat } if lacking(&facts.metric(*of, name, *stat)) => {
+            let metric = stat.map_or_else(|| name.clone(), |s| format!("{}({name})", s.name()));
+            Some(format!("`{}{metric}` was not measured", owner(*of)))
+        }
+        Expr::Goodput { of, when } if lacking(&facts.goodput(*of, when)) => {
+            Some(format!("`{}goodput` needs the times of every request, and they are not there", owner(*of)))
+        }
+        Expr::Not(inner) => absent(inner, facts),
+        Expr::Binary { left, right, .. } => absent(left, facts).or_else(|| absent(right, facts)),
+        _ => None,
+    }
+}
+
+fn owner(of: Owner) -> &'static str {
+    match of {
+        Owner::Own => "",
+        Owner::Best => "best.",
+        Owner::Baseline => "baseline.",
+    }
+}
+
 /// A number in base units.
 pub fn number(e: &Expr, facts: &dyn Facts) -> Known<f64> {
     match operand(e, facts) {
@@ -126,9 +159,14 @@ fn operand(e: &Expr, facts: &dyn Facts) -> Known<Operand> {
         Expr::Engine => Known::Value(Operand::Text(config.engine.name.clone())),
         Expr::EngineName(n) => Known::Value(Operand::Text(n.clone())),
         Expr::Model => Known::Value(Operand::Text(config.model.clone())),
-        Expr::Gpus => Known::Value(Operand::Number(f64::from(config.gpus()))),
+        Expr::Gpus { of } => match facts.config_of(*of) {
+            Known::Value(c) => Known::Value(Operand::Number(f64::from(c.gpus()))),
+            Known::Absent => Known::Absent,
+            Known::Later => Known::Later,
+        },
         Expr::Gain => wrap(&facts.gain()),
         Expr::Metric { of, name, stat } => wrap(&facts.metric(*of, name, *stat)),
+        Expr::Goodput { of, when } => wrap(&facts.goodput(*of, when)),
         Expr::Not(_) => settled(condition(e, facts)),
         Expr::Binary { op, left, right } => arithmetic(*op, e, left, right, facts),
     }

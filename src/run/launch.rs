@@ -269,7 +269,7 @@ async fn one_load(
     spec.base_url = server.base_url();
     let mut attempt = 1;
     loop {
-        let mut observer = Watcher::new(crew, order, listener);
+        let mut observer = Watcher::new(crew, order, server.ready_after().as_secs_f64(), listener);
         let outcome = load::run(&spec, &mut observer, &crew.signals.first, dead).await?;
         let rule = observer.rule.take();
         times.warmup_s += outcome.warmup.seconds;
@@ -298,7 +298,7 @@ fn load_result(
     server: &Server,
 ) -> LoadResult {
     let notes = outcome.findings.iter().map(ToString::to_string).collect();
-    let metrics = measured::metrics(&outcome.summary, startup_s);
+    let metrics = measured::metrics(&outcome.summary, &outcome.records, startup_s);
     let kind = match (outcome.ended, rule) {
         (Ended::ServerDied, _) => died_under_load(crew, server),
         (Ended::NothingSucceeded, _) | (Ended::Whole, None) if nothing_succeeded(outcome) => {
@@ -330,7 +330,10 @@ fn died_under_load(crew: &Crew<'_>, server: &Server) -> RunOutcome {
     let patterns = failure_patterns(crew.config);
     match engine::failure::classify(&String::from_utf8_lossy(&log), &patterns) {
         Some(f) => RunOutcome::FailedLoad { class: f.class, line: f.line },
-        None => RunOutcome::FailedLoad { class: "the engine died".to_owned(), line: String::new() },
+        None => {
+            let how = server.exit().map_or_else(String::new, |exit| format!(", {exit}"));
+            RunOutcome::FailedLoad { class: format!("the engine died{how}"), line: String::new() }
+        }
     }
 }
 
@@ -379,14 +382,16 @@ fn write_records(
 struct Watcher<'a, 'l> {
     launch: &'a str,
     profile: &'a str,
+    startup_s: f64,
     ruler: &'a Ruler<'a>,
     listener: &'l mut dyn Listener,
     rule: Option<String>,
 }
 
 impl<'a, 'l> Watcher<'a, 'l> {
-    fn new(crew: &Crew<'a>, order: &'a LoadOrder, listener: &'l mut dyn Listener) -> Self {
-        Self { launch: crew.launch, profile: &order.profile, ruler: crew.ruler, listener, rule: None }
+    fn new(crew: &Crew<'a>, order: &'a LoadOrder, startup_s: f64, listener: &'l mut dyn Listener) -> Self {
+        let (launch, ruler) = (crew.launch, crew.ruler);
+        Self { launch, profile: &order.profile, startup_s, ruler, listener, rule: None }
     }
 
     fn say(&mut self, phase: Phase) {
@@ -416,8 +421,9 @@ impl load::Observer for Watcher<'_, '_> {
         });
     }
 
-    fn checkpoint(&mut self, done: u64, so_far: &Summary) -> Verdict {
-        self.rule = (self.ruler)(self.profile, done, &measured::metrics(so_far, 0.0));
+    fn checkpoint(&mut self, done: u64, so_far: &Summary, records: &[RequestRecord]) -> Verdict {
+        let metrics = measured::metrics(so_far, records, self.startup_s);
+        self.rule = (self.ruler)(self.profile, done, &metrics);
         if self.rule.is_some() { Verdict::Stop } else { Verdict::Continue }
     }
 }

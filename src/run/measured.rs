@@ -1,11 +1,11 @@
 //! From a load's summary to the metrics that the judge reads: the same names as in reports and recordings.
 
-use crate::judge::{Distribution, Metrics};
-use crate::load::{Dist, Summary};
+use crate::judge::{Distribution, Latencies, Latency, Metrics};
+use crate::load::{Dist, RequestRecord, Summary};
 
-/// The metrics of one load; `startup_s` is how long the engine took to be ready.
-pub fn metrics(s: &Summary, startup_s: f64) -> Metrics {
-    let mut m = Metrics::default();
+/// The metrics of one load, or of its first part; `startup_s` is how long the engine took to be ready.
+pub fn metrics(s: &Summary, records: &[RequestRecord], startup_s: f64) -> Metrics {
+    let mut m = Metrics { requests: latencies(records), ..Metrics::default() };
     let counts = [
         ("planned", s.planned),
         ("completed", s.completed),
@@ -58,6 +58,18 @@ pub fn metrics(s: &Summary, startup_s: f64) -> Metrics {
         }
     }
     m
+}
+
+/// The own times of every completed request: the samples of the distributions above, to the microsecond.
+fn latencies(records: &[RequestRecord]) -> Latencies {
+    let us = |from: u64, to: u64| (to.saturating_sub(from) as f64 / 1e3).round() as u64;
+    let completed = records.iter().filter(|r| r.is_completed());
+    let times = completed.map(|r| Latency {
+        ttft_us: r.first_token_ns.map(|at| us(r.sent_ns, at)),
+        tpot_us: r.tpot_ns().map(|ns| (ns / 1e3).round() as u64),
+        latency_us: r.last_token_ns.map(|at| us(r.sent_ns, at)),
+    });
+    times.collect()
 }
 
 fn distribution(d: &Dist) -> Distribution {

@@ -155,7 +155,7 @@ fn an_engine_that_dies_under_load() {
     let report = run.wait().expect_code(0).report();
     assert_eq!(report.outcome("one", "1"), "failed");
     assert!(report.reason("one", "1").contains("failed under load"), "{}", report.reason("one", "1"));
-    assert!(report.reason("one", "1").contains("died"), "{}", report.reason("one", "1"));
+    assert!(report.reason("one", "1").contains("the engine died, SIGKILL"), "{}", report.reason("one", "1"));
     assert!(["ok", "flagged"].contains(&report.outcome("one", "2")));
     assert_eq!(marked(&lab), [0i32; 0]);
 }

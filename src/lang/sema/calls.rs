@@ -8,7 +8,7 @@ use super::scope::{ItemRef, Kind};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, did_you_mean};
 use crate::lang::source::Span;
-use crate::lang::syntax::ast::{self, BinaryOp, ExprKind, Item, Literal, Name};
+use crate::lang::syntax::ast::{self, ExprKind, Item, Literal, Name};
 use crate::lang::units::Dim;
 
 /// How many parts an expression may have, with the metrics in it: far beyond any that a person writes.
@@ -27,7 +27,7 @@ impl Checker<'_> {
         let of = match owner {
             None => Owner::Own,
             Some(o) if o.value == "best" || o.value == "baseline" => {
-                if matches!(place, Place::Metric | Place::Objective | Place::Guard) {
+                if matches!(place, Place::Metric | Place::Objective | Place::Guard | Place::Request) {
                     self.wrong_place(o.span, &format!("`{}.…`", o.value), "in a prune rule or a requirement");
                     return None;
                 }
@@ -41,6 +41,10 @@ impl Checker<'_> {
             }
         };
         match args {
+            Some(args) if place == Place::Request => {
+                self.function_of_a_request(e, name, args);
+                None
+            }
             Some(args) => self.function(module, e, of, name, args),
             None => self.named(module, of, name, place),
         }
@@ -55,14 +59,7 @@ impl Checker<'_> {
         args: &[ast::Expr],
     ) -> Option<Typed> {
         if name.value == "goodput" {
-            self.later("`goodput(…)`".to_owned(), e.span, false);
-            for a in args {
-                self.goodput_condition(module, a);
-            }
-            return Some((
-                Expr::Metric { of, name: "goodput".to_owned(), stat: None },
-                Type::Number(Dim::RATE),
-            ));
+            return self.goodput(module, e, of, args);
         }
         let Some(stat) = Stat::parse(&name.value) else {
             let known = Stat::ALL.iter().map(|s| s.name()).chain(["goodput"]);
@@ -99,37 +96,21 @@ impl Checker<'_> {
         }
     }
 
-    /// Inside `goodput(…)` latencies are a request's own, without a statistic.
-    pub(super) fn goodput_condition(&mut self, module: usize, e: &ast::Expr) {
-        match &e.kind {
-            ExprKind::Binary { op: BinaryOp::And | BinaryOp::Or, left, right } => {
-                self.goodput_condition(module, left);
-                self.goodput_condition(module, right);
-            }
-            ExprKind::Binary { op, left, right } if op.is_comparison() => {
-                let (ExprKind::Call { name, args: None, .. }, ExprKind::Number(n)) =
-                    (&left.kind, &right.kind)
-                else {
-                    return;
-                };
-                match metrics::kind_of(&name.value) {
-                    Some(MetricKind::Distribution(dim)) => {
-                        let _ = self.number_of(n, dim, &format!("`{}`", name.value));
-                    }
-                    _ => self.unknown_metric(module, name),
-                }
-            }
-            _ => {
-                let message = "goodput takes conditions on a request's latencies";
-                let d = Diagnostic::new(Code::NotCondition, e.span, message).label("no such condition");
-                self.sink.push(d.help("for example `goodput(ttft <= 500ms and tpot <= 50ms)`"));
-            }
-        }
-    }
-
     pub(super) fn named(&mut self, module: usize, of: Owner, name: &Name, place: Place) -> Option<Typed> {
+        if place == Place::Request
+            && let Some(settled) = self.of_a_request(module, name)
+        {
+            return settled;
+        }
+        if of != Owner::Own && self.owns_no(module, name) {
+            return None;
+        }
         let fixed = match name.value.as_str() {
-            "gpus" => Some((Expr::Gpus, Type::Number(Dim::PLAIN))),
+            "gpus" => Some((Expr::Gpus { of }, Type::Number(Dim::PLAIN))),
+            "goodput" => {
+                self.goodput_alone(name.span);
+                return None;
+            }
             "model" => Some((Expr::Model, Type::Text)),
             "engine" => Some((Expr::Engine, Type::Engine)),
             "gain" => {
@@ -171,6 +152,21 @@ impl Checker<'_> {
         }
         self.unknown_metric(module, name);
         None
+    }
+
+    /// Whether a name after `best.` or `baseline.` is none of theirs, and says so.
+    fn owns_no(&mut self, module: usize, name: &Name) -> bool {
+        let fixed = ["model", "engine", "gain", "rate", "concurrency"].contains(&name.value.as_str());
+        if fixed || self.module(module).find(Kind::Param, &name.value).is_some() {
+            let what = format!("`{}` of another configuration", name.value);
+            self.wrong_place(
+                name.span,
+                &what,
+                "without `best.` or `baseline.`: they have metrics and `gpus` only",
+            );
+            return true;
+        }
+        false
     }
 
     pub(super) fn param(&mut self, at: ItemRef) -> Option<Typed> {
@@ -239,6 +235,8 @@ impl Checker<'_> {
 fn owned_by(expr: Expr, of: Owner) -> Expr {
     match expr {
         Expr::Metric { name, stat, .. } => Expr::Metric { of, name, stat },
+        Expr::Goodput { when, .. } => Expr::Goodput { of, when },
+        Expr::Gpus { .. } => Expr::Gpus { of },
         Expr::Not(e) => Expr::Not(Box::new(owned_by(*e, of))),
         Expr::Binary { op, left, right } => node(op, owned_by(*left, of), owned_by(*right, of)),
         other => other,

@@ -31,6 +31,8 @@ pub enum Place {
     Require,
     Prune,
     Guard,
+    /// inside of `goodput(…)`
+    Request,
 }
 
 pub(super) type Typed = (Expr, Type);
@@ -114,7 +116,7 @@ impl Checker<'_> {
             ExprKind::Text(t) => Some((Expr::Text(self.inserted(module, t, false)), Type::Text)),
             ExprKind::Bool(b) => Some((Expr::Bool(*b), Type::Bool)),
             ExprKind::Flag(name) => {
-                if place == Place::Metric || place == Place::Objective {
+                if matches!(place, Place::Metric | Place::Objective | Place::Request) {
                     self.wrong_place(e.span, "a flag", "in a prune rule, a guard or a requirement");
                     return None;
                 }
@@ -163,7 +165,7 @@ impl Checker<'_> {
 
     /// An operand; next to `engine`, a name is an engine's, and a bare word next to a flag is a text.
     fn operand(&mut self, module: usize, e: &ast::Expr, other: &ast::Expr, place: Place) -> Option<Typed> {
-        if is_name(other, "engine")
+        if is_engine(other)
             && let ExprKind::Call { owner: None, name, args: None } = &e.kind
         {
             let engine = self.engine_named(module, name)?;
@@ -285,6 +287,11 @@ fn is_text(e: &ast::Expr) -> bool {
 /// A bare name, which may be a text that lacks its quotes.
 fn unquoted(e: &ast::Expr) -> Option<&Name> {
     if let ExprKind::Call { owner: None, name, args: None } = &e.kind { Some(name) } else { None }
+}
+
+/// The configuration's engine, or wrongly another one's.
+fn is_engine(e: &ast::Expr) -> bool {
+    matches!(&e.kind, ExprKind::Call { name, args: None, .. } if name.value == "engine")
 }
 
 fn is_name(e: &ast::Expr, wanted: &str) -> bool {

@@ -8,6 +8,7 @@ mod engines;
 mod equivalents;
 mod exprs;
 pub mod flags;
+mod goodput;
 mod metrics;
 pub mod problem;
 mod profiles;

@@ -413,12 +413,20 @@ pub enum Expr {
     /// an engine's name, which all that derive from it are equal to
     EngineName(String),
     Model,
-    Gpus,
+    /// how many GPUs a configuration needs
+    Gpus {
+        of: Owner,
+    },
     Gain,
     Metric {
         of: Owner,
         name: String,
         stat: Option<Stat>,
+    },
+    /// completed requests per second that meet a condition; in it, metrics are a request's own times
+    Goodput {
+        of: Owner,
+        when: Box<Expr>,
     },
     Not(Box<Expr>),
     Binary {
@@ -433,7 +441,7 @@ impl Expr {
     pub fn walk(&self, visit: &mut dyn FnMut(&Expr)) {
         visit(self);
         match self {
-            Self::Not(e) => e.walk(visit),
+            Self::Not(e) | Self::Goodput { when: e, .. } => e.walk(visit),
             Self::Binary { left, right, .. } => {
                 left.walk(visit);
                 right.walk(visit);
@@ -452,15 +460,19 @@ impl Expr {
     /// Whether it can be settled before anything runs.
     pub fn is_static(&self) -> bool {
         let mut known = true;
-        self.walk(&mut |e| known &= !matches!(e, Expr::Metric { .. } | Expr::Gain));
-        known
+        self.walk(&mut |e| known &= !matches!(e, Expr::Metric { .. } | Expr::Goodput { .. } | Expr::Gain));
+        known && !self.compares()
     }
 
     /// Whether it compares with the incumbent or the baseline.
     pub fn compares(&self) -> bool {
         let mut found = false;
         self.walk(&mut |e| {
-            found |= matches!(e, Expr::Gain | Expr::Metric { of: Owner::Best | Owner::Baseline, .. });
+            found |= match e {
+                Expr::Gain => true,
+                Expr::Metric { of, .. } | Expr::Goodput { of, .. } | Expr::Gpus { of } => *of != Owner::Own,
+                _ => false,
+            };
         });
         found
     }
