@@ -51,19 +51,18 @@ impl FromIterator<Latency> for Latencies {
 
 #[derive(Serialize, Deserialize)]
 struct Columns {
-    ttft_us: Vec<Option<u64>>,
-    tpot_us: Vec<Option<u64>>,
-    latency_us: Vec<Option<u64>>,
+    #[serde(rename = "ttft_us")]
+    ttft: Vec<Option<u64>>,
+    #[serde(rename = "tpot_us")]
+    tpot: Vec<Option<u64>>,
+    #[serde(rename = "latency_us")]
+    latency: Vec<Option<u64>>,
 }
 
 impl From<Latencies> for Columns {
     fn from(requests: Latencies) -> Self {
         let column = |of: fn(&Latency) -> Option<u64>| requests.iter().map(of).collect();
-        Self {
-            ttft_us: column(|r| r.ttft_us),
-            tpot_us: column(|r| r.tpot_us),
-            latency_us: column(|r| r.latency_us),
-        }
+        Self { ttft: column(|r| r.ttft_us), tpot: column(|r| r.tpot_us), latency: column(|r| r.latency_us) }
     }
 }
 
@@ -71,10 +70,10 @@ impl TryFrom<Columns> for Latencies {
     type Error = &'static str;
 
     fn try_from(c: Columns) -> Result<Self, Self::Error> {
-        if c.ttft_us.len() != c.tpot_us.len() || c.ttft_us.len() != c.latency_us.len() {
+        if c.ttft.len() != c.tpot.len() || c.ttft.len() != c.latency.len() {
             return Err("the requests' times are of different lengths");
         }
-        let rows = c.ttft_us.into_iter().zip(c.tpot_us).zip(c.latency_us);
+        let rows = c.ttft.into_iter().zip(c.tpot).zip(c.latency);
         Ok(rows.map(|((ttft_us, tpot_us), latency_us)| Latency { ttft_us, tpot_us, latency_us }).collect())
     }
 }

@@ -328,13 +328,11 @@ fn nothing_succeeded(outcome: &LoadOutcome) -> bool {
 fn died_under_load(crew: &Crew<'_>, server: &Server) -> RunOutcome {
     let log = fs::read(server.log()).unwrap_or_default();
     let patterns = failure_patterns(crew.config);
-    match engine::failure::classify(&String::from_utf8_lossy(&log), &patterns) {
-        Some(f) => RunOutcome::FailedLoad { class: f.class, line: f.line },
-        None => {
-            let how = server.exit().map_or_else(String::new, |exit| format!(", {exit}"));
-            RunOutcome::FailedLoad { class: format!("the engine died{how}"), line: String::new() }
-        }
+    if let Some(f) = engine::failure::classify(&String::from_utf8_lossy(&log), &patterns) {
+        return RunOutcome::FailedLoad { class: f.class, line: f.line };
     }
+    let how = server.exit().map_or_else(String::new, |exit| format!(", {exit}"));
+    RunOutcome::FailedLoad { class: format!("the engine died{how}"), line: String::new() }
 }
 
 /// Empties the prefix cache between two loads of one launch, where the engine says how.

@@ -97,10 +97,8 @@ impl Checker<'_> {
     }
 
     pub(super) fn named(&mut self, module: usize, of: Owner, name: &Name, place: Place) -> Option<Typed> {
-        if place == Place::Request
-            && let Some(settled) = self.of_a_request(module, name)
-        {
-            return settled;
+        if place == Place::Request && self.is_metric(module, name) {
+            return self.of_a_request(name);
         }
         if of != Owner::Own && self.owns_no(module, name) {
             return None;

@@ -5,6 +5,7 @@ use super::check::Checker;
 use super::exprs::{Place, Type, Typed};
 use super::metrics::{self, MetricKind};
 use super::program::{Expr, Owner};
+use super::scope::Kind;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
@@ -48,16 +49,17 @@ impl Checker<'_> {
         self.sink.push(d.help(format!("write its condition in parentheses, {EXAMPLE}")));
     }
 
-    /// A name inside of goodput's condition, unless it is a param or not known at all.
-    pub(super) fn of_a_request(&mut self, module: usize, name: &Name) -> Option<Option<Typed>> {
+    /// Whether a name is a metric's, built in or derived: no param, and not unknown.
+    pub(super) fn is_metric(&self, module: usize, name: &Name) -> bool {
+        metrics::is_built_in(&name.value) || self.module(module).find(Kind::Metric, &name.value).is_some()
+    }
+
+    /// A metric inside of goodput's condition.
+    pub(super) fn of_a_request(&mut self, name: &Name) -> Option<Typed> {
         let word = name.value.as_str();
         if TIMES.contains(&word) {
             let metric = Expr::Metric { of: Owner::Own, name: word.to_owned(), stat: None };
-            return Some(Some((metric, Type::Number(Dim::TIME))));
-        }
-        let derived = self.module(module).find(super::scope::Kind::Metric, word).is_some();
-        if !derived && !metrics::is_built_in(word) {
-            return None;
+            return Some((metric, Type::Number(Dim::TIME)));
         }
         let (message, help) = if word == "itl" {
             (
@@ -72,7 +74,7 @@ impl Checker<'_> {
         };
         let d = Diagnostic::new(Code::WrongPlace, name.span, message).label("not of one request");
         self.sink.push(d.help(help));
-        Some(None)
+        None
     }
 
     /// A function inside of goodput's condition: a statistic is over all requests.
