@@ -1,5 +1,8 @@
 //! `perflab plan`: the document's shape, what states candidates are in, and two whole trees as people see them.
 
+mod against;
+mod formats;
+
 use std::fs;
 
 use serde_json::Value;

@@ -101,6 +101,9 @@ pub struct PlanArgs {
     /// How the plan is written
     #[arg(long, value_enum, default_value_t = PlanFormat::Tree)]
     pub format: PlanFormat,
+    /// Another revision of the file to say what changes against; `-` reads it from stdin
+    #[arg(long, value_name = "OLD")]
+    pub against: Option<PathBuf>,
     /// The study's state directory
     #[arg(long)]
     pub dir: Option<PathBuf>,
@@ -116,6 +119,8 @@ pub struct PlanArgs {
 pub enum PlanFormat {
     Tree,
     Json,
+    Md,
+    Mermaid,
 }
 
 #[derive(Debug, clap::Args)]

@@ -50,6 +50,12 @@ impl Console {
         Look { color: self.colored(io::stderr().is_terminal()), width: width() }
     }
 
+    /// A result that is written as it is made. A reader that is gone ends it.
+    #[expect(clippy::unused_self, reason = "everything that is written goes through the console")]
+    pub fn stream(self, write: impl FnOnce(io::StdoutLock<'static>) -> io::Result<()>) {
+        let _ = write(io::stdout().lock());
+    }
+
     /// A result: always, also when progress is silenced.
     #[expect(clippy::unused_self, reason = "everything that is written goes through the console")]
     pub fn print(self, text: &str) {

@@ -1,11 +1,15 @@
 //! `perflab plan`: the dry run, over what the journal already holds.
 
+use std::path::Path;
+
 use super::args::{PlanArgs, PlanFormat};
 use super::console::Console;
-use super::{exit, files, replay, state};
+use super::{against, exit, files, replay, state};
 use crate::journal;
-use crate::judge::{Grid, Setup, Strategy};
-use crate::report::preview;
+use crate::judge::{Checks, Grid, Setup, Strategy};
+use crate::lang::Program;
+use crate::lang::sema::program::Study;
+use crate::report::preview::{self, Material, Plan};
 use crate::run::{self, Host};
 
 pub fn run(args: &PlanArgs, console: Console) -> u8 {
@@ -22,7 +26,28 @@ pub fn run(args: &PlanArgs, console: Console) -> u8 {
         let how = if n.live_only { "can be replayed, not measured yet" } else { "cannot be carried out yet" };
         console.say(&format!("note: {} {how}", n.what));
     }
+    let old = match &args.against {
+        None => None,
+        Some(path) => match against::read(path, &args.file, &args.set, console) {
+            Some(old) => Some(old),
+            None => return exit::INPUT,
+        },
+    };
+    let Some(old) = old.as_ref().map_or(Some(None), |o| o.study(study, console).map(Some)) else {
+        return exit::INPUT;
+    };
     let dir = state::directory(&args.file, &study.name, args.dir.as_deref(), false);
+    show(args, program, study, old, &dir, console)
+}
+
+fn show(
+    args: &PlanArgs,
+    program: &Program,
+    study: &Study,
+    old: Option<against::Revision<'_>>,
+    dir: &Path,
+    console: Console,
+) -> u8 {
     let history = match journal::read(&dir.join(journal::FILE)) {
         Ok(h) => h,
         Err(e) => {
@@ -32,16 +57,30 @@ pub fn run(args: &PlanArgs, console: Console) -> u8 {
         }
     };
     // a plan is made anywhere: where the study's GPUs are not, nothing measured elsewhere is found
-    let host = Host::for_study(study.gpus.as_ref()).unwrap_or_default();
-    let results = history.results(&run::serve_ids(program), &host.id());
-    let setup = Setup::new(program, study, &results, replay::checks(args.checks), false);
+    let host = Host::for_study(study.gpus.as_ref()).unwrap_or_default().id();
+    let checks: Checks = replay::checks(args.checks);
+    let results = history.results(&run::serve_ids(program), &host);
+    let setup = Setup::new(program, study, &results, checks, false);
     let (walk, next) = Grid.next(&setup);
-    let plan = preview::plan(&setup, &walk, &next, &history, run::remaining(&walk, study));
-    match args.format {
-        PlanFormat::Json => {
-            console.print(&format!("{:#}\n", serde_json::to_value(&plan).unwrap_or_default()));
-        }
-        PlanFormat::Tree => console.print(&preview::tree(&plan, console.stdout_style())),
+    let material = Material::new(&setup, &walk, &next, &history);
+    let mut plan = preview::plan(&material);
+    if let Some(old) = old {
+        let results = history.results(&run::serve_ids(old.program), &host);
+        let before = Setup::new(old.program, old.study, &results, checks, false);
+        let (old_walk, _) = Grid.next(&before);
+        let new = preview::against::Side { setup: &setup, walk: &walk };
+        let was = preview::against::Side { setup: &before, walk: &old_walk };
+        plan.against = Some(preview::against::compare(was, new, old.file.to_owned()));
     }
+    print(&plan, args.format, console);
     exit::DONE
+}
+
+fn print(plan: &Plan<'_>, format: PlanFormat, console: Console) {
+    match format {
+        PlanFormat::Json => console.stream(|out| preview::json(plan, out)),
+        PlanFormat::Md => console.print(&preview::markdown(plan)),
+        PlanFormat::Mermaid => console.print(&preview::mermaid(plan)),
+        PlanFormat::Tree => console.print(&preview::tree(plan, console.stdout_style())),
+    }
 }

@@ -14,7 +14,6 @@ use super::spread::Interval;
 use super::track::Incumbents;
 use super::trial::{Judged, Outcome, Peers, guard_holds, judge};
 use crate::lang::sema::program::{From, Step};
-use crate::plan::config::short_hash;
 use crate::plan::{Config, Id};
 
 /// What part a row plays in its step.
@@ -303,5 +302,5 @@ impl Need {
 
 /// The identity of a trial: a configuration under a profile's settings.
 pub fn trial_id(setup: &Setup<'_>, config: &Config, name: &str) -> String {
-    short_hash(&format!("{}/{}", config.id(), setup.load(name)))
+    config.trial(setup.load(name)).to_string()
 }

@@ -1,6 +1,7 @@
 //! The command of a configuration: as it is launched, and as people copy it (without host and port).
 
 use super::config::Config;
+use super::shell::quote;
 use crate::lang::sema::problem::Problem;
 use crate::lang::sema::program::Change;
 use crate::lang::sema::schema::Setting;
@@ -70,7 +71,7 @@ fn env(config: &Config) -> Vec<(String, String)> {
     config.env().iter().map(|e| (e.name.clone(), e.value.clone())).collect()
 }
 
-fn words(config: &Config, address: Option<Address<'_>>) -> Vec<String> {
+fn serve_words(config: &Config, address: Option<Address<'_>>) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for word in shell_words::split(&config.engine.serve).unwrap_or_default() {
         let places = word.contains("{host}") || word.contains("{port}");
@@ -84,14 +85,51 @@ fn words(config: &Config, address: Option<Address<'_>>) -> Vec<String> {
         }
         out.push(insert(&word, config, address));
     }
+    out
+}
+
+fn words(config: &Config, address: Option<Address<'_>>) -> Vec<String> {
+    let mut out = serve_words(config, address);
     for setting in config.flags() {
-        let mut setting = setting.clone();
-        if setting.template {
-            setting.shown = setting.shown.map(|s| insert(&s, config, address));
-        }
-        out.extend(setting_words(&setting, config.engine.joined));
+        out.extend(setting_words(&inserted(setting, config, address), config.engine.joined));
     }
     out
+}
+
+/// A setting with what a launch knows.
+fn inserted(setting: &Setting, config: &Config, address: Option<Address<'_>>) -> Setting {
+    let mut setting = setting.clone();
+    if setting.template {
+        setting.shown = setting.shown.map(|s| insert(&s, config, address));
+    }
+    setting
+}
+
+/// The command that people copy as one line of shell: environment, serve words, flags.
+pub fn line(config: &Config) -> String {
+    let mut out = String::with_capacity(256);
+    for e in config.env() {
+        out.push_str(&e.name);
+        out.push('=');
+        out.push_str(&quote(&e.value));
+        out.push(' ');
+    }
+    out.push_str(config.serve_line());
+    for held in config.held() {
+        out.push(' ');
+        if held.setting.template {
+            let words = setting_words(&inserted(&held.setting, config, None), config.engine.joined);
+            out.push_str(&words.iter().map(|w| quote(w)).collect::<Vec<_>>().join(" "));
+        } else {
+            out.push_str(&held.typed);
+        }
+    }
+    out
+}
+
+/// The words of the serve line alone, as people copy them.
+pub(super) fn serve_line(config: &Config) -> String {
+    serve_words(config, None).iter().map(|w| quote(w)).collect::<Vec<_>>().join(" ")
 }
 
 /// One flag as the words of a command.

@@ -26,6 +26,8 @@ pub struct Config {
     model_by_point: bool,
     flags: Vec<Arc<Held>>,
     env: Vec<EnvSetting>,
+    /// the serve words as people copy them, shared by all that have this engine and model
+    serve: Arc<OnceLock<String>>,
     /// computed when first asked for: a walk asks often
     id: OnceLock<Id>,
 }
@@ -39,6 +41,7 @@ impl Config {
             model_by_point: false,
             flags: engine.flags.iter().map(|s| Held::new(s.clone(), engine)).collect(),
             env: engine.env.clone(),
+            serve: Arc::default(),
             id: OnceLock::new(),
         }
     }
@@ -51,6 +54,7 @@ impl Config {
             model_by_point: false,
             flags: Vec::new(),
             env: Vec::new(),
+            serve: Arc::default(),
             id: OnceLock::new(),
         }
     }
@@ -58,6 +62,14 @@ impl Config {
     /// In the order in which they first appeared.
     pub fn flags(&self) -> impl Iterator<Item = &Setting> {
         self.flags.iter().map(|h| &h.setting)
+    }
+
+    pub(super) fn held(&self) -> &[Arc<Held>] {
+        &self.flags
+    }
+
+    pub(super) fn serve_line(&self) -> &str {
+        self.serve.get_or_init(|| super::command::serve_line(self))
     }
 
     pub fn env(&self) -> &[EnvSetting] {
@@ -73,9 +85,7 @@ impl Config {
                 let kept = config.model_by_point.then(|| config.model.clone());
                 config = prepared.declared(name)?.clone();
                 if let Some(model) = kept {
-                    config.id = OnceLock::new();
-                    config.model = model;
-                    config.model_by_point = true;
+                    config.set_model(&model);
                 }
             }
         }
@@ -98,8 +108,7 @@ impl Config {
         match change {
             Change::Engine(_) => Ok(()),
             Change::Model(m) => {
-                self.model.clone_from(m);
-                self.model_by_point = true;
+                self.set_model(m);
                 Ok(())
             }
             Change::Env { name, value } => {
@@ -117,6 +126,12 @@ impl Config {
                 Ok(())
             }
         }
+    }
+
+    fn set_model(&mut self, model: &str) {
+        (self.id, self.serve) = (OnceLock::new(), Arc::default());
+        model.clone_into(&mut self.model);
+        self.model_by_point = true;
     }
 
     /// The setting as it is held already, if it is.
@@ -163,7 +178,7 @@ impl Config {
     }
 
     /// The normal form, written out where it is needed.
-    pub fn normal_form(&self) -> impl Serialize {
+    pub fn normal_form(&self) -> Normal<'_> {
         let mut flags: Vec<&Held> = self.flags.iter().map(|h| &**h).collect();
         flags.sort_by(|a, b| a.key.cmp(&b.key));
         let mut env: Vec<(&str, &str)> = self.env.iter().map(|e| (&*e.name, &*e.value)).collect();
@@ -193,6 +208,15 @@ impl Config {
         self.id.get_or_init(|| Id::of_json(&self.normal_form())).as_str()
     }
 
+    /// The identity of its trial under a load.
+    pub fn trial(&self, load: &str) -> Id {
+        let mut text = Vec::with_capacity(32);
+        text.extend_from_slice(self.id().as_bytes());
+        text.push(b'/');
+        text.extend_from_slice(load.as_bytes());
+        Id::of(&text)
+    }
+
     /// The identity as a value of its own, for maps.
     pub fn key(&self) -> Id {
         *self.id.get_or_init(|| Id::of_json(&self.normal_form()))
@@ -213,27 +237,33 @@ impl Config {
 
     /// What differs from another configuration, as flags are typed: for tables.
     pub fn difference(&self, base: &Config) -> Vec<String> {
+        self.differences(base).into_iter().map(Cow::into_owned).collect()
+    }
+
+    /// The same, borrowed where it can be.
+    pub fn differences(&self, base: &Config) -> Vec<Cow<'_, str>> {
         let mut out = Vec::new();
         let same_engine = self.engine.root() == base.engine.root();
         if !same_engine || self.engine.version != base.engine.version {
             let version = self.engine.version.as_ref().map(|v| format!(" {v}")).unwrap_or_default();
-            out.push(format!("{}{version}", self.engine.title));
+            out.push(format!("{}{version}", self.engine.title).into());
         }
         if self.model != base.model {
-            out.push(format!("model {}", self.model));
+            out.push(format!("model {}", self.model).into());
         }
-        let same = |a: &Arc<Held>, b: &Arc<Held>| Arc::ptr_eq(a, b) || same_setting(&a.setting, &b.setting);
+        let same = |a: &Arc<Held>, b: &Arc<Held>| {
+            Arc::ptr_eq(a, b) || (a.key == b.key && a.setting.value.normal() == b.setting.value.normal())
+        };
         let changed = self.flags.iter().filter(|h| !base.flags.iter().any(|o| same(o, h)));
-        out.extend(changed.map(|h| super::command::setting_words(&h.setting, true).join(" ")));
+        out.extend(changed.map(|h| Cow::from(&*h.change)));
         if same_engine {
             let gone = base.flags().filter(|o| !self.flags().any(|s| s.canonical == o.canonical));
-            out.extend(gone.map(|o| format!("without {}", o.spelled)));
+            out.extend(gone.map(|o| format!("without {}", o.spelled).into()));
             let gone = base.env.iter().filter(|o| !self.env.iter().any(|e| e.name == o.name));
-            out.extend(gone.map(|o| format!("without env {}", o.name)));
+            out.extend(gone.map(|o| format!("without env {}", o.name).into()));
         }
-        out.extend(
-            self.env.iter().filter(|e| !base.env.contains(e)).map(|e| format!("{}={}", e.name, e.value)),
-        );
+        let new = self.env.iter().filter(|e| !base.env.contains(e));
+        out.extend(new.map(|e| format!("{}={}", e.name, e.value).into()));
         out
     }
 }
@@ -250,8 +280,8 @@ fn flag_name(change: &Change) -> &str {
 }
 
 /// The fields of the normal form, in the order in which they are written.
-#[derive(Serialize)]
-struct Normal<'a> {
+#[derive(Debug, Serialize)]
+pub struct Normal<'a> {
     engine: &'a str,
     version: Option<&'a str>,
     model: &'a str,

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value as Json, json};
 
+use super::command::setting_words;
+use super::shell::quote;
 use crate::lang::sema::program::Engine;
 use crate::lang::sema::schema::{Found, Setting, Value, key};
 
@@ -17,6 +19,10 @@ pub struct Held {
     pub key: String,
     /// its part of the normal form
     pub normal: Box<RawValue>,
+    /// as it is typed in a command; what only a launch knows is inserted elsewhere
+    pub typed: String,
+    /// as a change is printed
+    pub change: String,
     /// where the schema says that it multiplies the GPUs that are needed
     pub gpus: Option<Uses>,
 }
@@ -37,8 +43,11 @@ impl Held {
             value => value.normal(),
         };
         let normal = normal(&setting, &value);
+        let words = setting_words(&setting, engine.joined);
+        let typed = words.iter().map(|w| quote(w)).collect::<Vec<_>>().join(" ");
+        let change = setting_words(&setting, true).join(" ");
         let (key, gpus) = (key(&setting.canonical), uses(&setting, engine));
-        Arc::new(Self { setting, key, normal, gpus })
+        Arc::new(Self { setting, key, normal, typed, change, gpus })
     }
 }
 

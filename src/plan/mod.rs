@@ -10,10 +10,11 @@ mod prepared;
 pub mod profile;
 #[cfg(test)]
 mod same;
+pub mod shell;
 
 pub use candidate::{Candidate, Ruling};
 pub use command::Command;
-pub use config::Config;
+pub use config::{Config, Normal};
 pub use eval::{Facts, Known};
 pub use identity::Id;
 pub use prepared::Prepared;

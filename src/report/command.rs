@@ -1,19 +1,6 @@
 //! Commands that survive copying: words quoted for a POSIX shell, and long ones broken at their flags.
 
-/// A word quoted for the shell, in single quotes where it needs any. Braces count as needing them: bash would expand
-/// `--sizes={1,2}` into two flags.
-pub fn quote(word: &str) -> String {
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    // `--name=` stays readable in front of its quoted value
-    match word.split_once('=') {
-        Some((name, value)) if !name.is_empty() && name.chars().all(is_plain) && !value.is_empty() => {
-            format!("{name}={}", quote_all(value))
-        }
-        _ => quote_all(word),
-    }
-}
+pub use crate::plan::shell::quote;
 
 /// The words as one command on lines of about that width: whole if it fits, else one flag a line with ` \` between.
 /// A line is only longer when a single flag is.
@@ -44,19 +31,8 @@ pub fn wrapped_text(command: &str, width: usize, indent: &str) -> String {
     shell_words::split(command).map_or_else(|_| command.to_owned(), |words| wrapped(&words, width, indent))
 }
 
-fn is_plain(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, '_' | '@' | '%' | '+' | '=' | ':' | ',' | '.' | '/' | '-')
-}
-
 fn is_number(word: &str) -> bool {
     word.parse::<f64>().is_ok()
-}
-
-fn quote_all(text: &str) -> String {
-    if !text.is_empty() && text.chars().all(is_plain) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]

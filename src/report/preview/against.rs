@@ -1,0 +1,240 @@
+//! What a plan changes against another revision of the file: trials added and gone, and what decides.
+//!
+//! Trials are matched by what they are, a configuration under a serve line and a load, so renaming costs nothing. What decides is
+//! compared as it was resolved: another name for the same metric is no change, another definition under the same name is one.
+
+use std::collections::HashSet;
+
+use indexmap::IndexMap;
+use serde::{Serialize, Serializer};
+
+use super::decides::decides;
+use super::shown::whole;
+use super::states::{State, States};
+use crate::judge::walk::{Role, Row};
+use crate::judge::{Setup, Walk};
+use crate::plan::{Config, Id, command};
+
+/// What changed.
+#[derive(Debug, Serialize)]
+pub struct Against {
+    /// the other revision
+    pub file: String,
+    pub trials: Counts,
+    pub decides: Vec<Decides>,
+    pub added: Vec<Changed>,
+    pub gone: Vec<Changed>,
+    #[serde(skip)]
+    added_ids: HashSet<Id>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Counts {
+    pub added: usize,
+    /// of the added ones
+    pub already_measured: usize,
+    pub gone: usize,
+    pub kept: usize,
+}
+
+/// A trial that only one of the revisions has.
+#[derive(Debug, Serialize)]
+pub struct Changed {
+    #[serde(serialize_with = "as_text")]
+    pub id: Id,
+    /// `None` for the baseline
+    pub step: Option<String>,
+    pub label: String,
+    pub profile: String,
+    pub command: String,
+    pub state: State,
+    pub reason: Option<String>,
+}
+
+/// A setting that decides over results, `None` where a revision does not have it.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct Decides {
+    pub what: String,
+    pub before: Option<String>,
+    pub after: Option<String>,
+}
+
+fn as_text<S: Serializer>(id: &Id, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(id.as_str())
+}
+
+impl Against {
+    /// "3 trials added (1 already measured), 2 gone, 15 kept"
+    pub fn headline(&self) -> String {
+        let t = &self.trials;
+        if t.added + t.gone + self.decides.len() == 0 {
+            return format!("nothing changes: the same {} trials, decided alike", whole(t.kept));
+        }
+        let known = if t.added == 0 {
+            String::new()
+        } else {
+            format!(" ({} already measured)", whole(t.already_measured))
+        };
+        let (added, gone, kept) = (whole(t.added), whole(t.gone), whole(t.kept));
+        format!("trials: {added} added{known}, {gone} gone, {kept} kept")
+    }
+
+    /// Whether a trial is new in this revision.
+    pub fn is_added(&self, id: Id) -> bool {
+        self.added_ids.contains(&id)
+    }
+}
+
+impl Changed {
+    /// "seqs: 512"
+    pub fn place(&self) -> String {
+        match &self.step {
+            Some(step) => format!("{step}: {}", self.label),
+            None => self.label.clone(),
+        }
+    }
+
+    /// What is known of a trial that is gone.
+    pub fn left(&self) -> String {
+        match (self.state, &self.reason) {
+            (State::Pruned, Some(reason)) => format!("pruned now: {reason}"),
+            (State::Measured, _) => "measured; its runs stay in the journal".to_owned(),
+            _ => "never measured".to_owned(),
+        }
+    }
+
+    /// What state a trial that is added is in.
+    pub fn now(&self) -> String {
+        let reason = self.reason.as_ref().map(|r| format!(": {r}")).unwrap_or_default();
+        format!("{}{reason}", super::shown::mark(self.state))
+    }
+}
+
+impl Decides {
+    /// "adopt: 1 %, now 2 %"
+    pub fn sentence(&self) -> String {
+        match (&self.before, &self.after) {
+            (Some(b), Some(a)) => format!("{}: {b}; now {a}", self.what),
+            (Some(b), None) => format!("{}: no more {b}", self.what),
+            (None, Some(a)) => format!("{}: new, {a}", self.what),
+            (None, None) => self.what.clone(),
+        }
+    }
+}
+
+/// One revision of a study, walked over the same results.
+#[derive(Clone, Copy)]
+pub struct Side<'a> {
+    pub setup: &'a Setup<'a>,
+    pub walk: &'a Walk,
+}
+
+/// Compares two revisions. `file` is the other one's name.
+pub fn compare(old: Side<'_>, new: Side<'_>, file: String) -> Against {
+    let (before, now) = (trials(old), trials(new));
+    let added: Vec<Changed> = only(&now, &before, new);
+    let mut gone = only(&before, &now, old);
+    let pruned = pruned(new);
+    for trial in &mut gone {
+        if let Some(reason) = pruned.get(&trial.id) {
+            (trial.state, trial.reason) = (State::Pruned, Some((*reason).to_owned()));
+        }
+    }
+    let already_measured = added.iter().filter(|c| c.state == State::Measured).count();
+    Against {
+        file,
+        trials: Counts {
+            added: added.len(),
+            already_measured,
+            gone: gone.len(),
+            kept: now.len() - added.len(),
+        },
+        decides: decides(old, new),
+        added_ids: added.iter().map(|c| c.id).collect(),
+        added,
+        gone,
+    }
+}
+
+/// What makes a trial the same in both: its configuration, the line that serves it, its load.
+type Key<'a> = (Id, &'a str, &'a str);
+
+/// A trial where it stands first.
+struct Stands<'a> {
+    config: &'a Config,
+    profile: &'a str,
+    step: Option<&'a str>,
+    label: &'a str,
+    state: State,
+}
+
+/// Every trial that is not pruned before it starts.
+fn trials(side: Side<'_>) -> IndexMap<Key<'_>, Stands<'_>> {
+    let study = side.setup.study;
+    let states = States::new(side.setup, side.walk);
+    let names = study.objective.as_ref().map_or(&study.confirm, |o| &o.profiles);
+    let mut out = IndexMap::new();
+    if let Some((config, judged)) = &side.walk.baseline {
+        let state = if judged.is_some() { State::Measured } else { State::ToMeasure };
+        let confirmed = study.confirm.iter().filter(|p| study.objective.is_some() && !names.contains(p));
+        for profile in names.iter().chain(confirmed) {
+            let stands = Stands { config, profile, step: None, label: "baseline", state };
+            out.insert(key(side, config, profile), stands);
+        }
+    }
+    for (at, view) in side.walk.steps.iter().enumerate() {
+        let step = Some(study.steps[view.step].name.as_str());
+        for (i, row) in view.rows.iter().enumerate() {
+            let state = states.of(at, i);
+            let Some(config) = offered(row).filter(|_| state != State::Pruned) else { continue };
+            for profile in names {
+                let stands = Stands { config, profile, step, label: &row.label, state };
+                out.entry(key(side, config, profile)).or_insert(stands);
+            }
+        }
+    }
+    out
+}
+
+fn offered(row: &Row) -> Option<&Config> {
+    row.config.as_ref().filter(|_| row.role != Role::Incumbent)
+}
+
+fn key<'a>(side: Side<'a>, config: &'a Config, profile: &str) -> Key<'a> {
+    (config.key(), &config.engine.serve, side.setup.load(profile))
+}
+
+fn only(
+    these: &IndexMap<Key<'_>, Stands<'_>>,
+    those: &IndexMap<Key<'_>, Stands<'_>>,
+    side: Side<'_>,
+) -> Vec<Changed> {
+    let alone = these.iter().filter(|(key, _)| !those.contains_key(*key));
+    let changed = alone.map(|(_, s)| Changed {
+        id: s.config.trial(side.setup.load(s.profile)),
+        step: s.step.map(str::to_owned),
+        label: s.label.to_owned(),
+        profile: s.profile.to_owned(),
+        command: command::line(s.config),
+        state: s.state,
+        reason: None,
+    });
+    changed.collect()
+}
+
+/// Why what is pruned in a revision is.
+fn pruned(side: Side<'_>) -> std::collections::HashMap<Id, &str> {
+    let states = States::new(side.setup, side.walk);
+    let profiles = side.setup.profiles();
+    let mut out = std::collections::HashMap::new();
+    for (at, view) in side.walk.steps.iter().enumerate() {
+        for (i, row) in view.rows.iter().enumerate() {
+            let Some(config) = offered(row).filter(|_| states.of(at, i) == State::Pruned) else { continue };
+            for profile in &profiles {
+                let reason = row.judged.reason.as_deref().unwrap_or_default();
+                out.insert(config.trial(side.setup.load(profile)), reason);
+            }
+        }
+    }
+    out
+}

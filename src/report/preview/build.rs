@@ -1,0 +1,200 @@
+//! The document from the walk.
+
+use std::collections::HashMap;
+
+use super::candidate::{Around, Candidates, baseline};
+use super::document::{Counts, Gpus, Launches, Objective, Plan, Prediction, Profile, Require, Rule, Step};
+use super::states::{State, States};
+use crate::journal::{History, LaunchTimes};
+use crate::judge::{Next, Setup, Walk};
+use crate::lang::sema::program::{self, From, Prune, Repeat, Study};
+use crate::plan::profile;
+
+/// What a plan is made from. It is made from the results that the setup holds; the history says how long launches take.
+pub struct Material<'a> {
+    pub setup: &'a Setup<'a>,
+    pub walk: &'a Walk,
+    states: States<'a>,
+    load: String,
+    launches: usize,
+    mean_launch_s: Option<f64>,
+}
+
+impl<'a> Material<'a> {
+    pub fn new(setup: &'a Setup<'a>, walk: &'a Walk, next: &Next, history: &History) -> Self {
+        let mut states = States::new(setup, walk);
+        let profile = setup.profiles().into_iter().next().unwrap_or_default();
+        let decided = matches!(next, Next::Decided);
+        let after = confirming(setup, walk, decided, &mut states.counts) + offers(setup, &mut states);
+        let launches = if decided { 0 } else { states.launches + after };
+        let mean_launch_s = mean_launch(history);
+        Self { setup, walk, load: setup.load(&profile).to_owned(), states, launches, mean_launch_s }
+    }
+}
+
+/// The plan of a study.
+pub fn plan<'a>(m: &'a Material<'a>) -> Plan<'a> {
+    let study = m.setup.study;
+    Plan {
+        schema: "perflab.plan/1",
+        study: &study.name,
+        title: &study.title,
+        simulated: m.walk.baseline.as_ref().is_some_and(|(c, _)| c.engine.simulated()),
+        set: &m.setup.program.given,
+        model: &study.model,
+        gpus: study.gpus.as_ref().map(|g| Gpus { count: g.count, of: g.of.as_deref() }),
+        objective: study.objective.as_ref().map(|o| Objective {
+            expr: &o.text,
+            direction: if o.maximize { "maximize" } else { "minimize" },
+            profiles: &o.profiles,
+        }),
+        adopt: study.adopt,
+        repeat: match study.repeat {
+            Repeat::Auto => None,
+            Repeat::Times(n) => Some(n),
+        },
+        require: study
+            .require
+            .iter()
+            .map(|r| Require { expr: r.text.clone(), on: r.on.clone(), implied: r.implied })
+            .collect(),
+        profiles: profiles(m.setup),
+        launches: Launches { max: m.launches },
+        trials: Counts { ..m.states.counts },
+        gpu_time_s: gpu_time(m),
+        ends_in_s: m.mean_launch_s.filter(|_| m.launches > 0).map(|s| s * m.launches as f64),
+        baseline: baseline(m.setup, m.walk),
+        baseline_title: m.walk.baseline.as_ref().map_or(&study.baseline, |(c, _)| &c.engine.title),
+        steps: (0..m.walk.steps.len()).map(|at| step(m, at)).collect(),
+        confirm: if study.objective.is_some() { &study.confirm } else { &[] },
+        rules: rules(m, study),
+        notes: &study.notes,
+        against: None,
+    }
+}
+
+fn profiles<'a>(setup: &'a Setup<'_>) -> Vec<Profile<'a>> {
+    let study = setup.study;
+    let names = study.objective.as_ref().map_or(&study.confirm, |o| &o.profiles);
+    let described = names.iter().map(|name| Profile {
+        name,
+        id: setup.load(name),
+        load: setup.program.profiles.get(name).map(|p| profile::describe(p)).unwrap_or_default(),
+    });
+    described.collect()
+}
+
+fn step<'a>(m: &'a Material<'a>, at: usize) -> Step<'a> {
+    let study = m.setup.study;
+    let view = &m.walk.steps[at];
+    let declared = &study.steps[view.step];
+    Step {
+        name: &declared.name,
+        title: &declared.title,
+        track: declared.track.as_deref(),
+        heading: heading(study, declared),
+        base: match &declared.from {
+            From::Best => "best",
+            From::Step(i) => &study.steps[*i].name,
+            From::Engine(name) => name,
+        },
+        guard: declared.when.as_ref().map(|g| g.text.as_str()),
+        pick: declared.pick.as_ref().map(|p| p.because.as_str()),
+        notes: &declared.notes,
+        candidates: Candidates {
+            view,
+            at,
+            around: Around { states: &m.states, load: &m.load, name: &declared.name },
+        },
+    }
+}
+
+fn heading(study: &Study, step: &program::Step) -> String {
+    let of = |name: &String| study.tracks.iter().find(|t| t.engine == *name);
+    let track = step.track.as_ref().and_then(of);
+    track.map_or_else(|| step.title.clone(), |t| format!("{}: {}", t.title, step.title))
+}
+
+/// Rules with how many candidates each prunes now, and may prune later.
+fn rules<'a>(m: &Material<'_>, study: &'a Study) -> Vec<Rule<'a>> {
+    let (mut now, mut later): (HashMap<&str, usize>, HashMap<&str, usize>) = Default::default();
+    for (at, view) in m.walk.steps.iter().enumerate() {
+        for (i, row) in view.rows.iter().enumerate() {
+            match m.states.of(at, i) {
+                State::Pruned => {
+                    *now.entry(row.judged.reason.as_deref().unwrap_or_default()).or_default() += 1;
+                }
+                State::ToMeasure | State::Later => {
+                    row.open_rules.iter().for_each(|r| *later.entry(r).or_default() += 1);
+                }
+                State::Measured | State::SameAs => {}
+            }
+        }
+    }
+    let count = |of: &HashMap<&str, usize>, what: &str| of.get(what).copied().unwrap_or(0);
+    let rule = |p: &'a Prune| Rule {
+        name: &p.name,
+        reason: &p.reason,
+        when: &p.text,
+        settled: settled(p),
+        prunes: if p.when.is_static() { count(&now, &p.reason) } else { 0 },
+        may_prune: count(&later, &p.name),
+    };
+    study.prune.iter().map(rule).collect()
+}
+
+fn settled(p: &Prune) -> &'static str {
+    match (p.when.is_static(), p.after, p.when.compares()) {
+        (true, _, _) => "before anything starts",
+        (false, Some(_), _) => "during a candidate's load",
+        (false, None, true) => "against the incumbent, after a candidate's run",
+        (false, None, false) => "after a candidate's run",
+    }
+}
+
+/// Every candidate that is still to come may be offered, and is then measured on the profiles of `require … on`; their trials are
+/// counted, and those of the baseline.
+fn offers(setup: &Setup<'_>, states: &mut States<'_>) -> usize {
+    let elsewhere = setup.elsewhere().count();
+    if elsewhere == 0 || setup.study.objective.is_none() {
+        return 0;
+    }
+    let new = elsewhere * (states.to_come + 1);
+    states.counts.max += new;
+    states.counts.to_measure += new;
+    states.to_come * setup.repeat()
+}
+
+/// The launches that confirm, at most; their trials are counted.
+fn confirming(setup: &Setup<'_>, walk: &Walk, decided: bool, counts: &mut Counts) -> usize {
+    let study = setup.study;
+    if study.objective.is_none() || study.confirm.is_empty() {
+        return 0;
+    }
+    let others = study.confirm.iter().filter(|p| !setup.profiles().contains(p)).count();
+    counts.max += 2 * others;
+    *(if decided { &mut counts.measured } else { &mut counts.to_measure }) += 2 * others;
+    match walk.needs.iter().filter(|n| n.confirming).count() {
+        0 => 2 * setup.repeat(),
+        wanted => wanted,
+    }
+}
+
+/// Seconds, from the launches that the journal holds.
+fn mean_launch(history: &History) -> Option<f64> {
+    let launches = history.launches();
+    let times: Vec<f64> =
+        launches.iter().filter_map(|l| l.times.as_ref().map(LaunchTimes::engine_s)).collect();
+    (!times.is_empty()).then(|| times.iter().sum::<f64>() / times.len() as f64)
+}
+
+fn gpu_time(m: &Material<'_>) -> Prediction {
+    let (Some(mean), true) = (m.mean_launch_s, m.launches > 0) else {
+        let by = if m.launches == 0 { "journal" } else { "none" };
+        return Prediction { predicted: (m.launches == 0).then_some(0.0), by };
+    };
+    let baseline = m.walk.baseline.as_ref().map_or(1, |(c, _)| c.gpus());
+    let confirming = m.launches - m.states.launches.min(m.launches);
+    let gpu_launches = m.states.gpu_launches + confirming as f64 * f64::from(baseline);
+    Prediction { predicted: Some(mean * gpu_launches), by: "journal" }
+}

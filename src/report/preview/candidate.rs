@@ -1,0 +1,152 @@
+//! One candidate as it is printed, made when it is looked at: a grid has tens of thousands, and nobody looks at two at once.
+
+use std::borrow::Cow;
+
+use serde::{Serialize, Serializer};
+
+use super::states::{State, States};
+use crate::judge::walk::{Role, Row, StepView};
+use crate::judge::{Setup, Walk};
+use crate::plan::{Config, Id, Normal, command};
+
+#[derive(Debug, Serialize)]
+pub struct Candidate<'a> {
+    #[serde(serialize_with = "as_text")]
+    pub id: Id,
+    pub label: &'a str,
+    /// `None` where there can be no such configuration
+    pub config: Option<Normal<'a>>,
+    pub command: String,
+    /// what it changes over its base
+    pub changes: Vec<Cow<'a, str>>,
+    pub state: State,
+    pub reason: Option<Cow<'a, str>>,
+    /// rules that may still prune it once it has run
+    pub rules: &'a [String],
+}
+
+fn as_text<S: Serializer>(id: &Id, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(id.as_str())
+}
+
+/// The candidates of a step, in written order.
+pub struct Candidates<'a> {
+    pub(super) view: &'a StepView,
+    pub(super) at: usize,
+    pub(super) around: Around<'a>,
+}
+
+/// What rendering a candidate needs beside its row.
+#[derive(Clone, Copy)]
+pub(super) struct Around<'a> {
+    pub states: &'a States<'a>,
+    /// the identity of the load on the steps' first profile
+    pub load: &'a str,
+    pub name: &'a str,
+}
+
+impl<'a> Candidates<'a> {
+    pub fn iter(&self) -> impl Iterator<Item = Candidate<'a>> {
+        let (view, at, around) = (self.view, self.at, self.around);
+        let rows = view.rows.iter().enumerate().filter(|(_, r)| r.role != Role::Incumbent);
+        rows.map(move |(i, row)| candidate(view, row, around.states.of(at, i), at, around))
+    }
+
+    /// Their states alone, which costs nothing.
+    pub fn states(&self) -> impl Iterator<Item = State> {
+        let rows = self.view.rows.iter().enumerate().filter(|(_, r)| r.role != Role::Incumbent);
+        rows.map(|(i, _)| self.around.states.of(self.at, i))
+    }
+
+    pub fn len(&self) -> usize {
+        self.view.rows.iter().filter(|r| r.role != Role::Incumbent).count()
+    }
+}
+
+impl std::fmt::Debug for Candidates<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl Serialize for Candidates<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(self.iter())
+    }
+}
+
+/// The baseline, which stands before all steps.
+pub(super) fn baseline<'a>(setup: &Setup<'_>, walk: &'a Walk) -> Candidate<'a> {
+    let profile = setup.profiles().into_iter().next().unwrap_or_default();
+    let mut out = Candidate {
+        id: Id::of(b"baseline"),
+        label: "baseline",
+        config: None,
+        command: String::new(),
+        changes: Vec::new(),
+        state: State::Pruned,
+        reason: walk.refused.as_deref().map(Cow::from),
+        rules: &[],
+    };
+    if let Some((config, judged)) = &walk.baseline {
+        out.state = if judged.is_some() { State::Measured } else { State::ToMeasure };
+        out.reason = judged.as_ref().and_then(|j| j.reason.as_deref()).map(Cow::from);
+        fill(&mut out, config, setup.load(&profile));
+    }
+    out
+}
+
+fn fill<'a>(candidate: &mut Candidate<'a>, config: &'a Config, load: &str) {
+    candidate.id = config.trial(load);
+    candidate.config = Some(config.normal_form());
+    candidate.command = command::line(config);
+}
+
+fn candidate<'a>(
+    view: &'a StepView,
+    row: &'a Row,
+    state: State,
+    at: usize,
+    around: Around<'a>,
+) -> Candidate<'a> {
+    let mut out = Candidate {
+        id: view.base.key(),
+        label: &row.label,
+        config: None,
+        command: String::new(),
+        changes: Vec::new(),
+        state,
+        reason: reason(view, row, state, at, around.states),
+        rules: &row.open_rules,
+    };
+    match &row.config {
+        Some(config) => {
+            fill(&mut out, config, around.load);
+            out.changes = config.differences(&view.base);
+        }
+        // as the report calls it
+        None => out.id = Id::of(format!("{}/{}/{}", around.name, row.label, view.base.id()).as_bytes()),
+    }
+    out
+}
+
+fn reason<'a>(
+    view: &'a StepView,
+    row: &'a Row,
+    state: State,
+    at: usize,
+    states: &States<'a>,
+) -> Option<Cow<'a, str>> {
+    match state {
+        State::SameAs => {
+            let first = states.first(at, row.config.as_ref()?)?;
+            Some(format!("the same configuration as {first}").into())
+        }
+        State::Later => {
+            let skipped = view.skipped.as_deref();
+            Some(skipped.unwrap_or("its base is known when the steps before are decided").into())
+        }
+        State::ToMeasure => None,
+        State::Measured | State::Pruned => row.judged.reason.as_deref().map(Cow::from),
+    }
+}

@@ -1,0 +1,208 @@
+//! What decides over a study's results, compared between two revisions of it.
+
+use std::collections::{HashMap, HashSet};
+
+use super::against::{Decides, Side};
+use crate::lang::sema::program::{Choice, From, Prune, Repeat, Require, Step, Study};
+use crate::plan::{Id, profile};
+use crate::report::format::fixed;
+
+/// Every setting that decides and is not the same in both.
+pub(super) fn decides(old: Side<'_>, new: Side<'_>) -> Vec<Decides> {
+    let mut out = Vec::new();
+    let (before, now) = (old.setup.study, new.setup.study);
+    let settings = settings(old).into_iter().zip(settings(new));
+    for ((what, same_as, before), (_, other, after)) in settings {
+        if same_as != other {
+            out.push(Decides { what: what.to_owned(), before, after });
+        }
+    }
+    loads(old, new, &mut out);
+    requirements(&before.require, &now.require, &mut out);
+    rules(&before.prune, &now.prune, &mut out);
+    steps(old, new, &mut out);
+    out
+}
+
+/// A setting: its name, what two revisions must have in common for it to be the same, and how it is printed.
+type Setting = (&'static str, String, Option<String>);
+
+fn settings(side: Side<'_>) -> Vec<Setting> {
+    let study = side.setup.study;
+    let plain = |what, text: Option<String>| (what, text.clone().unwrap_or_default(), text);
+    let load_ids = |names: &[String]| names.iter().map(|n| side.setup.load(n)).collect::<Vec<_>>().join(" ");
+    let objective = study.objective.as_ref().map(|o| {
+        let way = if o.maximize { "maximize" } else { "minimize" };
+        format!("{way} {} on {}", o.text, o.profiles.join(", "))
+    });
+    // profiles by their names or by what they are: a rename is no change, and a change is told of the profile itself
+    let aim = study.objective.as_ref().map(|o| format!("{:?} {} {}", o.expr, o.maximize, o.profiles.len()));
+    let confirm = (!study.confirm.is_empty()).then(|| study.confirm.join(", "));
+    let repeat = match study.repeat {
+        Repeat::Auto => "auto".to_owned(),
+        Repeat::Times(n) => n.to_string(),
+    };
+    let gpus = study.gpus.as_ref().map(|g| match &g.of {
+        Some(of) => format!("{} of {of}", g.count),
+        None => g.count.to_string(),
+    });
+    let baseline = side.walk.baseline.as_ref().map(|(c, _)| c.id().to_owned()).unwrap_or_default();
+    vec![
+        plain("model", Some(study.model.clone())),
+        ("baseline", baseline, Some(study.baseline.clone())),
+        plain("gpus", gpus),
+        ("objective", aim.unwrap_or_default(), objective),
+        plain("adopt", Some(format!("from {} % on", fixed(study.adopt * 100.0, 2)))),
+        plain("repeat", Some(repeat)),
+        ("confirm", load_ids(&study.confirm), confirm),
+    ]
+}
+
+/// Profiles of the objective, by their places: another load under the old name, or another profile.
+fn loads(old: Side<'_>, new: Side<'_>, out: &mut Vec<Decides>) {
+    let (Some(before), Some(now)) = (&old.setup.study.objective, &new.setup.study.objective) else { return };
+    for (b, n) in before.profiles.iter().zip(&now.profiles) {
+        if old.setup.load(b) == new.setup.load(n) {
+            continue;
+        }
+        let told = |side: Side<'_>, name: &str| {
+            let p = side.setup.program.profiles.get(name)?;
+            Some(format!("{name}: {}", profile::describe(p)))
+        };
+        out.push(Decides { what: "profile".to_owned(), before: told(old, b), after: told(new, n) });
+    }
+}
+
+fn requirements(before: &[Require], now: &[Require], out: &mut Vec<Decides>) {
+    let lacks = |all: &[Require], r: &Require| !all.iter().any(|o| o.expr == r.expr && o.on == r.on);
+    let text = |r: &Require| match &r.on {
+        Some(on) => format!("{} on {on}", r.text),
+        None => r.text.clone(),
+    };
+    let gone = before.iter().filter(|r| lacks(now, r)).map(|r| (Some(text(r)), None));
+    let new = now.iter().filter(|r| lacks(before, r)).map(|r| (None, Some(text(r))));
+    let changes = gone.chain(new);
+    out.extend(changes.map(|(before, after)| Decides { what: "require".to_owned(), before, after }));
+}
+
+fn rules(before: &[Prune], now: &[Prune], out: &mut Vec<Decides>) {
+    let same = |a: &Prune, b: &Prune| a.when == b.when && a.after == b.after;
+    let text = |p: &Prune| match p.after {
+        Some(n) => format!("{} after {n} requests", p.text),
+        None => p.text.clone(),
+    };
+    for p in before.iter().filter(|p| !now.iter().any(|n| same(p, n))) {
+        let renewed = now.iter().find(|n| n.name == p.name).map(text);
+        out.push(Decides { what: format!("prune {}", p.name), before: Some(text(p)), after: renewed });
+    }
+    for p in now.iter().filter(|p| !before.iter().any(|b| same(p, b) || b.name == p.name)) {
+        out.push(Decides { what: format!("prune {}", p.name), before: None, after: Some(text(p)) });
+    }
+}
+
+/// Steps by name, else by what they offer: their bases, guards, picks and order.
+fn steps(old: Side<'_>, new: Side<'_>, out: &mut Vec<Decides>) {
+    let (before, now) = (&old.setup.study.steps, &new.setup.study.steps);
+    let partner = partners(old, new);
+    let of_old: HashMap<usize, usize> = partner.iter().map(|(n, o)| (*o, *n)).collect();
+    for (i, step) in before.iter().enumerate().filter(|(i, _)| !of_old.contains_key(i)) {
+        let was = describe(old.setup.study, i);
+        out.push(Decides { what: format!("step {}", step.name), before: Some(was), after: None });
+    }
+    for (i, step) in now.iter().enumerate() {
+        let Some(&o) = partner.get(&i) else {
+            let is = describe(new.setup.study, i);
+            out.push(Decides { what: format!("step {}", step.name), before: None, after: Some(is) });
+            continue;
+        };
+        let was = &before[o];
+        let mut differs = |what: &str, same: bool, before: Option<String>, after: Option<String>| {
+            if !same {
+                out.push(Decides { what: format!("step {}, {what}", step.name), before, after });
+            }
+        };
+        let same_base = match (&was.from, &step.from) {
+            (From::Step(a), From::Step(b)) => of_old.get(a) == Some(b),
+            (a, b) => a == b,
+        };
+        differs("from", same_base, Some(from(old.setup.study, was)), Some(from(new.setup.study, step)));
+        let guard = |s: &Step| s.when.as_ref().map(|g| g.text.clone());
+        let condition = |s: &Step| s.when.as_ref().map(|g| g.expr.clone());
+        differs("when", condition(was) == condition(step), guard(was), guard(step));
+        differs("pick", picked(was) == picked(step), picked(was), picked(step));
+        differs("by", was.search == step.search, Some(search(was)), Some(search(step)));
+    }
+    let order: Vec<usize> = (0..now.len()).filter_map(|i| partner.get(&i).copied()).collect();
+    if !order.is_sorted() {
+        let names = |study: &Study, all: &mut dyn Iterator<Item = usize>| {
+            Some(all.map(|i| study.steps[i].name.clone()).collect::<Vec<_>>().join(", "))
+        };
+        let (mut sorted, mut kept) = (order.clone(), (0..now.len()).filter(|i| partner.contains_key(i)));
+        sorted.sort_unstable();
+        out.push(Decides {
+            what: "order of steps".to_owned(),
+            before: names(old.setup.study, &mut sorted.into_iter()),
+            after: names(new.setup.study, &mut kept),
+        });
+    }
+}
+
+/// Which step of the old revision each of the new one is.
+fn partners(old: Side<'_>, new: Side<'_>) -> HashMap<usize, usize> {
+    let (before, now) = (&old.setup.study.steps, &new.setup.study.steps);
+    let mut out: HashMap<usize, usize> = HashMap::new();
+    let places: HashMap<(Option<&str>, &str), usize> =
+        before.iter().enumerate().map(|(i, s)| ((s.track.as_deref(), s.name.as_str()), i)).collect();
+    for (i, step) in now.iter().enumerate() {
+        if let Some(o) = places.get(&(step.track.as_deref(), step.name.as_str())) {
+            out.insert(i, *o);
+        }
+    }
+    let mut taken: HashSet<usize> = out.values().copied().collect();
+    for i in 0..now.len() {
+        if out.contains_key(&i) {
+            continue;
+        }
+        let mine = offers(new, i);
+        let same =
+            |o: &usize| !taken.contains(o) && before[*o].track == now[i].track && offers(old, *o) == mine;
+        if let Some(o) = (0..before.len()).find(same) {
+            taken.insert(o);
+            out.insert(i, o);
+        }
+    }
+    out
+}
+
+/// What a step offers, as configurations.
+fn offers(side: Side<'_>, step: usize) -> Vec<Option<Id>> {
+    let view = side.walk.steps.iter().find(|v| v.step == step);
+    let rows =
+        view.into_iter().flat_map(|v| &v.rows).filter(|r| r.role == crate::judge::walk::Role::Candidate);
+    rows.map(|r| r.config.as_ref().map(crate::plan::Config::key)).collect()
+}
+
+fn describe(study: &Study, step: usize) -> String {
+    let step = &study.steps[step];
+    let guard = step.when.as_ref().map(|g| format!(", only when {}", g.text)).unwrap_or_default();
+    format!("{} candidates over {}{guard}", step.space.len(), from(study, step))
+}
+
+fn from(study: &Study, step: &Step) -> String {
+    match &step.from {
+        From::Best => "best".to_owned(),
+        From::Step(i) => study.steps[*i].name.clone(),
+        From::Engine(name) => name.clone(),
+    }
+}
+
+fn picked(step: &Step) -> Option<String> {
+    step.pick.as_ref().map(|p| match &p.choice {
+        Choice::Base => "the base".to_owned(),
+        Choice::Points(points) => points.iter().map(|p| p.label.as_str()).collect::<Vec<_>>().join(" + "),
+    })
+}
+
+fn search(step: &Step) -> String {
+    format!("{:?}", step.search).to_lowercase()
+}

@@ -1,0 +1,126 @@
+//! The `perflab.plan/1` document.
+
+use indexmap::IndexMap;
+use serde::Serialize;
+
+use super::against::Against;
+use super::candidate::{Candidate, Candidates};
+
+#[derive(Debug, Serialize)]
+pub struct Plan<'a> {
+    pub schema: &'static str,
+    pub study: &'a str,
+    pub title: &'a str,
+    /// whether the baseline is the simulated engine
+    pub simulated: bool,
+    /// params that the command line set, as given there
+    pub set: &'a IndexMap<String, String>,
+    pub model: &'a str,
+    pub gpus: Option<Gpus<'a>>,
+    pub objective: Option<Objective<'a>>,
+    /// the gain from which a step adopts, a fraction
+    pub adopt: f64,
+    /// launches of every candidate; `None` where the study's results decide
+    pub repeat: Option<u32>,
+    pub require: Vec<Require>,
+    /// the loads that steps measure
+    pub profiles: Vec<Profile<'a>>,
+    pub launches: Launches,
+    pub trials: Counts,
+    pub gpu_time_s: Prediction,
+    /// from the first launch to the end, seconds; `None` where nothing is known to predict from
+    pub ends_in_s: Option<f64>,
+    pub baseline: Candidate<'a>,
+    /// its engine's
+    #[serde(skip)]
+    pub baseline_title: &'a str,
+    pub steps: Vec<Step<'a>>,
+    /// profiles that baseline and winner are launched on afterwards
+    pub confirm: &'a [String],
+    pub rules: Vec<Rule<'a>>,
+    pub notes: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub against: Option<Against>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Gpus<'a> {
+    pub count: u32,
+    pub of: Option<&'a str>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Objective<'a> {
+    pub expr: &'a str,
+    pub direction: &'static str,
+    pub profiles: &'a [String],
+}
+
+#[derive(Debug, Serialize)]
+pub struct Require {
+    pub expr: String,
+    /// the profile that it is about; `None`: each of the objective's
+    pub on: Option<String>,
+    /// holds unless a study says otherwise
+    pub implied: bool,
+}
+
+/// A load. Its identity is that of its settings: a profile of another name may have the same.
+#[derive(Debug, Serialize)]
+pub struct Profile<'a> {
+    pub name: &'a str,
+    pub id: &'a str,
+    pub load: String,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Launches {
+    /// still to come, at most
+    pub max: usize,
+}
+
+#[derive(Debug, Default, Serialize)]
+pub struct Counts {
+    pub max: usize,
+    pub to_measure: usize,
+    pub measured: usize,
+    pub pruned: usize,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Prediction {
+    /// `None` where nothing is known to predict from
+    pub predicted: Option<f64>,
+    pub by: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Step<'a> {
+    pub name: &'a str,
+    pub title: &'a str,
+    /// the name of the track that it belongs to
+    pub track: Option<&'a str>,
+    /// its title under its track's
+    #[serde(skip)]
+    pub heading: String,
+    pub base: &'a str,
+    pub guard: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pick: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    pub notes: &'a [String],
+    pub candidates: Candidates<'a>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Rule<'a> {
+    pub name: &'a str,
+    pub reason: &'a str,
+    pub when: &'a str,
+    /// when it is settled
+    pub settled: &'static str,
+    /// candidates that it prunes now
+    pub prunes: usize,
+    /// candidates that it may prune later
+    pub may_prune: usize,
+}

@@ -1,0 +1,23 @@
+//! The plan as people review it: what a study would run, from the same walk that runs it. One document with its candidates
+//! rendered on demand, and four renderings of it.
+
+pub mod against;
+mod build;
+mod candidate;
+mod decides;
+mod document;
+mod json;
+mod markdown;
+mod mermaid;
+mod shown;
+mod states;
+mod tree;
+
+pub use build::{Material, plan};
+pub use candidate::Candidate;
+pub use document::Plan;
+pub use json::write as json;
+pub use markdown::markdown;
+pub use mermaid::mermaid;
+pub use states::State;
+pub use tree::tree;

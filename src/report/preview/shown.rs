@@ -1,0 +1,110 @@
+//! What the renderings for people share: words for states and counts, and how many of a big step they show.
+
+use super::candidate::Candidates;
+use super::document::Plan;
+use super::states::State;
+use crate::report::format::{duration, fixed, grouped};
+
+/// A step with more candidates than this is shown by its first.
+const WHOLE: usize = 24;
+const FIRST: usize = 12;
+
+/// How many of so many to show.
+pub(super) fn first_of(count: usize) -> usize {
+    if count <= WHOLE { count } else { FIRST }
+}
+
+/// The line for those that are not shown; `None` if all are.
+pub(super) fn rest(candidates: &Candidates<'_>) -> Option<String> {
+    let count = candidates.len();
+    let hidden = count - first_of(count);
+    let tally = tally(candidates.states().skip(first_of(count)));
+    (hidden > 0).then(|| format!("… and {} more ({tally})", whole(hidden)))
+}
+
+/// The same for a list of anything.
+pub(super) fn rest_of(count: usize) -> Option<String> {
+    let hidden = count - first_of(count);
+    (hidden > 0).then(|| format!("… and {} more", whole(hidden)))
+}
+
+/// A count with its thousands grouped.
+pub(super) fn whole(n: usize) -> String {
+    grouped(n as f64, 0)
+}
+
+/// "3 to measure, 1 pruned"
+pub(super) fn tally(states: impl Iterator<Item = State>) -> String {
+    let mut counts = [0usize; ORDER.len()];
+    for state in states {
+        if let Some(i) = ORDER.iter().position(|s| *s == state) {
+            counts[i] += 1;
+        }
+    }
+    let parts = ORDER.iter().zip(counts).filter(|(_, n)| *n > 0);
+    parts.map(|(s, n)| format!("{} {}", whole(n), mark(*s))).collect::<Vec<_>>().join(", ")
+}
+
+const ORDER: [State; 5] = [State::ToMeasure, State::Later, State::Measured, State::SameAs, State::Pruned];
+
+pub(super) fn mark(state: State) -> &'static str {
+    match state {
+        State::ToMeasure => "to measure",
+        State::Measured => "measured",
+        State::Pruned => "pruned",
+        State::SameAs => "known",
+        State::Later => "later",
+    }
+}
+
+/// What the study is, in lines of a word and a text.
+pub(super) fn about(plan: &Plan<'_>) -> Vec<(&'static str, String)> {
+    let mut out = vec![("model", plan.model.to_owned())];
+    if let Some(g) = &plan.gpus {
+        out.push(("gpus", format!("{}{}", g.count, g.of.map(|o| format!(" of {o}")).unwrap_or_default())));
+    }
+    match &plan.objective {
+        Some(o) => {
+            out.push(("objective", format!("{} {} on {}", o.direction, o.expr, o.profiles.join(", "))));
+            out.push(("adopt", format!("from a gain of {} % on", fixed(plan.adopt * 100.0, 1))));
+        }
+        None => out.push(("objective", "none: tables only, nothing is recommended".to_owned())),
+    }
+    for r in &plan.require {
+        let how = match &r.on {
+            _ if r.implied => " (unless a study says otherwise)".to_owned(),
+            Some(on) => format!(" on {on}: measured for the baseline and each offer"),
+            None => String::new(),
+        };
+        out.push(("require", format!("{}{how}", r.expr)));
+    }
+    if let Some(n) = plan.repeat.filter(|n| *n > 1) {
+        out.push(("repeat", format!("{n} launches of every candidate")));
+    }
+    if !plan.confirm.is_empty() {
+        out.push(("confirm", format!("baseline and winner once more, and on {}", plan.confirm.join(", "))));
+    }
+    out.extend(plan.set.iter().map(|(name, value)| ("set", format!("{name}={value}"))));
+    out
+}
+
+/// "9 to measure, 0 measured, 1 pruned before they start"
+pub(super) fn trials(plan: &Plan<'_>) -> String {
+    let t = &plan.trials;
+    let (to_measure, measured) = (whole(t.to_measure), whole(t.measured));
+    format!("{to_measure} to measure, {measured} measured, {} pruned before they start", whole(t.pruned))
+}
+
+/// How long it takes, where that can be said.
+pub(super) fn time(plan: &Plan<'_>) -> String {
+    match (plan.gpu_time_s.predicted, plan.ends_in_s) {
+        (Some(gpu), Some(wall)) => format!(
+            "about {} of GPU time at most, over {} after it starts; predicted by the {}",
+            duration(gpu),
+            duration(wall),
+            plan.gpu_time_s.by
+        ),
+        (Some(_), None) => "none: nothing is left to run".to_owned(),
+        (None, _) => "not predicted, as nothing has been measured yet".to_owned(),
+    }
+}

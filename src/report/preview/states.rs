@@ -1,0 +1,171 @@
+//! What each candidate's state is, counted once for the whole study.
+//!
+//! A step's base may hang on what earlier steps adopt. Two configurations that are equal over the bases as they are now are then one
+//! trial only if they stand on one base, so known configurations are kept apart by what their base hangs on.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use serde::Serialize;
+
+use super::document::Counts;
+use crate::judge::track::base_is_settled;
+use crate::judge::walk::{Role, Row, StepView};
+use crate::judge::{Outcome, Setup, Walk};
+use crate::lang::sema::program::From;
+use crate::plan::{Config, Id};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    ToMeasure,
+    Measured,
+    Pruned,
+    SameAs,
+    /// its base is not known before an earlier step is decided
+    Later,
+}
+
+/// What a base hangs on.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Base {
+    Known,
+    /// the incumbent before a step (an index)
+    Before(usize),
+    /// the incumbent as a step left it
+    After(usize),
+}
+
+/// The states of all candidates, and what they come to.
+pub(super) struct States<'a> {
+    /// by step and row
+    of: Vec<Vec<State>>,
+    bases: Vec<Base>,
+    /// where a configuration stands first
+    first: HashMap<(Base, Id), &'a str>,
+    pub counts: Counts,
+    /// candidates that are still to be measured
+    pub to_come: usize,
+    /// launches that candidates need, without those that confirm
+    pub launches: usize,
+    /// the same, times the GPUs that each takes
+    pub gpu_launches: f64,
+}
+
+impl<'a> States<'a> {
+    pub fn new(setup: &Setup<'_>, walk: &'a Walk) -> Self {
+        let mut states = Self {
+            of: Vec::with_capacity(walk.steps.len()),
+            bases: Vec::with_capacity(walk.steps.len()),
+            first: HashMap::new(),
+            counts: Counts::default(),
+            to_come: 0,
+            launches: 0,
+            gpu_launches: 0.0,
+        };
+        let profiles = setup.profiles();
+        if let Some((config, judged)) = &walk.baseline {
+            let state = if judged.is_some() { State::Measured } else { State::ToMeasure };
+            states.first.insert((Base::Known, config.key()), "the baseline");
+            states.count(setup, &profiles, config, state);
+        }
+        for view in &walk.steps {
+            let base = base(setup, walk, view);
+            let of = view.rows.iter().map(|row| states.row(setup, &profiles, view, row, &base)).collect();
+            states.of.push(of);
+            states.bases.push(base);
+        }
+        states
+    }
+
+    /// The state of a row.
+    pub fn of(&self, step: usize, row: usize) -> State {
+        self.of[step][row]
+    }
+
+    /// Under which label its configuration stands first.
+    pub fn first(&self, step: usize, config: &Config) -> Option<&'a str> {
+        self.first.get(&(self.bases[step].clone(), config.key())).copied()
+    }
+
+    fn row(
+        &mut self,
+        setup: &Setup<'_>,
+        profiles: &[String],
+        view: &StepView,
+        row: &'a Row,
+        base: &Base,
+    ) -> State {
+        let Some(config) = &row.config else {
+            self.counts.pruned += profiles.len();
+            return State::Pruned;
+        };
+        // before earlier steps are decided, it is one of their candidates
+        if row.role == Role::Incumbent && *base != Base::Known {
+            return State::Later;
+        }
+        // winners of tracks were measured there
+        let counts = setup.study.steps[view.step].contest.is_empty() || *base == Base::Known;
+        let state = match row.judged.outcome {
+            _ if is_measured(setup, profiles, config, row) => State::Measured,
+            Outcome::Pruned => State::Pruned,
+            _ if *base != Base::Known || view.skipped.is_some() => State::Later,
+            _ => State::ToMeasure,
+        };
+        if state == State::Pruned {
+            self.counts.pruned += profiles.len();
+            return state;
+        }
+        // what is measured is known, whatever it stands on
+        let on = if state == State::Measured { &Base::Known } else { base };
+        match self.first.entry((on.clone(), config.key())) {
+            Entry::Occupied(_) if state == State::Measured || view.skipped.is_some() => state,
+            Entry::Occupied(_) => State::SameAs,
+            Entry::Vacant(place) => {
+                place.insert(&row.label);
+                // what a guard kept from running does not run
+                if counts && view.skipped.is_none() || state == State::Measured {
+                    self.to_come += usize::from(state != State::Measured);
+                    self.count(setup, profiles, config, state);
+                }
+                state
+            }
+        }
+    }
+
+    fn count(&mut self, setup: &Setup<'_>, profiles: &[String], config: &Config, state: State) {
+        self.counts.max += profiles.len();
+        if state == State::Measured {
+            self.counts.measured += profiles.len();
+            return;
+        }
+        self.counts.to_measure += profiles.len();
+        let have = profiles.iter().map(|p| setup.counted(config, p).len()).min().unwrap_or(0);
+        let missing = setup.repeat().saturating_sub(have);
+        self.launches += missing;
+        self.gpu_launches += missing as f64 * f64::from(config.gpus());
+    }
+}
+
+/// Whether every run that a step reads is there, or one has shown that no other is needed.
+fn is_measured(setup: &Setup<'_>, profiles: &[String], config: &Config, row: &Row) -> bool {
+    let has = |enough: usize| profiles.iter().all(|p| setup.counted(config, p).len() >= enough);
+    let judged = match row.judged.outcome {
+        Outcome::Missing => false,
+        // by a rule that names metrics, once the first run is there
+        Outcome::Pruned => has(1),
+        _ => true,
+    };
+    judged || has(setup.repeat())
+}
+
+/// What the candidates of a step stand on.
+pub(super) fn base(setup: &Setup<'_>, walk: &Walk, view: &StepView) -> Base {
+    if base_is_settled(setup.study, &walk.steps, view.step) {
+        return Base::Known;
+    }
+    match &setup.study.steps[view.step].from {
+        From::Step(i) => Base::After(*i),
+        From::Best | From::Engine(_) => Base::Before(view.step),
+    }
+}

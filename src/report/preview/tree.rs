@@ -1,0 +1,140 @@
+//! The plan for a terminal.
+
+use super::against::{Against, Changed};
+use super::candidate::Candidate;
+use super::document::{Plan, Rule, Step};
+use super::shown::{about, first_of, mark, rest, rest_of, time, trials, whole};
+use super::states::State;
+use crate::report::style::Style;
+
+/// The plan as a tree of steps and candidates, in lines of the terminal's width.
+pub fn tree(plan: &Plan<'_>, style: Style) -> String {
+    let mut out = Vec::new();
+    head(&mut out, plan, style);
+    if let Some(against) = &plan.against {
+        difference(&mut out, against, style);
+    }
+    out.push(String::new());
+    out.push(format!("baseline  {}", mark(plan.baseline.state)));
+    push_wrapped(&mut out, "  ", &plan.baseline.command, style);
+    for (i, step) in plan.steps.iter().enumerate() {
+        push_step(&mut out, i, step, style);
+    }
+    rules(&mut out, &plan.rules, style);
+    out.join("\n") + "\n"
+}
+
+fn head(out: &mut Vec<String>, plan: &Plan<'_>, style: Style) {
+    let simulated = if plan.simulated { ", simulated" } else { "" };
+    out.push(format!("{}  (study {}{simulated})", plan.title, plan.study));
+    let mut lines = about(plan);
+    lines.push(("launches", format!("at most {} to come", whole(plan.launches.max))));
+    lines.push(("trials", format!("at most {}: {}", whole(plan.trials.max), trials(plan))));
+    lines.push(("time", time(plan)));
+    for (word, text) in lines {
+        push_wrapped(out, "  ", &format!("{word:<9} {text}"), style);
+    }
+    for note in plan.notes {
+        push_wrapped(out, "  ", &format!("note      {note}"), style);
+    }
+}
+
+fn push_step(out: &mut Vec<String>, i: usize, step: &Step<'_>, style: Style) {
+    out.push(String::new());
+    let guard = step.guard.map(|g| format!(", only when {g}")).unwrap_or_default();
+    push_wrapped(
+        out,
+        "",
+        &format!("{}. {}  (step {}, over {}{guard})", i + 1, step.heading, step.name, step.base),
+        style,
+    );
+    if let Some(because) = step.pick {
+        push_wrapped(out, "  ", &format!("picked by hand: {because}"), style);
+    }
+    for note in step.notes {
+        push_wrapped(out, "  ", note, style);
+    }
+    for candidate in step.candidates.iter().take(first_of(step.candidates.len())) {
+        push_candidate(out, &candidate, style);
+    }
+    out.extend(rest(&step.candidates).map(|text| format!("  {text}")));
+}
+
+fn push_candidate(out: &mut Vec<String>, c: &Candidate<'_>, style: Style) {
+    let reason = match (&c.reason, c.state) {
+        (Some(r), State::Pruned | State::SameAs | State::Measured) => format!(": {r}"),
+        _ => String::new(),
+    };
+    push_wrapped(out, "  ", &format!("• {}  {}{reason}", c.label, mark(c.state)), style);
+    if !c.changes.is_empty() {
+        push_wrapped(out, "      ", &c.changes.join(" "), style);
+    }
+    if !c.command.is_empty() && c.state != State::SameAs {
+        push_wrapped(out, "      $ ", &c.command, style);
+    }
+    if !c.rules.is_empty() {
+        push_wrapped(out, "      ", &format!("may be pruned later by {}", c.rules.join(", ")), style);
+    }
+}
+
+fn rules(out: &mut Vec<String>, rules: &[Rule<'_>], style: Style) {
+    if rules.is_empty() {
+        return;
+    }
+    out.push(String::new());
+    out.push("rules".to_owned());
+    for r in rules {
+        let does = effect(r);
+        let text =
+            format!("{}: prunes \"{}\" when {}; settled {}{does}", r.name, r.reason, r.when, r.settled);
+        push_wrapped(out, "  ", &text, style);
+    }
+}
+
+/// How many candidates a rule prunes, or may prune.
+fn effect(r: &Rule<'_>) -> String {
+    match (r.prunes, r.may_prune) {
+        (0, 0) => String::new(),
+        (0, later) => format!("; may prune {}", whole(later)),
+        (now, _) => format!("; prunes {}", whole(now)),
+    }
+}
+
+fn difference(out: &mut Vec<String>, against: &Against, style: Style) {
+    out.push(String::new());
+    push_wrapped(out, "", &format!("against {}", against.file), style);
+    push_wrapped(out, "  ", &against.headline(), style);
+    for d in &against.decides {
+        push_wrapped(out, "  ~ ", &d.sentence(), style);
+    }
+    changed(out, "+", &against.added, Changed::now, style);
+    changed(out, "-", &against.gone, Changed::left, style);
+}
+
+fn changed(out: &mut Vec<String>, sign: &str, all: &[Changed], state: fn(&Changed) -> String, style: Style) {
+    for c in all.iter().take(first_of(all.len())) {
+        let text = format!("{} on {}  {}", c.place(), c.profile, state(c));
+        push_wrapped(out, &format!("  {sign} "), &text, style);
+        push_wrapped(out, "      $ ", &c.command, style);
+    }
+    out.extend(rest_of(all.len()).map(|text| format!("  {sign} {text}")));
+}
+
+/// Breaks at spaces; what does not fit on the first line is indented further.
+fn push_wrapped(out: &mut Vec<String>, indent: &str, text: &str, style: Style) {
+    let mut line = indent.to_owned();
+    let mut fresh = true;
+    for word in text.split(' ') {
+        let len = line.chars().count() + word.chars().count() + usize::from(!fresh);
+        if !fresh && len > style.width() {
+            out.push(std::mem::replace(&mut line, " ".repeat(indent.chars().count() + 2)));
+            fresh = true;
+        }
+        if !fresh {
+            line.push(' ');
+        }
+        line.push_str(word);
+        fresh = false;
+    }
+    out.push(line);
+}

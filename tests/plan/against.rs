@@ -1,0 +1,170 @@
+//! `perflab plan --against`: what a change of the file changes of the study.
+
+use std::io::Write as _;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use super::{assert_golden, plan};
+use crate::support::{Lab, live_study, toy_study};
+
+const STEPS: &str =
+    "prune odd \"odd\" when --a == 3\n step one \"First\" { vary a }\n step two from toy { vary b }";
+
+fn lab(old: &str, new: &str) -> Lab {
+    let lab = Lab::with(new);
+    lab.write("old.plab", old);
+    lab
+}
+
+#[track_caller]
+fn against(lab: &Lab) -> Value {
+    plan(lab, &["--against", "old.plab"])["against"].clone()
+}
+
+fn labels(changed: &Value) -> Vec<String> {
+    let all = changed.as_array().expect("a list").iter();
+    all.map(|c| format!("{}: {}", c["step"].as_str().unwrap_or("-"), c["label"].as_str().expect("a label")))
+        .collect()
+}
+
+fn decided(against: &Value) -> Vec<String> {
+    let all = against["decides"].as_array().expect("a list").iter();
+    let text = |v: &Value| v.as_str().unwrap_or("-").to_owned();
+    all.map(|d| format!("{}: {} | {}", text(&d["what"]), text(&d["before"]), text(&d["after"]))).collect()
+}
+
+#[test]
+fn the_same_file_changes_nothing() {
+    let lab = lab(&toy_study(STEPS), &toy_study(STEPS));
+    let against = against(&lab);
+    assert_eq!(
+        against["trials"],
+        json!({"added": 0, "already_measured": 0, "gone": 0, "kept": against["trials"]["kept"]})
+    );
+    assert!(decided(&against).is_empty(), "{against}");
+    let tree = lab.run(&["plan", "study.plab", "--against", "old.plab"]).expect_code(0).stdout;
+    assert!(tree.contains("nothing changes"), "{tree}");
+}
+
+#[test]
+fn names_and_titles_cost_nothing() {
+    let new = toy_study(
+        &STEPS.replace("step one \"First\"", "step uno \"Primero\"").replace("prune odd", "prune strange"),
+    );
+    // the load under another name
+    let new = new
+        .replace("on load", "on charge")
+        .replace("profile load", "profile charge")
+        .replace("= load", "= charge");
+    let lab = lab(&toy_study(STEPS), &new);
+    let against = against(&lab);
+    assert_eq!(
+        (&against["trials"]["added"], &against["trials"]["gone"]),
+        (&json!(0), &json!(0)),
+        "{against}"
+    );
+    assert!(decided(&against).is_empty(), "{against}");
+}
+
+#[test]
+fn trials_come_and_go() {
+    let new = toy_study(
+        "prune odd \"odd\" when --a == 2\n step one \"First\" { vary a }\n step two from toy { vary b[1] }\n step three from toy { vary cards }",
+    );
+    let lab = lab(&toy_study(STEPS), &format!("{new}# the end\n"));
+    let against = against(&lab);
+    let added = labels(&against["added"]);
+    assert!(
+        added.contains(&"one: 3".to_owned()) && added.iter().any(|l| l.starts_with("three:")),
+        "{added:?}"
+    );
+    let gone = against["gone"].as_array().expect("a list");
+    let pruned = gone.iter().find(|c| c["label"] == "2").expect("it is pruned now");
+    assert_eq!((&pruned["state"], &pruned["reason"]), (&json!("pruned"), &json!("odd")));
+    assert_eq!(decided(&against)[0], "prune odd: --a == 3 | --a == 2");
+    for (format, golden) in [("tree", "against.txt"), ("md", "against.md"), ("mermaid", "against.mmd")] {
+        let args = ["plan", "study.plab", "--against", "old.plab", "--format", format];
+        assert_golden(golden, &lab.run(&args).expect_code(0));
+    }
+}
+
+#[test]
+fn what_decides_is_told() {
+    let old = toy_study("step one { vary a }\n step two when p50(ttft) > 1s { vary b }");
+    let new = toy_study(
+        "adopt gain >= 5%\n gpus 2\n require p99(ttft) <= 1s\n confirm on more\n minimize mean(latency) on load\n repeat 2\n prune bad \"bad\" when gain < -9%\n step one { vary a\n pick a[2] because \"known\" }\n step two from toy when p50(ttft) > 2s { vary b }",
+    );
+    let against = against(&lab(&old, &new));
+    let decided = decided(&against);
+    for expected in [
+        "gpus: - | 2",
+        "objective: maximize total_tps on load | minimize mean(latency) on load",
+        "adopt: from 1.00 % on | from 5.00 % on",
+        "repeat: 1 | 2",
+        "confirm: - | more",
+        "require: - | p99(ttft) <= 1s",
+        "prune bad: - | gain < -9%",
+        "step one, pick: - | 2",
+        "step two, from: best | toy",
+        "step two, when: p50(ttft) > 1s | p50(ttft) > 2s",
+    ] {
+        assert!(decided.iter().any(|d| d == expected), "{expected} is missing in {decided:#?}");
+    }
+    assert_eq!(decided.len(), 10, "{decided:#?}");
+}
+
+#[test]
+fn another_load_under_an_old_name_makes_new_trials() {
+    let old = toy_study("step one { vary a }");
+    let new = old.replacen("requests", "requests 7 #", 1);
+    let against = against(&lab(&old, &new));
+    assert!(
+        against["trials"]["kept"] == 0 && against["trials"]["added"] == against["trials"]["gone"],
+        "{against}"
+    );
+    assert!(decided(&against).iter().any(|d| d.starts_with("profile: load")), "{against}");
+}
+
+#[test]
+fn what_was_measured_already_is_said() {
+    let both = "step one { vary seqs[2, 3] }";
+    let lab = Lab::with(&live_study(both));
+    lab.run(&["exec", "study.plab", "--checks", "warn", "--dir", "state"]).expect_code(0);
+    lab.write("old.plab", live_study("step one { vary seqs[2] }"));
+    let plan = plan(&lab, &["--dir", "state", "--checks", "warn", "--against", "old.plab"]);
+    let trials = &plan["against"]["trials"];
+    assert_eq!((&trials["added"], &trials["already_measured"]), (&json!(1), &json!(1)), "{trials}");
+    assert_eq!(plan["against"]["added"][0]["state"], "measured");
+}
+
+#[test]
+fn a_revision_comes_from_stdin() {
+    let lab = Lab::with(&toy_study(STEPS));
+    let mut command = lab.command(&["plan", "study.plab", "--against", "-", "--format", "json"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("started");
+    let old = toy_study("step one \"First\" { vary a[1] }");
+    child.stdin.take().expect("piped").write_all(old.as_bytes()).expect("written");
+    let out = child.wait_with_output().expect("ended");
+    let plan: Value = serde_json::from_slice(&out.stdout).expect("JSON");
+    assert_eq!(plan["against"]["file"], "stdin");
+    assert!(plan["against"]["trials"]["added"].as_u64().is_some_and(|n| n > 0), "{plan}");
+}
+
+#[test]
+fn a_revision_with_errors_is_refused_with_its_diagnostics() {
+    let lab = lab("study s { modell \"x\" }\n", &toy_study(STEPS));
+    let args = ["plan", "study.plab", "--against", "old.plab"];
+    lab.run(&args).expect_error(1, &["old.plab", "modell"]);
+    lab.write(
+        "old.plab",
+        toy_study(STEPS).replace("study s ", "study t ").replacen(
+            "study t",
+            "study u { model \"m\"\n baseline toy\n step x { vary a } }\nstudy t",
+            1,
+        ),
+    );
+    lab.run(&args).expect_error(1, &["no study `s`"]);
+    lab.run(&["plan", "study.plab", "--against", "nowhere.plab"])
+        .expect_error(1, &["nowhere.plab", "no such file"]);
+}
