@@ -135,13 +135,10 @@ def run(command, to=os.devnull):
 
 
 def peak(command):
-    """In MB, of the process alone; the children of this one that have ended before were measured with it."""
-    child = os.fork()
-    if child == 0:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        os.execvp(command[0], command)
-    _, _, usage = os.wait4(child, 0)
-    return usage.ru_maxrss // 1024
+    """In MB. A small Python starts it: what is forked from this one would begin with its memory."""
+    script = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True); "
+    script += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)"
+    return subprocess.run([sys.executable, "-c", script, *command], stdout=subprocess.PIPE, check=True).stdout.decode().strip()
 
 
 def spread(times):
