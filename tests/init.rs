@@ -199,3 +199,132 @@ fn what_cannot_be_read_is_said() {
         init(&lab, &[], text).expect_error(1, &words);
     }
 }
+
+/// A study from other tools' files: what is written, and that it checks.
+#[track_caller]
+fn from_files(golden: &str, args: &[&str]) -> Output {
+    let lab = Lab::new();
+    for entry in fs::read_dir(folder().join("from")).expect("the folder") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().and_then(|n| n.to_str()).expect("a name");
+        lab.write(name, fs::read(&path).expect("a file"));
+    }
+    let out = init(&lab, args, "").expect_code(0);
+    assert_golden(&format!("from/{golden}.plab"), &out.stdout);
+    lab.write("study.plab", &out.stdout);
+    assert_eq!(doubts(&lab, "study.plab"), Vec::<String>::new(), "{golden}");
+    lab.run(&["fmt", "--check", "study.plab"]).expect_code(0);
+    out
+}
+
+#[test]
+fn sweeps_of_vllm_become_studies() {
+    let serve = ["--engine-version", "0.17.1", "--", "vllm", "serve", "Qwen/Qwen3-8B"];
+    let files =
+        ["--from", "serve_hparams.json", "--from", "bench_hparams.json", "--from", "sla_hparams.json"];
+    let out = from_files("sweep", &[&files[..], &serve[..]].concat());
+    // `false` of a switch is its negated form, keys inside of JSON keep their underscores
+    assert!(out.stdout.contains("--no-enable-prefix-caching"), "{}", out.stdout);
+    assert!(out.stdout.contains("--compilation-config.cudagraph_mode=PIECEWISE"), "{}", out.stdout);
+    assert!(out.stdout.contains("require  p99(latency) <= 2000ms"), "{}", out.stdout);
+    for told in ["goodput=ttft:500", "p99_e2el_ms <=1000"] {
+        assert!(out.stderr.contains(told) && out.stdout.contains(told), "{}", out.stderr);
+    }
+    let named = from_files("sweep_named", &[&["--from", "serve_named.json"], &serve[..]].concat());
+    assert!(named.stdout.contains("fp8_cache \"fp8 cache\":"), "{}", named.stdout);
+}
+
+#[test]
+fn a_pasted_sweep_command_names_its_own_files() {
+    let bench = "vllm bench serve --model m --dataset-name sharegpt --dataset-path S.json --num-prompts 200";
+    let args = [
+        "--engine-version",
+        "0.17.1",
+        "--",
+        "vllm",
+        "bench",
+        "sweep",
+        "serve",
+        "--serve-cmd",
+        "vllm serve Qwen/Qwen3-8B -tp 2",
+        "--bench-cmd",
+        bench,
+        "--serve-params",
+        "seqs.json",
+        "--num-runs",
+        "1",
+        "--continue-on-error",
+    ];
+    let out = from_files("sweep_command", &args);
+    assert!(out.stdout.contains("axis sets = --max-num-seqs=[32, 64, 512]"), "{}", out.stdout);
+    assert!(out.stderr.contains("--continue-on-error") && out.stderr.contains("S.json"), "{}", out.stderr);
+}
+
+#[test]
+fn auto_benchmark_files_become_studies() {
+    let out = from_files("auto_benchmark", &["--engine-version", "0.5.9", "--from", "auto_benchmark.yaml"]);
+    assert!(out.stderr.contains("max_concurrency [null, 16, 32]"), "{}", out.stderr);
+    let lab = Lab::with(&out.stdout);
+    // tier 2: the first three keys together, and the fourth alone; the base is measured beside them
+    let plan = lab.run(&["plan", "study.plab", "qwen3_32b", "--format", "json"]).expect_code(0).json();
+    assert_eq!(plan["steps"][0]["candidates"].as_array().map(Vec::len), Some(2 * 2 * 2 + 3));
+    from_files("auto_full", &["--engine-version", "0.5.9", "--from", "auto_full.yaml"]);
+}
+
+#[test]
+fn files_that_are_none_are_said() {
+    let lab = Lab::new();
+    lab.write("text.md", "# A note\n\nNothing here.\n");
+    lab.write("bomb.yaml", "a: &a [1, 2]\nserver: *a\n");
+    lab.write("deep.yaml", "[".repeat(10_000));
+    lab.write("list.json", "[1, 2]");
+    lab.write("broken.json", "[{\"max_num_seqs\": }]");
+    lab.write("sets.json", "[{\"max_num_seqs\": 32}]");
+    let serve = ["--", "vllm", "serve", "org/m"];
+    let cases: [(&str, &[&str], &[&str]); 7] = [
+        ("none.json", &serve, &["none.json", "no such file"]),
+        ("text.md", &serve, &["text.md"]),
+        ("bomb.yaml", &[], &["bomb.yaml", "aliases"]),
+        ("deep.yaml", &[], &["deep.yaml"]),
+        ("list.json", &serve, &["list.json", "no object"]),
+        ("broken.json", &serve, &["broken.json", "not JSON", "line 1"]),
+        ("sets.json", &[], &["sets.json", "serve command"]),
+    ];
+    for (file, command, words) in cases {
+        let words: Vec<&str> = words.iter().copied().chain(["help:"]).collect();
+        init(&lab, &[&["--from", file], command].concat(), "").expect_error(1, &words);
+    }
+}
+
+/// A file that the comparison shows: its name, the lines that are claimed, its text.
+fn compared() -> Vec<(String, usize, String)> {
+    let page = fs::read_to_string(project().join("docs/comparison.md")).expect("the page");
+    let shown =
+        regex::Regex::new(r"`([\w.]+)` \((\d+) lines\)[^`]*(?:`[^`]*`[^`]*)*?\n```\w+\n((?s:.*?))```")
+            .expect("a pattern");
+    let all = shown
+        .captures_iter(&page)
+        .map(|c| (c[1].to_owned(), c[2].parse().expect("a number"), c[3].to_owned()));
+    all.collect()
+}
+
+#[test]
+fn the_comparison_counts_lines_and_shows_files_that_init_reads() {
+    let files = compared();
+    assert_eq!(files.len(), 6, "{files:?}");
+    for (name, claimed, text) in &files {
+        let lines = text.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with('#')).count();
+        assert_eq!(lines, *claimed, "{name}");
+    }
+    let lab = Lab::new();
+    for (name, _, text) in files.iter().take(5) {
+        lab.write(name, text);
+    }
+    let sweep = lab.read("sweep.sh");
+    let text = init(&lab, &["--engine-version", "0.17.1"], &sweep).expect_code(0).stdout;
+    assert!(text.contains("s128_16384_fp8:") && text.contains("input       1024"), "{text}");
+    let text = init(&lab, &["--from", "qwen3_8b.yaml"], "").expect_code(0).stdout;
+    assert!(text.contains("vary max_running_requests * chunked_prefill_size * kv_cache_dtype"), "{text}");
+    lab.write("sglang.plab", text);
+    assert_eq!(doubts(&lab, "sglang.plab"), Vec::<String>::new());
+}

@@ -198,10 +198,14 @@ const INIT_EXAMPLES: &str = "\
 Examples:
   perflab init -- vllm serve Qwen/Qwen3-8B --max-model-len 32768 -tp 2
   perflab init -o study.plab 'docker run --gpus all vllm/vllm-openai:v0.17.1 --model Qwen/Qwen3-8B'
-  perflab init -o study.plab < serve.sh";
+  perflab init -o study.plab < serve.sh
+  perflab init --from serve_params.json --from bench_params.json -- vllm serve Qwen/Qwen3-8B";
 
 #[derive(Debug, clap::Args)]
 pub struct InitArgs {
+    /// Read another tool's sweep: the JSON files of `vllm bench sweep`, the YAML file of SGLang's auto_benchmark
+    #[arg(long, value_name = "FILE")]
+    pub from: Vec<PathBuf>,
     /// Write the study to this file; without it, to stdout
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,

@@ -9,14 +9,15 @@ use clap::CommandFactory;
 use super::args::{Args, InitArgs};
 use super::console::Console;
 use super::exit;
-use crate::init::{Asked, Command, InitError, Written, from_command};
+use super::files::Disk;
+use crate::init::{Asked, Command, InitError, Written, from_command, from_files};
 
 /// A serve command is some lines; this is room for a long script.
 const MOST_BYTES: u64 = 1 << 20;
 
 pub fn run(args: &InitArgs, console: Console) -> u8 {
     let pasted = if args.serve.is_empty() {
-        if io::stdin().is_terminal() {
+        if io::stdin().is_terminal() && args.from.is_empty() {
             return usage();
         }
         match from_stdin() {
@@ -33,7 +34,15 @@ pub fn run(args: &InitArgs, console: Console) -> u8 {
         Some(text) => Command::Text(text),
         None => Command::Words(&args.serve),
     };
-    match from_command(command, &asked(args)) {
+    let names: Vec<String> = args.from.iter().map(|p| p.to_string_lossy().into_owned()).collect();
+    let asked = asked(args);
+    let studied = from_files(&names, Some(command), &Disk, &asked);
+    let written = match studied {
+        Ok(None) => from_command(command, &asked),
+        Ok(Some(written)) => Ok(written),
+        Err(e) => Err(e),
+    };
+    match written {
         Ok(written) => deliver(args, &written, console),
         Err(e) => refused(&e, console),
     }
@@ -52,6 +61,9 @@ fn asked(args: &InitArgs) -> Asked {
 }
 
 fn from_stdin() -> Result<String, String> {
+    if io::stdin().is_terminal() {
+        return Ok(String::new());
+    }
     let mut bytes = Vec::new();
     io::stdin().lock().take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|e| e.to_string())?;
     if bytes.len() as u64 > MOST_BYTES {

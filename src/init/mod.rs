@@ -2,21 +2,32 @@
 //!
 //! In reading order: `pasted` and `shell` make commands of a text, `launch` (with `container`) finds the serve command in
 //! them, `arguments` reads its flags by the engine's schema, `ideas` chooses axes, `draft` holds the study, `write` prints it,
-//! `settle` has the checker look at it until nothing is left to say. `sweep` and `auto_benchmark` are other ways to a draft.
+//! `settle` has the checker look at it until nothing is left to say. `files` has the other ways to a draft:
+//! `sweep` (with `bench` and `params`) and `auto_benchmark` (with `yaml`).
 
 pub mod arguments;
+pub mod auto_benchmark;
+pub mod bench;
 pub mod container;
 pub mod draft;
 pub mod error;
+pub mod files;
 pub mod ideas;
 pub mod known;
 pub mod launch;
+pub mod params;
 pub mod pasted;
 pub mod settle;
 pub mod shell;
 pub mod study;
+pub mod sweep;
 pub mod value;
 pub mod write;
+pub mod yaml;
+
+#[cfg(test)]
+mod tests;
 
 pub use error::InitError;
+pub use files::from_files;
 pub use study::{Asked, Command, Written, from_command};

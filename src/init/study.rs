@@ -72,7 +72,11 @@ pub fn from_command(command: Command<'_>, asked: &Asked) -> Result<Written, Init
 }
 
 /// Has the checker look at a draft, and joins what it took out to what was left out before.
-pub fn finish(draft: Draft, left_out: Vec<String>) -> Result<Written, InitError> {
+pub fn finish(mut draft: Draft, left_out: Vec<String>) -> Result<Written, InitError> {
+    if !left_out.is_empty() {
+        draft.engine.about.push("left out of what was given:".to_owned());
+        draft.engine.about.extend(left_out.iter().map(|l| format!(" * {l}")));
+    }
     let settled = settle(draft)?;
     let remarks = left_out.into_iter().chain(settled.remarks).collect();
     Ok(Written { text: settled.text, remarks })
@@ -111,10 +115,6 @@ pub fn base(command: Command<'_>, asked: &Asked) -> Result<Base, InitError> {
         raw: a.raw.is_some(),
         ..flag(a)
     }));
-    if !left_out.is_empty() {
-        draft.about.push("left out of what was pasted:".to_owned());
-        draft.about.extend(left_out.iter().map(|l| format!(" * {l}")));
-    }
     Ok(Base { launch, known, arguments, devices, draft, left_out })
 }
 
@@ -291,15 +291,26 @@ fn rules(ideas: &Ideas) -> Vec<Rule> {
     rules
 }
 
+/// What every study begins with: model, GPUs, baseline.
+pub fn opening(base: &Base) -> Vec<Line> {
+    let mut settings = vec![Line::new("model", value::text(&base.arguments.model))];
+    let counts = base.known.schema.specs().iter().any(|s| s.uses_gpus.is_some());
+    if counts || base.devices.is_some() {
+        settings.push(Line::new("gpus", gpus(base).1.to_string()).why("add the kind: of \"H100\""));
+    }
+    settings.push(Line::new("baseline", "current"));
+    settings
+}
+
+/// A name as it can stand in a title.
+pub fn shown(name: &str) -> String {
+    name.chars().filter(|c| !c.is_control()).take(60).collect()
+}
+
 fn study(facts: &Facts<'_>, ideas: &Ideas, base: &Base) -> Study {
     let name = arguments::short_name(&facts.arguments.model);
-    let mut settings = vec![Line::new("model", value::text(&facts.arguments.model))];
-    let counts = facts.known.schema.specs().iter().any(|s| s.uses_gpus.is_some());
-    if counts || base.devices.is_some() {
-        settings.push(Line::new("gpus", facts.given.to_string()).why("add the kind: of \"H100\""));
-    }
+    let mut settings = opening(base);
     settings.extend([
-        Line::new("baseline", "current"),
         Line::new("maximize", "total_tps on load").why("or: minimize p99(ttft), maximize output_tps, …"),
         Line::new("require", "success_rate >= 99.9%").why("add your limits: require p99(ttft) <= 2s"),
         Line::new("adopt", "gain >= 1%").why("less counts as no gain"),
@@ -320,12 +331,10 @@ fn study(facts: &Facts<'_>, ideas: &Ideas, base: &Base) -> Study {
     if let Some(first) = steps.first_mut() {
         first.about.push("each step goes on from the best so far; `*` is every combination".to_owned());
     }
-    let shown: String = name.chars().filter(|c| !c.is_control()).take(60).collect();
-    let engine = facts.engine.title();
     Study {
         about: Vec::new(),
         name: value::name(name),
-        title: format!("{shown} with {engine}"),
+        title: format!("{} with {}", shown(name), facts.engine.title()),
         settings,
         steps,
         closing: Vec::new(),

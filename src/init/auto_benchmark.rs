@@ -1,0 +1,373 @@
+//! SGLang's `auto_benchmark`: its YAML file as a study. One scenario of its data set is one study, as it searches each apart.
+
+use serde_json::{Map, Value};
+
+use super::draft::{Axis, Block, Draft, Line, Step, Study};
+use super::error::InitError;
+use super::known::Engine;
+use super::params::{self, Point, Reading};
+use super::study::{self, Asked, Base, Command, Written};
+use super::{arguments, value, yaml};
+
+/// The study of a file.
+pub fn study(file: &str, tree: &Value, asked: &Asked) -> Result<Written, InitError> {
+    let wrong = |why: &str| InitError::File { file: file.to_owned(), why: why.to_owned() };
+    let root = tree.as_object().ok_or_else(|| wrong("it has no settings"))?;
+    let server =
+        part(root, "server").ok_or_else(|| wrong("it has no `server:`, as auto_benchmark's files have"))?;
+    let words = command(&server).ok_or_else(|| wrong("a flag in `server:` is more than words"))?;
+    let base = study::base(Command::Words(&words), asked)?;
+    let mut out = Reader { root, base: &base, left_out: base.left_out.clone() };
+    let space = out.space(&server);
+    let (axes, vary) = out.axes(&space);
+    let speculation = out.speculation();
+    let mut draft = Draft { engine: base.draft.clone(), axes, ..Draft::default() };
+    draft.header = vec![format!(
+        "`{}` of SGLang's auto_benchmark as a study, written by `perflab init`.",
+        study::shown(file)
+    )];
+    let step = out.step(vary);
+    let mut steps: Vec<Step> = step.into_iter().collect();
+    if let Some((axes, step)) = speculation {
+        draft.axes.extend(axes);
+        steps.push(step);
+    }
+    for (i, profile) in out.profiles().into_iter().enumerate() {
+        draft.studies.push(out.study(&profile, steps.clone(), i));
+        draft.profiles.push(profile);
+    }
+    let left_out = out.left_out;
+    study::finish(draft, left_out)
+}
+
+fn part(map: &Map<String, Value>, name: &str) -> Option<Map<String, Value>> {
+    map.get(name)?.as_object().cloned()
+}
+
+fn list(value: &Value) -> Vec<Value> {
+    value.as_array().cloned().unwrap_or_else(|| vec![value.clone()])
+}
+
+/// The names that auto_benchmark has short ones for.
+fn canonical(key: &str) -> String {
+    match key {
+        "tp" | "pp" | "dp" | "ep" => format!("{key}_size"),
+        other => other.replace('-', "_"),
+    }
+}
+
+/// The command that the server's settings stand for; `None` where a value is more than words.
+fn command(server: &Map<String, Value>) -> Option<Vec<String>> {
+    let mut words: Vec<String> = Vec::new();
+    for (name, setting) in server.get("env").and_then(Value::as_object).into_iter().flatten() {
+        words.push(format!("{name}={}", yaml::word(setting)?));
+    }
+    match server.get("command_prefix") {
+        Some(Value::String(text)) => words.extend(shell_words::split(text).ok()?),
+        Some(Value::Array(all)) => words.extend(all.iter().map(yaml::word).collect::<Option<Vec<_>>>()?),
+        _ => words.extend(Engine::Sglang.launcher().iter().map(|w| (*w).to_owned())),
+    }
+    for (key, setting) in server.get("base_flags").and_then(Value::as_object).into_iter().flatten() {
+        let flag = format!("--{}", canonical(key).replace('_', "-"));
+        match setting {
+            Value::Null | Value::Bool(false) => {}
+            Value::Bool(true) => words.push(flag),
+            Value::Object(_) => words.push(format!("{flag}={setting}")),
+            other => {
+                words.push(flag);
+                words.extend(list(other).iter().map(yaml::word).collect::<Option<Vec<_>>>()?);
+            }
+        }
+    }
+    for extra in server.get("extra_args").map(list).unwrap_or_default() {
+        words.push(yaml::word(&extra)?);
+    }
+    Some(words)
+}
+
+struct Reader<'a> {
+    root: &'a Map<String, Value>,
+    base: &'a Base,
+    left_out: Vec<String>,
+}
+
+impl Reader<'_> {
+    fn number(&self, block: &str, name: &str) -> Option<f64> {
+        self.root.get(block)?.get(name)?.as_f64().filter(|n| n.is_finite())
+    }
+
+    fn tier(&self) -> u64 {
+        self.number("search", "tier").map_or(2, |t| t as u64)
+    }
+
+    /// What is searched, in its order; layouts come last, as there.
+    fn space(&mut self, server: &Map<String, Value>) -> Vec<(String, Vec<Point>)> {
+        let mut out = Vec::new();
+        for (key, values) in part(server, "search_space").unwrap_or_default() {
+            let key = canonical(&key);
+            let points = list(&values).iter().filter_map(|v| self.point(&key, v)).collect();
+            out.push((key, points));
+        }
+        let layout = part(server, "parallel").map(|p| self.layouts(&p)).unwrap_or_default();
+        if !layout.is_empty() {
+            out.push(("layout".to_owned(), layout));
+        }
+        out
+    }
+
+    fn point(&mut self, key: &str, setting: &Value) -> Option<Point> {
+        let reading = Reading { engine: self.base.launch.engine, known: &self.base.known, negates: false };
+        let (name, change) = match reading.change(key, setting) {
+            Ok(Some(change)) if *setting == Value::Bool(true) => ("on".to_owned(), change),
+            Ok(Some(change)) => (params::point_name(std::iter::once(setting)), change),
+            // without the flag, also where the base has it
+            Ok(None) => ("off".to_owned(), format!("unset --{}", key.replace('_', "-"))),
+            Err(why) => {
+                self.left_out.push(why);
+                return None;
+            }
+        };
+        Some(Point { name, title: None, changes: vec![change] })
+    }
+
+    fn in_base(&self, key: &str) -> bool {
+        let flag = format!("--{}", key.replace('_', "-"));
+        self.base.arguments.flags.iter().any(|f| f.name == flag || f.canonical == flag)
+    }
+
+    /// Sizes of tensor and pipeline parallelism; the data-parallel size is what is left of the GPUs.
+    fn layouts(&mut self, parallel: &Map<String, Value>) -> Vec<Point> {
+        let sizes = |name: &str| {
+            let found = parallel.iter().find(|(k, _)| canonical(k) == name).map(|(_, v)| list(v));
+            found.unwrap_or_default().iter().filter_map(Value::as_u64).collect::<Vec<_>>()
+        };
+        let (tp, pp) = (sizes("tp_size"), sizes("pp_size"));
+        let visible = self.base.devices.as_ref().map(|d| u64::from(d.count));
+        let Some(gpus) = parallel.get("gpu_count").and_then(Value::as_u64).or(visible) else {
+            self.left_out.push("parallel: the number of GPUs is not in the file".to_owned());
+            return Vec::new();
+        };
+        let mut out = Vec::new();
+        for tp in if tp.is_empty() { vec![1] } else { tp } {
+            for pp in if pp.is_empty() { vec![1] } else { pp.clone() } {
+                let needs = tp.saturating_mul(pp).max(1);
+                if !gpus.is_multiple_of(needs) {
+                    self.left_out
+                        .push(format!("parallel tp {tp}, pp {pp}: {gpus} GPUs are no multiple of it"));
+                    continue;
+                }
+                let sizes = [("tp_size", tp), ("pp_size", pp), ("dp_size", gpus / needs)];
+                let stated = sizes.iter().filter(|(k, n)| *n > 1 || self.in_base(k)).collect::<Vec<_>>();
+                let points: Vec<Point> =
+                    stated.iter().filter_map(|(k, n)| self.point(k, &Value::from(*n))).collect();
+                let changes = points.into_iter().flat_map(|p| p.changes).collect();
+                out.push(Point { name: format!("tp{tp}_pp{pp}"), title: None, changes });
+            }
+        }
+        out
+    }
+
+    /// The axes, and how the tier combines them: one at a time, the first three together and then one at a time, or all.
+    fn axes(&mut self, space: &[(String, Vec<Point>)]) -> (Vec<Axis>, Vec<Vec<String>>) {
+        let tier = self.tier();
+        let (keys, values) = match tier {
+            1 => (6, 2),
+            2 => (8, 3),
+            _ => (usize::MAX, usize::MAX),
+        };
+        let mut axes = Vec::new();
+        for (key, points) in space.iter().take(keys) {
+            let name = value::name(key);
+            axes.extend(params::axis(&name, points.iter().take(values).cloned().collect()));
+        }
+        if space.len() > keys || space.iter().any(|(_, p)| p.len() > values) {
+            self.left_out
+                .push(format!("search space: tier {tier} takes {values} values of {keys} keys at most"));
+        }
+        let names: Vec<String> = axes.iter().map(|a| a.name.clone()).collect();
+        let together = match tier {
+            1 => 0,
+            2 => names.len().min(3),
+            _ => names.len(),
+        };
+        let (head, tail) = names.split_at(together);
+        let mut vary: Vec<Vec<String>> = Vec::new();
+        if !head.is_empty() {
+            vary.push(head.to_vec());
+        }
+        vary.extend(tail.iter().map(|n| vec![n.clone()]));
+        (axes, vary)
+    }
+
+    fn step(&mut self, vary: Vec<Vec<String>>) -> Option<Step> {
+        let most = match self.root.get("search").and_then(|s| s.get("max_candidates")) {
+            Some(Value::Null) => None,
+            given => Some(given.and_then(Value::as_u64).unwrap_or(8)),
+        };
+        let mut about = vec![format!("tier {}: every candidate over the base", self.tier())];
+        if let Some(most) = most {
+            about.push(format!("auto_benchmark stops after {most} candidates, the base among them; `budget {most} trials` here would too"));
+        }
+        (!vary.is_empty()).then(|| Step {
+            about,
+            name: "search".to_owned(),
+            title: "Search Space".to_owned(),
+            vary,
+        })
+    }
+
+    /// The second stage: speculation over the best base.
+    fn speculation(&mut self) -> Option<(Vec<Axis>, Step)> {
+        let block = part(self.root, "speculative")?;
+        if block.get("enabled") != Some(&Value::Bool(true)) {
+            return None;
+        }
+        let mut fixed = Vec::new();
+        for (key, theirs) in
+            [("speculative_algorithm", "algorithm"), ("speculative_draft_model_path", "draft_model_path")]
+        {
+            let setting = block.get(theirs).filter(|v| **v != Value::from("") && !v.is_null());
+            fixed.extend(setting.and_then(|v| self.point(key, v)).into_iter().flat_map(|p| p.changes));
+        }
+        let mut axes: Vec<Axis> = Vec::new();
+        axes.extend(params::axis(
+            "draft",
+            vec![Point { name: "draft".to_owned(), title: None, changes: fixed }],
+        ));
+        for (key, values) in part(&block, "search_space").unwrap_or_default() {
+            let points = list(&values).iter().filter_map(|v| self.point(&canonical(&key), v)).collect();
+            axes.extend(params::axis(&value::name(&key), points));
+        }
+        let names: Vec<String> = axes.iter().map(|a| a.name.clone()).collect();
+        let step = Step {
+            about: vec!["the second stage goes on from the best of the first".to_owned()],
+            name: "speculative".to_owned(),
+            title: "Speculative Decoding".to_owned(),
+            vary: vec![names],
+        };
+        (!axes.is_empty()).then_some((axes, step))
+    }
+
+    /// One profile for each scenario of the data set.
+    fn profiles(&mut self) -> Vec<Block> {
+        let data = match self.root.get("dataset") {
+            Some(Value::Object(map)) => map.clone(),
+            Some(Value::String(kind)) => Map::from_iter([("kind".to_owned(), Value::from(kind.as_str()))]),
+            _ => Map::new(),
+        };
+        let text = |name: &str| data.get(name).and_then(yaml::word).unwrap_or_default();
+        let lengths = |names: [&str; 2], usual: u64| {
+            let found = names.iter().find_map(|n| data.get(*n)).map(list).unwrap_or_default();
+            let all: Vec<u64> = found.iter().filter_map(Value::as_u64).collect();
+            if all.is_empty() { vec![usual] } else { all }
+        };
+        let titles: Vec<String> =
+            data.get("scenario_names").map(list).unwrap_or_default().iter().filter_map(yaml::word).collect();
+        let mut scenarios: Vec<(String, Vec<Line>)> = Vec::new();
+        match text("kind").as_str() {
+            "random" => {
+                let outputs = lengths(["output_len", "random_output_len"], 256);
+                for (i, input) in lengths(["input_len", "random_input_len"], 1024).into_iter().enumerate() {
+                    let output = outputs.get(i).or(outputs.last()).copied().unwrap_or(256);
+                    let title =
+                        titles.get(i).cloned().unwrap_or_else(|| format!("input{input}-output{output}"));
+                    let numbers = [("input", input.max(1)), ("output", output.max(1))];
+                    let lines = numbers.map(|(w, n)| Line::new(w, n.to_string()));
+                    scenarios.push((title, [vec![Line::new("data", "random")], lines.to_vec()].concat()));
+                }
+            }
+            "sharegpt" => scenarios.push(("ShareGPT".to_owned(), vec![Line::new("data", "sharegpt")])),
+            "generated-shared-prefix" => {
+                self.left_out.push(
+                    "gsp_…: the lengths of generated-shared-prefix have no settings in a profile".to_owned(),
+                );
+                scenarios.push(("Shared Prefix".to_owned(), vec![Line::new("data", "prefix_repetition")]));
+            }
+            _ => {
+                let path =
+                    Some(text("path")).filter(|p| !p.is_empty()).unwrap_or_else(|| "data.jsonl".to_owned());
+                let line = Line::new("data", format!("jsonl {}", value::text(&path)));
+                scenarios.push(("Custom".to_owned(), vec![line]));
+            }
+        }
+        let load = self.load(data.get("num_prompts").and_then(Value::as_u64));
+        let block = |(title, mut lines): (String, Vec<Line>)| {
+            lines.extend(load.clone());
+            Block { about: Vec::new(), name: value::name(&title), title, settings: lines }
+        };
+        scenarios.into_iter().map(block).collect()
+    }
+
+    fn load(&mut self, prompts: Option<u64>) -> Vec<Line> {
+        let benchmark = part(self.root, "benchmark").unwrap_or_default();
+        let mut lines = Vec::new();
+        if let Some((from, to)) = self.rates() {
+            let rate = if to > from { format!("{from}/s .. {to}/s") } else { format!("{from}/s") };
+            lines.push(Line::new("rate", rate));
+        } else {
+            lines.push(Line::new("rate", "max"));
+        }
+        let caps = benchmark.get("max_concurrency").map(list).unwrap_or_default();
+        let open = caps.iter().any(Value::is_null);
+        if let Some(cap) = caps.iter().find_map(Value::as_u64).filter(|_| !open) {
+            lines.push(Line::new("in_flight", cap.to_string()));
+        }
+        if caps.len() > 1 {
+            let all: Vec<String> = caps.iter().map(ToString::to_string).collect();
+            self.left_out.push(format!("max_concurrency [{}]: a profile has one cap", all.join(", ")));
+        }
+        let requests = prompts.or(benchmark.get("num_prompts").and_then(Value::as_u64)).unwrap_or(1000);
+        lines.push(Line::new("requests", requests.max(1).to_string()));
+        for (name, setting) in
+            benchmark.get("extra_request_body").and_then(Value::as_object).into_iter().flatten()
+        {
+            match setting.as_f64() {
+                Some(t) if name == "temperature" => lines.push(Line::new("temperature", t.to_string())),
+                _ => self.left_out.push(format!("extra_request_body.{name}: a profile has no such setting")),
+            }
+        }
+        lines.extend(benchmark.get("seed").and_then(Value::as_u64).map(|s| Line::new("seed", s.to_string())));
+        lines
+    }
+
+    /// The lowest and the highest rate.
+    fn rates(&self) -> Option<(f64, f64)> {
+        let benchmark = self.root.get("benchmark")?;
+        let qps = benchmark.get("qps").or_else(|| benchmark.get("request_rate"))?;
+        let (low, high) =
+            (qps.get("lower").and_then(Value::as_f64), qps.get("upper").and_then(Value::as_f64));
+        if let (Some(low), Some(high)) = (low, high) {
+            return Some((low, high)).filter(|(l, h)| *l > 0.0 && h >= l);
+        }
+        let all: Vec<f64> = list(qps.get("values").unwrap_or(qps)).iter().filter_map(Value::as_f64).collect();
+        let low = all.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = all.iter().copied().fold(0.0, f64::max);
+        (low.is_finite() && low > 0.0 && high.is_finite()).then_some((low, high))
+    }
+
+    fn study(&self, profile: &Block, steps: Vec<Step>, index: usize) -> Study {
+        let model = arguments::short_name(&self.base.arguments.model);
+        let searched = self.rates().is_some_and(|(low, high)| high > low);
+        let goal = if searched { "rate" } else { "output_tps" };
+        let mut settings = study::opening(self.base);
+        settings.push(Line::new("maximize", format!("{goal} on {}", profile.name)));
+        let sla = self.root.get("benchmark").and_then(|b| b.get("sla"));
+        for (key, metric) in [("max_ttft_ms", "ttft"), ("max_tpot_ms", "tpot")] {
+            if let Some(limit) = sla.and_then(|s| s.get(key)).and_then(Value::as_f64) {
+                settings.push(Line::new("require", format!("mean({metric}) <= {limit}ms")));
+            }
+        }
+        settings.push(
+            Line::new("repeat", "1").why("auto_benchmark runs each once; without this line gains are proven"),
+        );
+        let name = if index == 0 { model.to_owned() } else { format!("{model}_{}", profile.name) };
+        Study {
+            about: Vec::new(),
+            name: value::name(&name),
+            title: format!("{}, {}", study::shown(model), profile.title),
+            settings,
+            steps,
+            closing: Vec::new(),
+        }
+    }
+}

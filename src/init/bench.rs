@@ -1,0 +1,161 @@
+//! The load of another tool's benchmark as a profile: the flags of `vllm bench serve`, by name.
+
+use indexmap::IndexMap;
+use serde_json::Value;
+
+use super::draft::{Block, Line};
+use super::{value, yaml};
+
+/// Settings of a load by their names, underscores for dashes.
+pub type Settings = IndexMap<String, Value>;
+
+/// Settings that say where and what is served, or what becomes of the results: a launch knows them, or nobody needs them.
+const SILENT: [&str; 24] = [
+    "model",
+    "tokenizer",
+    "backend",
+    "endpoint",
+    "endpoint_type",
+    "host",
+    "port",
+    "base_url",
+    "save_result",
+    "result_dir",
+    "result_filename",
+    "save_detailed",
+    "percentile_metrics",
+    "metric_percentiles",
+    "disable_tqdm",
+    "ready_check_timeout_sec",
+    "append_result",
+    "label",
+    "trust_remote_code",
+    "served_model_name",
+    "num_warmups",
+    "metadata",
+    "no_stream",
+    "served",
+];
+
+/// The flags of a command as settings.
+pub fn of_words(words: &[String]) -> Settings {
+    let mut out = Settings::new();
+    let mut at = 0;
+    while at < words.len() {
+        let Some(flag) = words[at].strip_prefix("--") else {
+            at += 1;
+            continue;
+        };
+        if let Some((name, text)) = flag.split_once('=') {
+            out.insert(key(name), typed(text));
+        } else if let Some(next) = words.get(at + 1).filter(|n| !n.starts_with("--")) {
+            out.insert(key(flag), typed(next));
+            at += 1;
+        } else {
+            out.insert(key(flag), Value::Bool(true));
+        }
+        at += 1;
+    }
+    out
+}
+
+/// A setting's name with underscores.
+pub fn key(name: &str) -> String {
+    name.replace('-', "_")
+}
+
+fn typed(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
+}
+
+/// The profile that settings of `vllm bench serve` stand for; what it has no setting for is told.
+pub fn profile(name: &str, title: &str, settings: &Settings, left_out: &mut Vec<String>) -> Block {
+    let mut rest = settings.clone();
+    let mut lines = data(&mut rest, left_out);
+    lines.extend(load(&mut rest));
+    let plain = [("seed", "seed"), ("temperature", "temperature"), ("ignore_eos", "ignore_eos")];
+    for (theirs, ours) in plain {
+        if let Some(v) = rest.shift_remove(theirs).as_ref().and_then(yaml::word) {
+            lines.push(Line::new(ours, v));
+        }
+    }
+    for (setting, v) in rest.iter().filter(|(k, _)| !SILENT.contains(&k.as_str())) {
+        left_out
+            .push(format!("{setting}={}: a profile has no such setting", yaml::word(v).unwrap_or_default()));
+    }
+    Block { about: Vec::new(), name: name.to_owned(), title: title.to_owned(), settings: lines }
+}
+
+fn count(settings: &mut Settings, names: &[&str]) -> Option<f64> {
+    let mut found = None;
+    for name in names {
+        found = found.or(settings.shift_remove(*name).and_then(|v| v.as_f64()));
+    }
+    found.filter(|n| n.is_finite() && *n >= 0.0)
+}
+
+fn data(rest: &mut Settings, left_out: &mut Vec<String>) -> Vec<Line> {
+    let set = rest.shift_remove("dataset_name").as_ref().and_then(yaml::word);
+    let path = rest.shift_remove("dataset_path").as_ref().and_then(yaml::word);
+    match set.as_deref().unwrap_or("random") {
+        "sharegpt" => {
+            if let Some(path) = path {
+                left_out.push(format!("dataset-path {path}: where data lies stands in a site file"));
+            }
+            vec![Line::new("data", "sharegpt")]
+        }
+        "prefix_repetition" => vec![Line::new("data", "prefix_repetition")],
+        "custom" if path.is_some() => {
+            vec![Line::new("data", format!("jsonl {}", value::text(path.as_deref().unwrap_or_default())))]
+        }
+        other => {
+            if other != "random" {
+                left_out
+                    .push(format!("dataset {other}: perflab has no such data, random stands in its place"));
+            }
+            random(rest)
+        }
+    }
+}
+
+fn random(rest: &mut Settings) -> Vec<Line> {
+    let input = count(rest, &["random_input_len", "input_len"]).unwrap_or(1024.0);
+    let output = count(rest, &["random_output_len", "output_len"]).unwrap_or(128.0);
+    let ratio = count(rest, &["random_range_ratio"]).filter(|r| *r > 0.0 && *r < 1.0);
+    let lengths = |n: f64| match ratio {
+        Some(r) => {
+            format!(
+                "{} .. {}",
+                ((n * (1.0 - r)).floor().max(1.0)) as u64,
+                ((n * (1.0 + r)).ceil().max(2.0)) as u64
+            )
+        }
+        None => (n.max(1.0) as u64).to_string(),
+    };
+    vec![
+        Line::new("data", "random"),
+        Line::new("input", lengths(input)),
+        Line::new("output", lengths(output)),
+    ]
+}
+
+/// All at once behind a cap is a closed loop; a rate with a cap is an open one that waits.
+fn load(rest: &mut Settings) -> Vec<Line> {
+    let rate = rest.shift_remove("request_rate");
+    let rate = rate.and_then(|v| v.as_f64()).filter(|r| r.is_finite() && *r > 0.0);
+    let cap = count(rest, &["max_concurrency"]).map(|c| c.max(1.0) as u64);
+    let burstiness = count(rest, &["burstiness"]).filter(|b| *b > 0.0 && (*b - 1.0).abs() > f64::EPSILON);
+    let mut lines = match (rate, cap) {
+        (None, None) => vec![Line::new("rate", "max")],
+        (None, Some(cap)) => vec![Line::new("concurrency", cap.to_string())],
+        (Some(rate), cap) => {
+            let mut lines = vec![Line::new("rate", format!("{rate}/s"))];
+            lines.extend(burstiness.map(|b| Line::new("arrivals", format!("gamma {b}"))));
+            lines.extend(cap.map(|c| Line::new("in_flight", c.to_string())));
+            lines
+        }
+    };
+    let requests = count(rest, &["num_prompts"]).unwrap_or(1000.0).max(1.0) as u64;
+    lines.push(Line::new("requests", requests.to_string()));
+    lines
+}

@@ -1,0 +1,75 @@
+//! `perflab init --from FILE`: which tool a file belongs to, its content says.
+
+use serde_json::Value;
+
+use super::error::InitError;
+use super::shell::{Vars, Word};
+use super::study::{Asked, Command, Written};
+use super::sweep::{self, Sweep};
+use super::{auto_benchmark, yaml};
+use crate::lang::source::Files;
+
+/// A study from another tool's files, and the command that they go with. Without files, the command may be
+/// `vllm bench sweep` itself, which names its own; then `None` says that it is not.
+pub fn from_files(
+    names: &[String],
+    command: Option<Command<'_>>,
+    files: &dyn Files,
+    asked: &Asked,
+) -> Result<Option<Written>, InitError> {
+    let mut vars = Vars::default();
+    for (name, value) in &asked.variables {
+        vars.set(name, Word::plain(value.clone()));
+    }
+    let pasted = match command {
+        Some(Command::Text(text)) => Some(text.to_owned()),
+        Some(Command::Words([one])) => Some(one.clone()),
+        Some(Command::Words(words)) => Some(shell_words::join(words)),
+        None => None,
+    };
+    let own = match &pasted {
+        Some(text) if text.contains("bench") && text.contains("sweep") => {
+            Sweep::of_command(text, &mut vars, files)?
+        }
+        _ => None,
+    };
+    if names.is_empty() && own.is_none() {
+        return Ok(None);
+    }
+    let mut sweep = own.unwrap_or_else(|| Sweep { runs: 3, ..Sweep::default() });
+    for name in names {
+        match read(name, files)? {
+            Content::Sets(sets) => sweep.add(sets),
+            Content::AutoBenchmark(tree) if names.len() == 1 => {
+                return auto_benchmark::study(name, &tree, asked).map(Some);
+            }
+            Content::AutoBenchmark(_) => {
+                let why = "a file of auto_benchmark is read alone".to_owned();
+                return Err(InitError::File { file: name.clone(), why });
+            }
+        }
+    }
+    let command = command.unwrap_or(Command::Text(""));
+    let serves = sweep.serve_command.is_some() || pasted.as_ref().is_some_and(|t| !t.trim().is_empty());
+    if !serves {
+        let why = "its parameters go with a serve command: add it, `-- vllm serve MODEL …`".to_owned();
+        return Err(InitError::File { file: names.first().cloned().unwrap_or_default(), why });
+    }
+    sweep.study(command, asked).map(Some)
+}
+
+enum Content {
+    Sets(Vec<serde_json::Map<String, Value>>),
+    AutoBenchmark(Value),
+}
+
+fn read(name: &str, files: &dyn Files) -> Result<Content, InitError> {
+    let wrong = |why: String| InitError::File { file: name.to_owned(), why };
+    let text = files.read(name).map_err(wrong)?;
+    let begins = text.trim_start();
+    if begins.starts_with(['[', '{']) {
+        let json = serde_json::from_str(&text).map_err(|e| wrong(format!("it is not JSON: {e}")))?;
+        return sweep::sets(name, json).map(Content::Sets);
+    }
+    yaml::tree(&text).map(Content::AutoBenchmark).map_err(|e| wrong(format!("it is not YAML: {e}")))
+}

@@ -1,0 +1,128 @@
+//! Settings of other tools as the language's: a key with a value as a change, a list of them as an axis.
+
+use indexmap::IndexMap;
+use serde_json::Value;
+
+use super::arguments::{self, Argument};
+use super::draft::Axis;
+use super::known::Engine;
+use super::shell::Word;
+use super::{value, yaml};
+use crate::lang::sema::program;
+
+/// One point: changes to a configuration, as text.
+#[derive(Debug, Clone, Default)]
+pub struct Point {
+    pub name: String,
+    pub title: Option<String>,
+    pub changes: Vec<String>,
+}
+
+/// How a tool makes flags of its settings.
+#[derive(Debug, Clone, Copy)]
+pub struct Reading<'a> {
+    pub engine: Engine,
+    pub known: &'a program::Engine,
+    /// `false` is `--no-flag`; else the flag is left out
+    pub negates: bool,
+}
+
+impl Reading<'_> {
+    /// The change that a setting stands for; `None` where it changes nothing, an error in words where it cannot be said.
+    pub fn change(&self, key: &str, setting: &Value) -> Result<Option<String>, String> {
+        let flag = flag_name(key);
+        let words = match setting {
+            Value::Bool(true) => vec![flag],
+            Value::Bool(false) if self.negates => vec![format!("--no-{}", flag.trim_start_matches('-'))],
+            Value::Bool(false) | Value::Null => return Ok(None),
+            Value::Array(all) => {
+                let words: Option<Vec<String>> = all.iter().map(yaml::word).collect();
+                let words = words.ok_or_else(|| format!("{key}: a list of more than words"))?;
+                std::iter::once(flag).chain(words).collect()
+            }
+            Value::Object(_) => vec![format!("{flag}={setting}")],
+            _ => vec![format!("{flag}={}", yaml::word(setting).unwrap_or_default())],
+        };
+        let found = self.read(words)?;
+        Ok(Some(change_text(&found)))
+    }
+
+    /// What words say, as one flag.
+    fn read(&self, mut words: Vec<String>) -> Result<Argument, String> {
+        let shown = words.join(" ");
+        // any model will do: these are flags only
+        words.insert(0, "model".to_owned());
+        if let Some(option) = self.engine.model_options().first().filter(|_| self.engine.serves_by_option()) {
+            words.insert(0, (*option).to_owned());
+        }
+        let words: Vec<Word> = words.into_iter().map(Word::plain).collect();
+        let read = arguments::read(self.engine, self.known, &words).map_err(|e| e.to_string())?;
+        let mut flags = read.flags.into_iter();
+        let why = read.left_out.first().cloned().unwrap_or_else(|| format!("{shown}: it is no flag"));
+        flags.next().ok_or(why)
+    }
+}
+
+fn change_text(argument: &Argument) -> String {
+    let raw = if argument.raw.is_some() { "raw " } else { "" };
+    format!("{raw}{}", argument.text())
+}
+
+/// `max_num_seqs` as `--max-num-seqs`; keys inside of JSON stay as they are.
+fn flag_name(key: &str) -> String {
+    let (flag, inner) = key.split_once('.').map_or((key, None), |(f, i)| (f, Some(i)));
+    let flag = flag.trim_start_matches('-').replace('_', "-");
+    inner.map_or_else(|| format!("--{flag}"), |i| format!("--{flag}.{i}"))
+}
+
+/// An axis of points; where all set one flag alone, as a list of its values.
+pub fn axis(name: &str, points: Vec<Point>) -> Option<Axis> {
+    let single: Option<Vec<(&str, &str)>> = points
+        .iter()
+        .map(|p| match p.changes.as_slice() {
+            [one] if p.title.is_none() && !one.starts_with("raw ") && !one.contains('{') => {
+                one.split_once('=')
+            }
+            _ => None,
+        })
+        .collect();
+    let text = match (single.as_deref(), points.as_slice()) {
+        (_, []) => return None,
+        (Some([(flag, value)]), _) => format!("{flag}={value}"),
+        (Some(all @ [(flag, _), ..]), _) if all.iter().all(|(f, _)| f == flag) => {
+            let values: Vec<&str> = all.iter().map(|(_, v)| *v).collect();
+            format!("{flag}=[{}]", values.join(", "))
+        }
+        (_, [one]) if one.title.is_none() => one.changes.join(" "),
+        _ => {
+            let lines: Vec<String> = unique(points).iter().map(line).collect();
+            format!("{{\n{}\n}}", lines.join(",\n"))
+        }
+    };
+    Some(Axis { name: name.to_owned(), text, comment: None })
+}
+
+fn line(point: &Point) -> String {
+    let title = point.title.as_ref().map(|t| format!(" {}", value::text(t))).unwrap_or_default();
+    format!("    {}{title}: {}", point.name, point.changes.join(" "))
+}
+
+/// Points with names of their own.
+fn unique(points: Vec<Point>) -> Vec<Point> {
+    let mut seen: IndexMap<String, usize> = IndexMap::new();
+    let mut named = |mut point: Point| {
+        let count = seen.entry(point.name.clone()).or_insert(0);
+        *count += 1;
+        if *count > 1 {
+            point.name = format!("{}_{count}", point.name);
+        }
+        point
+    };
+    points.into_iter().map(&mut named).collect()
+}
+
+/// A point's name from the values that it sets: `s64_2048`.
+pub fn point_name<'v>(values: impl Iterator<Item = &'v Value>) -> String {
+    let words: Vec<String> = values.map(|v| yaml::word(v).unwrap_or_else(|| "set".to_owned())).collect();
+    value::name(&format!("s{}", words.join("_")))
+}

@@ -1,0 +1,253 @@
+//! `vllm bench sweep`: its JSON files of parameter sets, with the commands that they are applied to.
+
+use serde_json::{Map, Value};
+
+use super::bench::{self, Settings};
+use super::draft::{Block, Draft, Line, Step, Study};
+use super::error::InitError;
+use super::params::{self, Point, Reading};
+use super::shell::{self, Vars};
+use super::study::{self, Asked, Base, Command, Written};
+use super::{arguments, pasted, value};
+use crate::lang::source::Files;
+
+/// What `vllm bench sweep serve` is given.
+#[derive(Debug, Clone, Default)]
+pub struct Sweep {
+    pub serve_command: Option<String>,
+    pub bench: Settings,
+    pub serve: Vec<Map<String, Value>>,
+    pub loads: Vec<Map<String, Value>>,
+    pub limits: Vec<Map<String, Value>>,
+    pub runs: u64,
+    pub left_out: Vec<String>,
+}
+
+/// Settings that only a load has: a set with one of them is of the benchmark, not of the server.
+const OF_THE_LOAD: [&str; 14] = [
+    "num_prompts",
+    "max_concurrency",
+    "request_rate",
+    "dataset_name",
+    "dataset_path",
+    "random_input_len",
+    "random_output_len",
+    "random_range_ratio",
+    "burstiness",
+    "input_len",
+    "output_len",
+    "ignore_eos",
+    "goodput",
+    "sharegpt_output_len",
+];
+
+/// The sets of a JSON file: a list of objects, or an object of them by name.
+pub fn sets(file: &str, json: Value) -> Result<Vec<Map<String, Value>>, InitError> {
+    let wrong = |why: &str| InitError::File { file: file.to_owned(), why: why.to_owned() };
+    let all: Vec<(Option<String>, Value)> = match json {
+        Value::Array(all) => all.into_iter().map(|v| (None, v)).collect(),
+        Value::Object(all) => all.into_iter().map(|(name, v)| (Some(name), v)).collect(),
+        _ => return Err(wrong("a sweep is a list of parameter sets, or an object of them by name")),
+    };
+    let mut out = Vec::new();
+    for (name, set) in all {
+        let Value::Object(mut set) = set else { return Err(wrong("one of its sets is no object")) };
+        if let Some(name) = name {
+            set.insert("_benchmark_name".to_owned(), name.into());
+        }
+        out.push(set);
+    }
+    if out.is_empty() { Err(wrong("it has no parameter set")) } else { Ok(out) }
+}
+
+impl Sweep {
+    /// Adds a file's sets: which of the three kinds they are, their keys say.
+    pub fn add(&mut self, sets: Vec<Map<String, Value>>) {
+        let keys = |set: &Map<String, Value>| set.keys().map(|k| bench::key(k)).collect::<Vec<_>>();
+        let any = |test: &dyn Fn(&str) -> bool| sets.iter().flat_map(&keys).any(|k| test(&k));
+        if any(&|k| k.ends_with("_ms") || k.ends_with("_throughput")) {
+            self.limits.extend(sets);
+        } else if any(&|k| OF_THE_LOAD.contains(&k)) {
+            self.loads.extend(sets);
+        } else {
+            self.serve.extend(sets);
+        }
+    }
+
+    /// `vllm bench sweep serve --serve-cmd …`, if that is what was pasted, with the files that it names.
+    pub fn of_command(text: &str, vars: &mut Vars, files: &dyn Files) -> Result<Option<Self>, InitError> {
+        let commands = shell::commands(&pasted::commands_only(text), vars)?;
+        let found = commands.into_iter().find_map(|c| {
+            let words: Vec<String> = c.words.into_iter().map(|w| w.text).collect();
+            let at = words.windows(3).position(|w| w == ["vllm", "bench", "sweep"])?;
+            Some(words[at + 3..].to_vec())
+        });
+        let Some(words) = found else { return Ok(None) };
+        let mut sweep = Self { runs: 3, ..Self::default() };
+        for (name, setting) in bench::of_words(&words) {
+            let text = super::yaml::word(&setting).unwrap_or_default();
+            sweep.option(&name, &text, vars, files)?;
+        }
+        Ok(Some(sweep))
+    }
+
+    fn option(
+        &mut self,
+        name: &str,
+        text: &str,
+        vars: &mut Vars,
+        files: &dyn Files,
+    ) -> Result<(), InitError> {
+        match name {
+            "serve_cmd" => self.serve_command = Some(text.to_owned()),
+            "bench_cmd" => {
+                let inside = shell::commands(text, vars)?;
+                let words = inside.into_iter().flat_map(|c| c.words).map(|w| w.text).collect::<Vec<_>>();
+                self.bench = bench::of_words(&words);
+            }
+            "serve_params" | "bench_params" | "sla_params" | "workload_params" => {
+                let wrong = |why: String| InitError::File { file: text.to_owned(), why };
+                let json = serde_json::from_str(&files.read(text).map_err(wrong)?);
+                let sets = sets(text, json.map_err(|e| wrong(e.to_string()))?)?;
+                match name {
+                    "serve_params" => self.serve.extend(sets),
+                    "bench_params" => self.loads.extend(sets),
+                    _ => self.limits.extend(sets),
+                }
+            }
+            "num_runs" => self.runs = text.parse().unwrap_or(3),
+            "output_dir" | "o" | "experiment_name" | "dry_run" | "resume" | "show_stdout" => {}
+            _ => self.left_out.push(format!("--{}: a study has nothing for it", name.replace('_', "-"))),
+        }
+        Ok(())
+    }
+
+    /// The study, over the serve command.
+    pub fn study(mut self, command: Command<'_>, asked: &Asked) -> Result<Written, InitError> {
+        let own = self.serve_command.take();
+        let base = study::base(own.as_deref().map_or(command, Command::Text), asked)?;
+        let mut left_out = base.left_out.clone();
+        left_out.append(&mut self.left_out);
+        let points = self.points(&base, &mut left_out);
+        let axis = params::axis("sets", points);
+        let profiles = self.profiles(&mut left_out);
+        let requires = self.requires(&mut left_out);
+        let mut draft = Draft { engine: base.draft.clone(), profiles, ..Draft::default() };
+        draft.header =
+            vec!["A sweep of `vllm bench sweep` as a study, written by `perflab init`.".to_owned()];
+        draft.studies = vec![self.study_of(&base, &draft.profiles, requires, axis.is_some())];
+        draft.axes.extend(axis);
+        study::finish(draft, left_out)
+    }
+
+    fn points(&self, base: &Base, left_out: &mut Vec<String>) -> Vec<Point> {
+        let reading = Reading { engine: base.launch.engine, known: &base.known, negates: true };
+        let mut points = Vec::new();
+        for set in &self.serve {
+            let title = set.get("_benchmark_name").and_then(super::yaml::word);
+            let settings: Vec<(&String, &Value)> =
+                set.iter().filter(|(k, _)| *k != "_benchmark_name").collect();
+            let mut changes = Vec::new();
+            for (key, setting) in &settings {
+                match reading.change(key, setting) {
+                    Ok(change) => changes.extend(change),
+                    Err(why) => left_out.push(why),
+                }
+            }
+            if changes.is_empty() {
+                left_out
+                    .push("a parameter set without parameters: the baseline is measured anyway".to_owned());
+                continue;
+            }
+            let name = title
+                .as_deref()
+                .map_or_else(|| params::point_name(settings.iter().map(|(_, v)| *v)), value::name);
+            points.push(Point { name, title, changes });
+        }
+        points
+    }
+
+    fn profiles(&self, left_out: &mut Vec<String>) -> Vec<Block> {
+        if self.loads.is_empty() {
+            return vec![bench::profile("load", "Load", &self.bench, left_out)];
+        }
+        let mut out = Vec::new();
+        for (i, set) in self.loads.iter().enumerate() {
+            let mut settings = self.bench.clone();
+            let mut title = format!("Load {}", i + 1);
+            let mut name = format!("load_{}", i + 1);
+            for (key, setting) in set {
+                if key == "_benchmark_name" {
+                    title = super::yaml::word(setting).unwrap_or(title);
+                    name = format!("{}_{}", value::name(&title), i + 1);
+                } else {
+                    settings.insert(bench::key(key), setting.clone());
+                }
+            }
+            out.push(bench::profile(&name, &title, &settings, left_out));
+        }
+        out
+    }
+
+    /// `{"p99_e2el_ms": "<=200"}` as `require p99(latency) <= 200ms`.
+    fn requires(&self, left_out: &mut Vec<String>) -> Vec<Line> {
+        let mut out = Vec::new();
+        for (i, set) in self.limits.iter().enumerate() {
+            for (key, limit) in set {
+                let text = super::yaml::word(limit).unwrap_or_default();
+                match (i, requirement(key, &text)) {
+                    (0, Some(condition)) => out.push(Line::new("require", condition)),
+                    _ => left_out.push(format!("{key} {text}: a study has one set of limits")),
+                }
+            }
+        }
+        out
+    }
+
+    fn study_of(&self, base: &Base, profiles: &[Block], requires: Vec<Line>, varies: bool) -> Study {
+        let names: Vec<&str> = profiles.iter().map(|p| p.name.as_str()).collect();
+        let model = arguments::short_name(&base.arguments.model);
+        let mut settings = study::opening(base);
+        settings.push(
+            Line::new("maximize", format!("total_tps on {}", names.join(", ")))
+                .why("a sweep names none; over several loads, the geometric mean"),
+        );
+        settings.extend(requires);
+        settings.push(Line::new("repeat", self.runs.max(1).to_string()).why("as --num-runs"));
+        let step = Step {
+            about: vec!["every parameter set, over the command as it is".to_owned()],
+            name: "sets".to_owned(),
+            title: "Parameter Sets".to_owned(),
+            vary: vec![vec!["sets".to_owned()]],
+        };
+        Study {
+            about: Vec::new(),
+            name: value::name(&format!("{model}_sweep")),
+            title: format!("{} swept", study::shown(model)),
+            settings,
+            steps: if varies { vec![step] } else { Vec::new() },
+            closing: Vec::new(),
+        }
+    }
+}
+
+fn requirement(key: &str, limit: &str) -> Option<String> {
+    let (statistic, rest) = key.split_once('_')?;
+    let metric = match rest.strip_suffix("_ms")? {
+        "e2el" => "latency",
+        known @ ("ttft" | "tpot" | "itl") => known,
+        _ => return None,
+    };
+    let statistic = match statistic {
+        "median" => "p50",
+        "std" => "stddev",
+        known => known,
+    };
+    let at = limit.find(|c: char| c.is_ascii_digit())?;
+    let (operator, number) = limit.split_at(at);
+    let operator = match operator.trim() {
+        "<=" | "<" | ">=" | ">" => operator.trim(),
+        _ => return None,
+    };
+    number.trim().parse::<f64>().ok().map(|n| format!("{statistic}({metric}) {operator} {n}ms"))
+}
