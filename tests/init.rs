@@ -296,16 +296,17 @@ fn files_that_are_none_are_said() {
     }
 }
 
-/// A file that the comparison shows: its name, the lines that are claimed, its text.
+/// The files that the comparison shows: name, the lines that are claimed, text.
 fn compared() -> Vec<(String, usize, String)> {
     let page = fs::read_to_string(project().join("docs/comparison.md")).expect("the page");
-    let shown =
-        regex::Regex::new(r"`([\w.]+)` \((\d+) lines\)[^`]*(?:`[^`]*`[^`]*)*?\n```\w+\n((?s:.*?))```")
-            .expect("a pattern");
-    let all = shown
-        .captures_iter(&page)
-        .map(|c| (c[1].to_owned(), c[2].parse().expect("a number"), c[3].to_owned()));
-    all.collect()
+    let claim = regex::Regex::new(r"`([\w.]+)` \((\d+) lines\)").expect("a pattern");
+    let claims: Vec<_> = claim.captures_iter(&page).collect();
+    let file = |c: &regex::Captures<'_>| {
+        let rest = &page[c.get(0).expect("the whole").end()..];
+        let block = rest.split("\n```").nth(1).and_then(|b| b.split_once('\n')).expect("a block").1;
+        (c[1].to_owned(), c[2].parse().expect("a number"), block.to_owned())
+    };
+    claims.iter().map(file).collect()
 }
 
 #[test]

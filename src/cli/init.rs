@@ -16,19 +16,18 @@ use crate::init::{Asked, Command, InitError, Written, from_command, from_files};
 const MOST_BYTES: u64 = 1 << 20;
 
 pub fn run(args: &InitArgs, console: Console) -> u8 {
-    let pasted = if args.serve.is_empty() {
-        if io::stdin().is_terminal() && args.from.is_empty() {
-            return usage();
-        }
-        match from_stdin() {
+    // files say what they go with, or the arguments do: nothing is waited for then
+    let pasted = match (args.serve.is_empty(), args.from.is_empty()) {
+        (false, _) => None,
+        (true, false) => Some(String::new()),
+        (true, true) if io::stdin().is_terminal() => return usage(),
+        (true, true) => match from_stdin() {
             Ok(text) => Some(text),
             Err(why) => {
                 console.error(&format!("stdin: {why}"), "give the command as arguments instead");
                 return exit::INPUT;
             }
-        }
-    } else {
-        None
+        },
     };
     let command = match &pasted {
         Some(text) => Command::Text(text),
@@ -61,9 +60,6 @@ fn asked(args: &InitArgs) -> Asked {
 }
 
 fn from_stdin() -> Result<String, String> {
-    if io::stdin().is_terminal() {
-        return Ok(String::new());
-    }
     let mut bytes = Vec::new();
     io::stdin().lock().take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|e| e.to_string())?;
     if bytes.len() as u64 > MOST_BYTES {

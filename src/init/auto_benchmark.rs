@@ -226,7 +226,7 @@ impl Reader<'_> {
         for (key, theirs) in
             [("speculative_algorithm", "algorithm"), ("speculative_draft_model_path", "draft_model_path")]
         {
-            let setting = block.get(theirs).filter(|v| **v != Value::from("") && !v.is_null());
+            let setting = block.get(theirs).filter(|v| yaml::word(v).is_some_and(|w| !w.is_empty()));
             fixed.extend(setting.and_then(|v| self.point(key, v)).into_iter().flat_map(|p| p.changes));
         }
         let mut axes: Vec<Axis> = Vec::new();
