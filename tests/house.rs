@@ -126,7 +126,13 @@ fn first_segments(list: &str) -> Vec<String> {
 
 #[test]
 fn plab_blocks_are_what_they_are_called() {
-    let blocks: Vec<Block> = documents().iter().flat_map(|d| blocks(d)).filter(|b| b.is("plab")).collect();
+    // the pages of codes have a test of their own, which asks for more
+    let blocks: Vec<Block> = documents()
+        .iter()
+        .filter(|d| !d.parent().is_some_and(|p| p.ends_with("codes")))
+        .flat_map(|d| blocks(d))
+        .filter(|b| b.is("plab"))
+        .collect();
     assert!(blocks.len() > 10, "the documentation shows the language");
     let dir = tempfile::tempdir().expect("a folder");
     let wrong: Vec<String> =

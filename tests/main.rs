@@ -6,6 +6,7 @@ mod cli;
 mod decide;
 mod engine;
 mod exec;
+mod explain;
 mod files;
 mod fmt;
 mod given;

@@ -49,6 +49,8 @@ pub enum Color {
 pub enum Command {
     /// Check files and say everything that is wrong with them
     Check(CheckArgs),
+    /// Explain a diagnostic or a validity check, with a wrong and a right example
+    Explain(ExplainArgs),
     /// Show what a study would run: the dry run
     Plan(PlanArgs),
     /// Carry a study out, or continue it where it stopped
@@ -78,9 +80,12 @@ pub struct CheckArgs {
     /// Study files
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
-    /// How diagnostics are written
+    /// How diagnostics are written; `github` marks the lines of a pull request
     #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
     pub format: CheckFormat,
+    /// Rewrite the files with every fix that a machine can make, then say what is left
+    #[arg(long)]
+    pub fix: bool,
     /// Set a param of the file: NAME=VALUE
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub set: Vec<Given>,
@@ -90,6 +95,13 @@ pub struct CheckArgs {
 pub enum CheckFormat {
     Text,
     Json,
+    Github,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ExplainArgs {
+    /// A diagnostic's code or a validity check's name, such as E301 or CLIENT_SAT; without one all are listed
+    pub code: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]

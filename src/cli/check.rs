@@ -1,16 +1,22 @@
-//! `perflab check`: every diagnostic of every file.
+//! `perflab check`: every diagnostic of every file, and what of it a machine can mend.
+
+use std::path::Path;
 
 use serde_json::Value as Json;
 
 use super::args::{CheckArgs, CheckFormat};
 use super::console::Console;
 use super::{exit, files};
-use crate::lang::render;
+use crate::lang::{Analysis, Diagnostic, Given, fix, render};
 
 pub fn run(args: &CheckArgs, console: Console) -> u8 {
     let mut code = exit::DONE;
     let mut entries: Vec<Json> = Vec::new();
+    let mut found: Vec<Diagnostic> = Vec::new();
     for path in &args.files {
+        if args.fix && !mend(path, &args.set, console) {
+            code = exit::INPUT;
+        }
         let Some(analysis) = files::analysis(path, &args.set, console) else {
             code = exit::INPUT;
             continue;
@@ -18,22 +24,50 @@ pub fn run(args: &CheckArgs, console: Console) -> u8 {
         if analysis.has_errors() {
             code = exit::INPUT;
         }
-        match args.format {
-            CheckFormat::Text => console.diagnostics(&analysis.diagnostics, &analysis.sources),
-            CheckFormat::Json => {
-                let mut document = render::json(&analysis.diagnostics, &analysis.sources);
-                if let Some(found) = document["diagnostics"].as_array_mut() {
-                    entries.append(found);
-                }
-            }
-        }
-        if args.format == CheckFormat::Text && !analysis.has_errors() {
-            console.say(&format!("{}: no errors", path.display()));
-        }
+        show(&analysis, args.format, &mut entries, console);
+        found.extend(analysis.diagnostics);
     }
-    if args.format == CheckFormat::Json {
-        let document = serde_json::json!({"schema": "perflab.diagnostics/1", "diagnostics": entries});
-        console.print(&format!("{document:#}\n"));
+    match args.format {
+        CheckFormat::Json => {
+            let document = serde_json::json!({"schema": "perflab.diagnostics/1", "diagnostics": entries});
+            console.print(&format!("{document:#}\n"));
+        }
+        CheckFormat::Text | CheckFormat::Github => {
+            console.say(&render::summary(&found, args.files.len()));
+        }
     }
     code
+}
+
+fn show(analysis: &Analysis, format: CheckFormat, entries: &mut Vec<Json>, console: Console) {
+    let (found, sources) = (&analysis.diagnostics, &analysis.sources);
+    match format {
+        CheckFormat::Text => console.diagnostics(found, sources),
+        CheckFormat::Github => console.print(&render::github(found, sources)),
+        CheckFormat::Json => {
+            let mut document = render::json(found, sources);
+            if let Some(found) = document["diagnostics"].as_array_mut() {
+                entries.append(found);
+            }
+        }
+    }
+}
+
+/// Rewrites a file with every fix that helps; false if it cannot be written, which has been said.
+fn mend(path: &Path, set: &[Given], console: Console) -> bool {
+    // a file that cannot be read is spoken of where it is checked
+    let Ok(text) = files::read(path) else { return true };
+    let mark = text.len() - crate::lang::sema::without_mark(&text).len();
+    let mended = fix::mend(&text[mark..], &|t| files::analysis_of(path, t, set));
+    if mended.fixes == 0 {
+        return true;
+    }
+    let whole = format!("{}{}", &text[..mark], mended.text);
+    if let Err(why) = files::replace(path, &whole) {
+        console.error(&format!("cannot write {}: {why}", path.display()), "the file is as it was");
+        return false;
+    }
+    let plural = if mended.fixes == 1 { "" } else { "es" };
+    console.say(&format!("{}: {} fix{plural} made", path.display(), mended.fixes));
+    true
 }

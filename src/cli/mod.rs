@@ -5,6 +5,7 @@ mod args;
 mod check;
 mod console;
 mod exec;
+mod explain;
 mod files;
 mod fmt;
 mod init;
@@ -50,6 +51,7 @@ pub fn main() -> ExitCode {
     let console = console::Console::new(args.color, args.quiet);
     let code = match args.command {
         Command::Check(a) => check::run(&a, console),
+        Command::Explain(a) => explain::run(&a, console),
         Command::Plan(a) => plan::run(&a, console),
         Command::Exec(a) => exec::run(&a, console),
         Command::Report(a) => show::run(&a, console),

@@ -19,6 +19,13 @@ macro_rules! codes {
                 match self { $(Code::$name => $code),* }
             }
 
+            /// What `perflab explain` prints: markdown with a wrong and a right example.
+            pub fn page(self) -> &'static str {
+                match self {
+                    $(Code::$name => include_str!(concat!("../../docs/codes/", $code, ".md"))),*
+                }
+            }
+
             /// One line that says what the code stands for.
             pub fn title(self) -> &'static str {
                 match self { $(Code::$name => $title),* }
@@ -68,6 +75,8 @@ codes! {
     AaPair = "W314", "a flag is set to its default";
     VersionUnknown = "W330", "the schema was not read from this version of the engine";
     FlagDoubt = "W331", "the schema speaks against a flag, and the engine's version may know better";
+    TooManyGpus = "E315", "an engine as declared needs more GPUs than the study has";
+    GpusUnstated = "W316", "GPUs are needed and the study does not say how many there are";
 
     UnknownUnit = "E401", "the unit is unknown";
     MissingUnit = "E402", "a number lacks its unit, or has one too many";
@@ -88,6 +97,15 @@ codes! {
     TrackBorder = "E508", "a step starts from something on the other side of a track's border";
     Unused = "W510", "something is declared and never used";
     TooManyPoints = "E511", "a step has too many candidates, or an axis too many points";
+    NeverFires = "W512", "a prune rule can never fire";
+    AlwaysFires = "W513", "a prune rule always fires";
+    Unreachable = "W514", "a point can never be part of a candidate";
+    OnlyBase = "W515", "a step offers nothing but its base";
+    SameTwice = "W516", "two candidates of a step are the same configuration";
+    SettledGuard = "W517", "a step's guard is settled before anything runs";
+    Impossible = "E518", "a requirement that no result can meet";
+    WrongLoad = "E519", "the profile's load does not fit what the study does with it";
+    BudgetNeeded = "E520", "a guided search has no budget in trials";
 
     ProfileSetting = "E601", "a profile setting is wrong";
     ProfileIncomplete = "E602", "a profile lacks what a load needs";

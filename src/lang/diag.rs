@@ -67,6 +67,26 @@ impl Diagnostic {
         self
     }
 
+    /// Says what `word` was probably meant to be, else `otherwise`. It becomes a fix only where no other word is as near: which of
+    /// two was meant, a machine cannot know.
+    #[must_use]
+    pub fn meant<'a>(
+        self,
+        word: &str,
+        known: impl IntoIterator<Item = &'a str>,
+        otherwise: &str,
+        written: impl Fn(&str) -> String,
+    ) -> Self {
+        let span = self.span;
+        match nearest(word, known).as_slice() {
+            [] => self.label(otherwise),
+            [only] => self.label(format!("did you mean `{}`?", written(only))).edit(span, written(only)),
+            [first, second, ..] => {
+                self.label(format!("did you mean `{}` or `{}`?", written(first), written(second)))
+            }
+        }
+    }
+
     pub fn severity(&self) -> Severity {
         self.code.severity()
     }
@@ -123,13 +143,25 @@ impl Sink {
         self.errors > 0
     }
 
+    /// Whether a code was given within a span.
+    pub fn says(&self, code: Code, within: Span) -> bool {
+        let inside = |s: Span| s.file == within.file && s.start < within.end && within.start < s.end;
+        self.found.iter().any(|d| d.code == code && inside(d.span))
+    }
+
+    /// Whether some mistake was probably meant to be this word.
+    pub fn suggests(&self, word: &str) -> bool {
+        let quoted = [format!("`{word}`"), format!("`{{{word}}}`")];
+        self.found.iter().any(|d| quoted.iter().any(|q| d.label.contains(q)))
+    }
+
     /// Everything found, in the order of the text; a file's errors before its warnings on the same place. Notes say what becomes
     /// of a file that is right, so that a file with errors has none.
     pub fn into_sorted(mut self) -> Vec<Diagnostic> {
         if self.has_errors() {
             self.found.retain(|d| d.severity() != Severity::Note);
         }
-        self.found.sort_by_key(|d| (d.span.file, d.span.start, d.severity(), d.code));
+        sort(&mut self.found);
         if let Some((span, count)) = self.unlisted {
             let message = format!("{count} more mistakes are not listed");
             let d = Diagnostic::new(Code::TooMany, span, message).label("the first of them");
@@ -137,6 +169,11 @@ impl Sink {
         }
         self.found
     }
+}
+
+/// In the order of the text; errors before warnings on the same place.
+pub fn sort(found: &mut [Diagnostic]) {
+    found.sort_by_key(|d| (d.span.file, d.span.start, d.severity(), d.code));
 }
 
 /// `a name`, `an axis`
@@ -150,18 +187,23 @@ const LONGEST_WORD: usize = 80;
 
 /// The nearest of `known` to `word`, if it is near enough to have been meant.
 pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    nearest(word, known).first().copied()
+}
+
+/// Those of `known` that are nearest to `word`, all equally near, if they are near enough to have been meant.
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let length = word.chars().count();
     if length > LONGEST_WORD {
-        return None;
+        return Vec::new();
     }
     // of a single letter nothing would be left
     let limit = (length / 3).max(1).min(length.saturating_sub(1));
-    known
-        .into_iter()
-        .map(|k| (strsim::damerau_levenshtein(word, k), k))
-        .filter(|(d, _)| *d <= limit)
-        .min()
-        .map(|(_, k)| k)
+    let near = known.into_iter().map(|k| (strsim::damerau_levenshtein(word, k), k));
+    let mut near: Vec<_> = near.filter(|(d, _)| *d <= limit).collect();
+    near.sort_unstable();
+    near.dedup();
+    let best = near.first().map_or(0, |n| n.0);
+    near.into_iter().take_while(|n| n.0 == best).map(|n| n.1).collect()
 }
 
 /// `a, b or c`
@@ -188,6 +230,16 @@ mod tests {
             did_you_mean("--max-num-seq", ["--max-num-seqs", "--max-model-len"]),
             Some("--max-num-seqs")
         );
+    }
+
+    #[test]
+    fn of_two_equally_near_words_neither_is_a_fix() {
+        let d = || Diagnostic::new(Code::UnknownName, Span::default(), "no");
+        let plain = |w: &str| w.to_owned();
+        assert_eq!(d().meant("chta", ["chat", "code"], "unknown", plain).edits.len(), 1);
+        let two = d().meant("rate_5", ["rate_1", "rate_4"], "unknown", plain);
+        assert_eq!((two.edits.len(), two.label.as_str()), (0, "did you mean `rate_1` or `rate_4`?"));
+        assert_eq!(d().meant("x", ["chat"], "unknown", plain).label, "unknown");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 pub mod analyze;
 pub mod codes;
 pub mod diag;
+pub mod fix;
 pub mod fmt;
 pub mod given;
 pub mod render;

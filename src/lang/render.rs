@@ -1,11 +1,12 @@
 //! Diagnostics for people (through miette) and for programs (JSON, version 1).
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource};
 use serde::Serialize;
 
 use super::diag::{Diagnostic, Severity};
+use super::fix::fix_of;
 use super::given;
 use super::source::{Place, Source, Sources, Span};
 
@@ -38,7 +39,7 @@ impl std::error::Error for Shown<'_> {}
 
 impl miette::Diagnostic for Shown<'_> {
     fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        Some(Box::new(self.diagnostic.code.id()))
+        Some(Box::new(heading(self.diagnostic)))
     }
 
     fn severity(&self) -> Option<miette::Severity> {
@@ -111,6 +112,70 @@ fn elsewhere(d: &Diagnostic, sources: &Sources) -> Vec<String> {
     others.map(line).collect()
 }
 
+/// The code, and whether `--fix` mends it.
+fn heading(d: &Diagnostic) -> String {
+    let fixable = if fix_of(d).is_some() { " [fixable]" } else { "" };
+    format!("{}{fixable}", d.code.id())
+}
+
+/// `3 errors, 1 warning in 2 files`
+pub fn summary<'a>(found: impl IntoIterator<Item = &'a Diagnostic>, files: usize) -> String {
+    let (mut counts, mut fixable) = ([0_usize; 3], 0);
+    for d in found {
+        counts[d.severity() as usize] += 1;
+        fixable += usize::from(fix_of(d).is_some());
+    }
+    let many = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let words = ["error", "warning", "note"];
+    let counted = counts.iter().zip(words).filter(|(n, _)| **n > 0).map(|(n, w)| many(*n, w));
+    let counted: Vec<String> = counted.collect();
+    let what = if counted.is_empty() { "no errors".to_owned() } else { counted.join(", ") };
+    let mended = match (fixable, counts.iter().sum::<usize>()) {
+        (0, _) => String::new(),
+        (1, 1) => "; `--fix` mends it".to_owned(),
+        (n, all) if n == all => "; `--fix` mends them".to_owned(),
+        (n, _) => format!("; `--fix` mends {n} of them"),
+    };
+    format!("{what} in {}{mended}", many(files, "file"))
+}
+
+/// Workflow commands of GitHub Actions, one line each: they mark the lines of a pull request.
+pub fn github(diagnostics: &[Diagnostic], sources: &Sources) -> String {
+    let mut out = String::new();
+    for d in diagnostics {
+        let source = sources.get(d.span.file);
+        let (start, end) = (source.place(d.span.start), source.place(d.span.end));
+        let level = match d.severity() {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Note => "notice",
+        };
+        let help = d.help.as_deref().map(|h| format!("\nhelp: {h}")).unwrap_or_default();
+        // columns mean something on one line only
+        let columns = if start.line == end.line {
+            format!(",col={},endColumn={}", start.column, end.column)
+        } else {
+            String::new()
+        };
+        let _ = writeln!(
+            out,
+            "::{level} file={},line={},endLine={}{columns},title={}::{}",
+            escaped(&source.name, true),
+            start.line,
+            end.line,
+            d.code.id(),
+            escaped(&format!("{}{help}", d.message), false)
+        );
+    }
+    out
+}
+
+/// As workflow commands take it: in a property, its separators too.
+fn escaped(text: &str, property: bool) -> String {
+    let text = text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
+    if property { text.replace(':', "%3A").replace(',', "%2C") } else { text }
+}
+
 /// Longer lines are not printed: nobody finds a place in them.
 const LONGEST_LINE: usize = 500;
 
@@ -118,15 +183,15 @@ const LONGEST_LINE: usize = 500;
 fn bare(out: &mut String, d: &Diagnostic, source: &Source) {
     let place = source.place(d.span.start);
     let help = d.help.as_deref().unwrap_or_default().replace('\n', "\n        ");
-    let (code, message) = (d.code.id(), d.message.replace('\n', "\n    "));
+    let (code, message) = (heading(d), d.message.replace('\n', "\n    "));
     let place = format!("{}:{}:{}", source.name, place.line, place.column);
-    for part in [code, "\n\n  × ", &message, "\n   ─[", &place, "]\n  help: ", &help, "\n"] {
+    for part in [&code, "\n\n  × ", &message, "\n   ─[", &place, "]\n  help: ", &help, "\n"] {
         out.push_str(part);
     }
 }
 
 /// Breaks a text into lines at spaces, where that helps.
-fn wrap(text: &str, width: usize) -> String {
+pub fn wrap(text: &str, width: usize) -> String {
     let mut out = String::with_capacity(text.len());
     let mut column = 0;
     for word in text.split(' ') {
@@ -159,6 +224,14 @@ struct Entry<'a> {
     file: &'a str,
     span: SpanEntry,
     related: Vec<RelatedEntry<'a>>,
+    /// what `--fix` would do: all of them, or nothing
+    fixes: Vec<FixEntry<'a>>,
+}
+
+#[derive(Serialize)]
+struct FixEntry<'a> {
+    span: SpanEntry,
+    replacement: &'a str,
 }
 
 #[derive(Serialize)]
@@ -191,6 +264,11 @@ pub fn json(diagnostics: &[Diagnostic], sources: &Sources) -> serde_json::Value 
             .related
             .iter()
             .map(|(s, text)| RelatedEntry { message: text, file: &sources.get(s.file).name, span: span(*s) })
+            .collect(),
+        fixes: fix_of(d)
+            .unwrap_or_default()
+            .iter()
+            .map(|e| FixEntry { span: span(e.span), replacement: &e.text })
             .collect(),
     });
     let document = Document { schema: "perflab.diagnostics/1", diagnostics: entries.collect() };

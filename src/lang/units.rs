@@ -193,8 +193,33 @@ pub fn suggest(text: &str) -> Vec<&'static str> {
     }
 }
 
+/// A number whose unit there is not, as it was surely meant: where one unit alone suggests itself, and `32K`, since a capital K
+/// counts in 1024 wherever models are served.
+pub fn mended(text: &str) -> Option<String> {
+    let at = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-')))?;
+    let (digits, written) = text.split_at(at);
+    if digits.is_empty() || unit(written).is_some() {
+        return None;
+    }
+    match suggest(written).as_slice() {
+        [only] => Some(format!("{digits}{only}")),
+        [first @ "Ki", ..] => Some(format!("{digits}{first}")),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn only_what_is_sure_is_mended() {
+        assert_eq!(mended("32K").as_deref(), Some("32Ki"));
+        assert_eq!(mended("5sec").as_deref(), Some("5s"));
+        assert_eq!(mended("5m"), None);
+        assert_eq!(mended("80G"), None);
+        assert_eq!(mended("32Ki"), None);
+        assert_eq!(mended("K"), None);
+    }
+
     use super::*;
 
     #[test]

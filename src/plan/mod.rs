@@ -8,6 +8,8 @@ mod held;
 pub mod identity;
 mod prepared;
 pub mod profile;
+mod reach;
+mod review;
 #[cfg(test)]
 mod same;
 pub mod shell;
@@ -18,3 +20,4 @@ pub use config::{Config, Normal};
 pub use eval::{Facts, Known};
 pub use identity::Id;
 pub use prepared::Prepared;
+pub use review::reviewed;

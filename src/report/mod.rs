@@ -39,6 +39,6 @@ pub use format::{decimals_for, duration, fixed, grouped, number, percent, share}
 pub use markdown::markdown;
 pub use metrics::{Distribution, Metric, Metrics};
 pub use shell::shell;
-pub use style::Style;
+pub use style::{Style, Tone};
 pub use terminal::terminal;
 pub use write::{WriteError, Written, write};

@@ -7,7 +7,7 @@ use super::check::Checker;
 use super::program::{Change, Engine, Point, Space};
 use super::scope::{ItemRef, Kind};
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, did_you_mean};
+use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, AxisBody, ChangeKind, Factor, Item, Name, Single, Value};
 
@@ -66,7 +66,7 @@ impl Checker<'_> {
                 None => point.name.value.clone(),
             };
             let (axis, name) = (axis.name.value.clone(), point.name.value.clone());
-            out.push(Point { axis, name, label, changes });
+            out.push(Point { axis, name, label, changes, span: point.name.span });
         }
         out
     }
@@ -90,10 +90,10 @@ impl Checker<'_> {
         &mut self,
         module: usize,
         axis: &ast::Axis,
-        changes: &[ast::Change],
+        written: &[ast::Change],
         title: Option<&str>,
     ) -> Option<Vec<Point>> {
-        let lists: Vec<&ast::Change> = changes.iter().filter(|c| has_list(c)).collect();
+        let lists: Vec<&ast::Change> = written.iter().filter(|c| has_list(c)).collect();
         if let [_, second, ..] = lists.as_slice() {
             let message = "an axis holds one list at most";
             let d = Diagnostic::new(Code::ListOutsideAxis, second.span, message).label("the second list");
@@ -108,9 +108,9 @@ impl Checker<'_> {
             );
             self.at_most(values.len(), axis.name.span)?;
         }
-        let spread: Vec<Vec<Change>> = changes.iter().map(|c| self.spread(module, c, false)).collect();
+        let spread: Vec<Vec<Change>> = written.iter().map(|c| self.spread(module, c, false)).collect();
         let points = lists.first().and_then(|c| list_of(c)).map_or(1, <[Single]>::len);
-        let listed = changes.iter().position(has_list);
+        let listed = written.iter().position(has_list);
         let mut out: Vec<Point> = Vec::new();
         for i in 0..points {
             let changes: Vec<Change> =
@@ -124,7 +124,9 @@ impl Checker<'_> {
                 (None, Some(t)) => t.to_owned(),
                 (None, None) => axis.name.value.clone(),
             };
-            out.push(Point { axis: axis.name.value.clone(), name, label, changes });
+            let span = lists.first().and_then(|c| list_of(c)).and_then(|all| all.get(i)).map(|v| v.span);
+            let span = span.or_else(|| written.first().map(|c| c.span)).unwrap_or(axis.name.span);
+            out.push(Point { axis: axis.name.value.clone(), name, label, changes, span });
         }
         Some(out)
     }
@@ -199,10 +201,7 @@ impl Checker<'_> {
         let known: Vec<&str> = points.iter().map(|p| p.name.as_str()).collect();
         let message = format!("the axis `{axis}` has no point `{}`", pick.text);
         let d = Diagnostic::new(Code::UnknownPoint, pick.span, message);
-        let d = match did_you_mean(&pick.text, known.iter().copied()) {
-            Some(near) => d.label(format!("did you mean `{near}`?")).edit(pick.span, near),
-            None => d.label("not there"),
-        };
+        let d = d.meant(&pick.text, known.iter().copied(), "not there", str::to_owned);
         self.sink.push(d.help(format!("it has {}", listed(&known))));
         false
     }
@@ -225,6 +224,7 @@ impl Checker<'_> {
                 name: pick.text.clone(),
                 label: engine.title.clone(),
                 changes: vec![Change::Engine(self.name_from_root(module, &name.value, &engine))],
+                span: pick.span,
             });
         }
         Some(Space::Points(Arc::new(points)))

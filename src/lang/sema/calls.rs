@@ -6,7 +6,7 @@ use super::metrics::{self, MetricKind, Stat};
 use super::program::{Expr, Owner};
 use super::scope::{ItemRef, Kind};
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, did_you_mean};
+use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, ExprKind, Item, Literal, Name};
 use crate::lang::units::Dim;
@@ -65,10 +65,7 @@ impl Checker<'_> {
             let known = Stat::ALL.iter().map(|s| s.name()).chain(["goodput"]);
             let message = format!("no function is called `{}`", name.value);
             let d = Diagnostic::new(Code::UnknownMetric, name.span, message);
-            let d = match did_you_mean(&name.value, known.clone()) {
-                Some(near) => d.label(format!("did you mean `{near}`?")).edit(name.span, near),
-                None => d.label("unknown"),
-            };
+            let d = d.meant(&name.value, known.clone(), "unknown", str::to_owned);
             self.sink.push(d.help(format!("functions are {}", known.collect::<Vec<_>>().join(", "))));
             return None;
         };
@@ -213,11 +210,9 @@ impl Checker<'_> {
             metrics::names().map(str::to_owned).chain(own.iter().map(|n| (*n).to_owned())).collect();
         let message = format!("no metric or param is called `{}`", name.value);
         let d = Diagnostic::new(Code::UnknownMetric, name.span, message);
-        let near = metrics::elsewhere(&name.value)
-            .or_else(|| did_you_mean(&name.value, known.iter().map(String::as_str)).map(str::to_owned));
-        let d = match near {
+        let d = match metrics::elsewhere(&name.value) {
             Some(near) => d.label(format!("did you mean `{near}`?")).edit(name.span, near),
-            None => d.label("not known"),
+            None => d.meant(&name.value, known.iter().map(String::as_str), "not known", str::to_owned),
         };
         self.sink.push(d.help(format!("metrics are {}", known.join(", "))));
     }

@@ -3,8 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::asked::AskedFlag;
 use super::program::{Engine, Expr, NotYet, Point, Profile, Program, Space};
-use super::scope::{ItemRef, Kind, Module, Modules, declared};
+use super::scope::{ItemRef, Kind, Module, Modules};
 use super::template::{self, Inserted, Param};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink};
@@ -31,6 +32,10 @@ pub struct Checker<'a> {
     /// engines that points of imported axes name and this file cannot, by the name that such a point has for them
     pub away: indexmap::IndexMap<String, Arc<Engine>>,
     pub metrics: HashMap<ItemRef, Option<(Expr, Dim)>>,
+    /// flags in conditions of the root file, and what the engines of some study know of them
+    pub asked_flags: Vec<AskedFlag>,
+    /// the names of all steps of the study that is being looked at
+    pub steps_named: Vec<String>,
     /// how deep the expression is that is being looked at, those of the metrics in it included
     pub depth: usize,
 }
@@ -53,6 +58,8 @@ pub fn check_program(modules: &Modules, sink: &mut Sink) -> Program {
         not_yet: Vec::new(),
         away: indexmap::IndexMap::new(),
         metrics: HashMap::new(),
+        asked_flags: Vec::new(),
+        steps_named: Vec::new(),
         depth: 0,
     };
     checker.run()
@@ -88,7 +95,8 @@ impl<'a> Checker<'a> {
         if program.studies.is_empty() {
             self.rules_without_study();
         }
-        self.imports_and_unused();
+        self.unknown_asked_flags();
+        self.unused();
         program.engines = self.by_name(Kind::Engine, Checker::engine);
         program.engines.extend(std::mem::take(&mut self.away));
         program.profiles = self.by_name(Kind::Profile, Checker::profile);
@@ -118,27 +126,6 @@ impl<'a> Checker<'a> {
             Some((n, value))
         });
         resolved.collect()
-    }
-
-    /// Warns about what is declared or imported and never used in a file that has a study.
-    fn imports_and_unused(&mut self) {
-        let root = self.modules.root();
-        if !root.file.items.iter().any(|i| matches!(i, Item::Study(_))) || self.sink.has_errors() {
-            return;
-        }
-        let mut found: Vec<(Kind, String, Span)> = Vec::new();
-        for (kind, name, span) in declared(root) {
-            if matches!(kind, Kind::Axis | Kind::Engine | Kind::Profile | Kind::Metric)
-                && root.find(kind, name).is_some_and(|at| !self.used.contains(&at))
-            {
-                found.push((kind, name.to_owned(), span));
-            }
-        }
-        for (kind, name, span) in found {
-            let message = format!("the {} `{name}` is never used", kind.word());
-            let help = "use it in a study, or remove it";
-            self.sink.push(Diagnostic::new(Code::Unused, span, message).label("declared here").help(help));
-        }
     }
 
     pub fn module(&self, index: usize) -> &'a Module {
@@ -199,6 +186,10 @@ impl<'a> Checker<'a> {
         f: impl FnOnce(&mut Self) -> Option<T>,
     ) -> Option<T> {
         if self.trail.contains(&at) {
+            let name = super::scope::name_of(self.modules.item(at));
+            if name.is_some_and(|(_, n)| self.module(at.module).is_broken(&n.value)) {
+                return None;
+            }
             let help = "derive it from something that does not derive from it";
             let message = "this derives from itself";
             self.sink.push(Diagnostic::new(Code::Cycle, span, message).label("a circle").help(help));

@@ -120,6 +120,7 @@ impl Checker<'_> {
                     self.wrong_place(e.span, "a flag", "in a prune rule, a guard or a requirement");
                     return None;
                 }
+                self.asks_flag(name, e.span, module);
                 Some((Expr::Flag(name.clone()), Type::Flag))
             }
             ExprKind::Call { owner, name, args } => {
@@ -261,7 +262,9 @@ impl Checker<'_> {
             let mut d = Diagnostic::new(code, n.span, message);
             d = if found == Dim::PLAIN {
                 let fixed = format!("{}{unit}", n.value);
-                d.label("without a unit").help(format!("write for example `{fixed}`")).edit(n.span, fixed)
+                let sure = super::values::is_sure(wanted, n.value);
+                d = if sure { d.edit(n.span, &*fixed) } else { d };
+                d.label("without a unit").help(format!("write for example `{fixed}`"))
             } else {
                 d.label("of another kind").help(format!("give it in `{unit}`"))
             };

@@ -110,7 +110,10 @@ impl Checker<'_> {
     /// A flag set to its default is its own trial: the command differs, the engine need not.
     pub fn at_default(&mut self, setting: &Setting, span: Span, engine: &Engine) {
         let default = engine.schema.default(&setting.canonical, engine.version.as_deref());
-        if default.is_none_or(|d| d.normal() != setting.value.normal()) {
+        // what is set twice is to be mended first
+        if default.is_none_or(|d| d.normal() != setting.value.normal())
+            || self.sink.says(Code::FlagTwice, span)
+        {
             return;
         }
         let value = setting.shown.as_ref().map(|v| format!("={v}")).unwrap_or_default();
@@ -159,7 +162,10 @@ impl Checker<'_> {
         for change in changes {
             let Some((first, message, span)) = seen.take(change, engine) else { continue };
             let d = Diagnostic::new(Code::FlagTwice, span, message).label("the second one");
-            self.sink.push(d.related(first, "the first one").help("keep one of them"));
+            let d = d.related(first, "the first one").help("keep one of them");
+            // word for word the same: the second one says nothing
+            let same = self.modules.text(span) == self.modules.text(first);
+            self.sink.push(if same { d.edit(span, "") } else { d });
         }
     }
 

@@ -1,14 +1,19 @@
 //! From the tree to a checked program: names, units, flags against schemas, studies. Each pass pushes into one sink.
 
+mod asked;
 mod axes;
+pub mod bounds;
 mod calls;
 pub mod check;
 mod derived;
 mod engines;
 mod equivalents;
 mod exprs;
+mod fits;
 pub mod flags;
 mod goodput;
+mod gpus;
+mod meant;
 mod metrics;
 pub mod problem;
 mod profiles;
@@ -21,6 +26,7 @@ mod steps;
 mod study;
 mod template;
 mod tracks;
+mod unused;
 mod values;
 pub mod versions;
 

@@ -1,6 +1,7 @@
 //! Why a flag cannot be set, in words: for a table, and as a diagnostic that says what to write instead.
 
 use super::equivalents::{Equivalent, equivalent};
+use super::meant;
 use super::program::{Engine, WrittenValue};
 use super::schema::{Elsewhere, Found, key};
 use crate::lang::codes::Code;
@@ -100,12 +101,18 @@ impl Problem {
             Self::NeedsValue(expected) => Diagnostic::new(Code::FlagNeedsValue, at_name, message)
                 .label("without a value")
                 .help(format!("write {name}=VALUE; it takes {expected}")),
-            Self::TakesNone => Diagnostic::new(Code::FlagNeedsValue, at_value, message)
-                .label("a switch is present or not")
-                .help(switch_help(name, value, engine)),
-            Self::BadValue(_, expected) => Diagnostic::new(Code::BadFlagValue, at_value, message)
-                .label("does not fit")
-                .help(format!("it takes {expected}")),
+            Self::TakesNone => {
+                let d = Diagnostic::new(Code::FlagNeedsValue, at_value, message);
+                let d = d.label("a switch is present or not").help(switch_help(name, value, engine));
+                match meant::switch(name, value, engine) {
+                    Some(switch) => d.edit(at_name.to(at_value), switch),
+                    None => d,
+                }
+            }
+            Self::BadValue(_, expected) => {
+                let d = Diagnostic::new(Code::BadFlagValue, at_value, message);
+                meant::value(d, name, value, engine).help(format!("it takes {expected}"))
+            }
             Self::NotJson(flag, expected) => Diagnostic::new(Code::UnknownFlag, at_name, message)
                 .label("a key of a flag")
                 .help(format!("write {flag}=VALUE; it takes {expected}")),

@@ -116,10 +116,7 @@ impl Checker<'_> {
             word.span,
             format!("a profile has no setting `{}`", word.value),
         );
-        let d = match did_you_mean(&word.value, SETTINGS.iter().copied()) {
-            Some(near) => d.label(format!("did you mean `{near}`?")).edit(word.span, near),
-            None => d.label("unknown"),
-        };
+        let d = d.meant(&word.value, SETTINGS.iter().copied(), "unknown", str::to_owned);
         self.sink.push(d.help(format!("a profile has the settings {}", SETTINGS.join(", "))));
     }
 
@@ -134,10 +131,7 @@ impl Checker<'_> {
     fn no_such(&mut self, what: &str, word: &Name, known: &[&str]) {
         let d =
             Diagnostic::new(Code::ProfileSetting, word.span, format!("no {what} is called `{}`", word.value));
-        let d = match did_you_mean(&word.value, known.iter().copied()) {
-            Some(near) => d.label(format!("did you mean `{near}`?")).edit(word.span, near),
-            None => d.label("unknown"),
-        };
+        let d = d.meant(&word.value, known.iter().copied(), "unknown", str::to_owned);
         self.sink.push(d.help(format!("write {}", one_of(known))));
     }
 

@@ -146,6 +146,8 @@ pub struct Point {
     /// what is printed for it
     pub label: String,
     pub changes: Vec<Change>,
+    /// where it is written
+    pub span: Span,
 }
 
 /// The candidates of a step: sums and products over points, never written out.
@@ -346,6 +348,8 @@ pub struct Prune {
     pub text: String,
     /// decided during the load, after so many completed requests
     pub after: Option<u64>,
+    /// of its condition
+    pub span: Span,
 }
 
 /// An engine that is tuned apart. It is called by its engine's name.
@@ -378,6 +382,7 @@ pub struct Step {
 pub struct Guard {
     pub expr: Expr,
     pub text: String,
+    pub span: Span,
 }
 
 /// Where a step starts from.
@@ -496,6 +501,7 @@ mod tests {
             name: format!("{name}{i}"),
             label: format!("{name}{i}"),
             changes: vec![],
+            span: Span::default(),
         };
         Space::Points(Arc::new((0..n).map(point).collect()))
     }

@@ -3,11 +3,21 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, Sink, did_you_mean, one_of, with_article};
+use crate::lang::diag::{Diagnostic, Sink, one_of, with_article};
 use crate::lang::source::{FileId, Files, Source, Sources, Span};
 use crate::lang::stdlib;
 use crate::lang::syntax::ast::{File, Item, Literal, Name, Param, Use, UsePath};
 use crate::lang::syntax::{self, Parsed};
+
+/// A name of a `use` with its comma, or all of a `use` that names nothing else.
+pub fn without(u: &Use, index: usize) -> Span {
+    let at = u.names[index].span;
+    match (u.names.get(index + 1), index.checked_sub(1).and_then(|i| u.names.get(i))) {
+        (Some(next), _) => Span { end: next.span.start, ..at },
+        (None, Some(before)) => Span { start: before.span.end, ..at },
+        (None, None) => u.span,
+    }
+}
 
 /// Kinds of items. Each has names of its own, only params and metrics share theirs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -36,7 +46,7 @@ impl Kind {
         }
     }
 
-    const IMPORTABLE: [Kind; 5] = [Self::Engine, Self::Axis, Self::Profile, Self::Metric, Self::Prune];
+    pub const IMPORTABLE: [Kind; 5] = [Self::Engine, Self::Axis, Self::Profile, Self::Metric, Self::Prune];
 }
 
 /// Where an item stands: which module, and which of its items.
@@ -53,6 +63,8 @@ pub struct Module {
     pub id: FileId,
     names: HashMap<(Kind, String), ItemRef>,
     broken: HashSet<String>,
+    /// imported names, where they stand and the modules that they are from
+    imports: Vec<(String, Span, Vec<usize>)>,
     /// the order of import, for what is inherited by mere import (prune rules)
     pub imported: Vec<(Kind, ItemRef)>,
     /// the path by which it was found, joined to that of the file that uses it
@@ -130,10 +142,7 @@ impl Module {
         let known = self.known(kind, extra);
         let message = format!("no {} is called `{}`", kind.word(), name.value);
         let d = Diagnostic::new(Code::UnknownName, name.span, message);
-        let d = match did_you_mean(&name.value, known.iter().copied()) {
-            Some(near) => d.label(format!("did you mean `{near}`?")).edit(name.span, near),
-            None => d.label("not declared"),
-        };
+        let d = d.meant(&name.value, known.iter().copied(), "not declared", str::to_owned);
         sink.push(d.help(format!("name {}; or declare or `use` it", one_of_or(&known, kind))));
     }
 
@@ -202,6 +211,17 @@ impl Modules {
             at = self.all.iter().find(|m| m.id == span.file);
         }
         out
+    }
+
+    /// How often a module's text holds a piece of text.
+    pub fn mentions(&self, module: usize, piece: &str) -> usize {
+        self.texts[module].matches(piece).count()
+    }
+
+    /// How often a module's text holds a word, comments apart from nothing.
+    pub fn words(&self, module: usize, word: &str) -> usize {
+        let parts = self.texts[module].split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+        parts.filter(|w| *w == word).count()
     }
 
     pub fn item(&self, at: ItemRef) -> &Item {
@@ -279,6 +299,8 @@ impl Modules {
                     d = d.related(span, "the first one");
                 }
                 sink.push(d.help("give one of them another name"));
+                // what the name stands for is not known: what follows from the one or the other is no further mistake
+                self.all[module].mark_broken(&name.value);
             }
             _ => {
                 self.all[module].names.insert((kind, name.value.clone()), at);
@@ -305,9 +327,33 @@ impl Modules {
             }
             return;
         };
-        for name in &u.names {
-            self.import_name(module, &from, name, sink);
+        for (i, name) in u.names.iter().enumerate() {
+            if !self.imported_twice(module, u, i, &from, sink) {
+                self.import_name(module, &from, name, sink);
+            }
         }
+    }
+
+    /// Says that a name was imported from the same place already.
+    fn imported_twice(
+        &mut self,
+        module: usize,
+        u: &Use,
+        index: usize,
+        from: &[usize],
+        sink: &mut Sink,
+    ) -> bool {
+        let name = &u.names[index];
+        let Some(first) = self.all[module].imports.iter().find(|(n, _, f)| *n == name.value && f == from)
+        else {
+            self.all[module].imports.push((name.value.clone(), name.span, from.to_vec()));
+            return false;
+        };
+        let message = format!("`{}` is imported twice", name.value);
+        let d = Diagnostic::new(Code::DeclaredTwice, name.span, message).label("the second time");
+        let d = d.related(first.1, "the first time").help("import it once");
+        sink.push(d.edit(without(u, index), ""));
+        true
     }
 
     fn import_name(&mut self, module: usize, from: &[usize], name: &Name, sink: &mut Sink) {
@@ -358,10 +404,7 @@ impl Modules {
         }
         let message = format!("nothing called `{}` can be imported from there", name.value);
         let d = Diagnostic::new(Code::UnknownImport, name.span, message);
-        let d = match did_you_mean(&name.value, known.iter().copied()) {
-            Some(near) => d.label(format!("did you mean `{near}`?")).edit(name.span, near),
-            None => d.label("not there"),
-        };
+        let d = d.meant(&name.value, known.iter().copied(), "not there", str::to_owned);
         known.truncate(24);
         d.help(if known.is_empty() {
             "it declares nothing that can be imported".to_owned()
@@ -403,12 +446,8 @@ impl Modules {
         let Some(parts) = stdlib::parts(&name.value, &wanted) else {
             let message = format!("the standard library has no `std/{}`", name.value);
             let d = Diagnostic::new(Code::UnknownLibrary, name.span, message);
-            let d = match did_you_mean(&name.value, stdlib::LIBRARIES.iter().copied()) {
-                Some(near) => {
-                    d.label(format!("did you mean `std/{near}`?")).edit(name.span, format!("std/{near}"))
-                }
-                None => d.label("not there"),
-            };
+            let libraries = stdlib::LIBRARIES.iter().copied();
+            let d = d.meant(&name.value, libraries, "not there", |near| format!("std/{near}"));
             let all: Vec<_> = stdlib::LIBRARIES.iter().map(|l| format!("std/{l}")).collect();
             sink.push(d.help(format!("there is {}", all.join(", "))));
             return None;

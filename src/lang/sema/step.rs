@@ -7,8 +7,9 @@ use super::exprs::Place;
 use super::program::{Change, Choice, From, Guard, Pick, Space, Step};
 use super::scope::Kind;
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, did_you_mean, one_of};
-use crate::lang::syntax::ast::{self, Name, Search, StepLineKind};
+use crate::lang::diag::{Diagnostic, one_of};
+use crate::lang::source::Span;
+use crate::lang::syntax::ast::{self, BudgetUnit, Name, Search, StepLineKind};
 
 /// What a step's lines say.
 pub struct StepParts<'a> {
@@ -33,7 +34,7 @@ impl Checker<'_> {
         let when = match &step.when {
             Some(e) => {
                 let text = self.source_text(e.span);
-                self.condition(0, e, Place::Guard).map(|expr| Guard { expr, text })
+                self.condition(0, e, Place::Guard).map(|expr| Guard { expr, text, span: e.span })
             }
             None => None,
         };
@@ -70,6 +71,7 @@ impl Checker<'_> {
     fn step_parts<'s>(&mut self, step: &'s ast::Step) -> Option<StepParts<'s>> {
         let mut parts = StepParts { vary: None, pick: None };
         let mut twice = None;
+        let mut seen = Vec::new();
         for line in &step.lines {
             match &line.kind {
                 StepLineKind::Vary { axes, by } => {
@@ -83,8 +85,12 @@ impl Checker<'_> {
                     }
                     parts.vary = Some((axes, search));
                 }
-                StepLineKind::Pick { axes, because } => parts.pick = Some((axes, because)),
+                StepLineKind::Pick { axes, because } => {
+                    self.once_in_step("pick", line.span, &mut seen);
+                    parts.pick = Some((axes, because));
+                }
                 StepLineKind::Budget(b) => {
+                    self.once_in_step("budget", line.span, &mut seen);
                     self.budget(b);
                     self.later("a step's budget".to_owned(), b.span, false);
                 }
@@ -97,6 +103,7 @@ impl Checker<'_> {
             self.sink.push(d.help("write one product, `vary a * b`, or two steps"));
             return None;
         }
+        self.guided_budget(step);
         if parts.vary.is_none() {
             // a `vary` that could not be read has had its diagnostic
             if !step.unread.contains(&"vary") {
@@ -107,6 +114,34 @@ impl Checker<'_> {
             return None;
         }
         Some(parts)
+    }
+
+    fn once_in_step(&mut self, word: &'static str, span: Span, seen: &mut Vec<(&'static str, Span)>) {
+        if let Some((_, first)) = seen.iter().find(|(w, _)| *w == word) {
+            let message = format!("`{word}` stands twice in one step");
+            let d = Diagnostic::new(Code::SettingTwice, span, message).label("the second one");
+            self.sink.push(d.related(*first, "the first one").help("keep one of them"));
+        } else {
+            seen.push((word, span));
+        }
+    }
+
+    /// A guided search ends when its budget is spent, which counts configurations.
+    fn guided_budget(&mut self, step: &ast::Step) {
+        let guided = step.lines.iter().find_map(|l| match &l.kind {
+            StepLineKind::Vary { by: Some(by), .. } if by.value == Search::Guided => Some(by.span),
+            _ => None,
+        });
+        let trials = |l: &ast::StepLine| match &l.kind {
+            StepLineKind::Budget(b) => b.unit == Some(BudgetUnit::Trials),
+            _ => false,
+        };
+        let Some(span) = guided else { return };
+        if !step.lines.iter().any(trials) && !step.unread.contains(&"budget") {
+            let message = format!("the guided search of `{}` has no budget in trials", step.name.value);
+            let d = Diagnostic::new(Code::BudgetNeeded, span, message).label("when does it end?");
+            self.sink.push(d.help("add `budget 48 trials` to the step"));
+        }
     }
 
     fn from(
@@ -150,12 +185,16 @@ impl Checker<'_> {
         if self.modules.root().is_broken(&name.value) {
             return;
         }
+        if self.steps_named.contains(&name.value) {
+            let message =
+                format!("the step `{}` is not there yet: a step starts from an earlier one", name.value);
+            let d = Diagnostic::new(Code::UnknownName, name.span, message).label("comes later");
+            self.sink.push(d.help(format!("move it further up, or start from {}", one_of(known))));
+            return;
+        }
         let message = format!("no earlier step and no engine is called `{}`", name.value);
         let d = Diagnostic::new(Code::UnknownName, name.span, message);
-        let d = match did_you_mean(&name.value, known.iter().copied()) {
-            Some(near) => d.label(format!("did you mean `{near}`?")).edit(name.span, near),
-            None => d.label("not declared"),
-        };
+        let d = d.meant(&name.value, known.iter().copied(), "not declared", str::to_owned);
         self.sink.push(d.help(format!("a step starts from {}", one_of(known))));
     }
 

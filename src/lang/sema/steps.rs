@@ -45,6 +45,13 @@ impl Checker<'_> {
     /// All steps of a study, those of its tracks in their place.
     pub fn steps(&mut self, decl: &ast::Study, study: &mut Study, mut reach: Reach) {
         let mut row = Row::default();
+        let named =
+            decl.lines.iter().filter_map(|l| if let Line::Step(s) = &l.kind { Some(s) } else { None });
+        let in_tracks = decl
+            .lines
+            .iter()
+            .filter_map(|l| if let Line::Track(t) = &l.kind { Some(&t.steps) } else { None });
+        self.steps_named = named.chain(in_tracks.flatten()).map(|s| s.name.value.clone()).collect();
         for line in &decl.lines {
             match &line.kind {
                 Line::Step(s) => {

@@ -54,6 +54,9 @@ impl Checker<'_> {
         }
         let known = engine.is_some();
         self.steps(decl, &mut study, Reach::new(engine));
+        self.enough_gpus(decl, &study);
+        self.loads_fit(decl, &study);
+        self.rule_flags_of(decl, &study);
         if study.repeat == Repeat::Auto {
             self.later("`repeat auto` (the default)".to_owned(), repeat_span(decl), false);
         }
@@ -135,9 +138,9 @@ impl Checker<'_> {
         }
     }
 
-    fn require(&mut self, expr: &ast::Expr, on: Option<&Name>, study: &mut Study) {
-        let text = self.source_text(expr.span);
-        let checked = self.condition(0, expr, Place::Require);
+    fn require(&mut self, written: &ast::Expr, on: Option<&Name>, study: &mut Study) {
+        let text = self.source_text(written.span);
+        let checked = self.condition(0, written, Place::Require);
         let on = match on {
             Some(name) if self.profile_named(0, name).is_some() => Some(name.value.clone()),
             // the name has been reported: the requirement cannot be understood
@@ -145,6 +148,7 @@ impl Checker<'_> {
             None => None,
         };
         if let Some(expr) = checked {
+            self.can_be_met(written, &expr);
             study.require.push(Require { expr, text, on, implied: false });
         }
     }
@@ -164,7 +168,8 @@ impl Checker<'_> {
             let d = Diagnostic::new(Code::WrongPlace, span, message).label("after requests of what?");
             self.sink.push(d.help("remove `after … requests`"));
         }
-        Some(Prune { name: p.name.value.clone(), reason, when, text, after })
+        let name = p.name.value.clone();
+        Some(Prune { name, reason, when, text, after, span: p.when.span })
     }
 
     /// Rules at the top of this file, and imported ones.

@@ -6,6 +6,16 @@ use crate::lang::diag::{Diagnostic, one_of};
 use crate::lang::syntax::ast::Number;
 use crate::lang::units::{self, Dim};
 
+/// Whether a number without its unit can only have been meant in the usual one: a rate is per second; a latency of some hundreds is
+/// in milliseconds, while a small one may be in seconds, and bytes come in two kinds of gigabytes.
+pub(super) fn is_sure(dim: Dim, value: f64) -> bool {
+    match dim {
+        d if d == Dim::RATE || d == Dim::TOKEN_RATE || d == Dim::TOKENS => true,
+        d if d == Dim::TIME => value >= 100.0,
+        _ => false,
+    }
+}
+
 impl Checker<'_> {
     /// The number in base units and its dimension; an unknown unit is reported.
     pub fn quantity(&mut self, n: &Number) -> Option<(f64, Dim)> {
@@ -25,7 +35,10 @@ impl Checker<'_> {
         self.sink.push(if near.is_empty() {
             d.label("unknown unit").help(format!("units are {}", units::UNITS.join(", ")))
         } else {
-            let d = if near.len() == 1 { d.clone().edit(n.span, near[0].trim_matches('`')) } else { d };
+            let d = match units::mended(&format!("{digits}{}", n.unit)) {
+                Some(fixed) => d.edit(n.span, fixed),
+                None => d,
+            };
             d.label("unknown unit").help(format!("write {}", one_of(&near)))
         });
         None
@@ -45,7 +58,10 @@ impl Checker<'_> {
         let d = if found == Dim::PLAIN {
             let message = format!("{what} is {dim}, and `{}` has no unit", n.value);
             let d = Diagnostic::new(Code::MissingUnit, n.span, message).label("without a unit");
-            d.help(format!("write for example `{}{}`", n.value, unit.unwrap_or_default()))
+            let fixed = format!("{}{}", n.value, unit.unwrap_or_default());
+            let d =
+                if is_sure(dim, n.value) && unit == dim.usual_unit() { d.edit(n.span, &*fixed) } else { d };
+            d.help(format!("write for example `{fixed}`"))
         } else if dim == Dim::PLAIN {
             let message = format!("{what} is a plain number, and `{}{}` is {found}", n.value, n.unit);
             Diagnostic::new(Code::MissingUnit, n.span, message)

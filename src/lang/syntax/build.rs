@@ -59,9 +59,11 @@ impl<'a, 's> Builder<'a, 's> {
                 Rule::EOI => {}
                 Rule::bad_item if self.sink.is_full() => self.sink.unexplained(self.span(&pair)),
                 Rule::bad_item => {
-                    let found = recover::item(self.id, self.text, self.span(&pair), self.sink);
-                    self.broken.extend(found.broken);
-                    file.items.extend(found.item);
+                    for part in recover::parts(self.text, self.span(&pair)) {
+                        let found = recover::item(self.id, self.text, part, self.sink);
+                        self.broken.extend(found.broken);
+                        file.items.extend(found.item);
+                    }
                 }
                 _ => file.items.extend(self.item(pair)),
             }

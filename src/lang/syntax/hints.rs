@@ -5,30 +5,82 @@ use std::ops::Range;
 use crate::lang::diag::one_of;
 use crate::lang::units;
 
-/// The help for a token (of the chunk, a place in it) that stands where `expected` should.
-pub fn help(chunk: &str, token: Range<usize>, word: &str, expected: &[String]) -> String {
-    by_example(chunk, &token, word, expected, example)
+/// How to mend a line: in words, and as an edit of the chunk where there is no doubt.
+pub struct Hint {
+    pub help: String,
+    pub edit: Option<(Range<usize>, String)>,
 }
 
-/// The same in a site, whose lines share words with engines and profiles.
-pub fn site_help(chunk: &str, token: Range<usize>, word: &str, expected: &[String]) -> String {
-    by_example(chunk, &token, word, expected, site_example)
+/// An example of the line or declaration that begins with a word.
+pub type Examples = fn(&str) -> Option<&'static str>;
+
+/// The hint for a token (of the chunk, a place in it) that stands where `expected` should.
+pub fn hint(chunk: &str, token: &Range<usize>, word: &str, expected: &[String], examples: Examples) -> Hint {
+    if let Some(help) = habit(chunk, token, word) {
+        return Hint { edit: habit_edit(chunk, token, word), help };
+    }
+    if let Some((help, edit)) = missing_sign(chunk, token, word, expected) {
+        return Hint { help, edit: Some(edit) };
+    }
+    Hint { help: help(chunk, expected, examples), edit: None }
 }
 
-fn by_example(
+/// A habit's edit, if it changes nothing but this.
+fn habit_edit(chunk: &str, token: &Range<usize>, word: &str) -> Option<(Range<usize>, String)> {
+    let before = chunk[..token.start].trim_end();
+    let here = |text: &str| Some((token.clone(), text.to_owned()));
+    match word {
+        "&&" | "&" => here("and"),
+        "||" | "|" => here("or"),
+        "!" => here("not "),
+        ";" => here(""),
+        "=" if before.contains('=') || chunk.starts_with('-') => None,
+        "=" if is_condition(chunk) => here("=="),
+        "=" if chunk.starts_with("env ") => None,
+        "=" => Some((
+            before.len()..token.end,
+            if chunk[token.end..].starts_with(' ') { "" } else { " " }.to_owned(),
+        )),
+        _ if units::unit(word).is_some() && before.ends_with(|c: char| c.is_ascii_digit()) => {
+            Some((before.len()..token.start, String::new()))
+        }
+        _ => None,
+    }
+}
+
+/// What is missing where only one thing can be: a comma in a list, the quotes of a string.
+fn missing_sign(
     chunk: &str,
     token: &Range<usize>,
     word: &str,
     expected: &[String],
-    example: fn(&str) -> Option<&'static str>,
-) -> String {
-    if let Some(habit) = habit(chunk, token, word) {
-        return habit;
+) -> Option<(String, (Range<usize>, String))> {
+    let before = chunk[..token.start].trim_end();
+    if let ["`,`", "`]`" | "`}`"] = expected.iter().map(String::as_str).collect::<Vec<_>>().as_slice()
+        && !word.is_empty()
+        && !word.starts_with([']', '}', ')', '=', ':'])
+    {
+        // `[16; 32]`: the semicolon was meant to be the comma
+        let end = before.trim_end_matches(';').len();
+        return Some(("write a comma between them".to_owned(), (end..before.len(), ",".to_owned())));
     }
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '/');
+    if matches!(expected, [only] if only == "a string in double quotes")
+        && !word.is_empty()
+        && word.chars().all(plain)
+    {
+        let quoted = format!("\"{word}\"");
+        return Some((format!("write {quoted}"), (token.clone(), quoted)));
+    }
+    None
+}
+
+/// An example of the line, else what was expected.
+fn help(chunk: &str, expected: &[String], examples: Examples) -> String {
     let example = chunk
         .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
         .find(|w| !w.is_empty())
-        .and_then(example);
+        .and_then(examples);
     match (expected, example) {
         ([only], None) if only == "the end of the line" => {
             "a setting ends with its line: write the rest on a line of its own".to_owned()
@@ -85,7 +137,7 @@ pub fn is_condition(chunk: &str) -> bool {
 }
 
 /// A line or declaration that begins with a word, as it may be written.
-fn example(word: &str) -> Option<&'static str> {
+pub fn example(word: &str) -> Option<&'static str> {
     Some(match word {
         "use" => "use std/engines { vllm, sglang }",
         "param" => "param ctx = 32Ki",
@@ -134,7 +186,7 @@ fn example(word: &str) -> Option<&'static str> {
 }
 
 /// A site's line that begins with a word.
-fn site_example(word: &str) -> Option<&'static str> {
+pub fn site_example(word: &str) -> Option<&'static str> {
     Some(match word {
         "engine" => "engine vllm \"0.17.1\" via venv \"~/venvs/vllm-0.17.1\"",
         "model" => "model \"Qwen/Qwen3-8B\" at \"~/models/qwen3-8b\"",
@@ -152,7 +204,7 @@ mod tests {
 
     fn help_at(chunk: &str, word: &str) -> String {
         let at = chunk.rfind(word).expect("in the chunk");
-        help(chunk, at..at + word.len(), word, &[])
+        hint(chunk, &(at..at + word.len()), word, &[], example).help
     }
 
     #[test]

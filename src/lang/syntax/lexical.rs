@@ -252,7 +252,7 @@ fn spaced_flag(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> O
         return None;
     }
     let word_len = value.find([' ', '\t', ',', '#']).unwrap_or(value.len());
-    let word = if value.starts_with(['{', '[', '"']) { value.trim_end() } else { &value[..word_len] };
+    let word = if value.starts_with(['{', '[', '"']) { whole(value) } else { &value[..word_len] };
     let has_sign = gap.contains('=');
     if !has_sign && !is_value(word) {
         return None;
@@ -271,6 +271,21 @@ fn spaced_flag(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> O
     )
 }
 
+/// A string, or all that a bracket holds, as far as it stands on this line.
+fn whole(value: &str) -> &str {
+    let mut depth = 0_usize;
+    for (at, piece) in Scanner::new(value) {
+        match piece {
+            Piece::Text(end) if depth == 0 => return &value[..end],
+            Piece::Open(_) => depth += 1,
+            Piece::Close(_) if depth <= 1 => return &value[..=at],
+            Piece::Close(_) => depth -= 1,
+            _ => {}
+        }
+    }
+    value.trim_end()
+}
+
 /// A word after a flag that can only be its value: no other flag, keyword, bracket or operator.
 fn is_value(word: &str) -> bool {
     const FOLLOW: [&str; 20] = [
@@ -278,7 +293,9 @@ fn is_value(word: &str) -> bool {
         "one_of", "and", "or", "not", "when", "uses", "unless", "default",
     ];
     let first = word.as_bytes().first().copied().unwrap_or(b'}');
-    (first.is_ascii_alphanumeric() || first == b'"')
+    // a JSON object begins with a key: other braces open the block of a step or of points
+    let object = word.strip_prefix('{').is_some_and(|r| r.trim_start().starts_with(['"', '}']));
+    (first.is_ascii_alphanumeric() || matches!(first, b'"' | b'[') || object)
         && !FOLLOW.contains(&word)
         && !matches!(word, "since" | "until" | "negated" | "after" | "on")
 }

@@ -41,7 +41,10 @@ impl Block {
 
     /// Whether a line begins something in the block that has a name.
     pub fn declares(self, text: &str) -> bool {
+        // a declaration that got into a block, behind a brace that is missing, has a name too
         matches!((self, first_word(text)), (Self::Study, "step" | "prune" | "track") | (Self::Track, "step"))
+            || words::DECLARATIONS.contains(&first_word(text))
+                && !self.settings().1.contains(&first_word(text))
     }
 
     /// What the block is called, and the words that begin its lines.
@@ -72,9 +75,18 @@ pub fn line(id: FileId, block: Block, text: &str, base: usize, sink: &mut Sink) 
         sink.push(found);
         return did_you_mean(word, known.iter().copied());
     }
-    let found = lexical::mistake(id, base, text).unwrap_or_else(|| by_rule(id, block.rule(), text, base));
+    let found = lexical::mistake(id, base, text)
+        .or_else(|| lone_bracket(id, base, text))
+        .unwrap_or_else(|| by_rule(id, block.rule(), text, base));
     sink.push(found);
     known.iter().copied().find(|k| *k == word)
+}
+
+/// A round or square bracket of a line without its other half. Braces may go on over lines, and are told of where their block ends.
+fn lone_bracket(id: FileId, base: usize, text: &str) -> Option<Diagnostic> {
+    let (at, piece) = lexical::unbalanced(text)?;
+    let within = matches!(piece, Piece::Open(b'(' | b'[') | Piece::Close(b')' | b']'));
+    within.then(|| bracket(id, base + at, piece))
 }
 
 fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<Diagnostic> {
@@ -94,10 +106,7 @@ fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<
             d.label("a flag").help("flags stand in an engine or in an axis; vary the axis in a step"),
         );
     }
-    d = match did_you_mean(word, known.iter().copied()) {
-        Some(near) => d.label(format!("did you mean `{near}`?")).edit(span, near),
-        None => d.label("unknown"),
-    };
+    d = d.meant(word, known.iter().copied(), "unknown", str::to_owned);
     Some(d.help(format!("{what} has the settings {}", known.join(", "))))
 }
 
@@ -111,6 +120,32 @@ fn shown_len(text: &str) -> usize {
 fn first_word(text: &str) -> &str {
     let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(text.len());
     &text[..end]
+}
+
+/// The parts of a bad chunk: where a line at the margin, outside of every bracket, begins with what was surely meant to be the keyword
+/// of a declaration, another mistake begins.
+pub fn parts(file: &str, span: Span) -> Vec<Span> {
+    let text = &file[span.range()];
+    let (mut depth, mut cuts) = (0_usize, vec![0]);
+    for (at, piece) in lexical::Scanner::new(text) {
+        match piece {
+            Piece::Open(_) => depth += 1,
+            Piece::Close(_) => depth = depth.saturating_sub(1),
+            Piece::Other if depth == 0 && at > 0 && text.as_bytes()[at - 1] == b'\n' => {
+                let word = first_word(&text[at..]);
+                let near = did_you_mean(word, words::DECLARATIONS.iter().copied());
+                // a word alone, as in `axs other = …`, not the end of a line that goes on
+                let named = text[at + word.len()..].starts_with(' ');
+                if near.is_some_and(|n| n != word) && word.len() > 2 && named {
+                    cuts.push(at);
+                }
+            }
+            _ => {}
+        }
+    }
+    cuts.push(text.len());
+    let part = |w: &[usize]| Span { start: span.start + w[0] as u32, end: span.start + w[1] as u32, ..span };
+    cuts.windows(2).map(part).collect()
 }
 
 /// Explains a bad declaration, and reads it all the same where only its last bracket is missing.
@@ -184,12 +219,12 @@ fn no_declaration(id: FileId, at: usize, text: &str, word: &str) -> Diagnostic {
         || text.starts_with("/*")
         || text.starts_with("--") && text[2..].starts_with(' ')
     {
-        return d.label("a comment?").help("comments begin with `#`");
+        let d = d.label("a comment?").help("comments begin with `#`");
+        let sign = Span::new(id, at..at + 2);
+        return if text.starts_with("/*") { d } else { d.edit(sign, "#") };
     }
-    let d = match did_you_mean(word, words::DECLARATIONS.iter().copied()) {
-        Some(near) => d.label(format!("did you mean `{near}`?")).edit(span, near),
-        None => d.label("expected a declaration"),
-    };
+    let known = words::DECLARATIONS.iter().copied();
+    let d = d.meant(word, known, "expected a declaration", str::to_owned);
     d.help(format!("a declaration begins with {}", one_of(words::DECLARATIONS)))
 }
 
@@ -237,8 +272,11 @@ pub fn declared_name(text: &str) -> impl Iterator<Item = String> + '_ {
 
 /// Parses the chunk by one rule and says what that rule expected where it stopped.
 fn by_rule(id: FileId, rule: Rule, text: &str, base: usize) -> Diagnostic {
+    // the detail costs much, and is asked for only where a mistake is explained
     pest::set_error_detail(true);
-    let Err(error) = Grammar::parse(rule, text) else {
+    let parsed = Grammar::parse(rule, text);
+    pest::set_error_detail(false);
+    let Err(error) = parsed else {
         let span = Span::new(id, base..base + text.trim_end().len());
         let message = "this cannot stand here";
         return Diagnostic::new(Code::Unexpected, span, message)
@@ -263,16 +301,19 @@ fn by_rule(id: FileId, rule: Rule, text: &str, base: usize) -> Diagnostic {
             .help(format!("write `{near}` here"))
             .edit(span, near);
     }
-    let help = match rule {
-        Rule::only_site_line => hints::site_help(text, token, word, &expected),
-        _ => hints::help(text, token, word, &expected),
-    };
     let label = match expected.as_slice() {
         [] => "unexpected".to_owned(),
         [only] if Some(only) == found.as_ref() => "after a space".to_owned(),
         _ => format!("expected {}", one_of(&expected)),
     };
-    d.label(label).help(help)
+    // lines of a site share words with engines and profiles
+    let examples = if rule == Rule::only_site_line { hints::site_example } else { hints::example };
+    let hint = hints::hint(text, &token, word, &expected, examples);
+    let d = d.label(label).help(hint.help);
+    match hint.edit {
+        Some((at, fixed)) => d.edit(Span::new(id, base + at.start..base + at.end), fixed),
+        None => d,
+    }
 }
 
 /// The furthest place that was reached, and in words what could have stood there.

@@ -1,0 +1,179 @@
+//! What a machine can mend: the edits that diagnostics carry, applied to a text until nothing more can be.
+//!
+//! A fix is all edits of one diagnostic, or none of them. Whether it helps is not believed but seen: the text is analysed again, and
+//! a fix that leaves more errors than there were is taken back.
+
+use std::collections::HashSet;
+
+use super::analyze::Analysis;
+use super::diag::{Diagnostic, Edit};
+use super::source::FileId;
+
+/// A mended file has few rounds: each mends everything that does not overlap.
+const MOST_ROUNDS: usize = 32;
+
+/// A text after all fixes, and how many there were.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mended {
+    pub text: String,
+    pub fixes: usize,
+}
+
+/// The edits of a diagnostic, if it can be mended in the file that is being checked.
+pub fn fix_of(d: &Diagnostic) -> Option<&[Edit]> {
+    let here = d.edits.iter().all(|e| e.span.file == FileId::default());
+    (here && !d.edits.is_empty()).then_some(d.edits.as_slice())
+}
+
+/// Applies every fix that helps, again and again. `analyze` reads a text as the file that is mended.
+pub fn mend(text: &str, analyze: &dyn Fn(&str) -> Analysis) -> Mended {
+    let mut mended = Mended { text: text.to_owned(), fixes: 0 };
+    let mut refused: HashSet<String> = HashSet::new();
+    for _ in 0..MOST_ROUNDS {
+        let analysis = analyze(&mended.text);
+        let errors = errors(&analysis);
+        let fixes: Vec<&Diagnostic> = analysis
+            .diagnostics
+            .iter()
+            .filter(|d| fix_of(d).is_some() && !refused.contains(&mark(d)))
+            .collect();
+        let chosen = apart(&fixes);
+        if chosen.is_empty() {
+            break;
+        }
+        let all = applied(&mended.text, &edits(&chosen));
+        if self::errors(&analyze(&all)) <= errors {
+            mended = Mended { text: all, fixes: mended.fixes + chosen.len() };
+            continue;
+        }
+        // one of them does harm: each alone
+        let helps = |d: &Diagnostic| self::errors(&analyze(&applied(&mended.text, &edits(&[d])))) <= errors;
+        match chosen.iter().find(|d| !helps(d)) {
+            Some(harm) => drop(refused.insert(mark(harm))),
+            // together they do harm, alone none does: one now, the others in the next round
+            None => {
+                mended =
+                    Mended { text: applied(&mended.text, &edits(&chosen[..1])), fixes: mended.fixes + 1 };
+            }
+        }
+    }
+    mended
+}
+
+fn errors(analysis: &Analysis) -> usize {
+    analysis.diagnostics.iter().filter(|d| d.is_error()).count()
+}
+
+/// What a fix is known by in the next round, when its place may have moved.
+fn mark(d: &Diagnostic) -> String {
+    let texts: Vec<&str> = d.edits.iter().map(|e| e.text.as_str()).collect();
+    format!("{} {} {texts:?}", d.code.id(), d.message)
+}
+
+fn edits<'a>(fixes: &[&'a Diagnostic]) -> Vec<&'a Edit> {
+    fixes.iter().flat_map(|d| &d.edits).collect()
+}
+
+/// Those that do not overlap, the first of each that do.
+fn apart<'a>(fixes: &[&'a Diagnostic]) -> Vec<&'a Diagnostic> {
+    let mut taken: Vec<&Edit> = Vec::new();
+    let mut chosen = Vec::new();
+    for fix in fixes {
+        if fix.edits.iter().all(|e| taken.iter().all(|t| clear(e, t))) {
+            taken.extend(&fix.edits);
+            chosen.push(*fix);
+        }
+    }
+    chosen
+}
+
+/// Whether two edits leave each other alone; two insertions at one place do not.
+fn clear(a: &Edit, b: &Edit) -> bool {
+    (a.span.end <= b.span.start || b.span.end <= a.span.start) && a.span != b.span
+}
+
+/// The text with all edits, which must not overlap.
+fn applied(text: &str, edits: &[&Edit]) -> String {
+    let mut ordered = edits.to_vec();
+    ordered.sort_by_key(|e| (e.span.start, e.span.end));
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for edit in ordered {
+        let range = edit.span.range();
+        let Some(kept) = text.get(at..range.start) else { continue };
+        out.push_str(kept);
+        out.push_str(&edit.text);
+        at = range.end;
+    }
+    out.push_str(text.get(at..).unwrap_or_default());
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lang::analyze;
+    use crate::lang::codes::Code;
+    use crate::lang::source::{Files, Span};
+
+    struct Nothing;
+
+    impl Files for Nothing {
+        fn read(&self, _: &str) -> Result<String, String> {
+            Err("there is no such file".to_owned())
+        }
+    }
+
+    fn mended(text: &str) -> String {
+        mend(text, &|t| analyze(&Nothing, "test.plab", t)).text
+    }
+
+    fn edit(from: usize, to: usize, text: &str) -> Edit {
+        Edit { span: Span::new(FileId::default(), from..to), text: text.to_owned() }
+    }
+
+    #[test]
+    fn edits_are_applied_at_their_places() {
+        let edits = [edit(4, 7, "2"), edit(0, 1, "one"), edit(8, 8, "!")];
+        assert_eq!(applied("a – b…", &edits.iter().take(2).collect::<Vec<_>>()), "one 2 b…");
+        assert_eq!(applied("abc", &[]), "abc");
+    }
+
+    #[test]
+    fn of_fixes_that_overlap_only_the_first_is_taken() {
+        let with = |e: Edit| Diagnostic::new(Code::UnknownName, e.span, "").edit(e.span, e.text);
+        let all =
+            [with(edit(0, 4, "a")), with(edit(2, 6, "b")), with(edit(4, 4, "c")), with(edit(4, 4, "d"))];
+        let chosen = apart(&all.iter().collect::<Vec<_>>());
+        let texts: Vec<&str> = chosen.iter().map(|d| d.edits[0].text.as_str()).collect();
+        assert_eq!(texts, ["a", "c"]);
+    }
+
+    #[test]
+    fn fixes_follow_from_fixes_and_comments_stay() {
+        let text = "use std/engines { sim }\nengine a = sim {\n    --max-num-seqz 512   # many\n}\n";
+        let right = "use std/engines { sim }\nengine a = sim {\n    --max-num-seqs=512   # many\n}\n";
+        assert_eq!(mended(text), right);
+        assert_eq!(mended(right), right);
+    }
+
+    #[test]
+    fn a_fix_that_does_harm_is_taken_back() {
+        let bad = |t: &str| {
+            let mut analysis = analyze(&Nothing, "t.plab", "metric m = total_tps\n");
+            let at = |n: usize| Span::new(FileId::default(), n..n + 1);
+            let d = |n: usize| Diagnostic::new(Code::Unexpected, at(n), format!("at {n}"));
+            if t.contains('!') {
+                analysis.diagnostics.extend([d(0), d(1), d(2)]);
+            }
+            if t.contains('a') {
+                analysis.diagnostics.push(d(0).edit(at(0), "!"));
+            }
+            if t.contains('b') {
+                analysis.diagnostics.push(d(1).edit(at(1), "?"));
+            }
+            analysis
+        };
+        assert_eq!(mend("ab", &bad), Mended { text: "a?".to_owned(), fixes: 1 });
+    }
+}

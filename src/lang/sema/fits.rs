@@ -1,0 +1,170 @@
+//! What a study does with its profiles and metrics must be possible: a curve is not optimised on, a range is searched only where a
+//! rate is the objective, no requirement asks for more than there can be.
+
+use std::sync::Arc;
+
+use super::bounds;
+use super::check::Checker;
+use super::program::{Arrivals, Data, Expr, Load, Profile, Study};
+use super::scope::Kind;
+use crate::lang::codes::Code;
+use crate::lang::diag::Diagnostic;
+use crate::lang::source::Span;
+use crate::lang::syntax::ast::{self, BinaryOp, ExprKind, Name, StudyLineKind as Line};
+
+/// What is done with a profile.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use<'a> {
+    Objective,
+    /// the objective is the highest `rate` or `concurrency`
+    Search(&'a str),
+    Confirm,
+    Curve,
+}
+
+impl Checker<'_> {
+    /// The loads of a study's profiles against what it does with them.
+    pub fn loads_fit(&mut self, decl: &ast::Study, study: &Study) {
+        for line in &decl.lines {
+            let (names, used) = match &line.kind {
+                Line::Objective { maximize, expr, on } => {
+                    let searched = searched(study);
+                    if let (Some(what), false) = (searched, *maximize) {
+                        self.least_rate(what, expr.span);
+                    }
+                    (on, searched.map_or(Use::Objective, Use::Search))
+                }
+                Line::Confirm(names) => (names, Use::Confirm),
+                Line::Curve(names) => (names, Use::Curve),
+                Line::Require { expr, on } => {
+                    self.answers_there(expr, on.as_ref(), study);
+                    continue;
+                }
+                _ => continue,
+            };
+            self.named_twice(names);
+            for name in names {
+                let at = self.modules.root().find(Kind::Profile, &name.value);
+                if let Some(profile) = at.and_then(|at| self.profile(at)) {
+                    self.load_fits(name, &profile, used);
+                }
+            }
+        }
+    }
+
+    fn least_rate(&mut self, what: &str, span: Span) {
+        let message = format!("the least `{what}` that holds is none: a search looks for the highest");
+        let d = Diagnostic::new(Code::WrongLoad, span, message).label("minimised");
+        self.sink
+            .push(d.help(format!("write `maximize {what} on …` with a `require` that says what must hold")));
+    }
+
+    fn named_twice(&mut self, names: &[Name]) {
+        for (i, name) in names.iter().enumerate() {
+            if let Some(first) = names[..i].iter().find(|n| n.value == name.value) {
+                let message = format!("the profile `{}` stands twice in one list", name.value);
+                let d = Diagnostic::new(Code::SettingTwice, name.span, message).label("the second one");
+                // with the comma before it
+                let before = Span { start: names[i - 1].span.end, ..name.span };
+                self.sink.push(d.related(first.span, "the first one").help("name it once").edit(before, ""));
+            }
+        }
+    }
+
+    fn load_fits(&mut self, name: &Name, profile: &Arc<Profile>, used: Use<'_>) {
+        let Some(load) = &profile.load else { return };
+        let p = &name.value;
+        let (message, label, help) = match (used, load) {
+            (Use::Search("rate"), Load::RateRange { .. })
+            | (Use::Search("concurrency"), Load::ConcurrencyRange { .. })
+            | (Use::Curve, Load::Rates(..) | Load::Concurrencies(_))
+            // a ramp goes through its range in one run
+            | (Use::Objective, Load::RateRange { arrivals: Arrivals::Ramp | Arrivals::Steps, .. }) => return,
+            (Use::Search(what), _) => (
+                format!("`{what}` is searched, and the profile `{p}` gives no range of it"),
+                "no range",
+                format!("derive one: `profile {p}_range = {p} {{ {} }}`", range_of(what)),
+            ),
+            (Use::Curve, _) => (
+                format!("the profile `{p}` is no curve: it has one load"),
+                "one load",
+                format!("derive one: `profile {p}_curve = {p} {{ concurrency 1, 4, 16, 64 }}`"),
+            ),
+            (Use::Objective, Load::Rates(..) | Load::Concurrencies(_)) => (
+                format!("the profile `{p}` is a curve, which is not optimised on"),
+                "a curve",
+                "name a profile with one load; `confirm on` and `curve on` take the curve".to_owned(),
+            ),
+            (Use::Objective, Load::RateRange { .. } | Load::ConcurrencyRange { .. }) => (
+                format!("the profile `{p}` gives a range, and nothing here searches it"),
+                "a range",
+                "name a profile with one load, or make it the objective: `maximize rate on …`".to_owned(),
+            ),
+            _ => return,
+        };
+        self.sink.push(Diagnostic::new(Code::WrongLoad, name.span, message).label(label).help(help));
+    }
+
+    /// A requirement that no result can meet, at the part that none can.
+    pub fn can_be_met(&mut self, written: &ast::Expr, checked: &Expr) {
+        if let (
+            ExprKind::Binary { op: BinaryOp::And, left, right },
+            Expr::Binary { op: BinaryOp::And, left: l, right: r },
+        ) = (&written.kind, checked)
+            && [l, r].iter().any(|e| bounds::settled(e) == Some(false))
+        {
+            self.can_be_met(left, l);
+            self.can_be_met(right, r);
+            return;
+        }
+        if bounds::settled(checked) == Some(false) {
+            let message = "no result can meet this requirement";
+            let d = Diagnostic::new(Code::Impossible, written.span, message).label("never true");
+            self.sink.push(d.help("shares go up to 100 %, and no time, rate or count is below zero"));
+        }
+    }
+
+    /// Answers can be compared only where there are some.
+    fn answers_there(&mut self, written: &ast::Expr, on: Option<&Name>, study: &Study) {
+        let Some(span) = named_in(written, "exact_match") else { return };
+        let objective = study.objective.iter().flat_map(|o| o.profiles.iter().map(String::as_str));
+        let profiles: Vec<&str> = on.map_or_else(|| objective.collect(), |n| vec![n.value.as_str()]);
+        for name in profiles {
+            let at = self.modules.root().find(Kind::Profile, name);
+            let Some(profile) = at.and_then(|at| self.profile(at)) else { continue };
+            if profile.data.as_ref().is_some_and(|d| !matches!(d, Data::Jsonl(_))) {
+                let message = format!("`exact_match` needs answers, and the data of `{name}` has none");
+                let d = Diagnostic::new(Code::WrongLoad, span, message).label("without answers");
+                self.sink
+                    .push(d.help("require it `on` a profile with `data jsonl \"FILE\"` that holds answers"));
+                return;
+            }
+        }
+    }
+}
+
+/// What the objective searches, if it does.
+fn searched(study: &Study) -> Option<&'static str> {
+    let mut found = None;
+    study.objective.as_ref()?.expr.walk(&mut |e| {
+        if let Expr::Metric { name, .. } = e {
+            found = found.or(["rate", "concurrency"].into_iter().find(|w| w == name));
+        }
+    });
+    found
+}
+
+/// Where an expression names a metric of the configuration itself.
+fn named_in(e: &ast::Expr, metric: &str) -> Option<Span> {
+    match &e.kind {
+        ExprKind::Call { owner: None, name, .. } if name.value == metric => Some(name.span),
+        ExprKind::Call { args: Some(args), .. } => args.iter().find_map(|a| named_in(a, metric)),
+        ExprKind::Not(inner) => named_in(inner, metric),
+        ExprKind::Binary { left, right, .. } => named_in(left, metric).or_else(|| named_in(right, metric)),
+        _ => None,
+    }
+}
+
+fn range_of(what: &str) -> &'static str {
+    if what == "rate" { "rate 1/s .. 50/s" } else { "concurrency 1 .. 256" }
+}

@@ -1,0 +1,146 @@
+//! How many GPUs the engines of a study need as declared, against how many the study says there are.
+
+use std::sync::Arc;
+
+use super::check::Checker;
+use super::flags::typed;
+use super::program::{Change, Engine, Space, Study};
+use super::schema::{Found, Setting, Value};
+use super::scope::Kind;
+use crate::lang::codes::Code;
+use crate::lang::diag::Diagnostic;
+use crate::lang::source::Span;
+use crate::lang::syntax::ast::{self, Axes, Factor, Name, StepLineKind, StudyLineKind as Line};
+
+impl Checker<'_> {
+    /// An engine that can never start is an error where the study first names it; sizes without a number of GPUs are a doubt.
+    pub fn enough_gpus(&mut self, decl: &ast::Study, study: &Study) {
+        let unread = decl.unread.contains(&"gpus");
+        let line = decl.lines.iter().find(|l| matches!(l.kind, Line::Gpus { .. }));
+        let named = self.engines_named(decl);
+        match (&study.gpus, line) {
+            (Some(gpus), Some(line)) => {
+                for (engine, span) in named {
+                    let needed = needed(&engine);
+                    if needed > gpus.count {
+                        let many = |n: u32| format!("{n} GPU{}", if n == 1 { "" } else { "s" });
+                        let message = format!(
+                            "the engine `{}` needs {}, and the study has {}",
+                            engine.name,
+                            many(needed),
+                            gpus.count
+                        );
+                        let d = Diagnostic::new(Code::TooManyGpus, span, message).label("can never start");
+                        let d = d.related(line.span, "so many there are");
+                        self.sink.push(
+                            d.help(format!("write `gpus {needed}`, or make its parallel sizes smaller")),
+                        );
+                    }
+                }
+            }
+            (None, None) if !unread => self.unstated(study, &named),
+            _ => {}
+        }
+    }
+
+    fn unstated(&mut self, study: &Study, named: &[(Arc<Engine>, Span)]) {
+        let engine = named.iter().map(|(e, _)| (needed(e), format!("the engine `{}`", e.name))).max();
+        let points = study.steps.iter().flat_map(|s| points_that_need(&s.space, named)).max();
+        let Some((needed, what)) = engine.into_iter().chain(points).max().filter(|(n, _)| *n > 1) else {
+            return;
+        };
+        let message = format!("{what} needs {needed} GPUs, and the study does not say how many there are");
+        let d = Diagnostic::new(Code::GpusUnstated, study.span, message).label("without `gpus`");
+        self.sink.push(
+            d.help(format!("add `gpus {needed} of \"H100\"`, with a text that the device's name holds")),
+        );
+    }
+
+    /// The engines that a study names, each where it does so first.
+    pub(super) fn engines_named(&mut self, decl: &ast::Study) -> Vec<(Arc<Engine>, Span)> {
+        let mut names: Vec<Name> = Vec::new();
+        for line in &decl.lines {
+            match &line.kind {
+                Line::Baseline(name) => names.push(name.clone()),
+                Line::Step(step) => in_step(step, &mut names),
+                Line::Track(track) => {
+                    names.push(track.engine.clone());
+                    track.steps.iter().for_each(|s| in_step(s, &mut names));
+                }
+                _ => {}
+            }
+        }
+        let mut out: Vec<(Arc<Engine>, Span)> = Vec::new();
+        for name in names {
+            let at = self.modules.root().find(Kind::Engine, &name.value);
+            let Some(engine) = at.and_then(|at| self.engine(at)) else { continue };
+            if !out.iter().any(|(e, _)| Arc::ptr_eq(e, &engine)) {
+                out.push((engine, name.span));
+            }
+        }
+        out
+    }
+}
+
+fn in_step(step: &ast::Step, names: &mut Vec<Name>) {
+    names.extend(step.from.clone());
+    for line in &step.lines {
+        if let StepLineKind::Vary { axes, .. } = &line.kind {
+            in_axes(axes, names);
+        }
+    }
+}
+
+fn in_axes(axes: &Axes, names: &mut Vec<Name>) {
+    for factor in axes.sum.iter().flatten() {
+        match factor {
+            Factor::Group(inner) => in_axes(inner, names),
+            Factor::Axis { name, picks: Some(picks), .. } if name.value == "engine" => {
+                names.extend(picks.iter().map(|p| Name { value: p.text.clone(), span: p.span }));
+            }
+            Factor::Axis { .. } => {}
+        }
+    }
+}
+
+/// GPUs that an engine as declared needs: the product of its flags that the schema marks so.
+fn needed(engine: &Engine) -> u32 {
+    let on = |flag: &str| {
+        let set = match engine.schema.find(flag, engine.version.as_deref()) {
+            Found::Known(spec, _) => engine.flags.iter().find(|s| s.canonical == spec.names[0]),
+            _ => None,
+        };
+        set.is_some_and(|s| s.value == Value::Switch(true))
+    };
+    let sizes = engine.flags.iter().filter_map(|s| size(s, engine, &on));
+    sizes.fold(1, |product: u32, n| product.saturating_mul(n))
+}
+
+/// What a setting multiplies the GPUs by, if it does.
+fn size(setting: &Setting, engine: &Engine, on: &dyn Fn(&str) -> bool) -> Option<u32> {
+    let Found::Known(spec, _) = engine.schema.find(&setting.canonical, engine.version.as_deref()) else {
+        return None;
+    };
+    let uses = spec.uses_gpus.as_ref()?;
+    if uses.unless.as_deref().is_some_and(on) {
+        return None;
+    }
+    let Value::Int(n) = setting.value else { return None };
+    Some(u32::try_from(n).unwrap_or(1).max(1))
+}
+
+/// Points that set a size above one, under an engine that takes it.
+fn points_that_need(space: &Space, named: &[(Arc<Engine>, Span)]) -> Vec<(u32, String)> {
+    let mut out = Vec::new();
+    for point in space.points() {
+        for change in &point.changes {
+            let Change::Flag { name, value, .. } = change else { continue };
+            let sizes = named.iter().filter_map(|(e, _)| {
+                let setting = typed(&e.schema, e.version.as_deref(), name, value.as_ref()).ok()?;
+                size(&setting, e, &|_| false)
+            });
+            out.extend(sizes.max().map(|n| (n, format!("the point `{}` of `{}`", point.name, point.axis))));
+        }
+    }
+    out
+}

@@ -1,0 +1,42 @@
+//! What a flag's value was probably meant to be, where a machine can know it.
+
+use super::program::{Engine, WrittenValue};
+use super::schema::{self, Found, Kind};
+use crate::lang::diag::Diagnostic;
+use crate::lang::units;
+
+/// `--enable-x=true` is the switch, `--enable-x=false` its negated spelling.
+pub fn switch(name: &str, value: Option<&WrittenValue>, engine: &Engine) -> Option<String> {
+    let Found::Known(spec, negated) = engine.schema.find(name, engine.version.as_deref()) else {
+        return None;
+    };
+    match value?.text.to_lowercase().as_str() {
+        "true" | "1" | "on" | "yes" => Some(name.to_owned()),
+        "false" | "0" | "off" | "no" if negated => spec.names.first().cloned(),
+        "false" | "0" | "off" | "no" => spec.negated.first().cloned(),
+        _ => None,
+    }
+}
+
+/// The nearest choice, or the unit that is usual for counts.
+pub fn value(d: Diagnostic, name: &str, value: Option<&WrittenValue>, engine: &Engine) -> Diagnostic {
+    let (Some(value), Found::Known(spec, _)) = (value, engine.schema.find(name, engine.version.as_deref()))
+    else {
+        return d.label("does not fit");
+    };
+    match &spec.kind {
+        Kind::OneOf(choices) => {
+            let all = choices.iter().map(String::as_str);
+            d.meant(&value.text, all, "none of the choices", str::to_owned)
+        }
+        kind @ (Kind::Int { .. } | Kind::Float { .. }) => {
+            let fixed = units::mended(&value.text).filter(|t| schema::value(kind, t).is_ok());
+            let span = d.span;
+            match fixed {
+                Some(fixed) => d.label("unknown unit").edit(span, fixed),
+                None => d.label("does not fit"),
+            }
+        }
+        _ => d.label("does not fit"),
+    }
+}

@@ -1,0 +1,57 @@
+//! What is declared or imported and never used, in a file that has a study.
+//!
+//! In a file with errors a use may be what could not be read. There only what the text names nowhere else is unused for sure.
+
+use super::check::Checker;
+use super::scope::{Kind, Module, declared, without};
+use crate::lang::codes::Code;
+use crate::lang::diag::Diagnostic;
+use crate::lang::syntax::ast::{Item, Use};
+
+/// Kinds that matter only where something names them. Rules hold by being there.
+const NAMED: [Kind; 5] = [Kind::Param, Kind::Engine, Kind::Axis, Kind::Profile, Kind::Metric];
+
+impl Checker<'_> {
+    /// Warns about what nothing uses.
+    pub fn unused(&mut self) {
+        let root = self.modules.root();
+        if !root.file.items.iter().any(|i| matches!(i, Item::Study(_))) {
+            return;
+        }
+        for (kind, name, span) in declared(root) {
+            if NAMED.contains(&kind) && self.is_unused(root, kind, name) {
+                let message = format!("the {} `{name}` is never used", kind.word());
+                let d = Diagnostic::new(Code::Unused, span, message).label("declared here");
+                self.sink.push(d.help("use it in a study, or remove it"));
+            }
+        }
+        for item in &root.file.items {
+            if let Item::Use(u) = item {
+                self.unused_imports(root, u);
+            }
+        }
+    }
+
+    fn unused_imports(&mut self, root: &Module, u: &Use) {
+        for (i, name) in u.names.iter().enumerate() {
+            let kinds = Kind::IMPORTABLE.into_iter().filter(|k| root.find(*k, &name.value).is_some());
+            let kinds: Vec<Kind> = kinds.collect();
+            let needed = |k: &Kind| *k == Kind::Prune || !self.is_unused(root, *k, &name.value);
+            if kinds.is_empty() || kinds.iter().any(needed) {
+                continue;
+            }
+            let message = format!("`{}` is imported and never used", name.value);
+            let d = Diagnostic::new(Code::Unused, name.span, message).label("imported here");
+            self.sink.push(d.help("use it in a study, or take it out").edit(without(u, i), ""));
+        }
+    }
+
+    fn is_unused(&self, root: &Module, kind: Kind, name: &str) -> bool {
+        let Some(at) = root.find(kind, name) else { return false };
+        let inserted = kind == Kind::Param && self.modules.mentions(0, &format!("{{{name}}}")) > 0;
+        if self.used.contains(&at) || inserted {
+            return false;
+        }
+        !self.sink.has_errors() || self.modules.words(0, name) <= 1 && !self.sink.suggests(name)
+    }
+}

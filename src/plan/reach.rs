@@ -1,0 +1,154 @@
+//! Which configurations a study can come to, as far as a condition can tell them apart: each engine with, for every axis that sets
+//! something the condition names, any of its points or none.
+//!
+//! That is more than the steps will really form, never less: what holds for all of these holds for every candidate.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use super::config::Config;
+use crate::lang::Program;
+use crate::lang::sema::program::{Change, Engine, Expr, From, Point, Study};
+use crate::lang::sema::schema::{Found, key};
+
+/// More combinations than this are not looked at.
+const MOST_COMBINATIONS: usize = 2048;
+
+/// Every engine that a study names.
+pub fn engines(program: &Program, study: &Study) -> Vec<Arc<Engine>> {
+    let mut names: Vec<&str> = vec![&study.baseline];
+    for step in &study.steps {
+        names.extend(step.track.as_deref());
+        if let From::Engine(name) = &step.from {
+            names.push(name);
+        }
+        for point in step.space.points() {
+            let changes = point.changes.iter();
+            names.extend(
+                changes.filter_map(|c| if let Change::Engine(n) = c { Some(n.as_str()) } else { None }),
+            );
+        }
+    }
+    let names: IndexMap<&str, ()> = names.into_iter().map(|n| (n, ())).collect();
+    names.keys().filter_map(|n| program.engines.get(*n).cloned()).collect()
+}
+
+/// What conditions ask a configuration for.
+#[derive(Debug, Default)]
+struct Asked {
+    flags: HashSet<String>,
+    model: bool,
+    gpus: bool,
+}
+
+impl Asked {
+    fn of(conditions: &[&Expr], gpus: bool, engine: &Engine) -> Self {
+        let mut asked = Self { gpus, ..Self::default() };
+        for condition in conditions {
+            condition.walk(&mut |e| match e {
+                Expr::Flag(name) => drop(asked.flags.insert(canonical(name, engine))),
+                Expr::Model => asked.model = true,
+                Expr::Gpus => asked.gpus = true,
+                _ => {}
+            });
+        }
+        asked
+    }
+
+    fn touches(&self, change: &Change, engine: &Engine) -> bool {
+        match change {
+            Change::Model(_) => self.model,
+            Change::Flag { name, .. } | Change::Raw { name, .. } | Change::UnsetFlag { name, .. } => {
+                let flag = name.split('.').next().unwrap_or(name);
+                self.flags.contains(&canonical(flag, engine)) || self.gpus && counts(flag, engine)
+            }
+            _ => false,
+        }
+    }
+}
+
+fn canonical(name: &str, engine: &Engine) -> String {
+    match engine.schema.find(name, engine.version.as_deref()) {
+        Found::Known(spec, _) => key(&spec.names[0]),
+        _ => key(name),
+    }
+}
+
+/// Whether a flag has to do with how many GPUs are needed.
+fn counts(name: &str, engine: &Engine) -> bool {
+    let name = canonical(name, engine);
+    let uses = engine.schema.specs().iter().filter(|s| s.uses_gpus.is_some());
+    uses.into_iter().any(|s| {
+        let unless = s.uses_gpus.as_ref().and_then(|u| u.unless.as_ref());
+        key(&s.names[0]) == name || unless.is_some_and(|u| canonical(u, engine) == name)
+    })
+}
+
+/// The configurations of one engine that conditions can tell apart.
+pub struct Reach<'a> {
+    base: Config,
+    axes: Vec<Vec<&'a Point>>,
+    asked: Asked,
+}
+
+impl<'a> Reach<'a> {
+    /// For conditions, and for the number of GPUs if that is asked.
+    pub fn new(engine: &Arc<Engine>, study: &'a Study, conditions: &[&Expr], gpus: bool) -> Self {
+        let asked = Asked::of(conditions, gpus, engine);
+        let mut axes: IndexMap<&str, IndexMap<&str, &Point>> = IndexMap::new();
+        for point in study.steps.iter().flat_map(|s| s.space.points()) {
+            if point.changes.iter().any(|c| asked.touches(c, engine)) {
+                axes.entry(&point.axis).or_default().insert(&point.name, point);
+            }
+        }
+        let axes = axes.into_values().map(|points| points.into_values().collect()).collect();
+        Self { base: Config::declared(engine, study), axes, asked }
+    }
+
+    /// Whether something holds for each of them, with a point set over it if there is one. `None` where there are too many; `budget`
+    /// counts those that may still be looked at.
+    pub fn all(
+        &self,
+        fixed: Option<&Point>,
+        budget: &mut usize,
+        holds: &mut dyn FnMut(&Config) -> bool,
+    ) -> Option<bool> {
+        let many = self.axes.iter().fold(1_usize, |n, a| n.saturating_mul(a.len() + 1));
+        if many > MOST_COMBINATIONS.min(*budget) {
+            return None;
+        }
+        *budget -= many;
+        Some(self.each(&self.base, &self.axes, fixed, holds))
+    }
+
+    fn each(
+        &self,
+        config: &Config,
+        axes: &[Vec<&Point>],
+        fixed: Option<&Point>,
+        holds: &mut dyn FnMut(&Config) -> bool,
+    ) -> bool {
+        let Some((first, rest)) = axes.split_first() else {
+            return match fixed {
+                Some(point) => self.with(config, point, false).is_none_or(|c| holds(&c)),
+                None => holds(config),
+            };
+        };
+        self.each(config, rest, fixed, holds)
+            && first
+                .iter()
+                .all(|point| self.with(config, point, true).is_none_or(|c| self.each(&c, rest, fixed, holds)))
+    }
+
+    /// A configuration with a point set over it, or only what is asked for; `None` if it cannot be.
+    fn with(&self, config: &Config, point: &Point, asked: bool) -> Option<Config> {
+        let mut config = config.clone();
+        let engine = config.engine.clone();
+        for change in point.changes.iter().filter(|c| !asked || self.asked.touches(c, &engine)) {
+            config.set(change).ok()?;
+        }
+        Some(config)
+    }
+}

@@ -1,0 +1,333 @@
+//! Doubts that only candidates show: rules that never or always fire, points and steps that cannot matter, candidates that are one
+//! configuration. They are warnings, found before anything runs, with a bounded amount of work: where a space is too big to be sure,
+//! nothing is said.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::candidate::{Ruling, candidate, ruling};
+use super::config::Config;
+use super::eval::{Before, condition};
+use super::prepared::Prepared;
+use super::reach::{Reach, engines};
+use crate::lang::codes::Code;
+use crate::lang::diag::sort;
+use crate::lang::sema::bounds::simplified;
+use crate::lang::sema::flags::typed;
+use crate::lang::sema::program::{Change, Engine, Expr, From, Point, Prune, Space, Step, Study};
+use crate::lang::source::{FileId, Span};
+use crate::lang::{Analysis, Diagnostic, Program};
+
+/// Configurations that are looked at in one file.
+const MOST_LOOKED_AT: usize = 20_000;
+/// Candidates of a step that are compared with each other.
+const MOST_COMPARED: usize = 4096;
+/// Candidates of a step that are compared with its base.
+const MOST_OVER_BASE: usize = 64;
+
+/// Adds the doubts of a sound program to what its analysis found; of a file with errors nothing is certain.
+pub fn reviewed(mut analysis: Analysis) -> Analysis {
+    if !analysis.has_errors() {
+        let found = review(&analysis.program);
+        analysis.diagnostics.extend(found);
+        sort(&mut analysis.diagnostics);
+    }
+    analysis
+}
+
+fn review(program: &Program) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    let mut budget = MOST_LOOKED_AT;
+    let mut rules: HashMap<Span, (Verdict, &Prune)> = HashMap::new();
+    for study in &program.studies {
+        let mut review = Review { program, study, engines: engines(program, study), budget: &mut budget };
+        let mut certain = false;
+        for rule in &study.prune {
+            let verdict = review.verdict(&rule.when);
+            certain |= verdict == Verdict::Always;
+            // a rule of the file must be idle in each of its studies
+            rules.entry(rule.span).and_modify(|v| v.0 = v.0.and(verdict)).or_insert((verdict, rule));
+        }
+        for step in &study.steps {
+            found.extend(review.guard(step));
+            found.extend(review.only_base(step));
+            found.extend(review.same_twice(step));
+        }
+        if !certain {
+            found.extend(review.unreachable());
+        }
+    }
+    found.extend(rules.into_values().filter_map(|(verdict, rule)| idle(verdict, rule)));
+    let mut seen = HashSet::new();
+    found.retain(|d| seen.insert((d.code, d.span)));
+    found
+}
+
+/// What a condition comes to in every configuration of a study.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Never,
+    Always,
+    Depends,
+}
+
+impl Verdict {
+    fn and(self, other: Self) -> Self {
+        if self == other { self } else { Self::Depends }
+    }
+}
+
+fn idle(verdict: Verdict, rule: &Prune) -> Option<Diagnostic> {
+    // an imported rule is kept for other studies too
+    if rule.span.file != FileId::default() {
+        return None;
+    }
+    match verdict {
+        Verdict::Never => {
+            let message = format!("the rule `{}` can never fire", rule.name);
+            let d = Diagnostic::new(Code::NeverFires, rule.span, message).label("holds for nothing here");
+            Some(d.help(
+                "no configuration that the steps can form meets this: mend the condition, or remove the rule",
+            ))
+        }
+        Verdict::Always => {
+            let message = format!("the rule `{}` always fires", rule.name);
+            let d = Diagnostic::new(Code::AlwaysFires, rule.span, message).label("holds for everything here");
+            Some(d.help(
+                "it leaves nothing but the baseline to measure: mend the condition, or remove the rule",
+            ))
+        }
+        Verdict::Depends => None,
+    }
+}
+
+/// One study under review.
+struct Review<'a> {
+    program: &'a Program,
+    study: &'a Study,
+    engines: Vec<Arc<Engine>>,
+    budget: &'a mut usize,
+}
+
+impl<'a> Review<'a> {
+    fn verdict(&mut self, when: &Expr) -> Verdict {
+        let when = simplified(when);
+        if let Expr::Bool(truth) = when {
+            return if truth { Verdict::Always } else { Verdict::Never };
+        }
+        let is = |review: &mut Self, truth: bool| {
+            let mut holds = |c: &Config| condition(&when, &Before(c)) == Some(truth);
+            let engines = review.engines.clone();
+            engines.iter().all(|e| {
+                let reach = Reach::new(e, review.study, &[&when], false);
+                reach.all(None, review.budget, &mut holds) == Some(true)
+            })
+        };
+        if self.engines.is_empty() {
+            Verdict::Depends
+        } else if is(self, false) {
+            Verdict::Never
+        } else if when.is_static() && is(self, true) {
+            Verdict::Always
+        } else {
+            Verdict::Depends
+        }
+    }
+
+    fn guard(&mut self, step: &Step) -> Option<Diagnostic> {
+        let guard = step.when.as_ref()?;
+        let (what, then) = match self.verdict(&guard.expr) {
+            Verdict::Never => ("can never hold", "the step is never run"),
+            Verdict::Always => ("always holds", "the step is run whatever comes out"),
+            Verdict::Depends => return None,
+        };
+        let message = format!("the guard of the step `{}` {what}", step.name);
+        let d = Diagnostic::new(Code::SettledGuard, guard.span, message).label(then);
+        Some(d.help("a guard reads the incumbent's metrics, such as `when p50(tpot) > 15ms`"))
+    }
+
+    /// A step whose base is known and whose candidates all are that base.
+    fn only_base(&self, step: &Step) -> Option<Diagnostic> {
+        let count = step.space.len();
+        if count == 0 || count > MOST_OVER_BASE {
+            return None;
+        }
+        let base = Config::declared(self.program.engines.get(self.base(step)?)?, self.study);
+        let mut prepared = Prepared::new(self.program, self.study);
+        let same = |i| candidate(step, i, &base, &mut prepared).config.is_ok_and(|c| c.key() == base.key());
+        if !(0..count).all(same) {
+            return None;
+        }
+        let message = format!("the step `{}` offers nothing but its base", step.name);
+        let d = Diagnostic::new(Code::OnlyBase, step.span, message).label("changes nothing");
+        Some(d.help("its base has all of this already: vary something else, or remove the step"))
+    }
+
+    /// The engine from which a step starts as declared, if that is certain.
+    fn base(&self, step: &'a Step) -> Option<&'a str> {
+        let first = self.study.steps.iter().find(|s| s.track == step.track)?;
+        match &step.from {
+            From::Engine(name) => Some(name),
+            From::Best if std::ptr::eq(first, step) => {
+                // what stands before a step outside of tracks may be a track's winner
+                let alone = step.track.is_some() || self.study.steps.iter().all(|s| s.track.is_none());
+                alone.then(|| step.track.as_deref().unwrap_or(&self.study.baseline))
+            }
+            _ => None,
+        }
+    }
+
+    fn same_twice(&self, step: &Step) -> Vec<Diagnostic> {
+        let mut out = Vec::new();
+        let Some(engine) =
+            self.engines.iter().find(|e| step.space.points().iter().all(|p| sets(p, e).is_some()))
+        else {
+            return out;
+        };
+        leaves(&step.space, &mut |points| {
+            let mut seen: HashMap<Vec<String>, &Point> = HashMap::new();
+            for point in points {
+                let Some(set) = sets(point, engine) else { continue };
+                if let Some(first) = seen.get(&set) {
+                    out.push(same_points(step, first, point));
+                } else {
+                    seen.insert(set, point);
+                }
+            }
+        });
+        if out.is_empty() && step.space.len() <= MOST_COMPARED {
+            out.extend(same_candidates(step, engine));
+        }
+        out
+    }
+
+    /// Points whose every candidate is excluded before anything runs.
+    fn unreachable(&mut self) -> Vec<Diagnostic> {
+        let rules: Vec<Expr> = self.study.prune.iter().map(|r| simplified(&r.when)).collect();
+        let rules: Vec<&Expr> = rules.iter().filter(|e| e.is_static()).collect();
+        if rules.is_empty() && self.study.gpus.is_none() {
+            return Vec::new();
+        }
+        let reaches: Vec<Reach<'_>> =
+            self.engines.iter().map(|e| Reach::new(e, self.study, &rules, true)).collect();
+        let mut dead: HashMap<(String, String), String> = HashMap::new();
+        for point in self.study.steps.iter().flat_map(|s| s.space.points()) {
+            let place = named(point);
+            if point.axis == "engine" || dead.contains_key(&place) {
+                continue;
+            }
+            if let Some(why) = self.excluded(point, &reaches) {
+                dead.insert(place, why);
+            }
+        }
+        self.study.steps.iter().flat_map(|s| dead_of(s, &dead)).collect()
+    }
+
+    /// Why no candidate with this point can be, if that is so.
+    fn excluded(&mut self, point: &Point, reaches: &[Reach<'_>]) -> Option<String> {
+        let mut why = None;
+        let mut pruned = |c: &Config| {
+            let made = super::Candidate { label: String::new(), config: Ok(c.clone()) };
+            let Ruling::Pruned { reason, rule } = ruling(&made, self.study) else { return false };
+            why.get_or_insert(match rule {
+                Some(rule) => format!("the rule `{rule}` excludes it: {reason}"),
+                None => format!("it {reason}"),
+            });
+            true
+        };
+        let all = reaches.iter().all(|r| r.all(Some(point), self.budget, &mut pruned) == Some(true));
+        why.filter(|_| all)
+    }
+}
+
+/// What is said of a step with points that cannot be.
+fn dead_of(step: &Step, dead: &HashMap<(String, String), String>) -> Vec<Diagnostic> {
+    let why = |p: &Point| dead.get(&named(p));
+    if no_candidate(&step.space, &|p| why(p).is_some()) {
+        let message = format!("no candidate of the step `{}` can be measured", step.name);
+        let d = Diagnostic::new(Code::Unreachable, step.span, message).label("all are excluded");
+        let first = step.space.points().into_iter().find_map(why);
+        let first = first.map(|w| format!(" ({w})")).unwrap_or_default();
+        return vec![d.help(format!("mend what excludes them{first}, or remove the step"))];
+    }
+    let points = step.space.points();
+    let found = points.into_iter().filter_map(|p| Some((p, why(p)?)));
+    found
+        .map(|(p, why)| {
+            let message = format!("the point `{}` of `{}` can never be measured", p.name, p.axis);
+            let d = Diagnostic::new(Code::Unreachable, place(p, step), message).label("always excluded");
+            d.help(format!("{why}; take the point out, or mend what excludes it"))
+        })
+        .collect()
+}
+
+/// What a point is known by in a study.
+fn named(point: &Point) -> (String, String) {
+    (point.axis.clone(), point.name.clone())
+}
+
+fn no_candidate(space: &Space, dead: &dyn Fn(&Point) -> bool) -> bool {
+    match space {
+        Space::Points(points) => points.iter().all(dead),
+        Space::Sum(parts) => parts.iter().all(|p| no_candidate(p, dead)),
+        Space::Product(parts) => parts.iter().any(|p| no_candidate(p, dead)),
+    }
+}
+
+/// Where a point is written, if that is in the study's file.
+fn place(point: &Point, step: &Step) -> Span {
+    if point.span.file == step.span.file { point.span } else { step.span }
+}
+
+fn leaves<'s>(space: &'s Space, visit: &mut dyn FnMut(&'s [Point])) {
+    match space {
+        Space::Points(points) => visit(points),
+        Space::Sum(parts) | Space::Product(parts) => parts.iter().for_each(|p| leaves(p, visit)),
+    }
+}
+
+/// What a point sets, in normal form and order; `None` if the engine cannot have it.
+fn sets(point: &Point, engine: &Engine) -> Option<Vec<String>> {
+    let mut out = Vec::new();
+    for change in &point.changes {
+        out.push(match change {
+            Change::Engine(name) => format!("engine {name}"),
+            Change::Model(model) => format!("model {model}"),
+            Change::Env { name, value } => format!("env {name}={value}"),
+            Change::UnsetEnv(name) => format!("unset env {name}"),
+            Change::UnsetFlag { name, .. } => format!("unset {name}"),
+            Change::Raw { name, value, .. } => format!("{name}={:?}", value.as_ref().map(|v| &v.text)),
+            Change::Flag { name, value, .. } => {
+                let set = typed(&engine.schema, engine.version.as_deref(), name, value.as_ref()).ok()?;
+                format!("{}={}", set.canonical, set.value.normal())
+            }
+        });
+    }
+    out.sort_unstable();
+    Some(out)
+}
+
+fn same_points(step: &Step, first: &Point, second: &Point) -> Diagnostic {
+    let message = format!("`{}` and `{}` are the same configuration", first.name, second.name);
+    let d = Diagnostic::new(Code::SameTwice, place(second, step), message).label("the same again");
+    let d = if first.span.file == d.span.file { d.related(first.span, "the first one") } else { d };
+    d.help("they are one trial, measured once: take one of them out")
+}
+
+fn same_candidates(step: &Step, engine: &Engine) -> Option<Diagnostic> {
+    let mut seen: HashMap<Vec<String>, String> = HashMap::new();
+    for i in 0..step.space.len() {
+        let points = step.space.candidate(i);
+        let label = points.iter().map(|p| p.label.as_str()).collect::<Vec<_>>().join(" + ");
+        let mut set: Vec<String> = points.iter().filter_map(|p| sets(p, engine)).flatten().collect();
+        set.sort_unstable();
+        if let Some(first) = seen.get(&set) {
+            let also = if *first == label { String::new() } else { format!(", also as `{first}`") };
+            let message = format!("the step `{}` has the candidate `{label}` twice{also}", step.name);
+            let d = Diagnostic::new(Code::SameTwice, step.span, message).label("in this step");
+            return Some(d.help("they are one configuration, measured once: take one of them out of `vary`"));
+        }
+        seen.insert(set, label);
+    }
+    None
+}
