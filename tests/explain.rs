@@ -63,7 +63,9 @@ fn complaints(lab: &Lab, code: Code) -> Vec<String> {
     let fits = if code == Code::TooMany {
         heavy.last().is_some_and(|c| *c == id)
     } else {
-        !heavy.is_empty() && heavy.iter().all(|c| *c == id)
+        // what is doubted for its version comes with the doubt about the version
+        let fits = |c: &str| c == id || code == Code::FlagDoubt && c == Code::VersionUnknown.id();
+        heavy.iter().any(|c| *c == id) && heavy.iter().all(|c| fits(c))
     };
     if !fits {
         out.push(format!("{id}: the wrong example gives {said:?}"));

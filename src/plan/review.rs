@@ -220,7 +220,8 @@ impl<'a> Review<'a> {
                 dead.insert(place, why);
             }
         }
-        self.study.steps.iter().flat_map(|s| dead_of(s, &dead)).collect()
+        let written = self.study.steps.iter().filter(|s| !s.space.is_empty());
+        written.flat_map(|s| dead_of(s, &dead)).collect()
     }
 
     /// Why no candidate with this point can be, if that is so.
