@@ -50,7 +50,7 @@ impl Asked {
             condition.walk(&mut |e| match e {
                 Expr::Flag(name) => drop(asked.flags.insert(canonical(name, engine))),
                 Expr::Model => asked.model = true,
-                Expr::Gpus => asked.gpus = true,
+                Expr::Gpus { .. } => asked.gpus = true,
                 _ => {}
             });
         }

@@ -68,7 +68,7 @@ fn range(e: &Expr) -> Option<Range> {
         Expr::Metric { name, .. } if SHARES.contains(&name.as_str()) => Range { low: 0.0, high: 1.0 },
         Expr::Metric { .. } => Range { low: 0.0, high: f64::INFINITY },
         Expr::Gain => Range { low: -1.0, high: f64::INFINITY },
-        Expr::Gpus => Range { low: 1.0, high: f64::INFINITY },
+        Expr::Gpus { .. } => Range { low: 1.0, high: f64::INFINITY },
         Expr::Binary { op, left, right } if !op.is_comparison() => {
             computed(*op, range(left)?, range(right)?)?
         }
