@@ -115,3 +115,44 @@ fn an_unknown_code_is_an_error_that_names_its_neighbours() {
     lab.run(&["explain", "CLIENT_SAD"]).expect_error(1, &["CLIENT_SAD", "did you mean CLIENT_SAT"]);
     lab.run(&["explain", "seventeen"]).expect_error(1, &["seventeen", "lists all"]);
 }
+
+/// The page that lists all codes, as it should be.
+fn listed() -> String {
+    let mut codes = Code::ALL.to_vec();
+    codes.sort_by_key(|c| (c.id()[1..].to_owned(), c.id()));
+    let subjects = [
+        ('1', "Syntax"),
+        ('2', "Names"),
+        ('3', "Flags and engines"),
+        ('4', "Values and units"),
+        ('5', "Studies"),
+        ('6', "Profiles"),
+        ('9', "What this version cannot do yet"),
+    ];
+    let mut out = "# Diagnostics\n\nEvery code that `perflab check` can give. E is an error, W a warning, N a note; a code never changes its \
+                   meaning.\n`perflab explain CODE` prints the page of one.\n"
+        .to_owned();
+    for (digit, subject) in subjects {
+        out.push_str(&format!("\n## {subject}\n\n| code | says |\n| --- | --- |\n"));
+        for code in codes.iter().filter(|c| c.id().chars().nth(1) == Some(digit)) {
+            out.push_str(&format!("| [{id}](codes/{id}.md) | {} |\n", code.title(), id = code.id()));
+        }
+    }
+    out.push_str("\n## Validity checks of results\n\nWhat is checked before a number is believed ([measurement.md](measurement.md#checks)).\n");
+    out.push_str("\n| check | says |\n| --- | --- |\n");
+    for check in perflab::judge::checks::CHECKS {
+        out.push_str(&format!("| [{name}](codes/{name}.md) | {} |\n", check.about, name = check.name));
+    }
+    out
+}
+
+#[test]
+fn the_documentation_lists_every_code() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/diagnostics.md");
+    let now = listed();
+    if std::env::var_os("UPDATE_EXPECT").is_some_and(|v| v == "1") {
+        fs::write(&file, &now).expect("written");
+    }
+    let before = fs::read_to_string(&file).unwrap_or_default();
+    assert!(now == before, "UPDATE_EXPECT=1 writes docs/diagnostics.md anew:\n{now}");
+}

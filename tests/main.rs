@@ -8,6 +8,7 @@ mod engine;
 mod exec;
 mod explain;
 mod files;
+mod fix;
 mod fmt;
 mod given;
 mod grammar;
