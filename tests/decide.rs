@@ -3,6 +3,7 @@
 mod elsewhere;
 mod ending;
 mod goodput;
+mod objectives;
 mod repeats;
 mod rules;
 mod steps;

@@ -351,3 +351,41 @@ fn a_profile_that_is_missing_leaves_the_candidate_without_a_verdict() {
     assert!(report.reason("one", "1").contains("more"));
     assert!(!report.adopted("one"));
 }
+
+/// The labels of a step's candidates, in order.
+#[track_caller]
+fn labels(vary: &str, axes: &str) -> Vec<String> {
+    let study = toy_study(&format!("step one {{ vary {vary} }}")) + axes;
+    let report = Lab::with(&study).replay(&runs().toy("", 100.0), &[]).expect_code(0).report();
+    let rows = report.step("one")["rows"].as_array().expect("rows").iter().skip(1);
+    rows.map(|r| r["label"].as_str().expect("a label").to_owned()).collect()
+}
+
+#[test]
+fn a_group_is_what_it_stands_for_and_can_be_picked_from() {
+    let axes = "axis both = a[1, 2] * b\naxis any = a[3] + both + fast\n";
+    assert_eq!(labels("both", axes), ["1 + 1", "1 + 2", "1 + 3", "2 + 1", "2 + 2", "2 + 3"]);
+    assert_eq!(labels("any[fast]", axes), ["fast"]);
+    assert_eq!(labels("any[3] * cards[2]", "axis any = a[3] + fast\n"), ["3 + 2"]);
+    // by normal form; a factor without a picked point stays whole
+    let sizes = "axis size = --a=[1Ki, 2Ki]\naxis sched = size * b[1, 2]\n";
+    assert_eq!(labels("sched[2048]", sizes), ["2Ki + 1", "2Ki + 2"]);
+    assert_eq!(labels("sched[2Ki, 2]", sizes), ["2Ki + 2"]);
+    assert_eq!(labels("sched[2, 1024] + size[2Ki]", sizes), ["1Ki + 2", "2Ki"]);
+    assert_eq!(
+        labels("fast * (sched[2Ki] + cards[1])", sizes),
+        ["fast + 2Ki + 1", "fast + 2Ki + 2", "fast + 1"]
+    );
+}
+
+#[test]
+fn each_term_of_a_sum_stands_over_its_own_engine() {
+    let r = runs().toy("", 100.0).toy("--a=1", 110.0).run("other", "--b=1", "load", 150.0);
+    let study = toy_study("step one { vary engine[toy] * a[1] + b[1] * engine[other] + b[2] }");
+    let lab = Lab::with(&study);
+    let check = lab.run(&["check", "study.plab"]);
+    assert!(!check.stderr.contains("N313"), "{}", check.stderr);
+    let report = lab.replay(&r, &[]).expect_code(0).report();
+    assert_eq!(report.after("one"), "other --b=1");
+    assert_eq!(report.outcome("one", "2"), "missing");
+}

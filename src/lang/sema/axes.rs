@@ -178,32 +178,7 @@ impl Checker<'_> {
         self.used.insert(at);
         let space = self.axis_space(at)?;
         let Some(picks) = picks else { return Some(space) };
-        let Space::Points(points) = space else {
-            let message = format!("`{}` is a group of axes, which has no points to pick from", name.value);
-            let d = Diagnostic::new(Code::UnknownPoint, name.span, message).label("a group");
-            self.sink.push(d.help("pick from the axes in it: `a[…] * b[…]`"));
-            return None;
-        };
-        let by_name: HashMap<String, &Point> = points.iter().map(|p| (normal_pick(&p.name), p)).collect();
-        let mut picked = Vec::new();
-        let mut all = true;
-        for pick in picks {
-            match by_name.get(&normal_pick(&pick.text)) {
-                Some(found) => picked.push((*found).clone()),
-                None => all = self.no_point(&name.value, &points, pick),
-            }
-        }
-        all.then(|| Space::Points(Arc::new(picked)))
-    }
-
-    /// Says that an axis has no such point; false, as it is a mistake.
-    fn no_point(&mut self, axis: &str, points: &[Point], pick: &Single) -> bool {
-        let known: Vec<&str> = points.iter().map(|p| p.name.as_str()).collect();
-        let message = format!("the axis `{axis}` has no point `{}`", pick.text);
-        let d = Diagnostic::new(Code::UnknownPoint, pick.span, message);
-        let d = d.meant(&pick.text, known.iter().copied(), "not there", str::to_owned);
-        self.sink.push(d.help(format!("it has {}", listed(&known))));
-        false
+        self.picked(name, &space, picks)
     }
 
     fn engine_axis(&mut self, module: usize, picks: Option<&[Single]>, span: Span) -> Option<Space> {
@@ -312,7 +287,7 @@ fn list_of(change: &ast::Change) -> Option<&[Single]> {
 }
 
 /// The first of many, for messages.
-fn listed(names: &[&str]) -> String {
+pub(super) fn listed(names: &[&str]) -> String {
     const SHOWN: usize = 24;
     let more = if names.len() > SHOWN { format!(" and {} more", names.len() - SHOWN) } else { String::new() };
     format!("{}{more}", names[..names.len().min(SHOWN)].join(", "))
@@ -328,7 +303,7 @@ fn value_text(change: &Change) -> Option<String> {
 }
 
 /// A pick matches by normal form: `32Ki` picks 32768, `0.90` picks 0.9.
-fn normal_pick(text: &str) -> String {
+pub(super) fn normal_pick(text: &str) -> String {
     let float = super::schema::Kind::Float { min: None, max: None };
     if let Ok(v) = super::schema::value(&float, text) {
         return v.normal().to_string();

@@ -15,6 +15,7 @@ mod goodput;
 mod gpus;
 mod meant;
 mod metrics;
+mod picks;
 pub mod problem;
 mod profiles;
 pub mod program;

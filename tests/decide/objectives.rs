@@ -1,0 +1,161 @@
+//! What counts as better: less or more, for each GPU, over several profiles, or nothing.
+
+use serde_json::{Value, json};
+
+use crate::support::{Lab, Recording, Report, assert_close, toy_study};
+
+fn runs() -> Recording {
+    Recording::default()
+}
+
+#[track_caller]
+fn decide(lines: &str, recording: &Recording) -> Report {
+    Lab::with(&toy_study(lines)).replay(recording, &[]).expect_code(0).report()
+}
+
+fn latency(s: f64) -> Value {
+    json!({"latency_mean_s": s})
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().expect("a number")
+}
+
+#[test]
+fn a_gain_is_an_improvement_whichever_way_the_objective_points() {
+    // 2.0 s after 2.1 s is 5 % better; twice as long is a loss of half
+    let r = runs()
+        .toy_with("", 100.0, latency(2.1))
+        .toy_with("--a=1", 100.0, latency(2.0))
+        .toy_with("--a=2", 100.0, latency(4.2))
+        .add("toy", "", "more", 100.0, latency(3.0))
+        .add("toy", "--a=1", "more", 100.0, latency(4.0));
+    let lines = "minimize mean(latency) on load\n prune far \"far behind\" when gain < -20%\n confirm on more
+ step one { vary a[1, 2] }";
+    let lab = Lab::with(&toy_study(lines));
+    let report = lab.replay(&r, &[]).expect_code(0).report();
+    assert_close(report.gain("one"), 0.05, 1e-12);
+    assert_eq!((report.outcome("one", "1"), report.outcome("one", "2")), ("ok", "pruned"));
+    assert_close(number(&report.0["recommended"]["gain"]["value"]), 0.05, 1e-12);
+    assert_eq!(report.0["objective"]["unit"], "s");
+    let confirmed = &report.0["confirm"][1];
+    assert_close(number(&confirmed["gain"]["value"]), -0.25, 1e-12);
+    assert_eq!(confirmed["verdict"], "worse");
+    let text = lab.replay_text(&r, &[]).expect_code(0).stdout;
+    for words in [
+        "adopted: 1, +5.00 % over Toy",
+        "minimize mean(latency) on load",
+        "Worse than the baseline on More: -25.00 %",
+    ] {
+        assert!(text.contains(words), "`{words}` is missing in:\n{text}");
+    }
+    let page = lab.replay_text(&r, &["--format", "md"]).expect_code(0).stdout;
+    for words in ["(+5.00 %)", "(-25.00 %)", "Best first: 1 (2.00 s), then Toy (2.10 s)"] {
+        assert!(page.contains(words), "`{words}` is missing in:\n{page}");
+    }
+}
+
+#[test]
+fn ties_are_within_the_threshold_when_less_is_better_too() {
+    let r = runs()
+        .toy_with("", 100.0, latency(2.2))
+        .toy_with("--a=1 --b=1", 100.0, latency(1.99))
+        .toy_with("--a=1", 100.0, latency(2.0))
+        .toy_with("--b=1", 100.0, latency(2.05));
+    let report = decide("minimize mean(latency) on load\n step one { vary a[1] * b[1] + a[1] + b[1] }", &r);
+    assert_eq!(report.after("one"), "toy --a=1");
+    assert_close(report.gain("one"), 2.2 / 1.99 - 1.0, 1e-12);
+}
+
+#[test]
+fn the_gpus_of_an_expression_are_those_that_the_configuration_takes() {
+    let r = runs().toy("", 100.0).toy("--cards=2", 240.0).toy("--cards=4", 420.0);
+    let study = |objective: &str| {
+        toy_study(&format!("gpus 8\n {objective}\n step one {{ vary cards[2, 4] }}"))
+            + "metric per_gpu \"Per GPU\" = total_tps / gpus\n"
+    };
+    for objective in ["maximize per_gpu on load", "maximize total_tps / gpus on load"] {
+        let lab = Lab::with(&study(objective));
+        let report = lab.replay(&r, &[]).expect_code(0).report();
+        assert_eq!(report.after("one"), "toy --cards=2", "{objective}");
+        assert_close(report.gain("one"), 0.2, 1e-12);
+        assert_close(number(&report.row("one", "4")["objective"]), 105.0, 1e-12);
+        assert_eq!(report.0["objective"]["unit"], "tok/s");
+        let text = lab.replay_text(&r, &[]).expect_code(0).stdout;
+        assert!(text.contains("tok/s"), "{text}");
+    }
+    // the most tokens in all are another thing
+    let report = Lab::with(&study("maximize total_tps on load")).replay(&r, &[]).expect_code(0).report();
+    assert_eq!(report.after("one"), "toy --cards=4");
+    // and so is the time that the GPUs take together
+    let r = runs().toy_with("", 100.0, latency(4.0)).toy_with("--cards=2", 100.0, latency(1.9)).toy_with(
+        "--cards=4",
+        100.0,
+        latency(1.1),
+    );
+    let report =
+        Lab::with(&study("minimize mean(latency) * gpus on load")).replay(&r, &[]).expect_code(0).report();
+    assert_eq!(report.after("one"), "toy --cards=2");
+}
+
+#[test]
+fn units_of_expressions_are_computed() {
+    let unit = |objective: &str| {
+        let more = json!({"latency_mean_s": 2.0, "ttft_mean_ms": 10.0, "request_throughput": 1.0});
+        let r = runs().toy_with("", 100.0, more);
+        decide(&format!("maximize {objective} on load\n step one {{ vary a[1] }}"), &r).0["objective"]["unit"]
+            .clone()
+    };
+    assert_eq!(unit("total_tps * mean(latency)"), "tok");
+    assert_eq!(unit("output_tps / total_tps"), Value::Null);
+    assert_eq!(unit("output_tps / mean(ttft)"), "tok/s^2");
+    assert_eq!(unit("1 / mean(latency)"), "/s");
+    assert_eq!(unit("mean(latency) - mean(ttft)"), "s");
+    assert_eq!(unit("request_rate"), "/s");
+}
+
+#[test]
+fn several_profiles_are_minimised_by_their_geometric_mean() {
+    let both = |r: Recording, flags: &str, load: f64, more: f64| {
+        r.toy_with(flags, 100.0, latency(load)).add("toy", flags, "more", 100.0, latency(more))
+    };
+    let r = both(both(both(runs(), "", 1.0, 4.0), "--a=1", 0.5, 6.0), "--a=2", 2.0, 3.0);
+    let report = decide("minimize mean(latency) on load, more\n step one { vary a[1, 2] }", &r);
+    assert_close(report.gain("one"), 2.0 / 3f64.sqrt() - 1.0, 1e-9);
+    assert_eq!(report.after("one"), "toy --a=1");
+    assert!(number(&report.row("one", "2")["gain"]) < 0.0);
+}
+
+#[test]
+fn a_guard_reads_flags_engine_and_gpus() {
+    let r = runs().toy("", 100.0).toy("--a=1", 110.0).toy("--a=1 --b=1", 120.0).toy("--b=1", 105.0);
+    let skipped = |guard: &str| {
+        let lines = format!("step one {{ vary a[1] }}\n step two when {guard} {{ vary b[1] }}");
+        decide(&lines, &r).step("two")["skipped"].is_string()
+    };
+    assert!(!skipped("--a == 1"));
+    assert!(skipped("--a == 2"));
+    assert!(!skipped("engine == toy and gpus == 1"));
+    assert!(skipped("engine == other"));
+    assert!(!skipped("--b == 7"), "a default counts");
+    assert!(!skipped("total_tps > 105tok/s and model == \"org/m\""));
+    assert!(skipped("not (total_tps > 105tok/s)"));
+}
+
+#[test]
+fn a_pick_gives_its_reason_wherever_it_is_printed() {
+    let r = runs().toy("", 100.0).toy("--a=1", 150.0).toy("--a=2", 120.0);
+    let lab =
+        Lab::with(&toy_study("step one { vary a[1, 2]\n pick a[2] because \"its answers are better\" }"));
+    let report = lab.replay(&r, &[]).expect_code(0).report();
+    assert_eq!(report.step("one")["by"], "hand");
+    let said = ["picked by hand: 2 at +20.00 %", "its answers are better"];
+    for format in [&[][..], &["--format", "md"]] {
+        let text = lab.replay_text(&r, format).expect_code(0).stdout;
+        // the page begins its sentences with capitals, and lines break where the terminal ends
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ").replace("Picked", "picked");
+        assert!(said.iter().all(|words| text.contains(words)), "{text}");
+    }
+    let plan = lab.run(&["plan", "study.plab"]).expect_code(0).stdout;
+    assert!(plan.contains("its answers are better"), "{plan}");
+}
