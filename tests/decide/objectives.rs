@@ -50,7 +50,7 @@ fn a_gain_is_an_improvement_whichever_way_the_objective_points() {
         assert!(text.contains(words), "`{words}` is missing in:\n{text}");
     }
     let page = lab.replay_text(&r, &["--format", "md"]).expect_code(0).stdout;
-    for words in ["(+5.00 %)", "(-25.00 %)", "Best first: 1 (2.00 s), then Toy (2.10 s)"] {
+    for words in ["(+5.00 %)", "(-25.00 %)", "Best first: 1 (2.000 s), then Toy (2.100 s)"] {
         assert!(page.contains(words), "`{words}` is missing in:\n{page}");
     }
 }
