@@ -166,7 +166,7 @@ def build(engines, profiles, axes, rules, studies, steps, points=4):
 
 SHAPES = {
     # engines, profiles, axes, rules, studies, steps in each, points of an axis
-    "mixed": lambda n: build(240 * n, 250 * n, 400 * n, 4 * n, 160 * n, 25, 4),
+    "mixed": lambda n: build(160 * n, 160 * n, 400 * n, 4 * n, 160 * n, 30, 4),
     "studies": lambda n: build(4, 4, 40, 2, 500 * n, 2),
     "steps": lambda n: build(4, 4, 40, 2, 1, 4000 * n),
     "rules": lambda n: build(4, 4, 40, 2000 * n, 1, 4),
@@ -198,7 +198,7 @@ def mixed(options, folder):
     plab, yaml_file = pair.write(folder)
     text = open(yaml_file).read()
     content = yaml.load(text, Loader=yaml.CSafeLoader)
-    assert len(content["engines"]) == 240 and len(content["studies"]) == 160
+    assert len(content["engines"]) == 160 and len(content["studies"]) == 160
     small = os.path.join(folder, "small.plab")
     with open(small, "w") as out:
         out.write("\n".join(build(1, 1, 1, 1, 1, 1).plab) + "\n")

@@ -1,5 +1,6 @@
 //! Flag schemas: what an engine's flags are called and take, and what a written value means under them.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
@@ -226,10 +227,11 @@ impl Schema {
     }
 
     pub fn find(&self, name: &str, version: Option<&str>) -> Found<'_> {
-        let wanted = key(name);
-        let Some(indices) = self.by_key.get(&wanted) else { return Found::Unknown };
+        let wanted = if name.contains('_') { Cow::from(key(name)) } else { Cow::from(name) };
+        let Some(indices) = self.by_key.get(&*wanted) else { return Found::Unknown };
         let mut specs = indices.iter().map(|i| &self.specs[*i]);
-        let version = self.nearest(version);
+        // most flags are those of every version: which release stands in for this one is asked for the others only
+        let version = if specs.clone().all(FlagSpec::is_timeless) { None } else { self.nearest(version) };
         if let Some(spec) = specs.clone().find(|s| s.holds_for(version)) {
             return Found::Known(spec, spec.is_negated(name));
         }
@@ -259,6 +261,10 @@ impl Schema {
 }
 
 impl FlagSpec {
+    fn is_timeless(&self) -> bool {
+        self.since.is_none() && self.until.is_none()
+    }
+
     pub fn holds_for(&self, version: Option<&str>) -> bool {
         let Some(version) = version else { return true };
         let from = self.since.as_deref().is_none_or(|s| compare_versions(version, s) != Ordering::Less);

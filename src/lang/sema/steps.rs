@@ -1,6 +1,6 @@
 //! Steps in order: which engines can stand under each, and so which flags can be set there.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use indexmap::{IndexMap, IndexSet};
@@ -23,6 +23,8 @@ pub struct Reach {
     baseline: Vec<Arc<Engine>>,
     pub now: Vec<Arc<Engine>>,
     pub after: Vec<Vec<Arc<Engine>>>,
+    /// the index of each step, by track and name
+    places: HashMap<(Option<String>, String), usize>,
     /// steps that could not be made out: naming one is no further mistake
     pub broken: HashSet<String>,
 }
@@ -36,6 +38,7 @@ impl Reach {
             now: baseline.clone(),
             baseline,
             after: Vec::new(),
+            places: HashMap::new(),
             broken: HashSet::new(),
         }
     }
@@ -80,8 +83,8 @@ impl Checker<'_> {
     }
 
     pub fn add_step(&mut self, decl: &ast::Step, track: Option<&str>, study: &mut Study, reach: &mut Reach) {
-        let same = |s: &&Step| s.name == decl.name.value && s.track.as_deref() == track;
-        if let Some(first) = study.steps.iter().find(same) {
+        let place = (track.map(str::to_owned), decl.name.value.clone());
+        if let Some(first) = reach.places.get(&place).map(|i| &study.steps[*i]) {
             let message = format!("a second step is called `{}`", decl.name.value);
             let d = Diagnostic::new(Code::DeclaredTwice, decl.name.span, message).label("already taken");
             self.sink.push(d.related(first.span, "the first one").help("give one of them another name"));
@@ -102,6 +105,7 @@ impl Checker<'_> {
         }
         reach.now = union(&reach.now, &engines);
         reach.after.push(reach.now.clone());
+        reach.places.insert(place, study.steps.len());
         study.steps.push(step);
     }
 

@@ -4,6 +4,9 @@ use std::cmp::Ordering;
 
 /// Which of two versions is the later one. What follows a `+` says how a release was built, not which it is.
 pub fn compare_versions(a: &str, b: &str) -> Ordering {
+    if a == b {
+        return Ordering::Equal;
+    }
     let (a, b) = (parsed(a), parsed(b));
     a.release.cmp(&b.release).then_with(|| {
         let at = |parts: &[(i8, u64)], i: usize| parts.get(i).copied().unwrap_or(THE_RELEASE);

@@ -76,8 +76,10 @@ impl<'a, 's> Builder<'a, 's> {
         let s = pair.as_span();
         let text = s.as_str();
         let mut end = text.trim_end().len();
-        if let Some(last) =
-            pair.clone().into_inner().flatten().filter(|p| p.as_rule() == Rule::COMMENT).last()
+        // most rules hold no comment, and looking through all that is in them takes long
+        if text.contains('#')
+            && let Some(last) =
+                pair.clone().into_inner().flatten().filter(|p| p.as_rule() == Rule::COMMENT).last()
         {
             let comment = last.as_span();
             if comment.end() - s.start() >= end {
