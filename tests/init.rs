@@ -165,7 +165,10 @@ fn a_file_is_never_overwritten_by_accident() {
 fn the_version_comes_from_the_user_the_image_or_is_marked() {
     let lab = Lab::new();
     let guessed = init(&lab, &[], "vllm serve org/m").expect_code(0).stdout;
-    assert!(guessed.contains("# the newest one known; write yours: vllm --version"), "{guessed}");
+    assert!(
+        guessed.contains("# the newest one known with these flags; write yours: vllm --version"),
+        "{guessed}"
+    );
     let said =
         init(&lab, &["--engine-version", "0.11.0", "--", "vllm serve org/m"], "").expect_code(0).stdout;
     assert!(said.contains("version \"0.11.0\"\n"), "{said}");
@@ -173,6 +176,14 @@ fn the_version_comes_from_the_user_the_image_or_is_marked() {
     assert!(
         !said.contains("--performance-mode") && said.contains("axis async   = --async-scheduling"),
         "{said}"
+    );
+    // a flag that is gone says that an older one runs
+    let old = init(&lab, &[], "vllm serve org/m --cuda-graph-sizes 1 2").expect_code(0).stdout;
+    assert!(old.contains("version \"0.11.0\"") && !old.contains("raw "), "{old}");
+    let pinned = init(&lab, &[], "uv run --with vllm==0.17.1 vllm serve org/m").expect_code(0).stdout;
+    assert!(
+        pinned.contains("version \"0.17.1\"\n")
+            && pinned.contains("\"uv run --with vllm==0.17.1 vllm serve {model}")
     );
     init(&lab, &["--engine-version", "new est", "--", "vllm serve org/m"], "").expect_error(1, &["new est"]);
 }

@@ -6,9 +6,13 @@ use super::launch::base_name;
 use super::shell::Word;
 use super::value;
 use crate::lang::sema::flags::typed;
+use crate::lang::sema::problem::Problem;
 use crate::lang::sema::program::{self, WrittenValue};
 use crate::lang::sema::schema::{self, Found, Kind, Schema};
 use crate::lang::source::Span;
+
+/// Why a flag is raw that says what the engine does anyway.
+const DEFAULT: &str = "the default, kept because it was pasted";
 
 /// One flag of the command.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,6 +36,11 @@ impl Argument {
             Some(v) if self.json => format!("{}={}", self.name, value::json(v)),
             Some(v) => format!("{}={}", self.name, value::single(v)),
         }
+    }
+
+    /// The schema does not have it like this, or not at all.
+    pub fn refused(&self) -> bool {
+        self.raw.as_deref().is_some_and(|why| why != DEFAULT)
     }
 
     /// Its value as a whole number.
@@ -204,7 +213,7 @@ impl Reader<'_> {
         // as in argparse, the last one counts
         let same = |a: &Argument| a.canonical == argument.canonical;
         if let Some(at) = self.out.flags.iter().position(same) {
-            let note = format!("{}: given twice, the last one counts", self.out.flags[at].text());
+            let note = format!("{}: given twice, and the last one is kept", self.out.flags[at].text());
             self.out.left_out.push(note);
             self.out.flags[at] = argument;
             return;
@@ -234,17 +243,18 @@ impl Reader<'_> {
             template: false,
             span,
         });
-        let version = self.version.map(|v| format!(" {v}")).unwrap_or_default();
         let setting = match typed(self.schema, self.version, &argument.name, written.as_ref()) {
             Ok(setting) => setting,
             Err(_) if known::any_version(self.schema, &argument.name).is_none() => {
                 return Some("unknown to the schema, passed on unchecked".to_owned());
             }
-            Err(_) => return Some(format!("not as the schema of{version} has it, passed on unchecked")),
+            Err(Problem::NotYet(since)) => return Some(format!("new in {since}, passed on unchecked")),
+            Err(Problem::NoLonger(until)) => return Some(format!("gone in {until}, passed on unchecked")),
+            Err(_) => return Some("not what the schema takes, passed on unchecked".to_owned()),
         };
         let default = self.schema.default(&setting.canonical, self.version);
         let same = default.is_some_and(|d| d.normal() == setting.value.normal());
-        same.then(|| "the default, kept because it was pasted".to_owned())
+        same.then(|| DEFAULT.to_owned())
     }
 
     fn finish(mut self) -> Result<Arguments, InitError> {

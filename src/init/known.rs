@@ -114,15 +114,11 @@ pub fn engine(engine: Engine, version: Option<&str>) -> Result<Arc<program::Engi
     found.ok_or_else(|| InitError::UnknownVersion(engine.title().to_owned()))
 }
 
-/// The newest version that the schema tells apart; where it names none, the one that it was read from.
-pub fn newest(engine: Engine, schema: &Schema) -> Option<String> {
-    let read_from = match engine {
-        Engine::Trtllm => Some("1.2.0rc1"),
-        Engine::LlamaCpp => Some("11434"),
-        Engine::Vllm | Engine::Sglang | Engine::Sim => None,
-    };
-    let named = schema.specs().iter().flat_map(|s| [s.since.as_deref(), s.until.as_deref()]).flatten();
-    named.chain(read_from).max_by(|a, b| compare_versions(a, b)).map(str::to_owned)
+/// The versions that have a schema of their own, the newest first.
+pub fn versions(schema: &Schema) -> Vec<String> {
+    let mut all = schema.versions().to_vec();
+    all.sort_by(|a, b| compare_versions(b, a));
+    all
 }
 
 /// What any version of the engine says of a flag: the spec of another version tells at least whether it takes a value.
@@ -182,9 +178,13 @@ mod tests {
         for kind in [Engine::Vllm, Engine::Sglang, Engine::Trtllm, Engine::LlamaCpp, Engine::Sim] {
             let found = engine(kind, None).expect("in the library");
             assert!(!found.schema.specs().is_empty(), "{kind:?}");
-            assert_eq!(newest(kind, &found.schema).is_none(), kind == Engine::Sim, "{kind:?}");
+            assert_eq!(versions(&found.schema).is_empty(), kind == Engine::Sim, "{kind:?}");
         }
         let vllm = engine(Engine::Vllm, None).expect("in the library");
-        assert!(!before(&newest(Engine::Vllm, &vllm.schema).expect("one"), "0.32.0"));
+        let versions = versions(&vllm.schema);
+        assert!(
+            !before(&versions[0], "0.32.0") && versions.windows(2).all(|v| before(&v[1], &v[0])),
+            "{versions:?}"
+        );
     }
 }

@@ -201,8 +201,12 @@ fn unwrap<'w>(words: &'w [Word], env: &mut Vec<(String, Word)>) -> (&'w [Word], 
     };
     let at = (1..words.len()).find(|at| runs(*at)).unwrap_or(0);
     let (prefix, rest) = words.split_at(at);
+    // `env A=b` and `sudo A=b` set variables; `uv run --with vllm==0.17.1` does not
+    let mut sets = false;
     for word in prefix {
-        if let Some((name, value)) = shell::assignment(&word.text) {
+        if wraps(word) {
+            sets = matches!(base_name(&word.text), "env" | "sudo");
+        } else if let Some((name, value)) = shell::assignment(&word.text).filter(|_| sets) {
             env.push((name.to_owned(), Word { text: value.to_owned(), missing: word.missing.clone() }));
         }
     }

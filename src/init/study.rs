@@ -93,17 +93,15 @@ pub fn base(command: Command<'_>, asked: &Asked) -> Result<Base, InitError> {
         Command::Words([one]) => launch::find(&pasted::commands_only(one), &mut vars)?,
         Command::Words(words) => launch::in_words(words, &mut vars)?,
     };
-    let stated = asked.version.clone().or_else(|| launch.image.as_ref().and_then(|i| i.version.clone()));
+    let stated = asked.version.clone().or_else(|| stated(&launch));
     if let Some(version) = stated.as_ref().filter(|v| !known::sound(v)) {
         return Err(InitError::UnknownVersion(format!("{} {version}", launch.engine.title())));
     }
-    let version = match &stated {
-        Some(version) => Some(version.clone()),
-        None => known::newest(launch.engine, &known::engine(launch.engine, None)?.schema),
-    };
-    let known = known::engine(launch.engine, version.as_deref())?;
     let words = std::mem::take(&mut launch.arguments);
-    let arguments = arguments::read(launch.engine, &known, &words)?;
+    let (known, arguments) = match &stated {
+        Some(version) => under(&launch, Some(version), &words)?,
+        None => newest(&launch, &words)?,
+    };
     let mut left_out = std::mem::take(&mut launch.left_out);
     left_out.extend(arguments.left_out.iter().cloned());
     let (env, devices) = environment(&launch, &mut left_out)?;
@@ -118,12 +116,53 @@ pub fn base(command: Command<'_>, asked: &Asked) -> Result<Base, InitError> {
     Ok(Base { launch, known, arguments, devices, draft, left_out })
 }
 
+/// The version that the command itself says: of its image, or `uv run --with vllm==0.17.1`.
+fn stated(launch: &Launch) -> Option<String> {
+    let of_image = launch.image.as_ref().and_then(|i| i.version.clone());
+    let pinned = launch
+        .launcher
+        .iter()
+        .find_map(|w| w.split_once("==").filter(|(p, _)| *p == launch.engine.std_name()));
+    of_image.or_else(|| pinned.map(|(_, v)| v.to_owned()).filter(|v| known::sound(v)))
+}
+
+fn under(
+    launch: &Launch,
+    version: Option<&str>,
+    words: &[Word],
+) -> Result<(std::sync::Arc<program::Engine>, Arguments), InitError> {
+    let known = known::engine(launch.engine, version)?;
+    let arguments = arguments::read(launch.engine, &known, words)?;
+    Ok((known, arguments))
+}
+
+/// The command under the newest version that has its flags: a flag that is gone says that an older one runs.
+fn newest(
+    launch: &Launch,
+    words: &[Word],
+) -> Result<(std::sync::Arc<program::Engine>, Arguments), InitError> {
+    let any = known::engine(launch.engine, None)?;
+    let mut best = None;
+    for version in known::versions(&any.schema) {
+        let read = under(launch, Some(&version), words)?;
+        let refused = read.1.flags.iter().filter(|f| f.refused()).count();
+        if best.as_ref().is_none_or(|(least, _)| refused < *least) {
+            best = Some((refused, read));
+        }
+        if refused == 0 {
+            break;
+        }
+    }
+    best.map_or_else(|| under(launch, None, words), |(_, read)| Ok(read))
+}
+
 fn engine(launch: &Launch, known: &program::Engine, arguments: &Arguments, stated: bool) -> Engine {
     let kind = launch.engine;
     let mut settings = Vec::new();
     if let Some(version) = &known.version {
         let line = Line::new("version", value::text(version));
-        let guessed = format!("the newest one known; write yours: {}", kind.version_command());
+        let guessed =
+            format!("the newest one known with these flags; write yours: {}", kind.version_command());
         settings.push(if stated { line } else { line.why(guessed) });
         let usual = kind.image(version);
         if let Some(image) =
@@ -244,7 +283,14 @@ fn gpus(base: &Base) -> (u64, u64) {
     let version = base.known.version.as_deref();
     let mut used: u64 = 1;
     for flag in &base.arguments.flags {
-        let Found::Known(spec, _) = base.known.schema.find(&flag.name, version) else { continue };
+        let Found::Known(spec, _) = base.known.schema.find(&flag.name, version) else {
+            // a spelling that the schema does not have still takes its GPUs
+            let name = flag.name.trim_start_matches('-').replace('_', "-");
+            let size = ["tensor-parallel-size", "pipeline-parallel-size", "data-parallel-size"]
+                .contains(&name.as_str());
+            used = used.saturating_mul(if size { flag.number().unwrap_or(1).max(1) } else { 1 });
+            continue;
+        };
         let Some(takes) = &spec.uses_gpus else { continue };
         let shared = takes.unless.as_ref().is_some_and(|u| base.arguments.flag(u).is_some());
         used = used.saturating_mul(if shared { 1 } else { flag.number().unwrap_or(1).max(1) });
