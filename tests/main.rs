@@ -18,4 +18,5 @@ mod llama_cpp;
 mod plan;
 mod replay;
 mod signals;
+mod sites;
 mod ui;

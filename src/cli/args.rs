@@ -89,6 +89,9 @@ pub struct CheckArgs {
     /// Set a param of the file: NAME=VALUE
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub set: Vec<Given>,
+    /// The facts of this machine; without it, a site in the study file or `site.plab` beside it
+    #[arg(long, value_name = "FILE")]
+    pub site: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -125,6 +128,9 @@ pub struct PlanArgs {
     /// Set a param of the file: NAME=VALUE
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub set: Vec<Given>,
+    /// The facts of this machine; without it, a site in the study file or `site.plab` beside it
+    #[arg(long, value_name = "FILE")]
+    pub site: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -159,6 +165,9 @@ pub struct ExecArgs {
     /// Set a param of the file: NAME=VALUE
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub set: Vec<Given>,
+    /// The facts of this machine; without it, a site in the study file or `site.plab` beside it
+    #[arg(long, value_name = "FILE")]
+    pub site: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -6,18 +6,25 @@ use serde_json::Value as Json;
 
 use super::args::{CheckArgs, CheckFormat};
 use super::console::Console;
-use super::{exit, files};
+use super::{exit, files, site};
 use crate::lang::{Analysis, Diagnostic, Given, fix, render};
 
 pub fn run(args: &CheckArgs, console: Console) -> u8 {
     let mut code = exit::DONE;
     let mut entries: Vec<Json> = Vec::new();
     let mut found: Vec<Diagnostic> = Vec::new();
-    for path in &args.files {
-        if args.fix && !mend(path, &args.set, console) {
+    let studies = args.files.iter().map(|f| (f.clone(), args.set.as_slice()));
+    let mut all: Vec<_> = studies.collect();
+    for file in &args.files {
+        // a site serves many studies: it is checked once, and no param of theirs is its own
+        let site = site::file_for(args.site.as_deref(), file).filter(|s| all.iter().all(|(f, _)| f != s));
+        all.extend(site.map(|s| (s, &[][..])));
+    }
+    for (path, set) in &all {
+        if args.fix && args.files.contains(path) && !mend(path, set, console) {
             code = exit::INPUT;
         }
-        let Some(analysis) = files::analysis(path, &args.set, console) else {
+        let Some(analysis) = files::analysis(path, set, console) else {
             code = exit::INPUT;
             continue;
         };
@@ -33,7 +40,7 @@ pub fn run(args: &CheckArgs, console: Console) -> u8 {
             console.print(&format!("{document:#}\n"));
         }
         CheckFormat::Text | CheckFormat::Github => {
-            console.say(&render::summary(&found, args.files.len()));
+            console.say(&render::summary(&found, all.len()));
         }
     }
     code

@@ -2,13 +2,19 @@
 
 use super::args::ExecArgs;
 use super::console::Console;
-use super::{exit, files, replay};
+use super::{exit, files, replay, site};
 
 pub fn run(args: &ExecArgs, console: Console) -> u8 {
-    let Some(analysis) = files::analysis(&args.file, &args.set, console) else { return exit::INPUT };
+    let Some(mut analysis) = files::analysis(&args.file, &args.set, console) else { return exit::INPUT };
     if analysis.has_errors() {
         let errors: Vec<_> = analysis.diagnostics.iter().filter(|d| d.is_error()).cloned().collect();
         console.diagnostics(&errors, &analysis.sources);
+        return exit::INPUT;
+    }
+    // a replay launches nothing: where, is no question
+    if args.replay.is_none()
+        && !site::settle(&mut analysis.program, args.site.as_deref(), &args.file, console)
+    {
         return exit::INPUT;
     }
     let program = &analysis.program;
@@ -17,10 +23,17 @@ pub fn run(args: &ExecArgs, console: Console) -> u8 {
     };
     let mut refused: Vec<String> =
         files::refused(program, study, args.replay.is_some()).iter().map(|n| n.what.clone()).collect();
+    if args.replay.is_none() {
+        refused.extend(site::refused(program, study));
+    }
     if !refused.is_empty() {
         refused.dedup();
         let message = format!("this version cannot carry out: {}", refused.join("; "));
         console.error(&message, "`perflab check` shows where each stands; write `repeat 3` for three launches of each, `repeat 1` for single runs");
+        return exit::INPUT;
+    }
+    if let Some((message, help)) = site::trouble(program, study).filter(|_| args.replay.is_none()) {
+        console.error(&message, &help);
         return exit::INPUT;
     }
     match &args.replay {

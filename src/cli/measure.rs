@@ -38,6 +38,7 @@ fn prepare<'a>(
     let host = Host::for_study(study.gpus.as_ref()).map_err(|e| {
         (e.to_string(), "remove `gpus …` from the study, or run it on the machine that it names")
     })?;
+    let host = host.at(program.site.as_deref());
     for name in profiles(study) {
         let missing =
             program.profiles.get(name).and_then(|p| run::missing_tokenizer(p, &study_dir(&args.file)));
@@ -66,7 +67,12 @@ fn prepare<'a>(
             "the journal is kept as it is; move it away to begin anew, or use another `--dir DIR`",
         )
     })?;
+    let mut site = program.site.as_deref().cloned().unwrap_or_default();
+    for variable in &mut site.env {
+        variable.value = super::site::home(&variable.value);
+    }
     Ok(Execution {
+        site,
         program,
         study,
         checks: replay::checks(args.checks),
@@ -196,7 +202,7 @@ pub fn recorded(
 ) -> Result<report::Report, String> {
     let history = journal::read(&dir.join(journal::FILE)).map_err(|e| e.to_string())?;
     let host_id = last_host(&history).unwrap_or_else(|| Host::default().id());
-    let results = history.results(&run::serve_ids(program), &host_id);
+    let results = history.results(&run::serve_ids_anywhere(program), &host_id);
     let setup = Setup::new(program, study, &results, checks, false);
     let (walk, _) = Grid.next(&setup);
     let file = file.to_string_lossy();

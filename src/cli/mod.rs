@@ -14,6 +14,7 @@ mod plan;
 mod progress;
 mod replay;
 mod show;
+mod site;
 mod state;
 
 use std::process::ExitCode;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::args::{PlanArgs, PlanFormat};
 use super::console::Console;
-use super::{against, exit, files, replay, state};
+use super::{against, exit, files, replay, site, state};
 use crate::journal;
 use crate::judge::{Checks, Grid, Setup, Strategy};
 use crate::lang::Program;
@@ -13,9 +13,12 @@ use crate::report::preview::{self, Material, Plan};
 use crate::run::{self, Host};
 
 pub fn run(args: &PlanArgs, console: Console) -> u8 {
-    let Some(analysis) = files::analysis(&args.file, &args.set, console) else { return exit::INPUT };
+    let Some(mut analysis) = files::analysis(&args.file, &args.set, console) else { return exit::INPUT };
     if analysis.has_errors() {
         console.diagnostics(&analysis.diagnostics, &analysis.sources);
+        return exit::INPUT;
+    }
+    if !site::settle(&mut analysis.program, args.site.as_deref(), &args.file, console) {
         return exit::INPUT;
     }
     let program = &analysis.program;
@@ -25,6 +28,9 @@ pub fn run(args: &PlanArgs, console: Console) -> u8 {
     for n in files::refused(program, study, false) {
         let how = if n.live_only { "can be replayed, not measured yet" } else { "cannot be carried out yet" };
         console.say(&format!("note: {} {how}", n.what));
+    }
+    for what in site::refused(program, study) {
+        console.say(&format!("note: {what} cannot be carried out yet"));
     }
     let old = match &args.against {
         None => None,
@@ -57,7 +63,7 @@ fn show(
         }
     };
     // a plan is made anywhere: where the study's GPUs are not, nothing measured elsewhere is found
-    let host = Host::for_study(study.gpus.as_ref()).unwrap_or_default().id();
+    let host = Host::for_study(study.gpus.as_ref()).unwrap_or_default().at(program.site.as_deref()).id();
     let checks: Checks = replay::checks(args.checks);
     let results = history.results(&run::serve_ids(program), &host);
     let setup = Setup::new(program, study, &results, checks, false);

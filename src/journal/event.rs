@@ -26,7 +26,6 @@ pub struct Event {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(clippy::large_enum_variant, reason = "a run is what most events are")]
 pub enum Kind {
     /// an invocation begins to measure
     Session {
@@ -37,6 +36,9 @@ pub enum Kind {
         /// params that the command line set
         #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
         set: IndexMap<String, String>,
+        /// the site that said how engines are launched
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        site: Option<String>,
         #[serde(default)]
         simulated: bool,
         host: Json,

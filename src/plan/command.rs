@@ -18,6 +18,8 @@ pub struct Command {
 pub struct Address<'a> {
     pub host: &'a str,
     pub port: u16,
+    /// what stands for the model in the serve line: its name, or where it lies on this machine
+    pub model: &'a str,
 }
 
 /// What `publish` made of a measured command.
@@ -100,7 +102,9 @@ fn words(config: &Config, address: Option<Address<'_>>) -> Vec<String> {
 fn inserted(setting: &Setting, config: &Config, address: Option<Address<'_>>) -> Setting {
     let mut setting = setting.clone();
     if setting.template {
-        setting.shown = setting.shown.map(|s| insert(&s, config, address));
+        // in a flag the model is a name, also where it lies somewhere
+        let by_name = address.map(|a| Address { model: &config.model, ..a });
+        setting.shown = setting.shown.map(|s| insert(&s, config, by_name));
     }
     setting
 }
@@ -147,7 +151,7 @@ pub fn setting_words(setting: &Setting, joined: bool) -> Vec<String> {
 
 /// A template as it will read; where it holds an address that only the launch knows, as a form that no text has.
 pub fn normal_template(text: &str, config: &Config) -> serde_json::Value {
-    let read = insert(text, config, Some(Address { host: "{host}", port: 0 }));
+    let read = insert(text, config, Some(Address { host: "{host}", port: 0, model: &config.model }));
     if text.contains("{host}") || text.contains("{port}") {
         serde_json::json!({"template": read})
     } else {
@@ -167,7 +171,7 @@ fn insert(text: &str, config: &Config, address: Option<Address<'_>>) -> String {
         let (piece, len) = match tail {
             t if t.starts_with("{{") => ("{", 2),
             t if t.starts_with("}}") => ("}", 2),
-            t if t.starts_with("{model}") => (config.model.as_str(), 7),
+            t if t.starts_with("{model}") => (address.map_or(config.model.as_str(), |a| a.model), 7),
             t if t.starts_with("{host}") => (address.map_or("", |a| a.host), 6),
             t if t.starts_with("{port}") => (port.as_str(), 6),
             t if t.starts_with("{version}") => (version.as_str(), 9),

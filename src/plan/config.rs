@@ -425,7 +425,9 @@ mod tests {
             command::to_copy(&config).argv,
             ["own", "serve", "org/m", "-v", "--serve=org/m", "--name=x"]
         );
-        let launched = command::to_launch(&config, command::Address { host: "127.0.0.1", port: 8000 }).argv;
+        let launched =
+            command::to_launch(&config, command::Address { host: "127.0.0.1", port: 8000, model: "org/m" })
+                .argv;
         assert_eq!(
             launched,
             [

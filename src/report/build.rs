@@ -523,6 +523,7 @@ fn cost(m: &Material<'_>) -> Cost {
         wall_s,
         gpu_s,
         energy_j: None,
+        usd: m.setup.program.site.as_ref().and_then(|s| s.price_per_s).map(|price| price * gpu_s),
         own_s: (wall_s - engine_s).max(0.0),
     }
 }

@@ -120,6 +120,9 @@ pub struct Cost {
     pub gpu_s: f64,
     /// Joules drawn by the GPUs; `null` where it is unknown.
     pub energy_j: Option<f64>,
+    /// US dollars for the GPU time, at the site's price; `null` where no site gives one.
+    #[serde(default)]
+    pub usd: Option<f64>,
     /// perflab's own time.
     pub own_s: f64,
 }

@@ -68,7 +68,15 @@ pub fn full() -> Report {
             stop_s: 2.5,
             own_s: 0.4,
         }],
-        cost: Cost { launches: 8, trials: 11, wall_s: 2531.0, gpu_s: 2490.0, energy_j: None, own_s: 21.4 },
+        cost: Cost {
+            launches: 8,
+            trials: 11,
+            wall_s: 2531.0,
+            gpu_s: 2490.0,
+            energy_j: None,
+            usd: None,
+            own_s: 21.4,
+        },
     }
 }
 

@@ -261,13 +261,14 @@ pub fn cost(cost: &Cost) -> Vec<(&'static str, String)> {
         duration(cost.own_s)
     };
     let energy = cost.energy_j.map(|joules| ("GPU energy", energy(joules)));
+    let money = cost.usd.map(|usd| ("GPU cost", format!("{usd:.2} usd")));
     let parts = [
         ("launches", cost.launches.to_string()),
         ("trials", cost.trials.to_string()),
         ("wall time", duration(cost.wall_s)),
         ("GPU time", duration(cost.gpu_s)),
     ];
-    parts.into_iter().chain(energy).chain([("perflab's own", own)]).collect()
+    parts.into_iter().chain(energy).chain(money).chain([("perflab's own", own)]).collect()
 }
 
 /// A row's outcome with its reason, as tables show it.

@@ -19,7 +19,7 @@ use crate::judge::{
     Checks, Grid, Metrics, Next, Outcome, Results, Run, Setup, Strategy, Walk, Wanted, trial,
 };
 use crate::lang::Program;
-use crate::lang::sema::program::{Engine, Repeat, Study};
+use crate::lang::sema::program::{Engine, Repeat, Site, Study, Via};
 use crate::plan::command;
 use crate::plan::config::short_hash;
 
@@ -33,6 +33,9 @@ pub enum RunError {
     /// no finding about the engine: this machine or its disk does not let a launch be made
     #[error("no launch can be made here: {0}")]
     Machine(String),
+    /// a server that the site says runs already
+    #[error("a server that should run already cannot be measured: {0}")]
+    Away(String),
 }
 
 /// How an execution ended.
@@ -59,6 +62,8 @@ pub struct Execution<'a> {
     /// where the state lies
     pub dir: PathBuf,
     pub host: Host,
+    /// the facts of this machine, with absolute paths
+    pub site: Site,
     pub lock: Lock,
     pub journal: Writer,
     pub signals: Signals,
@@ -77,14 +82,25 @@ impl Execution<'_> {
     }
 }
 
-/// How an engine is started and spoken to.
+/// How an engine is started and spoken to. What somebody else started is no run of ours, wherever it answers.
 fn serve_id(engine: &Engine) -> String {
-    short_hash(&format!("{}\n{:?}", engine.serve, engine.api))
+    serve_id_of(engine, matches!(engine.via, Via::Url(_)))
+}
+
+fn serve_id_of(engine: &Engine, elsewhere: bool) -> String {
+    let not_ours = if elsewhere { "\nnot managed" } else { "" };
+    short_hash(&format!("{}\n{:?}{not_ours}", engine.serve, engine.api))
 }
 
 /// Identities of all serve lines: a result counts as long as its engine is started the same way.
 pub fn serve_ids(program: &Program) -> Vec<String> {
     program.engines.values().map(|e| serve_id(e)).collect()
+}
+
+/// The same whether a site manages the engines or not: for a report, which is made without one.
+pub fn serve_ids_anywhere(program: &Program) -> Vec<String> {
+    let engines = program.engines.values();
+    engines.flat_map(|e| [serve_id_of(e, false), serve_id_of(e, true)]).collect()
 }
 
 /// Carries a study out, until it is decided or something ends it.
@@ -149,6 +165,7 @@ fn open(x: &mut Execution<'_>, walk: &Walk, listener: &mut dyn Listener) -> Resu
         file_hash: x.file_hash.clone(),
         pid: std::process::id(),
         set: x.program.given.clone(),
+        site: x.program.site.as_ref().map(|s| s.name.clone()),
         simulated,
         host,
     })?;
@@ -215,7 +232,7 @@ async fn one_launch(
     let number = x.journal.history().launches().len() + 1;
     let launch = format!("L{number:03}");
     let nonce = format!("{}{launch}", x.mark());
-    let loads = orders(setup, wanted, &x.study_dir)?;
+    let loads = orders(setup, wanted, &x.study_dir, &x.site)?;
     let trial = trial_id(setup, config, wanted.profiles.first().map_or("", String::as_str));
     let dir = x.dir.join("trials").join(trial).join(&launch);
     x.journal.append(Kind::Launch {
@@ -243,6 +260,7 @@ async fn one_launch(
             study_dir: &x.study_dir,
             launch_dir: dir,
             env: x.host.variables(config.gpus()),
+            site: &x.site,
             nonce: nonce.clone(),
         },
         lock: &x.lock,
@@ -281,12 +299,17 @@ async fn one_launch(
     Ok(ended)
 }
 
-fn orders(setup: &Setup<'_>, wanted: &Wanted, study_dir: &Path) -> Result<Vec<LoadOrder>, OrderError> {
+fn orders(
+    setup: &Setup<'_>,
+    wanted: &Wanted,
+    study_dir: &Path,
+    site: &Site,
+) -> Result<Vec<LoadOrder>, OrderError> {
     let mut out = Vec::new();
     for name in &wanted.profiles {
         let p = setup.program.profiles.get(name).ok_or_else(|| OrderError::Profile(name.clone()))?;
         let n = setup.all(&wanted.config, name).len() as u32 + 1;
-        let mut order = load_order(p, &wanted.config, n, setup.place(name), study_dir)?;
+        let mut order = load_order(p, &wanted.config, n, setup.place(name), study_dir, site)?;
         // rules are about the objective's profiles, and settled by the first run
         if n == 1 && !wanted.confirming && setup.profiles().contains(name) {
             order.spec.checkpoints = setup.study.prune.iter().filter_map(|r| r.after).collect();

@@ -1,10 +1,12 @@
 //! The machine's part in a result: which GPUs a study may use, and the identity under which results of this machine are kept.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value as Json, json};
 use thiserror::Error;
 
 use crate::gpu::{Gpu, GpuError, Gpus as _, Nvml, usable};
-use crate::lang::sema::program::Gpus;
+use crate::lang::sema::program::{Gpus, Site};
 use crate::plan::config::short_hash;
 
 /// Why a study cannot run on this machine.
@@ -20,6 +22,8 @@ pub enum HostError {
 pub struct Host {
     gpus: Vec<Gpu>,
     driver: Option<String>,
+    /// what the site gives every engine, as written there
+    env: BTreeMap<String, String>,
 }
 
 impl Host {
@@ -38,13 +42,26 @@ impl Host {
             return Err(HostError::Lacks { asked: format!("{} × {kind}", asked.count), found });
         }
         let gpus = fitting.into_iter().take(asked.count as usize).collect();
-        Ok(Self { gpus, driver: nvml.driver_version().ok() })
+        Ok(Self { gpus, driver: nvml.driver_version().ok(), env: BTreeMap::new() })
     }
 
     /// What identifies the hardware for a result.
     pub fn facts(&self) -> Json {
         let names: Vec<&str> = self.gpus.iter().map(|g| g.name.as_str()).collect();
-        json!({"gpus": names, "driver": self.driver, "load_generation": super::LOAD_GENERATION})
+        let mut facts =
+            json!({"gpus": names, "driver": self.driver, "load_generation": super::LOAD_GENERATION});
+        if !self.env.is_empty() {
+            facts["env"] = json!(self.env);
+        }
+        facts
+    }
+
+    /// This machine as a site describes it: its variables are part of what results are kept under, its paths are not.
+    #[must_use]
+    pub fn at(mut self, site: Option<&Site>) -> Self {
+        let env = site.into_iter().flat_map(|s| &s.env);
+        self.env = env.map(|e| (e.name.clone(), e.value.clone())).collect();
+        self
     }
 
     pub fn id(&self) -> String {

@@ -11,11 +11,12 @@ use super::event::{Event, Listener, Phase};
 use super::measured;
 use super::order::{LoadOrder, OrderError, Place, failure_patterns, launch_spec};
 use super::signals::Signals;
+use super::target::Target;
 use crate::engine::{self, Server, StartError, Survivor};
 use crate::journal::{LaunchTimes, Lock};
 use crate::judge::checks::CLIENT_LAG_REFUSED_MS;
 use crate::judge::{Metrics, RunOutcome};
-use crate::lang::sema::program::Reset;
+use crate::lang::sema::program::{Reset, Via};
 use crate::load::{self, Ended, LoadOutcome, RequestRecord, Summary, Verdict};
 use crate::plan::Config;
 
@@ -64,6 +65,9 @@ pub async fn carry_out(
     keep: &mut (dyn FnMut(LoadResult) -> Result<(), crate::journal::JournalError> + Send),
     times: &mut LaunchTimes,
 ) -> Result<LaunchEnd, super::RunError> {
+    if let Via::Url(url) = &crew.config.engine.via {
+        return carry_out_elsewhere(crew, url, loads, listener, keep, times).await;
+    }
     let began = Instant::now();
     let started = start(crew, listener).await?;
     times.start_s = began.elapsed().as_secs_f64();
@@ -82,8 +86,8 @@ pub async fn carry_out(
         }
     };
     listener.hear(&Event::LaunchReady { launch: crew.launch.to_owned(), after_s: times.start_s });
-    let startup_s = server.ready_after().as_secs_f64();
-    let whole = all_loads(crew, loads, &server, startup_s, listener, keep, times).await;
+    let target = Target::managed(&server, crew.config, crew.place.model(crew.config)).await;
+    let whole = all_loads(crew, loads, &target, listener, keep, times).await;
     let stopping = Instant::now();
     let report = stop(crew, server).await;
     times.stop_s = stopping.elapsed().as_secs_f64();
@@ -91,6 +95,29 @@ pub async fn carry_out(
         return Ok(LaunchEnd::Unclean(report.survivors));
     }
     Ok(if whole? { LaunchEnd::Done } else { LaunchEnd::Interrupted })
+}
+
+/// The loads alone: a server that the site says runs already is neither started nor stopped.
+async fn carry_out_elsewhere(
+    crew: &Crew<'_>,
+    url: &str,
+    loads: &[LoadOrder],
+    listener: &mut dyn Listener,
+    keep: &mut (dyn FnMut(LoadResult) -> Result<(), crate::journal::JournalError> + Send),
+    times: &mut LaunchTimes,
+) -> Result<LaunchEnd, super::RunError> {
+    let target = match Target::elsewhere(url, crew.config, &crew.signals.first).await {
+        Ok(target) => target,
+        Err(_) if crew.signals.first.is_cancelled() => return Ok(LaunchEnd::Interrupted),
+        // nobody started it here: that it is away says nothing about the candidate
+        Err(why) => return Err(super::RunError::Away(why)),
+    };
+    fs::create_dir_all(&crew.place.launch_dir)
+        .map_err(|e| super::RunError::Machine(format!("{}: {e}", crew.place.launch_dir.display())))?;
+    listener.hear(&Event::LaunchReady { launch: crew.launch.to_owned(), after_s: 0.0 });
+    reset(crew, &target, listener).await;
+    let whole = all_loads(crew, loads, &target, listener, keep, times).await?;
+    Ok(if whole { LaunchEnd::Done } else { LaunchEnd::Interrupted })
 }
 
 async fn start(
@@ -198,14 +225,13 @@ async fn stop(crew: &Crew<'_>, server: Server) -> engine::StopReport {
 async fn all_loads(
     crew: &Crew<'_>,
     loads: &[LoadOrder],
-    server: &Server,
-    startup_s: f64,
+    target: &Target<'_>,
     listener: &mut dyn Listener,
     keep: &mut (dyn FnMut(LoadResult) -> Result<(), crate::journal::JournalError> + Send),
     times: &mut LaunchTimes,
 ) -> Result<bool, super::RunError> {
     let dead = CancellationToken::new();
-    let died = server.died();
+    let died = target.died();
     let watch = {
         let dead = dead.clone();
         tokio::spawn(async move {
@@ -216,9 +242,9 @@ async fn all_loads(
     let mut whole = true;
     for (index, order) in loads.iter().enumerate() {
         if index > 0 {
-            reset(crew, server, listener).await;
+            reset(crew, target, listener).await;
         }
-        let (outcome, rule) = match one_load(crew, order, server, listener, &dead, times).await {
+        let (outcome, rule) = match one_load(crew, order, target, listener, &dead, times).await {
             Ok(done) => done,
             Err(error) => {
                 let outcome = RunOutcome::FailedLoad {
@@ -233,7 +259,7 @@ async fn all_loads(
             whole = false;
             break;
         }
-        let result = load_result(index, &outcome, rule, startup_s, crew, server);
+        let result = load_result(index, &outcome, rule, crew, target);
         let simulated = crew.config.engine.simulated();
         write_records(&crew.place.launch_dir, &order.profile, simulated, &outcome.records, listener);
         let said = match &result.outcome {
@@ -260,16 +286,19 @@ async fn all_loads(
 async fn one_load(
     crew: &Crew<'_>,
     order: &LoadOrder,
-    server: &Server,
+    target: &Target<'_>,
     listener: &mut dyn Listener,
     dead: &CancellationToken,
     times: &mut LaunchTimes,
 ) -> Result<(LoadOutcome, Option<String>), load::LoadError> {
     let mut spec = order.spec.clone();
-    spec.base_url = server.base_url();
+    spec.base_url.clone_from(&target.base_url);
+    if let Some(model) = &target.model {
+        spec.model.clone_from(model);
+    }
     let mut attempt = 1;
     loop {
-        let mut observer = Watcher::new(crew, order, server.ready_after().as_secs_f64(), listener);
+        let mut observer = Watcher::new(crew, order, target.startup_s(), listener);
         let outcome = load::run(&spec, &mut observer, &crew.signals.first, dead).await?;
         let rule = observer.rule.take();
         times.warmup_s += outcome.warmup.seconds;
@@ -283,7 +312,7 @@ async fn one_load(
             crew.launch
         );
         listener.hear(&Event::Warning { text });
-        reset(crew, server, listener).await;
+        reset(crew, target, listener).await;
         attempt += 1;
         spec.seed = spec.seed.wrapping_add(1);
     }
@@ -293,14 +322,14 @@ fn load_result(
     index: usize,
     outcome: &LoadOutcome,
     rule: Option<String>,
-    startup_s: f64,
     crew: &Crew<'_>,
-    server: &Server,
+    target: &Target<'_>,
 ) -> LoadResult {
-    let notes = outcome.findings.iter().map(ToString::to_string).collect();
-    let metrics = measured::metrics(&outcome.summary, &outcome.records, startup_s);
+    let mut notes = target.notes.clone();
+    notes.extend(outcome.findings.iter().map(ToString::to_string));
+    let metrics = measured::metrics(&outcome.summary, &outcome.records, target.startup_s());
     let kind = match (outcome.ended, rule) {
-        (Ended::ServerDied, _) => died_under_load(crew, server),
+        (Ended::ServerDied, _) => died_under_load(crew, target),
         (Ended::NothingSucceeded, _) | (Ended::Whole, None) if nothing_succeeded(outcome) => {
             let first = outcome.records.iter().find_map(|r| match &r.outcome {
                 load::Outcome::Failed(f) => Some(f.message.clone()),
@@ -325,22 +354,22 @@ fn nothing_succeeded(outcome: &LoadOutcome) -> bool {
 }
 
 /// What the log says about a server that died under load.
-fn died_under_load(crew: &Crew<'_>, server: &Server) -> RunOutcome {
-    let log = fs::read(server.log()).unwrap_or_default();
+fn died_under_load(crew: &Crew<'_>, target: &Target<'_>) -> RunOutcome {
+    let log = target.log().and_then(|l| fs::read(l).ok()).unwrap_or_default();
     let patterns = failure_patterns(crew.config);
     if let Some(f) = engine::failure::classify(&String::from_utf8_lossy(&log), &patterns) {
         return RunOutcome::FailedLoad { class: f.class, line: f.line };
     }
-    let how = server.exit().map_or_else(String::new, |exit| format!(", {exit}"));
+    let how = target.exit().map_or_else(String::new, |exit| format!(", {exit}"));
     RunOutcome::FailedLoad { class: format!("the engine died{how}"), line: String::new() }
 }
 
 /// Empties the prefix cache between two loads of one launch, where the engine says how.
-async fn reset(crew: &Crew<'_>, server: &Server, listener: &mut dyn Listener) {
+async fn reset(crew: &Crew<'_>, target: &Target<'_>, listener: &mut dyn Listener) {
     let Some(Reset { post, path }) = &crew.config.engine.reset else { return };
     let client = reqwest::Client::builder().no_proxy().timeout(RESET_WITHIN).build();
     let Ok(client) = client else { return };
-    let url = format!("{}{path}", server.base_url());
+    let url = format!("{}{path}", target.base_url);
     let request = if *post { client.post(&url) } else { client.get(&url) };
     let answer = request.send().await;
     let trouble = match answer {
@@ -380,14 +409,19 @@ fn write_records(
 struct Watcher<'a, 'l> {
     launch: &'a str,
     profile: &'a str,
-    startup_s: f64,
+    startup_s: Option<f64>,
     ruler: &'a Ruler<'a>,
     listener: &'l mut dyn Listener,
     rule: Option<String>,
 }
 
 impl<'a, 'l> Watcher<'a, 'l> {
-    fn new(crew: &Crew<'a>, order: &'a LoadOrder, startup_s: f64, listener: &'l mut dyn Listener) -> Self {
+    fn new(
+        crew: &Crew<'a>,
+        order: &'a LoadOrder,
+        startup_s: Option<f64>,
+        listener: &'l mut dyn Listener,
+    ) -> Self {
         let (launch, ruler) = (crew.launch, crew.ruler);
         Self { launch, profile: &order.profile, startup_s, ruler, listener, rule: None }
     }

@@ -3,8 +3,8 @@
 use crate::judge::{Distribution, Latencies, Latency, Metrics};
 use crate::load::{Dist, RequestRecord, Summary};
 
-/// The metrics of one load, or of its first part; `startup_s` is how long the engine took to be ready.
-pub fn metrics(s: &Summary, records: &[RequestRecord], startup_s: f64) -> Metrics {
+/// The metrics of one load, or of its first part; `startup_s` is how long the engine took to be ready, if it was started for it.
+pub fn metrics(s: &Summary, records: &[RequestRecord], startup_s: Option<f64>) -> Metrics {
     let mut m = Metrics { requests: latencies(records), ..Metrics::default() };
     let counts = [
         ("planned", s.planned),
@@ -24,10 +24,12 @@ pub fn metrics(s: &Summary, records: &[RequestRecord], startup_s: f64) -> Metric
         ("input_tps", s.input_tps),
         ("output_tps", s.output_tps),
         ("total_tps", s.total_tps),
-        ("startup_s", startup_s),
     ];
     for (name, value) in rates {
         m.set(name, value);
+    }
+    if let Some(seconds) = startup_s {
+        m.set("startup_s", seconds);
     }
     if let Some(rate) = s.success_rate {
         m.set("success_rate", rate);

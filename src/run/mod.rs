@@ -6,9 +6,11 @@ mod host;
 mod launch;
 mod measured;
 mod order;
+mod served;
 mod signals;
+mod target;
 
-pub use coordinator::{Ended, Execution, RunError, execute, remaining, serve_ids};
+pub use coordinator::{Ended, Execution, RunError, execute, remaining, serve_ids, serve_ids_anywhere};
 pub use event::{Event, Listener};
 pub use host::{Host, HostError};
 pub use order::missing_tokenizer;

@@ -7,7 +7,7 @@ use nix::sys::signal::Signal;
 use thiserror::Error;
 
 use crate::engine::{self, FailurePattern};
-use crate::lang::sema::program::{Api, Arrivals, Data, Load, Profile, Warmup};
+use crate::lang::sema::program::{Api, Arrivals, Data, Load, Profile, Site, Via, Warmup};
 use crate::load::{self, LoadSpec};
 use crate::plan::config::short_hash;
 use crate::plan::{Config, command, profile};
@@ -44,18 +44,28 @@ pub struct Place<'a> {
     pub launch_dir: PathBuf,
     pub env: Vec<(String, String)>,
     pub nonce: String,
+    pub site: &'a Site,
+}
+
+impl Place<'_> {
+    /// Where the model lies, if the site says so.
+    pub fn model(&self, config: &Config) -> Option<&str> {
+        self.site.models.get(&config.model).map(String::as_str)
+    }
 }
 
 /// The description of a start; a new one for each attempt, as each has a port of its own.
 pub fn launch_spec(config: &Config, place: &Place<'_>) -> Result<engine::LaunchSpec, OrderError> {
     let port = engine::free_port(HOST).map_err(OrderError::Port)?;
     let this = this_program().map_err(OrderError::Program)?;
-    let mut command = command::to_launch(config, command::Address { host: HOST, port });
+    let model = place.model(config).unwrap_or(&config.model);
+    let mut command = command::to_launch(config, command::Address { host: HOST, port, model });
     // `perflab` in a serve line is the running binary itself, wherever it lies
     if command.argv.first().is_some_and(|w| w == "perflab") {
         command.argv[0] = this.to_string_lossy().into_owned();
     }
-    let mut extra = command.env;
+    let mut extra = site_variables(place.site, &config.engine.via);
+    extra.extend(command.env);
     extra.extend(place.env.iter().cloned());
     let engine = &config.engine;
     Ok(engine::LaunchSpec {
@@ -79,6 +89,19 @@ pub fn launch_spec(config: &Config, place: &Place<'_>) -> Result<engine::LaunchS
         keep_fd: None,
         nonce: place.nonce.clone(),
     })
+}
+
+/// What the site gives an engine: its variables, and the environment that it is to be found in. What the configuration states
+/// follows and wins.
+fn site_variables(site: &Site, via: &Via) -> Vec<(String, String)> {
+    let mut out: Vec<(String, String)> = site.env.iter().map(|e| (e.name.clone(), e.value.clone())).collect();
+    if let Via::Venv(dir) = via {
+        let stated = site.env.iter().find(|e| e.name == "PATH").map(|e| e.value.clone());
+        let path = stated.or_else(|| std::env::var("PATH").ok()).unwrap_or_default();
+        out.push(("PATH".to_owned(), format!("{dir}/bin:{path}")));
+        out.push(("VIRTUAL_ENV".to_owned(), dir.clone()));
+    }
+    out
 }
 
 /// The running program. Its file may have been replaced or removed since it began, by an upgrade in the middle of a study: then it
@@ -110,6 +133,7 @@ pub fn load_order(
     n: u32,
     place: usize,
     study_dir: &Path,
+    site: &Site,
 ) -> Result<LoadOrder, OrderError> {
     let unfit = || OrderError::Profile(p.name.clone());
     let profile_id = profile::id(p);
@@ -136,7 +160,7 @@ pub fn load_order(
     };
     spec.prompts.input = input.0..=input.1;
     spec.prompts.output = output.0..=output.1;
-    spec.prompts.tokenizer = tokenizer(p, &config.model, study_dir);
+    spec.prompts.tokenizer = tokenizer(p, site.models.get(&config.model).unwrap_or(&config.model), study_dir);
     spec.seed = seed(p.seed, &profile_id, n, place);
     if let Some(t) = p.temperature {
         spec.sampling.temperature = t;

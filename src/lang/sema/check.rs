@@ -72,7 +72,13 @@ impl<'a> Checker<'a> {
         for (index, item) in root.file.items.iter().enumerate() {
             let at = ItemRef { module: 0, item: index };
             match item {
-                Item::Site(s) => self.later(format!("the site `{}`", s.name.value), s.name.span, false),
+                Item::Site(s) if program.site.is_some() => {
+                    let message = "a second site stands in one file";
+                    let d = Diagnostic::new(Code::SettingTwice, s.name.span, message).label("the second one");
+                    self.sink
+                        .push(d.help("a file describes one machine: keep each site in a file of its own"));
+                }
+                Item::Site(s) => program.site = Some(Arc::new(self.site(0, s))),
                 Item::Param(p) => {
                     if let Literal::Number(n) = &p.value {
                         self.quantity(n);
@@ -134,6 +140,12 @@ impl<'a> Checker<'a> {
 
     /// Notes that something is understood and not carried out by this version.
     pub fn later(&mut self, what: String, span: Span, live_only: bool) {
+        self.say_later(&what, span, live_only);
+        self.not_yet.push(NotYet { what, span, live_only });
+    }
+
+    /// The note alone, where it depends on more than the file whether it matters.
+    pub fn say_later(&mut self, what: &str, span: Span, live_only: bool) {
         let (code, how, help) = if live_only {
             let help = "`perflab exec --replay RECORDING` takes the file; without a recording it is refused";
             (Code::NotYetLive, "this version can check and replay it, but cannot measure it yet", help)
@@ -142,7 +154,6 @@ impl<'a> Checker<'a> {
             (Code::NotYet, "this version can check it, but cannot carry it out yet", help)
         };
         self.sink.push(Diagnostic::new(code, span, format!("{what}: {how}")).label("later").help(help));
-        self.not_yet.push(NotYet { what, span, live_only });
     }
 
     /// Inserts the params of a module into a text.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::check::Checker;
-use super::program::{Api, Engine, Failure, Ready, Reset, Stop};
+use super::program::{Api, Engine, Failure, Ready, Reset, Stop, Via};
 use super::schema::{FlagSpec, Kind as FlagType, Schema, UsesGpus};
 use super::scope::{ItemRef, Kind};
 use crate::lang::codes::Code;
@@ -336,6 +336,7 @@ fn root_engine(decl: &ast::Engine) -> Engine {
         flags: Vec::new(),
         env: Vec::new(),
         publish: Vec::new(),
+        via: Via::Path,
         span: decl.name.span,
     }
 }

@@ -22,6 +22,7 @@ pub mod program;
 pub mod schema;
 pub mod scope;
 pub mod settings;
+mod sites;
 mod step;
 mod steps;
 mod study;

@@ -22,6 +22,72 @@ pub struct Program {
     pub given: IndexMap<String, String>,
     /// what this version cannot carry out, whatever the study
     pub not_yet: Vec<NotYet>,
+    /// the machine's facts: those of this file, until [`Program::settle`] gives others
+    pub site: Option<Arc<Site>>,
+}
+
+impl Program {
+    /// Takes the facts of a machine: every engine is launched as they say.
+    pub fn settle(&mut self, site: Site) {
+        for engine in self.engines.values_mut() {
+            let via = site.via(engine);
+            if via != engine.via {
+                *engine = Arc::new(Engine { via, ..(**engine).clone() });
+            }
+        }
+        self.site = Some(Arc::new(site));
+    }
+}
+
+/// Facts of one machine.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Site {
+    pub name: String,
+    pub engines: Vec<SiteEngine>,
+    /// directories of models, by the models' names
+    pub models: IndexMap<String, String>,
+    /// files of data sets, by their names
+    pub data: IndexMap<String, String>,
+    /// what every engine here gets, unless its configuration says otherwise
+    pub env: Vec<EnvSetting>,
+    /// US dollars a second, of one GPU
+    pub price_per_s: Option<f64>,
+    pub runner: Option<String>,
+}
+
+/// How engines are launched that derive from one, at a version or at any.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SiteEngine {
+    pub name: String,
+    pub version: Option<String>,
+    pub via: Via,
+}
+
+/// A launch method.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Via {
+    /// the program on the `PATH`
+    #[default]
+    Path,
+    /// the program of a virtual environment: its directory
+    Venv(String),
+    /// a server that runs already: where it answers
+    Url(String),
+    Docker,
+}
+
+impl Site {
+    /// How an engine is launched here: a line for its version says more than one for all, a nearer ancestor's more than a
+    /// farther one's.
+    pub fn via(&self, engine: &Engine) -> Via {
+        let fits = |l: &&SiteEngine| l.version.is_none() || l.version == engine.version;
+        let near = |l: &SiteEngine| engine.ancestry.iter().position(|a| *a == l.name);
+        let lines = self.engines.iter().filter(fits).filter_map(|l| Some((l.version.is_none(), near(l)?, l)));
+        lines
+            .min_by_key(|(general, far, _)| (*general, *far))
+            .map(|(.., l)| l.via.clone())
+            .unwrap_or_default()
+    }
 }
 
 /// Something that is checked but not carried out by this version.
@@ -54,6 +120,8 @@ pub struct Engine {
     pub flags: Vec<Setting>,
     pub env: Vec<EnvSetting>,
     pub publish: Vec<Publish>,
+    /// how it is launched on this machine
+    pub via: Via,
     pub span: Span,
 }
 

@@ -41,6 +41,7 @@ pub fn plan<'a>(m: &'a Material<'a>) -> Plan<'a> {
         title: &study.title,
         simulated: m.walk.baseline.as_ref().is_some_and(|(c, _)| c.engine.simulated()),
         set: &m.setup.program.given,
+        site: m.setup.program.site.as_ref().map(|s| s.name.as_str()),
         model: &study.model,
         gpus: study.gpus.as_ref().map(|g| Gpus { count: g.count, of: g.of.as_deref() }),
         objective: study.objective.as_ref().map(|o| Objective {

@@ -15,6 +15,8 @@ pub struct Plan<'a> {
     pub simulated: bool,
     /// params that the command line set, as given there
     pub set: &'a IndexMap<String, String>,
+    /// the site that says how engines are launched
+    pub site: Option<&'a str>,
     pub model: &'a str,
     pub gpus: Option<Gpus<'a>>,
     pub objective: Option<Objective<'a>>,

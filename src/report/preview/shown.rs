@@ -60,6 +60,7 @@ pub(super) fn mark(state: State) -> &'static str {
 /// What the study is, in lines of a word and a text.
 pub(super) fn about(plan: &Plan<'_>) -> Vec<(&'static str, String)> {
     let mut out = vec![("model", plan.model.to_owned())];
+    out.extend(plan.site.map(|name| ("site", name.to_owned())));
     if let Some(g) = &plan.gpus {
         out.push(("gpus", format!("{}{}", g.count, g.of.map(|o| format!(" of {o}")).unwrap_or_default())));
     }

@@ -1,0 +1,211 @@
+//! The facts of this machine: which site holds for a study, its paths made absolute, and what must be right before a launch.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::console::Console;
+use super::files;
+use crate::lang::Program;
+use crate::lang::sema::program::{Change, Choice, Engine, From, Site, Step, Study, Via};
+use crate::plan::Config;
+
+/// Where a site is looked for beside a study.
+const NAME: &str = "site.plab";
+
+/// The site file that holds for a study file: the one that is named, else the one beside it, if there is one.
+pub fn file_for(named: Option<&Path>, study: &Path) -> Option<PathBuf> {
+    let beside = study.with_file_name(NAME);
+    named.map(Path::to_owned).or_else(|| (beside.is_file() && beside != study).then_some(beside))
+}
+
+/// Settles a program on its site: `--site FILE`, else a site of the study file itself, else `site.plab` beside it. False if that
+/// cannot be read, which has been said.
+pub fn settle(program: &mut Program, named: Option<&Path>, study: &Path, console: Console) -> bool {
+    let own = program.site.take().filter(|_| named.is_none_or(|n| n == study));
+    let (site, path) = match (own, file_for(named, study)) {
+        (Some(own), _) => (Some((*own).clone()), study.to_owned()),
+        (None, Some(path)) => match read(&path, console) {
+            Some(site) => (Some(site), path),
+            None => return false,
+        },
+        (None, None) => (None, study.to_owned()),
+    };
+    if let Some(site) = site {
+        program.settle(at_home(site, &path));
+    }
+    true
+}
+
+fn read(path: &Path, console: Console) -> Option<Site> {
+    let analysis = files::analysis(path, &[], console)?;
+    if analysis.has_errors() {
+        console.diagnostics(&analysis.diagnostics, &analysis.sources);
+        return None;
+    }
+    let site = analysis.program.site.as_deref().cloned();
+    if site.is_none() {
+        let help = "write `site NAME { … }` in it, or name another file with `--site FILE`";
+        console.error(&format!("{} has no site", path.display()), help);
+    }
+    site
+}
+
+/// Paths are relative to the file that names them, and `~` is the user's home.
+fn at_home(mut site: Site, file: &Path) -> Site {
+    let dir = file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
+    let absolute = |path: &str| dir.join(home(path)).to_string_lossy().into_owned();
+    for line in &mut site.engines {
+        if let Via::Venv(dir) = &mut line.via {
+            *dir = absolute(dir);
+        }
+    }
+    for path in site.models.values_mut().chain(site.data.values_mut()) {
+        *path = absolute(path);
+    }
+    site
+}
+
+/// `~` and `~/…`, as a shell reads them.
+pub fn home(path: &str) -> String {
+    let home = || std::env::var("HOME").ok().filter(|h| !h.is_empty());
+    match (path, path.strip_prefix("~/")) {
+        ("~", _) => home().unwrap_or_else(|| path.to_owned()),
+        (_, Some(rest)) => {
+            home().map_or_else(|| path.to_owned(), |h| format!("{}/{rest}", h.trim_end_matches('/')))
+        }
+        _ => path.to_owned(),
+    }
+}
+
+/// What of a site this version cannot carry out for a study, by name.
+pub fn refused(program: &Program, study: &Study) -> Vec<String> {
+    let Some(site) = &program.site else { return Vec::new() };
+    let docker = engines(program, study).into_iter().filter(|e| e.via == Via::Docker);
+    let mut out: Vec<String> =
+        docker.map(|e| format!("`{}` via docker (site {})", e.name, site.name)).collect();
+    out.extend(site.runner.iter().map(|r| format!("`runner {r}` (site {})", site.name)));
+    out
+}
+
+/// What keeps a study from being launched here: a message and its help.
+pub fn trouble(program: &Program, study: &Study) -> Option<(String, String)> {
+    let site = program.site.as_ref()?;
+    let used = engines(program, study);
+    used.iter()
+        .find_map(|e| venv_trouble(e, site))
+        .or_else(|| model_trouble(program, study, site))
+        .or_else(|| url_trouble(program, study, &used))
+}
+
+fn venv_trouble(engine: &Engine, site: &Site) -> Option<(String, String)> {
+    let Via::Venv(dir) = &engine.via else { return None };
+    let whose = format!("(engine {} of site {})", engine.name, site.name);
+    let bin = Path::new(dir).join("bin");
+    if !bin.is_dir() {
+        let help = "make it, as with `python -m venv DIR`, or mend the site's line".to_owned();
+        return Some((format!("there is no virtual environment {dir} {whose}"), help));
+    }
+    let word = shell_words::split(&engine.serve).unwrap_or_default().into_iter().next()?;
+    let there = word.contains('/') || word == "perflab" || bin.join(&word).is_file();
+    (!there).then(|| {
+        let help = format!("install the engine there: `{dir}/bin/pip install …`");
+        (format!("the virtual environment {dir} has no program `{word}` {whose}"), help)
+    })
+}
+
+fn model_trouble(program: &Program, study: &Study, site: &Site) -> Option<(String, String)> {
+    let of_engines = engines(program, study).into_iter().filter_map(|e| e.model.clone());
+    let of_points =
+        changes(study).filter_map(|c| if let Change::Model(m) = c { Some(m.clone()) } else { None });
+    let models: BTreeSet<String> =
+        std::iter::once(study.model.clone()).chain(of_engines).chain(of_points).collect();
+    let missing = models
+        .iter()
+        .find_map(|m| Some((m, site.models.get(m)?)).filter(|(_, at)| !Path::new(at).exists()))?;
+    let message = format!("the model {} is not at {} (site {})", missing.0, missing.1, site.name);
+    Some((message, "fetch it there, or mend the site's line".to_owned()))
+}
+
+/// A server that runs already takes no changes, and is one configuration.
+fn url_trouble(program: &Program, study: &Study, used: &[&Engine]) -> Option<(String, String)> {
+    let elsewhere = |e: &Engine| matches!(e.via, Via::Url(_));
+    for step in &study.steps {
+        let own = step.space.points().into_iter().flat_map(|p| &p.changes);
+        let changed = own.filter(|c| !matches!(c, Change::Engine(_))).count() > 0;
+        let under = if changed { under(program, study, step) } else { Vec::new() };
+        if let Some(engine) = under.into_iter().find(|e| elsewhere(e)) {
+            let message = format!(
+                "step `{}` changes `{}`, which the site says runs already and is not managed",
+                step.name, engine.name
+            );
+            let help = "a running server takes no changes: vary another engine there, or let the site launch this one";
+            return Some((message, help.to_owned()));
+        }
+    }
+    for (i, a) in used.iter().enumerate() {
+        let same = |b: &&&Engine| {
+            a.via == b.via && elsewhere(b) && config_id(program, study, a) != config_id(program, study, b)
+        };
+        if let Some(b) = used[..i].iter().find(same) {
+            let message =
+                format!("`{}` and `{}` are two configurations of one running server", b.name, a.name);
+            return Some((message, "give each a server of its own, or let the site launch them".to_owned()));
+        }
+    }
+    None
+}
+
+fn config_id(program: &Program, study: &Study, engine: &Engine) -> Option<String> {
+    let engine = program.engines.get(&engine.name)?;
+    Some(Config::declared(engine, study).id().to_owned())
+}
+
+fn changes(study: &Study) -> impl Iterator<Item = &Change> {
+    study.steps.iter().flat_map(|s| s.space.points()).flat_map(|p| &p.changes)
+}
+
+fn named<'a>(program: &'a Program, name: &str) -> Option<&'a Engine> {
+    program.engines.get(name).map(|e| &**e)
+}
+
+/// The engines that a step's candidates may have.
+fn under<'a>(program: &'a Program, study: &'a Study, step: &'a Step) -> Vec<&'a Engine> {
+    let points = step.space.points().into_iter().flat_map(|p| &p.changes);
+    let varied: Vec<&Engine> = points.filter_map(|c| engine_of(program, c)).collect();
+    match (&step.from, varied.is_empty()) {
+        (_, false) => varied,
+        (From::Engine(name), true) => named(program, name).into_iter().collect(),
+        _ => {
+            let before = study.steps.iter().take_while(|s| s.name != step.name || s.track != step.track);
+            let varied = before.flat_map(|s| s.space.points()).flat_map(|p| &p.changes);
+            let first = step.track.as_ref().unwrap_or(&study.baseline);
+            named(program, first).into_iter().chain(varied.filter_map(|c| engine_of(program, c))).collect()
+        }
+    }
+}
+
+fn engine_of<'a>(program: &'a Program, change: &Change) -> Option<&'a Engine> {
+    if let Change::Engine(name) = change { named(program, name) } else { None }
+}
+
+/// Every engine that a study may launch, once.
+fn engines<'a>(program: &'a Program, study: &Study) -> Vec<&'a Engine> {
+    let mut names: Vec<&str> = vec![&study.baseline];
+    for step in &study.steps {
+        names.extend(step.track.as_deref());
+        if let From::Engine(name) = &step.from {
+            names.push(name);
+        }
+        let picked = step.pick.iter().flat_map(|p| match &p.choice {
+            Choice::Points(points) => points.as_slice(),
+            Choice::Base => &[],
+        });
+        let points = step.space.points().into_iter().chain(picked).flat_map(|p| &p.changes);
+        names.extend(
+            points.filter_map(|c| if let Change::Engine(name) = c { Some(name.as_str()) } else { None }),
+        );
+    }
+    let mut seen = BTreeSet::new();
+    names.into_iter().filter(|n| seen.insert(*n)).filter_map(|n| named(program, n)).collect()
+}

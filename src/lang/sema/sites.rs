@@ -1,0 +1,139 @@
+//! Sites: how engines are launched on one machine, where models and data lie, what it costs. Nothing in a site must be used by a
+//! study, as one site serves many.
+
+use std::collections::HashMap;
+
+use super::check::Checker;
+use super::program::{EnvSetting, Site, SiteEngine, Via};
+use crate::lang::codes::Code;
+use crate::lang::diag::{Diagnostic, did_you_mean, one_of};
+use crate::lang::source::Span;
+use crate::lang::syntax::ast::{self, Name, SiteLineKind as Line, Text, Value};
+use crate::lang::units::Dim;
+
+const METHODS: [&str; 4] = ["path", "venv", "url", "docker"];
+
+impl Checker<'_> {
+    pub fn site(&mut self, module: usize, decl: &ast::Site) -> Site {
+        let mut site = Site { name: decl.name.value.clone(), ..Site::default() };
+        let mut seen: HashMap<String, Span> = HashMap::new();
+        for line in &decl.lines {
+            let what = said(&line.kind);
+            if let Some(first) = seen.get(&what) {
+                let message = format!("the site says twice {what}");
+                let d = Diagnostic::new(Code::SettingTwice, line.span, message).label("the second one");
+                self.sink.push(d.related(*first, "the first one").help("keep one of them"));
+                continue;
+            }
+            seen.insert(what, line.span);
+            self.site_line(module, &line.kind, &mut site);
+        }
+        site
+    }
+
+    fn site_line(&mut self, module: usize, line: &Line, site: &mut Site) {
+        match line {
+            Line::Engine { name, version, via, argument } => {
+                let version = version.as_ref().map(|v| self.inserted(module, v, false));
+                if let Some(via) = self.via(module, via, argument.as_ref()) {
+                    site.engines.push(SiteEngine { name: name.value.clone(), version, via });
+                }
+            }
+            Line::Model { model, at } => {
+                let (model, at) = (self.inserted(module, model, false), self.inserted(module, at, false));
+                site.models.insert(model, at);
+            }
+            Line::Data { data, at } => {
+                let at = self.inserted(module, at, false);
+                site.data.insert(data.value.clone(), at);
+            }
+            Line::Env { name, value } => self.site_variable(module, name, value, site),
+            Line::Price(n) => {
+                site.price_per_s = self.positive(n, Dim::MONEY_RATE, "the price of a GPU");
+            }
+            Line::Runner { name, .. } => {
+                self.say_later(&format!("`runner {}`", name.value), name.span, false);
+                site.runner = Some(name.value.clone());
+            }
+        }
+    }
+
+    fn site_variable(&mut self, module: usize, name: &Name, value: &Value, site: &mut Site) {
+        match value {
+            Value::List(_, span) => {
+                let message = "a list of values stands for the points of an axis";
+                let d = Diagnostic::new(Code::ListOutsideAxis, *span, message).label("a list here");
+                self.sink.push(d.help("give the variable one value"));
+            }
+            Value::Single(single) => {
+                let text = self.inserted_text(module, &single.text, single.span, false).text;
+                site.env.push(EnvSetting { name: name.value.clone(), value: text });
+            }
+        }
+    }
+
+    fn via(&mut self, module: usize, method: &Name, argument: Option<&Text>) -> Option<Via> {
+        let given = argument.map(|a| (self.inserted(module, a, false), a.span));
+        let mut wrong = |span: Span, message: String, help: &str| {
+            self.sink.push(
+                Diagnostic::new(Code::EngineSetting, span, message).label("how it is launched").help(help),
+            );
+            None
+        };
+        match (method.value.as_str(), given) {
+            ("path", None) => Some(Via::Path),
+            ("venv", Some((dir, _))) if !dir.is_empty() => Some(Via::Venv(dir)),
+            ("url", Some((url, span))) => server(&url).map(Via::Url).or_else(|| {
+                let message = format!("`{url}` is not the address of a server");
+                wrong(span, message, "write scheme, host and port: `via url \"http://localhost:8000\"`")
+            }),
+            ("docker", None) => {
+                self.say_later("`via docker`", method.span, false);
+                Some(Via::Docker)
+            }
+            ("venv", _) => {
+                let message = "`via venv` needs a directory".to_owned();
+                wrong(method.span, message, "write it after: `via venv \"~/venvs/vllm\"`")
+            }
+            ("url", None) => {
+                let message = "`via url` needs the address of a server".to_owned();
+                wrong(method.span, message, "write it after: `via url \"http://localhost:8000\"`")
+            }
+            (known @ ("path" | "docker"), Some((_, span))) => {
+                let message = format!("`via {known}` takes nothing more");
+                wrong(span, message, "remove it, or write `via venv \"DIR\"` or `via url \"URL\"`")
+            }
+            (unknown, _) => {
+                let message = format!("no launch method is called `{unknown}`");
+                let help = match did_you_mean(unknown, METHODS) {
+                    Some(near) => format!("did you mean `{near}`? There is {}", one_of(&METHODS)),
+                    None => format!("there is {}", one_of(&METHODS)),
+                };
+                wrong(method.span, message, &help)
+            }
+        }
+    }
+}
+
+/// An address without what follows host and port; only those can be asked.
+fn server(url: &str) -> Option<String> {
+    let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"))?;
+    let host = rest.trim_end_matches('/');
+    let plain = !host.is_empty() && !host.contains(['/', '?', '#', ' ', '@']);
+    plain.then(|| url.trim_end_matches('/').to_owned())
+}
+
+/// What a line is about, in words: a second line about it is a mistake.
+fn said(line: &Line) -> String {
+    match line {
+        Line::Engine { name, version: None, .. } => format!("how `{}` is launched", name.value),
+        Line::Engine { name, version: Some(v), .. } => {
+            format!("how `{}` {} is launched", name.value, v.value)
+        }
+        Line::Model { model, .. } => format!("where the model `{}` is", model.value),
+        Line::Data { data, .. } => format!("where the data `{}` are", data.value),
+        Line::Env { name, .. } => format!("what `{}` is", name.value),
+        Line::Price(_) => "what a GPU costs".to_owned(),
+        Line::Runner { name, .. } => format!("what the runner `{}` is told", name.value),
+    }
+}
