@@ -134,8 +134,8 @@ mod tests {
 
     #[test]
     fn edits_are_applied_at_their_places() {
-        let edits = [edit(4, 7, "2"), edit(0, 1, "one"), edit(8, 8, "!")];
-        assert_eq!(applied("a – b…", &edits.iter().take(2).collect::<Vec<_>>()), "one 2 b…");
+        let edits = [edit(2, 5, "2"), edit(0, 1, "one")];
+        assert_eq!(applied("a – b…", &edits.iter().collect::<Vec<_>>()), "one 2 b…");
         assert_eq!(applied("abc", &[]), "abc");
     }
 
