@@ -14,7 +14,7 @@ use crate::journal::{History, LaunchTimes, Recording};
 use crate::judge::spread::{self, Interval};
 use crate::judge::walk::{Role as WalkRole, StepView, trial_id};
 use crate::judge::{self, Judged, Setup, Walk, checks, trial};
-use crate::lang::sema::program::{From as Base, Repeat};
+use crate::lang::sema::program::{From as Base, Repeat, Require};
 use crate::plan::{self, command, profile};
 
 /// A loss on another profile from this on is called worse.
@@ -68,6 +68,7 @@ pub fn build(m: &Material<'_>) -> Report {
         profiles: profiles(m),
         objective,
         tracks: tracks(m),
+        require: study.require.iter().map(requirement).collect(),
         adopt: study.adopt,
         repeat: match study.repeat {
             Repeat::Auto => None,
@@ -88,6 +89,11 @@ pub fn build(m: &Material<'_>) -> Report {
     }
 }
 
+/// "p99(ttft) <= 500ms on chat"
+fn requirement(r: &Require) -> String {
+    r.on.as_ref().map_or_else(|| r.text.clone(), |on| format!("{} on {on}", r.text))
+}
+
 /// The trials by id, in the order in which they are met.
 struct Trials<'a> {
     m: &'a Material<'a>,
@@ -101,7 +107,19 @@ impl Trials<'_> {
         for name in &profiles {
             self.add_one(config, label, name, judged);
         }
+        self.add_elsewhere(config, label);
         first_trial(self.m, config)
+    }
+
+    /// Adds what a configuration was measured on for the sake of `require … on` alone.
+    fn add_elsewhere(&mut self, config: &plan::Config, label: &str) {
+        let setup = self.m.setup;
+        let baseline = self.m.walk.baseline.as_ref().map(|b| &b.0);
+        for name in setup.elsewhere().filter(|p| !setup.counted(config, p).is_empty()) {
+            let peers = trial::Peers { best: None, baseline, may_be_pruned: false };
+            let judged = trial::judge(setup, config, &[name.to_owned()], peers);
+            self.add_one(config, label, name, judged.as_ref());
+        }
     }
 
     fn add_one(&mut self, config: &plan::Config, label: &str, name: &str, judged: Option<&Judged>) {

@@ -47,6 +47,9 @@ pub struct Report {
     pub profiles: Vec<Profile>,
     /// What counts as better; `null` when the study only prints tables.
     pub objective: Option<Objective>,
+    /// What must hold, as written: "p99(ttft) <= 500ms on chat"; what holds unless a study says otherwise stands there too.
+    #[serde(default)]
+    pub require: Vec<String>,
     /// The gain from which on a step adopts, as a fraction.
     pub adopt: f64,
     /// Launches of every candidate; `null` under `repeat auto`.

@@ -43,6 +43,7 @@ pub fn full() -> Report {
             profiles: vec!["sharegpt".to_owned()],
             unit: Some("tok/s".to_owned()),
         }),
+        require: Vec::new(),
         adopt: 0.005,
         repeat: Some(1),
         noise: None,

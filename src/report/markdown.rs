@@ -128,14 +128,19 @@ impl Page<'_> {
             let optimized =
                 after.iter().find(|after| after.profile == before.profile && after.id != before.id);
             if let (false, Some(after)) = (is_confirmed, optimized) {
-                rows.push(self.case(before, after, self.ratio(before, after)));
+                let values = (before.objective, after.objective);
+                rows.push(self.case(before, after, values, self.ratio(before, after)));
             }
         }
         for confirm in confirm {
             if let (Some(before), Some(after)) =
                 (lookup.trial(&confirm.baseline), lookup.trial(&confirm.recommended))
             {
-                rows.push(self.case(before, after, confirm.gain.as_ref().map(|gain| gain.value)));
+                let values = (
+                    confirm.baseline_objective.or(before.objective),
+                    confirm.recommended_objective.or(after.objective),
+                );
+                rows.push(self.case(before, after, values, confirm.gain.as_ref().map(|gain| gain.value)));
             }
         }
         if rows.is_empty() {
@@ -147,9 +152,15 @@ impl Page<'_> {
         self.md.table(&head, &rows);
     }
 
-    fn case(&self, before: &Trial, after: &Trial, gain: Option<f64>) -> Vec<String> {
+    fn case(
+        &self,
+        before: &Trial,
+        after: &Trial,
+        (theirs, ours): (Option<f64>, Option<f64>),
+        gain: Option<f64>,
+    ) -> Vec<String> {
         let name = format!("**{}**", escape(&self.load_title(before)));
-        vec![name, self.figures(before, before.objective, None), self.figures(after, after.objective, gain)]
+        vec![name, self.figures(before, theirs, None), self.figures(after, ours, gain)]
     }
 
     /// How much better one trial is than another on the objective.
@@ -205,6 +216,10 @@ impl Page<'_> {
             code(&phrases::objective(objective)),
             percent(report.adopt)
         ));
+        if !report.require.is_empty() {
+            let all: Vec<String> = report.require.iter().map(|r| code(r)).collect();
+            self.md.block(&format!("What breaks one of these is not valid: {}.", all.join("; ")));
+        }
     }
 
     fn setup(&mut self) {

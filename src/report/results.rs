@@ -209,7 +209,7 @@ impl<'a> Page<'a> {
                     ", {}{}. {}",
                     percent(gain.value),
                     phrases::interval(gain),
-                    phrases::certainty(report, gain)
+                    phrases::confirmed(report, gain)
                 )
             });
             self.md.block(&format!("Verdict: {}{}", confirm.verdict.word(), escape(&gain)));

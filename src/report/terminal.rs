@@ -53,6 +53,7 @@ impl Page<'_> {
             ("GPUs", phrases::gpus(report).unwrap_or_default()),
             ("engines", phrases::engines(report).join(", ")),
             ("objective", report.objective.as_ref().map_or_else(|| "none".to_owned(), phrases::objective)),
+            ("requires", report.require.join("; ")),
             ("baseline", self.lookup.label(&report.baseline).to_owned()),
             ("loads", loads.join("; ")),
         ]);

@@ -32,6 +32,16 @@ fn a_refused_offer_makes_way_for_the_next_best() {
         report.reason("one", "3")
     );
     assert_eq!(report.after("one"), "toy --a=2");
+    // what was asked stands in the document
+    let asked: Vec<(&str, &str)> = report.0["trials"]
+        .as_array()
+        .expect("trials")
+        .iter()
+        .filter(|t| t["profile"] == "more")
+        .map(|t| (t["label"].as_str().expect("a label"), t["outcome"].as_str().expect("an outcome")))
+        .collect();
+    assert_eq!(asked, [("Toy", "flagged"), ("2", "flagged"), ("3", "refused")]);
+    assert_eq!(report.0["require"][0], "p99(ttft) <= 500ms on more");
     // who was not offered was not asked
     assert_eq!(report.outcome("one", "1"), "ok");
 }
