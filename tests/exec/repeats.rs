@@ -4,7 +4,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use crate::support::{EXEC, Lab, Report, events, live_study, marked, wait_for};
+use crate::support::{EXEC, Lab, Report, events, live_study, marked, skip, wait_for};
 
 fn study(repeat: u32, lines: &str) -> String {
     live_study(lines).replace("repeat 1", &format!("repeat {repeat}"))
@@ -45,18 +45,29 @@ fn rounds_go_over_all_before_any_is_launched_again() {
     assert_eq!(lab.run(&EXEC).expect_code(0).report(), report);
 }
 
-#[test]
-fn the_nth_launch_of_every_configuration_sends_the_same_requests_and_others_send_others() {
+/// Prompt tokens of each run of the baseline and the two candidates; `None` if this machine was so busy that a load was repeated, which
+/// is done with other prompts.
+fn tokens_of_each() -> Option<[Vec<f64>; 3]> {
     let lab = Lab::with(&study(2, TWO).replace("input       16", "input 16 .. 64"));
-    let report = lab.run(&EXEC).expect_code(0).report();
+    let report = lab.run(&[&EXEC[..], &["--events", "events.jsonl"]].concat()).expect_code(0).report();
+    if events(&lab).iter().any(|e| e["text"].as_str().is_some_and(|t| t.contains("the load is repeated"))) {
+        return None;
+    }
     let tokens = |id: &Value| -> Vec<f64> {
         let trial = report.trial(id.as_str().expect("an id"));
         let runs = trial["runs"].as_array().expect("runs").iter();
         runs.map(|r| r["metrics"]["input_tokens"].as_f64().expect("a count")).collect()
     };
-    let baseline = tokens(&report.0["baseline"]);
-    assert_eq!(baseline, tokens(&report.row("one", "1")["trial"]));
-    assert_eq!(baseline, tokens(&report.row("one", "2")["trial"]));
+    let row = |label: &str| tokens(&report.row("one", label)["trial"]);
+    Some([tokens(&report.0["baseline"]), row("1"), row("2")])
+}
+
+#[test]
+fn the_nth_launch_of_every_configuration_sends_the_same_requests_and_others_send_others() {
+    let Some([baseline, one, two]) = (0..5).find_map(|_| tokens_of_each()) else {
+        return skip("the_nth_launch_of_every_configuration", "this machine is too busy");
+    };
+    assert_eq!((&baseline, &baseline), (&one, &two));
     assert!((baseline[0] - baseline[1]).abs() > 0.5, "{baseline:?}");
 }
 
