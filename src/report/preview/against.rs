@@ -205,11 +205,11 @@ fn key<'a>(side: Side<'a>, config: &'a Config, profile: &str) -> Key<'a> {
 }
 
 fn only(
-    these: &IndexMap<Key<'_>, Stands<'_>>,
-    those: &IndexMap<Key<'_>, Stands<'_>>,
+    own: &IndexMap<Key<'_>, Stands<'_>>,
+    others: &IndexMap<Key<'_>, Stands<'_>>,
     side: Side<'_>,
 ) -> Vec<Changed> {
-    let alone = these.iter().filter(|(key, _)| !those.contains_key(*key));
+    let alone = own.iter().filter(|(key, _)| !others.contains_key(*key));
     let changed = alone.map(|(_, s)| Changed {
         id: s.config.trial(side.setup.load(s.profile)),
         step: s.step.map(str::to_owned),
