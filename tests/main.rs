@@ -19,4 +19,5 @@ mod plan;
 mod replay;
 mod signals;
 mod sites;
+mod trees;
 mod ui;
