@@ -168,7 +168,7 @@ fn change(d: &mut Dice) -> Change {
 }
 
 fn engine_line(d: &mut Dice) -> EngineLineKind {
-    match d.below(14) {
+    match d.below(15) {
         0 => EngineLineKind::Changes(d.several(1, 3, change)),
         1 => EngineLineKind::Version(text(d)),
         2 => EngineLineKind::Serve(text(d)),
@@ -182,6 +182,7 @@ fn engine_line(d: &mut Dice) -> EngineLineKind {
         10 => EngineLineKind::Stop { signal: name(d), within: d.maybe(number) },
         11 => EngineLineKind::Failure { name: text(d), pattern: text(d) },
         12 => EngineLineKind::Flag(Box::new(flag_decl(d))),
+        13 => EngineLineKind::Versions(d.several(1, 12, text)),
         _ => EngineLineKind::Publish { changes: d.several(1, 3, change), because: text(d) },
     }
 }

@@ -120,6 +120,7 @@ fn every_kind_of_item_grows() {
         "Std",
         "File",
         "Version",
+        "Versions",
         "Serve",
         "Image",
         "Probe",

@@ -173,6 +173,9 @@ fn engine_line(line: &EngineLineKind, d: &mut Dice) -> String {
     let word = |word: &str, t: &Text, d: &mut Dice| format!("{word}{}{}", sp(d), text(t));
     match line {
         EngineLineKind::Version(t) => word("version", t, d),
+        EngineLineKind::Versions(all) => {
+            format!("versions {}", joined(&all.iter().map(text).collect::<Vec<_>>(), ",", d))
+        }
         EngineLineKind::Serve(t) => word("serve", t, d),
         EngineLineKind::Image(t) => word("image", t, d),
         EngineLineKind::Probe(t) => word("probe", t, d),

@@ -300,6 +300,7 @@ fn kind(rule: Rule) -> Kind {
         | Rule::e_flag
         | Rule::point => Kind::Table(rule),
         Rule::e_text
+        | Rule::e_versions
         | Rule::e_api
         | Rule::e_args
         | Rule::e_ready
