@@ -29,13 +29,26 @@ fn example(page: &str, heading: &str) -> Option<String> {
 }
 
 /// Codes and severities that `perflab check` finds in a text.
-fn found(lab: &Lab, text: &str) -> Vec<(String, String)> {
+fn found(lab: &Lab, text: &str, code: Code) -> Vec<(String, String)> {
     lab.write("example.plab", text);
-    let out = lab.run(&["check", "--format", "json", "example.plab"]);
-    let document: Json = serde_json::from_str(&out.stdout).expect("one document");
+    let asks = [Code::InstalledFlag, Code::InstalledValue, Code::InstalledVersion, Code::InstalledMissing];
+    let stdout = if asks.contains(&code) {
+        installed(lab)
+    } else {
+        lab.run(&["check", "--format", "json", "example.plab"]).stdout
+    };
+    let document: Json = serde_json::from_str(&stdout).expect("one document");
     let all = document["diagnostics"].as_array().expect("a list").clone();
     let word = |d: &Json, key: &str| d[key].as_str().unwrap_or_default().to_owned();
     all.iter().map(|d| (word(d, "code"), word(d, "severity"))).collect()
+}
+
+/// What a machine says that has only the programs of the golden files.
+fn installed(lab: &Lab) -> String {
+    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ui/installed");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_perflab"));
+    command.args(["check", "--installed", "--format", "json", "example.plab"]).env("PATH", programs);
+    String::from_utf8(command.current_dir(lab.path("")).output().expect("it runs").stdout).expect("text")
 }
 
 /// Notes weigh least.
@@ -57,20 +70,20 @@ fn complaints(lab: &Lab, code: Code) -> Vec<String> {
         perflab::lang::Severity::Warning => 1,
         perflab::lang::Severity::Note => 0,
     };
-    let said = found(lab, &wrong);
+    let said = found(lab, &wrong, code);
     let heavy: Vec<&String> = said.iter().filter(|(_, s)| weight(s) >= least).map(|(c, _)| c).collect();
     // what is too many is told beside the many
     let fits = if code == Code::TooMany {
         heavy.last().is_some_and(|c| *c == id)
     } else {
         // what is doubted for its version comes with the doubt about the version
-        let fits = |c: &str| c == id || code == Code::FlagDoubt && c == Code::VersionUnknown.id();
+        let fits = |c: &str| c == id || matches!(code, Code::FlagDoubt) && c == Code::VersionUnknown.id();
         heavy.iter().any(|c| *c == id) && heavy.iter().all(|c| fits(c))
     };
     if !fits {
         out.push(format!("{id}: the wrong example gives {said:?}"));
     }
-    let said = found(lab, &right);
+    let said = found(lab, &right, code);
     if !said.is_empty() {
         out.push(format!("{id}: the right example gives {said:?}"));
     }

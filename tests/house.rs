@@ -255,7 +255,9 @@ fn command_complaints(words: &[String], commands: &BTreeSet<&str>) -> Vec<String
     if !commands.contains(command.as_str()) {
         return vec![format!("there is no command `perflab {command}`")];
     }
-    let help = help(&[command]);
+    // a word of its own may be a command of the command
+    let inner = words.get(1).filter(|w| w.as_str() == "learn");
+    let help = inner.map_or_else(|| help(&[command]), |inner| help(&[command, inner]));
     let options = words.iter().filter(|w| w.starts_with('-')).map(|w| w.split('=').next().unwrap_or(w));
     let mut wrong: Vec<String> = options
         .filter(|o| !help.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').any(|h| h == *o))

@@ -19,5 +19,6 @@ mod plan;
 mod replay;
 mod signals;
 mod sites;
+mod stdlib;
 mod trees;
 mod ui;

@@ -62,9 +62,59 @@ pub enum Command {
     /// Write a first study from a serve command
     #[command(after_help = INIT_EXAMPLES)]
     Init(InitArgs),
+    /// Print the standard library, or write a schema from an installed engine
+    #[command(args_conflicts_with_subcommands = true)]
+    Std(StdArgs),
     /// The simulated engine: a model of continuous batching behind an OpenAI-compatible server
     #[command(disable_help_flag = true)]
     Sim(SimWords),
+}
+
+#[derive(Debug, clap::Args)]
+pub struct StdArgs {
+    #[command(subcommand)]
+    pub command: Option<StdCommand>,
+    /// engines, profiles, axes, rules or metrics; without one, everything is listed
+    pub module: Option<String>,
+    /// One item of the module
+    pub item: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum StdCommand {
+    /// Write the flags of an installed engine as a file that studies can use
+    Learn(LearnArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub struct LearnArgs {
+    /// vllm, sglang or llama_cpp
+    pub engine: String,
+    /// Where it is installed: `venv DIR` or `path`
+    #[arg(long, num_args = 1..=2, value_names = ["venv DIR | path", "DIR"], required = true)]
+    pub from: Vec<String>,
+    /// The file to write, else ENGINE_VERSION.plab in this directory
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Write over a file that is there
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// What `--from` says.
+pub enum LearnSource {
+    Path,
+    Venv(String),
+}
+
+impl LearnSource {
+    pub fn of(words: &[String]) -> Option<Self> {
+        match words {
+            [word] if word == "path" => Some(Self::Path),
+            [word, dir] if word == "venv" => Some(Self::Venv(dir.clone())),
+            _ => None,
+        }
+    }
 }
 
 /// The simulated engine reads its own words, as its errors are those of an engine.
@@ -80,6 +130,9 @@ pub struct CheckArgs {
     /// Study files
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
+    /// Ask the installed engines for their versions and flags too, and hold the files against them
+    #[arg(long)]
+    pub installed: bool,
     /// How diagnostics are written; `github` marks the lines of a pull request
     #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
     pub format: CheckFormat,

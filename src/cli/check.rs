@@ -1,16 +1,21 @@
 //! `perflab check`: every diagnostic of every file, and what of it a machine can mend.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use serde_json::Value as Json;
 
 use super::args::{CheckArgs, CheckFormat};
 use super::console::Console;
+use super::installed::{self, Answer, AskError, From};
 use super::{exit, files, site};
+use crate::lang::diag::Severity;
+use crate::lang::learn::{self, Installed};
 use crate::lang::{Analysis, Diagnostic, Given, fix, render};
 
 pub fn run(args: &CheckArgs, console: Console) -> u8 {
     let mut code = exit::DONE;
+    let mut answers = HashMap::new();
     let mut entries: Vec<Json> = Vec::new();
     let mut found: Vec<Diagnostic> = Vec::new();
     let studies = args.files.iter().map(|f| (f.clone(), args.set.as_slice()));
@@ -24,10 +29,13 @@ pub fn run(args: &CheckArgs, console: Console) -> u8 {
         if args.fix && args.files.contains(path) && !mend(path, set, console) {
             code = exit::INPUT;
         }
-        let Some(analysis) = files::analysis(path, set, console) else {
+        let Some(mut analysis) = files::analysis(path, set, console) else {
             code = exit::INPUT;
             continue;
         };
+        if args.installed {
+            hold(&mut analysis, &mut answers);
+        }
         if analysis.has_errors() {
             code = exit::INPUT;
         }
@@ -77,4 +85,32 @@ fn mend(path: &Path, set: &[Given], console: Console) -> bool {
     let plural = if mended.fixes == 1 { "" } else { "es" };
     console.say(&format!("{}: {} fix{plural} made", path.display(), mended.fixes));
     true
+}
+
+/// Adds what the installed engines say; each is asked once.
+fn hold(analysis: &mut Analysis, answers: &mut HashMap<String, Result<Answer, AskError>>) {
+    let found = learn::held(&analysis.program, &mut |engine| {
+        // what a file only imports is held where it is derived from; the simulated engine is this program
+        let library = super::std::root_engine(engine.root())?;
+        if engine.ancestry.len() < 2 || library.simulated() {
+            return None;
+        }
+        let answer = answers
+            .entry(engine.root().to_owned())
+            .or_insert_with(|| installed::ask(engine.root(), &From::Path));
+        Some(match answer {
+            Ok(a) => {
+                let version = a.version.split('+').next().unwrap_or(&a.version).to_owned();
+                let schema = learn::schema(&a.rows, &version, &library.schema);
+                Installed::Found { version, schema }
+            }
+            Err(e) => Installed::Missing(e.to_string()),
+        })
+    });
+    analysis.diagnostics.extend(found);
+    if analysis.has_errors() {
+        // notes say what becomes of a file that is right
+        analysis.diagnostics.retain(|d| d.severity() != Severity::Note);
+    }
+    analysis.diagnostics.sort_by_key(|d| (d.span.file, d.span.start, d.severity(), d.code));
 }

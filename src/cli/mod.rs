@@ -9,6 +9,7 @@ mod explain;
 mod files;
 mod fmt;
 mod init;
+mod installed;
 mod measure;
 mod plan;
 mod progress;
@@ -16,8 +17,9 @@ mod replay;
 mod show;
 mod site;
 mod state;
+mod std;
 
-use std::process::ExitCode;
+use ::std::process::ExitCode;
 
 use clap::Parser;
 
@@ -40,7 +42,7 @@ pub mod exit {
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
     // the guard must come before everything else: it may not have threads, handlers or arguments of ours
-    if std::env::args_os().nth(1).is_some_and(|a| a == "guard") {
+    if ::std::env::args_os().nth(1).is_some_and(|a| a == "guard") {
         return crate::engine::guard_main();
     }
     let args = Args::parse();
@@ -58,6 +60,7 @@ pub fn main() -> ExitCode {
         Command::Report(a) => show::run(&a, console),
         Command::Fmt(a) => fmt::run(&a, console),
         Command::Init(a) => init::run(&a, console),
+        Command::Std(a) => self::std::run(&a, console),
         Command::Sim(a) => return crate::sim::command(a.words),
     };
     ExitCode::from(code)

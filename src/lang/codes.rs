@@ -77,6 +77,10 @@ codes! {
     FlagDoubt = "W331", "the schema speaks against a flag, and the engine's version may know better";
     TooManyGpus = "E315", "an engine as declared needs more GPUs than the study has";
     GpusUnstated = "W316", "GPUs are needed and the study does not say how many there are";
+    InstalledFlag = "E332", "the installed engine does not know the flag";
+    InstalledValue = "E333", "the installed engine does not take the flag's value";
+    InstalledVersion = "E334", "another version of the engine is installed";
+    InstalledMissing = "W335", "the installed engine could not be asked";
 
     UnknownUnit = "E401", "the unit is unknown";
     MissingUnit = "E402", "a number lacks its unit, or has one too many";

@@ -23,10 +23,15 @@ const ENGINES: &[(&str, Part)] = &[
     ("sim", part!("engines/sim")),
 ];
 
-const PROFILES: &[Part] = &[part!("profiles")];
+const MODULES: &[(&str, Part)] = &[
+    ("profiles", part!("profiles")),
+    ("axes", part!("axes")),
+    ("rules", part!("rules")),
+    ("metrics", part!("metrics")),
+];
 
 /// The names that may stand after `std/`.
-pub const LIBRARIES: &[&str] = &["engines", "profiles"];
+pub const LIBRARIES: &[&str] = &["engines", "profiles", "axes", "rules", "metrics"];
 
 /// The files of `std/NAME` that are needed to find `names` in it, or all of them if one of the names is in none.
 pub fn parts(library: &str, names: &[&str]) -> Option<Vec<Part>> {
@@ -36,7 +41,66 @@ pub fn parts(library: &str, names: &[&str]) -> Option<Vec<Part>> {
             let needed = ENGINES.iter().filter(|(e, _)| !all_known || names.contains(e));
             Some(needed.map(|(_, p)| *p).collect())
         }
-        "profiles" => Some(PROFILES.to_vec()),
-        _ => None,
+        other => MODULES.iter().find(|(name, _)| *name == other).map(|(_, part)| vec![*part]),
     }
+}
+
+/// One item of the library: its name, what it is in a line, and its text with the comment above it.
+#[derive(Debug, Clone)]
+pub struct Item {
+    pub name: String,
+    pub about: String,
+    pub text: String,
+}
+
+/// The items of a module, in the order of its text. An engine's text is its whole file.
+pub fn items(library: &str) -> Vec<Item> {
+    if library == "engines" {
+        return ENGINES.iter().map(|(name, part)| engine(name, part.text)).collect();
+    }
+    parts(library, &[]).into_iter().flatten().flat_map(|p| declarations(p.text)).collect()
+}
+
+fn engine(name: &str, text: &str) -> Item {
+    let about = text
+        .trim_start_matches("# ")
+        .split('\n')
+        .next()
+        .and_then(|l| l.split(". ").next())
+        .unwrap_or_default();
+    Item { name: name.to_owned(), about: about.trim_end_matches('.').to_owned(), text: text.to_owned() }
+}
+
+/// Declarations of a module: each begins at the margin; comments that touch it from above belong to it.
+fn declarations(text: &str) -> Vec<Item> {
+    let mut items: Vec<Item> = Vec::new();
+    let mut comment: Vec<&str> = Vec::new();
+    let mut open = false;
+    for line in text.lines() {
+        let item = items.last_mut().filter(|_| open);
+        if let Some(item) = item {
+            item.text.push_str(line);
+            item.text.push('\n');
+            open = line.starts_with(' ') || line.is_empty();
+        } else if line.starts_with('#') {
+            comment.push(line);
+        } else if let Some((name, about)) = head(line, &comment) {
+            let text = comment.drain(..).chain([line]).map(|l| format!("{l}\n")).collect();
+            items.push(Item { name, about, text });
+            open = line.ends_with(['{', '=', ',']);
+        } else {
+            comment.clear();
+        }
+    }
+    items
+}
+
+/// A declaration's name, and the first sentence of its comment.
+fn head(line: &str, comment: &[&str]) -> Option<(String, String)> {
+    let mut words = line.split([' ', '=']).filter(|w| !w.is_empty());
+    let kind = words.next().filter(|w| matches!(*w, "axis" | "profile" | "metric" | "prune"))?;
+    let name = words.next()?.to_owned();
+    let said = comment.iter().map(|l| l.trim_start_matches('#').trim()).collect::<Vec<_>>().join(" ");
+    let sentence = said.split_inclusive(['.', ':']).next().unwrap_or_default().trim_end_matches(['.', ':']);
+    Some((name, if sentence.is_empty() { kind.to_owned() } else { sentence.to_owned() }))
 }

@@ -8,7 +8,7 @@ use std::thread;
 
 use perflab::lang::codes::Code;
 
-use super::{analysis, codes, folder, perflab, studies};
+use super::{analysis, codes, command, folder, perflab, studies};
 
 /// Inputs that no editor likes to hold.
 fn generated() -> Vec<(Code, String)> {
@@ -20,8 +20,14 @@ fn generated() -> Vec<(Code, String)> {
     ]
 }
 
+/// Files whose names begin with `installed_` are held against the programs in the folder `installed`, and nothing else.
 fn printed(name: &str) -> String {
-    String::from_utf8(perflab(&["check", name]).stderr).unwrap()
+    let output = if name.starts_with("installed_") {
+        command(&["check", "--installed", name]).env("PATH", folder().join("installed")).output().unwrap()
+    } else {
+        perflab(&["check", name])
+    };
+    String::from_utf8(output.stderr).unwrap()
 }
 
 /// What differs from the expected text, if anything does.

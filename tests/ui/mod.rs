@@ -27,9 +27,13 @@ fn studies(folder: &Path) -> Vec<PathBuf> {
 
 /// Runs the real binary in the folder of these tests, on a page of 100 columns without colour.
 fn perflab(arguments: &[&str]) -> Output {
+    command(arguments).output().unwrap()
+}
+
+fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_perflab"));
     command.args(arguments).current_dir(folder()).env("NO_COLOR", "1").env("COLUMNS", "100");
-    command.output().unwrap()
+    command
 }
 
 /// Files that use nothing from disk.

@@ -199,7 +199,10 @@ impl Checker<'_> {
 
     fn engine_line(&mut self, module: usize, line: &ast::EngineLine, engine: &mut Engine) {
         match &line.kind {
-            Line::Version(t) => engine.version = Some(self.inserted(module, t, false)),
+            Line::Version(t) => {
+                engine.version = Some(self.inserted(module, t, false));
+                engine.version_span = Some(t.span);
+            }
             Line::Serve(t) => self.serve(module, t, engine),
             // where an image and a probe come in is a later version's launch methods and provenance
             Line::Image(t) | Line::Probe(t) => drop(self.inserted(module, t, true)),
@@ -323,6 +326,7 @@ fn root_engine(decl: &ast::Engine) -> Engine {
         title: decl.name.value.clone(),
         ancestry: vec![decl.name.value.clone()],
         version: None,
+        version_span: None,
         serve: String::new(),
         api: Api::OpenAi,
         joined: true,
@@ -335,6 +339,7 @@ fn root_engine(decl: &ast::Engine) -> Engine {
         model: None,
         flags: Vec::new(),
         env: Vec::new(),
+        written: Vec::new(),
         publish: Vec::new(),
         via: Via::Path,
         span: decl.name.span,

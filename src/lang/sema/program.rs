@@ -107,6 +107,8 @@ pub struct Engine {
     /// itself, its parent, … its root: `engine == vllm` holds for all that derive from it
     pub ancestry: Vec<String>,
     pub version: Option<String>,
+    /// where it is stated
+    pub version_span: Option<Span>,
     pub serve: String,
     pub api: Api,
     pub joined: bool,
@@ -118,6 +120,8 @@ pub struct Engine {
     pub schema: Arc<Schema>,
     pub model: Option<String>,
     pub flags: Vec<Setting>,
+    /// the changes that made them, as written, inherited ones first
+    pub written: Vec<Change>,
     pub env: Vec<EnvSetting>,
     pub publish: Vec<Publish>,
     /// how it is launched on this machine

@@ -1,0 +1,72 @@
+//! A schema as a file of the language that a study can use.
+
+use std::fmt::Write as _;
+
+use crate::lang::sema::program::Engine;
+use crate::lang::sema::schema::{FlagSpec, Kind, Schema};
+
+/// The file: an engine that derives from the standard library's and has these flags alone.
+pub fn written(name: &str, engine: &Engine, version: &str, schema: &Schema, from: &str) -> String {
+    let (root, title) = (engine.root(), &engine.title);
+    let mut out = format!(
+        "# {title} {version}: every flag that it lists itself, as read from\n# {from}.\n\
+         # Use it as `use \"./{name}.plab\" {{ {name} }}`, and derive from it: `engine mine = {name} {{ … }}`.\n\
+         use std/engines {{ {root} }}\n\n\
+         engine {name} \"{title}\" = {root} {{\n    version  \"{version}\"\n    versions \"{version}\"\n\n"
+    );
+    let heads: Vec<String> = schema.specs().iter().map(|s| s.names.join(" ")).collect();
+    let width = heads.iter().map(String::len).filter(|l| *l <= WIDEST).max().unwrap_or(0);
+    for (head, spec) in heads.iter().zip(schema.specs()) {
+        let line = format!("    flag {head:width$}  {}{}", kind(&spec.kind), attributes(spec));
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+    out.push_str("}\n");
+    out
+}
+
+/// Names longer than this do not move the column of the types.
+const WIDEST: usize = 44;
+
+fn kind(kind: &Kind) -> String {
+    let range = |what: &str, min: &Option<f64>, max: &Option<f64>| match (min, max) {
+        (Some(a), Some(b)) => format!("{what} {a}..{b}"),
+        (Some(a), None) => format!("{what} {a}.."),
+        _ => what.to_owned(),
+    };
+    match kind {
+        Kind::Switch => "switch".to_owned(),
+        Kind::Text => "text".to_owned(),
+        Kind::Path => "path".to_owned(),
+        Kind::Json => "json".to_owned(),
+        Kind::Words => "words".to_owned(),
+        Kind::Int { min, max } => range("int", min, max),
+        Kind::Float { min, max } => range("float", min, max),
+        Kind::OneOf(choices) => {
+            let all: Vec<String> = choices.iter().map(|c| word(c)).collect();
+            format!("one_of [{}]", all.join(", "))
+        }
+    }
+}
+
+fn attributes(spec: &FlagSpec) -> String {
+    let mut out = String::new();
+    if !spec.negated.is_empty() {
+        let _ = write!(out, " negated {}", spec.negated.join(" "));
+    }
+    if let Some(uses) = &spec.uses_gpus {
+        out.push_str(" uses gpus");
+        if let Some(unless) = &uses.unless {
+            let _ = write!(out, " unless {unless}");
+        }
+    }
+    if let Some(default) = &spec.default {
+        let _ = write!(out, " default {}", word(default));
+    }
+    out
+}
+
+/// A bare word where it can be one.
+fn word(text: &str) -> String {
+    let bare = !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || "\"',[]{}()#".contains(c));
+    if bare { text.to_owned() } else { format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")) }
+}
