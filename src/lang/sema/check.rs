@@ -26,6 +26,8 @@ pub struct Checker<'a> {
     pub trail: Vec<ItemRef>,
     /// what something refers to, for warnings about what nothing does
     pub used: HashSet<ItemRef>,
+    /// where changes stand that a step could hold against its engines
+    pub placed: HashSet<Span>,
     /// engines and versions of which it was said that another release's flags stand in
     pub stood_in: HashSet<(String, String)>,
     pub not_yet: Vec<NotYet>,
@@ -54,6 +56,7 @@ pub fn check_program(modules: &Modules, sink: &mut Sink) -> Program {
         groups: HashMap::new(),
         trail: Vec::new(),
         used: HashSet::new(),
+        placed: HashSet::new(),
         stood_in: HashSet::new(),
         not_yet: Vec::new(),
         away: indexmap::IndexMap::new(),
@@ -101,6 +104,7 @@ impl<'a> Checker<'a> {
         if program.studies.is_empty() {
             self.rules_without_study();
         }
+        self.unplaced();
         self.unknown_asked_flags();
         self.unused();
         program.engines = self.by_name(Kind::Engine, Checker::engine);

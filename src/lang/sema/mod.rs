@@ -28,6 +28,7 @@ mod steps;
 mod study;
 mod template;
 mod tracks;
+mod unplaced;
 mod unused;
 mod values;
 pub mod versions;

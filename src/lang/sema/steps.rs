@@ -11,6 +11,7 @@ use super::problem::Problem;
 use super::program::{Change, Engine, From, Point, Space, Step, Study};
 use super::schema::key;
 use super::tracks::Row;
+use super::unplaced::place;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
@@ -223,6 +224,7 @@ impl Checker<'_> {
             }
             _ => return,
         };
+        self.placed.insert(place(*span, value.as_ref()));
         let mut refused: Vec<(&Arc<Engine>, Problem)> = Vec::new();
         for engine in engines {
             match typed(&engine.schema, engine.version.as_deref(), name, value.as_ref()) {

@@ -1,0 +1,76 @@
+//! Points that no step could place: their step has another mistake, or no step takes them. Their values are checked all the same,
+//! against the engines of the file, so that one mistake does not hide another until the next look.
+
+use std::sync::Arc;
+
+use super::check::Checker;
+use super::flags::typed;
+use super::problem::Problem;
+use super::program::{Change, Engine, WrittenValue};
+use super::scope::{ItemRef, Kind};
+use crate::lang::source::Span;
+use crate::lang::syntax::ast::Item;
+
+/// Where a change stands: at its value, or at its flag where it has none.
+pub fn place(span: Span, value: Option<&WrittenValue>) -> Span {
+    value.map_or(span, |v| v.span)
+}
+
+impl Checker<'_> {
+    /// Checks what `change_known` never saw.
+    pub fn unplaced(&mut self) {
+        let engines = self.own_engines();
+        if engines.is_empty() {
+            return;
+        }
+        let axes = self.modules.root().file.items.iter().enumerate();
+        let axes = axes.filter(|(_, i)| matches!(i, Item::Axis(_)));
+        for at in axes.map(|(item, _)| ItemRef { module: 0, item }) {
+            let Some(Some(points)) = self.axes.get(&at).cloned() else { continue };
+            for change in points.iter().flat_map(|p| &p.changes) {
+                if let Change::Flag { name, value, span } = change
+                    && !self.placed.contains(&place(*span, value.as_ref()))
+                {
+                    self.unplaced_flag(name, value.as_ref(), *span, &engines);
+                }
+            }
+        }
+    }
+
+    /// The file's own engines; where it declares none, those that it imports.
+    fn own_engines(&mut self) -> Vec<Arc<Engine>> {
+        let root = self.modules.root();
+        let items = root.file.items.iter().enumerate();
+        let declared = items.filter(|(_, i)| matches!(i, Item::Engine(_)));
+        let mut all: Vec<ItemRef> = declared.map(|(item, _)| ItemRef { module: 0, item }).collect();
+        if all.is_empty() {
+            all = root.names(Kind::Engine).into_iter().filter_map(|n| root.find(Kind::Engine, n)).collect();
+        }
+        all.into_iter().filter_map(|at| self.engine(at)).collect()
+    }
+
+    fn unplaced_flag(
+        &mut self,
+        name: &str,
+        value: Option<&WrittenValue>,
+        span: Span,
+        engines: &[Arc<Engine>],
+    ) {
+        let mut problems: Vec<(&Arc<Engine>, Problem)> = Vec::new();
+        for engine in engines {
+            match typed(&engine.schema, engine.version.as_deref(), name, value) {
+                Ok(_) => return,
+                Err(problem) => problems.push((engine, problem)),
+            }
+        }
+        let known = problems.iter().find(|(_, p)| !matches!(p, Problem::Unknown));
+        let said = known.map(|(engine, p)| p.diagnostic(name, span, value, engine)).or_else(|| {
+            // an engine that could not be read may have it: only a name that is nearly one is a mistake for certain
+            let mut each = problems.iter().map(|(engine, p)| p.diagnostic(name, span, value, engine));
+            each.find(Problem::suggests)
+        });
+        if let Some(d) = said {
+            self.sink.push(d);
+        }
+    }
+}
