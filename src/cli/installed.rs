@@ -14,7 +14,7 @@ use serde::Deserialize;
 use crate::lang::learn::{Row, rows_of_help};
 
 /// Importing an engine takes half a minute on a slow machine.
-const PATIENCE: Duration = Duration::from_secs(180);
+const PATIENCE: Duration = Duration::from_mins(3);
 /// More than any engine prints.
 const MOST_OUTPUT: u64 = 16 << 20;
 const LIST_FLAGS: &str = include_str!("list_flags.py");

@@ -46,7 +46,7 @@ fn listed() -> String {
     let mut out = String::new();
     for module in stdlib::LIBRARIES {
         let items = stdlib::items(module);
-        out.push_str(&format!("std/{module}\n"));
+        out.extend(["std/", module, "\n"]);
         let width = items.iter().map(|i| i.name.len()).max().unwrap_or(0);
         for item in items {
             out.push_str(format!("  {:width$}  {}", item.name, item.about).trim_end());

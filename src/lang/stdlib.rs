@@ -85,7 +85,7 @@ fn declarations(text: &str) -> Vec<Item> {
         } else if line.starts_with('#') {
             comment.push(line);
         } else if let Some((name, about)) = head(line, &comment) {
-            let text = comment.drain(..).chain([line]).map(|l| format!("{l}\n")).collect();
+            let text = comment.drain(..).chain([line]).flat_map(|l| [l, "\n"]).collect();
             items.push(Item { name, about, text });
             open = line.ends_with(['{', '=', ',']);
         } else {
