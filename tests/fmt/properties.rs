@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;
+use std::time::{Duration, Instant};
 
 use perflab::lang::fmt::{Refusal, format};
 use proptest::prelude::*;
@@ -53,6 +54,33 @@ fn every_file_of_this_project_can_be_formatted() {
     for text in SEEDS.iter() {
         sound(text);
         sound(&text.replace('\n', "\r\n"));
+    }
+}
+
+/// Generous: builds without optimisation on busy machines. What is not linear takes far longer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[test]
+fn long_files_are_laid_out_soon() {
+    let repeated = [
+        ("", "# a comment\n", "", 80_000),
+        ("engine e {\n", "--x # why\n", "}\n", 20_000),
+        ("axis a = --x=[1,\n", "2, # why\n", "3]\n", 20_000),
+        ("axis a = --x=[1", " # why\n", ", 2]\n", 20_000),
+        ("axis a = { p: --x\n", "# why\n", "--y }\n", 20_000),
+        ("axis a = {", "p: --x, ", "}\n", 20_000),
+        ("axis a = --x={\n\"a\": [1", ",\n1 # why", "\n]}\n", 20_000),
+        ("use std/engines {", "a, ", "b }\n", 40_000),
+        ("", "axis a = --x\n", "", 20_000),
+        ("study s {\n", "step a { vary b } # why\n", "}\n", 10_000),
+        ("", "\n", "", 400_000),
+        ("axis a = ", "a * ", "b\n", 40_000),
+    ];
+    for (begin, piece, end, count) in repeated {
+        let text = format!("{begin}{}{end}", piece.repeat(count));
+        let begun = Instant::now();
+        assert!(format(&text).is_ok(), "{piece:?} after {begin:?} is right");
+        assert!(begun.elapsed() < PATIENCE, "{:?} for {piece:?} after {begin:?}", begun.elapsed());
     }
 }
 

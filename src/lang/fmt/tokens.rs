@@ -104,8 +104,10 @@ impl<'a> Reader<'a> {
 
     /// A point's changes may stand on lines of their own.
     fn may_end_before(&mut self, kid: Rule, rule: Rule) {
-        let last = self.tokens.iter_mut().rfind(|t| t.what != What::Comment);
-        if let Some(last) = last.filter(|_| (kid, rule) == (Rule::change, Rule::point)) {
+        if (kid, rule) != (Rule::change, Rule::point) {
+            return;
+        }
+        if let Some(last) = self.tokens.iter_mut().rfind(|t| t.what != What::Comment) {
             last.end = Some(spacing::BEFORE_CHANGE);
         }
     }
