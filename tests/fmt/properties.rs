@@ -69,7 +69,7 @@ fn long_files_are_laid_out_soon() {
         ("axis a = --x=[1", " # why\n", ", 2]\n", 20_000),
         ("axis a = { p: --x\n", "# why\n", "--y }\n", 20_000),
         ("axis a = {", "p: --x, ", "}\n", 20_000),
-        ("axis a = --x={\n\"a\": [1", ",\n1 # why", "\n]}\n", 20_000),
+        ("axis a = --x={\n\"a\": [", "1, # why\n", "1]}\n", 20_000),
         ("use std/engines {", "a, ", "b }\n", 40_000),
         ("", "axis a = --x\n", "", 20_000),
         ("study s {\n", "step a { vary b } # why\n", "}\n", 10_000),
