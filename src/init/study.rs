@@ -108,11 +108,9 @@ pub fn base(command: Command<'_>, asked: &Asked) -> Result<Base, InitError> {
     let mut draft = engine(&launch, &known, &arguments, stated.is_some());
     draft.changes.extend(env);
     draft.changes.extend(arguments.flags.iter().map(flag));
-    draft.changes.extend(arguments.published.iter().map(|(a, why)| Change {
-        published: Some((*why).to_owned()),
-        raw: a.raw.is_some(),
-        ..flag(a)
-    }));
+    draft.changes.extend(
+        arguments.published.iter().map(|(a, why)| Change { published: Some((*why).to_owned()), ..flag(a) }),
+    );
     Ok(Base { launch, known, arguments, devices, draft, left_out })
 }
 
@@ -221,8 +219,8 @@ fn shell_word(word: &str) -> String {
 fn flag(argument: &Argument) -> Change {
     Change {
         text: argument.text(),
-        raw: argument.raw.is_some(),
-        comment: argument.raw.clone(),
+        raw: argument.refused(),
+        comment: argument.raw.clone().filter(|_| argument.refused()),
         published: None,
     }
 }

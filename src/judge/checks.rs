@@ -33,6 +33,8 @@ pub struct Subject<'a> {
     pub run: &'a Run,
     pub profile: &'a Profile,
     pub config: &'a Config,
+    /// the incumbent, if it is compared with one
+    pub against: Option<&'a Config>,
     pub claims: Claims,
 }
 
@@ -51,6 +53,9 @@ pub struct Check {
     run: fn(&Subject<'_>) -> Said,
 }
 
+/// The check that also compares with the incumbent.
+pub const COMPARED: &str = "NONBINDING";
+
 /// All checks, in the order in which their findings are shown.
 pub const CHECKS: &[Check] = &[
     Check { name: "THROUGHPUT_ID", about: "tokens / duration = throughput", run: throughput_identity },
@@ -66,7 +71,7 @@ pub const CHECKS: &[Check] = &[
         about: "enough requests for the percentiles that are shown",
         run: percentile_support,
     },
-    Check { name: "NONBINDING", about: "the flag under test can bind", run: nonbinding },
+    Check { name: COMPARED, about: "the flag under test can bind", run: nonbinding },
 ];
 
 /// Checks that are part of the promise and not made by this version.
@@ -256,15 +261,7 @@ fn percentile_support(s: &Subject<'_>) -> Said {
 }
 
 fn nonbinding(s: &Subject<'_>) -> Said {
-    let version = s.config.engine.version.as_deref();
-    let schema = &s.config.engine.schema;
-    let at_default: Vec<&str> = s
-        .config
-        .flags()
-        .filter(|f| !s.config.engine.flags.contains(f))
-        .filter(|f| schema.default(&f.canonical, version).is_some_and(|d| d.normal() == f.value.normal()))
-        .map(|f| f.spelled.as_str())
-        .collect();
+    let at_default = at_defaults_alone(s);
     if !at_default.is_empty() {
         let are = if at_default.len() == 1 { "is set to its default" } else { "are set to their defaults" };
         let text = format!("{} {are}: an A/A pair, not another configuration", at_default.join(" and "));
@@ -274,6 +271,14 @@ fn nonbinding(s: &Subject<'_>) -> Said {
         return Said::Found(Level::Flag, text);
     }
     Said::Fine
+}
+
+/// The flags at their defaults, where nothing else tells a configuration from what it is compared with. A point that also changes
+/// something is no A/A pair.
+fn at_defaults_alone<'a>(s: &Subject<'a>) -> Vec<&'a str> {
+    let Some(other) = s.against.filter(|o| s.config.does_the_same(o)) else { return Vec::new() };
+    let new = s.config.flags().filter(|f| !other.flags().any(|o| o.canonical == f.canonical));
+    new.filter(|f| s.config.is_at_default(f)).map(|f| f.spelled.as_str()).collect()
 }
 
 /// A batch limit at or above what the client keeps in flight decides nothing.

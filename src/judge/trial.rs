@@ -334,7 +334,8 @@ fn failure(setup: &Setup<'_>, index: usize, run: &Run) -> Option<Judged> {
 }
 
 fn judge_measured(setup: &Setup<'_>, config: &Config, profiles: &[String], peers: Peers<'_>) -> Judged {
-    let findings: Vec<Finding> = profiles.iter().flat_map(|p| findings(setup, config, p)).collect();
+    let findings: Vec<Finding> =
+        profiles.iter().flat_map(|p| findings(setup, config, p, peers.best)).collect();
     let mut judged = Judged { outcome: Outcome::Ok, reason: None, objective: None, findings };
     if let Some(reason) = peers.may_be_pruned.then(|| pruned_by(setup, config, profiles, peers)).flatten() {
         judged.outcome = Outcome::Pruned;
@@ -363,12 +364,12 @@ fn others(findings: &[&Finding]) -> String {
 }
 
 /// What the checks found in a configuration's runs under a profile, each check once.
-pub fn findings(setup: &Setup<'_>, config: &Config, name: &str) -> Vec<Finding> {
+pub fn findings(setup: &Setup<'_>, config: &Config, name: &str, against: Option<&Config>) -> Vec<Finding> {
     let Some(profile) = setup.program.profiles.get(name) else { return Vec::new() };
     let runs = setup.counted(config, name);
     let mut found: Vec<Finding> = Vec::new();
     for run in runs {
-        for f in checks::check(&Subject { run, profile, config, claims: setup.claims(name) }).0 {
+        for f in checks::check(&Subject { run, profile, config, against, claims: setup.claims(name) }).0 {
             if !found.iter().any(|o| o.check == f.check) {
                 found.push(f);
             }

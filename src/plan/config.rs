@@ -1,6 +1,7 @@
 //! A configuration: an engine, a model, flags and environment; what makes two of them the same.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
@@ -191,6 +192,13 @@ impl Config {
             env,
             gpus: self.gpus(),
         }
+    }
+
+    /// The normal form without some flags, by their keys.
+    pub(super) fn normal_without(&self, left_out: &HashSet<String>) -> Json {
+        let mut rest = self.clone();
+        rest.flags.retain(|h| !left_out.contains(&h.key));
+        rest.normal()
     }
 
     /// A flag's part of the normal form; what a launch inserts counts as it will read.

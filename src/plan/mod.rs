@@ -3,6 +3,7 @@
 pub mod candidate;
 pub mod command;
 pub mod config;
+mod defaults;
 pub mod eval;
 mod held;
 pub mod identity;

@@ -149,6 +149,23 @@ impl Trials<'_> {
     }
 }
 
+/// What the checks found under one profile, and what the row found by comparison with its incumbent.
+fn findings(
+    setup: &Setup<'_>,
+    config: &plan::Config,
+    name: &str,
+    judged: Option<&Judged>,
+) -> Vec<checks::Finding> {
+    let mut found = trial::findings(setup, config, name, None);
+    let compared = judged.iter().flat_map(|j| &j.findings).filter(|f| f.check == checks::COMPARED);
+    for finding in compared {
+        if !found.iter().any(|f| f.check == finding.check) {
+            found.push(finding.clone());
+        }
+    }
+    found
+}
+
 fn trial(m: &Material<'_>, config: &plan::Config, label: &str, name: &str, judged: Option<&Judged>) -> Trial {
     let setup = m.setup;
     let runs = setup.all(config, name);
@@ -167,7 +184,7 @@ fn trial(m: &Material<'_>, config: &plan::Config, label: &str, name: &str, judge
         command: shell_words_of(&command.argv, &command.env),
         outcome,
         reason,
-        findings: trial::findings(setup, config, name).into_iter().map(finding).collect(),
+        findings: findings(setup, config, name, judged).into_iter().map(finding).collect(),
         runs: runs
             .iter()
             .map(|r| Run {
@@ -494,7 +511,8 @@ fn not_checked(m: &Material<'_>) -> Vec<String> {
         for name in m.setup.profiles() {
             let Some(profile) = m.setup.program.profiles.get(&name) else { continue };
             for run in m.setup.counted(config, &name) {
-                let subject = checks::Subject { run, profile, config, claims: m.setup.claims(&name) };
+                let claims = m.setup.claims(&name);
+                let subject = checks::Subject { run, profile, config, against: None, claims };
                 if run.metrics.number("completed").is_some() {
                     lacking.extend(checks::check(&subject).1);
                 }

@@ -92,12 +92,11 @@ impl Checker<'_> {
             };
         };
         match typed(&engine.schema, engine.version.as_deref(), name, value.as_ref()) {
-            Ok(setting) => {
+            Ok(_) => {
                 let problem = doubt(&engine.schema, engine.version.as_deref(), name, value.as_ref());
                 if let Some(problem) = problem {
                     self.sink.push(problem.doubt(name, *span, value.as_ref(), engine));
                 }
-                self.at_default(&setting, value.as_ref().map_or(*span, |v| v.span), engine);
                 true
             }
             Err(problem) => {
@@ -107,19 +106,21 @@ impl Checker<'_> {
         }
     }
 
-    /// A flag set to its default is its own trial: the command differs, the engine need not.
-    pub fn at_default(&mut self, setting: &Setting, span: Span, engine: &Engine) {
-        let default = engine.schema.default(&setting.canonical, engine.version.as_deref());
+    /// A point that sets flags to their defaults is its own trial: the command differs, the engine need not.
+    pub fn at_default(&mut self, settings: &[(Setting, Span)], engine: &Engine) {
+        let Some((_, span)) = settings.first() else { return };
         // what is set twice is to be mended first
-        if default.is_none_or(|d| d.normal() != setting.value.normal())
-            || self.sink.says(Code::FlagTwice, span)
-        {
+        if settings.iter().any(|(_, span)| self.sink.says(Code::FlagTwice, *span)) {
             return;
         }
-        let value = setting.shown.as_ref().map(|v| format!("={v}")).unwrap_or_default();
-        let message = format!("{}{value} is what {} does by default", setting.spelled, engine.title);
+        let written = |(setting, _): &(Setting, Span)| {
+            let value = setting.shown.as_ref().map(|v| format!("={v}")).unwrap_or_default();
+            format!("{}{value}", setting.spelled)
+        };
+        let all = settings.iter().map(written).collect::<Vec<_>>().join(" ");
+        let message = format!("{all} is what {} does by default", engine.title);
         let help = "leave it out, unless the default is to be measured against itself";
-        self.sink.push(Diagnostic::new(Code::AaPair, span, message).label("changes nothing").help(help));
+        self.sink.push(Diagnostic::new(Code::AaPair, *span, message).label("changes nothing").help(help));
     }
 
     /// What no base has and none can have cannot be unset: a schema knows it, or someone set it `raw`.

@@ -179,6 +179,28 @@ impl Checker<'_> {
         if let Some(engine) = engines.first() {
             self.twice(&point.changes, Some(engine));
         }
+        for engine in engines {
+            self.point_at_default(point, engine);
+        }
+    }
+
+    /// A point of flags at their defaults, over an engine that sets none of them: an A/A pair. One that changes anything besides is a
+    /// trial like any other.
+    fn point_at_default(&mut self, point: &Point, engine: &Engine) {
+        let mut at_default = Vec::new();
+        for change in &point.changes {
+            let Change::Flag { name, value, span } = change else { return };
+            let Ok(setting) = typed(&engine.schema, engine.version.as_deref(), name, value.as_ref()) else {
+                return;
+            };
+            let default = engine.schema.default(&setting.canonical, engine.version.as_deref());
+            let set = engine.flags.iter().any(|f| f.canonical == setting.canonical);
+            if set || default.is_none_or(|d| d.normal() != setting.value.normal()) {
+                return;
+            }
+            at_default.push((setting, value.as_ref().map_or(*span, |v| v.span)));
+        }
+        self.at_default(&at_default, engine);
     }
 
     /// Factors that set one flag under two of its names.
@@ -229,9 +251,6 @@ impl Checker<'_> {
         for engine in engines {
             match typed(&engine.schema, engine.version.as_deref(), name, value.as_ref()) {
                 Err(problem) => refused.push((engine, problem)),
-                Ok(setting) if !engine.flags.iter().any(|f| f.canonical == setting.canonical) => {
-                    self.at_default(&setting, value.as_ref().map_or(*span, |v| v.span), engine);
-                }
                 Ok(_) => {}
             }
         }
