@@ -179,24 +179,26 @@ impl<'a> Review<'a> {
 
     fn same_twice(&self, step: &Step) -> Vec<Diagnostic> {
         let mut out = Vec::new();
-        let Some(engine) =
-            self.engines.iter().find(|e| step.space.points().iter().all(|p| sets(p, e).is_some()))
-        else {
+        if !may_repeat(&step.space) {
             return out;
-        };
+        }
+        let points = step.space.points();
+        let of = |e: &Arc<Engine>| points.iter().map(|p| sets(p, e)).collect::<Option<Vec<_>>>();
+        let Some(all) = self.engines.iter().find_map(of) else { return out };
+        let mut rest = all.iter();
         leaves(&step.space, &mut |points| {
-            let mut seen: HashMap<Vec<String>, &Point> = HashMap::new();
-            for point in points {
-                let Some(set) = sets(point, engine) else { continue };
-                if let Some(first) = seen.get(&set) {
+            let mut seen: HashMap<&[String], &Point> = HashMap::new();
+            for (point, set) in points.iter().zip(rest.by_ref()) {
+                if let Some(first) = seen.get(set.as_slice()) {
                     out.push(same_points(step, first, point));
                 } else {
                     seen.insert(set, point);
                 }
             }
         });
-        if out.is_empty() && step.space.len() <= MOST_COMPARED {
-            out.extend(same_candidates(step, engine));
+        if out.is_empty() && has_sum(&step.space) && step.space.len() <= MOST_COMPARED {
+            let sets = points.iter().map(|p| std::ptr::from_ref::<Point>(p)).zip(&all).collect();
+            out.extend(same_candidates(step, &sets));
         }
         out
     }
@@ -315,12 +317,31 @@ fn same_points(step: &Step, first: &Point, second: &Point) -> Diagnostic {
     d.help("they are one trial, measured once: take one of them out")
 }
 
-fn same_candidates(step: &Step, engine: &Engine) -> Option<Diagnostic> {
-    let mut seen: HashMap<Vec<String>, String> = HashMap::new();
+/// Whether two candidates of a space could be one: with a point for each factor there is only one.
+fn may_repeat(space: &Space) -> bool {
+    match space {
+        Space::Points(points) => points.len() > 1,
+        Space::Sum(_) => true,
+        Space::Product(factors) => factors.iter().any(may_repeat),
+    }
+}
+
+/// Factors of a product set different things: where the points of each differ, so do its candidates, unless terms overlap.
+fn has_sum(space: &Space) -> bool {
+    match space {
+        Space::Points(_) => false,
+        Space::Sum(_) => true,
+        Space::Product(factors) => factors.iter().any(has_sum),
+    }
+}
+
+fn same_candidates(step: &Step, sets: &HashMap<*const Point, &Vec<String>>) -> Option<Diagnostic> {
+    let mut seen: HashMap<Vec<&String>, String> = HashMap::new();
     for i in 0..step.space.len() {
         let points = step.space.candidate(i);
         let label = points.iter().map(|p| p.label.as_str()).collect::<Vec<_>>().join(" + ");
-        let mut set: Vec<String> = points.iter().filter_map(|p| sets(p, engine)).flatten().collect();
+        let of = |p: &&Point| sets.get(&std::ptr::from_ref::<Point>(p)).copied();
+        let mut set: Vec<&String> = points.iter().filter_map(of).flatten().collect();
         set.sort_unstable();
         if let Some(first) = seen.get(&set) {
             let also = if *first == label { String::new() } else { format!(", also as `{first}`") };
