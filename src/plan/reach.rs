@@ -38,52 +38,55 @@ pub fn engines(program: &Program, study: &Study) -> Vec<Arc<Engine>> {
 /// What conditions ask a configuration for.
 #[derive(Debug, Default)]
 struct Asked {
+    /// flags under all their spellings, as keys
     flags: HashSet<String>,
     model: bool,
-    gpus: bool,
 }
 
 impl Asked {
-    fn of(conditions: &[&Expr], gpus: bool, engine: &Engine) -> Self {
-        let mut asked = Self { gpus, ..Self::default() };
+    fn of(conditions: &[&Expr], mut gpus: bool, engine: &Engine) -> Self {
+        let mut asked = Self::default();
         for condition in conditions {
             condition.walk(&mut |e| match e {
-                Expr::Flag(name) => drop(asked.flags.insert(canonical(name, engine))),
+                Expr::Flag(name) => asked.flag(name, engine),
                 Expr::Model => asked.model = true,
-                Expr::Gpus { .. } => asked.gpus = true,
+                Expr::Gpus { .. } => gpus = true,
                 _ => {}
             });
+        }
+        if gpus {
+            let counting = engine.schema.specs().iter().filter_map(|s| Some((s, s.uses_gpus.as_ref()?)));
+            for (spec, uses) in counting {
+                asked.flag(&spec.names[0], engine);
+                uses.unless.iter().for_each(|u| asked.flag(u, engine));
+            }
         }
         asked
     }
 
-    fn touches(&self, change: &Change, engine: &Engine) -> bool {
+    fn flag(&mut self, name: &str, engine: &Engine) {
+        self.flags.insert(key(name));
+        if let Found::Known(spec, _) = engine.schema.find(name, engine.version.as_deref()) {
+            self.flags.extend(spec.names.iter().chain(&spec.negated).map(|n| key(n)));
+        }
+    }
+
+    fn touches(&self, change: &Change) -> bool {
         match change {
             Change::Model(_) => self.model,
             Change::Flag { name, .. } | Change::Raw { name, .. } | Change::UnsetFlag { name, .. } => {
                 let flag = name.split('.').next().unwrap_or(name);
-                self.flags.contains(&canonical(flag, engine)) || self.gpus && counts(flag, engine)
+                // few spellings hold what a key has not
+                !self.flags.is_empty()
+                    && if flag.contains('_') {
+                        self.flags.contains(&key(flag))
+                    } else {
+                        self.flags.contains(flag)
+                    }
             }
             _ => false,
         }
     }
-}
-
-fn canonical(name: &str, engine: &Engine) -> String {
-    match engine.schema.find(name, engine.version.as_deref()) {
-        Found::Known(spec, _) => key(&spec.names[0]),
-        _ => key(name),
-    }
-}
-
-/// Whether a flag has to do with how many GPUs are needed.
-fn counts(name: &str, engine: &Engine) -> bool {
-    let name = canonical(name, engine);
-    let uses = engine.schema.specs().iter().filter(|s| s.uses_gpus.is_some());
-    uses.into_iter().any(|s| {
-        let unless = s.uses_gpus.as_ref().and_then(|u| u.unless.as_ref());
-        key(&s.names[0]) == name || unless.is_some_and(|u| canonical(u, engine) == name)
-    })
 }
 
 /// The configurations of one engine that conditions can tell apart.
@@ -99,7 +102,7 @@ impl<'a> Reach<'a> {
         let asked = Asked::of(conditions, gpus, engine);
         let mut axes: IndexMap<&str, IndexMap<&str, &Point>> = IndexMap::new();
         for point in study.steps.iter().flat_map(|s| s.space.points()) {
-            if point.changes.iter().any(|c| asked.touches(c, engine)) {
+            if point.changes.iter().any(|c| asked.touches(c)) {
                 axes.entry(&point.axis).or_default().insert(&point.name, point);
             }
         }
@@ -145,8 +148,7 @@ impl<'a> Reach<'a> {
     /// A configuration with a point set over it, or only what is asked for; `None` if it cannot be.
     fn with(&self, config: &Config, point: &Point, asked: bool) -> Option<Config> {
         let mut config = config.clone();
-        let engine = config.engine.clone();
-        for change in point.changes.iter().filter(|c| !asked || self.asked.touches(c, &engine)) {
+        for change in point.changes.iter().filter(|c| !asked || self.asked.touches(c)) {
             config.set(change).ok()?;
         }
         Some(config)

@@ -27,7 +27,7 @@ pub struct Checker<'a> {
     /// what something refers to, for warnings about what nothing does
     pub used: HashSet<ItemRef>,
     /// where changes stand that a step could hold against its engines
-    pub placed: HashSet<Span>,
+    pub placed: Vec<Span>,
     /// engines and versions of which it was said that another release's flags stand in
     pub stood_in: HashSet<(String, String)>,
     pub not_yet: Vec<NotYet>,
@@ -56,7 +56,7 @@ pub fn check_program(modules: &Modules, sink: &mut Sink) -> Program {
         groups: HashMap::new(),
         trail: Vec::new(),
         used: HashSet::new(),
-        placed: HashSet::new(),
+        placed: Vec::new(),
         stood_in: HashSet::new(),
         not_yet: Vec::new(),
         away: indexmap::IndexMap::new(),

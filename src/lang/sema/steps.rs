@@ -246,7 +246,7 @@ impl Checker<'_> {
             }
             _ => return,
         };
-        self.placed.insert(place(*span, value.as_ref()));
+        self.placed.push(place(*span, value.as_ref()));
         let mut refused: Vec<(&Arc<Engine>, Problem)> = Vec::new();
         for engine in engines {
             match typed(&engine.schema, engine.version.as_deref(), name, value.as_ref()) {

@@ -1,6 +1,7 @@
 //! Points that no step could place: their step has another mistake, or no step takes them. Their values are checked all the same,
 //! against the engines of the file, so that one mistake does not hide another until the next look.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::check::Checker;
@@ -19,17 +20,22 @@ pub fn place(span: Span, value: Option<&WrittenValue>) -> Span {
 impl Checker<'_> {
     /// Checks what `change_known` never saw.
     pub fn unplaced(&mut self) {
-        let engines = self.own_engines();
-        if engines.is_empty() {
-            return;
-        }
         let axes = self.modules.root().file.items.iter().enumerate();
         let axes = axes.filter(|(_, i)| matches!(i, Item::Axis(_)));
-        for at in axes.map(|(item, _)| ItemRef { module: 0, item }) {
+        // what a study without a mistake uses has been placed
+        let doubtful = self.sink.has_errors();
+        let axes = axes.map(|(item, _)| ItemRef { module: 0, item });
+        let axes: Vec<ItemRef> = axes.filter(|at| doubtful || !self.used.contains(at)).collect();
+        if axes.is_empty() {
+            return;
+        }
+        let engines = self.own_engines();
+        let placed: HashSet<Span> = std::mem::take(&mut self.placed).into_iter().collect();
+        for at in axes {
             let Some(Some(points)) = self.axes.get(&at).cloned() else { continue };
             for change in points.iter().flat_map(|p| &p.changes) {
                 if let Change::Flag { name, value, span } = change
-                    && !self.placed.contains(&place(*span, value.as_ref()))
+                    && !placed.contains(&place(*span, value.as_ref()))
                 {
                     self.unplaced_flag(name, value.as_ref(), *span, &engines);
                 }
