@@ -2,6 +2,7 @@
 
 mod against;
 mod formats;
+mod tracks;
 
 use std::fs;
 

@@ -247,3 +247,22 @@ fn a_server_that_runs_already_takes_no_changes() {
     lab.write("site.plab", "site lab { engine sim via url \"http://127.0.0.1:9\" }\n");
     lab.run(&EXEC).expect_error(1, &["two configurations of one running server", "`there` and `small`"]);
 }
+
+#[test]
+fn what_a_launch_cost_is_kept_with_it() {
+    let lab = lab();
+    let site = |price: &str| format!("site lab {{ engine recorded via venv \"venv\"\n price {price} }}\n");
+    lab.write("site.plab", site("36usd/h"));
+    lab.run(&EXEC).expect_code(0);
+    // a machine without a GPU: as if each launch had held one
+    let journal = lab.path("state/journal.jsonl");
+    let held = fs::read_to_string(&journal).expect("a journal").replace("\"gpus\":0", "\"gpus\":1");
+    fs::write(&journal, held).expect("written");
+    // the report reads no site, and a price that changes later changes nothing
+    let report = ["report", "study.plab", "--dir", "state", "--format", "json"];
+    let cost = lab.run(&report).expect_code(0).report().0["cost"].clone();
+    let (usd, gpu_s) = (cost["usd"].as_f64().expect("a cost"), cost["gpu_s"].as_f64().expect("a time"));
+    assert!(gpu_s > 0.0 && (usd - gpu_s / 100.0).abs() < 1e-9, "{cost}");
+    lab.write("site.plab", site("72usd/h"));
+    assert_eq!(lab.run(&EXEC).expect_code(0).report().0["cost"]["usd"], cost["usd"]);
+}

@@ -39,6 +39,9 @@ pub enum Kind {
         /// the site that said how engines are launched
         #[serde(default, skip_serializing_if = "Option::is_none")]
         site: Option<String>,
+        /// what a GPU costs there, US dollars a second
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        price_per_s: Option<f64>,
         #[serde(default)]
         simulated: bool,
         host: Json,

@@ -31,6 +31,8 @@ pub struct LaunchRecord {
     /// `None` for a launch whose end nobody saw
     pub times: Option<LaunchTimes>,
     pub gpus: u32,
+    /// US dollars a second of one GPU, as the site of its invocation said
+    pub price_per_s: Option<f64>,
 }
 
 /// Everything that a journal tells.
@@ -73,14 +75,17 @@ impl History {
     /// All launches in order.
     pub fn launches(&self) -> Vec<LaunchRecord> {
         let mut launches: Vec<LaunchRecord> = Vec::new();
+        let mut price = None;
         for event in &self.events {
             match &event.kind {
+                Kind::Session { price_per_s, .. } => price = *price_per_s,
                 Kind::Launch { launch, config, .. } => {
                     launches.push(LaunchRecord {
                         id: launch.clone(),
                         config: config.clone(),
                         times: None,
                         gpus: 0,
+                        price_per_s: price,
                     });
                 }
                 Kind::Gone { launch, times, gpus } => {

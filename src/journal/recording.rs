@@ -14,6 +14,7 @@ use crate::judge::{Distribution, Metrics, Results, Run, RunOutcome};
 use crate::lang::Program;
 use crate::lang::sema::program::{Change, Engine, Profile, WrittenValue};
 use crate::lang::sema::schema::{Found, Schema};
+use crate::lang::sema::unmeasured;
 use crate::lang::source::Span;
 use crate::plan::{Config, profile};
 
@@ -46,6 +47,9 @@ pub struct Recording {
 #[derive(Debug, Clone, Deserialize)]
 pub struct RecordedRun {
     pub engine: String,
+    /// its release, where the recording has several
+    #[serde(default)]
+    pub version: Option<String>,
     pub model: String,
     #[serde(default)]
     pub flags: Vec<String>,
@@ -92,7 +96,7 @@ impl Recording {
                 ));
                 continue;
             };
-            for engine in self.engines(&run.engine, program, &mut notes) {
+            for engine in self.engines(run, program, &mut notes) {
                 if let Some(config) = config_of(run, &engine, &mut notes) {
                     let (config, profile_id) = (config.id().to_owned(), profile::id(p));
                     let n = out.results.of(&config, &profile_id).len() as u32 + 1;
@@ -111,8 +115,14 @@ impl Recording {
         ["total_requests", "num_prompts"].iter().find_map(|k| p.get(*k)?.as_f64())
     }
 
-    /// The study's engines that a recorded run can be of, one for each version.
-    fn engines(&self, root: &str, program: &Program, notes: &mut BTreeSet<String>) -> Vec<Arc<Engine>> {
+    /// The study's engines that a recorded run can be of: that of its release, else one for each version.
+    fn engines(
+        &self,
+        run: &RecordedRun,
+        program: &Program,
+        notes: &mut BTreeSet<String>,
+    ) -> Vec<Arc<Engine>> {
+        let root = run.engine.as_str();
         let mut found: Vec<Arc<Engine>> = Vec::new();
         let stated = |e: &Engine| e.ancestry.len() > 1 || e.version.is_some();
         let same_root = || program.engines.values().filter(|e| e.root() == root);
@@ -123,7 +133,7 @@ impl Recording {
                 found.push(engine.clone());
             }
         }
-        let Some(recorded) = self.engine_versions.get(root) else { return found };
+        let Some(recorded) = run.version.as_ref().or(self.engine_versions.get(root)) else { return found };
         if found.iter().any(|e| e.version.as_ref() == Some(recorded)) {
             found.retain(|e| e.version.as_ref() == Some(recorded));
             return found;
@@ -169,13 +179,16 @@ fn config_of(run: &RecordedRun, engine: &Arc<Engine>, notes: &mut BTreeSet<Strin
     Some(config)
 }
 
-/// `--flag=value`, `--flag value` and `--flag`, as names and values.
+/// `--flag=value`, `--flag value` (as one word or two) and `--flag`, as names and values.
 fn words(flags: &[String]) -> Vec<(String, Option<String>)> {
     let mut out: Vec<(String, Option<String>)> = Vec::new();
     for word in flags {
         let is_flag = word.starts_with('-') && !word[1..].starts_with(|c: char| c.is_ascii_digit());
-        match (is_flag, word.split_once('='), out.last_mut()) {
-            (true, Some((name, value)), _) => out.push((name.to_owned(), Some(value.to_owned()))),
+        // a value may hold either: the first of them ends the name
+        match (is_flag, word.split_once(['=', ' ']), out.last_mut()) {
+            (true, Some((name, value)), _) => {
+                out.push((name.to_owned(), Some(value.trim_start().to_owned())));
+            }
             (false, _, Some((_, value @ None))) => *value = Some(word.clone()),
             (false, _, Some((_, Some(value)))) => {
                 value.push(' ');
@@ -216,6 +229,12 @@ fn metrics(recorded: &IndexMap<String, Json>, planned: Option<f64>) -> Metrics {
     for (theirs, ours) in NUMBERS {
         if let Some(v) = number(theirs) {
             out.set(ours, v);
+        }
+    }
+    // what the language has names for, under these names and in base units
+    for name in ["input_tps", "startup_s"].into_iter().chain(unmeasured()) {
+        if let Some(v) = number(name) {
+            out.set(name, v);
         }
     }
     if let Some(v) = number("peak_concurrent_requests") {
@@ -282,10 +301,20 @@ mod tests {
     #[test]
     fn flags_are_read_joined_and_spaced() {
         let flags: Vec<String> =
-            ["--a=1", "--b", "2", "--c", "-tp=4", "--d", "-1"].map(String::from).to_vec();
+            ["--a=1", "--b", "2", "--c", "-tp=4", "--d", "-1", "--e 3", r#"--f {"x": "y=1"}"#, "--g=a b"]
+                .map(String::from)
+                .to_vec();
         let read = words(&flags);
-        let expected =
-            [("--a", Some("1")), ("--b", Some("2")), ("--c", None), ("-tp", Some("4")), ("--d", Some("-1"))];
+        let expected = [
+            ("--a", Some("1")),
+            ("--b", Some("2")),
+            ("--c", None),
+            ("-tp", Some("4")),
+            ("--d", Some("-1")),
+            ("--e", Some("3")),
+            ("--f", Some(r#"{"x": "y=1"}"#)),
+            ("--g", Some("a b")),
+        ];
         let expected: Vec<_> =
             expected.iter().map(|(n, v)| ((*n).to_owned(), v.map(str::to_owned))).collect();
         assert_eq!(read, expected);

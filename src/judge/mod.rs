@@ -1,6 +1,7 @@
 //! From results to what to run next, and to verdicts. Pure: no clock, file, process or device; the host's facts arrive with the result.
 
 mod adoption;
+mod broken;
 pub mod checks;
 mod confirm;
 pub mod latencies;

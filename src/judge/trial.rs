@@ -5,6 +5,7 @@ use crate::lang::sema::program::{Expr, Objective, Owner, Require};
 use crate::plan::eval::{absent, condition, number};
 use crate::plan::{Config, Facts, Known};
 
+use super::broken;
 use super::checks::{self, Finding, Level, Subject};
 use super::latencies::Latency;
 use super::metrics::Metrics;
@@ -353,14 +354,21 @@ fn by_findings(judged: &mut Judged, checks: Checks) {
     let Some(level) = judged.findings.iter().map(|f| f.level).max() else { return };
     let worst: Vec<&Finding> = judged.findings.iter().filter(|f| f.level == level).collect();
     let Some(first) = worst.first() else { return };
-    let more = if worst.len() > 1 { format!(" (and {})", others(&worst[1..])) } else { String::new() };
+    let more = others(&worst).map_or_else(String::new, |others| format!(" (and {others})"));
     judged.reason = Some(format!("{}: {}{more}", first.check, first.text));
     judged.outcome =
         if level == Level::Refuse && checks == Checks::Refuse { Outcome::Refused } else { Outcome::Flagged };
 }
 
-fn others(findings: &[&Finding]) -> String {
-    findings.iter().map(|f| f.check).collect::<Vec<_>>().join(", ")
+/// The other checks that found something, each once: on several profiles one may have found the same.
+fn others(findings: &[&Finding]) -> Option<String> {
+    let mut names: Vec<&str> = Vec::new();
+    for f in findings {
+        if !names.contains(&f.check) {
+            names.push(f.check);
+        }
+    }
+    (names.len() > 1).then(|| names[1..].join(", "))
 }
 
 /// What the checks found in a configuration's runs under a profile, each check once.
@@ -424,7 +432,7 @@ fn broken_requirement(
                 let runs = setup.counted(config, name);
                 let seen = match success_of(runs) {
                     Some(text) if r.text.contains("success_rate") => format!("; {text}"),
-                    _ => String::new(),
+                    _ => broken::seen(&r.expr, &facts).map_or_else(String::new, |s| format!("; {s}")),
                 };
                 let lacks = absent(&r.expr, &facts).map_or_else(String::new, |l| format!("; {l}"));
                 let on = r.on.as_ref().map_or_else(String::new, |p| format!(" on {p}"));

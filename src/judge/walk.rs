@@ -13,7 +13,7 @@ use super::setup::Setup;
 use super::spread::Interval;
 use super::track::Incumbents;
 use super::trial::{Judged, Outcome, Peers, guard_holds, judge};
-use crate::lang::sema::program::{From, Step};
+use crate::lang::sema::program::{From, Guard, Step};
 use crate::plan::{Config, Id};
 
 /// What part a row plays in its step.
@@ -164,6 +164,8 @@ impl Walker<'_> {
                     let view = self.step(i, &incumbents, &baseline, skipped);
                     self.out.steps.push(view);
                 }
+                // nor does what a track would have begun with
+                self.out.needs.clear();
                 return;
             }
             Some(_) => {}
@@ -235,7 +237,9 @@ impl Walker<'_> {
             open: false,
         };
         let blocked = !self.out.needs.is_empty();
-        if let Some(guard) = step.when.as_ref().filter(|_| !blocked && view.skipped.is_none())
+        let readable =
+            |guard: &&Guard| !blocked || guard.expr.is_static() && self.incumbent_is_settled(index);
+        if let Some(guard) = step.when.as_ref().filter(|_| view.skipped.is_none()).filter(readable)
             && !guard_holds(setup, incumbent, guard)
         {
             view.skipped = Some(format!("the guard `{}` does not hold for the incumbent", guard.text));
@@ -259,6 +263,14 @@ impl Walker<'_> {
             }
         }
         view
+    }
+
+    /// Whether nothing that is still missing can change a step's incumbent: then a guard that reads no result is decided.
+    fn incumbent_is_settled(&self, step: usize) -> bool {
+        let open = |view: &StepView| view.open || self.out.needs.iter().any(|n| n.step == Some(view.step));
+        let track = &self.setup.study.steps[step].track;
+        let own = |view: &&StepView| track.is_none() || self.setup.study.steps[view.step].track == *track;
+        !self.out.steps.iter().filter(own).any(open)
     }
 
     fn base(&self, step: &Step, incumbent: &Config, baseline: &Config) -> Config {

@@ -109,6 +109,7 @@ codes! {
     SettledGuard = "W517", "a step's guard is settled before anything runs";
     Impossible = "E518", "a requirement that no result can meet";
     WrongLoad = "E519", "the profile's load does not fit what the study does with it";
+    MeasuresNothing = "W521", "a study measures nothing";
     BudgetNeeded = "E520", "a guided search has no budget in trials";
 
     ProfileSetting = "E601", "a profile setting is wrong";

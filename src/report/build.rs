@@ -10,11 +10,11 @@ use super::document::{
 };
 use super::evidence::{Config, Cost, Finding, Flag, Launch, Level, Outcome, Run, Trial};
 use super::metrics::{Distribution, Metrics};
-use crate::journal::{History, LaunchTimes, Recording};
+use crate::journal::{History, LaunchRecord, LaunchTimes, Recording};
 use crate::judge::spread::{self, Interval};
 use crate::judge::walk::{Role as WalkRole, StepView, trial_id};
 use crate::judge::{self, Judged, Setup, Walk, checks, trial};
-use crate::lang::sema::program::{From as Base, Repeat, Require};
+use crate::lang::sema::program::{Repeat, Require};
 use crate::plan::{self, command, profile};
 
 /// A loss on another profile from this on is called worse.
@@ -281,11 +281,7 @@ fn step(m: &Material<'_>, view: &StepView, trials: &mut Trials<'_>) -> Step {
         name: declared.name.clone(),
         title: declared.title.clone(),
         track: declared.track.clone(),
-        base: match &declared.from {
-            Base::Best => "best".to_owned(),
-            Base::Step(i) => m.setup.study.steps[*i].name.clone(),
-            Base::Engine(name) => name.clone(),
-        },
+        base: m.setup.study.base_name(view.step).to_owned(),
         guard: declared.when.as_ref().map(|g| g.text.clone()),
         skipped: view.skipped.clone(),
         chosen: view.chosen.and_then(id_of).or_else(|| view.adopted.then_some(stays.clone())),
@@ -322,7 +318,8 @@ fn row(m: &Material<'_>, view: &StepView, step: &str, r: &judge::walk::Row, tria
         outcome: outcome(r.judged.outcome),
         reason: r.judged.reason.clone(),
         objective: r.judged.objective,
-        spread: spread::spread(&values).map(|s| Spread {
+        // a row without a value has none to lie around
+        spread: r.judged.objective.and_then(|_| spread::spread(&values)).map(|s| Spread {
             runs: s.runs as u32,
             min: s.min,
             max: s.max,
@@ -559,9 +556,20 @@ fn cost(m: &Material<'_>) -> Cost {
         wall_s,
         gpu_s,
         energy_j: None,
-        usd: m.setup.program.site.as_ref().and_then(|s| s.price_per_s).map(|price| price * gpu_s),
+        usd: usd(m, &launches),
         own_s: (wall_s - engine_s).max(0.0),
     }
+}
+
+/// What the GPU time cost, each launch at the price that its invocation knew; a site that came later speaks for those before it.
+fn usd(m: &Material<'_>, launches: &[LaunchRecord]) -> Option<f64> {
+    let stated = launches.iter().rev().find_map(|l| l.price_per_s);
+    let site = m.setup.program.site.as_ref().and_then(|s| s.price_per_s).or(stated)?;
+    let each = launches.iter().filter_map(|l| {
+        let gpu_s = l.times?.engine_s() * f64::from(l.gpus);
+        Some(gpu_s * l.price_per_s.unwrap_or(site))
+    });
+    Some(each.fold(0.0, |sum, usd| sum + usd))
 }
 
 fn tracks(m: &Material<'_>) -> Vec<Track> {

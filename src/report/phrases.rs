@@ -53,7 +53,9 @@ pub fn track(report: &Report, track: &Track) -> String {
     let engine = report.engines.iter().find(|e| e.name == track.name);
     let title = engine.map_or(track.name.as_str(), |e| e.title.as_str());
     let version = engine.and_then(|e| e.version.as_ref()).map_or_else(String::new, |v| format!(" {v}"));
-    format!("Track {}: from {title}{version} as declared, apart from the best so far", track.title)
+    // many call their tracks so
+    let word = if track.title.starts_with("Track ") { "" } else { "Track " };
+    format!("{word}{}: from {title}{version} as declared, apart from the best so far", track.title)
 }
 
 /// What a step decided, and why or why not.

@@ -166,6 +166,7 @@ fn open(x: &mut Execution<'_>, walk: &Walk, listener: &mut dyn Listener) -> Resu
         pid: std::process::id(),
         set: x.program.given.clone(),
         site: x.program.site.as_ref().map(|s| s.name.clone()),
+        price_per_s: x.program.site.as_ref().and_then(|s| s.price_per_s),
         simulated,
         host,
     })?;

@@ -253,3 +253,23 @@ fn a_flag_that_its_version_lacks_is_pruned_where_another_has_it() {
     assert_eq!(report.outcome("one", "Toy + 4"), "pruned", "{}", check.stderr);
     assert!(report.reason("one", "Toy + 4").contains("--new"));
 }
+
+#[test]
+fn a_broken_requirement_shows_what_was_measured() {
+    let r = runs().toy_with("", 100.0, json!({"ttft_p99_ms": 400.0}));
+    let r = r.toy_with("--a=1", 200.0, json!({"ttft_p99_ms": 1250.0}));
+    let lines = "require total_tps > 10tok/s and p99(ttft) <= 500ms\n step one { vary a[1] }";
+    let report = decide(lines, &r);
+    assert!(report.reason("one", "1").ends_with("; p99(ttft) is 1.25 s"), "{}", report.reason("one", "1"));
+}
+
+#[test]
+fn one_check_that_speaks_on_two_profiles_is_named_once() {
+    let odd = json!({"total_tps": 90.0});
+    let r = ["load", "more"].into_iter().fold(runs(), |r, p| r.add("toy", "", p, 100.0, odd.clone()));
+    let r = ["load", "more"].into_iter().fold(r, |r, p| r.add("toy", "--a=1", p, 100.0, odd.clone()));
+    let lab = Lab::with(&toy_study("maximize total_tps on load, more\n step one { vary a[1] }"));
+    let report = lab.replay(&r, &["--checks", "warn"]).expect_code(0).report();
+    let reason = report.reason("one", "1");
+    assert!(reason.starts_with("THROUGHPUT_ID: ") && !reason.contains("(and THROUGHPUT_ID"), "{reason}");
+}

@@ -96,6 +96,11 @@ pub fn is_measured(name: &str) -> bool {
     METRICS.iter().any(|(n, _, measured)| *n == name && *measured)
 }
 
+/// Numbers that only recordings hold.
+pub fn unmeasured() -> impl Iterator<Item = &'static str> {
+    METRICS.iter().filter(|(_, _, measured)| !measured).map(|(name, _, _)| *name)
+}
+
 pub fn is_built_in(name: &str) -> bool {
     kind_of(name).is_some() || OTHERS.contains(&name) || Stat::parse(name).is_some()
 }

@@ -424,6 +424,24 @@ pub struct Prune {
     pub span: Span,
 }
 
+impl Study {
+    /// What a step starts from, by name: `best`, a step, or an engine. A track begins at its engine.
+    pub fn base_name(&self, step: usize) -> &str {
+        match &self.steps[step].from {
+            From::Best => self.begins(step).unwrap_or("best"),
+            From::Step(i) => &self.steps[*i].name,
+            From::Engine(name) => name,
+        }
+    }
+
+    /// The engine of the track of which a step is the first.
+    pub fn begins(&self, step: usize) -> Option<&str> {
+        let track = self.steps[step].track.as_deref()?;
+        let first = self.steps.iter().position(|s| s.track.as_deref() == Some(track));
+        (first == Some(step)).then_some(track)
+    }
+}
+
 /// An engine that is tuned apart. It is called by its engine's name.
 #[derive(Debug, Clone)]
 pub struct Track {

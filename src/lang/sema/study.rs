@@ -211,6 +211,15 @@ impl Checker<'_> {
             let d = Diagnostic::new(Code::MissingInStudy, decl.name.span, message).label("this study");
             self.sink.push(d.help(format!("add {how}")));
         }
+        let loads = has(|l| matches!(l, Line::Objective { .. } | Line::Confirm(_) | Line::Curve(_)));
+        let steps = has(|l| matches!(l, Line::Step(_) | Line::Track(_)));
+        if steps && !loads && !unread(&["maximize", "minimize", "confirm", "curve"]) {
+            let message = format!("the study `{}` has neither an objective nor `confirm on`", study.name);
+            let d = Diagnostic::new(Code::MeasuresNothing, decl.name.span, message).label("measures nothing");
+            self.sink.push(d.help(
+                "add `maximize total_tps on PROFILE`; for tables without a recommendation, `confirm on PROFILE`",
+            ));
+        }
         if study.model.is_empty() && has(|l| matches!(l, Line::Model(_))) {
             let message = "the model is empty";
             let d = Diagnostic::new(Code::MissingInStudy, decl.name.span, message).label("this study");

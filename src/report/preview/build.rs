@@ -7,7 +7,7 @@ use super::document::{Counts, Gpus, Launches, Objective, Plan, Prediction, Profi
 use super::states::{State, States};
 use crate::journal::{History, LaunchTimes};
 use crate::judge::{Next, Setup, Walk};
-use crate::lang::sema::program::{self, From, Prune, Repeat, Study};
+use crate::lang::sema::program::{self, Prune, Repeat, Study};
 use crate::plan::profile;
 
 /// What a plan is made from. It is made from the results that the setup holds; the history says how long launches take.
@@ -94,13 +94,11 @@ fn step<'a>(m: &'a Material<'a>, at: usize) -> Step<'a> {
         title: &declared.title,
         track: declared.track.as_deref(),
         heading: heading(study, declared),
-        base: match &declared.from {
-            From::Best => "best",
-            From::Step(i) => &study.steps[*i].name,
-            From::Engine(name) => name,
-        },
+        base: study.base_name(view.step),
+        contest: &declared.contest,
         guard: declared.when.as_ref().map(|g| g.text.as_str()),
         pick: declared.pick.as_ref().map(|p| p.because.as_str()),
+        track_notes: study.begins(view.step).map_or(&[], |engine| notes_of(study, engine)),
         notes: &declared.notes,
         candidates: Candidates {
             view,
@@ -108,6 +106,10 @@ fn step<'a>(m: &'a Material<'a>, at: usize) -> Step<'a> {
             around: Around { states: &m.states, load: &m.load, name: &declared.name },
         },
     }
+}
+
+fn notes_of<'a>(study: &'a Study, engine: &str) -> &'a [String] {
+    study.tracks.iter().find(|t| t.engine == engine).map_or(&[], |t| &t.notes)
 }
 
 fn heading(study: &Study, step: &program::Step) -> String {

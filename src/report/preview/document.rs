@@ -106,9 +106,15 @@ pub struct Step<'a> {
     #[serde(skip)]
     pub heading: String,
     pub base: &'a str,
+    /// the tracks whose winners meet here
+    #[serde(skip)]
+    pub contest: &'a [String],
     pub guard: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pick: Option<&'a str>,
+    /// the notes of the track that it begins
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    pub track_notes: &'a [String],
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     pub notes: &'a [String],
     pub candidates: Candidates<'a>,

@@ -46,7 +46,7 @@ fn push_step(page: &mut Markdown, i: usize, step: &Step<'_>) {
     if let Some(because) = step.pick {
         page.block(&format!("Picked by hand: {}", escape(because)));
     }
-    for note in step.notes {
+    for note in step.track_notes.iter().chain(step.notes) {
         page.block(&escape(note));
     }
     let shown: Vec<Candidate<'_>> = step.candidates.iter().take(first_of(step.candidates.len())).collect();

@@ -33,7 +33,7 @@ pub fn mermaid(plan: &Plan<'_>) -> String {
     }
     for (i, step) in steps.iter().enumerate() {
         push_step(&mut out, plan, i, step, open[i]);
-        let from = base(plan, i, step, &bases);
+        let from = bases_of(plan, i, step, &bases).join(" & ");
         let guard = step.guard.map(|g| format!("|\"{}\"|", label(&format!("when {g}"))));
         // writing to a string cannot fail
         let _ = writeln!(out, "    {from} -->{} s{}", guard.unwrap_or_default(), i + 1);
@@ -73,7 +73,14 @@ fn engines<'a>(plan: &Plan<'a>) -> BTreeMap<&'a str, String> {
     out
 }
 
-/// The node that a step hangs on.
+/// The nodes that a step hangs on: its base, and where tracks meet the last step of each.
+fn bases_of(plan: &Plan<'_>, i: usize, step: &Step<'_>, engines: &BTreeMap<&str, String>) -> Vec<String> {
+    let last = |track: &String| plan.steps[..i].iter().rposition(|s| s.track == Some(track.as_str()));
+    let tracks = step.contest.iter().filter_map(last).map(|n| format!("s{}", n + 1));
+    std::iter::once(base(plan, i, step, engines)).chain(tracks).collect()
+}
+
+/// The node of a step's base.
 fn base(plan: &Plan<'_>, i: usize, step: &Step<'_>, engines: &BTreeMap<&str, String>) -> String {
     let earlier = &plan.steps[..i];
     let last = |found: Option<usize>| found.map(|n| format!("s{}", n + 1));

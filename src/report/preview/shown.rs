@@ -83,7 +83,11 @@ pub(super) fn about(plan: &Plan<'_>) -> Vec<(&'static str, String)> {
         out.push(("repeat", format!("{n} launches of every candidate")));
     }
     if !plan.confirm.is_empty() {
-        out.push(("confirm", format!("baseline and winner once more, and on {}", plan.confirm.join(", "))));
+        let known = |p: &&String| !plan.objective.as_ref().is_some_and(|o| o.profiles.contains(p));
+        let others: Vec<&str> = plan.confirm.iter().filter(known).map(String::as_str).collect();
+        let others =
+            if others.is_empty() { String::new() } else { format!(", and on {}", others.join(", ")) };
+        out.push(("confirm", format!("baseline and winner once more{others}")));
     }
     out.extend(plan.set.iter().map(|(name, value)| ("set", format!("{name}={value}"))));
     out

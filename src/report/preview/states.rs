@@ -123,8 +123,9 @@ impl<'a> States<'a> {
             Entry::Occupied(_) => State::SameAs,
             Entry::Vacant(place) => {
                 place.insert(&row.label);
-                // what a guard kept from running does not run
-                if counts && view.skipped.is_none() || state == State::Measured {
+                // what a guard kept from running does not run, but for what a track came to without it
+                let runs = view.skipped.is_none() || row.role == Role::Incumbent;
+                if counts && runs || state == State::Measured {
                     self.to_come += usize::from(state != State::Measured);
                     self.count(setup, profiles, config, state);
                 }

@@ -51,7 +51,7 @@ fn push_step(out: &mut Vec<String>, i: usize, step: &Step<'_>, style: Style) {
     if let Some(because) = step.pick {
         push_wrapped(out, "  ", &format!("picked by hand: {because}"), style);
     }
-    for note in step.notes {
+    for note in step.track_notes.iter().chain(step.notes) {
         push_wrapped(out, "  ", note, style);
     }
     for candidate in step.candidates.iter().take(first_of(step.candidates.len())) {
