@@ -1,6 +1,7 @@
 //! Every code is explained by a page whose examples are what they are called: the wrong one gives that code and nothing else that
 //! weighs as much, the right one gives nothing at all.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
@@ -146,15 +147,15 @@ fn listed() -> String {
                    meaning.\n`perflab explain CODE` prints the page of one.\n"
         .to_owned();
     for (digit, subject) in subjects {
-        out.push_str(&format!("\n## {subject}\n\n| code | says |\n| --- | --- |\n"));
+        let _ = write!(out, "\n## {subject}\n\n| code | says |\n| --- | --- |\n");
         for code in codes.iter().filter(|c| c.id().chars().nth(1) == Some(digit)) {
-            out.push_str(&format!("| [{id}](codes/{id}.md) | {} |\n", code.title(), id = code.id()));
+            let _ = writeln!(out, "| [{id}](codes/{id}.md) | {} |", code.title(), id = code.id());
         }
     }
     out.push_str("\n## Validity checks of results\n\nWhat is checked before a number is believed ([measurement.md](measurement.md#checks)).\n");
     out.push_str("\n| check | says |\n| --- | --- |\n");
     for check in perflab::judge::checks::CHECKS {
-        out.push_str(&format!("| [{name}](codes/{name}.md) | {} |\n", check.about, name = check.name));
+        let _ = writeln!(out, "| [{name}](codes/{name}.md) | {} |", check.about, name = check.name);
     }
     out
 }

@@ -15,7 +15,7 @@ prune never "never here" when --max-num-seqs > 1k
 profile quick = quick_base { requests 4 }
 "#;
 
-const LOADS: &str = r#"
+const LOADS: &str = r"
 profile quick_base {
     data        random
     input       16
@@ -24,7 +24,7 @@ profile quick_base {
     requests    8
     warmup      0
 }
-"#;
+";
 
 const STUDY: &str = r#"
 use "../shared/engines.plab" { small, both, never, quick }

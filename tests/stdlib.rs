@@ -27,7 +27,9 @@ fn rows(file: &str) -> Vec<Row> {
     let path =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/flags").join(format!("{file}.json"));
     let mut rows: Vec<Row> = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
-    rows.iter_mut().for_each(|r| r.vague = file == "llama-server");
+    for row in &mut rows {
+        row.vague = file == "llama-server";
+    }
     rows
 }
 

@@ -11,7 +11,11 @@ use super::installed::{self, Answer, AskError, From};
 use super::{exit, files, site};
 use crate::lang::diag::Severity;
 use crate::lang::learn::{self, Installed};
+use crate::lang::sema::program::Via;
 use crate::lang::{Analysis, Diagnostic, Given, fix, render};
+
+/// What was said where, of each engine.
+type Answers = HashMap<(String, From), Result<Answer, AskError>>;
 
 pub fn run(args: &CheckArgs, console: Console) -> u8 {
     let mut code = exit::DONE;
@@ -33,7 +37,9 @@ pub fn run(args: &CheckArgs, console: Console) -> u8 {
             code = exit::INPUT;
             continue;
         };
-        if args.installed {
+        if args.installed && args.files.contains(path) {
+            // where an engine lies is the site's to say; what is wrong with the site is said where it is checked
+            site::settle(&mut analysis.program, args.site.as_deref(), path, console);
             hold(&mut analysis, &mut answers);
         }
         if analysis.has_errors() {
@@ -88,16 +94,24 @@ fn mend(path: &Path, set: &[Given], console: Console) -> bool {
 }
 
 /// Adds what the installed engines say; each is asked once.
-fn hold(analysis: &mut Analysis, answers: &mut HashMap<String, Result<Answer, AskError>>) {
+fn hold(analysis: &mut Analysis, answers: &mut Answers) {
     let found = learn::held(&analysis.program, &mut |engine| {
         // what a file only imports is held where it is derived from; the simulated engine is this program
         let library = super::std::root_engine(engine.root())?;
         if engine.ancestry.len() < 2 || library.simulated() {
             return None;
         }
+        let from = match &engine.via {
+            Via::Path => From::Path,
+            Via::Venv(dir) => From::Venv(dir.into()),
+            Via::Url(url) => {
+                return Some(Installed::Missing(format!("{url} runs already and lists no flags")));
+            }
+            Via::Docker => return Some(Installed::Missing("flags are not read from images yet".to_owned())),
+        };
         let answer = answers
-            .entry(engine.root().to_owned())
-            .or_insert_with(|| installed::ask(engine.root(), &From::Path));
+            .entry((engine.root().to_owned(), from.clone()))
+            .or_insert_with(|| installed::ask(engine.root(), &from));
         Some(match answer {
             Ok(a) => {
                 let version = a.version.split('+').next().unwrap_or(&a.version).to_owned();

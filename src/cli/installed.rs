@@ -20,7 +20,7 @@ const MOST_OUTPUT: u64 = 16 << 20;
 const LIST_FLAGS: &str = include_str!("list_flags.py");
 
 /// Where to look for an engine.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum From {
     Path,
     Venv(PathBuf),

@@ -16,8 +16,10 @@ pub struct Prepared<'a> {
     study: &'a Study,
     engines: HashMap<String, Config>,
     /// by the places of change and engine, which stay as long as this does
-    flags: HashMap<(*const Change, *const Engine), (Arc<Engine>, Option<Made>)>,
+    flags: HashMap<Places, (Arc<Engine>, Option<Made>)>,
 }
+
+type Places = (*const Change, *const Engine);
 
 /// A flag, or why it cannot be.
 type Made = Result<Arc<Held>, String>;

@@ -249,9 +249,8 @@ impl Checker<'_> {
         self.placed.push(place(*span, value.as_ref()));
         let mut refused: Vec<(&Arc<Engine>, Problem)> = Vec::new();
         for engine in engines {
-            match typed(&engine.schema, engine.version.as_deref(), name, value.as_ref()) {
-                Err(problem) => refused.push((engine, problem)),
-                Ok(_) => {}
+            if let Err(problem) = typed(&engine.schema, engine.version.as_deref(), name, value.as_ref()) {
+                refused.push((engine, problem));
             }
         }
         self.doubted(change, engines, refused.len());

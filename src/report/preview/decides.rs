@@ -159,13 +159,13 @@ fn partners(old: Side<'_>, new: Side<'_>) -> HashMap<usize, usize> {
         }
     }
     let mut taken: HashSet<usize> = out.values().copied().collect();
-    for i in 0..now.len() {
+    for (i, step) in now.iter().enumerate() {
         if out.contains_key(&i) {
             continue;
         }
         let mine = offers(new, i);
         let same =
-            |o: &usize| !taken.contains(o) && before[*o].track == now[i].track && offers(old, *o) == mine;
+            |o: &usize| !taken.contains(o) && before[*o].track == step.track && offers(old, *o) == mine;
         if let Some(o) = (0..before.len()).find(same) {
             taken.insert(o);
             out.insert(i, o);

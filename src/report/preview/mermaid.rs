@@ -163,7 +163,7 @@ fn label(text: &str) -> String {
             }
             c if c.is_control() => out.push(' '),
             c if c.is_alphanumeric() || matches!(c, ' ' | ',' | '/' | '=' | '%' | ':' | '…' | '–') => {
-                out.push(c)
+                out.push(c);
             }
             // a number and a point at the beginning would be a list
             '.' if i > 2 => out.push(c),
