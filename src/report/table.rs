@@ -91,6 +91,14 @@ impl Table {
         table.to_string()
     }
 
+    /// The most lines that an entry of a column takes at that width of the terminal; none if the column is left out.
+    pub fn tallest(&self, column: usize, width: usize) -> usize {
+        let (kept, widths) = self.fit(width);
+        let Some(place) = kept.iter().position(|&c| c == column) else { return 0 };
+        let lines = self.rows.iter().map(|row| lines_of(&row[column].text, widths[place]).len());
+        lines.max().unwrap_or(0)
+    }
+
     fn colour(&self, table: &mut tabled::Table, style: Style, place: usize, column: usize) {
         let head = style.ansi(Tone::Strong).map(|color| (0, color));
         let body = self.rows.iter().enumerate();

@@ -12,6 +12,9 @@ use super::style::{Style, Tone};
 use super::table::{Cell, Column, Table};
 use super::wrap::{clean, hanging};
 
+/// Outcomes that take more lines than this in their column stand under the table instead.
+const TALLEST: usize = 5;
+
 /// The whole report as lines for a terminal of that style, with a final newline. `files` is the directory in which
 /// its files lie, if they do.
 pub fn terminal(report: &Report, style: Style, files: Option<&Path>) -> String {
@@ -87,8 +90,14 @@ impl Page<'_> {
         self.line("");
         self.heading(&format!("{number}/{count}  {}", self.lookup.step_title(step)));
         if !step.rows.is_empty() {
-            let table = self.step_table(step);
-            self.line(&table.draw(self.style));
+            let table = self.step_table(step, phrases::outcome);
+            if table.tallest(table.columns.len() - 1, self.style.width()) <= TALLEST {
+                self.line(&table.draw(self.style));
+            } else {
+                let short = self.step_table(step, |row| row.outcome.word().to_owned());
+                self.line(&short.draw(self.style));
+                self.reasons(step);
+            }
         }
         let tone = if step.adopted { Tone::Good } else { Tone::Plain };
         let decision = phrases::decision(&self.lookup, step);
@@ -98,7 +107,22 @@ impl Page<'_> {
         }
     }
 
-    fn step_table(&self, step: &Step) -> Table {
+    /// The outcomes of a table that has no room for them; rows with the same one share a line.
+    fn reasons(&mut self, step: &Step) {
+        let mut said: Vec<(String, Vec<String>, Tone)> = Vec::new();
+        for row in step.rows.iter().filter(|row| row.reason.is_some() || row.same_as.is_some()) {
+            let (text, label) = (clean(&phrases::outcome(row)), clean(&phrases::row_label(row)));
+            match said.iter_mut().find(|(t, _, _)| *t == text) {
+                Some((_, labels, _)) => labels.push(label),
+                None => said.push((text, vec![label], tone_of(step, row))),
+            }
+        }
+        for (text, labels, tone) in said {
+            self.paragraph("  • ", &format!("{}: {text}", labels.join(", ")), tone);
+        }
+    }
+
+    fn step_table(&self, step: &Step, outcome: impl Fn(&Row) -> String) -> Table {
         let trials: Vec<Option<&Trial>> = step.rows.iter().map(|row| self.lookup.trial(&row.trial)).collect();
         let rows = || step.rows.iter().zip(&trials);
         let values: Vec<Option<f64>> = rows().map(|(row, trial)| self.value(row, *trial)).collect();
@@ -121,7 +145,7 @@ impl Page<'_> {
         }
         columns.push((Column::number(&["TTFT", "mean ms"], 2), aligned(&ttft)));
         columns.push((Column::number(&["TPOT", "mean ms"], 3), aligned(&tpot)));
-        columns.push((Column::text(&["outcome"], 0), text(&|row| clean(&phrases::outcome(row)))));
+        columns.push((Column::text(&["outcome"], 0), text(&|row| clean(&outcome(row)))));
         let tones: Vec<Tone> = step.rows.iter().map(|row| tone_of(step, row)).collect();
         assemble(columns, &tones)
     }

@@ -273,3 +273,13 @@ fn one_check_that_speaks_on_two_profiles_is_named_once() {
     let reason = report.reason("one", "1");
     assert!(reason.starts_with("THROUGHPUT_ID: ") && !reason.contains("(and THROUGHPUT_ID"), "{reason}");
 }
+
+#[test]
+fn a_reason_that_has_no_room_in_its_table_stands_under_it() {
+    let long = "far too long a reason ".repeat(20);
+    let lines = format!("prune long \"{}\" when --a >= 2\n step one {{ vary a }}", long.trim());
+    let r = runs().toy("", 100.0).toy("--a=1", 90.0);
+    let text = Lab::with(&toy_study(&lines)).replay_text(&r, &[]).expect_code(0).stdout;
+    assert!(text.contains("  • 2, 3: pruned: far too long a reason far too"), "{text}");
+    assert!(text.lines().filter(|l| l.starts_with('│')).all(|l| !l.contains("far too long")), "{text}");
+}
