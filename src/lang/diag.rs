@@ -139,6 +139,13 @@ impl Sink {
         self.unlisted = Some((first, count + 1));
     }
 
+    /// Takes back errors that turned out to follow from others.
+    pub fn forget(&mut self, mut follows: impl FnMut(&Diagnostic) -> bool) {
+        let before = self.found.len();
+        self.found.retain(|d| !(d.is_error() && follows(d)));
+        self.errors -= before - self.found.len();
+    }
+
     pub fn has_errors(&self) -> bool {
         self.errors > 0
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::check::Checker;
 use super::problem::Problem;
 use super::program::{Change, Engine, Study};
-use super::schema::{Found, key};
+use super::schema::{Found, Kind as Takes, key};
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
@@ -20,14 +20,68 @@ pub struct AskedFlag {
     known: bool,
     /// engines that were looked at
     engines: Vec<Arc<Engine>>,
+    /// what it is compared with, where that stands there as it is
+    against: Option<(Literal, Span)>,
+    /// whether an engine's flag can have that value; `None` where no engine was sure
+    can_be: Option<bool>,
+    /// what a flag takes that cannot
+    takes: Option<Takes>,
+}
+
+/// What stands on the other side of a comparison.
+#[derive(Debug, Clone)]
+enum Literal {
+    Number(String),
+    Text(String),
+    Bool,
+}
+
+impl Literal {
+    fn of(e: &ast::Expr) -> Option<Self> {
+        match &e.kind {
+            ast::ExprKind::Number(n) => Some(Self::Number(format!("{}{}", n.value, n.unit))),
+            ast::ExprKind::Text(t) => Some(Self::Text(t.value.clone())),
+            ast::ExprKind::Bool(_) => Some(Self::Bool),
+            _ => None,
+        }
+    }
+
+    /// Whether a flag of this type can have such a value. A text that inserts something is any text.
+    fn fits(&self, takes: &Takes) -> bool {
+        match (self, takes) {
+            (Self::Number(n), Takes::OneOf(choices)) => choices.contains(n),
+            (Self::Text(t), Takes::OneOf(choices)) => choices.contains(t) || t.contains('{') || t == "auto",
+            (Self::Text(t), Takes::Int { .. } | Takes::Float { .. }) => t == "auto",
+            (Self::Number(_) | Self::Text(_), Takes::Switch) => false,
+            (Self::Bool, other) => *other == Takes::Switch,
+            _ => true,
+        }
+    }
 }
 
 impl Checker<'_> {
     /// Notes a flag of a condition; those of imported rules are kept for other studies too.
     pub fn asks_flag(&mut self, name: &str, span: Span, module: usize) {
         if module == 0 && !self.asked_flags.iter().any(|a| a.span == span) {
-            let asked = AskedFlag { name: name.to_owned(), span, known: false, engines: Vec::new() };
+            let asked = AskedFlag {
+                name: name.to_owned(),
+                span,
+                known: false,
+                engines: Vec::new(),
+                against: None,
+                can_be: None,
+                takes: None,
+            };
             self.asked_flags.push(asked);
+        }
+    }
+
+    /// Notes what a flag is compared with.
+    pub fn compared(&mut self, flag: &ast::Expr, other: &ast::Expr) {
+        if let (ast::ExprKind::Flag(_), Some(literal)) = (&flag.kind, Literal::of(other))
+            && let Some(asked) = self.asked_flags.iter_mut().find(|a| a.span == flag.span)
+        {
+            asked.against = Some((literal, other.span));
         }
     }
 
@@ -47,12 +101,16 @@ impl Checker<'_> {
             };
             asked.known |= raw.contains(&key(&asked.name)) || engines.iter().any(has);
             asked.engines.extend(engines.iter().cloned());
+            for engine in &engines {
+                asked.hold_against(engine);
+            }
         }
     }
 
     /// Says which of them no engine has.
     pub fn unknown_asked_flags(&mut self) {
         for asked in std::mem::take(&mut self.asked_flags) {
+            self.never_equal(&asked);
             let Some(engine) = asked.engines.first().filter(|_| !asked.known) else { continue };
             let many = asked.engines.iter().any(|e| e.name != engine.name);
             let message = if many {
@@ -72,6 +130,42 @@ impl Checker<'_> {
                 None => "compare with a flag of an engine that the study names".to_owned(),
             };
             self.sink.push(d.help(help));
+        }
+    }
+
+    /// A flag is compared with a value that no engine's flag can have.
+    fn never_equal(&mut self, asked: &AskedFlag) {
+        let (Some((literal, span)), Some(false), Some(takes)) = (&asked.against, asked.can_be, &asked.takes)
+        else {
+            return;
+        };
+        let message = format!("{} never has this value", asked.name);
+        let d = Diagnostic::new(Code::BadFlagValue, *span, message);
+        let d = match (literal, takes) {
+            (Literal::Text(text), Takes::OneOf(choices)) => {
+                d.meant(text, choices.iter().map(String::as_str), "none of the choices", |c| {
+                    format!("\"{c}\"")
+                })
+            }
+            _ => d.label("of another type"),
+        };
+        self.sink.push(d.help(match takes {
+            Takes::Switch => format!("a switch is there or not: write `{0}`, or `not {0}`", asked.name),
+            takes => format!("it takes {}", takes.expected()),
+        }));
+    }
+}
+
+impl AskedFlag {
+    /// Whether an engine's flag can have the value that it is compared with; a schema that stands in for a version's own may be wrong.
+    fn hold_against(&mut self, engine: &Engine) {
+        let Some((literal, _)) = &self.against else { return };
+        let version = engine.version.as_deref();
+        let Found::Known(spec, _) = engine.schema.find(&self.name, version) else { return };
+        let fits = literal.fits(&spec.kind) || engine.schema.stand_in(version).is_some();
+        self.can_be = Some(fits || self.can_be == Some(true));
+        if !fits {
+            self.takes.get_or_insert_with(|| spec.kind.clone());
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::check::Checker;
 use super::program::{Change, Engine, Point, Space};
-use super::scope::{ItemRef, Kind};
+use super::scope::{ItemRef, Kind, declared_again, is_base_word};
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
@@ -57,6 +57,9 @@ impl Checker<'_> {
             "give one of them another name",
         );
         for point in points {
+            if is_base_word(&point.name.value) {
+                self.sink.push(declared_again(&point.name));
+            }
             let mut changes = Vec::new();
             for change in &point.changes {
                 changes.extend(self.one_change(module, change, false));

@@ -115,6 +115,15 @@ impl Checker<'_> {
                 }
                 Some((Expr::Gain, Type::Number(Dim::PLAIN)))
             }
+            "rate" | "concurrency" if !matches!(place, Place::Objective | Place::Metric) => {
+                let what = format!("`{}`", name.value);
+                self.wrong_place(
+                    name.span,
+                    &what,
+                    "as the objective of a study, with a profile that gives it as a range",
+                );
+                return None;
+            }
             "rate" | "concurrency" => {
                 self.later(format!("`{}` as an objective", name.value), name.span, false);
                 let dim = if name.value == "rate" { Dim::RATE } else { Dim::PLAIN };
@@ -136,6 +145,12 @@ impl Checker<'_> {
             None => {}
         }
         let m = self.module(module);
+        let declared = [Kind::Param, Kind::Metric].into_iter().find_map(|k| m.find(k, &name.value));
+        if let Some(at) = declared.filter(|_| m.is_broken(&name.value)) {
+            // declared twice, so that nobody knows what it stands for
+            self.used.insert(at);
+            return None;
+        }
         if let Some(at) = m.find(Kind::Param, &name.value) {
             self.used.insert(at);
             return self.param(at);

@@ -61,6 +61,7 @@ impl Checker<'_> {
         if !self.check_change(change, engine) {
             return;
         }
+        self.served_name(change, engine);
         engine.written.push(change.clone());
         if let (Err(problem), Change::Flag { name, value, span }) = (set_in_engine(engine, change), change) {
             self.sink.push(problem.diagnostic(name, *span, value.as_ref(), engine));

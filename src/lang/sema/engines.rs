@@ -91,11 +91,12 @@ impl Checker<'_> {
         let declared: Vec<_> = decl
             .lines
             .iter()
-            .filter_map(|l| if let Line::Flag(f) = &l.kind { Some(f) } else { None })
+            .filter_map(|l| if let Line::Flag(f) = &l.kind { Some(&**f) } else { None })
             .collect();
         if declared.is_empty() && versions.is_none() {
             return;
         }
+        self.flags_declared(&declared, &engine.schema);
         let mut schema = Schema::new();
         for flag in declared {
             if let Some(spec) = self.flag_spec(flag) {
@@ -194,13 +195,22 @@ impl Checker<'_> {
             Some(n) => Some(self.number_of(n, Dim::PLAIN, "a flag's range")?),
             None => None,
         };
+        if to.is_some_and(|to| to < from) {
+            let d = Diagnostic::new(
+                Code::OutOfRange,
+                r.span,
+                "the range goes from the bigger number to the smaller",
+            );
+            self.sink.push(d.label("holds nothing").help("write the smaller number first"));
+            return None;
+        }
         Some((Some(from), to))
     }
 
     fn engine_line(&mut self, module: usize, line: &ast::EngineLine, engine: &mut Engine) {
         match &line.kind {
             Line::Version(t) => {
-                engine.version = Some(self.inserted(module, t, false));
+                engine.version = self.version(module, t);
                 engine.version_span = Some(t.span);
             }
             Line::Serve(t) => self.serve(module, t, engine),
@@ -238,8 +248,26 @@ impl Checker<'_> {
         }
     }
 
+    fn version(&mut self, module: usize, text: &ast::Text) -> Option<String> {
+        let version = self.inserted_text(module, &text.value, text.span, false);
+        if version.whole && version.text.trim().is_empty() {
+            let d =
+                Diagnostic::new(Code::EngineSetting, text.span, "the version is empty").label("no version");
+            self.sink
+                .push(d.help("write it as the engine prints it: `version \"0.17.1\"`, or remove the line"));
+            return None;
+        }
+        Some(version.text)
+    }
+
     fn serve(&mut self, module: usize, text: &ast::Text, engine: &mut Engine) {
         engine.serve = self.inserted(module, text, true);
+        if engine.serve.trim().is_empty() {
+            let d = Diagnostic::new(Code::EngineSetting, text.span, "the serve line is empty")
+                .label("no command");
+            self.sink.push(d.help("write the command: `serve \"COMMAND {model} --port {port}\"`"));
+            return;
+        }
         if !engine.serve.contains("{port}") {
             let message = "the serve line does not hold {port}";
             let help =
@@ -272,6 +300,12 @@ impl Checker<'_> {
     }
 
     fn failure(&mut self, name: &ast::Text, pattern: &ast::Text, engine: &mut Engine) {
+        if pattern.value.is_empty() {
+            let d = Diagnostic::new(Code::BadPattern, pattern.span, "the pattern is empty")
+                .label("matches every log");
+            self.sink.push(d.help("write what the log says, for example \"CUDA out of memory\""));
+            return;
+        }
         if let Err(e) = regex::Regex::new(&pattern.value) {
             let why = e.to_string();
             let why = why.lines().last().unwrap_or("").trim().trim_start_matches("error: ").to_owned();
@@ -287,7 +321,8 @@ impl Checker<'_> {
 
     fn complete(&mut self, decl: &ast::Engine, engine: &Engine) {
         let unread = |word: &str| decl.unread.contains(&word);
-        if decl.parent.is_none() && engine.serve.is_empty() && !unread("serve") {
+        let states_serve = decl.lines.iter().any(|l| matches!(l.kind, Line::Serve(_)));
+        if decl.parent.is_none() && !states_serve && !unread("serve") {
             let message = format!("the engine `{}` has no serve line", decl.name.value);
             let d = Diagnostic::new(Code::EngineIncomplete, decl.name.span, message).label("a root engine");
             let help =

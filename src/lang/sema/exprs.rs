@@ -158,9 +158,16 @@ impl Checker<'_> {
         }
         if op.is_comparison() {
             self.comparable(op, (left, lt), (right, rt))?;
+            self.compared(left, right);
+            self.compared(right, left);
             return Some((node(op, l, r), Type::Bool));
         }
         let dim = self.arithmetic(op, (left, lt), (right, rt))?;
+        if op == BinaryOp::Div && matches!(r, Expr::Number(0.0)) {
+            let d = Diagnostic::new(Code::OutOfRange, right.span, "this divides by zero").label("zero");
+            self.sink.push(d.help("divide by something else"));
+            return None;
+        }
         Some((node(op, l, r), Type::Number(dim)))
     }
 

@@ -39,7 +39,7 @@ impl Checker<'_> {
                 let all = values.iter().filter_map(|s| self.written(module, s, false)).collect::<Vec<_>>();
                 all.into_iter().map(|v| Change::Env { name: name.value.clone(), value: v.text }).collect()
             }
-            ChangeKind::Model(text) => vec![Change::Model(self.inserted(module, text, false))],
+            ChangeKind::Model(text) => vec![Change::Model(self.model_name(module, text))],
             ChangeKind::UnsetFlag(name) => {
                 vec![Change::UnsetFlag { name: name.value.clone(), span: name.span }]
             }
@@ -47,6 +47,16 @@ impl Checker<'_> {
                 vec![Change::UnsetEnv(name.value.clone())]
             }
         }
+    }
+
+    /// The name of a model, which is not empty.
+    pub fn model_name(&mut self, module: usize, text: &ast::Text) -> String {
+        let name = self.inserted_text(module, &text.value, text.span, false);
+        if name.whole && name.text.trim().is_empty() {
+            let d = Diagnostic::new(Code::MissingInStudy, text.span, "the model is empty").label("no model");
+            self.sink.push(d.help("name a model or a path: `model \"Qwen/Qwen3-8B\"`"));
+        }
+        name.text
     }
 
     fn flag_values(
@@ -293,7 +303,7 @@ fn setting(spec: &FlagSpec, name: &str, value: Option<&WrittenValue>) -> Result<
 
 /// What the serve line says is no flag of a configuration.
 pub fn is_reserved(name: &str) -> bool {
-    matches!(key(name).as_str(), "--host" | "--port")
+    matches!(key(name).as_str(), "--host" | "--port" | "--model" | "--model-path")
 }
 
 fn shown(value: &Value, written: &str) -> String {

@@ -12,7 +12,9 @@ use crate::lang::syntax::PROFILE_SETTINGS as SETTINGS;
 use crate::lang::syntax::ast::{self, Item, Literal, Name, Number, WordLine, WordValue};
 use crate::lang::units::Dim;
 
-const DATA: [&str; 6] = ["random", "sharegpt", "prefix_repetition", "jsonl", "trace", "conversations"];
+/// What a profile may send.
+pub(super) const DATA: [&str; 6] =
+    ["random", "sharegpt", "prefix_repetition", "jsonl", "trace", "conversations"];
 const ARRIVALS: [&str; 5] = ["poisson", "constant", "gamma", "ramp", "steps"];
 const RECIPES: [&str; 3] = ["vllm", "vllm_0_11", "sglang"];
 const MAX_TOKENS: u64 = 100_000_000;
@@ -69,6 +71,9 @@ impl Checker<'_> {
             self.sink.push(d.help("remove one; to cap an open load write `in_flight N`"));
         }
         self.arrivals(arrivals, &mut profile);
+        if let Some((_, span)) = seen.iter().find(|s| s.0 == "in_flight") {
+            self.capped(*span, &profile);
+        }
         self.whole_profile(decl, &mut profile);
         Some(profile)
     }
@@ -100,7 +105,7 @@ impl Checker<'_> {
                 p.tokenizer = self.text_of(module, line).map(|t| self.modules.from_root(module, &t));
             }
             "temperature" => {
-                p.temperature = self.one(line).and_then(|n| self.number_of(&n, Dim::PLAIN, "`temperature`"));
+                p.temperature = self.one(line).and_then(|n| self.temperature(&n));
             }
             "ignore_eos" => match &line.value {
                 WordValue::Bool(b) => p.ignore_eos = Some(b.value),
@@ -120,7 +125,7 @@ impl Checker<'_> {
         self.sink.push(d.help(format!("a profile has the settings {}", SETTINGS.join(", "))));
     }
 
-    fn wrong(&mut self, line: &WordLine, expected: &str) {
+    pub(super) fn wrong(&mut self, line: &WordLine, expected: &str) {
         let message = format!("`{}` takes {expected}", line.word.value);
         let d = Diagnostic::new(Code::ProfileSetting, line.value.span(), message)
             .label("something else stands here");
@@ -200,8 +205,12 @@ impl Checker<'_> {
         };
         let file = match argument {
             Some(Literal::Text(t)) => {
-                let file = self.inserted(module, t, false);
-                Some(self.modules.from_root(module, &file))
+                let file = self.inserted_text(module, &t.value, t.span, false);
+                if file.whole && file.text.is_empty() {
+                    self.wrong(line, &format!("a file: `{} \"FILE\"`", word.value));
+                    return None;
+                }
+                Some(self.modules.from_root(module, &file.text))
             }
             Some(_) => {
                 self.wrong(line, "a file in double quotes");
@@ -242,6 +251,7 @@ impl Checker<'_> {
             WordValue::Numbers(all) => {
                 let rates =
                     all.iter().map(|n| self.positive(n, Dim::RATE, "`rate`")).collect::<Option<Vec<_>>>()?;
+                self.each_once(all, &rates);
                 Some(Load::Rates(rates, poisson))
             }
             WordValue::Range(r) => {
@@ -250,6 +260,7 @@ impl Checker<'_> {
                     Some(n) => Some(self.positive(n, Dim::RATE, "`rate`")?),
                     None => None,
                 };
+                self.rises(line, from, to)?;
                 Some(Load::RateRange { from, to, arrivals: poisson })
             }
             _ => {
@@ -267,7 +278,9 @@ impl Checker<'_> {
             }
             WordValue::Numbers(all) => {
                 let each = |n: &Number| self.whole(n, 1, MOST, "`concurrency`").map(|n| n as u32);
-                all.iter().map(each).collect::<Option<Vec<_>>>().map(Load::Concurrencies)
+                let loads = all.iter().map(each).collect::<Option<Vec<_>>>()?;
+                self.each_once(all, &loads);
+                Some(Load::Concurrencies(loads))
             }
             WordValue::Range(r) => {
                 let from = self.whole(&r.from, 1, MOST, "`concurrency`")? as u32;
@@ -275,6 +288,7 @@ impl Checker<'_> {
                     Some(n) => Some(self.whole(n, 1, MOST, "`concurrency`")? as u32),
                     None => None,
                 };
+                self.rises(line, f64::from(from), to.map(f64::from))?;
                 Some(Load::ConcurrencyRange { from, to })
             }
             _ => {
@@ -339,6 +353,15 @@ impl Checker<'_> {
     /// `arrivals` says how the requests of a `rate` come.
     fn arrivals(&mut self, stated: Option<(Arrivals, Span)>, p: &mut Profile) {
         let Some((how, span)) = stated else { return };
+        let through = matches!(how, Arrivals::Ramp | Arrivals::Steps);
+        if through
+            && matches!(p.load, Some(Load::Rate { .. } | Load::Rates(..) | Load::RateRange { to: None, .. }))
+        {
+            let message = "`arrivals ramp` and `steps` go through a range of rates in one run";
+            let d = Diagnostic::new(Code::ProfileSetting, span, message).label("without a range");
+            self.sink.push(d.help("state the range, such as `rate 1/s .. 20/s`"));
+            return;
+        }
         if let Some(
             Load::Rate { arrivals, .. } | Load::RateRange { arrivals, .. } | Load::Rates(_, arrivals),
         ) = &mut p.load
@@ -446,13 +469,13 @@ fn unmeasured(p: &Profile) -> Vec<NotYet> {
         Some(Data::Conversations(_)) => add("`data conversations`", true),
     }
     match &p.load {
+        Some(Load::RateRange { arrivals: Arrivals::Ramp | Arrivals::Steps, .. }) => {
+            add("`arrivals ramp` and `steps`", true);
+        }
         Some(Load::RateRange { .. } | Load::ConcurrencyRange { .. }) => {
             add("a range that is searched", false);
         }
         Some(Load::Rates(..) | Load::Concurrencies(_)) => add("a curve", false),
-        Some(Load::Rate { arrivals: Arrivals::Ramp | Arrivals::Steps, .. }) => {
-            add("`arrivals ramp` and `steps`", true);
-        }
         _ => {}
     }
     if p.recipe.is_some() {

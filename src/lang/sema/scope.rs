@@ -510,20 +510,27 @@ pub fn without_mark(text: &str) -> &str {
 
 fn built_in(kind: Kind, name: &Name, sink: &mut Sink) {
     let taken = match kind {
-        Kind::Axis => name.value == "engine",
-        Kind::Engine | Kind::Profile | Kind::Study => matches!(name.value.as_str(), "best" | "base"),
+        Kind::Axis => name.value == "engine" || is_base_word(&name.value),
+        Kind::Engine | Kind::Profile | Kind::Study => is_base_word(&name.value),
         Kind::Param | Kind::Metric => {
-            super::metrics::is_built_in(&name.value)
-                || matches!(name.value.as_str(), "best" | "base" | "baseline")
+            super::metrics::is_built_in(&name.value) || is_base_word(&name.value) || name.value == "baseline"
         }
         _ => false,
     };
     if taken {
-        let message = format!("`{}` is built in and cannot be declared again", name.value);
-        sink.push(
-            Diagnostic::new(Code::BuiltIn, name.span, message).label("built in").help("choose another name"),
-        );
+        sink.push(declared_again(name));
     }
+}
+
+/// Words that stand for a configuration: `from best`, `pick base`.
+pub fn is_base_word(name: &str) -> bool {
+    matches!(name, "best" | "base")
+}
+
+/// What is built in has its name for itself.
+pub fn declared_again(name: &Name) -> Diagnostic {
+    let message = format!("`{}` is built in and cannot be declared again", name.value);
+    Diagnostic::new(Code::BuiltIn, name.span, message).label("built in").help("choose another name")
 }
 
 /// A path relative to the file that names it, `.` and `..` resolved as far as the text allows.

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use super::check::Checker;
+use super::profiles::DATA;
 use super::program::{EnvSetting, Site, SiteEngine, Via};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, did_you_mean, one_of};
@@ -44,6 +45,7 @@ impl Checker<'_> {
                 site.models.insert(model, at);
             }
             Line::Data { data, at } => {
+                self.data_set(data);
                 let at = self.inserted(module, at, false);
                 site.data.insert(data.value.clone(), at);
             }
@@ -55,6 +57,16 @@ impl Checker<'_> {
                 self.say_later(&format!("`runner {}`", name.value), name.span, false);
                 site.runner = Some(name.value.clone());
             }
+        }
+    }
+
+    /// A data set that profiles can name.
+    fn data_set(&mut self, name: &Name) {
+        if !DATA.contains(&name.value.as_str()) {
+            let message = format!("no data set is called `{}`", name.value);
+            let d = Diagnostic::new(Code::UnknownName, name.span, message);
+            let d = d.meant(&name.value, DATA, "not known", str::to_owned);
+            self.sink.push(d.help(format!("data sets are {}", DATA.join(", "))));
         }
     }
 

@@ -10,6 +10,7 @@ use super::flags::{doubt, typed};
 use super::problem::Problem;
 use super::program::{Change, Engine, From, Point, Space, Step, Study};
 use super::schema::key;
+use super::scope::{declared_again, is_base_word};
 use super::tracks::Row;
 use super::unplaced::place;
 use crate::lang::codes::Code;
@@ -84,6 +85,9 @@ impl Checker<'_> {
     }
 
     pub fn add_step(&mut self, decl: &ast::Step, track: Option<&str>, study: &mut Study, reach: &mut Reach) {
+        if is_base_word(&decl.name.value) {
+            self.sink.push(declared_again(&decl.name));
+        }
         let place = (track.map(str::to_owned), decl.name.value.clone());
         if let Some(first) = reach.places.get(&place).map(|i| &study.steps[*i]) {
             let message = format!("a second step is called `{}`", decl.name.value);
@@ -174,6 +178,9 @@ impl Checker<'_> {
         reach: &mut Reach,
     ) {
         for change in &point.changes {
+            if let Some(engine) = engines.first() {
+                self.served_name(change, engine);
+            }
             self.change_known(step, change, engines, earlier, reach);
         }
         if let Some(engine) = engines.first() {

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::check::Checker;
 use super::exprs::Place;
-use super::program::{Gpus, NotYet, Objective, Prune, Repeat, Require, Study};
-use super::scope::Kind;
+use super::program::{Expr, Gpus, NotYet, Objective, Prune, Repeat, Require, Study};
+use super::scope::{Kind, name_of};
 use super::steps::Reach;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
@@ -45,7 +45,7 @@ impl Checker<'_> {
         for line in &decl.lines {
             self.study_line(line, &mut study, &mut baseline);
         }
-        self.file_rules(&mut study);
+        self.file_rules(decl, &mut study);
         implied_success(&mut study);
         self.missing(decl, &study);
         let engine = baseline.and_then(|name| self.engine_named(0, &name));
@@ -82,9 +82,15 @@ impl Checker<'_> {
 
     fn study_line(&mut self, line: &ast::StudyLine, study: &mut Study, baseline: &mut Option<Name>) {
         match &line.kind {
-            Line::Model(t) => study.model = self.inserted(0, t, false),
+            Line::Model(t) => study.model = self.model_name(0, t),
             Line::Gpus { count, of } => {
-                let of = of.as_ref().map(|t| self.inserted(0, t, false));
+                let of = of.as_ref().map(|t| (self.inserted(0, t, false), t.span));
+                if let Some((_, span)) = of.as_ref().filter(|(text, _)| text.trim().is_empty()) {
+                    let d = Diagnostic::new(Code::MissingInStudy, *span, "the name of the device is empty");
+                    let help = "write a part of what the driver calls it, `of \"H100\"`, or leave `of` out";
+                    self.sink.push(d.label("occurs in every name").help(help));
+                }
+                let of = of.map(|(text, _)| text);
                 if let Some(n) = self.whole(count, 1, 4096, "`gpus`") {
                     study.gpus = Some(Gpus { count: n as u32, of });
                 }
@@ -133,7 +139,17 @@ impl Checker<'_> {
     fn objective(&mut self, maximize: bool, expr: &ast::Expr, on: &[Name], study: &mut Study) {
         let text = self.source_text(expr.span);
         let profiles = self.profile_names(on);
+        let span = expr.span;
         if let Some((expr, dim)) = self.numeric(0, expr, Place::Objective) {
+            let mut differs = false;
+            expr.walk(&mut |e| {
+                differs |= matches!(e, Expr::Metric { .. } | Expr::Goodput { .. } | Expr::Gpus { .. });
+            });
+            if !differs {
+                let message = "the objective is the same for every configuration";
+                let d = Diagnostic::new(Code::WrongPlace, span, message).label("names no metric");
+                self.sink.push(d.help("name a metric: `maximize total_tps on …`, `minimize p99(ttft) on …`"));
+            }
             study.objective = Some(Objective { maximize, expr, text, dim, profiles });
         }
     }
@@ -173,7 +189,7 @@ impl Checker<'_> {
     }
 
     /// Rules at the top of this file, and imported ones.
-    fn file_rules(&mut self, study: &mut Study) {
+    fn file_rules(&mut self, decl: &ast::Study, study: &mut Study) {
         let root = self.modules.root();
         let own: Vec<&ast::Prune> = root
             .file
@@ -181,6 +197,7 @@ impl Checker<'_> {
             .iter()
             .filter_map(|i| if let Item::Prune(p) = i { Some(p) } else { None })
             .collect();
+        self.rules_named_twice(decl);
         let mut rules: Vec<Prune> = own.into_iter().filter_map(|p| self.prune_rule(0, p)).collect();
         for (kind, at) in &root.imported {
             if *kind == Kind::Prune
@@ -191,6 +208,24 @@ impl Checker<'_> {
         }
         rules.append(&mut study.prune);
         study.prune = rules;
+    }
+
+    /// Reports call a rule by its name: one of a study is called otherwise than its others and those of its file.
+    fn rules_named_twice(&mut self, decl: &ast::Study) {
+        let mut seen: Vec<&Name> = Vec::new();
+        let rules =
+            decl.lines.iter().filter_map(|l| if let Line::Prune(p) = &l.kind { Some(&p.name) } else { None });
+        for name in rules {
+            let root = self.modules.root();
+            let of_file = root.find(Kind::Prune, &name.value).and_then(|at| name_of(self.modules.item(at)));
+            let first = seen.iter().find(|n| n.value == name.value).copied().or(of_file.map(|(_, n)| n));
+            if let Some(first) = first {
+                let message = format!("a second prune rule is called `{}`", name.value);
+                let d = Diagnostic::new(Code::DeclaredTwice, name.span, message).label("already taken");
+                self.sink.push(d.related(first.span, "the first one").help("give one of them another name"));
+            }
+            seen.push(name);
+        }
     }
 
     fn missing(&mut self, decl: &ast::Study, study: &Study) {
@@ -220,11 +255,6 @@ impl Checker<'_> {
                 "add `maximize total_tps on PROFILE`; for tables without a recommendation, `confirm on PROFILE`",
             ));
         }
-        if study.model.is_empty() && has(|l| matches!(l, Line::Model(_))) {
-            let message = "the model is empty";
-            let d = Diagnostic::new(Code::MissingInStudy, decl.name.span, message).label("this study");
-            self.sink.push(d.help("name a model or a path"));
-        }
     }
 
     fn profile_names(&mut self, names: &[Name]) -> Vec<String> {
@@ -233,11 +263,14 @@ impl Checker<'_> {
 
     pub fn budget(&mut self, b: &ast::Budget) {
         let Some((value, dim)) = self.quantity(&b.amount) else { return };
-        let fits = if b.unit.is_some() {
-            dim == Dim::PLAIN && value > 0.0
-        } else {
-            (dim == Dim::TIME || dim == Dim::MONEY) && value > 0.0
-        };
+        let plain = b.unit.is_some();
+        let fits = if plain { dim == Dim::PLAIN } else { dim == Dim::TIME || dim == Dim::MONEY };
+        let whole = b.unit != Some(ast::BudgetUnit::Trials) || value.fract() == 0.0;
+        if fits && (value <= 0.0 || !whole) {
+            let message = if whole { "a budget is above zero" } else { "a budget counts whole trials" };
+            let d = Diagnostic::new(Code::OutOfRange, b.amount.span, message).label("out of range");
+            self.sink.push(d.help("write for example `budget 48 trials` or `budget 6h`"));
+        }
         if !fits {
             let message = "a budget is a number of trials, GPU hours, a time or an amount of money";
             let d = Diagnostic::new(Code::MissingUnit, b.span, message).label("this budget");

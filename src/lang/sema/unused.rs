@@ -19,7 +19,11 @@ impl Checker<'_> {
             return;
         }
         for (kind, name, span) in declared(root) {
-            if NAMED.contains(&kind) && self.is_unused(root, kind, name) {
+            // a name that could not be declared had its diagnostic
+            if NAMED.contains(&kind)
+                && !self.sink.says(Code::BuiltIn, span)
+                && self.is_unused(root, kind, name)
+            {
                 let message = format!("the {} `{name}` is never used", kind.word());
                 let d = Diagnostic::new(Code::Unused, span, message).label("declared here");
                 self.sink.push(d.help("use it in a study, or remove it"));

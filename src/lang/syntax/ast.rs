@@ -138,6 +138,8 @@ pub struct FlagDecl {
     pub until: Option<Text>,
     pub negated: Vec<Name>,
     pub uses_gpus: Option<UsesGpus>,
+    /// an attribute that stands a second time
+    pub twice: Option<Span>,
     pub span: Span,
 }
 

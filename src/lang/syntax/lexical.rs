@@ -254,7 +254,9 @@ fn spaced_flag(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> O
     let word_len = value.find([' ', '\t', ',', '#']).unwrap_or(value.len());
     let word = if value.starts_with(['{', '[', '"']) { whole(value) } else { &value[..word_len] };
     let has_sign = gap.contains('=');
-    if !has_sign && !is_value(word) {
+    // a flag that is declared is followed by its type
+    let declared = chunk[..at].trim_start().strip_prefix("flag").is_some_and(|r| r.starts_with([' ', '\t']));
+    if !has_sign && (declared || !is_value(word)) {
         return None;
     }
     let end = at + name_len + gap.len() + word.len();

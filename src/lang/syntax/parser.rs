@@ -7,7 +7,7 @@ use pest::Parser;
 use super::ast::File;
 use super::build::Builder;
 use super::grammar::{Grammar, Rule};
-use super::lexical;
+use super::{lexical, words};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink};
 use crate::lang::source::{FileId, Span};
@@ -33,7 +33,9 @@ pub fn parse(id: FileId, text: &str, sink: &mut Sink) -> Parsed {
         Ok(pairs) => {
             let mut builder = Builder::new(id, text, 0, sink);
             let file = builder.file(pairs);
-            Parsed { file, broken: builder.into_broken() }
+            let broken = builder.into_broken();
+            uses_of_no_names(id, text, &broken, sink);
+            Parsed { file, broken }
         }
         Err(error) => {
             // the grammar's catch-all rules take any text; only a limit inside pest can end here
@@ -47,6 +49,33 @@ pub fn parse(id: FileId, text: &str, sink: &mut Sink) -> Parsed {
             Parsed::default()
         }
     }
+}
+
+/// A name that is none was told of where it is declared: its uses, which cannot be read either, are no further mistakes.
+fn uses_of_no_names(id: FileId, text: &str, broken: &HashSet<String>, sink: &mut Sink) {
+    let in_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let whole = |span: Span| {
+        let start = text[..span.start as usize].trim_end_matches(in_word).len();
+        let end = text.len() - text[span.start as usize..].trim_start_matches(in_word).len();
+        &text[start..end]
+    };
+    let is_name = |w: &str| w.starts_with(|c: char| c.is_ascii_lowercase());
+    let no_name = |w: &str| {
+        broken.contains(w) && !(is_name(w) && w.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
+    };
+    let mut declared = HashSet::new();
+    sink.forget(|d| {
+        let at = d.span.file == id && d.code == Code::Unexpected;
+        // the first of them is the declaration, wherever in the file it stands
+        at && no_name(whole(d.span))
+            && !(is_declared(text, d.span) && declared.insert(whole(d.span).to_owned()))
+    });
+}
+
+/// Whether a span is the name behind a keyword at the margin.
+fn is_declared(text: &str, span: Span) -> bool {
+    let line = text[..span.start as usize].rsplit('\n').next().unwrap_or_default().trim();
+    words::DECLARATIONS.contains(&line)
 }
 
 fn hostile(id: FileId, text: &str) -> Option<Diagnostic> {

@@ -159,6 +159,7 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
         return out;
     }
     if let Some(found) = bad_name(id, base, &text[indent..], indent) {
+        out.broken.push(file[found.span.range()].to_owned());
         sink.push(found);
         return out;
     }

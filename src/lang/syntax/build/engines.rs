@@ -108,6 +108,7 @@ impl<'a> Builder<'a, '_> {
             until: None,
             negated: Vec::new(),
             uses_gpus: None,
+            twice: None,
             span,
         };
         for pair in k {
@@ -132,8 +133,20 @@ impl<'a> Builder<'a, '_> {
     }
 
     pub(super) fn attribute(&self, pair: Pair<'a, Rule>, decl: &mut FlagDecl) -> Option<()> {
+        let span = self.span(&pair);
         let mut k = kids(pair);
-        match k.next()?.as_rule() {
+        let keyword = k.next()?.as_rule();
+        let stated = match keyword {
+            Rule::k_default => decl.default.is_some(),
+            Rule::k_since => decl.since.is_some(),
+            Rule::k_until => decl.until.is_some(),
+            Rule::k_negated => !decl.negated.is_empty(),
+            _ => decl.uses_gpus.is_some(),
+        };
+        if stated {
+            decl.twice.get_or_insert(span);
+        }
+        match keyword {
             Rule::k_default => decl.default = self.single(k.next()?),
             Rule::k_since => decl.since = self.maybe_text(&mut k),
             Rule::k_until => decl.until = self.maybe_text(&mut k),

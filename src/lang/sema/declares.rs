@@ -1,0 +1,103 @@
+//! The flags that an engine declares, held against each other: no two may answer to one name, and each attribute needs a type that it
+//! means something for.
+
+use super::check::Checker;
+use super::flags::is_reserved;
+use super::schema::{Found, Schema, key};
+use super::versions::compare_versions;
+use crate::lang::codes::Code;
+use crate::lang::diag::Diagnostic;
+use crate::lang::source::Span;
+use crate::lang::syntax::ast::{FlagDecl, FlagKind, Name};
+
+impl Checker<'_> {
+    /// The declarations of one engine, over the schema that it inherits.
+    pub fn flags_declared(&mut self, declared: &[&FlagDecl], inherited: &Schema) {
+        let mut seen: Vec<(&Name, &FlagDecl)> = Vec::new();
+        for flag in declared {
+            self.attributes_fit(flag);
+            self.counts_unless(flag, declared, inherited);
+            for name in flag.names.iter().chain(&flag.negated) {
+                if is_reserved(&name.value) {
+                    let message = format!("{} belongs to the serve line", name.value);
+                    let d = Diagnostic::new(Code::ReservedFlag, name.span, message)
+                        .label("not a flag to declare");
+                    self.sink.push(
+                        d.help("write it there: `serve \"COMMAND {model} --host {host} --port {port}\"`"),
+                    );
+                }
+                let first = seen.iter().find(|(n, f)| key(&n.value) == key(&name.value) && overlap(f, flag));
+                if let Some((first, _)) = first {
+                    let message = format!("{} is declared twice for the same versions", name.value);
+                    let d = Diagnostic::new(Code::DeclaredTwice, name.span, message).label("already taken");
+                    let help = "keep one of them, or say from when to when each holds: `since`, `until`";
+                    self.sink.push(d.related(first.span, "the first one").help(help));
+                }
+                seen.push((name, flag));
+            }
+        }
+    }
+
+    fn attributes_fit(&mut self, flag: &FlagDecl) {
+        if let Some(span) = flag.twice {
+            let d = Diagnostic::new(Code::SettingTwice, span, "the flag says this twice")
+                .label("the second time");
+            self.sink.push(d.help("keep one of them"));
+        }
+        let mut wrong = |span: Span, message: &str, help: &str| {
+            self.sink.push(
+                Diagnostic::new(Code::EngineSetting, span, message).label("of another type").help(help),
+            );
+        };
+        if let (Some(no), false) = (flag.negated.first(), matches!(flag.kind, FlagKind::Switch)) {
+            wrong(no.span, "only a switch can be negated", "make it a `switch`, or remove `negated`");
+        }
+        let name = flag.names.first().map_or(flag.span, |n| n.span);
+        if flag.uses_gpus.is_some() && !matches!(flag.kind, FlagKind::Int(_)) {
+            wrong(name, "only whole numbers count GPUs", "make it an `int`, or remove `uses gpus`");
+        }
+        if let (Some(since), Some(until)) = (&flag.since, &flag.until)
+            && compare_versions(&since.value, &until.value).is_ge()
+        {
+            let d = Diagnostic::new(Code::EngineSetting, until.span, "the flag is gone before it is there");
+            self.sink.push(
+                d.label("not after `since`").help("`until` names the first release that lacks the flag"),
+            );
+        }
+        if let FlagKind::OneOf(choices) = &flag.kind {
+            for (i, choice) in choices.iter().enumerate() {
+                if let Some(first) = choices[..i].iter().find(|c| c.text == choice.text) {
+                    let message = format!("the choice `{}` stands twice", choice.text);
+                    let d = Diagnostic::new(Code::SettingTwice, choice.span, message).label("the second one");
+                    self.sink.push(d.related(first.span, "the first one").help("name each choice once"));
+                }
+            }
+        }
+    }
+
+    /// `uses gpus unless --flag` asks a switch of the same engine.
+    fn counts_unless(&mut self, flag: &FlagDecl, declared: &[&FlagDecl], inherited: &Schema) {
+        let Some(unless) = flag.uses_gpus.as_ref().and_then(|u| u.unless.as_ref()) else { return };
+        let own =
+            |f: &&FlagDecl| f.names.iter().chain(&f.negated).any(|n| key(&n.value) == key(&unless.value));
+        if declared.iter().copied().any(|f| own(&f))
+            || !matches!(inherited.find(&unless.value, None), Found::Unknown)
+        {
+            return;
+        }
+        let message = format!("the engine declares no flag {}", unless.value);
+        let d = Diagnostic::new(Code::UnknownFlag, unless.span, message);
+        let known = declared.iter().flat_map(|f| &f.names).map(|n| n.value.as_str());
+        let d = d.meant(&unless.value, known, "unknown", str::to_owned);
+        self.sink.push(d.help("name a switch that the engine declares"));
+    }
+}
+
+/// Whether two declarations hold for some version both.
+fn overlap(a: &FlagDecl, b: &FlagDecl) -> bool {
+    let ends_before = |a: &FlagDecl, b: &FlagDecl| match (&a.until, &b.since) {
+        (Some(until), Some(since)) => compare_versions(&until.value, &since.value).is_le(),
+        _ => false,
+    };
+    !ends_before(a, b) && !ends_before(b, a)
+}
