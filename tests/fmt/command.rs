@@ -142,7 +142,6 @@ fn line_ends_tabs_and_marks_become_plain() {
 }
 
 #[test]
-#[ignore = "the schemas and studies are being written; format them when they are whole"]
 fn the_files_of_this_project_are_formatted() {
     let lab = Lab::new();
     let root = crate::support::project();
