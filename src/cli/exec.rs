@@ -3,6 +3,7 @@
 use super::args::ExecArgs;
 use super::console::Console;
 use super::{exit, files, replay, site};
+use crate::lang::sema::program::Repeat;
 
 pub fn run(args: &ExecArgs, console: Console) -> u8 {
     let Some(mut analysis) = files::analysis(&args.file, &args.set, console) else { return exit::INPUT };
@@ -29,7 +30,11 @@ pub fn run(args: &ExecArgs, console: Console) -> u8 {
     if !refused.is_empty() {
         refused.dedup();
         let message = format!("this version cannot carry out: {}", refused.join("; "));
-        console.error(&message, "`perflab check` shows where each stands; write `repeat 3` for three launches of each, `repeat 1` for single runs");
+        let mut help = "`perflab check` shows where each stands".to_owned();
+        if study.repeat == Repeat::Auto {
+            help += "; write `repeat 3` for three launches of each, `repeat 1` for single runs";
+        }
+        console.error(&message, &help);
         return exit::INPUT;
     }
     if let Some((message, help)) = site::trouble(program, study).filter(|_| args.replay.is_none()) {
