@@ -6,7 +6,7 @@ use super::check::Checker;
 use super::scope::{Kind, Module, declared, without};
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
-use crate::lang::syntax::ast::{Item, Use};
+use crate::lang::syntax::ast::{Item, Study, StudyLineKind as Line, Use};
 
 /// Kinds that matter only where something names them. Rules hold by being there.
 const NAMED: [Kind; 5] = [Kind::Param, Kind::Engine, Kind::Axis, Kind::Profile, Kind::Metric];
@@ -56,6 +56,21 @@ impl Checker<'_> {
         if self.used.contains(&at) || inserted {
             return false;
         }
-        !self.sink.has_errors() || self.modules.words(0, name) <= 1 && !self.sink.suggests(name)
+        !self.sink.has_errors()
+            || self.modules.words(0, name) <= 1 && !self.sink.suggests(name) && !self.may_be_missed(kind)
+    }
+
+    /// Whether a study lacks the very line that would name one: that line is the mistake, and it has its diagnostic.
+    fn may_be_missed(&self, kind: Kind) -> bool {
+        let studies = self.modules.root().file.items.iter();
+        let mut studies = studies.filter_map(|i| if let Item::Study(s) = i { Some(s) } else { None });
+        let has = |s: &Study, is: fn(&Line) -> bool| s.lines.iter().any(|l| is(&l.kind));
+        match kind {
+            Kind::Engine => studies.any(|s| !has(s, |l| matches!(l, Line::Baseline(_)))),
+            Kind::Profile => {
+                studies.any(|s| !s.unread.is_empty() && !has(s, |l| matches!(l, Line::Objective { .. })))
+            }
+            _ => false,
+        }
     }
 }
