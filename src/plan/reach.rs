@@ -3,7 +3,8 @@
 //!
 //! That is more than the steps will really form, never less: what holds for all of these holds for every candidate.
 
-use std::collections::HashSet;
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -75,18 +76,53 @@ impl Asked {
         match change {
             Change::Model(_) => self.model,
             Change::Flag { name, .. } | Change::Raw { name, .. } | Change::UnsetFlag { name, .. } => {
-                let flag = name.split('.').next().unwrap_or(name);
-                // few spellings hold what a key has not
-                !self.flags.is_empty()
-                    && if flag.contains('_') {
-                        self.flags.contains(&key(flag))
-                    } else {
-                        self.flags.contains(flag)
-                    }
+                !self.flags.is_empty() && self.flags.contains(&*flag_key(name))
             }
             _ => false,
         }
     }
+}
+
+/// The points of a study's steps, by what they change: a study is asked about many conditions.
+pub struct Offered<'a> {
+    study: &'a Study,
+    points: Vec<&'a Point>,
+    /// indices of points, by the key of a flag
+    by_flag: HashMap<Cow<'a, str>, Vec<usize>>,
+    with_model: Vec<usize>,
+}
+
+impl<'a> Offered<'a> {
+    pub fn of(study: &'a Study) -> Self {
+        let points: Vec<&Point> = study.steps.iter().flat_map(|s| s.space.points()).collect();
+        let mut by_flag: HashMap<Cow<'_, str>, Vec<usize>> = HashMap::new();
+        let mut with_model = Vec::new();
+        for (i, change) in points.iter().enumerate().flat_map(|(i, p)| p.changes.iter().map(move |c| (i, c)))
+        {
+            match change {
+                Change::Model(_) => with_model.push(i),
+                Change::Flag { name, .. } | Change::Raw { name, .. } | Change::UnsetFlag { name, .. } => {
+                    by_flag.entry(flag_key(name)).or_default().push(i);
+                }
+                _ => {}
+            }
+        }
+        Self { study, points, by_flag, with_model }
+    }
+
+    /// Those that change what is asked for, in written order.
+    fn touched(&self, asked: &Asked) -> impl Iterator<Item = &'a Point> {
+        let by_flag = asked.flags.iter().filter_map(|f| self.by_flag.get(f.as_str())).flatten();
+        let models = self.with_model.iter().filter(|_| asked.model);
+        let found: BTreeSet<usize> = by_flag.chain(models).copied().collect();
+        found.into_iter().map(|i| self.points[i])
+    }
+}
+
+/// The key of the flag that a name belongs to; a JSON key belongs to its flag.
+fn flag_key(name: &str) -> Cow<'_, str> {
+    let flag = name.split('.').next().unwrap_or(name);
+    if flag.contains('_') { Cow::Owned(key(flag)) } else { Cow::Borrowed(flag) }
 }
 
 /// The configurations of one engine that conditions can tell apart.
@@ -98,16 +134,14 @@ pub struct Reach<'a> {
 
 impl<'a> Reach<'a> {
     /// For conditions, and for the number of GPUs if that is asked.
-    pub fn new(engine: &Arc<Engine>, study: &'a Study, conditions: &[&Expr], gpus: bool) -> Self {
+    pub fn new(engine: &Arc<Engine>, offered: &Offered<'a>, conditions: &[&Expr], gpus: bool) -> Self {
         let asked = Asked::of(conditions, gpus, engine);
         let mut axes: IndexMap<&str, IndexMap<&str, &Point>> = IndexMap::new();
-        for point in study.steps.iter().flat_map(|s| s.space.points()) {
-            if point.changes.iter().any(|c| asked.touches(c)) {
-                axes.entry(&point.axis).or_default().insert(&point.name, point);
-            }
+        for point in offered.touched(&asked) {
+            axes.entry(&point.axis).or_default().insert(&point.name, point);
         }
         let axes = axes.into_values().map(|points| points.into_values().collect()).collect();
-        Self { base: Config::declared(engine, study), axes, asked }
+        Self { base: Config::declared(engine, offered.study), axes, asked }
     }
 
     /// Whether something holds for each of them, with a point set over it if there is one. `None` where there are too many; `budget`

@@ -9,7 +9,7 @@ use super::candidate::{Ruling, candidate, ruling};
 use super::config::Config;
 use super::eval::{Before, condition};
 use super::prepared::Prepared;
-use super::reach::{Reach, engines};
+use super::reach::{Offered, Reach, engines};
 use crate::lang::codes::Code;
 use crate::lang::diag::sort;
 use crate::lang::sema::bounds::simplified;
@@ -40,7 +40,8 @@ fn review(program: &Program) -> Vec<Diagnostic> {
     let mut budget = MOST_LOOKED_AT;
     let mut rules: HashMap<Span, (Verdict, &Prune)> = HashMap::new();
     for study in &program.studies {
-        let mut review = Review { program, study, engines: engines(program, study), budget: &mut budget };
+        let (engines, offered) = (engines(program, study), Offered::of(study));
+        let mut review = Review { program, study, engines, offered, budget: &mut budget };
         let mut certain = false;
         for rule in &study.prune {
             let verdict = review.verdict(&rule.when);
@@ -106,6 +107,7 @@ struct Review<'a> {
     program: &'a Program,
     study: &'a Study,
     engines: Vec<Arc<Engine>>,
+    offered: Offered<'a>,
     budget: &'a mut usize,
 }
 
@@ -119,7 +121,7 @@ impl<'a> Review<'a> {
             let mut holds = |c: &Config| condition(&when, &Before(c)) == Some(truth);
             let engines = review.engines.clone();
             engines.iter().all(|e| {
-                let reach = Reach::new(e, review.study, &[&when], false);
+                let reach = Reach::new(e, &review.offered, &[&when], false);
                 reach.all(None, review.budget, &mut holds) == Some(true)
             })
         };
@@ -211,7 +213,7 @@ impl<'a> Review<'a> {
             return Vec::new();
         }
         let reaches: Vec<Reach<'_>> =
-            self.engines.iter().map(|e| Reach::new(e, self.study, &rules, true)).collect();
+            self.engines.iter().map(|e| Reach::new(e, &self.offered, &rules, true)).collect();
         let mut dead: HashMap<(String, String), String> = HashMap::new();
         for point in self.study.steps.iter().flat_map(|s| s.space.points()) {
             let place = named(point);
