@@ -360,6 +360,15 @@ impl Report {
     }
 }
 
+/// The `.plab` files of a folder, in order.
+pub fn studies(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    let paths = entries.map(|e| e.expect("an entry").path());
+    let mut found: Vec<_> = paths.filter(|p| p.extension().is_some_and(|e| e == "plab")).collect();
+    found.sort();
+    found
+}
+
 /// Whether two numbers are as good as equal.
 #[track_caller]
 pub fn assert_close(left: f64, right: f64, within: f64) {

@@ -8,7 +8,7 @@ use crate::lang::analyze;
 use crate::lang::sema::program;
 use crate::lang::sema::schema::{FlagSpec, Schema};
 use crate::lang::sema::versions::compare_versions;
-use crate::lang::source::Files;
+use crate::lang::source::NoFiles;
 
 /// An engine of the standard library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,15 +96,6 @@ impl Engine {
     }
 }
 
-/// No file but those of the standard library.
-pub struct NoFiles;
-
-impl Files for NoFiles {
-    fn read(&self, path: &str) -> Result<String, String> {
-        Err(format!("init reads no file ({path})"))
-    }
-}
-
 /// The engine as the standard library has it, under a version.
 pub fn engine(engine: Engine, version: Option<&str>) -> Result<Arc<program::Engine>, InitError> {
     let version = version.map(|v| format!(" version {} ", super::value::text(v))).unwrap_or_default();
@@ -116,9 +107,7 @@ pub fn engine(engine: Engine, version: Option<&str>) -> Result<Arc<program::Engi
 
 /// The versions that have a schema of their own, the newest first.
 pub fn versions(schema: &Schema) -> Vec<String> {
-    let mut all = schema.versions().to_vec();
-    all.sort_by(|a, b| compare_versions(b, a));
-    all
+    schema.versions().iter().rev().cloned().collect()
 }
 
 /// What any version of the engine says of a flag: the spec of another version tells at least whether it takes a value.

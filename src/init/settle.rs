@@ -2,9 +2,9 @@
 
 use super::draft::Draft;
 use super::error::InitError;
-use super::known::NoFiles;
 use super::write::{self, Part, Text};
 use crate::lang::diag::{Diagnostic, Severity};
+use crate::lang::source::NoFiles;
 use crate::lang::{Analysis, analyze};
 
 /// A study that checks, and what had to change for it.

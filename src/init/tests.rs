@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 
-use super::known::NoFiles;
 use super::{Asked, Command, from_command};
 use crate::lang::analyze;
 use crate::lang::diag::Severity;
+use crate::lang::source::NoFiles;
 
 /// Pieces of commands, sound and broken.
 const PIECES: [&str; 64] = [

@@ -307,16 +307,8 @@ fn as_map<S: serde::Serializer>(env: &[(&str, &str)], to: S) -> Result<S::Ok, S:
 mod tests {
     use super::*;
     use crate::lang::analyze;
-    use crate::lang::source::Files;
+    use crate::lang::source::NoFiles;
     use crate::plan::command;
-
-    struct Nothing;
-
-    impl Files for Nothing {
-        fn read(&self, _: &str) -> Result<String, String> {
-            Err("there is no such file".to_owned())
-        }
-    }
 
     const ENGINE: &str = r#"
         engine own "Our own" {
@@ -340,7 +332,7 @@ mod tests {
             "{ENGINE}\nengine mine = own {{\n{lines}\n}}\nprofile p {{\n data random\n input 1\n output 1\n rate max\n}}\n\
              study s {{\n model \"org/m\"\n baseline mine\n maximize total_tps on p\n step a {{ vary a }}\n}}\naxis a = --name=x\n"
         );
-        let analysis = analyze(&Nothing, "test.plab", &text);
+        let analysis = analyze(&NoFiles, "test.plab", &text);
         assert!(!analysis.has_errors(), "{lines}: {:?}", analysis.diagnostics);
         let program = analysis.program;
         Config::declared(&program.engines["mine"], &program.studies[0])

@@ -4,15 +4,7 @@ use proptest::prelude::*;
 
 use super::{Config, command};
 use crate::lang::analyze;
-use crate::lang::source::Files;
-
-struct Nothing;
-
-impl Files for Nothing {
-    fn read(&self, _: &str) -> Result<String, String> {
-        Err("there is no such file".to_owned())
-    }
-}
+use crate::lang::source::NoFiles;
 
 const ENGINE: &str = r#"
 engine own "Our own" {
@@ -38,7 +30,7 @@ fn try_config(parent: &str, own: &str) -> Result<Config, String> {
          profile p {{\n data random\n input 1\n output 1\n rate max\n}}\naxis a = --name=x\n\
          study s {{\n model \"org/m\"\n baseline mine\n maximize total_tps on p\n step a {{ vary a }}\n}}\n"
     );
-    let analysis = analyze(&Nothing, "test.plab", &text);
+    let analysis = analyze(&NoFiles, "test.plab", &text);
     if analysis.has_errors() {
         return Err(format!("{own}: {:?}", analysis.diagnostics));
     }

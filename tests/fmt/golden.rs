@@ -4,8 +4,9 @@
 use std::fs;
 use std::path::Path;
 
-use super::{folder, studies};
+use super::folder;
 use crate::support::Lab;
+use crate::support::studies;
 
 fn difference(path: &Path) -> Option<String> {
     let lab = Lab::new();

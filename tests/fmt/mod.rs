@@ -11,12 +11,3 @@ use std::path::{Path, PathBuf};
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fmt")
 }
-
-/// The `.plab` files of a folder, in order.
-fn studies(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).unwrap();
-    let mut found: Vec<_> =
-        entries.map(|e| e.unwrap().path()).filter(|p| p.extension().is_some_and(|e| e == "plab")).collect();
-    found.sort();
-    found
-}

@@ -10,7 +10,8 @@ use perflab::lang::fmt::{Refusal, format};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
-use super::{folder, studies};
+use super::folder;
+use crate::support::studies;
 
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig {

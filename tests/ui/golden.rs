@@ -8,7 +8,8 @@ use std::thread;
 
 use perflab::lang::codes::Code;
 
-use super::{analysis, codes, command, folder, perflab, studies};
+use super::{analysis, codes, command, folder, perflab};
+use crate::support::studies;
 
 /// Inputs that no editor likes to hold.
 fn generated() -> Vec<(Code, String)> {

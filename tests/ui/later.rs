@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use serde_json::Value as Json;
 
-use super::{folder, perflab, studies};
+use super::{folder, perflab};
+use crate::support::studies;
 
 /// The files of this kind.
 fn files() -> Vec<PathBuf> {

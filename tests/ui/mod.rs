@@ -8,21 +8,12 @@ mod whole;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use perflab::lang::source::Files;
+use perflab::lang::source::NoFiles;
 use perflab::lang::{Analysis, analyze};
 
 /// The folder of these tests: `NAME.plab` beside `NAME.expected`.
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ui")
-}
-
-/// The `.plab` files of a folder, in order.
-fn studies(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).unwrap();
-    let mut found: Vec<_> =
-        entries.map(|e| e.unwrap().path()).filter(|p| p.extension().is_some_and(|e| e == "plab")).collect();
-    found.sort();
-    found
 }
 
 /// Runs the real binary in the folder of these tests, on a page of 100 columns without colour.
@@ -36,17 +27,8 @@ fn command(arguments: &[&str]) -> Command {
     command
 }
 
-/// Files that use nothing from disk.
-struct Nothing;
-
-impl Files for Nothing {
-    fn read(&self, _: &str) -> Result<String, String> {
-        Err("there is no such file".to_owned())
-    }
-}
-
 fn analysis(text: &str) -> Analysis {
-    analyze(&Nothing, "test.plab", text)
+    analyze(&NoFiles, "test.plab", text)
 }
 
 /// The codes that an analysis found, in order.

@@ -10,7 +10,8 @@ use perflab::lang::Analysis;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
-use super::{analysis, folder, studies};
+use super::{analysis, folder};
+use crate::support::studies;
 
 /// Generous: builds without optimisation on busy machines. What is not linear takes far longer.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -101,6 +101,24 @@ impl<'a, 's> Builder<'a, 's> {
         recover::line(self.id, block, text, base, self.sink)
     }
 
+    /// The lines of a block that can be read, and the settings that the others were probably meant to be.
+    fn lines<T>(
+        &mut self,
+        lines: Kids<'a>,
+        block: Block,
+        read: impl Fn(&mut Self, Pair<'a, Rule>) -> Option<T>,
+    ) -> (Vec<T>, Vec<&'static str>) {
+        let (mut found, mut unread) = (Vec::new(), Vec::new());
+        for line in lines {
+            if line.as_rule() == Rule::bad_line {
+                unread.extend(self.bad(block, &line));
+            } else {
+                found.extend(read(self, line));
+            }
+        }
+        (found, unread)
+    }
+
     fn name(&self, pair: &Pair<'_, Rule>) -> Name {
         Spanned { value: pair.as_str().to_owned(), span: self.span(pair) }
     }

@@ -16,14 +16,7 @@ impl<'a> Builder<'a, '_> {
         let name = self.maybe_name(&mut k)?;
         let title = self.maybe_text(&mut k);
         let parent = self.maybe_name(&mut k);
-        let (mut lines, mut unread) = (Vec::new(), Vec::new());
-        for line in k {
-            if line.as_rule() == Rule::bad_line {
-                unread.extend(self.bad(Block::Engine, &line));
-            } else {
-                lines.extend(self.engine_line(line));
-            }
-        }
+        let (lines, unread) = self.lines(k, Block::Engine, Self::engine_line);
         Some(Engine { name, title, parent, lines, unread, span })
     }
 

@@ -3,7 +3,7 @@
 use pest::iterators::Pair;
 
 use super::{Builder, kids, skip};
-use crate::lang::syntax::ast::{ChangeKind, Name, Site, SiteLine, SiteLineKind, Text, WordLine};
+use crate::lang::syntax::ast::{ChangeKind, Name, Site, SiteLine, SiteLineKind, Text};
 use crate::lang::syntax::grammar::Rule;
 use crate::lang::syntax::recover::Block;
 
@@ -13,14 +13,7 @@ impl<'a> Builder<'a, '_> {
         let mut k = kids(pair);
         skip(&mut k, Rule::k_site);
         let name = self.maybe_name(&mut k)?;
-        let mut lines = Vec::new();
-        for line in k {
-            if line.as_rule() == Rule::bad_line {
-                self.bad(Block::Site, &line);
-            } else {
-                lines.extend(self.site_line(line));
-            }
-        }
+        let (lines, _) = self.lines(k, Block::Site, Self::site_line);
         Some(Site { name, lines, span })
     }
 
@@ -63,14 +56,7 @@ impl<'a> Builder<'a, '_> {
         let mut k = kids(pair);
         skip(&mut k, Rule::k_runner);
         let name: Name = self.maybe_name(&mut k)?;
-        let mut lines: Vec<WordLine> = Vec::new();
-        for line in k {
-            if line.as_rule() == Rule::bad_line {
-                self.bad(Block::Runner, &line);
-            } else {
-                lines.extend(self.word_line(line));
-            }
-        }
+        let (lines, _) = self.lines(k, Block::Runner, |b, line| b.word_line(line));
         Some(SiteLineKind::Runner { name, lines })
     }
 

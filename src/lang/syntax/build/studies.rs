@@ -17,15 +17,10 @@ impl<'a> Builder<'a, '_> {
         skip(&mut k, Rule::k_study);
         let name = self.maybe_name(&mut k)?;
         let title = self.maybe_text(&mut k);
-        let (mut lines, mut unread) = (Vec::new(), Vec::new());
-        for line in k {
-            if line.as_rule() == Rule::bad_line {
-                unread.extend(self.bad(Block::Study, &line));
-                continue;
-            }
-            let span = self.span(&line);
-            lines.extend(self.study_line(line).map(|kind| StudyLine { kind, span }));
-        }
+        let (lines, unread) = self.lines(k, Block::Study, |b, line| {
+            let span = b.span(&line);
+            b.study_line(line).map(|kind| StudyLine { kind, span })
+        });
         Some(Study { name, title, lines, unread, span })
     }
 
@@ -121,15 +116,10 @@ impl<'a> Builder<'a, '_> {
         let title = self.maybe_text(&mut k);
         let from = if skip(&mut k, Rule::k_from) { self.maybe_name(&mut k) } else { None };
         let when = if skip(&mut k, Rule::k_when) { self.whole_expr(k.next()?) } else { None };
-        let (mut lines, mut unread) = (Vec::new(), Vec::new());
-        for line in k {
-            if line.as_rule() == Rule::bad_line {
-                unread.extend(self.bad(Block::Step, &line));
-                continue;
-            }
-            let span = self.span(&line);
-            lines.extend(self.step_line(line).map(|kind| StepLine { kind, span }));
-        }
+        let (lines, unread) = self.lines(k, Block::Step, |b, line| {
+            let span = b.span(&line);
+            b.step_line(line).map(|kind| StepLine { kind, span })
+        });
         Some(Step { name, title, from, when, lines, unread, span })
     }
 
