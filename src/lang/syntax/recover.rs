@@ -184,7 +184,8 @@ fn bad_name(id: FileId, base: usize, text: &str, indent: usize) -> Option<Diagno
     let snake = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let right = name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(snake);
     let reserved = words::RESERVED.contains(&name);
-    if keyword == "use" || name.is_empty() || name.starts_with('-') || right && !reserved {
+    let declares = words::DECLARATIONS.contains(&keyword) && keyword != "use";
+    if !declares || name.is_empty() || name.starts_with('-') || right && !reserved {
         return None;
     }
     let at = base + indent + keyword.len() + 1 + blank;
