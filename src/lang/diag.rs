@@ -146,6 +146,11 @@ impl Sink {
         self.errors -= before - self.found.len();
     }
 
+    /// What was found up to now, in no order that matters.
+    pub fn found(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.found.iter()
+    }
+
     pub fn has_errors(&self) -> bool {
         self.errors > 0
     }

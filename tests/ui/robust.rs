@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use perflab::lang::Analysis;
+use perflab::lang::fmt::{Refusal, format};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
@@ -41,6 +42,9 @@ fn sound(text: &str) -> Analysis {
         assert!(!d.message.is_empty(), "{what}");
         assert!(d.help.as_ref().is_some_and(|h| !h.is_empty()), "no help: {what}");
     }
+    // what no rule took is an error, and so never in the formatter's way
+    let laid_out = format(text);
+    assert!(!matches!(laid_out, Err(Refusal::Different(_))), "{laid_out:?} of {begins:?}");
     found
 }
 

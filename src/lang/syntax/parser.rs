@@ -59,16 +59,22 @@ fn uses_of_no_names(id: FileId, text: &str, broken: &HashSet<String>, sink: &mut
         let end = text.len() - text[span.start as usize..].trim_start_matches(in_word).len();
         &text[start..end]
     };
-    let is_name = |w: &str| w.starts_with(|c: char| c.is_ascii_lowercase());
-    let no_name = |w: &str| {
-        broken.contains(w) && !(is_name(w) && w.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
+    let is_name = |w: &str| {
+        w.starts_with(|c: char| c.is_ascii_lowercase())
+            && w.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
     };
+    let no_name = |d: &Diagnostic| {
+        let here = d.span.file == id && d.code == Code::Unexpected;
+        here && broken.contains(whole(d.span)) && !is_name(whole(d.span))
+    };
+    let told: HashSet<&str> =
+        sink.found().filter(|d| no_name(d) && is_declared(text, d.span)).map(|d| whole(d.span)).collect();
     let mut declared = HashSet::new();
     sink.forget(|d| {
-        let at = d.span.file == id && d.code == Code::Unexpected;
         // the first of them is the declaration, wherever in the file it stands
-        at && no_name(whole(d.span))
-            && !(is_declared(text, d.span) && declared.insert(whole(d.span).to_owned()))
+        no_name(d)
+            && told.contains(whole(d.span))
+            && !(is_declared(text, d.span) && declared.insert(whole(d.span)))
     });
 }
 
