@@ -1,9 +1,9 @@
 //! A configuration: an engine, a model, flags and environment; what makes two of them the same.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
+use foldhash::HashSet;
 use serde::Serialize;
 use serde_json::Value as Json;
 use serde_json::value::RawValue;

@@ -1,7 +1,8 @@
 //! What a study's points become under each engine, worked out once for all the candidates that combine them.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+
+use foldhash::{HashMap, HashMapExt};
 
 use super::config::Config;
 use super::held::Held;

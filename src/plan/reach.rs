@@ -4,9 +4,10 @@
 //! That is more than the steps will really form, never less: what holds for all of these holds for every candidate.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use foldhash::{HashMap, HashMapExt, HashSet};
 use indexmap::IndexMap;
 
 use super::config::Config;

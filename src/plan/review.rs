@@ -2,8 +2,9 @@
 //! configuration. They are warnings, found before anything runs, with a bounded amount of work: where a space is too big to be sure,
 //! nothing is said.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
 use super::candidate::{Ruling, candidate, ruling};
 use super::config::Config;
@@ -181,7 +182,7 @@ impl<'a> Review<'a> {
 
     fn same_twice(&self, step: &Step) -> Vec<Diagnostic> {
         let mut out = Vec::new();
-        if !may_repeat(&step.space) {
+        if !may_repeat(&step.space) || !has_sum(&step.space) && plainly_different(&step.space) {
             return out;
         }
         let points = step.space.points();
@@ -317,6 +318,25 @@ fn same_points(step: &Step, first: &Point, second: &Point) -> Diagnostic {
     let d = Diagnostic::new(Code::SameTwice, place(second, step), message).label("the same again");
     let d = if first.span.file == d.span.file { d.related(first.span, "the first one") } else { d };
     d.help("they are one trial, measured once: take one of them out")
+}
+
+/// Whether the points of every axis differ as they are written: whole numbers for one flag, as most axes have.
+fn plainly_different(space: &Space) -> bool {
+    let mut different = true;
+    leaves(space, &mut |points| {
+        let mut seen = HashSet::new();
+        let mut flags = points.iter().map(plain_number);
+        let first = flags.clone().next().flatten().map(|(flag, _)| flag);
+        different &= flags.all(|f| f.is_some_and(|(flag, n)| first == Some(flag) && seen.insert(n)));
+    });
+    different
+}
+
+/// The one flag of a point and its value, if that is a whole number in digits that no other number has.
+fn plain_number(point: &Point) -> Option<(&str, &str)> {
+    let [Change::Flag { name, value: Some(value), .. }] = point.changes.as_slice() else { return None };
+    let digits = value.text.bytes().all(|b| b.is_ascii_digit()) && !value.text.starts_with('0');
+    digits.then_some((name, &value.text))
 }
 
 /// Whether two candidates of a space could be one: with a point for each factor there is only one.

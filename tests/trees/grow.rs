@@ -275,15 +275,15 @@ fn study_line(d: &mut Dice) -> StudyLineKind {
         9 => StudyLineKind::Budget(budget(d)),
         10 => StudyLineKind::Note(text(d)),
         11 => StudyLineKind::Prune(prune(d)),
-        12 => StudyLineKind::Step(step(d)),
-        _ => StudyLineKind::Track(Track {
+        12 => StudyLineKind::Step(Box::new(step(d))),
+        _ => StudyLineKind::Track(Box::new(Track {
             engine: name(d),
             title: d.maybe(text),
             steps: d.several(0, 3, step),
             budget: d.maybe(budget),
             notes: d.several(0, 1, text),
             span: nowhere(),
-        }),
+        })),
     }
 }
 

@@ -1,7 +1,8 @@
 //! Axes: points, and the algebra over them. `a * b` is every pair, `a + b` one or the other, `a[x]` a pick.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+
+use foldhash::{HashMap, HashMapExt, HashSet};
 
 use super::check::Checker;
 use super::program::{Change, Engine, Point, Space};

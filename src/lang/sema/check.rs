@@ -1,7 +1,8 @@
 //! The checker: walks all modules once and builds the program; each kind of item has its file.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
 use super::asked::AskedFlag;
 use super::program::{Engine, Expr, NotYet, Point, Profile, Program, Space};

@@ -1,6 +1,6 @@
 //! Changes to a configuration: from the tree, and against a schema. What they do to a list of settings is in `settings`.
 
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt};
 
 use super::check::Checker;
 use super::problem::Problem;

@@ -1,7 +1,8 @@
 //! Picks, `seqs[512, 1024]`: points of an axis or of a group of axes, by normal form.
 
-use std::collections::HashSet;
 use std::sync::Arc;
+
+use foldhash::{HashSet, HashSetExt};
 
 use super::axes::{listed, normal_pick};
 use super::check::Checker;

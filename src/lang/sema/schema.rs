@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::collections::HashMap;
 
+use foldhash::HashMap;
 use serde_json::Value as Json;
 
 use super::versions::compare_versions;

@@ -1,6 +1,6 @@
 //! Files and the names in them: which item a name stands for, at home and where it was imported.
 
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
 
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink, one_of, with_article};

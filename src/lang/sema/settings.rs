@@ -1,7 +1,6 @@
 //! Changes onto a list of settings: what each one sets, keys of JSON flags merged in, what is taken away.
 
-use std::collections::HashMap;
-
+use foldhash::HashMap;
 use serde_json::Value as Json;
 
 use super::flags::typed;

@@ -1,7 +1,7 @@
 //! Sites: how engines are launched on one machine, where models and data lie, what it costs. Nothing in a site must be used by a
 //! study, as one site serves many.
 
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt};
 
 use super::check::Checker;
 use super::profiles::DATA;

@@ -1,6 +1,6 @@
 //! One step: its base, guard, space and pick.
 
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 use super::check::Checker;
 use super::exprs::Place;

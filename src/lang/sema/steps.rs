@@ -1,8 +1,8 @@
 //! Steps in order: which engines can stand under each, and so which flags can be set there.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use indexmap::{IndexMap, IndexSet};
 
 use super::check::Checker;
@@ -51,7 +51,7 @@ impl Checker<'_> {
     pub fn steps(&mut self, decl: &ast::Study, study: &mut Study, mut reach: Reach) {
         let mut row = Row::default();
         let named =
-            decl.lines.iter().filter_map(|l| if let Line::Step(s) = &l.kind { Some(s) } else { None });
+            decl.lines.iter().filter_map(|l| if let Line::Step(s) = &l.kind { Some(&**s) } else { None });
         let in_tracks = decl
             .lines
             .iter()
@@ -197,12 +197,11 @@ impl Checker<'_> {
         let mut at_default = Vec::new();
         for change in &point.changes {
             let Change::Flag { name, value, span } = change else { return };
-            let Ok(setting) = typed(&engine.schema, engine.version.as_deref(), name, value.as_ref()) else {
-                return;
-            };
-            let default = engine.schema.default(&setting.canonical, engine.version.as_deref());
+            let version = engine.version.as_deref();
+            let Some(default) = engine.schema.default(name, version) else { return };
+            let Ok(setting) = typed(&engine.schema, version, name, value.as_ref()) else { return };
             let set = engine.flags.iter().any(|f| f.canonical == setting.canonical);
-            if set || default.is_none_or(|d| d.normal() != setting.value.normal()) {
+            if set || default.normal() != setting.value.normal() {
                 return;
             }
             at_default.push((setting, value.as_ref().map_or(*span, |v| v.span)));

@@ -1,8 +1,9 @@
 //! Points that no step could place: their step has another mistake, or no step takes them. Their values are checked all the same,
 //! against the engines of the file, so that one mistake does not hide another until the next look.
 
-use std::collections::HashSet;
 use std::sync::Arc;
+
+use foldhash::HashSet;
 
 use super::check::Checker;
 use super::flags::typed;

@@ -339,8 +339,8 @@ pub enum StudyLineKind {
     Budget(Budget),
     Note(Text),
     Prune(Prune),
-    Step(Step),
-    Track(Track),
+    Step(Box<Step>),
+    Track(Box<Track>),
 }
 
 #[derive(Debug, Clone)]

@@ -7,8 +7,7 @@ mod profiles;
 mod sites;
 mod studies;
 
-use std::collections::HashSet;
-
+use foldhash::{HashSet, HashSetExt};
 use pest::Parser;
 use pest::iterators::{Pair, Pairs};
 

@@ -1,7 +1,6 @@
 //! One file's text to its tree: guards against hostile text, one pest parse of the whole, then a second look at what did not fit.
 
-use std::collections::HashSet;
-
+use foldhash::{HashSet, HashSetExt};
 use pest::Parser;
 
 use super::ast::File;

@@ -28,8 +28,8 @@ impl<'a> Builder<'a, '_> {
         let rule = pair.as_rule();
         match rule {
             Rule::prune => return self.prune(pair).map(StudyLineKind::Prune),
-            Rule::step => return self.step(pair).map(StudyLineKind::Step),
-            Rule::track => return self.track(pair).map(StudyLineKind::Track),
+            Rule::step => return self.step(pair).map(|s| StudyLineKind::Step(Box::new(s))),
+            Rule::track => return self.track(pair).map(|t| StudyLineKind::Track(Box::new(t))),
             Rule::budget => return self.budget(pair).map(StudyLineKind::Budget),
             _ => {}
         }
