@@ -69,9 +69,69 @@ fn pasted_commands_become_studies() {
             assert!(!out.stdout.contains(secret) && !out.stderr.contains(secret), "{name} tells a secret");
         }
         for line in out.stdout.lines() {
-            assert!(line.chars().count() <= 120 && line.trim_end() == line, "{name}: {line}");
+            assert!(line.chars().count() <= 110 && line.trim_end() == line, "{name}: {line}");
         }
     }
+}
+
+/// What people paste most is a study of a page, whatever the engine.
+#[test]
+fn typical_commands_become_studies_of_some_25_lines() {
+    let commands = [
+        "vllm serve Qwen/Qwen3-8B",
+        "vllm serve Qwen/Qwen3-32B -tp 4 --max-model-len 32768 --gpu-memory-utilization 0.9 --port 8000",
+        "vllm serve deepseek-ai/DeepSeek-V3 -tp 8 --max-num-batched-tokens 512 --max-num-seqs 512 --enable-expert-parallel",
+        "python -m vllm.entrypoints.openai.api_server --model Qwen/Qwen3-8B --dtype auto --max-model-len 8192",
+        "python -m sglang.launch_server --model-path Qwen/Qwen3-8B --tp 2 --mem-fraction-static 0.85 --port 30000",
+        "sglang serve --model-path Qwen/Qwen3-8B --host 0.0.0.0",
+        "trtllm-serve Qwen/Qwen3-14B --max_batch_size 256 --tp_size 2 --extra_llm_api_options options.yaml",
+        "docker run --gpus all -v ~/.cache/huggingface:/root/.cache/huggingface -e HF_TOKEN=hf_x -p 8000:8000 --ipc=host \
+         vllm/vllm-openai:v0.11.0 --model Qwen/Qwen3-8B --max-num-seqs 128",
+        "docker run --gpus all --shm-size 32g -p 30000:30000 lmsysorg/sglang:v0.5.9 python3 -m sglang.launch_server \
+         --model-path Qwen/Qwen3-8B --host 0.0.0.0 --port 30000",
+        "llama-server -m model.gguf -c 16384 -np 4 -ngl 99",
+        "perflab sim --model Qwen/Qwen3-8B --max-model-len 8192",
+    ];
+    let lab = Lab::new();
+    for command in commands {
+        let study = init(&lab, &[], command).expect_code(0).stdout;
+        let lines = study.lines().count();
+        assert!((22..=28).contains(&lines), "{lines} lines of {command}:\n{study}");
+        lab.write("study.plab", &study);
+        assert_eq!(doubts(&lab, "study.plab"), Vec::<String>::new(), "{command}");
+        lab.run(&["fmt", "--check", "study.plab"]).expect_code(0);
+    }
+}
+
+#[test]
+fn secrets_are_named_on_stderr_and_written_nowhere() {
+    let commands = [
+        "HF_TOKEN=not-for-git vllm serve org/m",
+        "export OPENAI_API_KEY=not-for-git\nvllm serve org/m --api-key $OPENAI_API_KEY",
+        "docker run -e MYAPIKEY=not-for-git -e PGPASSWORD=not-for-git vllm/vllm-openai:v0.17.1 --model org/m",
+        "env AWS_SECRET_ACCESS_KEY=not-for-git nohup sglang serve --model-path org/m > log.txt 2>&1 &",
+        "sudo HTTPS_PROXY=http://me:not-for-git@proxy:3128 trtllm-serve org/m",
+        "vllm serve org/m --hf-overrides '{\"token\": \"not-for-git\"}' --hf-token=not-for-git",
+        "vllm serve org/m --otlp-traces-endpoint http://me:not-for-git@host:4317 --my-password not-for-git",
+    ];
+    let lab = Lab::new();
+    for command in commands {
+        let out = init(&lab, &[], command).expect_code(0);
+        assert!(!out.stdout.contains("not-for-git"), "{command}\n{}", out.stdout);
+        assert!(out.stderr.contains("a secret") && !out.stderr.contains("not-for-git"), "{}", out.stderr);
+    }
+    let told = init(&lab, &[], "mpirun -x HF_TOKEN=not-for-git trtllm-serve org/m");
+    assert!(!told.expect_error(1, &["a secret", "HF_TOKEN"]).stderr.contains("not-for-git"));
+}
+
+#[test]
+fn the_cookbook_shows_what_init_writes() {
+    let page = fs::read_to_string(project().join("docs/cookbook.md")).expect("the page");
+    let (_, section) = page.split_once("## From a serve command\n").expect("the section");
+    let command =
+        section.split('`').nth(1).and_then(|c| c.strip_prefix("perflab init -- ")).expect("the command");
+    let block = section.split("```").nth(1).and_then(|b| b.strip_prefix("plab\n")).expect("the study");
+    assert_eq!(init(&Lab::new(), &[], command).expect_code(0).stdout, block);
 }
 
 /// Words of a command, `--flag=value` and `--flag value` alike, without those that a launch decides.
@@ -165,10 +225,7 @@ fn a_file_is_never_overwritten_by_accident() {
 fn the_version_comes_from_the_user_the_image_or_is_marked() {
     let lab = Lab::new();
     let guessed = init(&lab, &[], "vllm serve org/m").expect_code(0).stdout;
-    assert!(
-        guessed.contains("# the newest one known with these flags; write yours: vllm --version"),
-        "{guessed}"
-    );
+    assert!(guessed.contains("# the newest one known with these flags; yours: vllm --version"), "{guessed}");
     let said =
         init(&lab, &["--engine-version", "0.11.0", "--", "vllm serve org/m"], "").expect_code(0).stdout;
     assert!(said.contains("version \"0.11.0\"\n"), "{said}");

@@ -1,18 +1,11 @@
-//! A serve command's arguments, read as the engine itself would: which word is a value, which one the model.
+//! The flags of a serve command, one by one: how the language writes them, and which have no place in a measurement.
 
-use super::error::InitError;
-use super::known::{self, Engine};
 use super::launch::base_name;
-use super::shell::Word;
 use super::value;
-use crate::lang::sema::flags::typed;
-use crate::lang::sema::problem::Problem;
-use crate::lang::sema::program::{self, WrittenValue};
-use crate::lang::sema::schema::{self, Found, Kind, Schema};
-use crate::lang::source::Span;
+use crate::lang::sema::schema::{self, Kind};
 
 /// Why a flag is raw that says what the engine does anyway.
-const DEFAULT: &str = "the default, kept because it was pasted";
+pub const DEFAULT: &str = "the default, kept because it was pasted";
 
 /// One flag of the command.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,6 +36,37 @@ impl Argument {
         self.raw.as_deref().is_some_and(|why| why != DEFAULT)
     }
 
+    /// Whether the language has a way to write it: a flag's name is ASCII and begins with a letter, and no string holds a
+    /// carriage return.
+    pub fn expressible(&self) -> bool {
+        let name = self.name.strip_prefix("--").or_else(|| self.name.strip_prefix('-')).unwrap_or("");
+        let begins = name.starts_with(|c: char| c.is_ascii_alphabetic());
+        let named = begins && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
+        named
+            && !self
+                .value
+                .as_ref()
+                .is_some_and(|v| v.contains(|c: char| c.is_control() && !"\n\t".contains(c)))
+    }
+
+    /// Flags that change how clients talk to the server, not how fast it is.
+    pub fn in_the_way(&self) -> Option<&'static str> {
+        match self.canonical.replace('_', "-").as_str() {
+            "--served-model-name" | "--alias" => {
+                Some("clients ask for this name, perflab for the model's own")
+            }
+            "--ssl-keyfile"
+            | "--ssl-certfile"
+            | "--ssl-ca-certs"
+            | "--ssl-key-file"
+            | "--ssl-cert-file"
+            | "--ssl-keyfile-password"
+            | "--ssl-cert-reqs" => Some("perflab measures over plain HTTP"),
+            "--root-path" | "--fastapi-root-path" | "--api-prefix" => Some("perflab asks at the root"),
+            _ => None,
+        }
+    }
+
     /// Its value as a whole number.
     pub fn number(&self) -> Option<u64> {
         match schema::value(&Kind::Int { min: None, max: None }, self.value.as_deref()?).ok()? {
@@ -71,352 +95,9 @@ impl Arguments {
     }
 }
 
-/// Reads the arguments under the engine's schema.
-pub fn read(engine: Engine, known: &program::Engine, words: &[Word]) -> Result<Arguments, InitError> {
-    let mut reader = Reader {
-        engine,
-        schema: &known.schema,
-        version: known.version.as_deref(),
-        out: Arguments::default(),
-        spare: None,
-    };
-    let mut at = 0;
-    while at < words.len() {
-        at += reader.one(words, at)?;
-    }
-    reader.finish()
-}
-
-struct Reader<'a> {
-    engine: Engine,
-    schema: &'a Schema,
-    version: Option<&'a str>,
-    out: Arguments,
-    /// an unknown flag whose value may have been the model
-    spare: Option<usize>,
-}
-
-/// A flag's name under the schema.
-struct Named {
-    name: String,
-    canonical: String,
-    kind: Option<Kind>,
-}
-
-impl Reader<'_> {
-    /// Reads what begins at a word, and says how many words that were.
-    fn one(&mut self, words: &[Word], at: usize) -> Result<usize, InitError> {
-        let word = &words[at];
-        if !is_flag(&word.text) {
-            self.positional(word)?;
-            return Ok(1);
-        }
-        if word.text == "--" {
-            return Ok(1);
-        }
-        let (written, glued) = match word.text.split_once('=') {
-            Some((name, value)) => (name, Some(value.to_owned())),
-            None => (word.text.as_str(), None),
-        };
-        let following = words.get(at + 1).filter(|w| !is_flag(&w.text));
-        if self.serve_decides(written) {
-            return Ok(if glued.is_none() && following.is_some() { 2 } else { 1 });
-        }
-        if self.engine.model_options().contains(&written) {
-            let Some(value) = glued.or_else(|| following.map(|w| w.text.clone())) else { return Ok(1) };
-            sound(if word.missing.is_some() { Some(word) } else { following })?;
-            value.clone_into(&mut self.out.model);
-            self.out.model_option = Some(written.to_owned());
-            return Ok(if word.text.contains('=') { 1 } else { 2 });
-        }
-        let named = self.named(written);
-        let (value, used) = match (&named.kind, glued) {
-            (_, Some(value)) => (Some(value), 1),
-            (Some(Kind::Switch), None) => (None, 1),
-            (Some(Kind::Words), None) => gathered(&words[at + 1..]),
-            (_, None) => (following.map(|w| w.text.clone()), 1 + usize::from(following.is_some())),
-        };
-        for word in &words[at..at + used] {
-            sound(Some(word))?;
-        }
-        self.flag(named, value);
-        Ok(used)
-    }
-
-    /// Words that the launch decides, or that would end it.
-    fn serve_decides(&mut self, name: &str) -> bool {
-        let place = matches!(schema::key(name).as_str(), "--host" | "--port");
-        if place && !self.out.left_out.iter().any(|l| l.starts_with("--host")) {
-            self.out.left_out.push("--host, --port: perflab chooses them for every launch".to_owned());
-        }
-        place
-    }
-
-    fn positional(&mut self, word: &Word) -> Result<(), InitError> {
-        if self.out.model.is_empty() {
-            sound(Some(word))?;
-            self.out.model.clone_from(&word.text);
-            self.out.model_option = None;
-        } else if !word.text.is_empty() {
-            self.out.left_out.push(format!("`{}`: it belongs to no flag", plain(&word.text)));
-        }
-        Ok(())
-    }
-
-    /// The flag under its full name: argparse takes `--tp` for `--tp-size`.
-    fn named(&self, written: &str) -> Named {
-        let found = |name: &str| match self.schema.find(name, self.version) {
-            Found::Known(spec, _) => Some((spec.names[0].clone(), spec.kind.clone())),
-            _ => None,
-        };
-        if let Some((canonical, kind)) = found(written) {
-            return Named { name: written.to_owned(), canonical, kind: Some(kind) };
-        }
-        if self.engine.abbreviates() && written.starts_with("--") && !written.contains('.') {
-            let beginning = schema::key(written);
-            let mut all: Vec<(String, String, Kind)> = Vec::new();
-            for name in self.schema.names(None).filter(|n| n.starts_with(&beginning)) {
-                if let Some((canonical, kind)) = found(name)
-                    && !all.iter().any(|(_, c, _)| *c == canonical)
-                {
-                    all.push((name.to_owned(), canonical, kind));
-                }
-            }
-            if let [(name, canonical, kind)] = all.as_slice() {
-                let (name, canonical) = (name.clone(), canonical.clone());
-                return Named { name, canonical, kind: Some(kind.clone()) };
-            }
-        }
-        let kind = known::any_version(self.schema, written).map(|s| s.kind.clone());
-        Named { name: written.to_owned(), canonical: schema::key(written), kind }
-    }
-
-    fn flag(&mut self, named: Named, value: Option<String>) {
-        let Named { name, canonical, kind } = named;
-        if super::study::secret(&canonical) {
-            let note = format!("{name}: a secret, and a study lies in git");
-            self.out.left_out.push(note);
-            return;
-        }
-        let json = kind == Some(Kind::Json) || canonical.contains('.');
-        let value = value.map(|v| if kind_is_number(kind.as_ref()) { self.counted(&v) } else { v });
-        let mut argument = Argument { name, canonical, value, json, raw: None };
-        argument.raw = self.refusal(&argument);
-        if !expressible(&argument) {
-            self.out.left_out.push(format!("{}: it cannot be written as a flag", plain(&argument.name)));
-            return;
-        }
-        if let Some(why) = in_the_way(&argument) {
-            self.out.published.push((argument, why));
-            return;
-        }
-        // as in argparse, the last one counts
-        let same = |a: &Argument| a.canonical == argument.canonical;
-        if let Some(at) = self.out.flags.iter().position(same) {
-            let note = format!("{}: given twice, and the last one is kept", self.out.flags[at].text());
-            self.out.left_out.push(note);
-            self.out.flags[at] = argument;
-            return;
-        }
-        if kind.is_none() && argument.value.is_some() {
-            self.spare = Some(self.out.flags.len());
-        }
-        self.out.flags.push(argument);
-    }
-
-    /// vLLM takes `32K` for 32 times 1024; the language has `32Ki` for that.
-    fn counted(&self, value: &str) -> String {
-        match value.strip_suffix(['K', 'M']) {
-            Some(digits) if self.engine == Engine::Vllm && digits.parse::<f64>().is_ok() => {
-                format!("{value}i")
-            }
-            _ => value.to_owned(),
-        }
-    }
-
-    /// Why a flag cannot be checked by the schema, in a few words.
-    fn refusal(&self, argument: &Argument) -> Option<String> {
-        let span = Span::default();
-        let written = argument.value.as_ref().map(|v| WrittenValue {
-            text: v.clone(),
-            json: argument.json,
-            template: false,
-            span,
-        });
-        let setting = match typed(self.schema, self.version, &argument.name, written.as_ref()) {
-            Ok(setting) => setting,
-            Err(_) if known::any_version(self.schema, &argument.name).is_none() => {
-                return Some("unknown to the schema, passed on unchecked".to_owned());
-            }
-            Err(Problem::NotYet(since)) => return Some(format!("new in {since}, passed on unchecked")),
-            Err(Problem::NoLonger(until)) => return Some(format!("gone in {until}, passed on unchecked")),
-            Err(_) => return Some("not what the schema takes, passed on unchecked".to_owned()),
-        };
-        let default = self.schema.default(&setting.canonical, self.version);
-        let same = default.is_some_and(|d| d.normal() == setting.value.normal());
-        same.then(|| DEFAULT.to_owned())
-    }
-
-    fn finish(mut self) -> Result<Arguments, InitError> {
-        if self.out.model.is_empty()
-            && let Some(at) = self.spare
-            && let Some(model) = self.out.flags[at].value.take()
-        {
-            self.out.model = model;
-        }
-        if self.out.model.trim().is_empty() {
-            return Err(InitError::NoModel);
-        }
-        if self.out.model.contains(['\n', '\r']) {
-            return Err(InitError::Inexpressible("the model's name has more than one line".to_owned()));
-        }
-        Ok(self.out)
-    }
-}
-
-/// No variable in the word is left open, unless it is a secret, which is left out anyway.
-fn sound(word: Option<&Word>) -> Result<(), InitError> {
-    match word.and_then(|w| w.missing.clone()) {
-        Some(name) if !super::study::secret(&name) => Err(InitError::Unset(name)),
-        _ => Ok(()),
-    }
-}
-
-fn kind_is_number(kind: Option<&Kind>) -> bool {
-    matches!(kind, Some(Kind::Int { .. } | Kind::Float { .. }))
-}
-
-/// All words up to the next flag, as one value.
-fn gathered(words: &[Word]) -> (Option<String>, usize) {
-    let all: Vec<&str> = words.iter().map(|w| w.text.as_str()).take_while(|w| !is_flag(w)).collect();
-    ((!all.is_empty()).then(|| all.join(" ")), 1 + all.len())
-}
-
-/// A flag, and not a negative number.
-fn is_flag(word: &str) -> bool {
-    let rest = word.trim_start_matches('-');
-    word.starts_with('-') && word != "-" && !rest.starts_with(|c: char| c.is_ascii_digit() || c == '.')
-}
-
-/// Whether the language has a way to write it: a flag's name is ASCII and begins with a letter, and no string holds a
-/// carriage return.
-fn expressible(argument: &Argument) -> bool {
-    let name = argument.name.strip_prefix("--").or_else(|| argument.name.strip_prefix('-')).unwrap_or("");
-    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic());
-    let named = begins && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
-    named
-        && !argument
-            .value
-            .as_ref()
-            .is_some_and(|v| v.contains(|c: char| c.is_control() && !"\n\t".contains(c)))
-}
-
-/// Flags that change how clients talk to the server, not how fast it is.
-fn in_the_way(argument: &Argument) -> Option<&'static str> {
-    match argument.canonical.replace('_', "-").as_str() {
-        "--served-model-name" | "--alias" => Some("clients ask for this name, perflab for the model's own"),
-        "--ssl-keyfile"
-        | "--ssl-certfile"
-        | "--ssl-ca-certs"
-        | "--ssl-key-file"
-        | "--ssl-cert-file"
-        | "--ssl-keyfile-password"
-        | "--ssl-cert-reqs" => Some("perflab measures over plain HTTP"),
-        "--root-path" | "--fastapi-root-path" | "--api-prefix" => Some("perflab asks at the root"),
-        _ => None,
-    }
-}
-
-/// A word as it can stand in a message.
-fn plain(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(48).collect()
-}
-
 /// The last part of a model's name or path, as people call it.
 pub fn short_name(model: &str) -> &str {
     let name = base_name(model.trim_end_matches('/'));
     let name = name.strip_suffix(".gguf").unwrap_or(name);
     if name.is_empty() { model } else { name }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read_line(engine: Engine, version: &str, line: &str) -> Arguments {
-        let known = known::engine(engine, Some(version)).expect("known");
-        let words: Vec<Word> =
-            shell_words::split(line).expect("words").into_iter().map(Word::plain).collect();
-        read(engine, &known, &words).expect("readable")
-    }
-
-    fn texts(a: &Arguments) -> Vec<String> {
-        a.flags.iter().map(Argument::text).collect()
-    }
-
-    #[test]
-    fn values_and_switches_are_told_apart_by_the_schema() {
-        let a = read_line(
-            Engine::Vllm,
-            "0.17.1",
-            "--enable-prefix-caching Qwen/Qwen3-8B -tp 2 --max-model-len=32K --port 8000 --host=0.0.0.0 \
-             --lora-modules a=b c=d --speculative-config '{\"method\":\"mtp\"}' --no-async-scheduling",
-        );
-        assert_eq!((a.model.as_str(), a.model_option.as_deref()), ("Qwen/Qwen3-8B", None));
-        assert_eq!(
-            texts(&a),
-            [
-                "--enable-prefix-caching",
-                "-tp=2",
-                "--max-model-len=32Ki",
-                "--lora-modules=\"a=b c=d\"",
-                "--speculative-config={\"method\": \"mtp\"}",
-                "--no-async-scheduling",
-            ]
-        );
-        assert!(a.flags.iter().all(|f| f.raw.is_none()), "{a:?}");
-        assert_eq!(a.left_out.len(), 1);
-    }
-
-    #[test]
-    fn what_the_schema_does_not_take_is_raw_and_says_why() {
-        let a = read_line(
-            Engine::Vllm,
-            "0.17.1",
-            "m --my-fork 3 --gpu-memory-utilization 0.9 --num-scheduler-steps 8 --dtype bf16 -O3",
-        );
-        assert_eq!(
-            texts(&a),
-            ["--my-fork=3", "--gpu-memory-utilization=0.9", "--num-scheduler-steps=8", "--dtype=bf16", "-O3"]
-        );
-        assert!(a.flags.iter().all(|f| f.raw.is_some()), "{a:?}");
-    }
-
-    #[test]
-    fn the_last_of_two_counts_and_abbreviations_are_long_names() {
-        let a = read_line(Engine::Sglang, "0.5.9", "--model-path m --tp 4 --tp-size 8");
-        assert_eq!(a.model_option.as_deref(), Some("--model-path"));
-        assert_eq!(texts(&a), ["--tp-size=8"]);
-        let a = read_line(Engine::Vllm, "0.17.1", "m --enable-prefix-caching --no-enable-prefix-caching");
-        assert_eq!(texts(&a), ["--no-enable-prefix-caching"]);
-    }
-
-    #[test]
-    fn names_for_clients_and_secrets_stay_out_of_the_measurement() {
-        let a = read_line(Engine::Vllm, "0.17.1", "m --served-model-name a b --api-key k --max-num-seqs 8");
-        assert_eq!(texts(&a), ["--max-num-seqs=8"]);
-        assert_eq!(a.published[0].0.text(), "--served-model-name=\"a b\"");
-        assert!(
-            a.left_out[0].contains("--api-key")
-                && !a.left_out[0].contains('k'.to_string().repeat(2).as_str())
-        );
-    }
-
-    #[test]
-    fn a_model_is_needed_and_may_hide_behind_an_unknown_flag() {
-        let known = known::engine(Engine::Vllm, Some("0.17.1")).expect("known");
-        assert_eq!(read(Engine::Vllm, &known, &[]), Err(InitError::NoModel));
-        let a = read_line(Engine::Vllm, "0.17.1", "--my-switch org/model");
-        assert_eq!((a.model.as_str(), texts(&a)), ("org/model", vec!["--my-switch".to_owned()]));
-    }
 }

@@ -293,7 +293,7 @@ impl Reader<'_> {
         let load = self.load(data.get("num_prompts").and_then(Value::as_u64));
         let block = |(title, mut lines): (String, Vec<Line>)| {
             lines.extend(load.clone());
-            Block { about: Vec::new(), name: value::name(&title), title, settings: lines }
+            Block { name: value::name(&title), title, settings: lines, ..Block::default() }
         };
         scenarios.into_iter().map(block).collect()
     }

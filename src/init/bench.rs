@@ -83,7 +83,7 @@ pub fn profile(name: &str, title: &str, settings: &Settings, left_out: &mut Vec<
         left_out
             .push(format!("{setting}={}: a profile has no such setting", yaml::word(v).unwrap_or_default()));
     }
-    Block { about: Vec::new(), name: name.to_owned(), title: title.to_owned(), settings: lines }
+    Block { name: name.to_owned(), title: title.to_owned(), settings: lines, ..Block::default() }
 }
 
 fn count(settings: &mut Settings, names: &[&str]) -> Option<f64> {

@@ -8,7 +8,8 @@ pub struct Draft {
     pub engine: Engine,
     pub profiles: Vec<Block>,
     pub axes: Vec<Axis>,
-    pub rules: Vec<Rule>,
+    /// names of `std/rules`
+    pub rules: Vec<&'static str>,
     pub studies: Vec<Study>,
 }
 
@@ -62,6 +63,8 @@ pub struct Block {
     pub about: Vec<String>,
     pub name: String,
     pub title: String,
+    /// its parent in `std/profiles`
+    pub parent: Option<&'static str>,
     pub settings: Vec<Line>,
 }
 
@@ -72,15 +75,6 @@ pub struct Axis {
     /// what stands behind its `=`
     pub text: String,
     pub comment: Option<String>,
-}
-
-/// A rule that prunes.
-#[derive(Debug, Clone, Default)]
-pub struct Rule {
-    pub about: Option<String>,
-    pub name: String,
-    pub reason: String,
-    pub when: String,
 }
 
 /// A study and its steps.

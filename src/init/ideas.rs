@@ -3,9 +3,10 @@
 //! A limit that the load never reaches tells nothing, so the number of users follows the limits that are tried.
 
 use super::arguments::Arguments;
-use super::known::{self, Engine};
+use super::known::Engine;
 use crate::lang::sema::program;
 use crate::lang::sema::schema::{Found, Value};
+use crate::lang::sema::versions::compare_versions;
 
 /// An axis, and the step that varies it; ideas with one step are varied together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,22 +21,22 @@ pub struct Idea {
 /// A load that fits the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
-    pub input: u64,
-    pub output: u64,
+    /// tokens of a prompt and of an answer; `None` where those of `chat` fit
+    pub lengths: Option<(u64, u64)>,
     pub concurrency: u64,
+    pub requests: Option<u64>,
 }
 
 /// What is tried.
 #[derive(Debug, Clone, Default)]
 pub struct Ideas {
     pub all: Vec<Idea>,
-    /// the flags of a batch that holds fewer tokens than sequences in some combination: that never starts
-    pub cannot_fill: bool,
+    /// the rule of `std/rules` against batches that hold fewer tokens than sequences, if some combination does
+    pub cannot_fill: Option<&'static str>,
 }
 
 /// More steps than this are no first study.
-const MOST_STEPS: usize = 4;
-const PREFIX: (&str, &str) = ("prefix", "Prefix Caching");
+const MOST_STEPS: usize = 3;
 
 /// Models that come with layers for multi-token prediction.
 const WITH_MTP: [&str; 8] =
@@ -118,7 +119,7 @@ pub fn ideas(facts: &Facts<'_>) -> Ideas {
 pub fn load(facts: &Facts<'_>, ideas: &Ideas) -> Load {
     let (limit, context, usual) = match facts.engine {
         Engine::Vllm => ("--max-num-seqs", "--max-model-len", 512),
-        Engine::Sim => ("--max-num-seqs", "--max-model-len", 256),
+        Engine::Sim => ("--max-num-seqs", "--max-model-len", 64),
         Engine::Sglang => ("--max-running-requests", "--context-length", 512),
         Engine::Trtllm => ("--max_batch_size", "--max_seq_len", 512),
         Engine::LlamaCpp => ("--parallel", "--ctx-size", 16),
@@ -131,8 +132,10 @@ pub fn load(facts: &Facts<'_>, ideas: &Ideas) -> Load {
     }
     // a chat template adds some tokens to each prompt
     let room = context.saturating_sub(64).max(8);
-    let (input, output) = if room >= 1280 { (1024, 256) } else { (room * 3 / 4, room / 4) };
-    Load { input: input.max(1), output: output.max(1), concurrency }
+    let lengths = (room < 512 + 256).then(|| (room * 3 / 4, room / 4));
+    // a simulation is no measurement, so that a look will do; a server is loaded for a minute or more
+    let requests = (facts.engine == Engine::Sim).then_some(2 * concurrency);
+    Load { lengths, concurrency, requests }
 }
 
 fn push(
@@ -190,64 +193,53 @@ fn vllm(facts: &Facts<'_>, out: &mut Ideas) {
     let whole = facts.switched_on("--enable-chunked-prefill") == Some(false);
     let least = if whole { facts.number("--max-model-len").unwrap_or(u64::MAX) } else { 64 };
     let tokens = facts.around("--max-num-batched-tokens", &[4096, 16384], least, 1 << 20);
-    cannot_fill(facts, &seqs, &tokens, out);
+    let flags = ["--max-num-seqs", "--max-num-batched-tokens"];
+    cannot_fill(facts, "cannot_fill_vllm", flags, [&seqs, &tokens], out);
     list(out, "seqs", batch, "--max-num-seqs", &seqs);
     list(out, "batched", batch, "--max-num-batched-tokens", &tokens);
-    if !facts.has("--kv-cache-dtype") {
-        push(out, "kv", ("kv", "FP8 KV Cache"), "--kv-cache-dtype=fp8".into(), "answers change a little");
-    }
-    prefix(facts, out);
     if !facts.has("--performance-mode") && facts.switched_on("--async-scheduling") == Some(true) {
         let mode = "--performance-mode=throughput".into();
         push(out, "mode", ("mode", "Performance Mode"), mode, "");
     }
-    flip(facts, out, "async", ("async", "Async Scheduling"), "--async-scheduling", "--no-async-scheduling");
+    asynchronous(facts, out);
     speculation(facts, out);
     memory(facts, out, "--gpu-memory-utilization", "0.95");
 }
 
 fn sim(facts: &Facts<'_>, out: &mut Ideas) {
     let batch = ("batch", "Batch Limits");
-    let seqs = facts.around("--max-num-seqs", &[64, 128], 1, 2048);
+    let seqs = facts.around("--max-num-seqs", &[32, 64], 1, 2048);
     let tokens = facts.around("--max-num-batched-tokens", &[2048, 16384], 64, 1 << 20);
-    cannot_fill(facts, &seqs, &tokens, out);
+    let flags = ["--max-num-seqs", "--max-num-batched-tokens"];
+    cannot_fill(facts, "cannot_fill_vllm", flags, [&seqs, &tokens], out);
     list(out, "seqs", batch, "--max-num-seqs", &seqs);
     list(out, "batched", batch, "--max-num-batched-tokens", &tokens);
-    if !facts.has("--kv-cache-dtype") {
-        push(out, "kv", ("kv", "FP8 KV Cache"), "--kv-cache-dtype=fp8".into(), "");
-    }
-    if !facts.has("--async-scheduling") {
-        push(out, "async", ("async", "Async Scheduling"), "--async-scheduling".into(), "");
-    }
-    prefix(facts, out);
+    asynchronous(facts, out);
+    memory(facts, out, "--gpu-memory-utilization", "0.95");
 }
 
 fn sglang(facts: &Facts<'_>, out: &mut Ideas) {
     let batch = ("batch", "Batch Limits");
     let running = facts.around("--max-running-requests", &[128, 512], 1, 2048);
     let chunks = facts.around("--chunked-prefill-size", &[4096, 16384], 256, 1 << 20);
+    let flags = ["--max-running-requests", "--chunked-prefill-size"];
+    cannot_fill(facts, "cannot_fill_sglang", flags, [&running, &chunks], out);
     list(out, "running", batch, "--max-running-requests", &running);
     list(out, "chunk", batch, "--chunked-prefill-size", &chunks);
-    let policy = if facts.text("--schedule-policy") == Some("lpm") { "fcfs" } else { "lpm" };
-    let why = "lpm: the longest match in the prefix cache goes first";
-    push(out, "policy", ("policy", "Schedule Policy"), format!("--schedule-policy={policy}"), why);
-    if !facts.has("--kv-cache-dtype") {
-        let text = "--kv-cache-dtype=fp8_e4m3".into();
-        push(out, "kv", ("kv", "FP8 KV Cache"), text, "answers change a little");
+    if !facts.has("--schedule-conservativeness") {
+        let text = "--schedule-conservativeness=0.3".into();
+        push(out, "bold", ("bold", "Schedule Conservativeness"), text, "requests are admitted sooner");
     }
     memory(facts, out, "--mem-fraction-static", "0.92");
 }
 
 fn trtllm(facts: &Facts<'_>, out: &mut Ideas) {
     let batch = ("batch", "Batch Limits");
-    list(
-        out,
-        "sequences",
-        batch,
-        "--max_batch_size",
-        &facts.around("--max_batch_size", &[128, 512], 1, 4096),
-    );
+    let sequences = facts.around("--max_batch_size", &[128, 512], 1, 4096);
     let tokens = facts.around("--max_num_tokens", &[4096, 16384], 256, 1 << 20);
+    let flags = ["--max_batch_size", "--max_num_tokens"];
+    cannot_fill(facts, "cannot_fill_trtllm", flags, [&sequences, &tokens], out);
+    list(out, "sequences", batch, "--max_batch_size", &sequences);
     list(out, "tokens", batch, "--max_num_tokens", &tokens);
     if facts.switched_on("--enable_chunked_prefill") == Some(false) {
         let text = "--enable_chunked_prefill".into();
@@ -264,46 +256,32 @@ fn llama_cpp(facts: &Facts<'_>, out: &mut Ideas) {
         "--parallel",
         &facts.around("--parallel", &[4, 16], 1, 512),
     );
-    let batch = ("batch", "Batch Sizes");
-    list(out, "batch", batch, "--batch-size", &facts.around("--batch-size", &[1024, 4096], 32, 1 << 16));
-    list(out, "ubatch", batch, "--ubatch-size", &facts.around("--ubatch-size", &[256, 1024], 16, 1 << 16));
+    let step = ("batch", "Batch Sizes");
+    let batch = facts.around("--batch-size", &[1024, 4096], 32, 1 << 16);
+    let ubatch = facts.around("--ubatch-size", &[256, 1024], 16, 1 << 16);
+    cannot_fill(facts, "cannot_fill_llama", ["--ubatch-size", "--batch-size"], [&ubatch, &batch], out);
+    list(out, "batch", step, "--batch-size", &batch);
+    list(out, "ubatch", step, "--ubatch-size", &ubatch);
     let attention = if facts.text("--flash-attn") == Some("on") { "off" } else { "on" };
     let text = format!("--flash-attn={attention}");
     push(out, "attention", ("attention", "Flash Attention"), text, "");
-    if !facts.has("--cache-type-k") && !facts.has("--cache-type-v") && attention == "off" {
-        let text = "--cache-type-k=q8_0 --cache-type-v=q8_0".into();
-        push(out, "kv", ("kv", "Q8 KV Cache"), text, "answers change a little");
-    }
 }
 
-/// Whether some combination that is tried has fewer tokens in a batch than sequences, which no engine starts with.
-fn cannot_fill(facts: &Facts<'_>, seqs: &[u64], tokens: &[u64], out: &mut Ideas) {
-    let all = |tried: &[u64], flag: &str| -> Vec<u64> {
-        if tried.is_empty() { facts.number(flag).into_iter().collect() } else { tried.to_vec() }
+/// Takes the rule in where some combination, but not all, has fewer of the second flag than of the first.
+fn cannot_fill(facts: &Facts<'_>, rule: &'static str, flags: [&str; 2], tried: [&[u64]; 2], out: &mut Ideas) {
+    let all = |i: usize| match tried[i] {
+        [] => facts.number(flags[i]).or(facts.default(flags[i])).into_iter().collect(),
+        some => some.to_vec(),
     };
-    let (seqs, tokens) = (all(seqs, "--max-num-seqs"), all(tokens, "--max-num-batched-tokens"));
-    let fits = |t: &u64| seqs.iter().filter(|s| t < *s).count();
-    let unfit: usize = tokens.iter().map(fits).sum();
-    out.cannot_fill = unfit > 0 && unfit < seqs.len() * tokens.len();
+    let (held, room): (Vec<u64>, Vec<u64>) = (all(0), all(1));
+    let unfit: usize = room.iter().map(|r| held.iter().filter(|h| r < *h).count()).sum();
+    out.cannot_fill = (unfit > 0 && unfit < held.len() * room.len()).then_some(rule);
 }
 
-fn prefix(facts: &Facts<'_>, out: &mut Ideas) {
-    flip(facts, out, PREFIX.0, PREFIX, "--enable-prefix-caching", "--no-enable-prefix-caching");
-}
-
-/// A switch the other way round.
-fn flip(
-    facts: &Facts<'_>,
-    out: &mut Ideas,
-    axis: &'static str,
-    step: (&'static str, &'static str),
-    on: &str,
-    off: &str,
-) {
-    match facts.switched_on(on) {
-        Some(true) => push(out, axis, step, off.to_owned(), ""),
-        Some(false) => push(out, axis, step, on.to_owned(), ""),
-        None => {}
+/// Asynchronous scheduling, where the command leaves it off.
+fn asynchronous(facts: &Facts<'_>, out: &mut Ideas) {
+    if facts.switched_on("--async-scheduling") == Some(false) && !facts.has("--async-scheduling") {
+        push(out, "async", ("async", "Async Scheduling"), "--async-scheduling".into(), "");
     }
 }
 
@@ -317,17 +295,17 @@ fn speculation(facts: &Facts<'_>, out: &mut Ideas) {
         let other = if now > 1 { now - 1 } else { 2 };
         config.insert(depth.to_owned(), other.into());
         let json = super::value::spaced(&serde_json::Value::Object(config));
-        push(out, "spec", step, format!("--speculative-config={json}"), "one token less or more at a time");
+        push(out, "spec", step, format!("--speculative-config={json}"), "another depth");
         return;
     }
     let model = facts.arguments.model.to_ascii_lowercase();
     if facts.has("--spec-method") || !WITH_MTP.iter().any(|m| model.contains(m)) {
         return;
     }
-    let recent = facts.known.version.as_deref().is_none_or(|v| !known::before(v, "0.11.0"));
+    let recent = facts.known.version.as_deref().is_none_or(|v| compare_versions(v, "0.11.0").is_ge());
     if recent {
         let text = format!("--speculative-config={{\"method\": \"mtp\", \"{depth}\": 1}}");
-        push(out, "spec", step, text, "the model has layers for it");
+        push(out, "spec", step, text, "the model's own layers");
     }
 }
 

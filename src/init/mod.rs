@@ -1,7 +1,9 @@
 //! From what people have — a pasted serve command, another tool's sweep files — to a first study. Pure: text in, text out.
 //!
 //! In reading order: `pasted` and `shell` make commands of a text, `launch` (with `container`) finds the serve command in
-//! them, `arguments` reads its flags by the engine's schema, `ideas` chooses axes, `draft` holds the study, `write` prints it,
+//! them, `reader` makes `arguments` of its
+//! words by the engine's schema, `ideas` chooses axes, `draft` holds the study, `write` prints it,
+//! `secret` keeps out of it what is nobody else's,
 //! `settle` has the checker look at it until nothing is left to say. `files` has the other ways to a draft:
 //! `sweep` (with `bench` and `params`) and `auto_benchmark` (with `yaml`).
 
@@ -17,6 +19,8 @@ pub mod known;
 pub mod launch;
 pub mod params;
 pub mod pasted;
+pub mod reader;
+pub mod secret;
 pub mod settle;
 pub mod shell;
 pub mod study;

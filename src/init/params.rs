@@ -3,11 +3,11 @@
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use super::arguments::{self, Argument};
+use super::arguments::Argument;
 use super::draft::Axis;
 use super::known::Engine;
 use super::shell::Word;
-use super::{value, yaml};
+use super::{reader, value, yaml};
 use crate::lang::sema::program;
 
 /// One point: changes to a configuration, as text.
@@ -56,7 +56,7 @@ impl Reading<'_> {
             words.insert(0, (*option).to_owned());
         }
         let words: Vec<Word> = words.into_iter().map(Word::plain).collect();
-        let read = arguments::read(self.engine, self.known, &words).map_err(|e| e.to_string())?;
+        let read = reader::read(self.engine, self.known, &words).map_err(|e| e.to_string())?;
         let mut flags = read.flags.into_iter();
         let why = read.left_out.first().cloned().unwrap_or_else(|| format!("{shown}: it is no flag"));
         flags.next().ok_or(why)

@@ -1,15 +1,15 @@
 //! From a serve command to a first study: what stands where, and what is said of it.
 
 use super::arguments::{self, Argument, Arguments};
-use super::draft::{Axis, Block, Change, Draft, Engine, Line, Rule, Step, Study};
+use super::draft::{Axis, Block, Change, Draft, Engine, Line, Step, Study};
 use super::error::InitError;
 use super::ideas::{self, Facts, Idea, Ideas};
 use super::known;
 use super::launch::{self, Devices, Launch};
-use super::pasted;
 use super::settle::settle;
-use super::shell::{Vars, Word};
+use super::shell::{self, Vars, Word};
 use super::value;
+use super::{pasted, reader, secret};
 use crate::lang::sema::program;
 use crate::lang::sema::schema::Found;
 
@@ -57,26 +57,30 @@ pub fn from_command(command: Command<'_>, asked: &Asked) -> Result<Written, Init
     let title = base.launch.engine.title();
     let name = arguments::short_name(&base.arguments.model).to_owned();
     let draft = Draft {
-        header: vec![
-            format!("Which flags of {title} serve {name} best? A first study, written by `perflab init`."),
-            "Make the load yours, add what else you would try, and look at `perflab plan` before `perflab exec`."
-                .to_owned(),
-        ],
+        header: vec![format!(
+            "Which flags of {title} serve {name} best? A first study, written by `perflab init`."
+        )],
         engine: base.draft.clone(),
         profiles: vec![load(&facts, &ideas)],
         axes: ideas.all.iter().map(axis).collect(),
         rules: rules(&ideas),
         studies: vec![study(&facts, &ideas, &base)],
     };
-    finish(draft, base.left_out)
+    settled(draft, base.left_out)
 }
 
-/// Has the checker look at a draft, and joins what it took out to what was left out before.
+/// A draft of another tool's files, which says itself what of them it does not have.
 pub fn finish(mut draft: Draft, left_out: Vec<String>) -> Result<Written, InitError> {
+    draft.engine.about.push("the command as it is: every gain is a gain over this".to_owned());
     if !left_out.is_empty() {
         draft.engine.about.push("left out of what was given:".to_owned());
         draft.engine.about.extend(left_out.iter().map(|l| format!(" * {l}")));
     }
+    settled(draft, left_out)
+}
+
+/// Has the checker look at a draft, and joins what it took out to what was left out before.
+fn settled(draft: Draft, left_out: Vec<String>) -> Result<Written, InitError> {
     let settled = settle(draft)?;
     let remarks = left_out.into_iter().chain(settled.remarks).collect();
     Ok(Written { text: settled.text, remarks })
@@ -93,6 +97,10 @@ pub fn base(command: Command<'_>, asked: &Asked) -> Result<Base, InitError> {
         Command::Words([one]) => launch::find(&pasted::commands_only(one), &mut vars)?,
         Command::Words(words) => launch::in_words(words, &mut vars)?,
     };
+    if let Some(word) = launch.launcher.iter().find(|w| secret_word(w)) {
+        let name = word.split('=').next().unwrap_or_default();
+        return Err(InitError::Inexpressible(format!("a secret stands before the engine, `{name}`")));
+    }
     let stated = asked.version.clone().or_else(|| stated(&launch));
     if let Some(version) = stated.as_ref().filter(|v| !known::sound(v)) {
         return Err(InitError::UnknownVersion(format!("{} {version}", launch.engine.title())));
@@ -104,6 +112,12 @@ pub fn base(command: Command<'_>, asked: &Asked) -> Result<Base, InitError> {
     };
     let mut left_out = std::mem::take(&mut launch.left_out);
     left_out.extend(arguments.left_out.iter().cloned());
+    if launch.image.is_some() {
+        let site = format!("site here {{ engine {} via docker }}", launch.engine.std_name());
+        left_out.push(format!(
+            "the container: to start one for every launch, write site.plab beside the study: {site}"
+        ));
+    }
     let (env, devices) = environment(&launch, &mut left_out)?;
     let mut draft = engine(&launch, &known, &arguments, stated.is_some());
     draft.changes.extend(env);
@@ -130,7 +144,7 @@ fn under(
     words: &[Word],
 ) -> Result<(std::sync::Arc<program::Engine>, Arguments), InitError> {
     let known = known::engine(launch.engine, version)?;
-    let arguments = arguments::read(launch.engine, &known, words)?;
+    let arguments = reader::read(launch.engine, &known, words)?;
     Ok((known, arguments))
 }
 
@@ -159,8 +173,7 @@ fn engine(launch: &Launch, known: &program::Engine, arguments: &Arguments, state
     let mut settings = Vec::new();
     if let Some(version) = &known.version {
         let line = Line::new("version", value::text(version));
-        let guessed =
-            format!("the newest one known with these flags; write yours: {}", kind.version_command());
+        let guessed = format!("the newest one known with these flags; yours: {}", kind.version_command());
         settings.push(if stated { line } else { line.why(guessed) });
         let usual = kind.image(version);
         if let Some(image) =
@@ -174,16 +187,12 @@ fn engine(launch: &Launch, known: &program::Engine, arguments: &Arguments, state
     if serve != known.serve {
         settings.push(Line::new("serve", value::template(&serve)));
     }
-    let mut about = vec!["the command as it is: every gain is a gain over this".to_owned()];
-    if launch.image.is_some() {
-        about.push(format!("to start it from its image, write a site file beside this one: site here {{ engine {} via docker }}", kind.std_name()));
-    }
     let title = match kind {
         known::Engine::Sim => "Simulated, as it is".to_owned(),
         _ => format!("{} as it is", kind.title()),
     };
     Engine {
-        about,
+        about: Vec::new(),
         root: kind.std_name().to_owned(),
         name: "current".to_owned(),
         title,
@@ -225,6 +234,12 @@ fn flag(argument: &Argument) -> Change {
     }
 }
 
+/// Whether a word of a wrapper gives a secret: `mpirun -x HF_TOKEN=…`.
+fn secret_word(word: &str) -> bool {
+    let named = shell::assignment(word).is_some_and(|(name, _)| secret::variable(name));
+    named || secret::value_is(word)
+}
+
 /// The variables that the engine gets; which GPUs, and secrets, are no part of a study.
 fn environment(
     launch: &Launch,
@@ -240,7 +255,7 @@ fn environment(
             }
             continue;
         }
-        if secret(name) {
+        if secret::variable(name) || secret::value_is(&word.text) {
             left_out.push(format!("{name}: a secret, and a study lies in git; put it into a site file"));
             continue;
         }
@@ -263,17 +278,6 @@ fn visible(name: &str, value: &str) -> Option<Devices> {
     let count = value.split(',').filter(|d| !d.trim().is_empty()).count() as u32;
     let named = !matches!(value, "all" | "none" | "void" | "-1");
     (count > 0 && named).then(|| Devices { count, written: format!("{name}={value}") })
-}
-
-/// Whether a variable or flag holds what must not be written down.
-pub fn secret(name: &str) -> bool {
-    if name.starts_with('-') {
-        let flags =
-            ["--api-key", "--admin-api-key", "--api-key-file", "--hf-token", "--ssl-keyfile-password"];
-        return flags.contains(&name.replace('_', "-").as_str());
-    }
-    let parts = ["TOKEN", "KEY", "SECRET", "PASSWORD", "PASSWD", "CREDENTIALS", "APIKEY"];
-    name.to_ascii_uppercase().split('_').any(|part| parts.contains(&part))
 }
 
 /// How many GPUs the command uses, and how many it may use.
@@ -303,36 +307,27 @@ fn axis(idea: &Idea) -> Axis {
 
 fn load(facts: &Facts<'_>, ideas: &Ideas) -> Block {
     let load = ideas::load(facts, ideas);
+    let mut settings = Vec::new();
+    if let Some((input, output)) = load.lengths {
+        settings.push(Line::new("input", input.to_string()));
+        settings.push(Line::new("output", output.to_string()));
+    }
+    settings.push(Line::new("concurrency", load.concurrency.to_string()));
+    settings.extend(load.requests.map(|n| Line::new("requests", n.to_string())));
+    let yours = if load.lengths.is_some() { "make it" } else { "512 tokens in, 256 out: make it" };
+    settings[0] = settings[0].clone().why(format!("{yours} like your traffic"));
     Block {
-        about: vec!["the load decides what is best: make it look like your traffic".to_owned()],
+        about: Vec::new(),
         name: "load".to_owned(),
         title: format!("{} users", load.concurrency),
-        settings: vec![
-            Line::new("data", "random"),
-            Line::new("input", load.input.to_string()).why("tokens of a prompt"),
-            Line::new("output", load.output.to_string()).why("tokens of an answer"),
-            Line::new("concurrency", load.concurrency.to_string()).why("requests in flight, at any time"),
-        ],
+        parent: Some("chat"),
+        settings,
     }
 }
 
-fn rules(ideas: &Ideas) -> Vec<Rule> {
-    let mut rules = Vec::new();
-    if ideas.cannot_fill {
-        rules.push(Rule {
-            about: Some("settled in the plan, before anything starts".to_owned()),
-            name: "cannot_fill".to_owned(),
-            reason: "fewer tokens than sequences in a batch".to_owned(),
-            when: "--max-num-batched-tokens < --max-num-seqs".to_owned(),
-        });
-    }
-    rules.push(Rule {
-        about: Some("settled after a candidate's first launch: it gets no second one".to_owned()),
-        name: "hopeless".to_owned(),
-        reason: "far behind the best so far".to_owned(),
-        when: "gain < -20%".to_owned(),
-    });
-    rules
+/// Rules of the library: against what cannot be, if the candidates have any, and what is not worth a second launch.
+fn rules(ideas: &Ideas) -> Vec<&'static str> {
+    ideas.cannot_fill.into_iter().chain(["far_behind"]).collect()
 }
 
 /// What every study begins with: model, GPUs, baseline.
@@ -354,11 +349,13 @@ pub fn shown(name: &str) -> String {
 fn study(facts: &Facts<'_>, ideas: &Ideas, base: &Base) -> Study {
     let name = arguments::short_name(&facts.arguments.model);
     let mut settings = opening(base);
+    let repeat = match facts.engine {
+        known::Engine::Sim => Line::new("repeat", "1").why("a simulation hardly differs from run to run"),
+        _ => Line::new("repeat", "3").why("launches of every candidate; 1 for a first look"),
+    };
     settings.extend([
-        Line::new("maximize", "total_tps on load").why("or: minimize p99(ttft), maximize output_tps, …"),
-        Line::new("require", "success_rate >= 99.9%").why("add your limits: require p99(ttft) <= 2s"),
-        Line::new("adopt", "gain >= 1%").why("less counts as no gain"),
-        Line::new("repeat", "3").why("launches of every candidate"),
+        Line::new("maximize", "total_tps on load").why("add your limits: require p99(ttft) <= 2s"),
+        repeat,
     ]);
     let mut steps: Vec<Step> = Vec::new();
     for idea in &ideas.all {
@@ -371,9 +368,6 @@ fn study(facts: &Facts<'_>, ideas: &Ideas, base: &Base) -> Study {
                 vary: vec![vec![idea.axis.to_owned()]],
             }),
         }
-    }
-    if let Some(first) = steps.first_mut() {
-        first.about.push("each step goes on from the best so far; `*` is every combination".to_owned());
     }
     Study {
         about: Vec::new(),

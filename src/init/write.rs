@@ -1,12 +1,15 @@
 //! A draft as text, set as a person would: settings, axes and steps in columns, comments behind what they explain.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::draft::{Axis, Block, Change, Draft, Engine, Line, Rule, Step, Study};
+use super::draft::{Axis, Block, Change, Draft, Engine, Line, Step, Study};
 use super::value;
 
 /// Comments are wrapped, and stand behind a line, up to this column.
 const WIDTH: usize = 110;
+/// Flags share a line up to this column, as in a shell.
+const FLAGS: usize = 80;
 
 /// A part of a draft that a diagnostic can stand in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +44,13 @@ impl Text {
         self.parts.push((start..self.text.len(), part));
     }
 
+    /// A line with several parts, each where it stands in the line.
+    fn line_of(&mut self, line: &str, parts: &[(Range<usize>, Part)]) {
+        let start = self.text.len();
+        self.line(line);
+        self.parts.extend(parts.iter().map(|(r, part)| (start + r.start..start + r.end, *part)));
+    }
+
     /// Comment lines, wrapped.
     fn about(&mut self, indent: &str, comments: &[String]) {
         for comment in comments {
@@ -66,6 +76,7 @@ pub fn file(draft: &Draft) -> Text {
     let mut out = Text::default();
     out.about("", &draft.header);
     out.line(&format!("use std/engines {{ {} }}", draft.engine.root));
+    imports(&mut out, draft);
     out.line("");
     engine(&mut out, &draft.engine);
     for profile in &draft.profiles {
@@ -76,17 +87,32 @@ pub fn file(draft: &Draft) -> Text {
         out.line("");
         axes(&mut out, &draft.axes);
     }
-    if !draft.rules.is_empty() {
-        out.line("");
-        for (i, rule) in draft.rules.iter().enumerate() {
-            self::rule(&mut out, rule, i);
-        }
-    }
     for one in &draft.studies {
         out.line("");
         study(&mut out, one);
     }
     out
+}
+
+/// The profiles and rules of the library that the draft names.
+fn imports(out: &mut Text, draft: &Draft) {
+    let parents: BTreeSet<&str> = draft.profiles.iter().filter_map(|p| p.parent).collect();
+    if !parents.is_empty() {
+        let names: Vec<&str> = parents.into_iter().collect();
+        out.line(&format!("use std/profiles {{ {} }}", names.join(", ")));
+    }
+    if draft.rules.is_empty() {
+        return;
+    }
+    let mut line = "use std/rules {".to_owned();
+    let mut parts = Vec::new();
+    for (i, rule) in draft.rules.iter().enumerate() {
+        line.push_str(if i == 0 { " " } else { ", " });
+        parts.push((line.len()..line.len() + rule.len(), Part::Rule(i)));
+        line.push_str(rule);
+    }
+    line.push_str(" }");
+    out.line_of(&line, &parts);
 }
 
 fn engine(out: &mut Text, engine: &Engine) {
@@ -99,21 +125,57 @@ fn engine(out: &mut Text, engine: &Engine) {
     }
     out.line(&format!("{head} {{"));
     let widest = engine.settings.iter().map(|l| l.word.len()).max().unwrap_or(0);
-    let mut texts: Vec<(String, Option<&str>)> = engine
-        .settings
-        .iter()
-        .map(|l| (format!("    {:widest$} {}", l.word, l.rest), l.comment.as_deref()))
-        .collect();
-    texts
-        .extend(changes.iter().zip(&engine.changes).map(|(t, c)| (format!("    {t}"), c.comment.as_deref())));
-    for (i, line) in with_comments(&texts).iter().enumerate() {
-        match i.checked_sub(engine.settings.len()) {
-            Some(at) => out.part(line, Part::Change(at)),
-            None if engine.settings[i].word == "version" => out.part(line, Part::Version),
-            None => out.line(line),
+    let mut lines: Vec<Packed> = engine.settings.iter().map(|l| Packed::setting(l, widest)).collect();
+    for (i, (text, change)) in changes.iter().zip(&engine.changes).enumerate() {
+        let alone = change.comment.is_some() || change.published.is_some();
+        match lines.last_mut().filter(|l| !alone && l.takes(text)) {
+            Some(line) => line.add(text, i),
+            None => lines.push(Packed::change(text, change.comment.as_deref(), alone, i)),
         }
     }
+    let texts: Vec<_> = lines.iter().map(|l| (l.text.clone(), l.comment)).collect();
+    for (line, packed) in with_comments(&texts).iter().zip(&lines) {
+        out.line_of(line, &packed.parts);
+    }
     out.line("}");
+}
+
+/// A line of an engine's block.
+struct Packed<'a> {
+    text: String,
+    comment: Option<&'a str>,
+    parts: Vec<(Range<usize>, Part)>,
+    /// what more may join it: flags or variables; `None` where nothing may
+    open: Option<bool>,
+}
+
+impl<'a> Packed<'a> {
+    fn setting(line: &'a Line, widest: usize) -> Self {
+        let text = format!("    {:widest$} {}", line.word, line.rest);
+        let version = (line.word == "version").then_some((0..text.len(), Part::Version));
+        Self { text, comment: line.comment.as_deref(), parts: version.into_iter().collect(), open: None }
+    }
+
+    fn change(text: &str, comment: Option<&'a str>, alone: bool, index: usize) -> Self {
+        let flag = text.starts_with('-');
+        let mut line = Self { text: "   ".to_owned(), comment, parts: Vec::new(), open: None };
+        line.add(text, index);
+        line.open = (!alone).then_some(flag);
+        line
+    }
+
+    /// A flag joins flags, a variable variables; a long value keeps its line.
+    fn takes(&self, text: &str) -> bool {
+        let width = self.text.chars().count() + 1 + text.chars().count();
+        self.open == Some(text.starts_with('-')) && width <= FLAGS
+    }
+
+    fn add(&mut self, text: &str, index: usize) {
+        self.text.push(' ');
+        let start = self.text.len();
+        self.text.push_str(text);
+        self.parts.push((start..self.text.len(), Part::Change(index)));
+    }
 }
 
 fn change(change: &Change) -> String {
@@ -126,7 +188,14 @@ fn change(change: &Change) -> String {
 
 fn block(out: &mut Text, block: &Block) {
     out.about("", &block.about);
-    out.line(&format!("profile {} {} {{", block.name, value::text(&block.title)));
+    let parent = block.parent.map(|p| format!(" = {p}")).unwrap_or_default();
+    let head = format!("profile {} {}{parent} {{", block.name, value::text(&block.title));
+    if let [one] = block.settings.as_slice() {
+        let line = format!("{head} {} {} }}", one.word, one.rest);
+        out.line(&with_comments(&[(line, one.comment.as_deref())]).concat());
+        return;
+    }
+    out.line(&head);
     for line in settings(&block.settings) {
         out.line(&line);
     }
@@ -151,14 +220,6 @@ fn axes(out: &mut Text, axes: &[Axis]) {
     }
 }
 
-fn rule(out: &mut Text, rule: &Rule, index: usize) {
-    if let Some(about) = &rule.about {
-        out.about("", std::slice::from_ref(about));
-    }
-    let line = format!("prune {} {} when {}", rule.name, value::text(&rule.reason), rule.when);
-    out.part(&line, Part::Rule(index));
-}
-
 fn study(out: &mut Text, study: &Study) {
     out.about("", &study.about);
     out.line(&format!("study {} {} {{", study.name, value::text(&study.title)));
@@ -168,7 +229,7 @@ fn study(out: &mut Text, study: &Study) {
     for line in before {
         out.line(line);
     }
-    if !study.steps.is_empty() {
+    if study.steps.iter().any(|s| !s.about.is_empty()) {
         out.line("");
     }
     steps(out, &study.steps);

@@ -1,0 +1,12 @@
+//! Tools of the integration tests: the real binary in a directory of its own, made-up studies and recordings, and reports
+//! read back.
+
+mod lab;
+mod live;
+mod made_up;
+mod report;
+
+pub use lab::{Lab, Output, Running, assert_close, binary, project, skip, studies, wait_for};
+pub use live::{EXEC, LIVE, events, live_study, marked, runs};
+pub use made_up::{Recording, TOYS, toy_study};
+pub use report::Report;
