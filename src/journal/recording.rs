@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use crate::judge::{Distribution, Metrics, Results, Run, RunOutcome};
 use crate::lang::Program;
-use crate::lang::sema::program::{Change, Engine, Profile, WrittenValue};
+use crate::lang::sema::program::{Change, Engine, EnvSetting, Profile, WrittenValue};
 use crate::lang::sema::schema::{Found, Schema};
 use crate::lang::sema::unmeasured;
 use crate::lang::source::Span;
@@ -164,7 +164,9 @@ fn config_of(run: &RecordedRun, engine: &Arc<Engine>, notes: &mut BTreeSet<Strin
     let mut config = Config::bare(engine, &run.model);
     let span = Span::default();
     for (name, value) in &run.env {
-        config.set(&Change::Env { name: name.clone(), value: value.clone() }).ok()?;
+        config
+            .set(&Change::Env(EnvSetting { name: name.clone(), value: value.clone(), template: false }))
+            .ok()?;
     }
     for (name, value) in words(&run.flags) {
         let full = full_name(&engine.schema, engine.version.as_deref(), &name);

@@ -58,6 +58,7 @@ codes! {
     WrongKind = "E207", "a name stands for something of another kind";
     UnknownParam = "E208", "a string inserts a param that does not exist";
     UnreadableFile = "E209", "a used file cannot be read";
+    SiteEngine = "W210", "a site names an engine that is another but for a slip";
 
     UnknownFlag = "E301", "the engine does not know the flag";
     BadFlagValue = "E302", "the value does not fit the flag's type";

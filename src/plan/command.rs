@@ -1,9 +1,11 @@
 //! The command of a configuration: as it is launched, and as people copy it (without host and port).
 
+use std::borrow::Cow;
+
 use super::config::Config;
 use super::shell::quote;
 use crate::lang::sema::problem::Problem;
-use crate::lang::sema::program::Change;
+use crate::lang::sema::program::{Change, EnvSetting};
 use crate::lang::sema::schema::Setting;
 
 /// Words to run, and the environment that goes with them.
@@ -32,12 +34,12 @@ pub struct Published {
 
 /// The command that people copy: the serve words that hold `{host}` or `{port}` are left out with the option before them.
 pub fn to_copy(config: &Config) -> Command {
-    Command { argv: words(config, None), env: env(config) }
+    Command { argv: words(config, None), env: env(config, None) }
 }
 
 /// The command that is launched.
 pub fn to_launch(config: &Config, address: Address<'_>) -> Command {
-    Command { argv: words(config, Some(address)), env: env(config) }
+    Command { argv: words(config, Some(address)), env: env(config, Some(address)) }
 }
 
 /// The recommended command: what the engine's `publish` adds or hides is applied.
@@ -69,8 +71,24 @@ pub fn published_config(config: &Config) -> Config {
     shown
 }
 
-fn env(config: &Config) -> Vec<(String, String)> {
-    config.env().iter().map(|e| (e.name.clone(), e.value.clone())).collect()
+/// The variables; without an address those that hold one are left out.
+pub fn env(config: &Config, address: Option<Address<'_>>) -> Vec<(String, String)> {
+    let holds = |e: &EnvSetting| e.template && (e.value.contains("{host}") || e.value.contains("{port}"));
+    let by_name = address.map(|a| Address { model: &config.model, ..a });
+    let value = |e: &EnvSetting| if e.template { insert(&e.value, config, by_name) } else { e.value.clone() };
+    let all = config.env().iter().filter(|e| address.is_some() || !holds(e));
+    all.map(|e| (e.name.clone(), value(e))).collect()
+}
+
+/// A variable as it will read. One with an address that only the launch knows begins with a character that no variable holds.
+pub fn normal_variable<'c>(variable: &'c EnvSetting, config: &Config) -> Cow<'c, str> {
+    if !variable.template {
+        return Cow::Borrowed(&variable.value);
+    }
+    let read =
+        insert(&variable.value, config, Some(Address { host: "{host}", port: 0, model: &config.model }));
+    let launch = variable.value.contains("{host}") || variable.value.contains("{port}");
+    Cow::Owned(if launch { format!("\0{read}") } else { read })
 }
 
 fn serve_words(config: &Config, address: Option<Address<'_>>) -> Vec<String> {
@@ -112,10 +130,10 @@ fn inserted(setting: &Setting, config: &Config, address: Option<Address<'_>>) ->
 /// The command that people copy as one line of shell: environment, serve words, flags.
 pub fn line(config: &Config) -> String {
     let mut out = String::with_capacity(256);
-    for e in config.env() {
-        out.push_str(&e.name);
+    for (name, value) in env(config, None) {
+        out.push_str(&name);
         out.push('=');
-        out.push_str(&quote(&e.value));
+        out.push_str(&quote(&value));
         out.push(' ');
     }
     out.push_str(config.serve_line());

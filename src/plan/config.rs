@@ -112,8 +112,8 @@ impl Config {
                 self.set_model(m);
                 Ok(())
             }
-            Change::Env { name, value } => {
-                flags::set_env(&mut self.env, name, value);
+            Change::Env(variable) => {
+                flags::set_env(&mut self.env, variable);
                 Ok(())
             }
             Change::UnsetEnv(name) => {
@@ -182,7 +182,8 @@ impl Config {
     pub fn normal_form(&self) -> Normal<'_> {
         let mut flags: Vec<&Held> = self.flags.iter().map(|h| &**h).collect();
         flags.sort_by(|a, b| a.key.cmp(&b.key));
-        let mut env: Vec<(&str, &str)> = self.env.iter().map(|e| (&*e.name, &*e.value)).collect();
+        let mut env: Vec<(&str, Cow<str>)> =
+            self.env.iter().map(|e| (&*e.name, super::command::normal_variable(e, self))).collect();
         env.sort_unstable();
         Normal {
             engine: self.engine.root(),
@@ -295,12 +296,12 @@ pub struct Normal<'a> {
     model: &'a str,
     flags: Vec<Cow<'a, RawValue>>,
     #[serde(serialize_with = "as_map")]
-    env: Vec<(&'a str, &'a str)>,
+    env: Vec<(&'a str, Cow<'a, str>)>,
     gpus: u32,
 }
 
-fn as_map<S: serde::Serializer>(env: &[(&str, &str)], to: S) -> Result<S::Ok, S::Error> {
-    to.collect_map(env.iter().copied())
+fn as_map<S: serde::Serializer>(env: &[(&str, Cow<str>)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(env.iter().map(|(name, value)| (name, value)))
 }
 
 #[cfg(test)]
@@ -416,6 +417,34 @@ mod tests {
         let flags = &argv[argv.len() - 3..];
         assert_eq!(flags, ["--max_num_seqs=1024", "--tensor_parallel_size=4", "--name=a"]);
         assert_eq!(config.gpus(), 4);
+    }
+
+    #[test]
+    fn variables_say_what_a_launch_inserts() {
+        let variable =
+            |value: &str| EnvSetting { name: "A".to_owned(), value: value.to_owned(), template: true };
+        let with = |value: &str| {
+            let mut config = config("");
+            assert_eq!(config.set(&Change::Env(variable(value))), Ok(()));
+            config
+        };
+        let launched = |config: &Config| {
+            let address = command::Address { host: "127.0.0.1", port: 8000, model: "/models/m" };
+            command::to_launch(config, address).env[0].1.clone()
+        };
+        let (model, address) = (with("{model} of {{}}"), with("http://{host}:{port}"));
+        assert_eq!(launched(&model), "org/m of {}");
+        assert_eq!(command::to_copy(&model).env[0].1, "org/m of {}");
+        assert_eq!(launched(&address), "http://127.0.0.1:8000");
+        assert!(command::to_copy(&address).env.is_empty());
+        let typed = |value: &str| {
+            let mut config = config("");
+            let plain = EnvSetting { template: false, ..variable(value) };
+            assert_eq!(config.set(&Change::Env(plain)), Ok(()));
+            config
+        };
+        assert_eq!(model.id(), typed("org/m of {}").id());
+        assert_ne!(address.id(), typed("http://{host}:0").id());
     }
 
     #[test]

@@ -299,7 +299,7 @@ fn sets(point: &Point, engine: &Engine) -> Option<Vec<String>> {
         out.push(match change {
             Change::Engine(name) => format!("engine {name}"),
             Change::Model(model) => format!("model {model}"),
-            Change::Env { name, value } => format!("env {name}={value}"),
+            Change::Env(e) => format!("env {}={}", e.name, e.value),
             Change::UnsetEnv(name) => format!("unset env {name}"),
             Change::UnsetFlag { name, .. } => format!("unset {name}"),
             Change::Raw { name, value, .. } => format!("{name}={:?}", value.as_ref().map(|v| &v.text)),

@@ -262,7 +262,7 @@ fn document_config(config: &plan::Config) -> Config {
                 value: f["value"].clone(),
             })
             .collect(),
-        env: config.env().iter().map(|e| (e.name.clone(), e.value.clone())).collect(),
+        env: plan::command::env(config, None).into_iter().collect(),
         gpus: config.gpus(),
     }
 }

@@ -89,7 +89,7 @@ fn adopted(lookup: &Lookup, step: &Step) -> String {
     let before = lookup.label_in(step, &step.incumbent_before);
     let after = lookup.label_in(step, &step.incumbent_after);
     let gain = chosen_row(step).and_then(|row| row.gain).or(step.gain.as_ref().map(|gain| gain.value));
-    let gain = gain.map_or_else(String::new, |gain| format!(", {} over {before}", percent(gain)));
+    let gain = gain.map_or_else(String::new, |gain| format!(", {}", over(lookup.report, gain, "", before)));
     format!("adopted: {after}{gain}{}{}", how_sure(step, chosen_row(step)), reason(step))
 }
 
@@ -152,7 +152,21 @@ pub fn spread(row: &Row, values: &[Option<f64>]) -> String {
     })
 }
 
-/// "+2.09 % total_tps over the baseline", with its interval where there is one.
+/// "+2.09 % over SGLang"; where less is better "2.09 % better than SGLang", as "+2.09 % over" would read as more of what is to be less.
+fn over(report: &Report, gain: f64, between: &str, other: &str) -> String {
+    match report.objective.as_ref().map(|o| o.direction) {
+        Some(Direction::Minimize) => match percent(gain).strip_prefix(['+', '-']) {
+            Some(size) => {
+                let way = if gain > 0.0 { "better" } else { "worse" };
+                format!("{size}{between} {way} than {other}")
+            }
+            None => format!("no better than {other}{between}"),
+        },
+        _ => format!("{}{between} over {other}", percent(gain)),
+    }
+}
+
+/// "+2.09 % over the baseline in total_tps on chat", with its interval where there is one.
 pub fn gain(report: &Report, recommended: &Recommended) -> String {
     let gain = &recommended.gain;
     if recommended.trial == report.baseline {
@@ -162,7 +176,7 @@ pub fn gain(report: &Report, recommended: &Recommended) -> String {
         .objective
         .as_ref()
         .map_or_else(String::new, |o| format!(" in {} on {}", o.expr, o.profiles.join(", ")));
-    format!("{}{} over the baseline{what}", percent(gain.value), interval(gain))
+    format!("{}{what}", over(report, gain.value, &interval(gain), "the baseline"))
 }
 
 /// " (+1.20 % to +2.98 %)", or nothing.

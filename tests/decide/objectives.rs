@@ -43,7 +43,8 @@ fn a_gain_is_an_improvement_whichever_way_the_objective_points() {
     assert_eq!(confirmed["verdict"], "worse");
     let text = lab.replay_text(&r, &[]).expect_code(0).stdout;
     for words in [
-        "adopted: 1, +5.00 % over Toy",
+        "adopted: 1, 5.00 % better than Toy",
+        "5.00 % better than the baseline in mean(latency) on load",
         "minimize mean(latency) on load",
         "Worse than the baseline on More: -25.00 %",
     ] {

@@ -280,7 +280,7 @@ fn study_line(d: &mut Dice) -> StudyLineKind {
             engine: name(d),
             title: d.maybe(text),
             steps: d.several(0, 3, step),
-            budget: d.maybe(budget),
+            budgets: d.several(0, 1, budget),
             notes: d.several(0, 1, text),
             span: nowhere(),
         })),

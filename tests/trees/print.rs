@@ -347,7 +347,7 @@ fn study_line(line: &StudyLineKind, d: &mut Dice) -> String {
         StudyLineKind::Prune(p) => prune(p, d),
         StudyLineKind::Step(s) => step(s, d),
         StudyLineKind::Track(t) => {
-            let mut lines: Vec<String> = t.budget.iter().map(|b| budget(b, d)).collect();
+            let mut lines: Vec<String> = t.budgets.iter().map(|b| budget(b, d)).collect();
             lines.extend(t.notes.iter().map(|n| format!("note {}", text(n))));
             lines.extend(t.steps.iter().map(|s| step(s, d)));
             format!("{}{}{}", titled("track", &t.engine, t.title.as_ref(), d), sp(d), block(lines, d))

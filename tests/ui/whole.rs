@@ -3,6 +3,7 @@
 use std::fs;
 
 use perflab::lang::codes::Code;
+use perflab::lang::sema::program::{Arrivals, Load};
 use perflab::lang::source::Files;
 use perflab::lang::{Analysis, analyze};
 
@@ -66,4 +67,38 @@ fn a_comment_may_end_any_line() {
     let commented = text.lines().fold(String::new(), |all, line| all + line + " # \"it's {[(\n");
     let found = analyze(&Beside, "everything.plab", &commented);
     assert_eq!(places(&found).len(), plain, "{:#?}", places(&found));
+}
+
+#[test]
+fn a_derived_profile_keeps_what_goes_with_its_load_and_drops_the_rest() {
+    let text = "profile bursts { data random
+ input 8
+ output 8
+ rate 8/s
+ arrivals gamma 0.5
+ in_flight 64
+ requests 600 }
+profile faster = bursts { rate 16/s }
+profile closed = faster { concurrency 4 }
+profile timed = closed { duration 2min }
+profile again = timed { rate 4/s
+ requests 50 }
+profile ramp = bursts { rate 1/s .. 8/s
+ arrivals ramp }
+profile flat = ramp { rate 8/s }
+";
+    let found = analyze(&Beside, "profiles.plab", text);
+    assert!(!found.has_errors(), "{:#?}", found.diagnostics);
+    let profile = |name: &str| found.program.profiles[name].clone();
+    let gamma = Arrivals::Gamma(0.5);
+    assert_eq!(profile("faster").load, Some(Load::Rate { per_s: 16.0, arrivals: gamma }));
+    assert_eq!(
+        (profile("closed").load.clone(), profile("closed").in_flight),
+        (Some(Load::Concurrency(4)), None)
+    );
+    assert_eq!((profile("timed").requests, profile("timed").duration_s), (None, Some(120.0)));
+    assert_eq!((profile("again").requests, profile("again").duration_s), (Some(50), None));
+    let poisson = Arrivals::Poisson;
+    assert_eq!(profile("again").load, Some(Load::Rate { per_s: 4.0, arrivals: poisson.clone() }));
+    assert_eq!(profile("flat").load, Some(Load::Rate { per_s: 8.0, arrivals: poisson }));
 }

@@ -193,8 +193,12 @@ impl Checker<'_> {
             self.sink.push(d.help(format!("write `engine[{known}]` with the engines that you mean")));
             return None;
         };
-        let mut points = Vec::new();
+        let mut points: Vec<Point> = Vec::new();
         for pick in picks {
+            if points.iter().any(|p| p.name == pick.text) {
+                self.picked_twice("engine", pick);
+                return None;
+            }
             let name = Name { value: pick.text.clone(), span: pick.span };
             let engine = self.engine_named(module, &name)?;
             self.needs_version(&engine);
@@ -271,7 +275,7 @@ fn one_or(mut parts: Vec<Space>, many: fn(Vec<Space>) -> Space) -> Space {
     if parts.len() == 1 { parts.remove(0) } else { many(parts) }
 }
 
-fn value_of(change: &ast::Change) -> Option<&Value> {
+pub(super) fn value_of(change: &ast::Change) -> Option<&Value> {
     match &change.kind {
         ChangeKind::Flag(f) | ChangeKind::Raw(f) => f.value.as_ref(),
         ChangeKind::Env { value, .. } => Some(value),
@@ -301,7 +305,7 @@ pub(super) fn listed(names: &[&str]) -> String {
 fn value_text(change: &Change) -> Option<String> {
     match change {
         Change::Flag { value, .. } | Change::Raw { value, .. } => value.as_ref().map(|v| v.text.clone()),
-        Change::Env { value, .. } => Some(value.clone()),
+        Change::Env(variable) => Some(variable.value.clone()),
         _ => None,
     }
 }

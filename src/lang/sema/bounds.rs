@@ -50,6 +50,11 @@ pub fn settled(e: &Expr) -> Option<bool> {
     }
 }
 
+/// Whether an expression is zero whatever is measured.
+pub fn is_zero(e: &Expr) -> bool {
+    range(e).is_some_and(|r| r.low == 0.0 && r.high == 0.0)
+}
+
 fn compared(op: BinaryOp, l: Range, r: Range) -> Option<bool> {
     let certain = |yes: bool, no: bool| if yes { Some(true) } else { no.then_some(false) };
     match op {

@@ -229,7 +229,11 @@ impl Checker<'_> {
             Some(near) => d.label(format!("did you mean `{near}`?")).edit(name.span, near),
             None => d.meant(&name.value, known.iter().map(String::as_str), "not known", str::to_owned),
         };
-        self.sink.push(d.help(format!("metrics are {}", known.join(", "))));
+        let help = match name.value.as_str() {
+            whose @ ("best" | "baseline") => format!("name a metric of it: `{whose}.total_tps`"),
+            _ => format!("metrics are {}", known.join(", ")),
+        };
+        self.sink.push(d.help(help));
     }
 
     pub(super) fn wrong_place(&mut self, span: Span, what: &str, place: &str) {

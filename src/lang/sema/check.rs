@@ -7,7 +7,7 @@ use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use super::asked::AskedFlag;
 use super::program::{Engine, Expr, NotYet, Point, Profile, Program, Space};
 use super::scope::{ItemRef, Kind, Module, Modules};
-use super::template::{self, Inserted, Param};
+use super::template::{self, Inserted, Param, Written};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink};
 use crate::lang::source::Span;
@@ -174,7 +174,8 @@ impl<'a> Checker<'a> {
             _ if m.is_broken(name) => Param::Unreadable,
             _ => Param::Unknown,
         };
-        template::insert(text, span, launch, &param, &|| m.names(Kind::Param), self.sink)
+        let written = Written { span, source: modules.slice(span) };
+        template::insert(text, &written, launch, &param, &|| m.names(Kind::Param), self.sink)
     }
 
     /// Whether a param's value means something: a unit that there is not has been reported.

@@ -38,8 +38,13 @@ impl Checker<'_> {
             }
         }
         self.twice(&all, Some(engine));
+        self.published_twice(&published, engine);
         self.variables_twice(decl.lines.iter().flat_map(|l| match &l.kind {
             Line::Changes(changes) => changes.as_slice(),
+            _ => &[],
+        }));
+        self.variables_twice(decl.lines.iter().flat_map(|l| match &l.kind {
+            Line::Publish { changes, .. } => changes.as_slice(),
             _ => &[],
         }));
         if let Some(parent) = parent {
@@ -120,7 +125,7 @@ impl Checker<'_> {
 fn set_in_engine(engine: &mut Engine, change: &Change) -> Result<(), Problem> {
     match change {
         Change::Model(m) => engine.model = Some(m.clone()),
-        Change::Env { name, value } => flags::set_env(&mut engine.env, name, value),
+        Change::Env(variable) => flags::set_env(&mut engine.env, variable),
         Change::UnsetEnv(name) => engine.env.retain(|e: &EnvSetting| e.name != *name),
         Change::Flag { .. } | Change::Raw { .. } | Change::UnsetFlag { .. } => {
             let schema = engine.schema.clone();

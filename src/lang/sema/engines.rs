@@ -61,6 +61,7 @@ impl Checker<'_> {
         for line in &decl.lines {
             self.engine_line(module, line, &mut engine);
         }
+        self.failures(decl, &mut engine);
         self.known_version(decl, &engine);
         self.own_changes(module, decl, parent.as_deref(), &mut engine);
         self.complete(decl, &engine);
@@ -243,8 +244,11 @@ impl Checker<'_> {
                 let within_s = self.seconds(within.as_ref(), DEFAULT_STOP_S);
                 engine.stop = Stop { signal: signal.value.clone(), within_s };
             }
-            Line::Failure { name, pattern } => self.failure(name, pattern, engine),
-            Line::Versions(_) | Line::Flag(_) | Line::Changes(_) | Line::Publish { .. } => {}
+            Line::Failure { .. }
+            | Line::Versions(_)
+            | Line::Flag(_)
+            | Line::Changes(_)
+            | Line::Publish { .. } => {}
         }
     }
 
@@ -299,12 +303,31 @@ impl Checker<'_> {
         within.and_then(|n| self.positive(n, Dim::TIME, "`within`")).unwrap_or(otherwise)
     }
 
-    fn failure(&mut self, name: &ast::Text, pattern: &ast::Text, engine: &mut Engine) {
+    /// The first pattern that matches names a failure: an engine's own come before those that it inherits.
+    fn failures(&mut self, decl: &ast::Engine, engine: &mut Engine) {
+        let mut seen: Vec<&ast::Text> = Vec::new();
+        let mut own = Vec::new();
+        for line in &decl.lines {
+            let Line::Failure { name, pattern } = &line.kind else { continue };
+            if let Some(first) = seen.iter().find(|p| p.value == pattern.value && !p.value.is_empty()) {
+                let message = "this pattern stands twice in one engine, and the first gives the name";
+                let d = Diagnostic::new(Code::SettingTwice, pattern.span, message).label("never comes to it");
+                self.sink.push(d.related(first.span, "the first one").help("keep one of them"));
+            } else {
+                own.extend(self.failure(name, pattern));
+            }
+            seen.push(pattern);
+        }
+        own.append(&mut engine.failures);
+        engine.failures = own;
+    }
+
+    fn failure(&mut self, name: &ast::Text, pattern: &ast::Text) -> Option<Failure> {
         if pattern.value.is_empty() {
             let d = Diagnostic::new(Code::BadPattern, pattern.span, "the pattern is empty")
                 .label("matches every log");
             self.sink.push(d.help("write what the log says, for example \"CUDA out of memory\""));
-            return;
+            return None;
         }
         if let Err(e) = regex::Regex::new(&pattern.value) {
             let why = e.to_string();
@@ -314,9 +337,9 @@ impl Checker<'_> {
             self.sink.push(
                 Diagnostic::new(Code::BadPattern, pattern.span, message).label("this pattern").help(help),
             );
-            return;
+            return None;
         }
-        engine.failures.push(Failure { name: name.value.clone(), pattern: pattern.value.clone() });
+        Some(Failure { name: name.value.clone(), pattern: pattern.value.clone() })
     }
 
     fn complete(&mut self, decl: &ast::Engine, engine: &Engine) {

@@ -1,5 +1,6 @@
 //! Expressions: names resolved, params and derived metrics inserted, dimensions computed with.
 
+use super::bounds;
 use super::check::Checker;
 use super::metrics::{self, Stat};
 use super::program::Expr;
@@ -116,6 +117,9 @@ impl Checker<'_> {
             ExprKind::Text(t) => Some((Expr::Text(self.inserted(module, t, false)), Type::Text)),
             ExprKind::Bool(b) => Some((Expr::Bool(*b), Type::Bool)),
             ExprKind::Flag(name) => {
+                if self.is_minus(module, name, e.span) {
+                    return None;
+                }
                 if matches!(place, Place::Metric | Place::Objective | Place::Request) {
                     self.wrong_place(e.span, "a flag", "in a prune rule, a guard or a requirement");
                     return None;
@@ -132,6 +136,18 @@ impl Checker<'_> {
             }
             ExprKind::Binary { op, left, right } => self.binary(module, *op, left, right, place),
         }
+    }
+
+    /// `-total_tps` reads as a flag: `-` is a sign only before a digit.
+    fn is_minus(&mut self, module: usize, flag: &str, span: Span) -> bool {
+        let Some(name) = flag.strip_prefix('-').filter(|n| !n.starts_with('-')) else { return false };
+        let known = self.is_metric(module, &Name { value: name.to_owned(), span });
+        if known {
+            let message = "`-` is a sign only before a digit";
+            let d = Diagnostic::new(Code::Unexpected, span, message).label("reads as a flag");
+            self.sink.push(d.help(format!("write `-1 * {name}`")));
+        }
+        known
     }
 
     fn binary(
@@ -163,7 +179,7 @@ impl Checker<'_> {
             return Some((node(op, l, r), Type::Bool));
         }
         let dim = self.arithmetic(op, (left, lt), (right, rt))?;
-        if op == BinaryOp::Div && matches!(r, Expr::Number(0.0)) {
+        if op == BinaryOp::Div && bounds::is_zero(&r) {
             let d = Diagnostic::new(Code::OutOfRange, right.span, "this divides by zero").label("zero");
             self.sink.push(d.help("divide by something else"));
             return None;
@@ -206,12 +222,11 @@ impl Checker<'_> {
     fn comparable(&mut self, op: BinaryOp, l: (&ast::Expr, Type), r: (&ast::Expr, Type)) -> Option<()> {
         let ordered = !matches!(op, BinaryOp::Eq | BinaryOp::Ne);
         match (l.1, r.1) {
-            (Type::Number(a), Type::Number(b)) if a == b => Some(()),
-            (Type::Number(a), Type::Number(b)) => {
-                self.dimensions(op, (l.0, a), (r.0, b));
-                None
-            }
-            (Type::Flag, Type::Flag | Type::Number(_)) | (Type::Number(_), Type::Flag) => Some(()),
+            (Type::Number(a), Type::Number(b)) => self.same_dimension(op, (l.0, a), (r.0, b)),
+            // the number that a flag has carries no unit
+            (Type::Flag, Type::Number(b)) => self.same_dimension(op, (l.0, Dim::PLAIN), (r.0, b)),
+            (Type::Number(a), Type::Flag) => self.same_dimension(op, (l.0, a), (r.0, Dim::PLAIN)),
+            (Type::Flag, Type::Flag) => Some(()),
             (Type::Flag | Type::Text, Type::Text | Type::Flag)
             | (Type::Flag | Type::Bool, Type::Bool | Type::Flag)
             | (Type::Engine, Type::Engine)
@@ -229,6 +244,14 @@ impl Checker<'_> {
                 None
             }
         }
+    }
+
+    fn same_dimension(&mut self, op: BinaryOp, l: (&ast::Expr, Dim), r: (&ast::Expr, Dim)) -> Option<()> {
+        if l.1 == r.1 {
+            return Some(());
+        }
+        self.dimensions(op, l, r);
+        None
     }
 
     fn arithmetic(&mut self, op: BinaryOp, l: (&ast::Expr, Type), r: (&ast::Expr, Type)) -> Option<Dim> {
@@ -273,7 +296,12 @@ impl Checker<'_> {
                 d = if sure { d.edit(n.span, &*fixed) } else { d };
                 d.label("without a unit").help(format!("write for example `{fixed}`"))
             } else {
-                d.label("of another kind").help(format!("give it in `{unit}`"))
+                let help = if wanted == Dim::PLAIN {
+                    format!("write it without a unit, `{}`, or compare it with {found}", n.value)
+                } else {
+                    format!("give it in `{unit}`")
+                };
+                d.label("of another kind").help(help)
             };
             self.sink.push(d);
             return;

@@ -19,6 +19,7 @@ enum Use<'a> {
     /// the objective is the highest `rate` or `concurrency`
     Search(&'a str),
     Confirm,
+    Require,
     Curve,
 }
 
@@ -32,13 +33,13 @@ impl Checker<'_> {
                     if let (Some(what), false) = (searched, *maximize) {
                         self.least_rate(what, expr.span);
                     }
-                    (on, searched.map_or(Use::Objective, Use::Search))
+                    (on.as_slice(), searched.map_or(Use::Objective, Use::Search))
                 }
-                Line::Confirm(names) => (names, Use::Confirm),
-                Line::Curve(names) => (names, Use::Curve),
+                Line::Confirm(names) => (names.as_slice(), Use::Confirm),
+                Line::Curve(names) => (names.as_slice(), Use::Curve),
                 Line::Require { expr, on } => {
                     self.answers_there(expr, on.as_ref(), study);
-                    continue;
+                    (on.as_slice(), Use::Require)
                 }
                 _ => continue,
             };
@@ -79,7 +80,7 @@ impl Checker<'_> {
             | (Use::Search("concurrency"), Load::ConcurrencyRange { .. })
             | (Use::Curve, Load::Rates(..) | Load::Concurrencies(_))
             // a ramp goes through its range in one run
-            | (Use::Objective, Load::RateRange { arrivals: Arrivals::Ramp | Arrivals::Steps, .. }) => return,
+            | (Use::Objective | Use::Require, Load::RateRange { arrivals: Arrivals::Ramp | Arrivals::Steps, .. }) => return,
             (Use::Search(what), _) => (
                 format!("`{what}` is searched, and the profile `{p}` gives no range of it"),
                 "no range",
@@ -95,7 +96,12 @@ impl Checker<'_> {
                 "a curve",
                 "name a profile with one load; `confirm on` and `curve on` take the curve".to_owned(),
             ),
-            (Use::Objective, Load::RateRange { .. } | Load::ConcurrencyRange { .. }) => (
+            (Use::Require, Load::Rates(..) | Load::Concurrencies(_)) => (
+                format!("the profile `{p}` is a curve, and a requirement is about one load"),
+                "a curve",
+                "derive a profile with the load that it is about: `profile NAME = … { concurrency 16 }`".to_owned(),
+            ),
+            (Use::Objective | Use::Require, Load::RateRange { .. } | Load::ConcurrencyRange { .. }) => (
                 format!("the profile `{p}` gives a range, and nothing here searches it"),
                 "a range",
                 "name a profile with one load, or make it the objective: `maximize rate on …`".to_owned(),

@@ -15,13 +15,16 @@ use crate::lang::syntax::ast::{self, ChangeKind, Single, SingleKind};
 impl Checker<'_> {
     /// The changes that one written change stands for: a list stands for one each, the index of the point.
     pub fn one_change(&mut self, module: usize, change: &ast::Change, in_engine: bool) -> Vec<Change> {
-        let values = self.spread(module, change, in_engine);
-        if values.len() > 1 {
+        if let Some(span) = list_span(change) {
             let message = "a list of values stands for the points of an axis";
-            let d = Diagnostic::new(Code::ListOutsideAxis, change.span, message).label("a list here");
-            self.sink.push(d.help("write `axis NAME = --flag=[…]` and vary it in a step"));
+            let d = Diagnostic::new(Code::ListOutsideAxis, span, message).label("a list here");
+            let axis = format!("`axis NAME = {}`", self.source_text(change.span));
+            self.sink.push(
+                d.help(format!("declare {axis} and vary it in a step; an array that is one value is quoted")),
+            );
+            return Vec::new();
         }
-        values.into_iter().next().into_iter().collect()
+        self.spread(module, change, in_engine)
     }
 
     /// One change for each value of a list, or the one.
@@ -36,8 +39,13 @@ impl Checker<'_> {
             }
             ChangeKind::Env { name, value } => {
                 let values = singles(value);
-                let all = values.iter().filter_map(|s| self.written(module, s, false)).collect::<Vec<_>>();
-                all.into_iter().map(|v| Change::Env { name: name.value.clone(), value: v.text }).collect()
+                let all = values.iter().filter_map(|s| self.written(module, s, launch)).collect::<Vec<_>>();
+                let variable = |v: WrittenValue| EnvSetting {
+                    name: name.value.clone(),
+                    value: v.text,
+                    template: v.template,
+                };
+                all.into_iter().map(|v| Change::Env(variable(v))).collect()
             }
             ChangeKind::Model(text) => vec![Change::Model(self.model_name(module, text))],
             ChangeKind::UnsetFlag(name) => {
@@ -171,12 +179,20 @@ impl Checker<'_> {
     pub fn twice(&mut self, changes: &[Change], engine: Option<&Engine>) {
         let mut seen = settings::Taken::default();
         for change in changes {
-            let Some((first, message, span)) = seen.take(change, engine) else { continue };
-            let d = Diagnostic::new(Code::FlagTwice, span, message).label("the second one");
-            let d = d.related(first, "the first one").help("keep one of them");
+            let Some((d, first, span)) = taken_twice(&mut seen, change, engine) else { continue };
             // word for word the same: the second one says nothing
             let same = self.modules.text(span) == self.modules.text(first);
             self.sink.push(if same { d.edit(span, "") } else { d });
+        }
+    }
+
+    /// The same for what is published; a line of it cannot lose its only change.
+    pub fn published_twice(&mut self, published: &[(Change, String)], engine: &Engine) {
+        let mut seen = settings::Taken::default();
+        for (change, _) in published {
+            if let Some((d, ..)) = taken_twice(&mut seen, change, Some(engine)) {
+                self.sink.push(d);
+            }
         }
     }
 
@@ -199,6 +215,25 @@ impl Checker<'_> {
                 seen.insert(name, change.span);
             }
         }
+    }
+}
+
+/// The second setting of a flag, with where the two stand.
+fn taken_twice(
+    seen: &mut settings::Taken,
+    change: &Change,
+    engine: Option<&Engine>,
+) -> Option<(Diagnostic, Span, Span)> {
+    let (first, message, span) = seen.take(change, engine)?;
+    let d = Diagnostic::new(Code::FlagTwice, span, message).label("the second one");
+    Some((d.related(first, "the first one").help("keep one of them"), first, span))
+}
+
+/// Where the list of a change stands, if it has one.
+fn list_span(change: &ast::Change) -> Option<Span> {
+    match super::axes::value_of(change) {
+        Some(ast::Value::List(_, span)) => Some(*span),
+        _ => None,
     }
 }
 
@@ -315,9 +350,9 @@ fn shown(value: &Value, written: &str) -> String {
     }
 }
 
-pub fn set_env(env: &mut Vec<EnvSetting>, name: &str, value: &str) {
-    match env.iter_mut().find(|e| e.name == name) {
-        Some(old) => value.clone_into(&mut old.value),
-        None => env.push(EnvSetting { name: name.to_owned(), value: value.to_owned() }),
+pub fn set_env(env: &mut Vec<EnvSetting>, variable: &EnvSetting) {
+    match env.iter_mut().find(|e| e.name == variable.name) {
+        Some(old) => variable.clone_into(old),
+        None => env.push(variable.clone()),
     }
 }

@@ -1,20 +1,179 @@
-//! What the numbers of a load must be among themselves: ranges that rise, curves without repeats, caps where there is something to cap.
+//! The load of a profile: its rate or concurrency and how requests come, ranges that rise, curves without repeats, caps where there is
+//! something to cap.
 
 use super::check::Checker;
-use super::program::{Load, Profile};
+use super::program::{Arrivals, Load, Profile};
 use crate::lang::codes::Code;
-use crate::lang::diag::Diagnostic;
+use crate::lang::diag::{Diagnostic, one_of};
 use crate::lang::source::Span;
-use crate::lang::syntax::ast::{Number, WordLine};
+use crate::lang::syntax::ast::{Literal, Number, WordLine, WordValue};
 use crate::lang::units::Dim;
 
+const ARRIVALS: [&str; 5] = ["poisson", "constant", "gamma", "ramp", "steps"];
+
+/// How the requests of a load come, where it says so.
+pub(super) fn arrivals(load: &Load) -> Option<Arrivals> {
+    match load {
+        Load::Rate { arrivals, .. } | Load::RateRange { arrivals, .. } | Load::Rates(_, arrivals) => {
+            Some(arrivals.clone())
+        }
+        _ => None,
+    }
+}
+
+/// Lets requests come as the parent's did, where the load has a rate; what goes through a range goes with the range.
+pub(super) fn come(load: &mut Load, how: Arrivals) {
+    let through = matches!(how, Arrivals::Ramp | Arrivals::Steps);
+    let ranges = matches!(load, Load::RateRange { to: Some(_), .. });
+    if let Load::Rate { arrivals, .. } | Load::RateRange { arrivals, .. } | Load::Rates(_, arrivals) = load
+        && (ranges || !through)
+    {
+        *arrivals = how;
+    }
+}
+
+/// Whether so many clients each wait for their answers.
+pub(super) fn closed(load: &Load) -> bool {
+    matches!(load, Load::Concurrency(_) | Load::Concurrencies(_) | Load::ConcurrencyRange { .. })
+}
+
 impl Checker<'_> {
+    pub(super) fn rate(&mut self, line: &WordLine) -> Option<Load> {
+        let poisson = Arrivals::Poisson;
+        match &line.value {
+            WordValue::Word { word, argument: None } if word.value == "max" => Some(Load::Max),
+            WordValue::Numbers(all) if all.len() == 1 => {
+                let per_s = self.positive(&all[0], Dim::RATE, "`rate`")?;
+                Some(Load::Rate { per_s, arrivals: poisson })
+            }
+            WordValue::Numbers(all) => {
+                let rates =
+                    all.iter().map(|n| self.positive(n, Dim::RATE, "`rate`")).collect::<Option<Vec<_>>>()?;
+                self.each_once(all, &rates);
+                Some(Load::Rates(rates, poisson))
+            }
+            WordValue::Range(r) => {
+                let from = self.positive(&r.from, Dim::RATE, "`rate`")?;
+                let to = match &r.to {
+                    Some(n) => Some(self.positive(n, Dim::RATE, "`rate`")?),
+                    None => None,
+                };
+                self.rises(line, from, to)?;
+                Some(Load::RateRange { from, to, arrivals: poisson })
+            }
+            _ => {
+                self.wrong(line, "`max`, a rate such as `8/s`, or a range of rates");
+                None
+            }
+        }
+    }
+
+    pub(super) fn concurrency(&mut self, line: &WordLine) -> Option<Load> {
+        const MOST: u64 = 1_000_000;
+        match &line.value {
+            WordValue::Numbers(all) if all.len() == 1 => {
+                self.whole(&all[0], 1, MOST, "`concurrency`").map(|n| Load::Concurrency(n as u32))
+            }
+            WordValue::Numbers(all) => {
+                let each = |n: &Number| self.whole(n, 1, MOST, "`concurrency`").map(|n| n as u32);
+                let loads = all.iter().map(each).collect::<Option<Vec<_>>>()?;
+                self.each_once(all, &loads);
+                Some(Load::Concurrencies(loads))
+            }
+            WordValue::Range(r) => {
+                let from = self.whole(&r.from, 1, MOST, "`concurrency`")? as u32;
+                let to = match &r.to {
+                    Some(n) => Some(self.whole(n, 1, MOST, "`concurrency`")? as u32),
+                    None => None,
+                };
+                self.rises(line, f64::from(from), to.map(f64::from))?;
+                Some(Load::ConcurrencyRange { from, to })
+            }
+            _ => {
+                self.wrong(line, "a number of requests in flight");
+                None
+            }
+        }
+    }
+
+    pub(super) fn arrival(&mut self, line: &WordLine) -> Option<Arrivals> {
+        let WordValue::Word { word, argument } = &line.value else {
+            self.wrong(line, &one_of(&ARRIVALS));
+            return None;
+        };
+        match (word.value.as_str(), argument) {
+            ("poisson", None) => Some(Arrivals::Poisson),
+            ("constant", None) => Some(Arrivals::Constant),
+            ("ramp", None) => Some(Arrivals::Ramp),
+            ("steps", None) => Some(Arrivals::Steps),
+            ("gamma", Some(Literal::Number(n))) => {
+                self.positive(n, Dim::PLAIN, "the burstiness").map(Arrivals::Gamma)
+            }
+            ("gamma", _) => {
+                self.wrong(line, "a number, the burstiness, after `gamma`");
+                None
+            }
+            (known, Some(_)) if ARRIVALS.contains(&known) => {
+                self.wrong(line, &format!("nothing after `{known}`"));
+                None
+            }
+            _ => {
+                self.no_such("process of arrivals", word, &ARRIVALS);
+                None
+            }
+        }
+    }
+
+    /// `arrivals` says how the requests of a `rate` come.
+    pub(super) fn arrivals(&mut self, stated: Option<(Arrivals, Span)>, p: &mut Profile) {
+        let Some((how, span)) = stated else { return };
+        let through = matches!(how, Arrivals::Ramp | Arrivals::Steps);
+        if through
+            && matches!(p.load, Some(Load::Rate { .. } | Load::Rates(..) | Load::RateRange { to: None, .. }))
+        {
+            let message = "`arrivals ramp` and `steps` go through a range of rates in one run";
+            let d = Diagnostic::new(Code::ProfileSetting, span, message).label("without a range");
+            self.sink.push(d.help("state the range, such as `rate 1/s .. 20/s`"));
+            return;
+        }
+        if let Some(
+            Load::Rate { arrivals, .. } | Load::RateRange { arrivals, .. } | Load::Rates(_, arrivals),
+        ) = &mut p.load
+        {
+            *arrivals = how;
+        } else {
+            let message = "`arrivals` says how the requests of a `rate` come, and there is none";
+            let d = Diagnostic::new(Code::ProfileSetting, span, message).label("without a rate");
+            self.sink.push(d.help("state a rate, such as `rate 8/s`, or remove this line"));
+        }
+    }
+
+    /// Of two settings that say the same in two ways, a profile states one.
+    pub(super) fn either(&mut self, one: &str, other: &str, seen: &[(&str, Span)]) {
+        let at = |word: &str| seen.iter().position(|s| s.0 == word);
+        let (Some(a), Some(b)) = (at(one), at(other)) else { return };
+        let ((first, first_span), (second, span)) = (seen[a.min(b)], seen[a.max(b)]);
+        let (message, help) = if one == "rate" {
+            (
+                "a load is open (`rate`) or closed (`concurrency`), not both",
+                "; to cap an open load write `in_flight N`",
+            )
+        } else {
+            ("a load ends after `requests` or after a `duration`, not both", "")
+        };
+        let d = Diagnostic::new(Code::ProfileSetting, span, message).label(format!("and here {second}"));
+        self.sink
+            .push(d.related(first_span, format!("{first} is stated here")).help(format!("remove one{help}")));
+    }
+
     /// A range goes from the smaller number to the bigger.
     pub(super) fn rises(&mut self, line: &WordLine, from: f64, to: Option<f64>) -> Option<()> {
         if to.is_none_or(|to| to > from) {
             return Some(());
         }
-        self.wrong(line, "a range from the smaller number to the bigger");
+        let message = format!("`{}` takes a range from the smaller number to the bigger", line.word.value);
+        let d = Diagnostic::new(Code::ProfileSetting, line.value.span(), message).label("holds nothing");
+        self.sink.push(d.help("write the smaller number first, or one number alone"));
         None
     }
 
@@ -44,10 +203,7 @@ impl Checker<'_> {
 
     /// `in_flight` caps an open load; a closed one is its own cap.
     pub(super) fn capped(&mut self, span: Span, p: &Profile) {
-        if matches!(
-            p.load,
-            Some(Load::Concurrency(_) | Load::Concurrencies(_) | Load::ConcurrencyRange { .. })
-        ) {
+        if p.load.as_ref().is_some_and(closed) {
             let message = "`in_flight` caps the load of a `rate`, and this one is closed";
             let d = Diagnostic::new(Code::ProfileSetting, span, message).label("without a rate");
             self.sink

@@ -18,7 +18,7 @@ impl Checker<'_> {
         let mut good = true;
         for (i, (pick, name)) in picks.iter().zip(&wanted).enumerate() {
             if wanted[..i].contains(name) {
-                good = self.picked_twice(axis, pick);
+                good = self.picked_twice(&axis.value, pick);
             } else if !space.points().into_iter().any(|p| is(p, name)) {
                 good = self.no_point(axis, space, pick);
             } else if let Some(between) = ambiguous(space, name) {
@@ -43,8 +43,8 @@ impl Checker<'_> {
         false
     }
 
-    fn picked_twice(&mut self, axis: &Name, pick: &Single) -> bool {
-        let message = format!("`{}` picks the point `{}` twice", axis.value, pick.text);
+    pub(super) fn picked_twice(&mut self, axis: &str, pick: &Single) -> bool {
+        let message = format!("`{axis}` picks the point `{}` twice", pick.text);
         let d = Diagnostic::new(Code::DeclaredTwice, pick.span, message).label("picked already");
         self.sink.push(d.help("pick each point once"));
         false

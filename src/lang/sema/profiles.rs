@@ -1,8 +1,10 @@
-//! Profiles: one load each. A derived one states what differs; stating one of `rate` and `concurrency` drops the inherited other.
+//! Profiles: one load each. A derived one states what differs; stating one of `rate` and `concurrency`, or one of `requests` and
+//! `duration`, drops the inherited other.
 
 use std::sync::Arc;
 
 use super::check::Checker;
+use super::loads;
 use super::program::{Arrivals, Data, Load, NotYet, Profile, Warmup};
 use super::scope::{ItemRef, Kind};
 use crate::lang::codes::Code;
@@ -15,7 +17,6 @@ use crate::lang::units::Dim;
 /// What a profile may send.
 pub(super) const DATA: [&str; 6] =
     ["random", "sharegpt", "prefix_repetition", "jsonl", "trace", "conversations"];
-const ARRIVALS: [&str; 5] = ["poisson", "constant", "gamma", "ramp", "steps"];
 const RECIPES: [&str; 3] = ["vllm", "vllm_0_11", "sglang"];
 const MAX_TOKENS: u64 = 100_000_000;
 
@@ -50,6 +51,7 @@ impl Checker<'_> {
         if let Some(t) = &decl.title {
             profile.title = self.inserted(module, t, false);
         }
+        let inherited = profile.load.as_ref().and_then(loads::arrivals);
         let mut arrivals = None;
         let mut seen: Vec<(&str, Span)> = Vec::new();
         for line in &decl.lines {
@@ -63,16 +65,18 @@ impl Checker<'_> {
             seen.push((word, line.span));
             self.setting(module, line, &mut profile, &mut arrivals);
         }
-        if let (true, Some(second)) =
-            (seen.iter().any(|s| s.0 == "rate"), seen.iter().find(|s| s.0 == "concurrency"))
-        {
-            let message = "a load is open (`rate`) or closed (`concurrency`), not both";
-            let d = Diagnostic::new(Code::ProfileSetting, second.1, message).label("and here concurrency");
-            self.sink.push(d.help("remove one; to cap an open load write `in_flight N`"));
-        }
+        self.either("rate", "concurrency", &seen);
+        self.either("requests", "duration", &seen);
+        let inherited = arrivals.is_none().then_some(inherited).flatten();
         self.arrivals(arrivals, &mut profile);
-        if let Some((_, span)) = seen.iter().find(|s| s.0 == "in_flight") {
-            self.capped(*span, &profile);
+        if let (Some(how), Some(load)) = (inherited, &mut profile.load) {
+            loads::come(load, how);
+        }
+        match seen.iter().find(|s| s.0 == "in_flight") {
+            Some((_, span)) => self.capped(*span, &profile),
+            // a cap that is inherited goes with the rate that it capped
+            None if profile.load.as_ref().is_some_and(loads::closed) => profile.in_flight = None,
+            None => {}
         }
         self.whole_profile(decl, &mut profile);
         Some(profile)
@@ -93,9 +97,13 @@ impl Checker<'_> {
             "arrivals" => *arrivals = self.arrival(line).map(|a| (a, line.span)),
             "in_flight" => p.in_flight = self.count(line, 1, 1_000_000).map(|n| n as u32),
             "concurrency" => p.load = self.concurrency(line).or(p.load.take()),
-            "requests" => p.requests = self.count(line, 1, 100_000_000),
+            "requests" => {
+                p.requests = self.count(line, 1, 100_000_000);
+                p.duration_s = None;
+            }
             "duration" => {
                 p.duration_s = self.one(line).and_then(|n| self.positive(&n, Dim::TIME, "`duration`"));
+                p.requests = None;
             }
             "seed" => p.seed = self.count(line, 0, u64::from(u32::MAX)).unwrap_or(p.seed),
             "warmup" => p.warmup = self.warmup(line),
@@ -133,7 +141,7 @@ impl Checker<'_> {
     }
 
     /// A word that is none of those which a setting knows.
-    fn no_such(&mut self, what: &str, word: &Name, known: &[&str]) {
+    pub(super) fn no_such(&mut self, what: &str, word: &Name, known: &[&str]) {
         let d =
             Diagnostic::new(Code::ProfileSetting, word.span, format!("no {what} is called `{}`", word.value));
         let d = d.meant(&word.value, known.iter().copied(), "unknown", str::to_owned);
@@ -180,8 +188,7 @@ impl Checker<'_> {
                 };
                 let to = self.tokens_number(to, min, &what)?;
                 if to < from {
-                    self.wrong(line, "a range from the smaller number to the bigger");
-                    return None;
+                    self.rises(line, f64::from(from), Some(f64::from(to)))?;
                 }
                 Some((from, to))
             }
@@ -207,7 +214,8 @@ impl Checker<'_> {
             Some(Literal::Text(t)) => {
                 let file = self.inserted_text(module, &t.value, t.span, false);
                 if file.whole && file.text.is_empty() {
-                    self.wrong(line, &format!("a file: `{} \"FILE\"`", word.value));
+                    let message = "the name of the file is empty";
+                    self.filed(line, message, &format!("data {} \"FILE\"", word.value));
                     return None;
                 }
                 Some(self.modules.from_root(module, &file.text))
@@ -225,12 +233,12 @@ impl Checker<'_> {
             ("jsonl", Some(f)) => Data::Jsonl(f),
             ("trace", Some(f)) => Data::Trace(f),
             ("conversations", Some(f)) => Data::Conversations(f),
-            ("jsonl" | "trace" | "conversations", None) => {
-                self.wrong(line, &format!("a file: `{} \"FILE\"`", word.value));
+            (known @ ("jsonl" | "trace" | "conversations"), None) => {
+                self.filed(line, &format!("`data {known}` needs a file"), &format!("data {known} \"FILE\""));
                 return None;
             }
             (known @ ("random" | "sharegpt" | "prefix_repetition"), Some(_)) => {
-                self.wrong(line, &format!("no file after `{known}`"));
+                self.filed(line, &format!("`data {known}` takes no file"), &format!("data {known}"));
                 return None;
             }
             _ => {
@@ -240,90 +248,10 @@ impl Checker<'_> {
         })
     }
 
-    fn rate(&mut self, line: &WordLine) -> Option<Load> {
-        let poisson = Arrivals::Poisson;
-        match &line.value {
-            WordValue::Word { word, argument: None } if word.value == "max" => Some(Load::Max),
-            WordValue::Numbers(all) if all.len() == 1 => {
-                let per_s = self.positive(&all[0], Dim::RATE, "`rate`")?;
-                Some(Load::Rate { per_s, arrivals: poisson })
-            }
-            WordValue::Numbers(all) => {
-                let rates =
-                    all.iter().map(|n| self.positive(n, Dim::RATE, "`rate`")).collect::<Option<Vec<_>>>()?;
-                self.each_once(all, &rates);
-                Some(Load::Rates(rates, poisson))
-            }
-            WordValue::Range(r) => {
-                let from = self.positive(&r.from, Dim::RATE, "`rate`")?;
-                let to = match &r.to {
-                    Some(n) => Some(self.positive(n, Dim::RATE, "`rate`")?),
-                    None => None,
-                };
-                self.rises(line, from, to)?;
-                Some(Load::RateRange { from, to, arrivals: poisson })
-            }
-            _ => {
-                self.wrong(line, "`max`, a rate such as `8/s`, or a range of rates");
-                None
-            }
-        }
-    }
-
-    fn concurrency(&mut self, line: &WordLine) -> Option<Load> {
-        const MOST: u64 = 1_000_000;
-        match &line.value {
-            WordValue::Numbers(all) if all.len() == 1 => {
-                self.whole(&all[0], 1, MOST, "`concurrency`").map(|n| Load::Concurrency(n as u32))
-            }
-            WordValue::Numbers(all) => {
-                let each = |n: &Number| self.whole(n, 1, MOST, "`concurrency`").map(|n| n as u32);
-                let loads = all.iter().map(each).collect::<Option<Vec<_>>>()?;
-                self.each_once(all, &loads);
-                Some(Load::Concurrencies(loads))
-            }
-            WordValue::Range(r) => {
-                let from = self.whole(&r.from, 1, MOST, "`concurrency`")? as u32;
-                let to = match &r.to {
-                    Some(n) => Some(self.whole(n, 1, MOST, "`concurrency`")? as u32),
-                    None => None,
-                };
-                self.rises(line, f64::from(from), to.map(f64::from))?;
-                Some(Load::ConcurrencyRange { from, to })
-            }
-            _ => {
-                self.wrong(line, "a number of requests in flight");
-                None
-            }
-        }
-    }
-
-    fn arrival(&mut self, line: &WordLine) -> Option<Arrivals> {
-        let WordValue::Word { word, argument } = &line.value else {
-            self.wrong(line, &one_of(&ARRIVALS));
-            return None;
-        };
-        match (word.value.as_str(), argument) {
-            ("poisson", None) => Some(Arrivals::Poisson),
-            ("constant", None) => Some(Arrivals::Constant),
-            ("ramp", None) => Some(Arrivals::Ramp),
-            ("steps", None) => Some(Arrivals::Steps),
-            ("gamma", Some(Literal::Number(n))) => {
-                self.positive(n, Dim::PLAIN, "the burstiness").map(Arrivals::Gamma)
-            }
-            ("gamma", _) => {
-                self.wrong(line, "a number, the burstiness, after `gamma`");
-                None
-            }
-            (known, Some(_)) if ARRIVALS.contains(&known) => {
-                self.wrong(line, &format!("nothing after `{known}`"));
-                None
-            }
-            _ => {
-                self.no_such("process of arrivals", word, &ARRIVALS);
-                None
-            }
-        }
+    /// A set of data with a file that it does not take, or without one that it needs.
+    fn filed(&mut self, line: &WordLine, message: &str, right: &str) {
+        let d = Diagnostic::new(Code::ProfileSetting, line.value.span(), message).label("this data");
+        self.sink.push(d.help(format!("write `{right}`")));
     }
 
     fn warmup(&mut self, line: &WordLine) -> Option<Warmup> {
@@ -348,30 +276,6 @@ impl Checker<'_> {
         }
         self.no_such("recipe", word, &RECIPES);
         None
-    }
-
-    /// `arrivals` says how the requests of a `rate` come.
-    fn arrivals(&mut self, stated: Option<(Arrivals, Span)>, p: &mut Profile) {
-        let Some((how, span)) = stated else { return };
-        let through = matches!(how, Arrivals::Ramp | Arrivals::Steps);
-        if through
-            && matches!(p.load, Some(Load::Rate { .. } | Load::Rates(..) | Load::RateRange { to: None, .. }))
-        {
-            let message = "`arrivals ramp` and `steps` go through a range of rates in one run";
-            let d = Diagnostic::new(Code::ProfileSetting, span, message).label("without a range");
-            self.sink.push(d.help("state the range, such as `rate 1/s .. 20/s`"));
-            return;
-        }
-        if let Some(
-            Load::Rate { arrivals, .. } | Load::RateRange { arrivals, .. } | Load::Rates(_, arrivals),
-        ) = &mut p.load
-        {
-            *arrivals = how;
-        } else {
-            let message = "`arrivals` says how the requests of a `rate` come, and there is none";
-            let d = Diagnostic::new(Code::ProfileSetting, span, message).label("without a rate");
-            self.sink.push(d.help("state a rate, such as `rate 8/s`, or remove this line"));
-        }
     }
 
     fn whole_profile(&mut self, decl: &ast::Profile, p: &mut Profile) {

@@ -178,6 +178,8 @@ pub struct Failure {
 pub struct EnvSetting {
     pub name: String,
     pub value: String,
+    /// whether a launch inserts something
+    pub template: bool,
 }
 
 /// What the recommended command says and the measured one did not.
@@ -193,7 +195,7 @@ pub enum Change {
     Engine(String),
     Flag { name: String, value: Option<WrittenValue>, span: Span },
     Raw { name: String, value: Option<WrittenValue>, span: Span },
-    Env { name: String, value: String },
+    Env(EnvSetting),
     Model(String),
     UnsetFlag { name: String, span: Span },
     UnsetEnv(String),

@@ -165,11 +165,15 @@ impl Modules {
         &self.all[0]
     }
 
+    /// Text as written.
+    pub fn slice(&self, span: Span) -> &str {
+        let module = self.all.iter().position(|m| m.id == span.file);
+        module.and_then(|m| self.texts[m].get(span.range())).unwrap_or_default()
+    }
+
     /// Text as written, its line ends as spaces.
     pub fn text(&self, span: Span) -> String {
-        let module = self.all.iter().position(|m| m.id == span.file);
-        let text = module.and_then(|m| self.texts[m].get(span.range())).unwrap_or_default();
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
+        self.slice(span).split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     /// The root file's own param of a name.

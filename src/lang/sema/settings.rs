@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 
 use super::flags::typed;
 use super::problem::Problem;
-use super::program::{Change, Engine, WrittenValue};
+use super::program::{Change, Engine, EnvSetting, WrittenValue};
 use super::schema::{Found, Kind, Schema, Setting, Value, key};
 use crate::lang::source::Span;
 
@@ -142,7 +142,7 @@ pub fn target(change: &Change, under: Under<'_>) -> String {
     match change {
         Change::Engine(_) => "engine".to_owned(),
         Change::Model(_) => "model".to_owned(),
-        Change::Env { name, .. } | Change::UnsetEnv(name) => format!("env {name}"),
+        Change::Env(EnvSetting { name, .. }) | Change::UnsetEnv(name) => format!("env {name}"),
         Change::Flag { name, .. } | Change::Raw { name, .. } | Change::UnsetFlag { name, .. } => {
             flag_target(name, under)
         }

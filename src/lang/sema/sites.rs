@@ -6,9 +6,11 @@ use foldhash::{HashMap, HashMapExt};
 use super::check::Checker;
 use super::profiles::DATA;
 use super::program::{EnvSetting, Site, SiteEngine, Via};
+use super::scope::Kind;
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, did_you_mean, one_of};
 use crate::lang::source::Span;
+use crate::lang::stdlib;
 use crate::lang::syntax::ast::{self, Name, SiteLineKind as Line, Text, Value};
 use crate::lang::units::Dim;
 
@@ -35,6 +37,7 @@ impl Checker<'_> {
     fn site_line(&mut self, module: usize, line: &Line, site: &mut Site) {
         match line {
             Line::Engine { name, version, via, argument } => {
+                self.nearly_an_engine(module, name);
                 let version = version.as_ref().map(|v| self.inserted(module, v, false));
                 if let Some(via) = self.via(module, via, argument.as_ref()) {
                     site.engines.push(SiteEngine { name: name.value.clone(), version, via });
@@ -60,6 +63,27 @@ impl Checker<'_> {
         }
     }
 
+    /// A site serves many studies, so an engine that nothing here declares is no mistake; one whose name is that of an engine
+    /// of the standard library but for a slip surely is.
+    fn nearly_an_engine(&mut self, module: usize, name: &Name) {
+        let library: Vec<String> = stdlib::items("engines").into_iter().map(|i| i.name).collect();
+        let known = library.iter().map(String::as_str);
+        let m = self.module(module);
+        let declared = m.find(Kind::Engine, &name.value).is_some() || m.is_broken(&name.value);
+        if declared || known.clone().any(|k| k == name.value) {
+            return;
+        }
+        // `vllm_2` is a name that somebody gave
+        if let Some(near) = did_you_mean(&name.value, known).filter(|near| !name.value.starts_with(near)) {
+            let message = format!("no engine here or in the standard library is called `{}`", name.value);
+            let d = Diagnostic::new(Code::SiteEngine, name.span, message)
+                .label(format!("did you mean `{near}`?"));
+            self.sink.push(
+                d.help(format!("write `{near}`; until then this line is for engines of other studies")),
+            );
+        }
+    }
+
     /// A data set that profiles can name.
     fn data_set(&mut self, name: &Name) {
         if !DATA.contains(&name.value.as_str()) {
@@ -79,7 +103,7 @@ impl Checker<'_> {
             }
             Value::Single(single) => {
                 let text = self.inserted_text(module, &single.text, single.span, false).text;
-                site.env.push(EnvSetting { name: name.value.clone(), value: text });
+                site.env.push(EnvSetting { name: name.value.clone(), value: text, template: false });
             }
         }
     }

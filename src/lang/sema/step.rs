@@ -6,6 +6,7 @@ use super::check::Checker;
 use super::exprs::Place;
 use super::program::{Change, Choice, From, Guard, Pick, Space, Step};
 use super::scope::Kind;
+use super::study::is_budget;
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, one_of};
 use crate::lang::source::Span;
@@ -132,8 +133,9 @@ impl Checker<'_> {
             StepLineKind::Vary { by: Some(by), .. } if by.value == Search::Guided => Some(by.span),
             _ => None,
         });
+        // one that says nothing has had its diagnostic
         let trials = |l: &ast::StepLine| match &l.kind {
-            StepLineKind::Budget(b) => b.unit == Some(BudgetUnit::Trials),
+            StepLineKind::Budget(b) => b.unit == Some(BudgetUnit::Trials) || !is_budget(b),
             _ => false,
         };
         let Some(span) = guided else { return };

@@ -11,7 +11,7 @@ use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, BinaryOp, Item, Name, StudyLineKind as Line};
-use crate::lang::units::Dim;
+use crate::lang::units::{self, Dim};
 
 const DEFAULT_ADOPT: f64 = 0.01;
 const DEFAULT_SUCCESS: f64 = 0.999;
@@ -262,21 +262,20 @@ impl Checker<'_> {
     }
 
     pub fn budget(&mut self, b: &ast::Budget) {
-        let Some((value, dim)) = self.quantity(&b.amount) else { return };
-        let plain = b.unit.is_some();
-        let fits = if plain { dim == Dim::PLAIN } else { dim == Dim::TIME || dim == Dim::MONEY };
-        let whole = b.unit != Some(ast::BudgetUnit::Trials) || value.fract() == 0.0;
-        if fits && (value <= 0.0 || !whole) {
-            let message = if whole { "a budget is above zero" } else { "a budget counts whole trials" };
-            let d = Diagnostic::new(Code::OutOfRange, b.amount.span, message).label("out of range");
-            self.sink.push(d.help("write for example `budget 48 trials` or `budget 6h`"));
-        }
-        if !fits {
+        let Some((value, _)) = self.quantity(&b.amount) else { return };
+        if !is_budget(b) {
             let message = "a budget is a number of trials, GPU hours, a time or an amount of money";
             let d = Diagnostic::new(Code::MissingUnit, b.span, message).label("this budget");
             self.sink.push(
                 d.help("write `budget 48 trials`, `budget 6 gpu_hours`, `budget 6h` or `budget 20usd`"),
             );
+            return;
+        }
+        let whole = b.unit != Some(ast::BudgetUnit::Trials) || value.fract() == 0.0;
+        if value <= 0.0 || !whole {
+            let message = if whole { "a budget is above zero" } else { "a budget counts whole trials" };
+            let d = Diagnostic::new(Code::OutOfRange, b.amount.span, message).label("out of range");
+            self.sink.push(d.help("write for example `budget 48 trials` or `budget 6h`"));
         }
     }
 
@@ -305,6 +304,14 @@ impl Checker<'_> {
         }
         study.not_yet.append(&mut self.not_yet.split_off(before));
     }
+}
+
+/// Whether a budget says what it counts.
+pub(super) fn is_budget(b: &ast::Budget) -> bool {
+    units::unit(&b.amount.unit).is_some_and(|(_, dim)| match b.unit {
+        Some(_) => dim == Dim::PLAIN,
+        None => dim == Dim::TIME || dim == Dim::MONEY,
+    })
 }
 
 /// Requests must succeed, unless a study says otherwise.

@@ -22,11 +22,30 @@ pub struct Inserted {
     pub whole: bool,
 }
 
+/// A string where it stands in its file.
+pub struct Written<'s> {
+    pub span: Span,
+    /// as written, with its quotes and escapes
+    pub source: &'s str,
+}
+
+impl Written<'_> {
+    /// Where a part of the string stands, looked for behind `from`, which moves on behind it.
+    fn part(&self, part: &str, from: &mut usize) -> Span {
+        let Some(at) = self.source.get(*from..).and_then(|rest| rest.find(part)).map(|n| *from + n) else {
+            return self.span;
+        };
+        *from = at + part.len();
+        let start = self.span.start as usize;
+        Span::new(self.span.file, start + at..start + *from)
+    }
+}
+
 /// Inserts params into a text; `known` lists them where one is asked for that there is not. With `launch`, the names of a launch may stand in it and stay, and braces stay doubled for
 /// [`crate::plan::command`] to resolve.
 pub fn insert<'a>(
     text: &str,
-    span: Span,
+    written: &Written,
     launch: bool,
     param: &dyn Fn(&str) -> Param,
     known: &dyn Fn() -> Vec<&'a str>,
@@ -34,6 +53,7 @@ pub fn insert<'a>(
 ) -> Inserted {
     let mut out = String::with_capacity(text.len());
     let mut whole = true;
+    let mut from = 0;
     let mut rest = text;
     while let Some(at) = rest.find(['{', '}']) {
         out.push_str(&rest[..at]);
@@ -44,13 +64,15 @@ pub fn insert<'a>(
             if launch {
                 out.push_str(brace);
             }
+            written.part(&tail[..2], &mut from);
             rest = &tail[2..];
             continue;
         }
         let Some(name) = tail.strip_prefix('{').and_then(|t| t.split_once('}')).map(|(n, _)| n) else {
-            sink.push(stray_brace(span, &tail[..1]));
+            sink.push(stray_brace(written.part(&tail[..1], &mut from), &tail[..1]));
             return Inserted { text: out, whole: false };
         };
+        let span = written.part(&tail[..name.len() + 2], &mut from);
         if launch && LAUNCH_NAMES.contains(&name) {
             out.push_str(&tail[..name.len() + 2]);
         } else {
@@ -72,7 +94,7 @@ pub fn insert<'a>(
 fn stray_brace(span: Span, brace: &str) -> Diagnostic {
     let message = format!("a lone `{brace}` in a string inserts nothing");
     Diagnostic::new(Code::UnknownParam, span, message)
-        .label("in this string")
+        .label("a lone brace")
         .help(format!("write `{brace}{brace}` for a brace, or `{{name}}` to insert a param"))
 }
 
@@ -88,9 +110,18 @@ fn unknown(span: Span, name: &str, launch: bool, known: Vec<&str>) -> Diagnostic
     );
     let d = match did_you_mean(name, all.iter().copied()) {
         Some(near) => d.label(format!("did you mean `{{{near}}}`?")),
-        None => d.label("in this string"),
+        None => d.label("inserts nothing"),
     };
+    let bare = name.trim();
+    if bare != name && all.contains(&bare) {
+        return d.help(format!("write `{{{bare}}}`, without spaces"));
+    }
+    let is_name = bare.starts_with(|c: char| c.is_ascii_lowercase())
+        && bare.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if !is_name {
+        return d.help("write `{{` and `}}` for braces, or `{name}` to insert a param");
+    }
     let there =
         if all.is_empty() { "there is none".to_owned() } else { format!("there is {}", all.join(", ")) };
-    d.help(format!("declare `param {name} = …` ({there}), or write `{{{{` and `}}}}` for braces"))
+    d.help(format!("declare `param {bare} = …` ({there}), or write `{{{{` and `}}}}` for braces"))
 }

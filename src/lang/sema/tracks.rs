@@ -71,10 +71,7 @@ impl Checker<'_> {
         };
         let notes = decl.notes.iter().map(|t| self.inserted(0, t, false)).collect();
         let engine = self.engine_named(0, &decl.engine);
-        if let Some(b) = &decl.budget {
-            self.budget(b);
-            self.later("a track's budget".to_owned(), b.span, false);
-        }
+        self.track_budget(decl);
         if let Some(engine) = &engine {
             self.needs_version(engine);
         }
@@ -103,6 +100,17 @@ impl Checker<'_> {
         }
         row.engines = union(&row.engines, &winners);
         row.tracks.push(name);
+    }
+
+    fn track_budget(&mut self, decl: &ast::Track) {
+        let [first, others @ ..] = decl.budgets.as_slice() else { return };
+        self.budget(first);
+        self.later("a track's budget".to_owned(), first.span, false);
+        for other in others {
+            let message = "`budget` stands twice in one track";
+            let d = Diagnostic::new(Code::SettingTwice, other.span, message).label("the second one");
+            self.sink.push(d.related(first.span, "the first one").help("keep one of them"));
+        }
     }
 
     /// A track tunes one engine.

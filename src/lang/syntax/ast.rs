@@ -361,7 +361,8 @@ pub struct Track {
     pub engine: Name,
     pub title: Option<Text>,
     pub steps: Vec<Step>,
-    pub budget: Option<Budget>,
+    /// one at most in a right track
+    pub budgets: Vec<Budget>,
     pub notes: Vec<Text>,
     pub span: Span,
 }

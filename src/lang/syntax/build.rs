@@ -12,8 +12,9 @@ use pest::Parser;
 use pest::iterators::{Pair, Pairs};
 
 use super::ast::{File, Item, Literal, Name, Number, Param, Range, Single, SingleKind, Text, Use, UsePath};
+use super::blocks::Block;
 use super::grammar::{Grammar, Rule};
-use super::recover::{self, Block};
+use super::recover;
 use crate::lang::diag::Sink;
 use crate::lang::source::{FileId, Span, Spanned};
 
@@ -88,14 +89,14 @@ impl<'a, 's> Builder<'a, 's> {
         Span::new(self.id, self.base + s.start()..self.base + s.start() + end)
     }
 
-    /// A line that no rule took. Returns the setting that it was probably meant to be.
-    fn bad(&mut self, block: Block, pair: &Pair<'_, Rule>) -> Option<&'static str> {
+    /// A line that no rule took. Returns the settings that it was probably meant to be.
+    fn bad(&mut self, block: Block, pair: &Pair<'_, Rule>) -> Vec<&'static str> {
         let text = pair.as_str().trim_end();
         let base = self.base + pair.as_span().start();
         self.broken.extend(recover::declared_name(text).filter(|_| block.declares(text)));
         if self.sink.is_full() {
             self.sink.unexplained(Span::new(self.id, base..base + text.len()));
-            return None;
+            return Vec::new();
         }
         recover::line(self.id, block, text, base, self.sink)
     }

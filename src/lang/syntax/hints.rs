@@ -16,6 +16,10 @@ pub type Examples = fn(&str) -> Option<&'static str>;
 
 /// The hint for a token (of the chunk, a place in it) that stands where `expected` should.
 pub fn hint(chunk: &str, token: &Range<usize>, word: &str, expected: &[String], examples: Examples) -> Hint {
+    if GLUE.contains(&word) && matches!(expected, [only] if only == TEXT) {
+        let help = format!("a text in double quotes is missing: write `\"…\" {word}`");
+        return Hint { help, edit: None };
+    }
     if let Some(help) = habit(chunk, token, word) {
         return Hint { edit: habit_edit(chunk, token, word), help };
     }
@@ -41,12 +45,59 @@ fn habit_edit(chunk: &str, token: &Range<usize>, word: &str) -> Option<(Range<us
             before.len()..token.end,
             if chunk[token.end..].starts_with(' ') { "" } else { " " }.to_owned(),
         )),
-        _ if units::unit(word).is_some() && before.ends_with(|c: char| c.is_ascii_digit()) => {
+        "" if before.ends_with(',') => Some((before.len() - 1..before.len(), String::new())),
+        _ if !word.is_empty()
+            && units::unit(word).is_some()
+            && before.ends_with(|c: char| c.is_ascii_digit()) =>
+        {
             Some((before.len()..token.start, String::new()))
         }
-        _ => None,
+        _ if before.ends_with('-') && starts_number(word) => Some((before.len()..token.start, String::new())),
+        _ => spelled_number(chunk, token)
+            .or_else(|| known_type(chunk, word).map(str::to_owned))
+            .and_then(|n| here(&n)),
     }
 }
+
+fn starts_number(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// A number as other languages spell it, in the way that this one does: `.5s`, `1_000`.
+fn spelled_number(chunk: &str, token: &Range<usize>) -> Option<String> {
+    let word = chunk.get(token.clone())?;
+    if chunk[..token.start].ends_with(|c: char| c.is_ascii_alphanumeric()) {
+        return None;
+    }
+    if word.strip_prefix('.').is_some_and(starts_number) {
+        return Some(format!("0{word}"));
+    }
+    let digits = |part: &str| part.chars().all(|c| c.is_ascii_digit());
+    let grouped = starts_number(word) && word.split('_').rev().skip(1).all(digits);
+    (grouped && word.contains('_')).then(|| word.replace('_', ""))
+}
+
+/// The type of a flag that a word of other languages stands for.
+fn known_type(chunk: &str, word: &str) -> Option<&'static str> {
+    if !chunk.starts_with("flag ") {
+        return None;
+    }
+    Some(match word {
+        "integer" | "uint" | "long" => "int",
+        "number" | "double" | "real" | "decimal" => "float",
+        "string" | "str" => "text",
+        "bool" | "boolean" | "toggle" => "switch",
+        "enum" | "choice" | "choices" | "oneof" => "one_of",
+        "file" | "dir" | "directory" => "path",
+        "object" | "dict" => "json",
+        "list" | "array" => "words",
+        _ => return None,
+    })
+}
+
+const TEXT: &str = "a string in double quotes";
+/// Words that come behind a string: where one stands instead of it, the string was forgotten.
+const GLUE: [&str; 5] = ["when", "log", "matches", "because", "at"];
 
 /// What is missing where only one thing can be: a comma in a list, the quotes of a string.
 fn missing_sign(
@@ -65,10 +116,7 @@ fn missing_sign(
         return Some(("write a comma between them".to_owned(), (end..before.len(), ",".to_owned())));
     }
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '/');
-    if matches!(expected, [only] if only == "a string in double quotes")
-        && !word.is_empty()
-        && word.chars().all(plain)
-    {
+    if matches!(expected, [only] if only == TEXT) && !word.is_empty() && word.chars().all(plain) {
         let quoted = format!("\"{word}\"");
         return Some((format!("write {quoted}"), (token.clone(), quoted)));
     }
@@ -81,7 +129,12 @@ fn help(chunk: &str, expected: &[String], examples: Examples) -> String {
         .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
         .find(|w| !w.is_empty())
         .and_then(examples);
+    let choice = |e: &String| e.starts_with('`') && e.as_bytes().get(1).is_some_and(u8::is_ascii_lowercase);
     match (expected, example) {
+        ([only], Some(example)) if choice(only) && !example.contains(only.trim_matches('`')) => {
+            format!("write {only} here")
+        }
+        ([_, _, ..], _) if expected.iter().all(choice) => format!("write {}", one_of(expected)),
         ([only], None) if only == "the end of the line" => {
             "a setting ends with its line: write the rest on a line of its own".to_owned()
         }
@@ -111,8 +164,19 @@ fn habit(chunk: &str, token: &Range<usize>, word: &str) -> Option<String> {
         "<" | "<=" | ">" | ">=" | "==" | "!=" if is_condition(chunk) => {
             "comparisons do not chain: write `a <= b and b <= c`".to_owned()
         }
-        _ if !number.is_empty() && units::unit(word).is_some() => {
+        "$" => "write the unit behind the number: `20usd`".to_owned(),
+        "as" if chunk.starts_with("use") => {
+            "what is imported keeps its name: remove `as` and what follows it".to_owned()
+        }
+        "" if before.ends_with(',') => "remove the comma, or go on behind it".to_owned(),
+        _ if number.ends_with('.') && !number.ends_with("..") && number.len() > 1 => {
+            format!("digits stand behind a point: write `{}{word}`", number.trim_end_matches('.'))
+        }
+        _ if !number.is_empty() && !word.is_empty() && units::unit(word).is_some() => {
             format!("a unit is glued to its number: write `{number}{word}`")
+        }
+        _ if before.ends_with('-') && starts_number(word) => {
+            format!("a sign is glued to its number: write `-{word}`")
         }
         _ if before.ends_with("vary") && word.starts_with('-') => {
             format!("declare `axis NAME = {word}=…`, and vary it by its name")
@@ -122,6 +186,12 @@ fn habit(chunk: &str, token: &Range<usize>, word: &str) -> Option<String> {
         }
         _ if chunk.starts_with('-') && !word.is_empty() => {
             "a value that holds a space is quoted: `--flag=\"a b\"`".to_owned()
+        }
+        _ if known_type(chunk, word).is_some() => {
+            format!("write the type as `{}`", known_type(chunk, word).unwrap_or_default())
+        }
+        _ if spelled_number(chunk, token).is_some() => {
+            format!("write `{}`", spelled_number(chunk, token).unwrap_or_default())
         }
         _ if word.chars().next().is_some_and(|c| c.is_whitespace() || c.is_control()) => {
             "replace it by a plain space".to_owned()

@@ -1,6 +1,7 @@
 //! From text to the syntax tree. Parsing never fails: it returns the tree of what could be read, and a diagnostic for what could not.
 
 pub mod ast;
+mod blocks;
 mod build;
 pub(in crate::lang) mod grammar;
 mod hints;

@@ -6,6 +6,7 @@ use pest::Parser;
 use pest::error::{Error, ErrorVariant, InputLocation};
 
 use super::ast::Item;
+use super::blocks::{Block, elsewhere, first_word};
 use super::build::Builder;
 use super::grammar::{Grammar, Rule};
 use super::lexical::{self, Piece};
@@ -14,72 +15,40 @@ use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink, did_you_mean, one_of};
 use crate::lang::source::{FileId, Span};
 
-/// The block in which a bad line stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Block {
-    Engine,
-    Profile,
-    Study,
-    Track,
-    Step,
-    Site,
-    /// the settings of a site's runner, which are the runner's own
-    Runner,
-}
-
-impl Block {
-    fn rule(self) -> Rule {
-        match self {
-            Self::Engine => Rule::only_engine_line,
-            Self::Profile | Self::Runner => Rule::only_word_line,
-            Self::Study => Rule::only_study_line,
-            Self::Track => Rule::only_track_line,
-            Self::Step => Rule::only_step_line,
-            Self::Site => Rule::only_site_line,
-        }
-    }
-
-    /// Whether a line begins something in the block that has a name.
-    pub fn declares(self, text: &str) -> bool {
-        // a declaration that got into a block, behind a brace that is missing, has a name too
-        matches!((self, first_word(text)), (Self::Study, "step" | "prune" | "track") | (Self::Track, "step"))
-            || words::DECLARATIONS.contains(&first_word(text))
-                && !self.settings().1.contains(&first_word(text))
-    }
-
-    /// What the block is called, and the words that begin its lines.
-    fn settings(self) -> (&'static str, &'static [&'static str]) {
-        match self {
-            Self::Engine => ("an engine", words::ENGINE_SETTINGS),
-            Self::Profile => ("a profile", words::PROFILE_SETTINGS),
-            Self::Study => ("a study", words::STUDY_SETTINGS),
-            Self::Track => ("a track", words::TRACK_SETTINGS),
-            Self::Step => ("a step", words::STEP_SETTINGS),
-            Self::Site => ("a site", words::SITE_SETTINGS),
-            Self::Runner => ("a runner", &[]),
-        }
-    }
-}
-
 /// What the second look made of a bad declaration.
 pub struct Recovered {
     pub item: Option<Item>,
     pub broken: Vec<String>,
 }
 
-/// Explains one bad line of a block. `base` is where the line begins in its file. Returns the setting that was probably meant.
-pub fn line(id: FileId, block: Block, text: &str, base: usize, sink: &mut Sink) -> Option<&'static str> {
+/// Explains one bad line of a block. `base` is where the line begins in its file. Returns the settings that were probably meant.
+pub fn line(id: FileId, block: Block, text: &str, base: usize, sink: &mut Sink) -> Vec<&'static str> {
     let word = first_word(text);
     let (_, known) = block.settings();
     if let Some(found) = unknown_setting(id, block, text, base) {
         sink.push(found);
-        return did_you_mean(word, known.iter().copied());
+        return match (block, word) {
+            (Block::Step, "by") => vec!["vary"],
+            _ => did_you_mean(word, known.iter().copied()).into_iter().collect(),
+        };
     }
     let found = lexical::mistake(id, base, text)
         .or_else(|| lone_bracket(id, base, text))
-        .unwrap_or_else(|| by_rule(id, block.rule(), text, base));
+        .unwrap_or_else(|| by_rule(id, block.rule(), text, base, known));
     sink.push(found);
-    known.iter().copied().find(|k| *k == word)
+    let written: Vec<&str> = words_of(text).collect();
+    known.iter().copied().filter(|k| written.contains(k)).collect()
+}
+
+/// The words of a line that are no text, up to the block that it opens: several settings may stand on it.
+fn words_of(text: &str) -> impl Iterator<Item = &str> {
+    let plain = text.split('"').step_by(2);
+    let open = plain.scan(true, |open, part| {
+        let shown = open.then(|| part.split('{').next().unwrap_or_default());
+        *open &= !part.contains('{');
+        shown
+    });
+    open.flat_map(|part| part.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')))
 }
 
 /// A round or square bracket of a line without its other half. Braces may go on over lines, and are told of where their block ends.
@@ -106,6 +75,9 @@ fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<
             d.label("a flag").help("flags stand in an engine or in an axis; vary the axis in a step"),
         );
     }
+    if let Some(help) = elsewhere(block, word) {
+        return Some(d.label("not here").help(help));
+    }
     d = d.meant(word, known.iter().copied(), "unknown", str::to_owned);
     Some(d.help(format!("{what} has the settings {}", known.join(", "))))
 }
@@ -115,11 +87,6 @@ fn shown_len(text: &str) -> usize {
     let in_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let end = text.find(|c: char| !in_word(c)).unwrap_or(text.len());
     if end == 0 { text.chars().next().map_or(0, char::len_utf8) } else { end }
-}
-
-fn first_word(text: &str) -> &str {
-    let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(text.len());
-    &text[..end]
 }
 
 /// The parts of a bad chunk: where a line at the margin, outside of every bracket, begins with what was surely meant to be the keyword
@@ -170,7 +137,8 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
         }
         return out;
     }
-    let found = lexical::mistake(id, base, text).unwrap_or_else(|| by_rule(id, Rule::only_item, text, base));
+    let found =
+        lexical::mistake(id, base, text).unwrap_or_else(|| by_rule(id, Rule::only_item, text, base, &[]));
     sink.push(found);
     out
 }
@@ -273,7 +241,8 @@ pub fn declared_name(text: &str) -> impl Iterator<Item = String> + '_ {
 }
 
 /// Parses the chunk by one rule and says what that rule expected where it stopped.
-fn by_rule(id: FileId, rule: Rule, text: &str, base: usize) -> Diagnostic {
+/// `settings` begin lines of the block: one of them further on in a line belongs on a line of its own.
+fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str]) -> Diagnostic {
     // the detail costs much, and is asked for only where a mistake is explained
     pest::set_error_detail(true);
     let parsed = Grammar::parse(rule, text);
@@ -296,8 +265,7 @@ fn by_rule(id: FileId, rule: Rule, text: &str, base: usize) -> Diagnostic {
     };
     let d = Diagnostic::new(Code::Unexpected, span, message);
     let word = if found.is_some() { &text[token.clone()] } else { "" };
-    let keywords = expected.iter().map(|e| e.trim_matches('`'));
-    if let Some(near) = did_you_mean(word, keywords).filter(|n| n.len() > 1) {
+    if let Some(near) = did_you_mean(word, expected.iter().flat_map(|e| named(e))).filter(|n| n.len() > 1) {
         return d
             .label(format!("did you mean `{near}`?"))
             .help(format!("write `{near}` here"))
@@ -310,12 +278,28 @@ fn by_rule(id: FileId, rule: Rule, text: &str, base: usize) -> Diagnostic {
     };
     // lines of a site share words with engines and profiles
     let examples = if rule == Rule::only_site_line { hints::site_example } else { hints::example };
+    if token.start > 0 && settings.contains(&word) && expected.iter().any(|e| e == "the end of the line") {
+        return d
+            .label(label)
+            .help(format!("a setting ends with its line: write `{word} …` on a line of its own"));
+    }
     let hint = hints::hint(text, &token, word, &expected, examples);
     let d = d.label(label).help(hint.help);
     match hint.edit {
         Some((at, fixed)) => d.edit(Span::new(id, base + at.start..base + at.end), fixed),
         None => d,
     }
+}
+
+/// The words of the language that an expectation names: one in backquotes, or those in its parentheses.
+fn named(expected: &str) -> impl Iterator<Item = &str> {
+    let list = expected.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
+    list.unwrap_or(expected).split(", ").map(|word| word.trim_matches('`'))
+}
+
+fn within_word(text: &str, at: usize) -> bool {
+    let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.get(..at).is_some_and(|s| s.ends_with(in_word)) && text[at..].starts_with(in_word)
 }
 
 /// The furthest place that was reached, and in words what could have stood there.
@@ -330,11 +314,12 @@ fn expectation(error: &Error<Rule>, at: usize, text: &str) -> (usize, Vec<String
         let tokens: Vec<_> =
             attempts.expected_tokens().iter().filter_map(|t| words::token(&t.to_string())).collect();
         let blank = text.get(at.min(further)..further).is_some_and(|s| s.trim().is_empty());
-        if further > at && !blank {
+        // a keyword that ends in the middle of a word was not begun
+        if further > at && !blank && !within_word(text, further) {
             at = further;
             expected.clear();
         }
-        if further >= at || blank {
+        if further == at || blank {
             expected.extend(tokens);
         }
     }

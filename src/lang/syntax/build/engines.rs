@@ -5,8 +5,8 @@ use pest::iterators::Pair;
 use super::{Builder, Kids, kids, skip};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{Engine, EngineLine, EngineLineKind, FlagDecl, FlagKind, UsesGpus};
+use crate::lang::syntax::blocks::Block;
 use crate::lang::syntax::grammar::Rule;
-use crate::lang::syntax::recover::Block;
 
 impl<'a> Builder<'a, '_> {
     pub(super) fn engine(&mut self, pair: Pair<'a, Rule>) -> Option<Engine> {

@@ -5,8 +5,8 @@ use pest::iterators::Pair;
 use super::{Builder, kids, skip};
 use crate::lang::source::Spanned;
 use crate::lang::syntax::ast::{Metric, Profile, Prune, WordLine, WordValue};
+use crate::lang::syntax::blocks::Block;
 use crate::lang::syntax::grammar::Rule;
-use crate::lang::syntax::recover::Block;
 
 impl<'a> Builder<'a, '_> {
     pub(super) fn profile(&mut self, pair: Pair<'a, Rule>) -> Option<Profile> {

@@ -4,8 +4,8 @@ use pest::iterators::Pair;
 
 use super::{Builder, kids, skip};
 use crate::lang::syntax::ast::{ChangeKind, Name, Site, SiteLine, SiteLineKind, Text};
+use crate::lang::syntax::blocks::Block;
 use crate::lang::syntax::grammar::Rule;
-use crate::lang::syntax::recover::Block;
 
 impl<'a> Builder<'a, '_> {
     pub(super) fn site(&mut self, pair: Pair<'a, Rule>) -> Option<Site> {

@@ -7,8 +7,8 @@ use crate::lang::source::Spanned;
 use crate::lang::syntax::ast::{
     Budget, BudgetUnit, Search, Step, StepLine, StepLineKind, Study, StudyLine, StudyLineKind, Track,
 };
+use crate::lang::syntax::blocks::Block;
 use crate::lang::syntax::grammar::Rule;
-use crate::lang::syntax::recover::Block;
 
 impl<'a> Builder<'a, '_> {
     pub(super) fn study(&mut self, pair: Pair<'a, Rule>) -> Option<Study> {
@@ -94,12 +94,13 @@ impl<'a> Builder<'a, '_> {
         k.next();
         let engine = self.maybe_name(&mut k)?;
         let title = self.maybe_text(&mut k);
-        let mut track = Track { engine, title, steps: Vec::new(), budget: None, notes: Vec::new(), span };
+        let mut track =
+            Track { engine, title, steps: Vec::new(), budgets: Vec::new(), notes: Vec::new(), span };
         for line in k {
             match line.as_rule() {
                 Rule::bad_line => drop(self.bad(Block::Track, &line)),
                 Rule::step => track.steps.extend(self.step(line)),
-                Rule::budget => track.budget = self.budget(line),
+                Rule::budget => track.budgets.extend(self.budget(line)),
                 _ => track
                     .notes
                     .extend(kids(line).find(|p| p.as_rule() == Rule::string).map(|p| self.text(&p))),
