@@ -115,8 +115,9 @@ pub fn ideas(facts: &Facts<'_>) -> Ideas {
     out
 }
 
-/// The load: prompts that fit the context, and as many users as the largest batch that is tried.
+/// The load: prompts that fit the context, and twice as many users as the largest batch that is tried, so that each limit binds.
 pub fn load(facts: &Facts<'_>, ideas: &Ideas) -> Load {
+    // with the largest batch that is tried where the command states none
     let (limit, context, usual) = match facts.engine {
         Engine::Vllm => ("--max-num-seqs", "--max-model-len", 512),
         Engine::Sim => ("--max-num-seqs", "--max-model-len", 64),
@@ -124,11 +125,12 @@ pub fn load(facts: &Facts<'_>, ideas: &Ideas) -> Load {
         Engine::Trtllm => ("--max_batch_size", "--max_seq_len", 512),
         Engine::LlamaCpp => ("--parallel", "--ctx-size", 16),
     };
-    let concurrency = facts.number(limit).map_or(usual, |v| v.saturating_mul(2).clamp(2, 2048));
+    let largest = facts.number(limit).map_or(usual, |v| v.saturating_mul(2).clamp(2, 1024));
+    let concurrency = 2 * largest;
     let mut context = facts.number(context).unwrap_or(u64::MAX);
     if facts.engine == Engine::LlamaCpp && ideas.all.iter().any(|i| i.axis == "slots") {
         // the slots share the context
-        context /= concurrency;
+        context /= largest;
     }
     // a chat template adds some tokens to each prompt
     let room = context.saturating_sub(64).max(8);
