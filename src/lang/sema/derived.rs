@@ -29,7 +29,13 @@ impl Checker<'_> {
                     all.extend(changes.iter().flat_map(|c| self.one_change(module, c, true)));
                 }
                 Line::Publish { changes, because } => {
-                    let because = self.inserted(module, because, false);
+                    let because = self.said(
+                        module,
+                        because,
+                        Code::EngineSetting,
+                        "the reason of `publish`",
+                        "say why the recommended command needs it: `because \"clients ask for it\"`",
+                    );
                     let changes: Vec<_> =
                         changes.iter().flat_map(|c| self.one_change(module, c, true)).collect();
                     published.extend(changes.into_iter().map(|change| (change, because.clone())));

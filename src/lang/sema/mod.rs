@@ -30,6 +30,7 @@ mod step;
 mod steps;
 mod study;
 mod template;
+mod texts;
 mod tracks;
 mod unplaced;
 mod unused;

@@ -44,12 +44,13 @@ impl Checker<'_> {
                 }
             }
             Line::Model { model, at } => {
-                let (model, at) = (self.inserted(module, model, false), self.inserted(module, at, false));
+                let model = self.inserted(module, model, false);
+                let at = self.placed_at(module, at);
                 site.models.insert(model, at);
             }
             Line::Data { data, at } => {
                 self.data_set(data);
-                let at = self.inserted(module, at, false);
+                let at = self.placed_at(module, at);
                 site.data.insert(data.value.clone(), at);
             }
             Line::Env { name, value } => self.site_variable(module, name, value, site),
@@ -61,6 +62,12 @@ impl Checker<'_> {
                 site.runner = Some(name.value.clone());
             }
         }
+    }
+
+    /// Where a model or data lie on this machine.
+    fn placed_at(&mut self, module: usize, at: &Text) -> String {
+        let help = "write its directory or file on this machine, or leave the line out";
+        self.said(module, at, Code::EngineSetting, "the path", help)
     }
 
     /// A site serves many studies, so an engine that nothing here declares is no mistake; one whose name is that of an engine

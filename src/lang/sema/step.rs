@@ -201,7 +201,13 @@ impl Checker<'_> {
     }
 
     fn pick(&mut self, axes: &ast::Axes, because: &ast::Text, space: &Space) -> Option<Pick> {
-        let because = self.inserted(0, because, false);
+        let because = self.said(
+            0,
+            because,
+            Code::MissingInStudy,
+            "the reason of a pick",
+            "say why it is not measured: `because \"the model was trained for it\"`",
+        );
         if is_base(axes) {
             return Some(Pick { choice: Choice::Base, because });
         }

@@ -171,7 +171,13 @@ impl Checker<'_> {
 
     /// A rule, from the study or from the top of a file.
     pub fn prune_rule(&mut self, module: usize, p: &ast::Prune) -> Option<Prune> {
-        let reason = self.inserted(module, &p.reason, false);
+        let reason = self.said(
+            module,
+            &p.reason,
+            Code::MissingInStudy,
+            "the reason of a rule",
+            "say why what it prunes need not be measured; reports print it",
+        );
         let text = self.source_text(p.when.span);
         let when = self.condition(module, &p.when, Place::Prune)?;
         let after = match &p.after {
