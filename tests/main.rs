@@ -4,6 +4,7 @@ mod support;
 
 mod cli;
 mod decide;
+mod doctor;
 mod engine;
 mod exec;
 mod explain;
@@ -11,6 +12,7 @@ mod files;
 mod fix;
 mod fmt;
 mod given;
+mod gpus;
 mod grammar;
 mod house;
 mod init;

@@ -62,6 +62,8 @@ pub enum Command {
     /// Write a first study from a serve command
     #[command(after_help = INIT_EXAMPLES)]
     Init(InitArgs),
+    /// Say what this machine can do and what to mend; write its first site file
+    Doctor(DoctorArgs),
     /// Print the standard library, or write a schema from an installed engine
     #[command(args_conflicts_with_subcommands = true)]
     Std(StdArgs),
@@ -266,6 +268,25 @@ pub struct FmtArgs {
     /// Write nothing; show what would change as a unified diff
     #[arg(long)]
     pub diff: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct DoctorArgs {
+    /// How the lines are written
+    #[arg(long, value_enum, default_value_t = DoctorFormat::Text)]
+    pub format: DoctorFormat,
+    /// Write a first site to this file, with the engines that were found; `site.plab` is read by studies beside it
+    #[arg(long, value_name = "FILE")]
+    pub write: Option<PathBuf>,
+    /// Overwrite the file
+    #[arg(long, requires = "write")]
+    pub force: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DoctorFormat {
+    Text,
+    Json,
 }
 
 const INIT_EXAMPLES: &str = "\

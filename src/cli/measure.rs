@@ -35,7 +35,8 @@ fn prepare<'a>(
     file_hash: String,
     began: Instant,
 ) -> Result<Execution<'a>, Trouble> {
-    let host = Host::for_study(study.gpus.as_ref()).map_err(|e| {
+    let simulated = super::site::simulated(program, study);
+    let host = Host::for_study(study.gpus.as_ref(), simulated).map_err(|e| {
         (e.to_string(), "remove `gpus …` from the study, or run it on the machine that it names")
     })?;
     let host = host.at(program.site.as_deref());
@@ -154,6 +155,20 @@ fn after(args: &ExecArgs, x: &Execution<'_>, ended: Result<Ended, RunError>, con
             let names: Vec<String> = left.iter().map(|s| format!("{} ({})", s.pid, s.name)).collect();
             let message = format!("a server could not be removed: {}", names.join(", "));
             console.error(&message, "nothing is started beside it; end it, then run the same command again");
+            exit::INCOMPLETE
+        }
+        Ok(Ended::Held(held)) => {
+            report_files(args, x, console);
+            let names: Vec<String> = held.iter().map(ToString::to_string).collect();
+            let advice = "perflab ends nothing that it did not start: end it or wait for it, then run the same command again";
+            console.error(&names.join("; "), advice);
+            exit::INCOMPLETE
+        }
+        Err(e @ (RunError::GpuLost(_) | RunError::Gpus(_))) => {
+            report_files(args, x, console);
+            let help = "what was measured until here is in the journal; reset the GPU or restart the machine, and the same \
+                        command continues";
+            console.error(&e.to_string(), help);
             exit::INCOMPLETE
         }
         Err(e) => {

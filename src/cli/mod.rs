@@ -4,6 +4,7 @@ mod against;
 mod args;
 mod check;
 mod console;
+mod doctor;
 mod exec;
 mod explain;
 mod files;
@@ -35,6 +36,8 @@ pub mod exit {
     pub const USAGE: u8 = 2;
     /// the study ended and recommends nothing
     pub const NOTHING: u8 = 3;
+    /// a check that the user asked for fails
+    pub const FAILED: u8 = 4;
     /// interrupted, or the infrastructure was lost: the same command continues
     pub const INCOMPLETE: u8 = 75;
 }
@@ -59,6 +62,7 @@ pub fn main() -> ExitCode {
         Command::Exec(a) => exec::run(&a, console),
         Command::Report(a) => show::run(&a, console),
         Command::Fmt(a) => fmt::run(&a, console),
+        Command::Doctor(a) => doctor::run(&a, console),
         Command::Init(a) => init::run(&a, console),
         Command::Std(a) => self::std::run(&a, console),
         Command::Sim(a) => return crate::sim::command(a.words),

@@ -63,7 +63,9 @@ fn show(
         }
     };
     // a plan is made anywhere: where the study's GPUs are not, nothing measured elsewhere is found
-    let host = Host::for_study(study.gpus.as_ref()).unwrap_or_default().at(program.site.as_deref()).id();
+    let simulated = super::site::simulated(program, study);
+    let host =
+        Host::for_study(study.gpus.as_ref(), simulated).unwrap_or_default().at(program.site.as_deref()).id();
     let checks: Checks = replay::checks(args.checks);
     let results = history.results(&run::serve_ids(program), &host);
     let setup = Setup::new(program, study, &results, checks, false);

@@ -137,6 +137,12 @@ impl Listener for Progress {
                 self.line(&format!("  {launch} {label}: {command}"));
                 self.show("starting");
             }
+            Event::GpuWait { held } => {
+                for text in held {
+                    self.line(&format!("  waiting: {text}"));
+                }
+                self.show("waiting for clean GPUs");
+            }
             Event::LaunchReady { after_s, .. } => self.show(&format!("ready after {}", duration(*after_s))),
             Event::Phase { phase, profile, .. } => {
                 self.warming_up = *phase == Phase::Warmup;

@@ -189,6 +189,11 @@ fn engine_of<'a>(program: &'a Program, change: &Change) -> Option<&'a Engine> {
     if let Change::Engine(name) = change { named(program, name) } else { None }
 }
 
+/// Whether every engine that a study may launch is the simulated one: then it uses no GPU.
+pub fn simulated(program: &Program, study: &Study) -> bool {
+    engines(program, study).iter().all(|e| e.simulated())
+}
+
 /// Every engine that a study may launch, once.
 fn engines<'a>(program: &'a Program, study: &Study) -> Vec<&'a Engine> {
     let mut names: Vec<&str> = vec![&study.baseline];

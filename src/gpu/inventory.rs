@@ -1,6 +1,8 @@
-//! What perflab wants to know of GPUs, whoever tells it: the driver here, a script in tests.
+//! Which GPUs there are, and which of them may be used.
 
 use std::collections::BTreeSet;
+
+use super::source::GpuError;
 
 /// One GPU as it is now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,30 +13,10 @@ pub struct Gpu {
     pub uuid: String,
     /// As `NVIDIA H100 80GB HBM3`.
     pub name: String,
-    /// In bytes.
-    pub memory_total: u64,
+    /// In bytes; `None` where the card shares the machine's memory.
+    pub memory_total: Option<u64>,
     /// In bytes, by whomever.
-    pub memory_used: u64,
-}
-
-/// A source of facts about GPUs.
-pub trait Gpus: Send + Sync {
-    /// All GPUs of the machine, by index.
-    fn list(&self) -> Result<Vec<Gpu>, GpuError>;
-
-    /// As `550.54.15`.
-    fn driver_version(&self) -> Result<String, GpuError>;
-}
-
-/// Why the GPUs are unknown.
-#[derive(Debug, thiserror::Error)]
-pub enum GpuError {
-    #[error("no NVIDIA driver on this machine")]
-    NoDriver,
-    #[error("the NVIDIA driver does not answer: {0}")]
-    Driver(#[from] nvml_wrapper::error::NvmlError),
-    #[error("CUDA_VISIBLE_DEVICES names {name}, which is no GPU of this machine")]
-    Unknown { name: String },
+    pub memory_used: Option<u64>,
 }
 
 /// The GPUs that may be used, in the order of `visible`, the value of `CUDA_VISIBLE_DEVICES`: indices, or
@@ -49,12 +31,17 @@ pub fn usable(all: &[Gpu], visible: Option<&str>) -> Result<Vec<Gpu>, GpuError> 
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();
     for name in names {
-        let gpu = named(all, name).ok_or_else(|| GpuError::Unknown { name: name.into() })?;
+        let gpu = named(all, name).ok_or_else(|| unknown(name))?;
         if seen.insert(gpu.index) {
             found.push(gpu.clone());
         }
     }
     Ok(found)
+}
+
+fn unknown(name: &str) -> GpuError {
+    let name = name.to_owned();
+    if name.starts_with("MIG-") { GpuError::Part { name } } else { GpuError::Unknown { name } }
 }
 
 fn named<'a>(all: &'a [Gpu], name: &str) -> Option<&'a Gpu> {
@@ -69,29 +56,19 @@ fn named<'a>(all: &'a [Gpu], name: &str) -> Option<&'a Gpu> {
 mod tests {
     use super::*;
 
-    /// A machine as a test describes it.
-    struct Scripted(&'static [&'static str]);
-
-    impl Gpus for Scripted {
-        fn list(&self) -> Result<Vec<Gpu>, GpuError> {
-            let gpu = |(index, uuid): (u32, &&str)| Gpu {
-                index,
-                uuid: (*uuid).into(),
-                name: "NVIDIA H100 80GB HBM3".into(),
-                memory_total: 80 << 30,
-                memory_used: 1 << 20,
-            };
-            Ok((0..).zip(self.0).map(gpu).collect())
-        }
-
-        fn driver_version(&self) -> Result<String, GpuError> {
-            Ok("550.54.15".into())
-        }
+    fn machine(uuids: &[&str]) -> Vec<Gpu> {
+        let gpu = |(index, uuid): (u32, &&str)| Gpu {
+            index,
+            uuid: (*uuid).into(),
+            name: "NVIDIA H100 80GB HBM3".into(),
+            memory_total: Some(80 << 30),
+            memory_used: Some(1 << 20),
+        };
+        (0..).zip(uuids).map(gpu).collect()
     }
 
     fn indices(visible: Option<&str>) -> Result<Vec<u32>, String> {
-        let gpus: &dyn Gpus = &Scripted(&["GPU-aa11", "GPU-aa22", "GPU-bb33"]);
-        let all = gpus.list().map_err(|e| e.to_string())?;
+        let all = machine(&["GPU-aa11", "GPU-aa22", "GPU-bb33"]);
         let usable = usable(&all, visible).map_err(|e| e.to_string())?;
         Ok(usable.iter().map(|g| g.index).collect())
     }
@@ -107,11 +84,15 @@ mod tests {
 
     #[test]
     fn a_name_that_is_none_or_two_gpus_is_an_error() {
-        for name in ["3", "GPU-aa", "GPU-", "MIG-1", "x"] {
+        for name in ["3", "GPU-aa", "GPU-", "x"] {
             assert_eq!(
                 indices(Some(name)),
                 Err(format!("CUDA_VISIBLE_DEVICES names {name}, which is no GPU of this machine"))
             );
         }
+    }
+    #[test]
+    fn a_part_of_a_gpu_is_called_so() {
+        assert!(indices(Some("MIG-1")).unwrap_err().contains("a part of a GPU (MIG)"));
     }
 }

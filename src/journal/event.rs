@@ -45,6 +45,9 @@ pub enum Kind {
         #[serde(default)]
         simulated: bool,
         host: Json,
+        /// what each GPU held before the study, by UUID, in bytes
+        #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+        gpu_levels: IndexMap<String, u64>,
     },
     /// a launch is about to start
     Launch {
@@ -73,7 +76,7 @@ pub enum Kind {
     End { complete: bool },
 }
 
-/// Where a launch's time went, in seconds.
+/// Where a launch's time went, in seconds, and what its GPUs drew.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct LaunchTimes {
     pub start_s: f64,
@@ -82,6 +85,12 @@ pub struct LaunchTimes {
     pub stop_s: f64,
     /// perflab's own, from the end of the launch before
     pub own_s: f64,
+    /// the wait for clean GPUs before and after it
+    #[serde(default)]
+    pub drain_s: f64,
+    /// what its GPUs drew from the start until it was stopped, in joules
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy_j: Option<f64>,
 }
 
 impl LaunchTimes {

@@ -1,5 +1,6 @@
 //! Reads a journal back: the runs that still count, the launches and what they cost.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -111,6 +112,19 @@ impl History {
             }
         }
         open
+    }
+
+    /// The lowest level of each GPU that an invocation saw before it began.
+    pub fn gpu_levels(&self) -> BTreeMap<String, u64> {
+        let mut lowest: BTreeMap<String, u64> = BTreeMap::new();
+        for event in &self.events {
+            let Kind::Session { gpu_levels, .. } = &event.kind else { continue };
+            for (uuid, level) in gpu_levels {
+                let known = lowest.entry(uuid.clone()).or_insert(*level);
+                *known = (*known).min(*level);
+            }
+        }
+        lowest
     }
 
     /// Seconds that all invocations took, as far as they lived to write.

@@ -155,7 +155,15 @@ impl RecordedRun {
             RunOutcome::FailedStart { class: self.outcome.clone(), line: message() }
         };
         let metrics = self.metrics.as_ref().map(|m| metrics(m, planned)).unwrap_or_default();
-        Run { n, launch: String::new(), outcome, metrics, notes: Vec::new(), confirming: false }
+        Run {
+            n,
+            launch: String::new(),
+            outcome,
+            metrics,
+            notes: Vec::new(),
+            devices: None,
+            confirming: false,
+        }
     }
 }
 

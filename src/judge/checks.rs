@@ -4,6 +4,7 @@ use crate::lang::sema::program::{Load, Profile};
 use crate::lang::sema::schema::Value;
 use crate::plan::Config;
 
+use super::device_checks;
 use super::results::Run;
 
 /// How much a finding weighs.
@@ -72,6 +73,9 @@ pub const CHECKS: &[Check] = &[
         run: percentile_support,
     },
     Check { name: COMPARED, about: "the flag under test can bind", run: nonbinding },
+    Check { name: "GPU_FOREIGN", about: "nobody else used the GPUs", run: device_checks::foreign },
+    Check { name: "CLOCK", about: "no GPU was held back", run: device_checks::clock },
+    Check { name: "THERMAL", about: "no GPU grew warm and slow under the load", run: device_checks::thermal },
 ];
 
 /// Checks that are part of the promise and not made by this version.
@@ -79,7 +83,6 @@ pub const NOT_MADE: &[&str] = &[
     "TPOT_FLOOR and PEAK_ROOF: against the hardware's limits",
     "LITTLE, STEADY, DRAIN, OVERSAT: whether the load had a steady state",
     "WARMUP: compilation inside the measured window",
-    "GPU_FOREIGN, CLOCK, THERMAL: what else the GPU did",
     "PREFIX: unplanned prefix-cache hits",
     "QUALITY: whether the outputs are still right",
 ];

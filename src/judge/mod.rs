@@ -4,6 +4,8 @@ mod adoption;
 mod broken;
 pub mod checks;
 mod confirm;
+mod device_checks;
+pub mod devices;
 pub mod latencies;
 pub mod metrics;
 mod offers;
@@ -20,6 +22,7 @@ pub mod trial;
 pub mod walk;
 
 pub use checks::{Finding, Level};
+pub use devices::{Device, Devices, Quarters};
 pub use latencies::{Latencies, Latency};
 pub use metrics::{Distribution, Metrics};
 pub use pages::page;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::devices::Devices;
 use super::metrics::Metrics;
 
 /// How one run ended.
@@ -38,6 +39,9 @@ pub struct Run {
     pub metrics: Metrics,
     /// what the load generator noticed, as sentences
     pub notes: Vec<String>,
+    /// what its GPUs did; `None` where it asked for none, and for a recording's
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub devices: Option<Devices>,
     /// ran in a launch of `confirm on`, which steps do not count
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub confirming: bool,

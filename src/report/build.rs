@@ -78,7 +78,7 @@ pub fn build(m: &Material<'_>) -> Report {
         baseline: baseline.map(|(c, _)| first_trial(m, c)).unwrap_or_default(),
         no_recommendation: no_recommendation(m, recommended.is_some()),
         notes: notes(m),
-        warnings: m.warnings.clone(),
+        warnings: warnings(m),
         not_checked: not_checked(m),
         launches: launches(m),
         cost: cost(m),
@@ -445,10 +445,23 @@ fn no_recommendation(m: &Material<'_>, there_is_one: bool) -> Option<String> {
 }
 
 fn simulated(m: &Material<'_>) -> bool {
-    let of = |c: &plan::Config| c.engine.simulated();
+    m.recording.is_none() && (measured(m).any(|c| c.engine.simulated()) || scripted_gpus(m))
+}
+
+/// The configurations of baseline and rows.
+fn measured<'a>(m: &'a Material<'_>) -> impl Iterator<Item = &'a plan::Config> {
     let rows = m.walk.steps.iter().flat_map(|s| &s.rows).filter_map(|r| r.config.as_ref());
-    m.recording.is_none()
-        && (m.walk.baseline.as_ref().is_some_and(|(c, _)| of(c)) || rows.into_iter().any(of))
+    m.walk.baseline.iter().map(|b| &b.0).chain(rows)
+}
+
+/// Whether any run was made on GPUs that a script plays, as tests do.
+fn scripted_gpus(m: &Material<'_>) -> bool {
+    let profiles = m.setup.profiles();
+    let scripted = |c: &plan::Config| {
+        let runs = profiles.iter().flat_map(|p| m.setup.counted(c, p));
+        runs.filter_map(|r| r.devices.as_ref()).any(|d| d.scripted)
+    };
+    measured(m).any(scripted)
 }
 
 fn replay(r: &Recording, differences: &[String]) -> Replay {
@@ -496,6 +509,14 @@ fn notes(m: &Material<'_>) -> Vec<String> {
         out.extend(
             because.into_iter().map(|b| format!("the published command differs from the measured one: {b}")),
         );
+    }
+    out
+}
+
+fn warnings(m: &Material<'_>) -> Vec<String> {
+    let mut out = m.warnings.clone();
+    if scripted_gpus(m) {
+        out.push("the GPUs were played by a script: their figures are of no real GPU".to_owned());
     }
     out
 }
@@ -555,10 +576,16 @@ fn cost(m: &Material<'_>) -> Cost {
         trials: m.history.runs() as u32,
         wall_s,
         gpu_s,
-        energy_j: None,
+        energy_j: energy_j(&launches),
         usd: usd(m, &launches),
         own_s: (wall_s - engine_s).max(0.0),
     }
+}
+
+/// What the GPUs drew in all launches whose GPUs tell; `None` if there is no such.
+fn energy_j(launches: &[LaunchRecord]) -> Option<f64> {
+    let each = launches.iter().filter_map(|l| l.times?.energy_j);
+    each.reduce(|sum, joules| sum + joules)
 }
 
 /// What the GPU time cost, each launch at the price that its invocation knew; a site that came later speaks for those before it.

@@ -20,7 +20,7 @@ mod shell;
 mod style;
 mod table;
 mod terminal;
-mod wrap;
+pub mod wrap;
 mod write;
 
 #[cfg(test)]

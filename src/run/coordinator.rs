@@ -7,12 +7,15 @@ use std::time::Instant;
 
 use thiserror::Error;
 
+use super::clean::{self, Cleanness, Held, Waited};
+use super::devices::LaunchGpus;
 use super::event::{Event, Listener};
 use super::host::Host;
 use super::launch::{Crew, LaunchEnd, LoadResult, Ruler, carry_out};
 use super::order::{LoadOrder, OrderError, Place, load_order};
 use super::signals::Signals;
 use crate::engine::{self, Survivor};
+use crate::gpu::Gpu;
 use crate::journal::{JournalError, Kind, LaunchTimes, Lock, Writer};
 use crate::judge::walk::{Role, trial_id};
 use crate::judge::{
@@ -20,8 +23,8 @@ use crate::judge::{
 };
 use crate::lang::Program;
 use crate::lang::sema::program::{Engine, Repeat, Site, Study, Via};
-use crate::plan::command;
 use crate::plan::config::short_hash;
+use crate::plan::{Config, command};
 
 /// Why an execution could not go on. What was measured until then is in the journal.
 #[derive(Debug, Error)]
@@ -33,6 +36,11 @@ pub enum RunError {
     /// no finding about the engine: this machine or its disk does not let a launch be made
     #[error("no launch can be made here: {0}")]
     Machine(String),
+    /// this machine's too, and not to be mended by another command
+    #[error("{0}; nothing that ran on it counts")]
+    GpuLost(String),
+    #[error("the GPUs cannot be looked at: {0}")]
+    Gpus(#[from] crate::gpu::GpuError),
     /// a server that the site says runs already
     #[error("a server that should run already cannot be measured: {0}")]
     Away(String),
@@ -47,6 +55,8 @@ pub enum Ended {
     Interrupted,
     /// a launch left something behind
     Unclean(Vec<Survivor>),
+    /// GPUs hold more than before the study, by whomever
+    Held(Vec<Held>),
 }
 
 /// Everything that an execution needs.
@@ -106,6 +116,7 @@ pub fn serve_ids_anywhere(program: &Program) -> Vec<String> {
 /// Carries a study out, until it is decided or something ends it.
 pub async fn execute(x: &mut Execution<'_>, listener: &mut dyn Listener) -> Result<Ended, RunError> {
     clean_up(x, listener)?;
+    let mut clean = cleanness(x);
     let mut opened = false;
     let mut last_end = 0.0;
     let mut shown_step = None;
@@ -119,14 +130,15 @@ pub async fn execute(x: &mut Execution<'_>, listener: &mut dyn Listener) -> Resu
         }
         let Some(first) = wanted.first() else { break };
         if !opened {
-            open(x, &walk, listener)?;
+            open(x, &walk, clean.as_ref(), listener)?;
             opened = true;
         }
         say_step(x.study, first, &mut shown_step, listener);
-        match one_launch(x, &setup, &walk, first, &mut last_end, listener).await? {
+        match one_launch(x, &setup, &walk, first, clean.as_mut(), &mut last_end, listener).await? {
             LaunchEnd::Done => {}
             LaunchEnd::Interrupted => return end(x, opened, false, Ended::Interrupted),
             LaunchEnd::Unclean(left) => return end(x, opened, false, Ended::Unclean(left)),
+            LaunchEnd::Held(held) => return end(x, opened, false, Ended::Held(held)),
         }
     }
     listener.hear(&Event::Ends { complete: true });
@@ -156,9 +168,47 @@ fn clean_up(x: &mut Execution<'_>, listener: &mut dyn Listener) -> Result<(), Ru
     Ok(())
 }
 
-fn open(x: &mut Execution<'_>, walk: &Walk, listener: &mut dyn Listener) -> Result<(), RunError> {
+/// The wait for clean GPUs, where the study has any: leftovers of an earlier run are gone, what is held now is the level.
+fn cleanness(x: &Execution<'_>) -> Option<Cleanness> {
+    let (source, gpus) = x.host.gpus(u32::MAX)?;
+    let now = clean::levels(&*source, &gpus);
+    let levels = clean::lower(now, &x.journal.history().gpu_levels());
+    Some(Cleanness::new(source, levels))
+}
+
+/// Waits until the GPUs of a configuration are clean. `None`: they are, or it asks for none.
+async fn wait_for_gpus(
+    clean: Option<&mut Cleanness>,
+    gpus: &[Gpu],
+    signals: &Signals,
+    listener: &mut dyn Listener,
+) -> Result<Option<LaunchEnd>, RunError> {
+    let Some(clean) = clean.filter(|_| !gpus.is_empty()) else { return Ok(None) };
+    let tell = |held: &[Held]| {
+        listener.hear(&Event::GpuWait { held: held.iter().map(ToString::to_string).collect() });
+    };
+    Ok(match clean.wait(gpus, &signals.first, tell).await? {
+        Waited::Clean => None,
+        Waited::Interrupted => Some(LaunchEnd::Interrupted),
+        Waited::Held(held) => Some(LaunchEnd::Held(held)),
+    })
+}
+
+fn open(
+    x: &mut Execution<'_>,
+    walk: &Walk,
+    clean: Option<&Cleanness>,
+    listener: &mut dyn Listener,
+) -> Result<(), RunError> {
     let host = x.host.facts();
-    let simulated = walk.baseline.as_ref().is_some_and(|(c, _)| c.engine.simulated());
+    let scripted = x.host.script().map(Path::display).map(|s| s.to_string());
+    if let Some(script) = &scripted {
+        let text =
+            format!("the GPUs are played by the script {script}: nothing here is measured on a real one");
+        listener.hear(&Event::Warning { text });
+    }
+    let engine = walk.baseline.as_ref().is_some_and(|(c, _)| c.engine.simulated());
+    let simulated = engine || scripted.is_some();
     x.journal.append(Kind::Session {
         perflab: env!("CARGO_PKG_VERSION").to_owned(),
         file: x.file.to_owned(),
@@ -169,6 +219,7 @@ fn open(x: &mut Execution<'_>, walk: &Walk, listener: &mut dyn Listener) -> Resu
         price_per_s: x.program.site.as_ref().and_then(|s| s.price_per_s),
         simulated,
         host,
+        gpu_levels: clean.into_iter().flat_map(Cleanness::levels).map(|(u, l)| (u.clone(), *l)).collect(),
     })?;
     listener.hear(&Event::Study {
         study: x.study.title.clone(),
@@ -226,10 +277,17 @@ async fn one_launch(
     setup: &Setup<'_>,
     walk: &Walk,
     wanted: &Wanted,
+    mut clean: Option<&mut Cleanness>,
     last_end: &mut f64,
     listener: &mut dyn Listener,
 ) -> Result<LaunchEnd, RunError> {
     let config = &wanted.config;
+    let waiting = Instant::now();
+    let gpus = gpus_of(x, config);
+    if let Some(not_clean) = wait_for_gpus(clean.as_deref_mut(), &gpus, &x.signals, listener).await? {
+        return Ok(not_clean);
+    }
+    let before = waiting.elapsed();
     let number = x.journal.history().launches().len() + 1;
     let launch = format!("L{number:03}");
     let nonce = format!("{}{launch}", x.mark());
@@ -267,7 +325,9 @@ async fn one_launch(
         lock: &x.lock,
         signals: &x.signals,
         ruler: &*ruler,
+        gpus: launch_gpus(x, clean.as_deref(), &gpus, config, &nonce),
     };
+    let energy_before = crew.gpus.as_ref().and_then(LaunchGpus::energy_j);
     let began = Instant::now();
     let mut times = LaunchTimes::default();
     let journal = &mut x.journal;
@@ -279,6 +339,7 @@ async fn one_launch(
             outcome: r.outcome,
             metrics: r.metrics,
             notes: r.notes,
+            devices: r.devices,
             confirming: wanted.confirming,
         };
         journal.append(Kind::Run {
@@ -291,13 +352,42 @@ async fn one_launch(
             run,
         })
     };
-    let ended = carry_out(&crew, &loads, listener, &mut keep, &mut times).await?;
+    let mut ended = carry_out(&crew, &loads, listener, &mut keep, &mut times).await?;
+    let energy_after = crew.gpus.as_ref().and_then(LaunchGpus::energy_j);
+    times.energy_j =
+        energy_after.zip(energy_before).map(|(after, before)| after - before).filter(|j| *j >= 0.0);
+    let waiting = Instant::now();
+    if matches!(ended, LaunchEnd::Done)
+        && let Some(not_clean) = wait_for_gpus(clean, &gpus, &x.signals, listener).await?
+    {
+        ended = not_clean;
+    }
+    times.drain_s = (before + waiting.elapsed()).as_secs_f64();
     let now = journal.elapsed_s();
-    times.own_s = (now - *last_end - times.engine_s()).max(0.0);
+    times.own_s = (now - *last_end - times.engine_s() - times.drain_s).max(0.0);
     *last_end = now;
     journal.append(Kind::Gone { launch: launch.clone(), times, gpus: x.host.held(config.gpus()) })?;
     listener.hear(&Event::LaunchEnds { launch, took_s: began.elapsed().as_secs_f64() });
     Ok(ended)
+}
+
+/// The GPUs that a launch of the configuration takes; a server that runs already has its own.
+fn gpus_of(x: &Execution<'_>, config: &Config) -> Vec<Gpu> {
+    let managed = !matches!(config.engine.via, Via::Url(_));
+    x.host.gpus(config.gpus()).filter(|_| managed).map(|(_, gpus)| gpus).unwrap_or_default()
+}
+
+fn launch_gpus(
+    x: &Execution<'_>,
+    clean: Option<&Cleanness>,
+    gpus: &[Gpu],
+    config: &Config,
+    nonce: &str,
+) -> Option<LaunchGpus> {
+    let (source, _) = x.host.gpus(0).filter(|_| !gpus.is_empty())?;
+    let levels = clean.map(|c| c.levels().clone()).unwrap_or_default();
+    let contained = matches!(config.engine.via, Via::Docker);
+    Some(LaunchGpus::new(source, gpus.to_vec(), levels, nonce.to_owned(), contained))
 }
 
 fn orders(

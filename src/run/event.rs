@@ -25,6 +25,11 @@ pub enum Event {
         command: String,
         remaining: usize,
     },
+    /// GPUs of the next launch, or of the last, hold more than before the study
+    GpuWait {
+        /// each with what it holds and who does, as sentences
+        held: Vec<String>,
+    },
     LaunchReady {
         launch: String,
         after_s: f64,

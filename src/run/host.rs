@@ -1,11 +1,13 @@
 //! The machine's part in a result: which GPUs a study may use, and the identity under which results of this machine are kept.
 
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use thiserror::Error;
 
-use crate::gpu::{Gpu, GpuError, Gpus as _, Nvml, usable};
+use crate::gpu::{self, Gpu, GpuError, usable};
 use crate::lang::sema::program::{Gpus, Site};
 use crate::plan::config::short_hash;
 
@@ -20,6 +22,8 @@ pub enum HostError {
 
 #[derive(Debug, Clone, Default)]
 pub struct Host {
+    /// who tells of them; `None` where the study asks for none
+    source: Option<Arc<dyn gpu::Gpus>>,
     gpus: Vec<Gpu>,
     driver: Option<String>,
     /// what the site gives every engine, as written there
@@ -27,22 +31,33 @@ pub struct Host {
 }
 
 impl Host {
-    /// Looks at the machine as far as the study asks for it: a study without `gpus` asks for none and checks none.
-    pub fn for_study(gpus: Option<&Gpus>) -> Result<Self, HostError> {
-        let Some(asked) = gpus else { return Ok(Self::default()) };
-        let nvml = Nvml::open()?;
+    /// Looks at the machine as far as the study asks for it: a study without `gpus` asks for none and checks none. Where every engine
+    /// is a simulated one none is used either, unless a script plays them.
+    pub fn for_study(gpus: Option<&Gpus>, simulated: bool) -> Result<Self, HostError> {
+        let Some(asked) = gpus.filter(|_| !simulated || gpu::script().is_some()) else {
+            return Ok(Self::default());
+        };
+        let source = gpu::open()?;
         let visible = std::env::var("CUDA_VISIBLE_DEVICES").ok();
-        let all = usable(&nvml.list()?, visible.as_deref())?;
+        let all = usable(&source.list()?, visible.as_deref())?;
         let of = asked.of.clone().unwrap_or_default();
         let fitting: Vec<Gpu> = all.iter().filter(|g| g.name.contains(&of)).cloned().collect();
         if fitting.len() < asked.count as usize {
-            let names: Vec<&str> = all.iter().map(|g| g.name.as_str()).collect();
-            let found = if names.is_empty() { "no GPU".to_owned() } else { names.join(", ") };
-            let kind = if of.is_empty() { "GPU".to_owned() } else { of };
-            return Err(HostError::Lacks { asked: format!("{} × {kind}", asked.count), found });
+            return Err(lacks(asked, &all, visible.as_deref()));
         }
         let gpus = fitting.into_iter().take(asked.count as usize).collect();
-        Ok(Self { gpus, driver: nvml.driver_version().ok(), env: BTreeMap::new() })
+        let driver = source.driver().ok().map(|d| d.version);
+        Ok(Self { source: Some(source), gpus, driver, env: BTreeMap::new() })
+    }
+
+    /// Who tells of the GPUs, and those that a launch with this many takes.
+    pub fn gpus(&self, needed: u32) -> Option<(Arc<dyn gpu::Gpus>, Vec<Gpu>)> {
+        Some((self.source.clone()?, self.gpus.iter().take(needed as usize).cloned().collect()))
+    }
+
+    /// The script that plays the GPUs, in tests.
+    pub fn script(&self) -> Option<&Path> {
+        self.source.as_ref()?.script()
     }
 
     /// What identifies the hardware for a result.
@@ -50,6 +65,9 @@ impl Host {
         let names: Vec<&str> = self.gpus.iter().map(|g| g.name.as_str()).collect();
         let mut facts =
             json!({"gpus": names, "driver": self.driver, "load_generation": super::LOAD_GENERATION});
+        if self.script().is_some() {
+            facts["scripted"] = json!(true);
+        }
         if !self.env.is_empty() {
             facts["env"] = json!(self.env);
         }
@@ -81,4 +99,12 @@ impl Host {
     pub fn held(&self, needed: u32) -> u32 {
         if self.gpus.is_empty() { 0 } else { needed }
     }
+}
+
+fn lacks(asked: &Gpus, all: &[Gpu], visible: Option<&str>) -> HostError {
+    let names: Vec<&str> = all.iter().map(|g| g.name.as_str()).collect();
+    let found = if names.is_empty() { "no GPU".to_owned() } else { names.join(", ") };
+    let among = visible.map_or_else(String::new, |v| format!(" (CUDA_VISIBLE_DEVICES is `{v}`)"));
+    let kind = asked.of.clone().filter(|of| !of.is_empty()).unwrap_or_else(|| "GPU".to_owned());
+    HostError::Lacks { asked: format!("{} × {kind}", asked.count), found: found + &among }
 }

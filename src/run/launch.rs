@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
+use super::clean::Held;
+use super::devices::{LaunchGpus, Sampled, Sampling};
 use super::event::{Event, Listener, Phase};
 use super::measured;
 use super::order::{LoadOrder, OrderError, Place, failure_patterns, launch_spec};
@@ -15,7 +17,7 @@ use super::target::Target;
 use crate::engine::{self, Server, StartError, Survivor};
 use crate::journal::{LaunchTimes, Lock};
 use crate::judge::checks::CLIENT_LAG_REFUSED_MS;
-use crate::judge::{Metrics, RunOutcome};
+use crate::judge::{Devices, Metrics, RunOutcome};
 use crate::lang::sema::program::{Reset, Via};
 use crate::load::{self, Ended, LoadOutcome, RequestRecord, Summary, Verdict};
 use crate::plan::Config;
@@ -37,6 +39,8 @@ pub struct Crew<'a> {
     pub lock: &'a Lock,
     pub signals: &'a Signals,
     pub ruler: &'a Ruler<'a>,
+    /// `None` where it asks for none
+    pub gpus: Option<LaunchGpus>,
 }
 
 /// One load's result, for the journal.
@@ -45,6 +49,7 @@ pub struct LoadResult {
     pub outcome: RunOutcome,
     pub metrics: Metrics,
     pub notes: Vec<String>,
+    pub devices: Option<Devices>,
 }
 
 /// How a launch ended.
@@ -55,6 +60,8 @@ pub enum LaunchEnd {
     Interrupted,
     /// something of it is still there: nothing may start on this machine
     Unclean(Vec<Survivor>),
+    /// its GPUs hold more than before the study, and go on holding it
+    Held(Vec<Held>),
 }
 
 /// Carries a launch out. Each load's result is handed to `keep` as soon as it is there.
@@ -77,10 +84,12 @@ pub async fn carry_out(
         // a full disk or a lost network device says nothing about the candidate
         Err(StartError::Impossible(why)) => return Err(super::RunError::Machine(why)),
         Err(error) => {
+            gpus_answer(crew)?;
             listener.hear(&Event::LaunchFails { launch: crew.launch.to_owned(), reason: error.to_string() });
             for index in 0..loads.len() {
                 let outcome = failed_start(&error);
-                keep(LoadResult { index, outcome, metrics: Metrics::default(), notes: tail(&error) })?;
+                let (metrics, notes) = (Metrics::default(), tail(&error));
+                keep(LoadResult { index, outcome, metrics, notes, devices: None })?;
             }
             return Ok(LaunchEnd::Done);
         }
@@ -244,22 +253,31 @@ async fn all_loads(
         if index > 0 {
             reset(crew, target, listener).await;
         }
-        let (outcome, rule) = match one_load(crew, order, target, listener, &dead, times).await {
-            Ok(done) => done,
-            Err(error) => {
-                let outcome = RunOutcome::FailedLoad {
-                    class: "the load cannot be made".to_owned(),
-                    line: error.to_string(),
-                };
-                keep(LoadResult { index, outcome, metrics: Metrics::default(), notes: Vec::new() })?;
-                continue;
-            }
-        };
+        let Loaded { outcome, rule, sampled } =
+            match one_load(crew, order, target, listener, &dead, times).await {
+                Ok(done) => done,
+                Err(error) => {
+                    let outcome = RunOutcome::FailedLoad {
+                        class: "the load cannot be made".to_owned(),
+                        line: error.to_string(),
+                    };
+                    let metrics = Metrics::default();
+                    keep(LoadResult { index, outcome, metrics, notes: Vec::new(), devices: None })?;
+                    continue;
+                }
+            };
+        // whatever happened on a GPU that is lost says nothing about the candidate
+        if let Some(lost) = sampled.lost {
+            return Err(super::RunError::GpuLost(lost));
+        }
         if outcome.ended == Ended::Cancelled {
             whole = false;
             break;
         }
-        let result = load_result(index, &outcome, rule, crew, target);
+        let mut result = load_result(index, &outcome, rule, crew, target);
+        sampled.measure(&mut result.metrics);
+        write_samples(crew, &order.profile, &sampled, listener);
+        result.devices = sampled.devices;
         let simulated = crew.config.engine.simulated();
         write_records(&crew.place.launch_dir, &order.profile, simulated, &outcome.records, listener);
         let said = match &result.outcome {
@@ -281,7 +299,14 @@ async fn all_loads(
     Ok(whole)
 }
 
-/// One load, and the rule that ended it. A load in which this machine kept the client from its work says nothing about the engine:
+/// A load that is over, the rule that ended it, and what the GPUs did.
+struct Loaded {
+    outcome: LoadOutcome,
+    rule: Option<String>,
+    sampled: Sampled,
+}
+
+/// One load. A load in which this machine kept the client from its work says nothing about the engine:
 /// it is repeated, with prompts of its own, a few times.
 async fn one_load(
     crew: &Crew<'_>,
@@ -290,7 +315,7 @@ async fn one_load(
     listener: &mut dyn Listener,
     dead: &CancellationToken,
     times: &mut LaunchTimes,
-) -> Result<(LoadOutcome, Option<String>), load::LoadError> {
+) -> Result<Loaded, load::LoadError> {
     let mut spec = order.spec.clone();
     spec.base_url.clone_from(&target.base_url);
     if let Some(model) = &target.model {
@@ -298,14 +323,21 @@ async fn one_load(
     }
     let mut attempt = 1;
     loop {
+        let sampling = crew.gpus.as_ref().map(|g| g.sample(dead.clone()));
         let mut observer = Watcher::new(crew, order, target.startup_s(), listener);
-        let outcome = load::run(&spec, &mut observer, &crew.signals.first, dead).await?;
+        observer.sampling = sampling.as_ref();
+        let outcome = load::run(&spec, &mut observer, &crew.signals.first, dead).await;
         let rule = observer.rule.take();
+        let sampled = match sampling {
+            Some(sampling) => sampling.end().await,
+            None => Sampled::default(),
+        };
+        let outcome = outcome?;
         times.warmup_s += outcome.warmup.seconds;
         times.load_s += outcome.load_s;
         let lag = outcome.summary.client.loop_lag_p99_ms.unwrap_or(0.0);
         if outcome.ended != Ended::Whole || lag <= CLIENT_LAG_REFUSED_MS || attempt == LOADS {
-            return Ok((outcome, rule));
+            return Ok(Loaded { outcome, rule, sampled });
         }
         let text = format!(
             "{}: this machine held the client up for {lag:.0} ms (p99); the load is repeated",
@@ -343,7 +375,7 @@ fn load_result(
         (_, Some(rule)) => RunOutcome::Stopped { rule },
         _ => RunOutcome::Done,
     };
-    LoadResult { index, outcome: kind, metrics, notes }
+    LoadResult { index, outcome: kind, metrics, notes, devices: None }
 }
 
 /// A load that ends before it is known to be hopeless can be just that.
@@ -405,6 +437,23 @@ fn write_records(
     }
 }
 
+/// An engine that failed on a GPU that is lost failed for no reason of its own.
+fn gpus_answer(crew: &Crew<'_>) -> Result<(), super::RunError> {
+    let lost = crew.gpus.as_ref().and_then(LaunchGpus::lost);
+    lost.map_or(Ok(()), |error| Err(super::RunError::GpuLost(error.to_string())))
+}
+
+/// The samples lie beside the request records, and their name says as much as theirs.
+fn write_samples(crew: &Crew<'_>, profile: &str, sampled: &Sampled, listener: &mut dyn Listener) {
+    let simulated = if crew.config.engine.simulated() { "simulated." } else { "" };
+    let scripted = if sampled.devices.as_ref().is_some_and(|d| d.scripted) { "scripted." } else { "" };
+    let path = crew.place.launch_dir.join(format!("{profile}.{simulated}{scripted}gpus.jsonl"));
+    if let Err(e) = sampled.write(&path) {
+        let text = format!("{}: the GPU samples cannot be written ({e})", path.display());
+        listener.hear(&Event::Warning { text });
+    }
+}
+
 /// Passes a load's progress on and asks the rules at its checkpoints.
 struct Watcher<'a, 'l> {
     launch: &'a str,
@@ -413,6 +462,7 @@ struct Watcher<'a, 'l> {
     ruler: &'a Ruler<'a>,
     listener: &'l mut dyn Listener,
     rule: Option<String>,
+    sampling: Option<&'l Sampling>,
 }
 
 impl<'a, 'l> Watcher<'a, 'l> {
@@ -423,7 +473,7 @@ impl<'a, 'l> Watcher<'a, 'l> {
         listener: &'l mut dyn Listener,
     ) -> Self {
         let (launch, ruler) = (crew.launch, crew.ruler);
-        Self { launch, profile: &order.profile, startup_s, ruler, listener, rule: None }
+        Self { launch, profile: &order.profile, startup_s, ruler, listener, rule: None, sampling: None }
     }
 
     fn say(&mut self, phase: Phase) {
@@ -438,7 +488,12 @@ impl load::Observer for Watcher<'_, '_> {
             load::Phase::Preparing => self.say(Phase::Preparing),
             load::Phase::WarmupBegun => self.say(Phase::Warmup),
             load::Phase::WarmupDone { .. } => {}
-            load::Phase::LoadBegun { .. } => self.say(Phase::Load),
+            load::Phase::LoadBegun { .. } => {
+                if let Some(sampling) = self.sampling {
+                    sampling.load_begins();
+                }
+                self.say(Phase::Load);
+            }
         }
     }
 

@@ -1,6 +1,8 @@
 //! The executor: one coordinator owns the state and the journal; a launch is carried out from a description to a result.
 
+mod clean;
 mod coordinator;
+mod devices;
 pub mod event;
 mod host;
 mod launch;
@@ -10,6 +12,7 @@ mod served;
 mod signals;
 mod target;
 
+pub use clean::Held;
 pub use coordinator::{Ended, Execution, RunError, execute, remaining, serve_ids, serve_ids_anywhere};
 pub use event::{Event, Listener};
 pub use host::{Host, HostError};

@@ -1,0 +1,92 @@
+//! `perflab doctor`: what this machine can do, what to mend, and its first site file.
+
+use std::fmt::Write as _;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::args::{DoctorArgs, DoctorFormat};
+use super::console::Console;
+use super::exit;
+use crate::doctor::{self, Examination, Finding, Level};
+use crate::lang::fmt;
+use crate::report::wrap::hanging;
+use crate::report::{Style, Tone};
+
+pub fn run(args: &DoctorArgs, console: Console) -> u8 {
+    let found = doctor::examine();
+    match args.format {
+        DoctorFormat::Text => console.print(&page(&found, console.stdout_style())),
+        DoctorFormat::Json => match serde_json::to_string_pretty(&found) {
+            Ok(text) => console.print(&(text + "\n")),
+            Err(e) => console.error(&format!("the document cannot be written: {e}"), "use `--format text`"),
+        },
+    }
+    if let Some(path) = &args.write
+        && !write_site(path, &found, args.force, console)
+    {
+        return exit::INPUT;
+    }
+    if found.worst == Level::Fail { exit::FAILED } else { exit::DONE }
+}
+
+fn page(found: &Examination, style: Style) -> String {
+    let mut out = String::new();
+    let mut topic = None;
+    for line in &found.lines {
+        if topic != Some(line.topic) {
+            let gap = if topic.is_some() { "\n" } else { "" };
+            let _ = writeln!(out, "{gap}{}", style.paint(Tone::Strong, line.topic.title()));
+            topic = Some(line.topic);
+        }
+        out += &shown(line, style);
+    }
+    let count = |level| found.lines.iter().filter(|l| l.level == level).count();
+    let (warn, fail) = (count(Level::Warn), count(Level::Fail));
+    out + &format!("\n{} lines: {fail} fail, {warn} warn\n", found.lines.len())
+}
+
+fn shown(line: &Finding, style: Style) -> String {
+    let tone = match line.level {
+        Level::Ok => Tone::Good,
+        Level::Warn => Tone::Caution,
+        Level::Fail => Tone::Bad,
+    };
+    let word = line.level.word();
+    let mut lines = hanging("        ", &line.text, style.width());
+    if let Some(first) = lines.first_mut() {
+        *first = format!("  {}{}{}", style.paint(tone, word), " ".repeat(6 - word.len()), first.trim_start());
+    }
+    if let Some(fix) = &line.fix {
+        lines.extend(hanging("        fix: ", fix, style.width()));
+    }
+    lines.join("\n") + "\n"
+}
+
+/// Writes the first site file; false if it cannot be, which has been said.
+fn write_site(path: &Path, found: &Examination, force: bool, console: Console) -> bool {
+    let text = doctor::site(&found.host, &found.engines, |name| std::env::var(name).ok());
+    let text = fmt::format(&text).unwrap_or(text);
+    match save(path, &text, force) {
+        Ok(()) => {
+            console.say(&format!("{}: written; studies beside it are launched by it", path.display()));
+            true
+        }
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+            let help = "choose another name, or overwrite it with --force";
+            console.error(&format!("{}: there is a file of this name", path.display()), help);
+            false
+        }
+        Err(e) => {
+            console.error(&format!("{}: {e}", path.display()), "choose a file that can be written");
+            false
+        }
+    }
+}
+
+fn save(path: &Path, text: &str, force: bool) -> io::Result<()> {
+    if force {
+        return fs::write(path, text);
+    }
+    OpenOptions::new().write(true).create_new(true).open(path)?.write_all(text.as_bytes())
+}

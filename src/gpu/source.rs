@@ -1,0 +1,90 @@
+//! The one trait over everything that perflab wants to know of GPUs, whoever tells it: the driver, or a script.
+
+use std::fmt::Debug;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::facts::{Driver, GpuProcess, Sample, Settings};
+use super::inventory::Gpu;
+use super::nvml::Nvml;
+use super::scripted::Scripted;
+
+/// Names a script that plays the GPUs of this machine; for tests. What runs on them is marked as such.
+pub const SCRIPT: &str = "PERFLAB_GPUS";
+
+/// A source of facts about GPUs. Each call asks anew; the driver may take tens of milliseconds to answer.
+pub trait Gpus: Debug + Send + Sync {
+    /// All GPUs of the machine that answer, by index.
+    fn list(&self) -> Result<Vec<Gpu>, GpuError>;
+
+    /// GPUs that the driver counts and that do not answer: their index, and why.
+    fn broken(&self) -> Vec<(u32, String)>;
+
+    fn driver(&self) -> Result<Driver, GpuError>;
+
+    fn settings(&self, uuid: &str) -> Result<Settings, GpuError>;
+
+    /// Pairs of indices, the lower one first, that are joined by NVLink.
+    fn links(&self) -> Result<Vec<(u32, u32)>, GpuError>;
+
+    /// Who computes on it. Processes of other containers may be missing.
+    fn processes(&self, uuid: &str) -> Result<Vec<GpuProcess>, GpuError>;
+
+    fn sample(&self, uuid: &str) -> Result<Sample, GpuError>;
+
+    /// How long memory must be quiet and how long that is waited for.
+    fn pace(&self) -> Pace {
+        Pace::default()
+    }
+
+    /// The script behind it, if it is no real machine.
+    fn script(&self) -> Option<&Path> {
+        None
+    }
+}
+
+/// The rhythm of the wait for clean GPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace {
+    pub every: Duration,
+    /// so many samples in a row
+    pub samples: u32,
+    pub patience: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { every: Duration::from_millis(500), samples: 5, patience: Duration::from_mins(2) }
+    }
+}
+
+/// Why GPUs are unknown.
+#[derive(Debug, thiserror::Error)]
+pub enum GpuError {
+    #[error("no NVIDIA driver on this machine")]
+    NoDriver,
+    #[error("the NVIDIA driver does not answer: {0}")]
+    Driver(#[from] nvml_wrapper::error::NvmlError),
+    #[error("GPU {0} is lost: it has fallen off the bus, or its driver was reset")]
+    Lost(String),
+    #[error("CUDA_VISIBLE_DEVICES names {name}, which is no GPU of this machine")]
+    Unknown { name: String },
+    #[error("CUDA_VISIBLE_DEVICES names {name}, a part of a GPU (MIG); only whole GPUs can be measured")]
+    Part { name: String },
+    #[error("the GPU script {} cannot be used: {why}", path.display())]
+    Script { path: PathBuf, why: String },
+}
+
+/// The GPUs of this machine, or those of the script that [`SCRIPT`] names.
+pub fn open() -> Result<Arc<dyn Gpus>, GpuError> {
+    match script() {
+        Some(path) => Ok(Arc::new(Scripted::open(path)?)),
+        None => Ok(Arc::new(Nvml::open()?)),
+    }
+}
+
+/// The script that plays this machine's GPUs, if there is one.
+pub fn script() -> Option<PathBuf> {
+    std::env::var_os(SCRIPT).filter(|v| !v.is_empty()).map(PathBuf::from)
+}

@@ -1,0 +1,104 @@
+//! The validity checks on what the GPUs did during a load. They read the samples' summary; a run without one is not checked.
+
+use super::checks::{Level, Said, Subject};
+use super::devices::Device;
+
+/// More memory than a driver holds for itself.
+const IDLE_MEMORY: u64 = 500 << 20;
+/// Reasons for low clocks that say something is wrong with the machine.
+const BROKEN: [(&str, &str); 4] = [
+    ("sw_thermal", "too hot (by the driver's judgement)"),
+    ("hw_thermal", "too hot (by the hardware's)"),
+    ("hw_slowdown", "slowed down by its hardware"),
+    ("power_brake", "braked by the power supply"),
+];
+/// The power limit is part of a card's normal life up to here.
+const CAPPED: f64 = 0.2;
+const SLOW: f64 = 0.95;
+/// Warming by so many degrees, with a clock lower by this share, is a load that never had one speed.
+const WARMER_C: f64 = 8.0;
+const SLOWER: f64 = 0.01;
+
+/// Another process on a GPU, or memory that was taken before the study began.
+pub fn foreign(s: &Subject<'_>) -> Said {
+    over_gpus(s, |d| {
+        if let Some(holder) = d.foreign.first() {
+            let more = d.foreign.len() - 1;
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let text = format!("another process ran on GPU {}: {holder}{more}", d.index);
+            return Said::Found(Level::Refuse, text);
+        }
+        match d.memory_idle {
+            Some(held) if held > IDLE_MEMORY => {
+                let gib = held as f64 / f64::from(1 << 30);
+                let text = format!("{gib:.1} GiB of GPU {} were taken before the study began", d.index);
+                Said::Found(Level::Refuse, text)
+            }
+            _ => Said::Fine,
+        }
+    })
+}
+
+/// Clocks that were held back.
+pub fn clock(s: &Subject<'_>) -> Said {
+    over_gpus(s, |d| {
+        let Some(throttle) = &d.throttle else { return Said::Unchecked };
+        let share = |reason: &str| throttle.get(reason).copied().unwrap_or(0.0);
+        let percent = |share: f64| format!("{:.0} % of the samples", share * 100.0);
+        if let Some((reason, text)) = BROKEN.iter().find(|(reason, _)| share(reason) > 0.0) {
+            let text = format!("GPU {} was {text} in {}", d.index, percent(share(reason)));
+            return Said::Found(Level::Refuse, text);
+        }
+        if share("power_cap") > CAPPED {
+            let limit = d.power_limit_w.map_or_else(String::new, |w| format!(" of {w:.0} W"));
+            let seen = percent(share("power_cap"));
+            let text = format!("GPU {} was at its power limit{limit} in {seen}", d.index);
+            return Said::Found(Level::Flag, text);
+        }
+        // clocks that somebody has set lower are a setting of the machine, not an accident
+        match (d.sm_clock_mhz, d.sm_clock_max_mhz) {
+            (Some(mean), Some(max)) if mean < SLOW * max && share("application_clocks") == 0.0 => {
+                let text = format!("GPU {} ran at {mean:.0} MHz on average, of {max:.0} MHz", d.index);
+                Said::Found(Level::Flag, text)
+            }
+            _ => Said::Fine,
+        }
+    })
+}
+
+/// A GPU that grew warm and slower under the load.
+pub fn thermal(s: &Subject<'_>) -> Said {
+    over_gpus(s, |d| {
+        let Some(q) = d.quarters else { return Said::Unchecked };
+        let slower = 1.0 - q.last_mhz / q.first_mhz;
+        if q.last_c - q.first_c > WARMER_C && slower > SLOWER {
+            let text = format!(
+                "GPU {} went from {:.0} to {:.0} °C under the load and became {:.0} % slower",
+                d.index,
+                q.first_c,
+                q.last_c,
+                slower * 100.0
+            );
+            return Said::Found(Level::Flag, text);
+        }
+        Said::Fine
+    })
+}
+
+/// The heaviest finding over a run's GPUs, of equals the first; unchecked if any of them is.
+fn over_gpus(s: &Subject<'_>, check: impl Fn(&Device) -> Said) -> Said {
+    let Some(devices) = s.run.devices.as_ref().filter(|d| !d.gpus.is_empty()) else { return Said::Unchecked };
+    let mut worst = Said::Fine;
+    for device in &devices.gpus {
+        let said = check(device);
+        let heavier = match (&worst, &said) {
+            (_, Said::Fine) | (Said::Found(..), Said::Unchecked) => false,
+            (Said::Found(held, _), Said::Found(new, _)) => new > held,
+            _ => true,
+        };
+        if heavier {
+            worst = said;
+        }
+    }
+    worst
+}
