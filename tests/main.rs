@@ -3,6 +3,7 @@
 mod support;
 
 mod cli;
+mod containers;
 mod decide;
 mod doctor;
 mod engine;
@@ -19,6 +20,7 @@ mod init;
 mod llama_cpp;
 mod plan;
 mod replay;
+mod secrets;
 mod signals;
 mod sites;
 mod stdlib;

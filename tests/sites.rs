@@ -85,7 +85,7 @@ fn what_is_not_there_is_said_before_anything_starts() {
         ),
         ("engine recorded via venv \".\"", vec!["no virtual environment"]),
         ("model \"org/some-model\" at \"~/no/such/model\"", vec!["org/some-model", "/no/such/model"]),
-        ("engine recorded via docker", vec!["cannot carry out", "`mine` via docker (site lab)"]),
+        ("engine recorded via docker", vec!["which image docker is to start", "(engine mine of site lab)"]),
         ("runner slurm { node \"h100\" }", vec!["cannot carry out", "`runner slurm` (site lab)"]),
         ("engine recorded via ssh", vec!["E308", "no launch method is called `ssh`"]),
     ] {
@@ -152,7 +152,7 @@ fn a_site_may_stand_in_the_study_file() {
     lab.write("study.plab", RECORDED.to_owned() + "site here { engine recorded via venv \"venv\" }\n");
     lab.write("site.plab", "site beside { engine recorded via docker }\n");
     lab.run(&EXEC).expect_code(0);
-    lab.run(&[&EXEC[..], &["--site", "site.plab"]].concat()).expect_error(1, &["docker (site beside)"]);
+    lab.run(&[&EXEC[..], &["--site", "site.plab"]].concat()).expect_error(1, &["docker", "site beside"]);
     lab.write("study.plab", RECORDED.to_owned() + "site here { }\nsite there { }\n");
     lab.run(&["check", "study.plab"]).expect_error(1, &["E502", "a second site"]);
 }

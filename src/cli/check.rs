@@ -107,7 +107,9 @@ fn hold(analysis: &mut Analysis, answers: &mut Answers) {
             Via::Url(url) => {
                 return Some(Installed::Missing(format!("{url} runs already and lists no flags")));
             }
-            Via::Docker => return Some(Installed::Missing("flags are not read from images yet".to_owned())),
+            Via::Container(_) => {
+                return Some(Installed::Missing("flags are not read from images yet".to_owned()));
+            }
         };
         let answer = answers
             .entry((engine.root().to_owned(), from.clone()))

@@ -7,6 +7,7 @@ use crate::lang::render::Look;
 use crate::lang::source::Sources;
 use crate::lang::{Diagnostic, render};
 use crate::report::Style;
+use crate::secrets::{self, MaskedWriter};
 
 /// Where nobody says how wide the page is.
 const DEFAULT_WIDTH: usize = 100;
@@ -52,32 +53,40 @@ impl Console {
 
     /// A result that is written as it is made. A reader that is gone ends it.
     #[expect(clippy::unused_self, reason = "everything that is written goes through the console")]
-    pub fn stream(self, write: impl FnOnce(io::StdoutLock<'static>) -> io::Result<()>) {
-        let _ = write(io::stdout().lock());
+    pub fn stream(self, write: impl FnOnce(&mut MaskedWriter<io::StdoutLock<'static>>) -> io::Result<()>) {
+        let mut out = MaskedWriter::new(io::stdout().lock());
+        let _ = write(&mut out).and_then(|()| out.finish());
     }
 
     /// A result: always, also when progress is silenced.
-    #[expect(clippy::unused_self, reason = "everything that is written goes through the console")]
     pub fn print(self, text: &str) {
+        self.print_file(&secrets::mask_document(text));
+    }
+
+    /// A file of the user's, as it is.
+    #[expect(clippy::unused_self, reason = "everything that is written goes through the console")]
+    pub fn print_file(self, text: &str) {
         let mut out = io::stdout().lock();
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     }
 
     pub fn diagnostics(self, found: &[Diagnostic], sources: &Sources) {
-        let _ = io::stderr().write_all(render::text(found, sources, self.look()).as_bytes());
+        let text = render::text(found, sources, self.look());
+        let _ = io::stderr().write_all(secrets::mask(&text).as_bytes());
     }
 
     /// What went wrong outside of a study file, with how to go on.
     pub fn error(self, message: &str, help: &str) {
         let red = if self.look().color { ("\x1b[31m", "\x1b[0m") } else { ("", "") };
         let help = if help.is_empty() { String::new() } else { format!("  help: {help}\n") };
+        let (message, help) = (secrets::mask(message), secrets::mask(&help));
         let _ = write!(io::stderr(), "{}error{}: {message}\n{help}", red.0, red.1);
     }
 
     /// A line about what is going on.
     pub fn say(self, message: &str) {
         if !self.quiet {
-            let _ = writeln!(io::stderr(), "{message}");
+            let _ = writeln!(io::stderr(), "{}", secrets::mask(message));
         }
     }
 }

@@ -25,7 +25,7 @@ pub fn run(args: &ExecArgs, console: Console) -> u8 {
     let mut refused: Vec<String> =
         files::refused(program, study, args.replay.is_some()).iter().map(|n| n.what.clone()).collect();
     if args.replay.is_none() {
-        refused.extend(site::refused(program, study));
+        refused.extend(site::refused(program));
     }
     if !refused.is_empty() {
         refused.dedup();

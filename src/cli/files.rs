@@ -11,6 +11,7 @@ use crate::lang::source::Files;
 use crate::lang::{Analysis, Given, Program, analyze_with};
 use crate::plan::config::short_hash;
 use crate::plan::reviewed;
+use crate::secrets;
 
 /// The disk, for what a study uses.
 pub struct Disk;
@@ -29,14 +30,18 @@ pub fn read(path: &Path) -> Result<String, String> {
         io::ErrorKind::PermissionDenied => "it may not be read".to_owned(),
         _ => e.to_string(),
     })?;
-    String::from_utf8(bytes).map_err(|e| {
+    let text = String::from_utf8(bytes).map_err(|e| {
         let at = e.utf8_error().valid_up_to();
         format!("it is not UTF-8 text (byte {at} is not)")
-    })
+    })?;
+    secrets::learn_source(&text);
+    Ok(text)
 }
 
 /// The analysis of a text as the file at a path.
 pub fn analysis_of(path: &Path, text: &str, set: &[Given]) -> Analysis {
+    secrets::learn_source(text);
+    secrets::learn(set.iter().filter(|g| secrets::is_secret(&g.name)).map(|g| g.value.clone()));
     reviewed(analyze_with(&Disk, &path.to_string_lossy(), text, set))
 }
 

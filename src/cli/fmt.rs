@@ -125,7 +125,7 @@ fn stdin(args: &FmtArgs, console: Console, tally: &mut Tally) {
     tally.failed = false;
     tally.changed = usize::from(text != formatted);
     if !args.check && !args.diff {
-        console.print(&formatted);
+        console.print_file(&formatted);
     } else if text != formatted {
         show(name, &text, &formatted, args, console);
     }
@@ -184,7 +184,7 @@ fn show(name: &str, text: &str, formatted: &str, args: &FmtArgs, console: Consol
         let diff =
             TextDiff::configure().timeout(std::time::Duration::from_secs(5)).diff_lines(text, formatted);
         let mut unified = diff.unified_diff();
-        console.print(&unified.context_radius(3).header(name, name).to_string());
+        console.print_file(&unified.context_radius(3).header(name, name).to_string());
     } else {
         console.print(&format!("{name}\n"));
     }

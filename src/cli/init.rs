@@ -82,7 +82,7 @@ fn deliver(args: &InitArgs, written: &Written, console: Console) -> u8 {
         console.say(&format!("left out: {remark}"));
     }
     let Some(path) = &args.output else {
-        console.print(&written.text);
+        console.print_file(&written.text);
         return exit::DONE;
     };
     match save(path, &written.text, args.force) {

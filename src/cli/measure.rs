@@ -17,7 +17,7 @@ use crate::run::{self, Ended, Execution, Host, RunError, Signals, execute};
 
 pub fn run(args: &ExecArgs, program: &Program, study: &Study, file_hash: String, console: Console) -> u8 {
     let began = Instant::now();
-    match prepare(args, program, study, file_hash, began) {
+    match prepare(args, program, study, file_hash, began, console) {
         Ok(mut x) => carry_out(args, &mut x, console),
         Err((message, help)) => {
             console.error(&message, help);
@@ -34,11 +34,14 @@ fn prepare<'a>(
     study: &'a Study,
     file_hash: String,
     began: Instant,
+    console: Console,
 ) -> Result<Execution<'a>, Trouble> {
     let simulated = super::site::simulated(program, study);
     let host = Host::for_study(study.gpus.as_ref(), simulated).map_err(|e| {
         (e.to_string(), "remove `gpus …` from the study, or run it on the machine that it names")
     })?;
+    let images = super::site::images(program, study, Some(console))
+        .map_err(|e| (e.to_string(), "see that its service runs and that you may use it"))?;
     let host = host.at(program.site.as_deref());
     for name in profiles(study) {
         let missing =
@@ -74,6 +77,7 @@ fn prepare<'a>(
     }
     Ok(Execution {
         site,
+        images,
         program,
         study,
         checks: replay::checks(args.checks),
@@ -217,7 +221,7 @@ pub fn recorded(
 ) -> Result<report::Report, String> {
     let history = journal::read(&dir.join(journal::FILE)).map_err(|e| e.to_string())?;
     let host_id = last_host(&history).unwrap_or_else(|| Host::default().id());
-    let results = history.results(&run::serve_ids_anywhere(program), &host_id);
+    let results = history.results(&run::serve_ids_anywhere(program, &history), &host_id);
     let setup = Setup::new(program, study, &results, checks, false);
     let (walk, _) = Grid.next(&setup);
     let file = file.to_string_lossy();

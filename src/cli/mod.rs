@@ -54,6 +54,7 @@ pub fn main() -> ExitCode {
     if !matches!(args.command, Command::Exec(_) | Command::Sim(_)) {
         console::restore_sigpipe();
     }
+    crate::secrets::learn_environment();
     let console = console::Console::new(args.color, args.quiet);
     let code = match args.command {
         Command::Check(a) => check::run(&a, console),

@@ -29,7 +29,7 @@ pub fn run(args: &PlanArgs, console: Console) -> u8 {
         let how = if n.live_only { "can be replayed, not measured yet" } else { "cannot be carried out yet" };
         console.say(&format!("note: {} {how}", n.what));
     }
-    for what in site::refused(program, study) {
+    for what in site::refused(program) {
         console.say(&format!("note: {what} cannot be carried out yet"));
     }
     let old = match &args.against {
@@ -64,16 +64,17 @@ fn show(
     };
     // a plan is made anywhere: where the study's GPUs are not, nothing measured elsewhere is found
     let simulated = super::site::simulated(program, study);
-    let host =
-        Host::for_study(study.gpus.as_ref(), simulated).unwrap_or_default().at(program.site.as_deref()).id();
+    let host = Host::for_study(study.gpus.as_ref(), simulated).unwrap_or_default();
+    let host = host.at(program.site.as_deref()).id();
+    let images = site::images(program, study, None).unwrap_or_default();
     let checks: Checks = replay::checks(args.checks);
-    let results = history.results(&run::serve_ids(program), &host);
+    let results = history.results(&run::serve_ids(program, &images), &host);
     let setup = Setup::new(program, study, &results, checks, false);
     let (walk, next) = Grid.next(&setup);
     let material = Material::new(&setup, &walk, &next, &history);
     let mut plan = preview::plan(&material);
     if let Some(old) = old {
-        let results = history.results(&run::serve_ids(old.program), &host);
+        let results = history.results(&run::serve_ids(old.program, &images), &host);
         let before = Setup::new(old.program, old.study, &results, checks, false);
         let (old_walk, _) = Grid.next(&before);
         let new = preview::against::Side { setup: &setup, walk: &walk };

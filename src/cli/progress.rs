@@ -11,6 +11,7 @@ use super::console::Console;
 use crate::report::duration;
 use crate::run::event::Phase;
 use crate::run::{Event, Listener};
+use crate::secrets;
 
 pub struct Progress {
     console: Console,
@@ -77,7 +78,8 @@ impl Progress {
         self.bar.set_prefix(format!("{} · {}", self.step, self.launch));
         let time =
             self.left().map(|l| format!(", {}", duration(l.as_secs_f64().round()))).unwrap_or_default();
-        self.bar.set_message(format!("{doing} · left at most: {} launches{time}", self.remaining));
+        let text = format!("{doing} · left at most: {} launches{time}", self.remaining);
+        self.bar.set_message(secrets::mask(&text).into_owned());
     }
 
     /// Time left at most, from the mean of the launches so far.
@@ -92,8 +94,11 @@ impl Progress {
 
     fn record(&mut self, event: &Event) {
         let Some(file) = &mut self.events else { return };
-        let written =
-            serde_json::to_string(event).map_err(std::io::Error::from).and_then(|l| writeln!(file, "{l}"));
+        let written = serde_json::to_vec(event).map_err(std::io::Error::from).and_then(|line| {
+            let mut line = secrets::mask_json(line);
+            line.push(b'\n');
+            file.write_all(&line)
+        });
         if let Err(e) = written {
             self.events = None;
             self.line(&format!("warning: the events file cannot be written any more ({e})"));

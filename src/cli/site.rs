@@ -1,13 +1,15 @@
 //! The facts of this machine: which site holds for a study, its paths made absolute, and what must be right before a launch.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::console::Console;
 use super::files;
+use crate::engine::container::RuntimeError;
 use crate::lang::Program;
 use crate::lang::sema::program::{Change, Choice, Engine, From, Site, Step, Study, Via};
 use crate::plan::Config;
+use crate::run::container;
 
 /// Where a site is looked for beside a study.
 const NAME: &str = "site.plab";
@@ -78,14 +80,10 @@ pub fn home(path: &str) -> String {
     }
 }
 
-/// What of a site this version cannot carry out for a study, by name.
-pub fn refused(program: &Program, study: &Study) -> Vec<String> {
+/// What of a site this version cannot carry out, by name.
+pub fn refused(program: &Program) -> Vec<String> {
     let Some(site) = &program.site else { return Vec::new() };
-    let docker = engines(program, study).into_iter().filter(|e| e.via == Via::Docker);
-    let mut out: Vec<String> =
-        docker.map(|e| format!("`{}` via docker (site {})", e.name, site.name)).collect();
-    out.extend(site.runner.iter().map(|r| format!("`runner {r}` (site {})", site.name)));
-    out
+    site.runner.iter().map(|r| format!("`runner {r}` (site {})", site.name)).collect()
 }
 
 /// What keeps a study from being launched here: a message and its help.
@@ -94,6 +92,7 @@ pub fn trouble(program: &Program, study: &Study) -> Option<(String, String)> {
     let used = engines(program, study);
     used.iter()
         .find_map(|e| venv_trouble(e, site))
+        .or_else(|| used.iter().find_map(|e| container_trouble(e, site)))
         .or_else(|| model_trouble(program, study, site))
         .or_else(|| url_trouble(program, study, &used))
 }
@@ -112,6 +111,49 @@ fn venv_trouble(engine: &Engine, site: &Site) -> Option<(String, String)> {
         let help = format!("install the engine there: `{dir}/bin/pip install …`");
         (format!("the virtual environment {dir} has no program `{word}` {whose}"), help)
     })
+}
+
+fn container_trouble(engine: &Engine, site: &Site) -> Option<(String, String)> {
+    let Via::Container(boxed) = &engine.via else { return None };
+    let name = boxed.runtime.name();
+    let whose = format!("(engine {} of site {})", engine.name, site.name);
+    if container::image(engine, boxed).is_err() {
+        let help =
+            format!("name it: `via {name} \"IMAGE\"`, or give an engine of the standard library a version");
+        return Some((format!("it is not known which image {name} is to start {whose}"), help));
+    }
+    let missing = container::runtime(boxed).is_err();
+    missing.then(|| {
+        let help = format!("install {name}, or say in the site how else the engine is launched");
+        (format!("there is no program `{name}` {whose}"), help)
+    })
+}
+
+/// The images of a study's engines with their own ids. What is not on this machine is fetched where `fetch` says so, which takes
+/// its time and is told; without it, it is left out.
+pub fn images(
+    program: &Program,
+    study: &Study,
+    fetch: Option<Console>,
+) -> Result<BTreeMap<String, String>, RuntimeError> {
+    let mut found = BTreeMap::new();
+    for engine in engines(program, study) {
+        let Via::Container(boxed) = &engine.via else { continue };
+        let (Ok(runtime), Ok(image)) = (container::runtime(boxed), container::image(engine, boxed)) else {
+            continue;
+        };
+        if found.contains_key(&image) {
+            continue;
+        }
+        let mut id = runtime.image(&image)?;
+        if let (None, Some(console)) = (&id, fetch) {
+            console.say(&format!("fetching image {image}"));
+            runtime.pull(&image)?;
+            id = runtime.image(&image)?;
+        }
+        found.extend(id.map(|id| (image, id)));
+    }
+    Ok(found)
 }
 
 fn model_trouble(program: &Program, study: &Study, site: &Site) -> Option<(String, String)> {

@@ -29,7 +29,7 @@ pub fn run(args: &StdArgs, console: Console) -> u8 {
     };
     match shown {
         Ok(text) => {
-            console.print(&text);
+            console.print_file(&text);
             exit::DONE
         }
         Err((message, help)) => {

@@ -19,7 +19,6 @@ pub(super) struct CappedLog<W> {
     head_left: u64,
     tail_limit: usize,
     tail: VecDeque<u8>,
-    total: u64,
     left_out: u64,
 }
 
@@ -28,17 +27,11 @@ impl<W: Write> CappedLog<W> {
         Self::with_limits(sink, HEAD, TAIL)
     }
 
-    fn with_limits(sink: W, head: u64, tail: usize) -> Self {
-        Self { sink, head_left: head, tail_limit: tail, tail: VecDeque::new(), total: 0, left_out: 0 }
-    }
-
-    /// Bytes seen so far, kept or not.
-    pub fn total(&self) -> u64 {
-        self.total
+    pub(super) fn with_limits(sink: W, head: u64, tail: usize) -> Self {
+        Self { sink, head_left: head, tail_limit: tail, tail: VecDeque::new(), left_out: 0 }
     }
 
     pub fn push(&mut self, bytes: &[u8]) {
-        self.total += bytes.len() as u64;
         let fits = usize::try_from(self.head_left).unwrap_or(usize::MAX).min(bytes.len());
         let written = write_some(&mut self.sink, &bytes[..fits]);
         self.head_left = if written < fits { 0 } else { self.head_left - written as u64 };
@@ -55,16 +48,20 @@ impl<W: Write> CappedLog<W> {
         self.left_out += (skipped + over) as u64;
     }
 
-    /// Appends the end of the output, after a line that says what is missing between.
-    pub fn finish(mut self) -> W {
+    /// Nothing more is written before [`CappedLog::finish`].
+    pub fn is_full(&self) -> bool {
+        self.head_left == 0
+    }
+
+    /// Appends the end of the output, after a line that says what is missing between. `show` makes of the end what is
+    /// written, and is told whether it begins in the middle of something.
+    pub fn finish(mut self, show: impl Fn(&[u8], bool) -> Vec<u8>) -> W {
         if self.left_out > 0 {
             let note = format!("\n[perflab: {} bytes of output left out here]\n", self.left_out);
             write_some(&mut self.sink, note.as_bytes());
         }
-        let (front, back) = self.tail.as_slices();
-        if write_some(&mut self.sink, front) == front.len() {
-            write_some(&mut self.sink, back);
-        }
+        let shown = show(self.tail.make_contiguous(), self.left_out > 0);
+        write_some(&mut self.sink, &shown);
         self.sink
     }
 }
@@ -92,7 +89,7 @@ mod tests {
         for chunk in chunks {
             log.push(chunk);
         }
-        String::from_utf8(log.finish()).unwrap()
+        String::from_utf8(log.finish(|tail, _| tail.to_vec())).unwrap()
     }
 
     #[test]
@@ -127,7 +124,7 @@ mod tests {
         let mut log = CappedLog::with_limits(Full(2), 100, 3);
         log.push(b"abcdef");
         log.push(b"ghij");
-        assert_eq!((log.total(), log.left_out), (10, 5));
-        assert_eq!(log.finish().0, 0);
+        assert_eq!(log.left_out, 5);
+        assert_eq!(log.finish(|tail, _| tail.to_vec()).0, 0);
     }
 }

@@ -9,8 +9,12 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::{mpsc, watch};
 
+use super::container::Container;
 use super::protocol::{Exit, Launch, Order, Report};
 use super::sweep::{Guarded, kill_launch, spawn_guard};
+
+/// How long a container is asked to go when its guard was killed.
+const CONTAINER_PATIENCE: std::time::Duration = std::time::Duration::from_mins(1);
 
 /// What is known of an engine.
 #[derive(Debug, Clone, Default)]
@@ -32,6 +36,7 @@ pub(super) struct Keeper {
     orders: mpsc::UnboundedSender<Order>,
     life: watch::Receiver<Life>,
     guard: i32,
+    container: Option<Container>,
 }
 
 impl Keeper {
@@ -44,15 +49,21 @@ impl Keeper {
     ) -> io::Result<Self> {
         let (child, guarded) = spawn_guard(|| run_guard(command, held), Child::id)?;
         let guard = child.id().map_or(0, |pid| pid as i32);
+        let container = launch.container.clone();
         let (orders, queue) = mpsc::unbounded_channel();
         let (news, life) = watch::channel(Life::default());
         tokio::spawn(keep(child, guarded, launch, nonce, queue, news));
-        Ok(Self { orders, life, guard })
+        Ok(Self { orders, life, guard, container })
     }
 
     /// The guard's own process.
     pub fn guard(&self) -> i32 {
         self.guard
+    }
+
+    /// What runs beside the guard's tree.
+    pub fn container(&self) -> Option<&Container> {
+        self.container.as_ref()
     }
 
     pub fn life(&self) -> watch::Receiver<Life> {
@@ -100,7 +111,7 @@ async fn keep(
     mut queue: mpsc::UnboundedReceiver<Order>,
     news: watch::Sender<Life>,
 ) {
-    let scratch = launch.scratch.clone();
+    let (scratch, container) = (launch.scratch.clone(), launch.container.clone());
     let mut orders = child.stdin.take();
     send(&mut orders, &launch).await;
     let mut reports = child.stdout.take().map(|out| BufReader::new(out).lines());
@@ -125,7 +136,11 @@ async fn keep(
     let leader = news.borrow().pid;
     if !finished {
         // it was killed before its work was done
-        let _ = tokio::task::spawn_blocking(move || kill_launch(&nonce, leader)).await;
+        let work = move || {
+            kill_launch(&nonce, leader);
+            container.map(|c| c.remove(std::time::Instant::now() + CONTAINER_PATIENCE))
+        };
+        let _ = tokio::task::spawn_blocking(work).await;
     }
     // a guard has removed it already, unless it was killed or could not start
     let _ = std::fs::remove_dir_all(scratch);

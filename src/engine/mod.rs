@@ -4,12 +4,15 @@
 //! engine's whole tree: when perflab dies, however it dies, a pipe ends and the guard kills everything. This
 //! side of the pipe knows the language of users: readiness, deadlines, reasons for a failed start.
 
+pub mod caches;
 mod capped_log;
+pub mod container;
 pub mod environment;
 mod error;
 pub mod failure;
 mod guard;
 mod keeper;
+mod masked_log;
 mod port;
 mod processes;
 mod protocol;

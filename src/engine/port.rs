@@ -60,14 +60,16 @@ pub(super) enum Owner {
     Unknown,
 }
 
-/// Who listens on `address`: the processes below `root`, or somebody else.
-pub(super) fn owner(address: SocketAddr, root: i32) -> Owner {
+/// Who listens on `address`: the processes below `root`, the `boxed` ones and those below them, or somebody else.
+pub(super) fn owner(address: SocketAddr, root: i32, boxed: &[i32]) -> Owner {
     let listening = listeners(address);
     if listening.is_empty() {
         return Owner::Unknown;
     }
     let table = processes::all();
-    let tree: HashSet<i32> = processes::descendants(&table, [root]).iter().map(|p| p.pid).collect();
+    let roots = boxed.iter().copied().chain([root]);
+    let mut tree: HashSet<i32> = processes::descendants(&table, roots).iter().map(|p| p.pid).collect();
+    tree.extend(boxed);
     let ours: HashSet<u64> = tree.iter().filter_map(|pid| processes::sockets(*pid)).flatten().collect();
     let foreign: HashSet<u64> = listening.difference(&ours).copied().collect();
     if foreign.is_empty() {
@@ -144,11 +146,13 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let me = std::process::id() as i32;
-        assert!(matches!(owner(address, me), Owner::Stranger { pid, .. } if pid == me));
+        assert!(matches!(owner(address, me, &[]), Owner::Stranger { pid, .. } if pid == me));
         // seen from the parent, this process is in the tree
-        assert_eq!(owner(address, std::os::unix::process::parent_id() as i32), Owner::Tree);
+        assert_eq!(owner(address, std::os::unix::process::parent_id() as i32, &[]), Owner::Tree);
+        // and so it is when it stands in a container of ours
+        assert_eq!(owner(address, i32::MAX, &[me]), Owner::Tree);
         drop(listener);
-        assert_eq!(owner(address, me), Owner::Unknown);
+        assert_eq!(owner(address, me, &[]), Owner::Unknown);
     }
 
     #[test]

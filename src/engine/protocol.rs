@@ -8,6 +8,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::container::Container;
+
 /// The first line: what to run. On the pipe and not in the guard's arguments, because the environment may
 /// hold secrets and arguments can be read by everybody.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -23,6 +25,12 @@ pub(super) struct Launch {
     pub log: PathBuf,
     /// Removed when everything is gone.
     pub scratch: PathBuf,
+    /// What the command starts that is no child of the guard.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<Container>,
+    /// Never written to the log.
+    #[serde(default)]
+    pub secrets: Vec<String>,
     /// Standard error is not that: it is a descriptor to be held open to the end.
     pub holds_descriptor: bool,
 }

@@ -66,8 +66,12 @@ pub(super) async fn wait(
             () = sleep_until(progress.deadline()) => return Err(Unready::Late(progress.limit())),
         }
     }
-    let guard = keeper.guard();
-    let owner = tokio::task::spawn_blocking(move || port::owner(address, guard)).await;
+    let (guard, container) = (keeper.guard(), keeper.container().cloned());
+    let ask = move || {
+        let boxed = container.map(|c| c.pids()).unwrap_or_default();
+        port::owner(address, guard, &boxed)
+    };
+    let owner = tokio::task::spawn_blocking(ask).await;
     match owner {
         Ok(Owner::Stranger { pid, name }) => Err(Unready::Stranger { pid, name }),
         // where the kernel does not tell, the port was at least free before

@@ -114,8 +114,20 @@ pub(super) async fn kill(keeper: &Keeper) -> (Option<Exit>, Vec<Survivor>) {
     match tokio::time::timeout(KILL_PATIENCE, keeper.gone()).await {
         Ok(life) => (life.exit, Vec::new()),
         // the lesser evil: to go on with survivors named, rather than never
-        Err(_) => (keeper.life().borrow().exit, living(keeper)),
+        Err(_) => (keeper.life().borrow().exit, left(keeper).await),
     }
+}
+
+/// What no kill ended: processes of the tree, and containers by their ids.
+async fn left(keeper: &Keeper) -> Vec<Survivor> {
+    let mut all = living(keeper);
+    if let Some(container) = keeper.container().cloned() {
+        let ids = tokio::task::spawn_blocking(move || (container.left(), container.pids())).await;
+        let (ids, pids) = ids.unwrap_or_default();
+        let pid = pids.first().copied().unwrap_or_default();
+        all.extend(ids.into_iter().map(|id| Survivor { pid, name: format!("container {id}") }));
+    }
+    all
 }
 
 fn living(keeper: &Keeper) -> Vec<Survivor> {

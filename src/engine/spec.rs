@@ -8,6 +8,7 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 
 use super::FailurePattern;
+use super::container::Container;
 
 /// The environment variable that marks every process of a launch; its value is [`LaunchSpec::nonce`].
 pub const MARK: &str = "PERFLAB_LAUNCH";
@@ -41,6 +42,8 @@ pub struct LaunchSpec {
     /// Held open until nothing of the engine is left, also when perflab is killed. Meant for a lock file: a
     /// `flock` stays taken as long as one duplicate of its descriptor is open.
     pub keep_fd: Option<OwnedFd>,
+    /// The command is a client that starts a container; what it is removed by.
+    pub container: Option<Container>,
     /// Names this launch among all that this machine may ever see.
     pub nonce: String,
 }

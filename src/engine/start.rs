@@ -84,6 +84,8 @@ fn prepare(spec: &LaunchSpec) -> Result<Launch, StartError> {
         cwd,
         log: dir.join(LOG_NAME),
         scratch,
+        container: spec.container.clone(),
+        secrets: crate::secrets::known(),
         holds_descriptor: spec.keep_fd.is_some(),
     })
 }
@@ -113,7 +115,7 @@ fn is_executable(path: &Path) -> bool {
 fn make_scratch(env: &[(String, String)]) -> io::Result<PathBuf> {
     let given = env.iter().find(|(n, v)| n == "TMPDIR" && !v.is_empty());
     let base = given.map_or_else(std::env::temp_dir, |(_, v)| PathBuf::from(v));
-    let base = std::path::absolute(base)?;
+    let base = short_enough(std::path::absolute(base)?);
     for n in 0.. {
         let path = base.join(format!("{SCRATCH}{}-{n}", std::process::id()));
         match fs::DirBuilder::new().mode(0o700).create(&path) {
@@ -122,6 +124,13 @@ fn make_scratch(env: &[(String, String)]) -> io::Result<PathBuf> {
         }
     }
     Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// A socket named by a UUID and some more has to fit in 107 bytes; where `TMPDIR` leaves no room, `/tmp` does.
+fn short_enough(base: PathBuf) -> PathBuf {
+    const LONGEST: usize = 40;
+    let tmp = Path::new("/tmp");
+    if base.as_os_str().len() > LONGEST && tmp.is_dir() { tmp.to_owned() } else { base }
 }
 
 fn launch_guard(spec: &mut LaunchSpec, launch: Launch) -> Result<Keeper, StartError> {
@@ -150,6 +159,11 @@ async fn explain(
         Unready::Cancelled => StartError::Cancelled,
         Unready::Stranger { pid, name } => StartError::Stranger { port: spec.port, pid, name },
         Unready::Late(limit) => never_ready(after, limit, examine(spec, log).await),
+        // docker and podman leave with this code when they could start nothing: no finding about the engine
+        Unready::Ended if exit == Some(Exit::Code(125)) && spec.container.is_some() => {
+            let evidence = examine(spec, log).await;
+            StartError::Impossible(evidence.line.unwrap_or_else(|| "no container was started".into()))
+        }
         Unready::Ended => exited(exit.unwrap_or(Exit::Unknown), examine(spec, log).await),
     }
 }

@@ -57,6 +57,9 @@ pub enum Kind {
         profiles: Vec<String>,
         label: String,
         nonce: String,
+        /// what the engine was put into
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        container: Option<Contained>,
     },
     /// one load of a launch is over
     Run {
@@ -74,6 +77,18 @@ pub enum Kind {
     Lost { launch: String },
     /// the invocation ended by itself
     End { complete: bool },
+}
+
+/// The container of a launch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contained {
+    /// `docker` or `podman`
+    pub runtime: String,
+    /// as it was asked for
+    pub image: String,
+    /// the image's own id, a hash of all that is in it
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
 }
 
 /// Where a launch's time went, in seconds, and what its GPUs drew.

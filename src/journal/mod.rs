@@ -6,7 +6,7 @@ mod reader;
 pub mod recording;
 mod writer;
 
-pub use event::{Event, Kind, LaunchTimes};
+pub use event::{Contained, Event, Kind, LaunchTimes};
 pub use lock::{Lock, LockError};
 pub use reader::{History, JournalError, LaunchRecord, read};
 pub use recording::{Recording, RecordingError};

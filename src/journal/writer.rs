@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use super::event::{Event, Kind, VERSION};
 use super::reader::{History, JournalError, read};
+use crate::secrets;
 
 /// The one writer of a journal; the state directory's lock sees to that.
 pub struct Writer {
@@ -62,7 +63,7 @@ impl Writer {
     }
 
     fn write(&mut self, event: &Event) -> io::Result<()> {
-        let mut line = serde_json::to_vec(event)?;
+        let mut line = secrets::mask_json(serde_json::to_vec(event)?);
         line.push(b'\n');
         let before = self.file.metadata()?.len();
         let written = self.file.write_all(&line).and_then(|()| self.file.sync_data());

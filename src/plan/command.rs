@@ -7,6 +7,7 @@ use super::shell::quote;
 use crate::lang::sema::problem::Problem;
 use crate::lang::sema::program::{Change, EnvSetting};
 use crate::lang::sema::schema::Setting;
+use crate::secrets::{MASKED, is_secret};
 
 /// Words to run, and the environment that goes with them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +35,11 @@ pub struct Published {
 
 /// The command that people copy: the serve words that hold `{host}` or `{port}` are left out with the option before them.
 pub fn to_copy(config: &Config) -> Command {
-    Command { argv: words(config, None), env: env(config, None) }
+    let mut env = env(config, None);
+    for (name, value) in &mut env {
+        *value = shown(name, value).to_owned();
+    }
+    Command { argv: words(config, None), env }
 }
 
 /// The command that is launched.
@@ -69,6 +74,11 @@ pub fn published_config(config: &Config) -> Config {
         let _: Result<(), Problem> = shown.set(&p.change);
     }
     shown
+}
+
+/// A value as people may see it.
+fn shown<'v>(name: &str, value: &'v str) -> &'v str {
+    if is_secret(name) && value.parse::<f64>().is_err() { MASKED } else { value }
 }
 
 /// The variables; without an address those that hold one are left out.
@@ -133,7 +143,7 @@ pub fn line(config: &Config) -> String {
     for (name, value) in env(config, None) {
         out.push_str(&name);
         out.push('=');
-        out.push_str(&quote(&value));
+        out.push_str(&quote(shown(&name, &value)));
         out.push(' ');
     }
     out.push_str(config.serve_line());

@@ -5,6 +5,7 @@ use super::document::{Recommended, Report};
 use super::lookup::Lookup;
 use super::phrases;
 use super::wrap::{clean, wrap};
+use crate::secrets::is_secret;
 
 /// Width of the script's comments and of its command.
 const WIDTH: usize = 100;
@@ -16,11 +17,17 @@ pub fn shell(report: &Report) -> Option<String> {
     let mut lines = vec!["#!/bin/sh".to_owned()];
     lines.extend(comments(&lookup, recommended).iter().flat_map(|text| comment(text)));
     lines.push("\nset -eu".to_owned());
-    lines.extend(
-        recommended.env.iter().map(|(name, value)| format!("export {}", quote(&format!("{name}={value}")))),
-    );
+    lines.extend(recommended.env.iter().map(|(name, value)| export(name, value)));
     lines.push(format!("exec {} \"$@\"\n", wrapped(&recommended.argv, WIDTH, "    ")));
     Some(lines.join("\n"))
+}
+
+/// A variable of the server. A secret is asked of whoever runs the script.
+fn export(name: &str, value: &str) -> String {
+    if is_secret(name) {
+        return format!(": \"${{{name}:?is a secret, and not written here: set it}}\"\nexport {name}");
+    }
+    format!("export {}", quote(&format!("{name}={value}")))
 }
 
 fn comments(lookup: &Lookup, recommended: &Recommended) -> Vec<String> {

@@ -11,6 +11,7 @@ use thiserror::Error;
 use super::document::Report;
 use super::markdown::markdown;
 use super::shell::shell;
+use crate::secrets;
 
 /// Where the files lie.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +62,7 @@ fn place(dir: &Path, name: &str, text: &str, mode: u32) -> Result<PathBuf, Write
 
 fn write_draft(draft: &Path, text: &str, mode: u32) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(draft)?;
-    file.write_all(text.as_bytes())?;
+    file.write_all(secrets::mask_document(text).as_bytes())?;
     file.sync_all()
 }
 

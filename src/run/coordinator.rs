@@ -2,6 +2,7 @@
 //!
 //! It decides nothing itself and remembers nothing that is not in the journal: killed at any moment, it goes on from there.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -9,14 +10,17 @@ use thiserror::Error;
 
 use super::clean::{self, Cleanness, Held, Waited};
 use super::devices::LaunchGpus;
+use super::container;
 use super::event::{Event, Listener};
 use super::host::Host;
 use super::launch::{Crew, LaunchEnd, LoadResult, Ruler, carry_out};
 use super::order::{LoadOrder, OrderError, Place, load_order};
 use super::signals::Signals;
+use super::surroundings;
+use crate::engine::container::Runtime;
 use crate::engine::{self, Survivor};
 use crate::gpu::Gpu;
-use crate::journal::{JournalError, Kind, LaunchTimes, Lock, Writer};
+use crate::journal::{Contained, History, JournalError, Kind, LaunchTimes, Lock, Writer};
 use crate::judge::walk::{Role, trial_id};
 use crate::judge::{
     Checks, Grid, Metrics, Next, Outcome, Results, Run, Setup, Strategy, Walk, Wanted, trial,
@@ -74,6 +78,8 @@ pub struct Execution<'a> {
     pub host: Host,
     /// the facts of this machine, with absolute paths
     pub site: Site,
+    /// images of this machine by name, with their own ids
+    pub images: BTreeMap<String, String>,
     pub lock: Lock,
     pub journal: Writer,
     pub signals: Signals,
@@ -82,7 +88,7 @@ pub struct Execution<'a> {
 impl Execution<'_> {
     /// The results that the journal holds and that still count.
     pub fn results(&self) -> Results {
-        self.journal.history().results(&serve_ids(self.program), &self.host.id())
+        self.journal.history().results(&serve_ids(self.program, &self.images), &self.host.id())
     }
 
     /// Names this study's launches among all of this machine, so that leftovers of an earlier run are known as ours.
@@ -92,25 +98,49 @@ impl Execution<'_> {
     }
 }
 
-/// How an engine is started and spoken to. What somebody else started is no run of ours, wherever it answers.
-fn serve_id(engine: &Engine) -> String {
-    serve_id_of(engine, matches!(engine.via, Via::Url(_)))
+/// How an engine is started and spoken to. What somebody else started is no run of ours, wherever it answers, and another image
+/// is another engine, whatever it is called.
+fn serve_id(engine: &Engine, images: &BTreeMap<String, String>) -> String {
+    let how = match &engine.via {
+        Via::Url(_) => NOT_MANAGED.to_owned(),
+        Via::Container(boxed) => {
+            let image = container::image(engine, boxed).unwrap_or_default();
+            contained_in(images.get(&image).unwrap_or(&image))
+        }
+        Via::Path | Via::Venv(_) => String::new(),
+    };
+    serve_id_of(engine, &how)
 }
 
-fn serve_id_of(engine: &Engine, elsewhere: bool) -> String {
-    let not_ours = if elsewhere { "\nnot managed" } else { "" };
-    short_hash(&format!("{}\n{:?}{not_ours}", engine.serve, engine.api))
+const NOT_MANAGED: &str = "\nnot managed";
+
+fn contained_in(image: &str) -> String {
+    format!("\nin {image}")
+}
+
+fn serve_id_of(engine: &Engine, how: &str) -> String {
+    short_hash(&format!("{}\n{:?}{how}", engine.serve, engine.api))
 }
 
 /// Identities of all serve lines: a result counts as long as its engine is started the same way.
-pub fn serve_ids(program: &Program) -> Vec<String> {
-    program.engines.values().map(|e| serve_id(e)).collect()
+pub fn serve_ids(program: &Program, images: &BTreeMap<String, String>) -> Vec<String> {
+    program.engines.values().map(|e| serve_id(e, images)).collect()
 }
 
-/// The same whether a site manages the engines or not: for a report, which is made without one.
-pub fn serve_ids_anywhere(program: &Program) -> Vec<String> {
-    let engines = program.engines.values();
-    engines.flat_map(|e| [serve_id_of(e, false), serve_id_of(e, true)]).collect()
+/// The same however a site launches the engines: for a report, which is made without one.
+pub fn serve_ids_anywhere(program: &Program, history: &History) -> Vec<String> {
+    let images: BTreeSet<String> =
+        containers(history).map(|c| contained_in(c.id.as_ref().unwrap_or(&c.image))).collect();
+    let hows: Vec<&str> = ["", NOT_MANAGED].into_iter().chain(images.iter().map(String::as_str)).collect();
+    program.engines.values().flat_map(|e| hows.iter().map(|how| serve_id_of(e, how))).collect()
+}
+
+/// What launches stood in.
+fn containers(history: &History) -> impl Iterator<Item = &Contained> {
+    history.events().iter().filter_map(|e| match &e.kind {
+        Kind::Launch { container, .. } => container.as_ref(),
+        _ => None,
+    })
 }
 
 /// Carries a study out, until it is decided or something ends it.
@@ -162,10 +192,37 @@ fn clean_up(x: &mut Execution<'_>, listener: &mut dyn Listener) -> Result<(), Ru
             format!("processes of an earlier run were still there and were killed: {}", names.join(", "));
         listener.hear(&Event::Warning { text });
     }
+    sweep_containers(x, listener)?;
     for (launch, _) in x.journal.history().unfinished() {
         x.journal.append(Kind::Lost { launch })?;
     }
     Ok(())
+}
+
+/// Containers outlive guards and this machine's crashes: those of earlier runs, under whatever started them.
+fn sweep_containers(x: &Execution<'_>, listener: &mut dyn Listener) -> Result<(), RunError> {
+    let vias = x.program.engines.values().map(|e| &e.via);
+    let used = vias.filter_map(|v| if let Via::Container(b) = v { Some(b.runtime.name()) } else { None });
+    let before = containers(x.journal.history()).map(|c| c.runtime.as_str());
+    let names: BTreeSet<&str> = used.chain(before).collect();
+    for runtime in names.into_iter().filter_map(Runtime::find) {
+        let left = runtime.sweep(&x.mark()).map_err(|e| RunError::Machine(e.to_string()))?;
+        if !left.is_empty() {
+            let ids: Vec<&str> = left.iter().map(|id| &id[..id.len().min(12)]).collect();
+            let text =
+                format!("containers of an earlier run were still there and were removed: {}", ids.join(", "));
+            listener.hear(&Event::Warning { text });
+        }
+    }
+    Ok(())
+}
+
+/// Which container a launch stands in, for its record.
+fn contained(x: &Execution<'_>, engine: &Engine) -> Option<Contained> {
+    let Via::Container(boxed) = &engine.via else { return None };
+    let image = container::image(engine, boxed).ok()?;
+    let id = x.images.get(&image).cloned();
+    Some(Contained { runtime: boxed.runtime.name().to_owned(), image, id })
 }
 
 /// The wait for clean GPUs, where the study has any: leftovers of an earlier run are gone, what is held now is the level.
@@ -221,6 +278,14 @@ fn open(
         host,
         gpu_levels: clean.into_iter().flat_map(Cleanness::levels).map(|(u, l)| (u.clone(), *l)).collect(),
     })?;
+    let dropped = surroundings::dropped(&x.site);
+    if !dropped.is_empty() {
+        let text = format!(
+            "not passed on to engines: {}; state in the site's or the study's `env` what they need",
+            dropped.join(", ")
+        );
+        listener.hear(&Event::Warning { text });
+    }
     listener.hear(&Event::Study {
         study: x.study.title.clone(),
         simulated,
@@ -301,6 +366,7 @@ async fn one_launch(
         profiles: wanted.profiles.clone(),
         label: wanted.label.clone(),
         nonce: nonce.clone(),
+        container: contained(x, &config.engine),
     })?;
     let of = wanted.done + wanted.missing;
     let turn = if of > 1 { format!(" ({} of {of})", wanted.done + 1) } else { String::new() };
@@ -321,6 +387,9 @@ async fn one_launch(
             env: x.host.variables(config.gpus()),
             site: &x.site,
             nonce: nonce.clone(),
+            device: x.host.device(),
+            images: &x.images,
+            confirming: wanted.confirming,
         },
         lock: &x.lock,
         signals: &x.signals,
@@ -330,6 +399,7 @@ async fn one_launch(
     let energy_before = crew.gpus.as_ref().and_then(LaunchGpus::energy_j);
     let began = Instant::now();
     let mut times = LaunchTimes::default();
+    let images = x.images.clone();
     let journal = &mut x.journal;
     let mut keep = |r: LoadResult| {
         let order = &loads[r.index];
@@ -347,7 +417,7 @@ async fn one_launch(
             config_id: config.id().to_owned(),
             profile: order.profile.clone(),
             profile_id: order.profile_id.clone(),
-            serve_id: serve_id(&config.engine),
+            serve_id: serve_id(&config.engine, &images),
             host_id: host_id.clone(),
             run,
         })

@@ -86,6 +86,11 @@ impl Host {
         short_hash(&self.facts().to_string())
     }
 
+    /// The name of the GPUs.
+    pub fn device(&self) -> Option<String> {
+        self.gpus.first().map(|g| g.name.clone())
+    }
+
     /// The variables that give a launch its GPUs.
     pub fn variables(&self, needed: u32) -> Vec<(String, String)> {
         if self.gpus.is_empty() {

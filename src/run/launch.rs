@@ -21,6 +21,7 @@ use crate::judge::{Devices, Metrics, RunOutcome};
 use crate::lang::sema::program::{Reset, Via};
 use crate::load::{self, Ended, LoadOutcome, RequestRecord, Summary, Verdict};
 use crate::plan::Config;
+use crate::secrets;
 
 /// A port that someone takes between our look and the engine's bind is tried again, on another one.
 const ATTEMPTS: usize = 3;
@@ -426,7 +427,9 @@ fn write_records(
     let write = || -> std::io::Result<()> {
         let mut file = std::io::BufWriter::new(fs::File::create(&path)?);
         for record in records {
-            serde_json::to_writer(&mut file, &record.without_chunks())?;
+            // a server's error may quote what it was sent
+            let line = secrets::mask_json(serde_json::to_vec(&record.without_chunks())?);
+            file.write_all(&line)?;
             file.write_all(b"\n")?;
         }
         file.flush()

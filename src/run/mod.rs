@@ -1,6 +1,7 @@
 //! The executor: one coordinator owns the state and the journal; a launch is carried out from a description to a result.
 
 mod clean;
+pub mod container;
 mod coordinator;
 mod devices;
 pub mod event;
@@ -10,6 +11,7 @@ mod measured;
 mod order;
 mod served;
 mod signals;
+mod surroundings;
 mod target;
 
 pub use clean::Held;

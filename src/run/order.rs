@@ -1,11 +1,14 @@
 //! A launch's order: everything that carrying it out needs, and nothing of study, judge or journal.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
 use thiserror::Error;
 
+use super::container::{self, BoxError};
+use super::surroundings::surroundings;
 use crate::engine::{self, FailurePattern};
 use crate::lang::sema::program::{Api, Arrivals, Data, Load, Profile, Site, Via, Warmup};
 use crate::load::{self, LoadSpec};
@@ -25,6 +28,8 @@ pub enum OrderError {
     Program(std::io::Error),
     #[error("profile `{0}` cannot be measured by this version")]
     Profile(String),
+    #[error(transparent)]
+    Container(#[from] BoxError),
     #[error("the lock cannot be shared: {0}")]
     Lock(std::io::Error),
 }
@@ -45,6 +50,12 @@ pub struct Place<'a> {
     pub env: Vec<(String, String)>,
     pub nonce: String,
     pub site: &'a Site,
+    /// the GPUs' name, if it has any
+    pub device: Option<String>,
+    /// the ids of the images that this study's engines stand in, by their names
+    pub images: &'a BTreeMap<String, String>,
+    /// it confirms a result, and may not lean on what earlier launches have measured
+    pub confirming: bool,
 }
 
 impl Place<'_> {
@@ -60,17 +71,26 @@ pub fn launch_spec(config: &Config, place: &Place<'_>) -> Result<engine::LaunchS
     let this = this_program().map_err(OrderError::Program)?;
     let model = place.model(config).unwrap_or(&config.model);
     let mut command = command::to_launch(config, command::Address { host: HOST, port, model });
-    // `perflab` in a serve line is the running binary itself, wherever it lies
-    if command.argv.first().is_some_and(|w| w == "perflab") {
+    let via = &config.engine.via;
+    // `perflab` in a serve line is the running binary itself, wherever it lies; in a container it is the image's
+    if !matches!(via, Via::Container(_)) && command.argv.first().is_some_and(|w| w == "perflab") {
         command.argv[0] = this.to_string_lossy().into_owned();
     }
-    let mut extra = site_variables(place.site, &config.engine.via);
-    extra.extend(command.env);
-    extra.extend(place.env.iter().cloned());
+    let around = surroundings(config, command.env, place);
+    // for people: a launch does not fail because it cannot be written
+    let _ = around.record(&place.launch_dir);
     let engine = &config.engine;
+    let (argv, env, container) = match via {
+        Via::Container(boxed) => {
+            let start = container::start(config, boxed, &command.argv, &around, place)?;
+            (start.argv, start.env, Some(start.container))
+        }
+        _ => (command.argv, around.variables, None),
+    };
     Ok(engine::LaunchSpec {
-        argv: command.argv,
-        env: engine::environment::inherit(&extra).variables,
+        argv,
+        env,
+        container,
         cwd: place.study_dir.to_owned(),
         dir: place.launch_dir.clone(),
         host: HOST.to_owned(),
@@ -89,19 +109,6 @@ pub fn launch_spec(config: &Config, place: &Place<'_>) -> Result<engine::LaunchS
         keep_fd: None,
         nonce: place.nonce.clone(),
     })
-}
-
-/// What the site gives an engine: its variables, and the environment that it is to be found in. What the configuration states
-/// follows and wins.
-fn site_variables(site: &Site, via: &Via) -> Vec<(String, String)> {
-    let mut out: Vec<(String, String)> = site.env.iter().map(|e| (e.name.clone(), e.value.clone())).collect();
-    if let Via::Venv(dir) = via {
-        let stated = site.env.iter().find(|e| e.name == "PATH").map(|e| e.value.clone());
-        let path = stated.or_else(|| std::env::var("PATH").ok()).unwrap_or_default();
-        out.push(("PATH".to_owned(), format!("{dir}/bin:{path}")));
-        out.push(("VIRTUAL_ENV".to_owned(), dir.clone()));
-    }
-    out
 }
 
 /// The running program. Its file may have been replaced or removed since it began, by an upgrade in the middle of a study: then it

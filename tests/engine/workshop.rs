@@ -72,6 +72,7 @@ impl Workshop {
             failures: Vec::new(),
             guard: [env!("CARGO_BIN_EXE_perflab"), "guard"].map(Into::into).to_vec(),
             keep_fd: None,
+            container: None,
             nonce: self.nonce.clone(),
         }
     }

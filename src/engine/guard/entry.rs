@@ -14,6 +14,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::{Pid, dup2_stderr, getpid, getppid, setsid};
 
 use super::super::capped_log::CappedLog;
+use super::super::masked_log::MaskedLog;
 use super::super::protocol::{Launch, Report};
 use super::outbox::Outbox;
 use super::tree::Tree;
@@ -62,7 +63,8 @@ fn begin() -> Result<Watch, Start> {
         .and_then(|(reader, writer)| Ok((reader, spawn(&launch, writer)?)))
         .map_err(|e| Start::Failed(format!("cannot run {}: {e}", launch.program.display())))?;
     let tree = Tree::new(leader);
-    Ok(Watch::new(orders, signals, output, CappedLog::new(log), tree, launch.scratch, held))
+    let log = MaskedLog::new(CappedLog::new(log), launch.secrets);
+    Ok(Watch::new(orders, signals, output, log, tree, (launch.scratch, launch.container), held))
 }
 
 /// Own session, so that no terminal and no process group reaches it; reaper of all that descends from it; a

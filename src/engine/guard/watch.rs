@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signalfd::SignalFd;
 
-use super::super::capped_log::CappedLog;
+use super::super::container::Container;
+use super::super::masked_log::MaskedLog;
 use super::super::protocol::{Exit, Order, Report};
 use super::outbox::Outbox;
 use super::tree::Tree;
@@ -24,6 +25,9 @@ const KILL_PAUSE: Duration = Duration::from_millis(5);
 const LONG_KILL_PAUSE: Duration = Duration::from_millis(200);
 /// How long the last report waits for a reader.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// How long a guard goes on asking for the removal of a container.
+const CONTAINER_PATIENCE: Duration = Duration::from_mins(5);
 
 /// What the guard is doing to its engine.
 enum Phase {
@@ -42,9 +46,11 @@ pub(super) struct Watch {
     signals: SignalFd,
     output: Option<PipeReader>,
     buffer: Vec<u8>,
-    log: CappedLog<File>,
+    log: MaskedLog<File>,
     tree: Tree,
     scratch: PathBuf,
+    /// What is left when the tree is empty, as it is no part of it.
+    container: Option<Container>,
     phase: Phase,
     kill_pause: Duration,
     exit_reported: bool,
@@ -58,9 +64,9 @@ impl Watch {
         orders: BufReader<File>,
         signals: SignalFd,
         output: PipeReader,
-        log: CappedLog<File>,
+        log: MaskedLog<File>,
         tree: Tree,
-        scratch: PathBuf,
+        (scratch, container): (PathBuf, Option<Container>),
         held: Option<OwnedFd>,
     ) -> Self {
         Self {
@@ -71,6 +77,7 @@ impl Watch {
             log,
             tree,
             scratch,
+            container,
             phase: Phase::Running,
             kill_pause: KILL_PAUSE,
             exit_reported: false,
@@ -224,6 +231,10 @@ impl Watch {
         self.take_output(2 * OUTPUT_PER_TURN);
         let bytes = self.log.total();
         self.log.finish();
+        if let Some(container) = &self.container {
+            // as long as it is there, nothing may start beside it; perflab names it meanwhile
+            let _ = container.remove(Instant::now() + CONTAINER_PATIENCE);
+        }
         let _ = fs::remove_dir_all(&self.scratch);
         outbox.push(&Report::Log { bytes });
         if !self.exit_reported {

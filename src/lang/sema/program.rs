@@ -73,7 +73,32 @@ pub enum Via {
     Venv(String),
     /// a server that runs already: where it answers
     Url(String),
+    /// in a container
+    Container(Boxed),
+}
+
+/// How an engine is put into a container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Boxed {
+    pub runtime: BoxRuntime,
+    /// the engine's official image where the site names none
+    pub image: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BoxRuntime {
     Docker,
+    Podman,
+}
+
+impl BoxRuntime {
+    /// As it is written, and as its program is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Docker => "docker",
+            Self::Podman => "podman",
+        }
+    }
 }
 
 impl Site {

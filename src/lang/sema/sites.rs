@@ -5,7 +5,7 @@ use foldhash::{HashMap, HashMapExt};
 
 use super::check::Checker;
 use super::profiles::DATA;
-use super::program::{EnvSetting, Site, SiteEngine, Via};
+use super::program::{BoxRuntime, Boxed, EnvSetting, Site, SiteEngine, Via};
 use super::scope::Kind;
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, did_you_mean, one_of};
@@ -14,7 +14,7 @@ use crate::lang::stdlib;
 use crate::lang::syntax::ast::{self, Name, SiteLineKind as Line, Text, Value};
 use crate::lang::units::Dim;
 
-const METHODS: [&str; 4] = ["path", "venv", "url", "docker"];
+const METHODS: [&str; 5] = ["path", "venv", "docker", "podman", "url"];
 
 impl Checker<'_> {
     pub fn site(&mut self, module: usize, decl: &ast::Site) -> Site {
@@ -130,9 +130,13 @@ impl Checker<'_> {
                 let message = format!("`{url}` is not the address of a server");
                 wrong(span, message, "write scheme, host and port: `via url \"http://localhost:8000\"`")
             }),
-            ("docker", None) => {
-                self.say_later("`via docker`", method.span, false);
-                Some(Via::Docker)
+            ("docker" | "podman", Some((image, span))) if !is_image(&image) => {
+                let message = format!("`{image}` is not the name of an image");
+                wrong(span, message, "write it as `docker run` takes it: `\"vllm/vllm-openai:v0.17.1\"`")
+            }
+            (name @ ("docker" | "podman"), image) => {
+                let runtime = if name == "docker" { BoxRuntime::Docker } else { BoxRuntime::Podman };
+                Some(Via::Container(Boxed { runtime, image: image.map(|(image, _)| image) }))
             }
             ("venv", _) => {
                 let message = "`via venv` needs a directory".to_owned();
@@ -142,8 +146,8 @@ impl Checker<'_> {
                 let message = "`via url` needs the address of a server".to_owned();
                 wrong(method.span, message, "write it after: `via url \"http://localhost:8000\"`")
             }
-            (known @ ("path" | "docker"), Some((_, span))) => {
-                let message = format!("`via {known}` takes nothing more");
+            ("path", Some((_, span))) => {
+                let message = "`via path` takes nothing more".to_owned();
                 wrong(span, message, "remove it, or write `via venv \"DIR\"` or `via url \"URL\"`")
             }
             (unknown, _) => {
@@ -164,6 +168,12 @@ fn server(url: &str) -> Option<String> {
     let host = rest.trim_end_matches('/');
     let plain = !host.is_empty() && !host.contains(['/', '?', '#', ' ', '@']);
     plain.then(|| url.trim_end_matches('/').to_owned())
+}
+
+/// A name that cannot be taken for an option, nor for two words.
+fn is_image(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-/:@".contains(c);
+    name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(plain)
 }
 
 /// What a line is about, in words: a second line about it is a mistake.

@@ -1,0 +1,104 @@
+//! Masks a stream that arrives in pieces: a secret may be cut in two by a read.
+
+use std::io::{self, Write};
+
+use super::known::known;
+use super::mask::Masker;
+
+/// Without the end of a line, so much is collected before it goes on.
+const LONGEST_LINE: usize = 64 << 10;
+
+/// Takes pieces of a log and gives back what can be written.
+#[derive(Debug)]
+pub struct LogMask {
+    masker: Masker,
+    pending: Vec<u8>,
+    /// A secret that has only begun is at most so long.
+    held_back: usize,
+}
+
+impl LogMask {
+    pub fn new(masker: Masker) -> Self {
+        let longest = masker.values().first().map_or(0, String::len);
+        Self { masker, pending: Vec::new(), held_back: (2 * longest).max(512) }
+    }
+
+    /// Whole lines, masked; what follows the last line's end waits for more.
+    pub fn push(&mut self, bytes: &[u8]) -> Vec<u8> {
+        self.pending.extend_from_slice(bytes);
+        if let Some(end) = self.pending.iter().rposition(|b| matches!(b, b'\n' | b'\r')) {
+            let rest = self.pending.split_off(end + 1);
+            let lines = std::mem::replace(&mut self.pending, rest);
+            return self.masker.bytes(&lines).into_owned();
+        }
+        if self.pending.len() < LONGEST_LINE {
+            return Vec::new();
+        }
+        let mut masked = self.masker.bytes(&self.pending).into_owned();
+        self.pending = masked.split_off(masked.len().saturating_sub(self.held_back));
+        masked
+    }
+
+    /// What still waits.
+    pub fn finish(&mut self) -> Vec<u8> {
+        let rest = std::mem::take(&mut self.pending);
+        self.masker.bytes(&rest).into_owned()
+    }
+}
+
+/// Masks what is written through it. Call [`MaskedWriter::finish`]: a last line without an end waits for it.
+#[derive(Debug)]
+pub struct MaskedWriter<W: Write> {
+    to: W,
+    mask: LogMask,
+}
+
+impl<W: Write> MaskedWriter<W> {
+    /// With everything that this process knows.
+    pub fn new(to: W) -> Self {
+        Self { to, mask: LogMask::new(Masker::new(known())) }
+    }
+
+    pub fn finish(&mut self) -> io::Result<()> {
+        let rest = self.mask.finish();
+        self.to.write_all(&rest)?;
+        self.to.flush()
+    }
+}
+
+impl<W: Write> Write for MaskedWriter<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let masked = self.mask.push(bytes);
+        self.to.write_all(&masked)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log(pieces: &[&[u8]]) -> String {
+        let mut mask = LogMask::new(Masker::new(["s3cret-value".to_owned()]));
+        let mut out: Vec<u8> = pieces.iter().flat_map(|p| mask.push(p)).collect();
+        out.extend(mask.finish());
+        String::from_utf8_lossy(&out).into_owned()
+    }
+
+    #[test]
+    fn a_secret_in_two_pieces_is_masked_too() {
+        assert_eq!(log(&[b"key s3cr", b"et-value\nnext", b" line"]), "key ***\nnext line");
+        assert_eq!(log(&[b"\xff broken s3cret-value"]), "\u{fffd} broken ***");
+    }
+
+    #[test]
+    fn a_line_without_an_end_goes_on_and_hides_secrets_across_its_cuts() {
+        let long = [&[b'x'; LONGEST_LINE - 6][..], b"s3cret"].concat();
+        let text = log(&[&long, b"-value and more"]);
+        assert!(text.ends_with("x*** and more") && text.len() > LONGEST_LINE - 6, "{}", text.len());
+    }
+}

@@ -1,0 +1,173 @@
+//! Replaces secrets in text: known values, and what is a secret by its form wherever it comes from.
+
+use std::borrow::Cow;
+
+use regex::bytes::{Captures, Regex, RegexBuilder};
+use serde_json::Value as Json;
+
+use super::names::{is_secret, is_telling};
+
+/// What stands in the place of a secret.
+pub const MASKED: &str = "***";
+
+/// By form: user and password of a URL, tokens of the Hugging Face hub, bearer tokens. What stands in the group
+/// `keep` stays.
+const FORMS: &str = r#"(?<keep>://)[^\s/@"'<>\\]+:[^\s/@"'<>\\]+(?<after>@)|\bhf_[A-Za-z0-9]{16,}|(?<bearer>(?i:bearer) +)[A-Za-z0-9._~+/-]{8,}=*"#;
+/// Of a value that long the lines count one by one: a key in a file has the same first line as every other.
+const LONGEST: usize = 1024;
+
+/// Replaces a set of values, and everything that is secret by its form.
+#[derive(Debug, Clone)]
+pub struct Masker {
+    regex: Regex,
+    values: Vec<String>,
+}
+
+impl Default for Masker {
+    fn default() -> Self {
+        Self::new([])
+    }
+}
+
+impl Masker {
+    /// Values that could be ordinary words are left out.
+    pub fn new(values: impl IntoIterator<Item = String>) -> Self {
+        let mut values: Vec<String> = values.into_iter().flat_map(|v| pieces(&v)).collect();
+        // the longer first: one may begin with another
+        values.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
+        values.dedup();
+        let mut forms: Vec<String> = values.iter().flat_map(|v| spellings(v)).collect();
+        forms.push(FORMS.to_owned());
+        let build = |pattern: &str| RegexBuilder::new(pattern).size_limit(64 << 20).build();
+        // the fallback matches everything: rather no text than a secret
+        let regex = build(&forms.join("|")).or_else(|_| build("(?s).+"));
+        Self { regex: regex.expect("a constant pattern"), values }
+    }
+
+    /// The values, the longest first.
+    pub fn values(&self) -> &[String] {
+        &self.values
+    }
+
+    pub fn bytes<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+        self.regex.replace_all(bytes, replacement)
+    }
+
+    pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match self.bytes(text.as_bytes()) {
+            Cow::Borrowed(_) => Cow::Borrowed(text),
+            Cow::Owned(masked) => Cow::Owned(String::from_utf8_lossy(&masked).into_owned()),
+        }
+    }
+
+    /// One JSON document: texts are masked, names and structure stay.
+    pub fn json(&self, document: &[u8]) -> Option<Json> {
+        let by_form = self.regex.is_match(document);
+        if !by_form && !names_a_secret(document) {
+            return None;
+        }
+        let mut value: Json = serde_json::from_slice(document).ok()?;
+        self.leaves(&mut value, false).then_some(value)
+    }
+
+    /// Whether anything was masked.
+    fn leaves(&self, value: &mut Json, secret: bool) -> bool {
+        match value {
+            Json::String(text) if secret && !text.is_empty() && text.parse::<f64>().is_err() => {
+                MASKED.clone_into(text);
+                true
+            }
+            Json::String(text) => match self.text(text) {
+                Cow::Borrowed(_) => false,
+                Cow::Owned(masked) => {
+                    *text = masked;
+                    true
+                }
+            },
+            Json::Array(all) => all.iter_mut().fold(false, |any, v| self.leaves(v, secret) || any),
+            Json::Object(map) => {
+                map.iter_mut().fold(false, |any, (name, v)| self.leaves(v, is_variable(name)) || any)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Names of fields are perflab's own; only variables and settings of engines are secret by their names.
+fn is_variable(name: &str) -> bool {
+    is_secret(name) && (name.contains('_') || name.contains('-') || name == name.to_uppercase())
+}
+
+fn names_a_secret(document: &[u8]) -> bool {
+    const WORDS: &str = r#"(?i)"[\w-]*(token|key|secret|passw|credential)[\w-]*" *: *["\[{]"#;
+    static NAMES: std::sync::OnceLock<Option<Regex>> = std::sync::OnceLock::new();
+    NAMES.get_or_init(|| Regex::new(WORDS).ok()).as_ref().is_none_or(|r| r.is_match(document))
+}
+
+fn replacement(found: &Captures<'_>) -> Vec<u8> {
+    let group = |name| found.name(name).map_or(&b""[..], |m| m.as_bytes());
+    [group("keep"), group("bearer"), MASKED.as_bytes(), group("after")].concat()
+}
+
+fn pieces(value: &str) -> Vec<String> {
+    let value = value.trim();
+    let whole = value.len() <= LONGEST && !value.contains('\n');
+    let parts: Vec<&str> = if whole { vec![value] } else { value.lines().map(str::trim).collect() };
+    parts.into_iter().filter(|p| is_telling(p)).map(str::to_owned).collect()
+}
+
+/// As it is, and as it stands in JSON.
+fn spellings(value: &str) -> Vec<String> {
+    let quoted = serde_json::to_string(value).unwrap_or_default();
+    let inside = quoted.trim_start_matches('"').trim_end_matches('"').to_owned();
+    let mut out = vec![regex::escape(value)];
+    if inside != value && !inside.is_empty() {
+        out.insert(0, regex::escape(&inside));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn masker(values: &[&str]) -> Masker {
+        Masker::new(values.iter().map(|v| (*v).to_owned()))
+    }
+
+    #[test]
+    fn known_values_go_wherever_they_stand_the_longer_first() {
+        let m = masker(&["s3cret", "s3cret-long"]);
+        assert_eq!(m.text("a s3cret-long b=s3cret!"), "a *** b=***!");
+        assert!(matches!(m.text("nothing here"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn forms_are_secret_without_being_known() {
+        let m = Masker::default();
+        assert_eq!(m.text("get http://me:pw@host/x"), "get http://***@host/x");
+        assert_eq!(m.text("http://host:80/a@b"), "http://host:80/a@b");
+        assert_eq!(m.text("token hf_abcdefghijklmnopqrst."), "token ***.");
+        assert_eq!(m.text("Authorization: Bearer abcdefgh123"), "Authorization: Bearer ***");
+        assert_eq!(m.text("the bearer of news"), "the bearer of news");
+    }
+
+    #[test]
+    fn json_keeps_its_structure() {
+        let m = masker(&["launch", "we\"ird"]);
+        let text =
+            r#"{"launch":{"cmd":"x launch y","n":1.5},"HF_TOKEN":"ab","v":"we\"ird","max_tokens":"5"}"#;
+        let masked = m.json(text.as_bytes()).expect("masked").to_string();
+        assert_eq!(
+            masked,
+            r#"{"launch":{"cmd":"x *** y","n":1.5},"HF_TOKEN":"***","v":"***","max_tokens":"5"}"#
+        );
+        assert_eq!(m.json(br#"{"output_tokens":17,"key":"a"}"#), None);
+    }
+
+    #[test]
+    fn a_key_of_several_lines_goes_line_by_line() {
+        let m = masker(&["-----BEGIN-----\nMIIabcdef\nxyzxyz\n"]);
+        assert_eq!(m.text("MIIabcdef and xyzxyz"), "*** and ***");
+    }
+}
