@@ -50,7 +50,7 @@ pub fn learn_source(text: &str) {
             values.push(one.as_str().replace("\\\"", "\"").replace("\\\\", "\\"));
         }
     }
-    learn(values.into_iter().filter(|v| !v.contains("{")));
+    learn(values.into_iter().filter(|v| !v.contains('{')));
 }
 
 /// A text for people.

@@ -19,7 +19,8 @@ const LONGEST: usize = 1024;
 /// Replaces a set of values, and everything that is secret by its form.
 #[derive(Debug, Clone)]
 pub struct Masker {
-    regex: Regex,
+    /// Without one, because there are too many values, everything is masked: rather no text than a secret.
+    regex: Option<Regex>,
     values: Vec<String>,
 }
 
@@ -39,9 +40,7 @@ impl Masker {
         let mut forms: Vec<String> = values.iter().flat_map(|v| spellings(v)).collect();
         forms.push(FORMS.to_owned());
         let build = |pattern: &str| RegexBuilder::new(pattern).size_limit(64 << 20).build();
-        // the fallback matches everything: rather no text than a secret
-        let regex = build(&forms.join("|")).or_else(|_| build("(?s).+"));
-        Self { regex: regex.expect("a constant pattern"), values }
+        Self { regex: build(&forms.join("|")).ok(), values }
     }
 
     /// The values, the longest first.
@@ -50,19 +49,23 @@ impl Masker {
     }
 
     pub fn bytes<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
-        self.regex.replace_all(bytes, replacement)
+        match &self.regex {
+            Some(regex) => regex.replace_all(bytes, replacement),
+            None => Cow::Borrowed(MASKED.as_bytes()),
+        }
     }
 
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match self.bytes(text.as_bytes()) {
-            Cow::Borrowed(_) => Cow::Borrowed(text),
+            Cow::Borrowed(same) if same.len() == text.len() => Cow::Borrowed(text),
+            Cow::Borrowed(_) => Cow::Borrowed(MASKED),
             Cow::Owned(masked) => Cow::Owned(String::from_utf8_lossy(&masked).into_owned()),
         }
     }
 
     /// One JSON document: texts are masked, names and structure stay.
     pub fn json(&self, document: &[u8]) -> Option<Json> {
-        let by_form = self.regex.is_match(document);
+        let by_form = self.regex.as_ref().is_none_or(|r| r.is_match(document));
         if !by_form && !names_a_secret(document) {
             return None;
         }
@@ -84,9 +87,14 @@ impl Masker {
                     true
                 }
             },
-            Json::Array(all) => all.iter_mut().fold(false, |any, v| self.leaves(v, secret) || any),
+            // each of them, also after the first that was masked
+            Json::Array(all) => {
+                all.iter_mut().filter_map(|v| self.leaves(v, secret).then_some(())).count() > 0
+            }
             Json::Object(map) => {
-                map.iter_mut().fold(false, |any, (name, v)| self.leaves(v, is_variable(name)) || any)
+                let masked =
+                    map.iter_mut().filter_map(|(name, v)| self.leaves(v, is_variable(name)).then_some(()));
+                masked.count() > 0
             }
             _ => false,
         }
