@@ -456,7 +456,7 @@ fn launch_gpus(
 ) -> Option<LaunchGpus> {
     let (source, _) = x.host.gpus(0).filter(|_| !gpus.is_empty())?;
     let levels = clean.map(|c| c.levels().clone()).unwrap_or_default();
-    let contained = matches!(config.engine.via, Via::Docker);
+    let contained = matches!(config.engine.via, Via::Container(_));
     Some(LaunchGpus::new(source, gpus.to_vec(), levels, nonce.to_owned(), contained))
 }
 
