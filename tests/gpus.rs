@@ -135,11 +135,13 @@ fn more_gpus_than_there_are_end_a_study_before_anything_starts() {
 fn memory_that_drains_slowly_is_waited_for() {
     let engine = json!([{"command": " sim ", "memory_mib": 70000, "drain_mib_per_s": 80000}]);
     let machine = Machine::new(STEP, json!({"engines": engine}));
-    machine.exec(None).expect_code(0);
+    let report = machine.exec(None).expect_code(0).report();
     for gone in machine.events("gone") {
         let drain = gone["times"]["drain_s"].as_f64().expect("seconds");
         assert!(drain > 0.5, "{gone}");
     }
+    // what the GPUs took is not perflab's own
+    assert!(report.0["cost"]["drain_s"].as_f64().is_some_and(|s| s > 1.0), "{}", report.0["cost"]);
 }
 
 #[test]

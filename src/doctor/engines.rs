@@ -139,18 +139,19 @@ fn version_of(metadata: &str, distribution: &str) -> Option<String> {
 
 /// Programs on the `PATH`, unless they belong to an environment that is known already.
 fn python_on_path(known: &[PathBuf]) -> Vec<Found> {
-    let on_path = PACKAGES.iter().filter(|(_, _, program)| *program != "python").filter_map(
-        |(engine, distribution, program)| {
-            let path = on_path(program)?;
-            let is_known = known.iter().any(|dir| path.starts_with(dir));
-            (!is_known).then(|| Found {
-                engine: (*engine).to_owned(),
-                version: prefixes(&path).iter().find_map(|p| installed(p, distribution)),
-                via: Via::Path,
-                path,
-            })
-        },
-    );
+    let on_path = PACKAGES.iter().filter_map(|(engine, distribution, program)| {
+        let path = on_path(program)?;
+        let is_known = known.iter().any(|dir| path.starts_with(dir));
+        let version = prefixes(&path).iter().find_map(|p| installed(p, distribution));
+        // an interpreter is no engine; it may have the package of one
+        let is_engine = *program != "python" || version.is_some();
+        (!is_known && is_engine).then(|| Found {
+            engine: (*engine).to_owned(),
+            version,
+            via: Via::Path,
+            path,
+        })
+    });
     on_path.collect()
 }
 

@@ -558,6 +558,7 @@ fn launches(m: &Material<'_>) -> Vec<Launch> {
                 load_s: t.load_s,
                 stop_s: t.stop_s,
                 own_s: t.own_s,
+                drain_s: t.drain_s,
             }
         })
         .collect()
@@ -571,6 +572,7 @@ fn cost(m: &Material<'_>) -> Cost {
     // the sum of no floats is -0.0, which nobody wants to read
     let gpu_s = held.fold(0.0, |sum, s| sum + s);
     let wall_s = m.history.wall_s();
+    let drain_s = launches.iter().filter_map(|l| l.times.map(|t| t.drain_s)).fold(0.0, |a, b| a + b);
     Cost {
         launches: launches.len() as u32,
         trials: m.history.runs() as u32,
@@ -578,7 +580,8 @@ fn cost(m: &Material<'_>) -> Cost {
         gpu_s,
         energy_j: energy_j(&launches),
         usd: usd(m, &launches),
-        own_s: (wall_s - engine_s).max(0.0),
+        own_s: (wall_s - engine_s - drain_s).max(0.0),
+        drain_s,
     }
 }
 

@@ -108,6 +108,9 @@ pub struct Launch {
     pub stop_s: f64,
     /// perflab's own part: everything that is none of the above.
     pub own_s: f64,
+    /// The wait for clean GPUs before and after it.
+    #[serde(default)]
+    pub drain_s: f64,
 }
 
 /// What the study cost so far.
@@ -125,6 +128,9 @@ pub struct Cost {
     pub usd: Option<f64>,
     /// perflab's own time.
     pub own_s: f64,
+    /// The waits for clean GPUs.
+    #[serde(default)]
+    pub drain_s: f64,
 }
 
 impl Outcome {

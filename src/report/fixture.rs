@@ -68,6 +68,7 @@ pub fn full() -> Report {
             load_s: 54.74,
             stop_s: 2.5,
             own_s: 0.4,
+            drain_s: 0.0,
         }],
         cost: Cost {
             launches: 8,
@@ -77,6 +78,7 @@ pub fn full() -> Report {
             energy_j: None,
             usd: None,
             own_s: 21.4,
+            drain_s: 0.0,
         },
     }
 }

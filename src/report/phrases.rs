@@ -277,6 +277,7 @@ pub fn cost(cost: &Cost) -> Vec<(&'static str, String)> {
         duration(cost.own_s)
     };
     let energy = cost.energy_j.map(|joules| ("GPU energy", energy(joules)));
+    let wait = (cost.drain_s > 0.0).then(|| ("wait for clean GPUs", duration(cost.drain_s)));
     let money = cost.usd.map(|usd| ("GPU cost", format!("{usd:.2} usd")));
     let parts = [
         ("launches", cost.launches.to_string()),
@@ -284,7 +285,7 @@ pub fn cost(cost: &Cost) -> Vec<(&'static str, String)> {
         ("wall time", duration(cost.wall_s)),
         ("GPU time", duration(cost.gpu_s)),
     ];
-    parts.into_iter().chain(energy).chain(money).chain([("perflab's own", own)]).collect()
+    parts.into_iter().chain(energy).chain(wait).chain(money).chain([("perflab's own", own)]).collect()
 }
 
 /// A row's outcome with its reason, as tables show it.

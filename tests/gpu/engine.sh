@@ -27,4 +27,5 @@ for _ in $(seq 600); do
     fi
     sleep 0.1
 done
-exec "$PERFLAB_BINARY" sim --model "$model" --host "$host" --port "$port"
+# run.sh puts it here: an engine inherits no variable that could say where it is
+exec "$here/perflab" sim --model "$model" --host "$host" --port "$port"

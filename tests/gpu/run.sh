@@ -30,7 +30,7 @@ if [ -z "$binary" ]; then
     echo "no perflab: cargo build --release, or PERFLAB=/path/to/perflab" >&2
     exit 1
 fi
-export PERFLAB_BINARY=$binary
+binary=$(realpath "$binary")
 unset PERFLAB_GPUS
 
 work=$(mktemp -d)
@@ -41,7 +41,7 @@ end() {
 }
 trap end EXIT
 cd "$work" || exit 1
-cp "$root"/tests/gpu/{hold.py,engine.sh,study.plab} . && chmod +x engine.sh hold.py
+cp "$root"/tests/gpu/{hold.py,engine.sh,study.plab} . && ln -s "$binary" perflab
 
 # json FILE EXPRESSION: a Python expression over the document `d`
 json() { python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"; }
