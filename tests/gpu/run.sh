@@ -77,6 +77,11 @@ yes_if() { if "$@" >/dev/null 2>&1; then echo yes; else echo no; fi; }
 is() { [ "$(python3 -c "print(int(bool($1)))")" = 1 ] && echo yes || echo no; }
 used() { "$binary" doctor --format json 2>/dev/null >now.json; json now.json 'next(g for g in d["gpus"] if g["usable"])["memory_used"] // 2**20'; }
 exec_study() { "$binary" exec study.plab --dir state --events events.jsonl --format json "$@" >report.json 2>stderr.txt; }
+# the same beside us; $perflab is its process, and none of a shell around it
+start_study() {
+    "$binary" exec study.plab --dir state --events events.jsonl --format json "$@" >report.json 2>stderr.txt &
+    perflab=$!
+}
 wait_for_event() { for _ in $(seq 600); do grep -q "\"event\":\"$1\"" events.jsonl 2>/dev/null && return 0; sleep 0.1; done; return 1; }
 hold() { rm -f held.txt; python3 hold.py "$@" >held.txt & holder=$!; holders+=("$holder"); for _ in $(seq 200); do grep -q held held.txt && return; sleep 0.1; done; }
 uuid=$(json doctor.json 'next(g for g in d["gpus"] if g["usable"])["uuid"]')
@@ -108,8 +113,7 @@ part_1() {
     row "perflab's own time between launches <= 0.5 s" "$(is "$slow <= 0.5")" "$slow s at most"
 
     rm -rf state events.jsonl
-    exec_study --checks warn &
-    perflab=$!
+    start_study --checks warn
     wait_for_event load
     kill -9 "$perflab"
     wait "$perflab" 2>/dev/null
@@ -151,8 +155,7 @@ part_2() {
         row "somebody under load refuses the result" yes "not tried: process ids are hidden here"
     else
         rm -f events.jsonl
-        exec_study &
-        perflab=$!
+        start_study
         wait_for_event load
         hold 1000 30
         wait "$perflab"
@@ -165,8 +168,7 @@ part_2() {
     candidates "4000, 4001, 4002, 4003"
     rm -f events.jsonl
     hold 3000
-    exec_study --checks warn &
-    perflab=$!
+    start_study --checks warn
     wait_for_event gpu_wait
     SECONDS=0
     kill -TERM "$perflab"
