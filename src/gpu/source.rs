@@ -66,6 +66,8 @@ pub enum GpuError {
     NoDriver,
     #[error("the NVIDIA driver does not answer: {0}")]
     Driver(#[from] nvml_wrapper::error::NvmlError),
+    #[error("the NVIDIA driver gave no answer within {} s", .0.as_secs())]
+    Late(Duration),
     #[error("GPU {0} is lost: it has fallen off the bus, or its driver was reset")]
     Lost(String),
     #[error("CUDA_VISIBLE_DEVICES names {name}, which is no GPU of this machine")]

@@ -81,7 +81,11 @@ impl Cleanness {
         let fresh = self.clean_at.take().is_some_and(|at| at.elapsed() < FRESH);
         let (mut wanted, mut clean, mut told) = (if fresh { 1 } else { pace.samples }, 0, false);
         loop {
-            let held = self.look(gpus).await?;
+            let looked = tokio::time::timeout(pace.patience, self.look(gpus));
+            let held = tokio::select! {
+                () = cancel.cancelled() => return Ok(Waited::Interrupted),
+                held = looked => held.unwrap_or(Err(GpuError::Late(pace.patience)))?,
+            };
             if held.is_empty() {
                 clean += 1;
             } else {
@@ -111,7 +115,9 @@ impl Cleanness {
             let all = gpus.iter().map(|gpu| held(&*source, gpu, levels.get(&gpu.uuid).copied()));
             all.collect::<Result<Vec<_>, _>>()
         });
-        Ok(looked.await.unwrap_or_else(|_| Ok(Vec::new()))?.into_iter().flatten().collect())
+        // what could not be looked at is not clean
+        let held = looked.await.unwrap_or(Err(GpuError::Late(Duration::ZERO)))?;
+        Ok(held.into_iter().flatten().collect())
     }
 }
 

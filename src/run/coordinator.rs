@@ -9,8 +9,8 @@ use std::time::Instant;
 use thiserror::Error;
 
 use super::clean::{self, Cleanness, Held, Waited};
-use super::devices::LaunchGpus;
 use super::container;
+use super::devices::LaunchGpus;
 use super::event::{Event, Listener};
 use super::host::Host;
 use super::launch::{Crew, LaunchEnd, LoadResult, Ruler, carry_out};
@@ -394,9 +394,9 @@ async fn one_launch(
         lock: &x.lock,
         signals: &x.signals,
         ruler: &*ruler,
-        gpus: launch_gpus(x, clean.as_deref(), &gpus, config, &nonce),
+        gpus: launch_gpus(x, clean.as_deref(), &gpus, config, &nonce).await,
     };
-    let energy_before = crew.gpus.as_ref().and_then(LaunchGpus::energy_j);
+    let energy_before = energy_j(&crew).await;
     let began = Instant::now();
     let mut times = LaunchTimes::default();
     let images = x.images.clone();
@@ -423,7 +423,7 @@ async fn one_launch(
         })
     };
     let mut ended = carry_out(&crew, &loads, listener, &mut keep, &mut times).await?;
-    let energy_after = crew.gpus.as_ref().and_then(LaunchGpus::energy_j);
+    let energy_after = energy_j(&crew).await;
     times.energy_j =
         energy_after.zip(energy_before).map(|(after, before)| after - before).filter(|j| *j >= 0.0);
     let waiting = Instant::now();
@@ -447,7 +447,11 @@ fn gpus_of(x: &Execution<'_>, config: &Config) -> Vec<Gpu> {
     x.host.gpus(config.gpus()).filter(|_| managed).map(|(_, gpus)| gpus).unwrap_or_default()
 }
 
-fn launch_gpus(
+async fn energy_j(crew: &Crew<'_>) -> Option<f64> {
+    crew.gpus.as_ref()?.energy_j().await
+}
+
+async fn launch_gpus(
     x: &Execution<'_>,
     clean: Option<&Cleanness>,
     gpus: &[Gpu],
@@ -457,7 +461,7 @@ fn launch_gpus(
     let (source, _) = x.host.gpus(0).filter(|_| !gpus.is_empty())?;
     let levels = clean.map(|c| c.levels().clone()).unwrap_or_default();
     let contained = matches!(config.engine.via, Via::Container(_));
-    Some(LaunchGpus::new(source, gpus.to_vec(), levels, nonce.to_owned(), contained))
+    Some(LaunchGpus::new(source, gpus.to_vec(), levels, nonce.to_owned(), contained).await)
 }
 
 fn orders(

@@ -36,28 +36,48 @@ pub struct LaunchGpus {
 }
 
 impl LaunchGpus {
-    pub fn new(
+    pub async fn new(
         source: Arc<dyn Gpus>,
         gpus: Vec<Gpu>,
         levels: Levels,
         nonce: String,
         contained: bool,
     ) -> Self {
-        let there = |g: &Gpu| source.processes(&g.uuid).unwrap_or_default();
-        let before = gpus.iter().flat_map(there).map(|p| p.pid).collect();
-        Self { source, gpus, levels, nonce, contained, before }
+        let mut this = Self { source, gpus, levels, nonce, contained, before: BTreeSet::new() };
+        let before = this.ask(|source, gpus| {
+            let there = |g: &Gpu| source.processes(&g.uuid).unwrap_or_default();
+            gpus.iter().flat_map(there).map(|p| p.pid).collect()
+        });
+        this.before = before.await.unwrap_or_default();
+        this
+    }
+
+    /// Asks the driver on another thread: one that hangs must not keep signals from being heard. `None`: it took too long.
+    async fn ask<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&dyn Gpus, &[Gpu]) -> T + Send + 'static,
+    ) -> Option<T> {
+        let (source, gpus) = (self.source.clone(), self.gpus.clone());
+        let asked = tokio::task::spawn_blocking(move || question(&*source, &gpus));
+        tokio::time::timeout(PATIENCE, asked).await.ok()?.ok()
     }
 
     /// The error of a GPU that does not answer any more, if there is one: then nothing that an engine did says anything about it.
-    pub fn lost(&self) -> Option<GpuError> {
-        let mut answers = self.gpus.iter().map(|g| self.source.sample(&g.uuid));
-        answers.find_map(|a| a.err().filter(|e| matches!(e, GpuError::Lost(_))))
+    pub async fn lost(&self) -> Option<GpuError> {
+        let lost = self.ask(|source, gpus| {
+            let mut answers = gpus.iter().map(|g| source.sample(&g.uuid));
+            answers.find_map(|a| a.err().filter(|e| matches!(e, GpuError::Lost(_))))
+        });
+        lost.await.unwrap_or(Some(GpuError::Late(PATIENCE)))
     }
 
     /// What all of them have drawn since their driver was loaded, in joules; `None` unless all tell.
-    pub fn energy_j(&self) -> Option<f64> {
-        let all = self.gpus.iter().map(|g| self.source.sample(&g.uuid).ok()?.energy_j);
-        all.sum::<Option<f64>>().filter(|_| !self.gpus.is_empty())
+    pub async fn energy_j(&self) -> Option<f64> {
+        let sum = self.ask(|source, gpus| {
+            let all = gpus.iter().map(|g| source.sample(&g.uuid).ok()?.energy_j);
+            all.sum::<Option<f64>>().filter(|_| !gpus.is_empty())
+        });
+        sum.await.flatten()
     }
 
     /// Begins to sample. `dead` is cancelled when a GPU is lost: no load goes on without it.
@@ -114,17 +134,21 @@ impl Sampling {
     }
 
     pub async fn end(self) -> Sampled {
-        let Self { of, sampler, lost, load } = self;
-        let taken = tokio::task::spawn_blocking(move || sampler.end());
-        let taken = tokio::time::timeout(PATIENCE, taken).await;
-        let taken = taken.ok().and_then(Result::ok).unwrap_or_default();
+        let lost = self.lost.clone();
+        let found = tokio::task::spawn_blocking(move || self.summarise());
+        let found = tokio::time::timeout(PATIENCE, found).await;
+        let (devices, lines) = found.ok().and_then(Result::ok).unwrap_or_default();
         let lost = lost.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(from) = load.into_inner() else {
-            // the load itself never began
-            return Sampled { lost, ..Sampled::default() };
-        };
+        Sampled { devices, lost, lines }
+    }
+
+    /// The summary and the samples as they are written; neither if the load itself never began. Waits for the driver.
+    fn summarise(self) -> (Option<Devices>, Vec<serde_json::Value>) {
+        let Self { of, sampler, load, .. } = self;
+        let taken = sampler.end();
+        let Some(from) = load.into_inner() else { return (None, Vec::new()) };
         let lines = taken.iter().map(|t| line(&of, t, from)).collect();
-        Sampled { devices: Some(summary(&of, &taken, from)), lost, lines }
+        (Some(summary(&of, &taken, from)), lines)
     }
 }
 

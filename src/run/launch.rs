@@ -85,7 +85,7 @@ pub async fn carry_out(
         // a full disk or a lost network device says nothing about the candidate
         Err(StartError::Impossible(why)) => return Err(super::RunError::Machine(why)),
         Err(error) => {
-            gpus_answer(crew)?;
+            gpus_answer(crew).await?;
             listener.hear(&Event::LaunchFails { launch: crew.launch.to_owned(), reason: error.to_string() });
             for index in 0..loads.len() {
                 let outcome = failed_start(&error);
@@ -441,8 +441,9 @@ fn write_records(
 }
 
 /// An engine that failed on a GPU that is lost failed for no reason of its own.
-fn gpus_answer(crew: &Crew<'_>) -> Result<(), super::RunError> {
-    let lost = crew.gpus.as_ref().and_then(LaunchGpus::lost);
+async fn gpus_answer(crew: &Crew<'_>) -> Result<(), super::RunError> {
+    let Some(gpus) = &crew.gpus else { return Ok(()) };
+    let lost = gpus.lost().await;
     lost.map_or(Ok(()), |error| Err(super::RunError::GpuLost(error.to_string())))
 }
 
