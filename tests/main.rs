@@ -16,6 +16,7 @@ mod given;
 mod gpus;
 mod grammar;
 mod house;
+mod hub;
 mod init;
 mod llama_cpp;
 mod plan;

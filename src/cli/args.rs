@@ -214,6 +214,9 @@ pub struct ExecArgs {
     /// How the report is written
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     pub format: ReportFormat,
+    /// Do not fetch models: what is not on this machine is an error
+    #[arg(long)]
+    pub no_download: bool,
     /// Write the event stream to a file as JSON lines
     #[arg(long, value_name = "FILE")]
     pub events: Option<PathBuf>,

@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::args::ExecArgs;
 use super::console::Console;
 use super::progress::Progress;
-use super::{exit, replay, state};
+use super::{exit, models, replay, state};
 use crate::engine;
 use crate::journal::{self, Lock, LockError, Writer};
 use crate::judge::{Grid, Setup, Strategy};
@@ -19,14 +19,28 @@ pub fn run(args: &ExecArgs, program: &Program, study: &Study, file_hash: String,
     let began = Instant::now();
     match prepare(args, program, study, file_hash, began, console) {
         Ok(mut x) => carry_out(args, &mut x, console),
-        Err((message, help)) => {
+        Err(Stop::Trouble((message, help))) => {
             console.error(&message, help);
             exit::INPUT
         }
+        Err(Stop::Said(code)) => code,
     }
 }
 
 type Trouble = (String, &'static str);
+
+/// Why nothing can be measured.
+enum Stop {
+    Trouble(Trouble),
+    /// it has been said, and this is the exit code
+    Said(u8),
+}
+
+impl From<Trouble> for Stop {
+    fn from(trouble: Trouble) -> Self {
+        Self::Trouble(trouble)
+    }
+}
 
 fn prepare<'a>(
     args: &'a ExecArgs,
@@ -35,7 +49,7 @@ fn prepare<'a>(
     file_hash: String,
     began: Instant,
     console: Console,
-) -> Result<Execution<'a>, Trouble> {
+) -> Result<Execution<'a>, Stop> {
     let simulated = super::site::simulated(program, study);
     let host = Host::for_study(study.gpus.as_ref(), simulated).map_err(|e| {
         (e.to_string(), "remove `gpus …` from the study, or run it on the machine that it names")
@@ -48,12 +62,12 @@ fn prepare<'a>(
             program.profiles.get(name).and_then(|p| run::missing_tokenizer(p, &study_dir(&args.file)));
         if let Some(path) = missing {
             let message = format!("profile `{name}`: there is no tokenizer at {}", path.display());
-            return Err((
-                message,
-                "name a tokenizer.json, or the directory that holds one, relative to the study file",
-            ));
+            let help = "name a tokenizer.json, or the directory that holds one, relative to the study file";
+            return Err((message, help).into());
         }
     }
+    let models = models::resolve(program, study, &study_dir(&args.file), !args.no_download, console)
+        .map_err(Stop::Said)?;
     let dir = state::directory(&args.file, &study.name, args.dir.as_deref(), false);
     state::make(&dir).map_err(|e| (e, "choose another one with `--dir DIR`"))?;
     // before the lock: what outlives a killed guard must come back to us, not to init
@@ -78,6 +92,7 @@ fn prepare<'a>(
     Ok(Execution {
         site,
         images,
+        models,
         program,
         study,
         checks: replay::checks(args.checks),

@@ -12,6 +12,7 @@ mod fmt;
 mod init;
 mod installed;
 mod measure;
+mod models;
 mod plan;
 mod progress;
 mod replay;

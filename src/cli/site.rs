@@ -157,16 +157,19 @@ pub fn images(
 }
 
 fn model_trouble(program: &Program, study: &Study, site: &Site) -> Option<(String, String)> {
+    let missing = models(program, study).into_iter().find_map(|m| {
+        Some((site.models.get(&m)?, m)).map(|(at, m)| (m, at)).filter(|(_, at)| !Path::new(at).exists())
+    })?;
+    let message = format!("the model {} is not at {} (site {})", missing.0, missing.1, site.name);
+    Some((message, "fetch it there, or mend the site's line".to_owned()))
+}
+
+/// Every model that a study may serve.
+pub fn models(program: &Program, study: &Study) -> BTreeSet<String> {
     let of_engines = engines(program, study).into_iter().filter_map(|e| e.model.clone());
     let of_points =
         changes(study).filter_map(|c| if let Change::Model(m) = c { Some(m.clone()) } else { None });
-    let models: BTreeSet<String> =
-        std::iter::once(study.model.clone()).chain(of_engines).chain(of_points).collect();
-    let missing = models
-        .iter()
-        .find_map(|m| Some((m, site.models.get(m)?)).filter(|(_, at)| !Path::new(at).exists()))?;
-    let message = format!("the model {} is not at {} (site {})", missing.0, missing.1, site.name);
-    Some((message, "fetch it there, or mend the site's line".to_owned()))
+    std::iter::once(study.model.clone()).chain(of_engines).chain(of_points).collect()
 }
 
 /// A server that runs already takes no changes, and is one configuration.
@@ -203,7 +206,7 @@ fn config_id(program: &Program, study: &Study, engine: &Engine) -> Option<String
     Some(Config::declared(engine, study).id().to_owned())
 }
 
-fn changes(study: &Study) -> impl Iterator<Item = &Change> {
+pub fn changes(study: &Study) -> impl Iterator<Item = &Change> {
     study.steps.iter().flat_map(|s| s.space.points()).flat_map(|p| &p.changes)
 }
 
@@ -237,7 +240,7 @@ pub fn simulated(program: &Program, study: &Study) -> bool {
 }
 
 /// Every engine that a study may launch, once.
-fn engines<'a>(program: &'a Program, study: &Study) -> Vec<&'a Engine> {
+pub fn engines<'a>(program: &'a Program, study: &Study) -> Vec<&'a Engine> {
     let mut names: Vec<&str> = vec![&study.baseline];
     for step in &study.steps {
         names.extend(step.track.as_deref());

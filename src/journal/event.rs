@@ -60,6 +60,9 @@ pub enum Kind {
         /// what the engine was put into
         #[serde(default, skip_serializing_if = "Option::is_none")]
         container: Option<Contained>,
+        /// the hub's commit of the model, or a hash over a local directory's files
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model_files: Option<String>,
     },
     /// one load of a launch is over
     Run {

@@ -20,6 +20,7 @@ use super::surroundings;
 use crate::engine::container::Runtime;
 use crate::engine::{self, Survivor};
 use crate::gpu::Gpu;
+use crate::hub::Resolved;
 use crate::journal::{Contained, History, JournalError, Kind, LaunchTimes, Lock, Writer};
 use crate::judge::walk::{Role, trial_id};
 use crate::judge::{
@@ -78,6 +79,8 @@ pub struct Execution<'a> {
     pub host: Host,
     /// the facts of this machine, with absolute paths
     pub site: Site,
+    /// the hub's models and local directories that engines load, by name
+    pub models: BTreeMap<String, Resolved>,
     /// images of this machine by name, with their own ids
     pub images: BTreeMap<String, String>,
     pub lock: Lock,
@@ -356,7 +359,7 @@ async fn one_launch(
     let number = x.journal.history().launches().len() + 1;
     let launch = format!("L{number:03}");
     let nonce = format!("{}{launch}", x.mark());
-    let loads = orders(setup, wanted, &x.study_dir, &x.site)?;
+    let loads = orders(setup, wanted, &x.study_dir, model_at(x, config).as_deref())?;
     let trial = trial_id(setup, config, wanted.profiles.first().map_or("", String::as_str));
     let dir = x.dir.join("trials").join(trial).join(&launch);
     x.journal.append(Kind::Launch {
@@ -367,6 +370,7 @@ async fn one_launch(
         label: wanted.label.clone(),
         nonce: nonce.clone(),
         container: contained(x, &config.engine),
+        model_files: x.models.get(&config.model).map(|m| m.identity.clone()),
     })?;
     let of = wanted.done + wanted.missing;
     let turn = if of > 1 { format!(" ({} of {of})", wanted.done + 1) } else { String::new() };
@@ -389,6 +393,7 @@ async fn one_launch(
             nonce: nonce.clone(),
             device: x.host.device(),
             images: &x.images,
+            models: &x.models,
             confirming: wanted.confirming,
         },
         lock: &x.lock,
@@ -464,17 +469,23 @@ async fn launch_gpus(
     Some(LaunchGpus::new(source, gpus.to_vec(), levels, nonce.to_owned(), contained).await)
 }
 
+/// Where the model's own files lie, its tokenizer among them.
+fn model_at(x: &Execution<'_>, config: &Config) -> Option<PathBuf> {
+    let stated = x.site.models.get(&config.model).map(PathBuf::from);
+    stated.or_else(|| x.models.get(&config.model).map(|m| m.dir.clone()))
+}
+
 fn orders(
     setup: &Setup<'_>,
     wanted: &Wanted,
     study_dir: &Path,
-    site: &Site,
+    at: Option<&Path>,
 ) -> Result<Vec<LoadOrder>, OrderError> {
     let mut out = Vec::new();
     for name in &wanted.profiles {
         let p = setup.program.profiles.get(name).ok_or_else(|| OrderError::Profile(name.clone()))?;
         let n = setup.all(&wanted.config, name).len() as u32 + 1;
-        let mut order = load_order(p, &wanted.config, n, setup.place(name), study_dir, site)?;
+        let mut order = load_order(p, &wanted.config, n, setup.place(name), study_dir, at)?;
         // rules are about the objective's profiles, and settled by the first run
         if n == 1 && !wanted.confirming && setup.profiles().contains(name) {
             order.spec.checkpoints = setup.study.prune.iter().filter_map(|r| r.after).collect();

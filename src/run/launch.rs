@@ -96,7 +96,7 @@ pub async fn carry_out(
         }
     };
     listener.hear(&Event::LaunchReady { launch: crew.launch.to_owned(), after_s: times.start_s });
-    let target = Target::managed(&server, crew.config, crew.place.model(crew.config)).await;
+    let target = Target::managed(&server, crew.config, crew.place.lies_at(crew.config).as_deref()).await;
     let whole = all_loads(crew, loads, &target, listener, keep, times).await;
     let stopping = Instant::now();
     let report = stop(crew, server).await;

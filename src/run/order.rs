@@ -10,6 +10,7 @@ use thiserror::Error;
 use super::container::{self, BoxError};
 use super::surroundings::surroundings;
 use crate::engine::{self, FailurePattern};
+use crate::hub::Resolved;
 use crate::lang::sema::program::{Api, Arrivals, Data, Load, Profile, Site, Via, Warmup};
 use crate::load::{self, LoadSpec};
 use crate::plan::config::short_hash;
@@ -52,6 +53,8 @@ pub struct Place<'a> {
     pub site: &'a Site,
     /// the GPUs' name, if it has any
     pub device: Option<String>,
+    /// models that were resolved before, by name
+    pub models: &'a BTreeMap<String, Resolved>,
     /// the ids of the images that this study's engines stand in, by their names
     pub images: &'a BTreeMap<String, String>,
     /// it confirms a result, and may not lean on what earlier launches have measured
@@ -62,6 +65,13 @@ impl Place<'_> {
     /// Where the model lies, if the site says so.
     pub fn model(&self, config: &Config) -> Option<&str> {
         self.site.models.get(&config.model).map(String::as_str)
+    }
+
+    /// Where it lies, also in the hub's cache: an engine without a network may call it so.
+    pub fn lies_at(&self, config: &Config) -> Option<String> {
+        let of_hub = self.models.get(&config.model).filter(|m| m.of_hub);
+        let found = || of_hub.map(|m| m.dir.to_string_lossy().into_owned());
+        self.model(config).map(str::to_owned).or_else(found)
     }
 }
 
@@ -132,7 +142,7 @@ fn signal(name: &str) -> Signal {
     }
 }
 
-/// The load of a profile's n-th run of a configuration, the `place`-th of the study's. The n-th launch of every configuration sends
+/// The load of a profile's n-th run of a configuration, the `place`-th of the study's; `at` is where the model's files lie. The n-th launch of every configuration sends
 /// the same requests; loads of one launch share none.
 pub fn load_order(
     p: &Profile,
@@ -140,7 +150,7 @@ pub fn load_order(
     n: u32,
     place: usize,
     study_dir: &Path,
-    site: &Site,
+    at: Option<&Path>,
 ) -> Result<LoadOrder, OrderError> {
     let unfit = || OrderError::Profile(p.name.clone());
     let profile_id = profile::id(p);
@@ -167,7 +177,7 @@ pub fn load_order(
     };
     spec.prompts.input = input.0..=input.1;
     spec.prompts.output = output.0..=output.1;
-    spec.prompts.tokenizer = tokenizer(p, site.models.get(&config.model).unwrap_or(&config.model), study_dir);
+    spec.prompts.tokenizer = tokenizer(p, at.unwrap_or(Path::new(&config.model)), study_dir);
     spec.seed = seed(p.seed, &profile_id, n, place);
     if let Some(t) = p.temperature {
         spec.sampling.temperature = t;
@@ -178,7 +188,7 @@ pub fn load_order(
 }
 
 /// The tokenizer that the profile names, else the model's own where the model is a directory that has one.
-fn tokenizer(p: &Profile, model: &str, study_dir: &Path) -> Option<PathBuf> {
+fn tokenizer(p: &Profile, model: &Path, study_dir: &Path) -> Option<PathBuf> {
     let own = || Some(study_dir.join(model)).filter(|d| d.join("tokenizer.json").is_file());
     p.tokenizer.as_ref().map(|t| study_dir.join(t)).or_else(own)
 }

@@ -13,6 +13,7 @@ use super::container;
 use super::order::Place;
 use crate::engine::caches::{self, Build, Caches};
 use crate::engine::environment;
+use crate::hub;
 use crate::lang::sema::program::{Site, Via};
 use crate::plan::Config;
 use crate::secrets;
@@ -36,6 +37,7 @@ pub struct Surroundings {
 pub fn surroundings(config: &Config, own: Vec<(String, String)>, place: &Place<'_>) -> Surroundings {
     let caches = caches(config, place);
     let mut stated = caches.as_ref().map(Caches::variables).unwrap_or_default();
+    stated.extend(hub_variables(config, place));
     stated.extend(site_variables(place.site, &config.engine.via));
     stated.extend(own);
     stated.extend(place.env.iter().cloned());
@@ -52,6 +54,15 @@ pub fn surroundings(config: &Config, own: Vec<(String, String)>, place: &Place<'
 /// Variables that no engine of this site inherits although they could matter.
 pub fn dropped(site: &Site) -> Vec<String> {
     environment::inherit(&site_variables(site, &Via::Path)).dropped
+}
+
+/// What was fetched before is all that an engine needs of the hub.
+fn hub_variables(config: &Config, place: &Place<'_>) -> Vec<(String, String)> {
+    let of_hub = place.models.get(&config.model).is_some_and(|m| m.of_hub);
+    let Some(cache) = hub::cache_dir().filter(|_| of_hub) else { return Vec::new() };
+    let on = |name: &str| (name.to_owned(), "1".to_owned());
+    let cache = ("HF_HUB_CACHE".to_owned(), cache.to_string_lossy().into_owned());
+    vec![on("HF_HUB_OFFLINE"), on("TRANSFORMERS_OFFLINE"), cache]
 }
 
 /// Without a place for caches the engine keeps its own, wherever that is.

@@ -93,7 +93,8 @@ fn password(value: &str) -> Option<String> {
     user.split_once(':').map(|(_, password)| password.to_owned())
 }
 
-fn hub_token() -> Option<String> {
+/// The hub's token where its own tools keep it.
+pub fn hub_token() -> Option<String> {
     let variable = |name: &str| std::env::var(name).ok().filter(|v| !v.is_empty());
     let place = variable("HF_TOKEN_PATH").map(PathBuf::from);
     let hub = variable("HF_HOME").map(|home| PathBuf::from(home).join("token"));

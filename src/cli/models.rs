@@ -1,0 +1,141 @@
+//! Models before anything starts: resolved to a commit, fetched where they are not here yet.
+//!
+//! Only for the engines of the standard library that load models of the hub by name; what other engines make of a
+//! model is not known, and a simulated one loads none.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::console::Console;
+use super::{exit, site};
+use crate::hub::{Hub, HubError, Phase, Resolved, is_name};
+use crate::lang::Program;
+use crate::lang::sema::program::{Change, Engine, Study, Via};
+
+/// Engines that load models of the hub, by the names of their declarations.
+const ENGINES: [&str; 3] = ["vllm", "sglang", "trtllm"];
+/// Flags whose value is a model beside the served one.
+const FLAGS: [&str; 6] = [
+    "speculative-model",
+    "speculative-draft-model-path",
+    "speculative-draft-model",
+    "tokenizer",
+    "tokenizer-path",
+    "hf-config-path",
+];
+
+/// What a study's engines load, by name. The error is an exit code; what is wrong has been said.
+pub fn resolve(
+    program: &Program,
+    study: &Study,
+    study_dir: &Path,
+    download: bool,
+    console: Console,
+) -> Result<BTreeMap<String, Resolved>, u8> {
+    let names = wanted(program, study, study_dir);
+    if names.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let said = |e: &HubError| {
+        console.error(&e.to_string(), &e.help());
+        if e.is_passing() { exit::INCOMPLETE } else { exit::INPUT }
+    };
+    let hub = Hub::from_environment().map_err(|e| said(&e))?;
+    let mut found = BTreeMap::new();
+    for name in names {
+        let mut progress = Progress::new(console);
+        let resolved = hub.resolve(&name, study_dir, download, &mut |phase| progress.hear(&phase));
+        found.insert(name, resolved.map_err(|e| said(&e))?);
+    }
+    Ok(found)
+}
+
+/// Names of the hub, and directories that stand in a study in the place of a name.
+fn wanted(program: &Program, study: &Study, study_dir: &Path) -> BTreeSet<String> {
+    let used = site::engines(program, study);
+    let loads = |e: &&&Engine| ENGINES.contains(&e.root()) && !e.simulated() && !matches!(e.via, Via::Url(_));
+    let used: Vec<&Engine> = used.iter().filter(loads).copied().collect();
+    if used.is_empty() {
+        return BTreeSet::new();
+    }
+    let served = site::models(program, study);
+    let flags =
+        used.iter().flat_map(|e| &e.flags).filter_map(|f| Some((f.spelled.as_str(), f.shown.as_deref()?)));
+    let points = site::changes(study).filter_map(|c| match c {
+        Change::Flag { name, value: Some(value), .. } => Some((name.as_str(), value.text.as_str())),
+        _ => None,
+    });
+    let beside = flags.chain(points).filter_map(|(name, value)| model_in(name, value));
+    let at = program.site.as_ref().map(|s| &s.models);
+    let known = |m: &String| at.is_some_and(|at| at.contains_key(m));
+    let is_model = |m: &String| is_name(m) || study_dir.join(m).exists();
+    served.into_iter().chain(beside).filter(|m| !known(m) && is_model(m)).collect()
+}
+
+/// A model that a flag's value names: a drafter, a tokenizer.
+fn model_in(flag: &str, value: &str) -> Option<String> {
+    let flag = flag.trim_start_matches('-').replace('_', "-");
+    let named = if FLAGS.contains(&flag.as_str()) {
+        value.to_owned()
+    } else if let Some(key) = flag.strip_prefix("speculative-config.") {
+        (key == "model").then(|| value.to_owned())?
+    } else if flag == "speculative-config" {
+        let json: serde_json::Value = serde_json::from_str(value).ok()?;
+        json.get("model")?.as_str()?.to_owned()
+    } else {
+        return None;
+    };
+    is_name(&named).then_some(named)
+}
+
+/// One line when a fetch begins, then one for each tenth of it.
+struct Progress {
+    console: Console,
+    of: u64,
+    arrived: u64,
+    tenths: u64,
+}
+
+impl Progress {
+    fn new(console: Console) -> Self {
+        Self { console, of: 0, arrived: 0, tenths: 0 }
+    }
+
+    fn hear(&mut self, phase: &Phase<'_>) {
+        match phase {
+            Phase::Fetching { name, files, bytes } => {
+                self.of = *bytes;
+                let size = crate::hub::size(*bytes);
+                self.console.say(&format!("fetching model {name}: {files} files, {size}"));
+            }
+            Phase::Arrived { bytes } => {
+                self.arrived += bytes;
+                let tenths = (self.arrived * 10).checked_div(self.of).unwrap_or(0).min(10);
+                // small models are there before anybody has read the line
+                if tenths > self.tenths && self.of > 100_000_000 {
+                    self.tenths = tenths;
+                    self.console.say(&format!("  {} % of {}", tenths * 10, crate::hub::size(self.of)));
+                }
+            }
+            Phase::Unreached { name, why } => self.console.say(&format!(
+                "warning: the hub cannot be reached ({why}); what lies here of model {name} is taken"
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_beside_the_served_one_are_found_in_flags() {
+        let json = r#"{"method": "eagle3", "model": "org/draft", "num_speculative_tokens": 3}"#;
+        assert_eq!(model_in("--speculative-config", json).as_deref(), Some("org/draft"));
+        assert_eq!(model_in("--speculative-config.model", "org/draft").as_deref(), Some("org/draft"));
+        assert_eq!(model_in("--speculative_draft_model_path", "org/d").as_deref(), Some("org/d"));
+        assert_eq!(model_in("--speculative-config", r#"{"method": "mtp"}"#), None);
+        assert_eq!(model_in("--tokenizer", "./local"), None);
+        assert_eq!(model_in("--served-model-name", "org/name"), None);
+    }
+}

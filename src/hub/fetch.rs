@@ -1,0 +1,171 @@
+//! Fetches one file: into a part beside its place, going on where an earlier attempt broke off, checked before it is put in place.
+
+use std::fs::{self, File as Disk, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use nix::fcntl::{Flock, FlockArg};
+use sha1::Sha1;
+use sha2::{Digest, Sha256};
+
+use super::api::{Api, File};
+use super::cache::Place;
+use super::error::HubError;
+
+/// A file that breaks off is asked for again so often without a byte more.
+const ATTEMPTS: u32 = 4;
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Fetches a file of a commit. `arrived` hears of every piece, with its bytes.
+pub(super) fn fetch(
+    api: &Api,
+    place: &Place,
+    (name, commit): (&str, &str),
+    file: &File,
+    arrived: &mut dyn FnMut(u64),
+) -> Result<(), HubError> {
+    let Some(etag) = file.etag() else {
+        let what = format!("no hash of {}", file.name);
+        return Err(HubError::Strange { name: name.to_owned(), endpoint: api.endpoint.clone(), what });
+    };
+    let blob = place.blob(etag);
+    let here = fs::metadata(&blob).is_ok_and(|m| file.bytes().is_none_or(|s| s == m.len()));
+    if !here {
+        download(api, place, (name, commit), file, etag, arrived)?;
+    }
+    place.link(commit, &file.name, etag).map_err(|source| HubError::Io { path: blob, source })
+}
+
+fn download(
+    api: &Api,
+    place: &Place,
+    (name, commit): (&str, &str),
+    file: &File,
+    etag: &str,
+    arrived: &mut dyn FnMut(u64),
+) -> Result<(), HubError> {
+    let path = place.part(etag);
+    let io = |source| HubError::Io { path: path.clone(), source };
+    let part = OpenOptions::new().create(true).read(true).append(true).open(&path).map_err(io)?;
+    // two studies that begin at once do not write into each other's part
+    let mut part = Flock::lock(part, FlockArg::LockExclusiveNonblock)
+        .map_err(|_| HubError::Busy { name: name.to_owned(), file: file.name.clone() })?;
+    let mut attempt = 1;
+    loop {
+        let before = part.metadata().map_err(io)?.len();
+        match piece(api, (name, commit), file, &mut *part, arrived) {
+            Ok(()) => break,
+            Err(HubError::Io { source, .. }) if source.kind() == io::ErrorKind::StorageFull => {
+                return Err(full(name, &path, file, &*part));
+            }
+            Err(e @ (HubError::Cut { .. } | HubError::Unreachable { .. })) => {
+                let more = part.metadata().map_err(io)?.len() > before;
+                attempt = if more { 1 } else { attempt + 1 };
+                if attempt > ATTEMPTS {
+                    return Err(e);
+                }
+                thread::sleep(PAUSE * attempt);
+            }
+            Err(e) => return Err(e),
+        }
+    }
+    part.sync_all().map_err(io)?;
+    if !is_whole(&path, file, etag).map_err(io)? {
+        // going on from wrong bytes would never end well
+        let _ = fs::remove_file(&path);
+        return Err(HubError::WrongHash { name: name.to_owned(), file: file.name.clone() });
+    }
+    fs::rename(&path, place.blob(etag)).map_err(io)
+}
+
+/// One request's worth: until the file's end, or until it breaks off.
+fn piece(
+    api: &Api,
+    (name, commit): (&str, &str),
+    file: &File,
+    part: &mut Disk,
+    arrived: &mut dyn FnMut(u64),
+) -> Result<(), HubError> {
+    let path = Path::new(&file.name);
+    let io = |source| HubError::Io { path: path.to_owned(), source };
+    let mut got = part.metadata().map_err(io)?.len();
+    let of = file.bytes();
+    if of.is_some_and(|of| got > of) {
+        part.set_len(0).map_err(io)?;
+        got = 0;
+    }
+    if of == Some(got) {
+        return Ok(());
+    }
+    let (mut answer, begins) = api.open(name, commit, &file.name, got)?;
+    if begins != got {
+        // it does not go on in the middle
+        part.set_len(begins).map_err(io)?;
+        got = begins;
+    }
+    let mut body = answer.body_mut().as_reader();
+    let mut buffer = vec![0; 1 << 18];
+    let cut = |got: u64, why: String| HubError::Cut {
+        name: name.to_owned(),
+        file: file.name.clone(),
+        got,
+        of: of.unwrap_or(got),
+        why,
+    };
+    loop {
+        match body.read(&mut buffer) {
+            Ok(0) if of.is_none_or(|of| got == of) => return Ok(()),
+            Ok(0) => return Err(cut(got, "the connection ended".to_owned())),
+            Ok(n) => {
+                part.write_all(&buffer[..n]).map_err(io)?;
+                got += n as u64;
+                arrived(n as u64);
+            }
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(cut(got, e.to_string())),
+        }
+    }
+}
+
+fn full(name: &str, path: &Path, file: &File, part: &Disk) -> HubError {
+    let got = part.metadata().map_or(0, |m| m.len());
+    let dir = path.parent().unwrap_or(path).to_owned();
+    let needed = super::resolve::size(file.bytes().unwrap_or(got).saturating_sub(got));
+    HubError::DiskFull { name: name.to_owned(), needed, free: super::resolve::free(&dir), dir }
+}
+
+/// Large files are named by their SHA-256, small ones by git's hash of them.
+fn is_whole(path: &Path, file: &File, etag: &str) -> io::Result<bool> {
+    let mut from = Disk::open(path)?;
+    let found = if file.lfs.is_some() {
+        let mut hash = Sha256::new();
+        io::copy(&mut from, &mut Feed(&mut hash))?;
+        hex(&hash.finalize())
+    } else {
+        let mut hash = Sha1::new();
+        hash.update(format!("blob {}\0", from.metadata()?.len()).as_bytes());
+        io::copy(&mut from, &mut Feed(&mut hash))?;
+        hex(&hash.finalize())
+    };
+    Ok(found.eq_ignore_ascii_case(etag))
+}
+
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+/// A hash as something that is written to.
+pub(super) struct Feed<'a, D>(pub &'a mut D);
+
+impl<D: Digest> Write for Feed<'_, D> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

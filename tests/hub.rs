@@ -1,0 +1,324 @@
+//! Models of the hub, resolved and fetched before anything starts, against a hub of the test that misbehaves in every way.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+
+use sha2::{Digest, Sha256};
+
+use crate::support::{EXEC, Lab, Output, binary, skip};
+
+const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
+const SIZE: usize = 300_000;
+
+/// An engine of the standard library's kind whose program is a script: it writes down what it got and serves with the simulated one.
+const STUDY: &str = r#"
+use std/engines { vllm }
+engine scripted "Scripted" = vllm {
+    version "0.17.1"
+    serve   "sh engine.sh {model} {host} {port}"
+}
+profile quick "Quick" {
+    data        random
+    input       16
+    output      8
+    concurrency 4
+    requests    8
+    warmup      0
+}
+study s {
+    model    "MODEL"
+    baseline scripted
+    maximize total_tps on quick
+    repeat   1
+    step seqs { vary seqs }
+}
+axis seqs = --max-num-seqs=[7]
+"#;
+
+fn lab(model: &str) -> Lab {
+    let lab = Lab::with(&STUDY.replace("MODEL", model));
+    let script = format!(
+        "echo \"$1|$HF_HUB_OFFLINE|$HF_HUB_CACHE|$HF_TOKEN\" >> started\n\
+         exec '{}' sim --model \"$1\" --host \"$2\" --port \"$3\"\n",
+        binary()
+    );
+    lab.write("engine.sh", script);
+    lab
+}
+
+/// A file of 300 kB that is the same each time.
+fn weights() -> Vec<u8> {
+    (0..SIZE).map(|i| (i * 7 % 251) as u8).collect()
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect()
+}
+
+/// git's hash of `{"a": 1}`
+const CONFIG: &str = "{\"a\": 1}";
+
+fn git_hash(text: &str) -> String {
+    let mut child = Command::new("git")
+        .args(["hash-object", "--stdin"])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("git");
+    child.stdin.take().expect("a pipe").write_all(text.as_bytes()).expect("written");
+    let out = child.wait_with_output().expect("git answers");
+    String::from_utf8_lossy(&out.stdout).trim().to_owned()
+}
+
+/// A hub. What it does is told by the model's name.
+struct Mock {
+    port: u16,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Mock {
+    fn new() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let (log, cuts) = (asked.clone(), Arc::new(Mutex::new(HashMap::new())));
+        let config = git_hash(CONFIG);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (log, cuts, config) = (log.clone(), cuts.clone(), config.clone());
+                std::thread::spawn(move || serve(stream, &log, &cuts, &config));
+            }
+        });
+        Self { port, asked }
+    }
+
+    fn asked(&self) -> Vec<String> {
+        self.asked.lock().expect("a list").clone()
+    }
+}
+
+type Counts = Mutex<HashMap<String, u32>>;
+
+fn serve(mut stream: TcpStream, log: &Mutex<Vec<String>>, cuts: &Counts, config: &str) {
+    let mut request = Vec::new();
+    let mut byte = [0];
+    while !request.ends_with(b"\r\n\r\n") {
+        if stream.read(&mut byte).unwrap_or(0) == 0 {
+            return;
+        }
+        request.push(byte[0]);
+    }
+    let request = String::from_utf8_lossy(&request).into_owned();
+    let path = request.split(' ').nth(1).unwrap_or_default().to_owned();
+    let header = |name: &str| {
+        let line = request.lines().find(|l| l.to_lowercase().starts_with(&format!("{name}:")))?;
+        line.split_once(':').map(|(_, v)| v.trim().to_owned())
+    };
+    log.lock().expect("a list").push(path.clone());
+    let from =
+        header("range").and_then(|r| r.strip_prefix("bytes=")?.trim_end_matches('-').parse::<usize>().ok());
+    let answer = answer(&path, header("authorization").as_deref(), from.unwrap_or(0), cuts, config);
+    let _ = stream.write_all(&answer);
+}
+
+fn answer(path: &str, token: Option<&str>, from: usize, cuts: &Counts, config: &str) -> Vec<u8> {
+    let plain = |status: &str, headers: &str, body: &[u8]| {
+        let length = body.len();
+        let head =
+            format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n{headers}\r\n");
+        [head.as_bytes(), body].concat()
+    };
+    if path.contains("gated") && token != Some("Bearer hf_good") {
+        return plain("403 Forbidden", "X-Error-Code: GatedRepo\r\n", b"{}");
+    }
+    if path.contains("absent") {
+        return plain("404 Not Found", "X-Error-Code: RepoNotFound\r\n", b"{}");
+    }
+    if path.contains("broken") {
+        return plain("500 Internal Server Error", "", b"{}");
+    }
+    if path.starts_with("/api/") {
+        let sha = if path.contains("wrong") { sha256(b"something else") } else { sha256(&weights()) };
+        let size = if path.contains("huge") { 1 << 60 } else { SIZE };
+        let list = format!(
+            r#"{{"sha":"{COMMIT}","siblings":[
+                {{"rfilename":"config.json","size":{},"blobId":"{config}"}},
+                {{"rfilename":"model.safetensors","size":{size},"blobId":"aa","lfs":{{"sha256":"{sha}","size":{size}}}}},
+                {{"rfilename":"model.bin","size":5,"blobId":"bb"}}]}}"#,
+            CONFIG.len()
+        );
+        return plain("200 OK", "", list.as_bytes());
+    }
+    if path.ends_with("config.json") {
+        return plain("200 OK", "", CONFIG.as_bytes());
+    }
+    let all = weights();
+    let cut = {
+        let mut cuts = cuts.lock().expect("counts");
+        let n = cuts.entry(path.to_owned()).or_insert(0);
+        *n += 1;
+        (path.contains("cut") && *n <= 2) || path.contains("dead")
+    };
+    let body = &all[from.min(all.len())..];
+    // a server that dies at the same byte each time gives nothing more
+    let sent = if path.contains("dead") {
+        &body[..(100_000usize.saturating_sub(from)).min(body.len())]
+    } else if cut {
+        &body[..body.len() / 2]
+    } else {
+        body
+    };
+    let status = if from > 0 { "206 Partial Content" } else { "200 OK" };
+    let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+    [head.as_bytes(), sent].concat()
+}
+
+fn exec(lab: &Lab, hub: &Mock, variables: &[(&str, &str)]) -> Output {
+    let mut command = lab.command(&EXEC);
+    command.env("HF_ENDPOINT", format!("http://127.0.0.1:{}/", hub.port)).env("no_proxy", "127.0.0.1");
+    command
+        .env("HF_HUB_CACHE", lab.path("hub"))
+        .env("XDG_CACHE_HOME", lab.path("cache"))
+        .env("HOME", lab.path("home"));
+    for name in ["HF_TOKEN", "HF_HOME", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HUGGING_FACE_HUB_TOKEN"] {
+        command.env_remove(name);
+    }
+    lab.start_command({
+        command.envs(variables.iter().copied());
+        command
+    })
+    .wait()
+}
+
+fn started(lab: &Lab) -> Vec<String> {
+    fs::read_to_string(lab.path("started")).unwrap_or_default().lines().map(str::to_owned).collect()
+}
+
+fn snapshot(lab: &Lab, model: &str, file: &str) -> PathBuf {
+    lab.path("hub").join(format!("models--{}/snapshots/{COMMIT}/{file}", model.replace('/', "--")))
+}
+
+#[test]
+fn a_model_is_fetched_once_and_engines_run_offline() {
+    let (hub, lab) = (Mock::new(), lab("org/fine"));
+    let out = exec(&lab, &hub, &[]).expect_code(0);
+    assert!(out.stderr.contains("fetching model org/fine: 2 files, 300.0 kB"), "{}", out.stderr);
+    let (fetched, begun) =
+        (out.stderr.find("fetching").expect("said"), out.stderr.find("L001").expect("said"));
+    assert!(fetched < begun, "before anything starts");
+    assert_eq!(fs::read(snapshot(&lab, "org/fine", "model.safetensors")).expect("fetched"), weights());
+    assert_eq!(fs::read_to_string(snapshot(&lab, "org/fine", "config.json")).expect("fetched"), CONFIG);
+    assert!(!snapshot(&lab, "org/fine", "model.bin").exists(), "one form of the weights is enough");
+    assert_eq!(lab.read("hub/models--org--fine/refs/main"), COMMIT);
+    let cache = lab.path("hub").to_string_lossy().into_owned();
+    assert!(started(&lab).iter().all(|l| *l == format!("org/fine|1|{cache}|")), "{:?}", started(&lab));
+    assert!(lab.read("state/journal.jsonl").contains(COMMIT));
+
+    // nothing is fetched twice, and without a network it goes on
+    let before = hub.asked().len();
+    fs::remove_dir_all(lab.path("state")).expect("removed");
+    let out = exec(&lab, &hub, &[]).expect_code(0);
+    assert!(!out.stderr.contains("fetching") && hub.asked().len() == before + 1, "{:?}", hub.asked());
+    exec(&lab, &hub, &[("HF_HUB_OFFLINE", "1")]).expect_code(0);
+    assert_eq!(hub.asked().len(), before + 1);
+    let out = exec(&lab, &hub, &[("HF_ENDPOINT", "http://127.0.0.1:1")]).expect_code(0);
+    assert!(out.stderr.contains("the hub cannot be reached"), "{}", out.stderr);
+}
+
+#[test]
+fn what_cannot_be_had_is_said_before_anything_starts() {
+    let hub = Mock::new();
+    for (model, variables, code, words) in [
+        ("org/gated", &[][..], 1, vec!["org/gated is gated", "accept them at http://127.0.0.1", "HF_TOKEN"]),
+        ("org/absent", &[], 1, vec!["there is no model org/absent", "check the spelling"]),
+        (
+            "org/fine",
+            &[("HF_HUB_OFFLINE", "1")],
+            1,
+            vec!["org/fine is not on this machine", "HF_HUB_OFFLINE"],
+        ),
+        ("org/fine", &[("HF_ENDPOINT", "http://127.0.0.1:1")], 75, vec!["cannot be reached", "org/fine"]),
+        ("org/broken", &[], 75, vec!["HTTP 500", "org/broken"]),
+        ("org/wrong", &[], 75, vec!["model.safetensors of the model org/wrong", "its hash differs"]),
+        ("org/dead", &[], 75, vec!["broke off at 100000 of 300000 bytes", "what has arrived is kept"]),
+        ("org/huge", &[], 75, vec!["needs 1152921504.6 GB more", "HF_HUB_CACHE"]),
+    ] {
+        let lab = lab(model);
+        exec(&lab, &hub, variables).expect_error(code, &words);
+        assert!(started(&lab).is_empty() && !lab.path("state/journal.jsonl").exists(), "{model}");
+        let refs = lab.path("hub").join(format!("models--{}/refs/main", model.replace('/', "--")));
+        assert!(!refs.exists() && !snapshot(&lab, model, "model.safetensors").exists(), "{model}");
+    }
+    // what was wrong is gone, what broke off is kept
+    let lab = lab("org/gated");
+    let out = exec(&lab, &hub, &[("HF_TOKEN", "hf_good")]).expect_code(0);
+    assert!(!out.stderr.contains("hf_good"));
+    assert!(
+        started(&lab).iter().all(|l| l.ends_with('|')),
+        "the token is not the engine's: {:?}",
+        started(&lab)
+    );
+}
+
+#[test]
+fn a_fetch_that_breaks_off_goes_on_where_it_was() {
+    let (hub, lab) = (Mock::new(), lab("org/cut"));
+    exec(&lab, &hub, &[]).expect_code(0);
+    assert_eq!(fs::read(snapshot(&lab, "org/cut", "model.safetensors")).expect("fetched"), weights());
+    let pieces = hub.asked().iter().filter(|p| p.ends_with("model.safetensors")).count();
+    assert_eq!(pieces, 3);
+    // a later command goes on too
+    let lab = self::lab("org/fine");
+    fs::create_dir_all(lab.path("hub/models--org--fine/blobs")).expect("directories");
+    let part = format!("hub/models--org--fine/blobs/{}.incomplete", sha256(&weights()));
+    lab.write(&part, &weights()[..250_000]);
+    let out = exec(&lab, &hub, &[]).expect_code(0);
+    assert!(out.stderr.contains("2 files, 50.0 kB"), "{}", out.stderr);
+    assert!(!lab.path(&part).exists());
+}
+
+#[test]
+fn a_full_disk_is_said_and_what_arrived_is_kept() {
+    let (hub, lab) = (Mock::new(), lab("org/fine"));
+    fs::create_dir(lab.path("hub")).expect("a directory");
+    let mounted =
+        Command::new("mount").args(["-t", "tmpfs", "-o", "size=128k", "tmpfs"]).arg(lab.path("hub")).output();
+    if !mounted.is_ok_and(|o| o.status.success()) {
+        return skip("a_full_disk_is_said", "a tmpfs cannot be mounted here");
+    }
+    let out = exec(&lab, &hub, &[]);
+    let _ = Command::new("umount").arg("-l").arg(lab.path("hub")).output();
+    let out = out.expect_error(75, &["the model org/fine needs 300.0 kB more", "make room"]);
+    assert!(!out.stderr.contains("panicked"));
+}
+
+#[test]
+fn a_directory_is_used_as_it_is_and_models_of_other_engines_are_left_alone() {
+    let (hub, lab) = (Mock::new(), lab("models/mine"));
+    fs::create_dir_all(lab.path("models/mine")).expect("directories");
+    lab.write("models/mine/config.json", CONFIG);
+    exec(&lab, &hub, &[]).expect_code(0);
+    assert!(started(&lab).iter().all(|l| l.starts_with("models/mine||")), "{:?}", started(&lab));
+    let own = STUDY.replace("MODEL", "org/absent").replace(
+        "engine scripted \"Scripted\" = vllm {\n    version \"0.17.1\"",
+        "engine scripted \"Scripted\" {\n version \"1\"\n ready get \"/health\" within 30s\n stop sigterm within 5s\n flag --max-num-seqs int 1..",
+    );
+    lab.write("study.plab", own);
+    fs::remove_dir_all(lab.path("state")).expect("removed");
+    exec(&lab, &hub, &[]).expect_code(0);
+    assert!(hub.asked().is_empty(), "{:?}", hub.asked());
+}
+
+#[test]
+fn nothing_is_fetched_where_that_is_not_wanted() {
+    let (hub, lab) = (Mock::new(), lab("org/fine"));
+    let mut command = lab.command(&[&EXEC[..], &["--no-download"]].concat());
+    command.env("HF_ENDPOINT", format!("http://127.0.0.1:{}", hub.port)).env("HF_HUB_CACHE", lab.path("hub"));
+    command.env_remove("HF_HUB_OFFLINE").env("no_proxy", "127.0.0.1");
+    lab.start_command(command).wait().expect_error(1, &["org/fine", "300.0 kB", "--no-download"]);
+}
