@@ -33,15 +33,15 @@ pub fn resolve(
     console: Console,
 ) -> Result<BTreeMap<String, Resolved>, u8> {
     let names = wanted(program, study, study_dir);
+    let mut found = placed(program, study);
     if names.is_empty() {
-        return Ok(BTreeMap::new());
+        return Ok(found);
     }
     let said = |e: &HubError| {
         console.error(&e.to_string(), &e.help());
         if e.is_passing() { exit::INCOMPLETE } else { exit::INPUT }
     };
     let hub = Hub::from_environment().map_err(|e| said(&e))?;
-    let mut found = BTreeMap::new();
     for name in names {
         let mut progress = Progress::new(console);
         let resolved = hub.resolve(&name, study_dir, download, &mut |phase| progress.hear(&phase));
@@ -50,11 +50,25 @@ pub fn resolve(
     Ok(found)
 }
 
+/// Models that the site has, as far as they can be read; what is not there has been said.
+fn placed(program: &Program, study: &Study) -> BTreeMap<String, Resolved> {
+    let Some(site) = program.site.as_ref().filter(|_| !loaders(program, study).is_empty()) else {
+        return BTreeMap::new();
+    };
+    let served = site::models(program, study).into_iter();
+    let at = served.filter_map(|name| Some((site.models.get(&name)?, name)));
+    at.filter_map(|(at, name)| Some((name, Resolved::local(Path::new(at)).ok()?))).collect()
+}
+
+/// The engines of a study that load models of the hub.
+fn loaders<'a>(program: &'a Program, study: &Study) -> Vec<&'a Engine> {
+    let loads = |e: &&Engine| ENGINES.contains(&e.root()) && !e.simulated() && !matches!(e.via, Via::Url(_));
+    site::engines(program, study).into_iter().filter(loads).collect()
+}
+
 /// Names of the hub, and directories that stand in a study in the place of a name.
 fn wanted(program: &Program, study: &Study, study_dir: &Path) -> BTreeSet<String> {
-    let used = site::engines(program, study);
-    let loads = |e: &&&Engine| ENGINES.contains(&e.root()) && !e.simulated() && !matches!(e.via, Via::Url(_));
-    let used: Vec<&Engine> = used.iter().filter(loads).copied().collect();
+    let used = loaders(program, study);
     if used.is_empty() {
         return BTreeSet::new();
     }

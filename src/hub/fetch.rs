@@ -55,10 +55,10 @@ fn download(
     let mut attempt = 1;
     loop {
         let before = part.metadata().map_err(io)?.len();
-        match piece(api, (name, commit), file, &mut *part, arrived) {
+        match piece(api, (name, commit), file, &mut part, arrived) {
             Ok(()) => break,
             Err(HubError::Io { source, .. }) if source.kind() == io::ErrorKind::StorageFull => {
-                return Err(full(name, &path, file, &*part));
+                return Err(full(name, &path, file, &part));
             }
             Err(e @ (HubError::Cut { .. } | HubError::Unreachable { .. })) => {
                 let more = part.metadata().map_err(io)?.len() > before;
@@ -153,7 +153,9 @@ fn is_whole(path: &Path, file: &File, etag: &str) -> io::Result<bool> {
 }
 
 pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |n: u8| char::from(DIGITS[usize::from(n & 15)]);
+    bytes.iter().flat_map(|b| [digit(b >> 4), digit(*b)]).collect()
 }
 
 /// A hash as something that is written to.

@@ -17,6 +17,15 @@ pub struct Resolved {
     pub of_hub: bool,
 }
 
+impl Resolved {
+    /// A directory or a file of this machine.
+    pub fn local(path: &Path) -> Result<Self, HubError> {
+        let identity =
+            local::identity(path).map_err(|source| HubError::Io { path: path.to_owned(), source })?;
+        Ok(Self { identity, dir: path.to_owned(), of_hub: false })
+    }
+}
+
 /// What goes on, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Phase<'a> {
@@ -56,9 +65,7 @@ impl Hub {
     ) -> Result<Resolved, HubError> {
         let path = study_dir.join(name);
         if path.exists() {
-            let identity =
-                local::identity(&path).map_err(|source| HubError::Io { path: path.clone(), source })?;
-            return Ok(Resolved { identity, dir: path, of_hub: false });
+            return Resolved::local(&path);
         }
         let place = Place::of(&self.cache, name);
         let here = |commit: String| Resolved { dir: place.snapshot(&commit), identity: commit, of_hub: true };
@@ -112,7 +119,7 @@ impl Hub {
         }
         for file in missing {
             fetch::fetch(&self.api, place, (name, commit), file, &mut |bytes| {
-                hear(Phase::Arrived { bytes })
+                hear(Phase::Arrived { bytes });
             })?;
         }
         place.set_commit(commit).map_err(io)

@@ -204,10 +204,18 @@ fn clean_up(x: &mut Execution<'_>, listener: &mut dyn Listener) -> Result<(), Ru
 
 /// Containers outlive guards and this machine's crashes: those of earlier runs, under whatever started them.
 fn sweep_containers(x: &Execution<'_>, listener: &mut dyn Listener) -> Result<(), RunError> {
-    let vias = x.program.engines.values().map(|e| &e.via);
-    let used = vias.filter_map(|v| if let Via::Container(b) = v { Some(b.runtime.name()) } else { None });
-    let before = containers(x.journal.history()).map(|c| c.runtime.as_str());
-    let names: BTreeSet<&str> = used.chain(before).collect();
+    // those that this study uses, and those that a launch stood in whose end nobody saw: no other service needs to answer
+    let used = x.program.engines.values().filter_map(|engine| match &engine.via {
+        Via::Container(b) => container::image(engine, b).ok().filter(|i| x.images.contains_key(i)).map(|_| b),
+        _ => None,
+    });
+    let history = x.journal.history();
+    let open: BTreeSet<String> = history.unfinished().into_iter().map(|(launch, _)| launch).collect();
+    let before = history.events().iter().filter_map(|e| match &e.kind {
+        Kind::Launch { launch, container: Some(c), .. } if open.contains(launch) => Some(c.runtime.as_str()),
+        _ => None,
+    });
+    let names: BTreeSet<&str> = used.map(|b| b.runtime.name()).chain(before).collect();
     for runtime in names.into_iter().filter_map(Runtime::find) {
         let left = runtime.sweep(&x.mark()).map_err(|e| RunError::Machine(e.to_string()))?;
         if !left.is_empty() {
