@@ -1,6 +1,7 @@
 //! Models of the hub, resolved and fetched before anything starts, against a hub of the test that misbehaves in every way.
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -57,7 +58,11 @@ fn weights() -> Vec<u8> {
 }
 
 fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect()
+    let mut out = String::new();
+    for byte in Sha256::digest(bytes) {
+        write!(out, "{byte:02x}").expect("text");
+    }
+    out
 }
 
 /// git's hash of `{"a": 1}`
