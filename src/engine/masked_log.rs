@@ -78,7 +78,7 @@ mod tests {
         ] {
             log.push(piece.as_bytes());
         }
-        assert_eq!(log.total(), 90);
+        assert_eq!(log.total(), 81);
         let text = String::from_utf8(log.finish()).unwrap();
         assert!(text.starts_with("a *** b\nfirst li"), "{text}");
         assert!(text.ends_with("*** kept\nlast ***") && !text.contains("cret-value"), "{text}");
