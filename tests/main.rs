@@ -19,6 +19,7 @@ mod house;
 mod hub;
 mod init;
 mod llama_cpp;
+mod misbehaving;
 mod plan;
 mod replay;
 mod secrets;

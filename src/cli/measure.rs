@@ -171,8 +171,8 @@ fn after(args: &ExecArgs, x: &Execution<'_>, ended: Result<Ended, RunError>, con
             exit::INCOMPLETE
         }
         Ok(Ended::Unclean(left)) => {
-            let names: Vec<String> = left.iter().map(|s| format!("{} ({})", s.pid, s.name)).collect();
-            let message = format!("a server could not be removed: {}", names.join(", "));
+            let names: Vec<String> = left.iter().map(ToString::to_string).collect();
+            let message = format!("a server could not be removed: {}", names.join("; "));
             console.error(&message, "nothing is started beside it; end it, then run the same command again");
             exit::INCOMPLETE
         }
@@ -202,7 +202,12 @@ fn after(args: &ExecArgs, x: &Execution<'_>, ended: Result<Ended, RunError>, con
 
 fn report(args: &ExecArgs, x: &Execution<'_>, console: Console) -> u8 {
     let document = document(args, x);
-    replay::finish(&document, &x.dir, args.format, console)
+    let code = replay::finish(&document, &x.dir, args.format, console);
+    if code == exit::NOTHING && x.journal.history().machine_failed() {
+        console.say("this machine failed, not only the study: the same command tries again what it cut off");
+        return exit::INCOMPLETE;
+    }
+    code
 }
 
 /// The state of an unfinished study, for people who look before it goes on.

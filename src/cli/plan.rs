@@ -55,7 +55,10 @@ fn show(
     console: Console,
 ) -> u8 {
     let history = match journal::read(&dir.join(journal::FILE)) {
-        Ok(h) => h,
+        Ok(mut h) => {
+            h.for_next_session();
+            h
+        }
         Err(e) => {
             console
                 .error(&e.to_string(), "move the journal away, or name another directory with `--dir DIR`");

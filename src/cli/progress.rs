@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::console::Console;
+use crate::engine::lifecycle::Stage;
 use crate::report::duration;
 use crate::run::event::Phase;
 use crate::run::{Event, Listener};
@@ -148,6 +149,19 @@ impl Listener for Progress {
                 }
                 self.show("waiting for clean GPUs");
             }
+            Event::Starting { milestone, percent, .. } => {
+                let percent = percent.map(|p| format!(" {p} %")).unwrap_or_default();
+                self.show(&format!("starting: {}{percent}", milestone.text()));
+            }
+            Event::Stage { to, .. } => match to {
+                Stage::Leaving => self.show("stopping"),
+                Stage::Killing => self.show("killing what is left"),
+                _ => {}
+            },
+            Event::Setback { launch, reason, retry, of, pause_s } => {
+                let again = format!("launched again in {} ({retry} of {of})", duration(*pause_s));
+                self.line(&format!("  {launch} was set back by the machine, {reason}; {again}"));
+            }
             Event::LaunchReady { after_s, .. } => self.show(&format!("ready after {}", duration(*after_s))),
             Event::Phase { phase, profile, .. } => {
                 self.warming_up = *phase == Phase::Warmup;
@@ -174,7 +188,7 @@ impl Listener for Progress {
                 self.remaining = self.remaining.saturating_sub(1);
             }
             Event::Warning { text } => self.line(&format!("warning: {text}")),
-            Event::Ends { .. } => {}
+            Event::Spawned { .. } | Event::Ends { .. } => {}
         }
     }
 }

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use super::Failure;
+use super::failure::{Failure, Nature, PORT};
 use super::protocol::Exit;
+use super::survivor::Survivor;
 
-/// Why an engine did not start. When it is returned, nothing of the launch is left running.
+/// Why an engine did not start. When it is returned, nothing of the launch is left running, unless it says so.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     #[error("{name}: program not found{}", searched.as_ref().map(|p| format!(" in PATH={p}")).unwrap_or_default())]
@@ -24,28 +25,56 @@ pub enum StartError {
     #[error("port {port} is answered by a stranger, process {pid} ({name})")]
     Stranger { port: u16, pid: i32, name: String },
 
-    #[error("the engine ended before it was ready, {exit}{}", describe(failure.as_ref(), line.as_ref()))]
+    #[error("the engine ended before it was ready, {exit}: {}", described(failure))]
     Exited {
         exit: Exit,
-        failure: Option<Failure>,
-        /// The one line of the log that matters most.
-        line: Option<String>,
+        failure: Failure,
         /// The last lines of the log.
         tail: Vec<String>,
     },
 
-    #[error("the engine was not ready {} {}{}", seconds(*after), limit.text(), describe(failure.as_ref(), last_line.as_ref()))]
+    #[error("the engine was not ready {} {}: {}", seconds(*after), limit.text(), described(failure))]
     NeverReady {
         /// Since the start.
         after: Duration,
         limit: Limit,
         /// What the log looks like, although the engine did not end.
-        failure: Option<Failure>,
-        last_line: Option<String>,
+        failure: Failure,
+        tail: Vec<String>,
     },
+
+    #[error("a failed start could not be cleaned up: {}", listed(.0))]
+    Unclean(Vec<Survivor>),
 
     #[error("the start was cancelled")]
     Cancelled,
+}
+
+impl StartError {
+    /// What the failure is called, and the line that says it. `None` where nothing was found out about the engine.
+    pub fn failure(&self) -> Option<Failure> {
+        match self {
+            Self::NotFound { name, .. } => {
+                Some(Failure::new("engine not found", format!("there is no program `{name}`")))
+            }
+            Self::PortTaken { .. } | Self::Stranger { .. } => Some(Failure::new(PORT, self.to_string())),
+            Self::Exited { failure, .. } | Self::NeverReady { failure, .. } => Some(failure.clone()),
+            Self::Impossible(_) | Self::Unclean(_) | Self::Cancelled => None,
+        }
+    }
+
+    /// Another port may do.
+    pub fn is_about_the_port(&self) -> bool {
+        self.failure().is_some_and(|f| f.class == PORT && f.nature == Nature::Infrastructure)
+    }
+
+    /// The last lines of the log.
+    pub fn tail(&self) -> &[String] {
+        match self {
+            Self::Exited { tail, .. } | Self::NeverReady { tail, .. } => tail,
+            _ => &[],
+        }
+    }
 }
 
 /// Which of the two deadlines passed.
@@ -70,12 +99,13 @@ fn seconds(duration: Duration) -> String {
     format!("{:.1} s", duration.as_secs_f64())
 }
 
-fn describe(failure: Option<&Failure>, line: Option<&String>) -> String {
-    match (failure, line) {
-        (Some(f), _) => format!(" ({}): {}", f.class, f.line),
-        (None, Some(line)) => format!(": {line}"),
-        (None, None) => ": it printed nothing".into(),
-    }
+fn described(failure: &Failure) -> String {
+    let line = if failure.line.is_empty() { "it printed nothing" } else { &failure.line };
+    format!("{}: {line}", failure.class)
+}
+
+pub(super) fn listed(survivors: &[Survivor]) -> String {
+    survivors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]
@@ -84,26 +114,36 @@ mod tests {
 
     #[test]
     fn messages_read_as_fragments() {
-        let exited = |failure, line: Option<&str>| StartError::Exited {
+        let exited = |class: &str, line: &str| StartError::Exited {
             exit: Exit::Code(2),
-            failure,
-            line: line.map(Into::into),
+            failure: Failure::new(class, line),
             tail: vec![],
         };
         let start = "the engine ended before it was ready, exit code 2";
-        assert_eq!(exited(None, None).to_string(), format!("{start}: it printed nothing"));
-        assert_eq!(exited(None, Some("no")).to_string(), format!("{start}: no"));
-        let failure = Failure { class: "bad value".into(), line: "no".into() };
-        assert_eq!(exited(Some(failure), Some("no")).to_string(), format!("{start} (bad value): no"));
+        assert_eq!(exited("unknown", "").to_string(), format!("{start}: unknown: it printed nothing"));
+        assert_eq!(exited("bad value", "no").to_string(), format!("{start}: bad value: no"));
 
         let never = StartError::NeverReady {
             after: Duration::from_millis(1500),
             limit: Limit::Silence(Duration::from_secs(1)),
-            failure: None,
-            last_line: Some("loading".into()),
+            failure: Failure::new("never ready", "loading"),
+            tail: vec![],
         };
-        let expected =
-            "the engine was not ready 1.5 s after its start and made no progress for 1.0 s: loading";
+        let expected = "the engine was not ready 1.5 s after its start and made no progress for 1.0 s: never ready: loading";
         assert_eq!(never.to_string(), expected);
+    }
+
+    #[test]
+    fn only_the_port_is_worth_another_port() {
+        let taken = StartError::PortTaken { host: "h".into(), port: 1 };
+        assert!(taken.is_about_the_port());
+        assert!(!StartError::Cancelled.is_about_the_port());
+        let exited = |class: &str| StartError::Exited {
+            exit: Exit::Code(1),
+            failure: Failure::new(class, ""),
+            tail: vec![],
+        };
+        assert!(exited("port in use").is_about_the_port());
+        assert!(!exited("bad value").is_about_the_port());
     }
 }

@@ -1,17 +1,21 @@
 //! Waiting until an engine answers: ask often, notice at once that it ended, be patient while it works.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::time::Duration;
 
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use super::course::{Course, LaunchEvent};
 use super::error::Limit;
 use super::keeper::{Keeper, Life};
+use super::lifecycle::Happening;
 use super::port::{self, Owner};
 use super::processes;
+use super::progress::Follower;
 use super::spec::Ready;
-use super::start::StartEvent;
 
 /// A server that has not answered by then is asked again.
 const TRY: Duration = Duration::from_secs(5);
@@ -34,20 +38,32 @@ pub(super) enum Unready {
     Cancelled,
 }
 
-/// Waits for a 200 from the engine itself; returns how long that took.
+impl Unready {
+    pub fn happening(&self, life: &Life) -> Happening {
+        match self {
+            Self::Ended if life.pid.is_none() => Happening::NotSpawned,
+            Self::Ended => Happening::LeaderEnded,
+            Self::Late(_) => Happening::TooLate,
+            Self::Stranger { .. } => Happening::StrangerAnswered,
+            Self::Cancelled => Happening::KillWanted,
+        }
+    }
+}
+
+/// Waits for a 200 from the engine itself at `path`; returns how long that took.
 pub(super) async fn wait(
     keeper: &Keeper,
     client: &reqwest::Client,
     address: SocketAddr,
-    ready: &Ready,
+    path: &str,
     cancel: &CancellationToken,
-    mut on_event: impl FnMut(StartEvent),
+    mut progress: Progress<'_, '_>,
 ) -> Result<Duration, Unready> {
     let mut life = keeper.life();
-    let mut progress = Progress::new(ready);
-    let mut looks = interval((ready.within / 8).clamp(Duration::from_millis(50), Duration::from_secs(5)));
+    let pause = (progress.ready.within / 8).clamp(Duration::from_millis(50), Duration::from_secs(5));
+    let mut looks = interval(pause);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let url = format!("http://{address}{}", ready.path);
+    let url = format!("http://{address}{path}");
     let answer = answer(client, &url);
     tokio::pin!(answer);
     loop {
@@ -56,32 +72,45 @@ pub(super) async fn wait(
             () = cancel.cancelled() => return Err(Unready::Cancelled),
             changed = life.changed() => {
                 let now = life.borrow_and_update().clone();
+                progress.hear(&now);
                 if changed.is_err() || now.exit.is_some() || now.gone {
                     return Err(Unready::Ended);
                 }
-                progress.hear(&now, &mut on_event);
             }
             () = &mut answer => break,
             _ = looks.tick() => progress.look(keeper.guard()),
             () = sleep_until(progress.deadline()) => return Err(Unready::Late(progress.limit())),
         }
     }
-    let (guard, container) = (keeper.guard(), keeper.container().cloned());
-    let ask = move || {
-        let boxed = container.map(|c| c.pids()).unwrap_or_default();
-        port::owner(address, guard, &boxed)
-    };
-    let owner = tokio::task::spawn_blocking(ask).await;
+    // what was printed before the answer is told before it
+    progress.hear(&keeper.life().borrow().clone());
+    progress.follow();
+    progress.look(keeper.guard());
+    let owner = owner(keeper, address).await;
     match owner {
-        Ok(Owner::Stranger { pid, name }) => Err(Unready::Stranger { pid, name }),
+        Owner::Stranger { pid, name } => Err(Unready::Stranger { pid, name }),
         // where the kernel does not tell, the port was at least free before
         _ => Ok(progress.began.elapsed()),
     }
 }
 
-/// Signs of life, and the deadlines that follow from them.
-struct Progress<'a> {
+/// Whose sockets listen where we connect to: the tree's, with its container's, or also somebody else's.
+pub(super) async fn owner(keeper: &Keeper, address: SocketAddr) -> Owner {
+    let (guard, container) = (keeper.guard(), keeper.container().cloned());
+    let ask = move || {
+        let boxed = container.map(|c| c.pids()).unwrap_or_default();
+        port::owner(address, guard, &boxed)
+    };
+    tokio::task::spawn_blocking(ask).await.unwrap_or(Owner::Unknown)
+}
+
+/// Signs of life, what they tell, and the deadlines that follow from them.
+pub(super) struct Progress<'a, 't> {
     ready: &'a Ready,
+    course: &'a mut Course<'t>,
+    /// Processes of the tree that were seen: pid → name.
+    family: &'a mut BTreeMap<i32, String>,
+    log: Follower,
     began: Instant,
     last: Instant,
     pid: Option<i32>,
@@ -89,21 +118,34 @@ struct Progress<'a> {
     read_bytes: u64,
 }
 
-impl<'a> Progress<'a> {
-    fn new(ready: &'a Ready) -> Self {
-        let now = Instant::now();
-        Self { ready, began: now, last: now, pid: None, log_bytes: 0, read_bytes: 0 }
+impl<'a, 't> Progress<'a, 't> {
+    pub fn new(
+        ready: &'a Ready,
+        log: &Path,
+        course: &'a mut Course<'t>,
+        family: &'a mut BTreeMap<i32, String>,
+    ) -> Self {
+        let (now, log) = (Instant::now(), Follower::new(log));
+        Self { ready, course, family, log, began: now, last: now, pid: None, log_bytes: 0, read_bytes: 0 }
     }
 
-    fn hear(&mut self, life: &Life, on_event: &mut impl FnMut(StartEvent)) {
+    fn hear(&mut self, life: &Life) {
         if let (None, Some(pid)) = (self.pid, life.pid) {
             self.pid = life.pid;
-            on_event(StartEvent::Spawned { pid });
+            self.course.tell(LaunchEvent::Spawned { pid });
+            self.course.take(Happening::Spawned);
         }
         if life.log_bytes > self.log_bytes {
             self.log_bytes = life.log_bytes;
             self.last = Instant::now();
-            on_event(StartEvent::Log { bytes: life.log_bytes });
+            self.course.tell(LaunchEvent::Log { bytes: life.log_bytes });
+            self.follow();
+        }
+    }
+
+    fn follow(&mut self) {
+        if let Some(progress) = self.log.look() {
+            self.course.tell(LaunchEvent::Progress(progress));
         }
     }
 
@@ -115,6 +157,7 @@ impl<'a> Progress<'a> {
             self.last = Instant::now();
         }
         self.read_bytes = read;
+        self.family.extend(tree.into_iter().map(|p| (p.pid, p.name.clone())));
     }
 
     fn deadline(&self) -> Instant {

@@ -1,14 +1,23 @@
 //! A server that is ready: where it is, whether it still lives, and how it ends.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use tokio_util::sync::CancellationToken;
+
+use super::course::{Course, LaunchEvent};
+use super::failure::{Evidence, FailurePattern, Moment, Uptime, Witness};
 use super::keeper::{Keeper, settle};
-use super::processes;
+use super::lifecycle::{Duty, Happening, Stage};
+use super::port::Owner;
 use super::protocol::{Exit, Order};
+use super::ready;
 use super::spec::Stop;
+use super::survivor::{self, Survivor};
 
 /// How long killed processes may take to vanish before they are reported as survivors.
 const KILL_PATIENCE: Duration = Duration::from_secs(20);
@@ -17,11 +26,16 @@ const KILL_PATIENCE: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub struct Server {
     pub(super) keeper: Keeper,
+    pub(super) stage: Mutex<Stage>,
     pub(super) pid: i32,
     pub(super) address: SocketAddr,
     pub(super) ready_after: Duration,
     pub(super) stop: Stop,
     pub(super) log: PathBuf,
+    pub(super) failures: Vec<FailurePattern>,
+    pub(super) started: Uptime,
+    /// Processes of its tree as they were seen while it started: pid → name.
+    pub(super) family: BTreeMap<i32, String>,
 }
 
 /// How an engine was ended.
@@ -39,13 +53,6 @@ pub struct StopReport {
     pub survivors: Vec<Survivor>,
 }
 
-/// A process that a kill did not end.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Survivor {
-    pub pid: i32,
-    pub name: String,
-}
-
 impl Server {
     /// The leader of the engine's tree.
     pub fn pid(&self) -> i32 {
@@ -54,7 +61,7 @@ impl Server {
 
     /// All processes of the engine that live now.
     pub fn pids(&self) -> Vec<i32> {
-        self.living().into_iter().map(|p| p.pid).collect()
+        survivor::below(self.keeper.guard()).into_iter().map(|p| p.pid).collect()
     }
 
     /// Where it answers, without a slash at the end.
@@ -72,6 +79,11 @@ impl Server {
         &self.log
     }
 
+    /// How much of the log there is now, in bytes. What follows was printed later.
+    pub fn log_length(&self) -> u64 {
+        std::fs::metadata(&self.log).map_or(0, |m| m.len())
+    }
+
     /// How the engine's leader ended, if it has.
     pub fn exit(&self) -> Option<Exit> {
         self.keeper.life().borrow().exit
@@ -83,57 +95,104 @@ impl Server {
         async move { settle(life, |l| l.exit.is_some()).await.exit.unwrap_or(Exit::Unknown) }
     }
 
-    /// Asks it to leave and waits until nothing of it is left; kills what is left at the deadline.
-    pub async fn stop(self) -> StopReport {
-        let began = Instant::now();
-        self.keeper.order(Order::Term { signal: self.stop.signal as i32 });
-        match tokio::time::timeout(self.stop.within, self.keeper.gone()).await {
-            Ok(life) => report(began, false, life.exit, Vec::new()),
-            Err(_) => self.kill_since(began).await,
+    /// Somebody else who listens where this engine does, and takes some of its connections: pid and name. A port can be
+    /// shared at any time, so an answer counts only if this is asked after it.
+    pub async fn stranger(&self) -> Option<(i32, String)> {
+        match ready::owner(&self.keeper, self.address).await {
+            Owner::Stranger { pid, name } => Some((pid, name)),
+            _ => None,
         }
+    }
+
+    /// Why it failed under load, from its log behind the first `from` bytes, how it ended and what the kernel said.
+    pub async fn examine(&self, from: u64) -> Evidence {
+        let (log, patterns, family) = (self.log.clone(), self.failures.clone(), self.family.clone());
+        let (exit, started) = (self.exit(), self.started);
+        let work = move || {
+            let (log, patterns, family) = (&log, &patterns, &family);
+            Witness { log, from, patterns, exit, moment: Moment::Load, started, family }.examine()
+        };
+        tokio::task::spawn_blocking(work).await.unwrap_or_default()
+    }
+
+    /// Notes what its user does with it, or what happened to it.
+    pub fn note(&self, happening: Happening, mut tell: impl FnMut(LaunchEvent)) {
+        let mut stage = self.stage();
+        let mut course = Course::from(*stage, &mut tell);
+        course.take(happening);
+        *stage = course.stage();
+    }
+
+    fn stage(&self) -> MutexGuard<'_, Stage> {
+        self.stage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks it to leave and waits until nothing of it is left; kills what is left at the deadline, or at once when
+    /// `hurry` is cancelled. The caller has closed its own streams: some engines wait for their clients to hang up.
+    pub async fn leave(self, hurry: &CancellationToken, mut tell: impl FnMut(LaunchEvent)) -> StopReport {
+        let began = Instant::now();
+        let mut course = Course::from(*self.stage(), &mut tell);
+        let mut happening = Happening::KillWanted;
+        if !hurry.is_cancelled() {
+            course.take(Happening::StopWanted);
+            if course.take(Happening::StreamsClosed) == Some(Duty::Ask) {
+                self.keeper.order(Order::Term { signal: self.stop.signal as i32 });
+            }
+            happening = tokio::select! {
+                life = self.keeper.gone() => {
+                    course.take(Happening::TreeEmpty);
+                    return report(began, false, life.exit, Vec::new());
+                }
+                () = hurry.cancelled() => Happening::KillWanted,
+                () = tokio::time::sleep(self.stop.within) => Happening::StopOverdue,
+            };
+        }
+        let (exit, survivors) = kill(&self.keeper, &mut course, happening).await;
+        report(began, true, exit, survivors)
+    }
+
+    /// [`Server::leave`], in no hurry and untold.
+    pub async fn stop(self) -> StopReport {
+        self.leave(&CancellationToken::new(), |_| {}).await
     }
 
     /// Kills all of it at once.
     pub async fn kill(self) -> StopReport {
-        self.kill_since(Instant::now()).await
-    }
-
-    async fn kill_since(self, began: Instant) -> StopReport {
-        let (exit, survivors) = kill(&self.keeper).await;
-        report(began, true, exit, survivors)
-    }
-
-    fn living(&self) -> Vec<Survivor> {
-        living(&self.keeper)
+        let now = CancellationToken::new();
+        now.cancel();
+        self.leave(&now, |_| {}).await
     }
 }
 
-/// Kills a tree and waits until it is gone; returns how its leader ended, and who did not.
-pub(super) async fn kill(keeper: &Keeper) -> (Option<Exit>, Vec<Survivor>) {
-    keeper.order(Order::Kill);
-    match tokio::time::timeout(KILL_PATIENCE, keeper.gone()).await {
-        Ok(life) => (life.exit, Vec::new()),
-        // the lesser evil: to go on with survivors named, rather than never
-        Err(_) => (keeper.life().borrow().exit, left(keeper).await),
+/// Takes the happening that calls for it, kills a tree and waits until it is gone; returns how its leader ended, and who
+/// did not.
+pub(super) async fn kill(
+    keeper: &Keeper,
+    course: &mut Course<'_>,
+    because: Happening,
+) -> (Option<Exit>, Vec<Survivor>) {
+    if course.take(because) == Some(Duty::Kill) {
+        keeper.order(Order::Kill);
     }
+    if let Ok(life) = tokio::time::timeout(KILL_PATIENCE, keeper.gone()).await {
+        course.take(Happening::TreeEmpty);
+        return (life.exit, Vec::new());
+    }
+    // the lesser evil: to end with survivors named, rather than never
+    course.take(Happening::KillOverdue);
+    (keeper.life().borrow().exit, left(keeper).await)
 }
 
 /// What no kill ended: processes of the tree, and containers by their ids.
 async fn left(keeper: &Keeper) -> Vec<Survivor> {
-    let mut all = living(keeper);
+    let mut all = survivor::below(keeper.guard());
     if let Some(container) = keeper.container().cloned() {
         let ids = tokio::task::spawn_blocking(move || (container.left(), container.pids())).await;
         let (ids, pids) = ids.unwrap_or_default();
         let pid = pids.first().copied().unwrap_or_default();
-        all.extend(ids.into_iter().map(|id| Survivor { pid, name: format!("container {id}") }));
+        all.extend(ids.into_iter().map(|id| Survivor::of_pid(pid, format!("container {id}"))));
     }
     all
-}
-
-fn living(keeper: &Keeper) -> Vec<Survivor> {
-    let table = processes::all();
-    let tree = processes::descendants(&table, [keeper.guard()]);
-    tree.into_iter().filter(|p| !p.zombie).map(|p| Survivor { pid: p.pid, name: p.name.clone() }).collect()
 }
 
 fn report(began: Instant, killed: bool, exit: Option<Exit>, survivors: Vec<Survivor>) -> StopReport {

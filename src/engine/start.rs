@@ -1,51 +1,153 @@
 //! From a description to a server that answers, or to the reason why there is none.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
-use super::error::{Limit, StartError};
-use super::failure::{self, Evidence};
+use super::course::{Course, LaunchEvent};
+use super::error::StartError;
+use super::failure::{Evidence, Moment, Uptime, Witness};
 use super::keeper::Keeper;
+use super::lifecycle::Happening;
 use super::port;
 use super::protocol::{Exit, Launch};
-use super::ready::{self, Unready};
+use super::ready::{self, Progress, Unready};
 use super::server::{self, Server};
 use super::spec::{LOG_NAME, LaunchSpec, MARK, SCRATCH};
 
-/// What happens while an engine starts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StartEvent {
-    /// Its first process runs.
-    Spawned { pid: i32 },
-    /// It has printed so many bytes in all.
-    Log { bytes: u64 },
-}
-
-/// Starts an engine and waits until it answers. Whatever goes wrong, nothing of it is left running; dropping
-/// the future kills it too. `on_event` is called in between and must not block.
+/// Starts an engine and waits until it answers. Whatever goes wrong, nothing of it is left running, or the error names
+/// what is; dropping the future kills it too. `on_event` is called in between and must not block.
 pub async fn start(
     mut spec: LaunchSpec,
     cancel: &CancellationToken,
-    on_event: impl FnMut(StartEvent),
+    mut on_event: impl FnMut(LaunchEvent),
 ) -> Result<Server, StartError> {
+    let mut course = Course::new(&mut on_event);
     let began = Instant::now();
-    let address = check_port(&spec)?;
-    let client = ready::client().map_err(|e| StartError::Impossible(format!("no HTTP client: {e}")))?;
-    let launch = prepare(&spec)?;
-    let log = launch.log.clone();
-    let keeper = launch_guard(&mut spec, launch)?;
-    match ready::wait(&keeper, &client, address, &spec.ready, cancel, on_event).await {
-        Ok(ready_after) => {
-            let pid = keeper.life().borrow().pid.unwrap_or_default();
-            Ok(Server { keeper, pid, address, ready_after, stop: spec.stop, log })
+    let started = Uptime::now();
+    let plan = plan(&spec).inspect_err(|e| {
+        let taken = matches!(e, StartError::PortTaken { .. });
+        course.take(if taken { Happening::PortTaken } else { Happening::NotSpawned });
+    })?;
+    course.take(Happening::PortFree);
+    let log = plan.launch.log.clone();
+    let keeper = match launch_guard(&mut spec, plan.launch) {
+        Ok(keeper) => keeper,
+        Err(error) => {
+            course.take(Happening::NotSpawned);
+            course.take(Happening::TreeEmpty);
+            return Err(error);
         }
-        Err(why) => Err(explain(why, &keeper, spec, log, began).await),
+    };
+    let mut attempt = Attempt { course, keeper, log, spec, began, started, family: BTreeMap::new() };
+    match attempt.until_ready(&plan.client, plan.address, cancel).await {
+        Ok(ready_after) => Ok(attempt.into_server(plan.address, ready_after)),
+        Err(why) => Err(attempt.explain(why).await),
+    }
+}
+
+/// Everything that can be made, and can go wrong, before a process runs.
+struct Plan {
+    address: SocketAddr,
+    client: reqwest::Client,
+    launch: Launch,
+}
+
+fn plan(spec: &LaunchSpec) -> Result<Plan, StartError> {
+    let address = check_port(spec)?;
+    let client = ready::client().map_err(|e| StartError::Impossible(format!("no HTTP client: {e}")))?;
+    Ok(Plan { address, client, launch: prepare(spec)? })
+}
+
+/// A start that goes on.
+struct Attempt<'t> {
+    course: Course<'t>,
+    keeper: Keeper,
+    log: PathBuf,
+    spec: LaunchSpec,
+    began: Instant,
+    started: Uptime,
+    family: BTreeMap<i32, String>,
+}
+
+impl Attempt<'_> {
+    async fn until_ready(
+        &mut self,
+        client: &reqwest::Client,
+        address: SocketAddr,
+        cancel: &CancellationToken,
+    ) -> Result<Duration, Unready> {
+        let progress = Progress::new(&self.spec.ready, &self.log, &mut self.course, &mut self.family);
+        ready::wait(&self.keeper, client, address, &self.spec.ready.path, cancel, progress).await
+    }
+
+    fn into_server(mut self, address: SocketAddr, ready_after: Duration) -> Server {
+        self.course.take(Happening::Answered);
+        Server {
+            pid: self.keeper.life().borrow().pid.unwrap_or_default(),
+            stage: Mutex::new(self.course.stage()),
+            keeper: self.keeper,
+            address,
+            ready_after,
+            stop: self.spec.stop,
+            log: self.log,
+            failures: self.spec.failures,
+            started: self.started,
+            family: self.family,
+        }
+    }
+
+    /// Ends what is left of the launch, and only then reads its log: it is complete now.
+    async fn explain(mut self, why: Unready) -> StartError {
+        let after = self.began.elapsed();
+        let life = self.keeper.life().borrow().clone();
+        let (_, survivors) = server::kill(&self.keeper, &mut self.course, why.happening(&life)).await;
+        if !survivors.is_empty() {
+            return StartError::Unclean(survivors);
+        }
+        if let Some(message) = self.keeper.life().borrow().failed.clone() {
+            return StartError::Impossible(message);
+        }
+        match why {
+            Unready::Cancelled => StartError::Cancelled,
+            Unready::Stranger { pid, name } => StartError::Stranger { port: self.spec.port, pid, name },
+            Unready::Late(limit) => {
+                let Evidence { failure, tail, .. } = self.examine(None).await;
+                StartError::NeverReady { after, limit, failure, tail }
+            }
+            Unready::Ended => {
+                let exit = life.exit.unwrap_or(Exit::Unknown);
+                let contained = self.spec.container.is_some();
+                let Evidence { failure, tail, .. } = self.examine(Some(exit)).await;
+                // docker and podman leave with this code when they could start nothing: no finding about the engine
+                if exit == Exit::Code(125) && contained {
+                    let none = failure.line.is_empty();
+                    return StartError::Impossible(if none {
+                        "no container was started".into()
+                    } else {
+                        failure.line
+                    });
+                }
+                StartError::Exited { exit, failure, tail }
+            }
+        }
+    }
+
+    async fn examine(self, exit: Option<Exit>) -> Evidence {
+        let Self { log, spec, started, family, .. } = self;
+        // up to 17 MiB and dozens of patterns: too much for the thread that measures
+        let work = move || {
+            let (log, patterns, family) = (&log, &spec.failures, &family);
+            Witness { log, from: 0, patterns, exit, moment: Moment::Start, started, family }.examine()
+        };
+        tokio::task::spawn_blocking(work).await.unwrap_or_default()
     }
 }
 
@@ -139,47 +241,4 @@ fn launch_guard(spec: &mut LaunchSpec, launch: Launch) -> Result<Keeper, StartEr
         let _ = fs::remove_dir_all(scratch);
         StartError::Impossible(format!("cannot start a guard: {e}"))
     })
-}
-
-/// Ends what is left of the launch, and only then reads its log: it is complete now.
-async fn explain(
-    why: Unready,
-    keeper: &Keeper,
-    spec: LaunchSpec,
-    log: PathBuf,
-    began: Instant,
-) -> StartError {
-    let after = began.elapsed();
-    let exit = keeper.life().borrow().exit;
-    server::kill(keeper).await;
-    if let Some(message) = keeper.life().borrow().failed.clone() {
-        return StartError::Impossible(message);
-    }
-    match why {
-        Unready::Cancelled => StartError::Cancelled,
-        Unready::Stranger { pid, name } => StartError::Stranger { port: spec.port, pid, name },
-        Unready::Late(limit) => never_ready(after, limit, examine(spec, log).await),
-        // docker and podman leave with this code when they could start nothing: no finding about the engine
-        Unready::Ended if exit == Some(Exit::Code(125)) && spec.container.is_some() => {
-            let evidence = examine(spec, log).await;
-            StartError::Impossible(evidence.line.unwrap_or_else(|| "no container was started".into()))
-        }
-        Unready::Ended => exited(exit.unwrap_or(Exit::Unknown), examine(spec, log).await),
-    }
-}
-
-async fn examine(spec: LaunchSpec, log: PathBuf) -> Evidence {
-    // up to 17 MiB and a dozen patterns: too much for the thread that measures
-    let work = move || failure::examine(&log, &spec.failures);
-    tokio::task::spawn_blocking(work).await.unwrap_or_default()
-}
-
-fn never_ready(after: Duration, limit: Limit, evidence: Evidence) -> StartError {
-    let Evidence { failure, mut tail, .. } = evidence;
-    StartError::NeverReady { after, limit, failure, last_line: tail.pop() }
-}
-
-fn exited(exit: Exit, evidence: Evidence) -> StartError {
-    let Evidence { failure, line, tail } = evidence;
-    StartError::Exited { exit, failure, line, tail }
 }

@@ -72,8 +72,13 @@ pub enum Kind {
         profile_id: String,
         serve_id: String,
         host_id: String,
+        /// the machine failed, not the configuration: it counts in its own invocation and is made again by the next
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        infrastructure: bool,
         run: Run,
     },
+    /// the machine failed before the launch had its results: it is made again
+    Setback { launch: String, class: String, line: String },
     /// the launch's server is gone
     Gone { launch: String, times: LaunchTimes, gpus: u32 },
     /// an earlier invocation did not live to see this launch end

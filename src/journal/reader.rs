@@ -40,6 +40,8 @@ pub struct LaunchRecord {
 #[derive(Debug, Clone, Default)]
 pub struct History {
     events: Vec<Event>,
+    /// the invocation that reads; `None` for the last one
+    reader: Option<u32>,
 }
 
 impl History {
@@ -55,6 +57,11 @@ impl History {
         self.events.last().map_or(0, |e| e.session)
     }
 
+    /// Reads on as the invocation that would come next: failures of the machine in earlier ones are no results for it.
+    pub fn for_next_session(&mut self) {
+        self.reader = Some(self.last_session() + 1);
+    }
+
     pub fn push(&mut self, event: Event) {
         self.events.push(event);
     }
@@ -62,15 +69,26 @@ impl History {
     /// The runs that still count: of the same serve lines on the same host. Keyed as the judge reads them.
     pub fn results(&self, serve_ids: &[String], host_id: &str) -> Results {
         let mut results = Results::default();
+        let reader = self.reader.unwrap_or(self.last_session());
         for event in &self.events {
-            if let Kind::Run { config_id, profile_id, serve_id, host_id: host, run, .. } = &event.kind
+            if let Kind::Run { config_id, profile_id, serve_id, host_id: host, infrastructure, run, .. } =
+                &event.kind
                 && serve_ids.contains(serve_id)
+                && (!infrastructure || event.session == reader)
                 && host == host_id
             {
                 results.add(config_id, profile_id, run.clone());
             }
         }
         results
+    }
+
+    /// Whether a failure of the machine stands where a result should be.
+    pub fn machine_failed(&self) -> bool {
+        let reader = self.reader.unwrap_or(self.last_session());
+        self.events
+            .iter()
+            .any(|e| e.session == reader && matches!(e.kind, Kind::Run { infrastructure: true, .. }))
     }
 
     /// All launches in order.
@@ -190,4 +208,49 @@ fn parse(bytes: &[u8], path: &Path, line: usize) -> Result<Event, JournalError> 
         return Err(JournalError::Newer { path: path.to_owned(), line, found });
     }
     serde_json::from_value(json).map_err(|e| corrupt(format!("this is not a journal line ({e})")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::{Metrics, Run, RunOutcome};
+
+    fn run(seq: u64, session: u32, infrastructure: bool) -> Event {
+        let outcome = RunOutcome::FailedStart { class: "disk full".to_owned(), line: String::new() };
+        let run = Run {
+            n: 1,
+            launch: format!("L00{seq}"),
+            outcome,
+            metrics: Metrics::default(),
+            notes: Vec::new(),
+            devices: None,
+            confirming: false,
+            log_tail: Vec::new(),
+        };
+        let text = || "x".to_owned();
+        let kind = Kind::Run {
+            launch: run.launch.clone(),
+            config_id: text(),
+            profile: text(),
+            profile_id: text(),
+            serve_id: text(),
+            host_id: text(),
+            infrastructure,
+            run,
+        };
+        Event { v: VERSION, seq, at: String::new(), session, session_s: 0.0, kind }
+    }
+
+    #[test]
+    fn a_failure_of_the_machine_counts_in_its_own_invocation_only() {
+        let mut history = History::default();
+        history.push(run(1, 1, true));
+        history.push(run(2, 1, false));
+        let count = |h: &History| h.results(&["x".to_owned()], "x").of("x", "x").len();
+        assert_eq!((count(&history), history.machine_failed()), (2, true), "a report shows it");
+        history.for_next_session();
+        assert_eq!((count(&history), history.machine_failed()), (1, false), "the next one tries anew");
+        history.push(run(3, 2, true));
+        assert_eq!(count(&history), 2);
+    }
 }

@@ -21,7 +21,8 @@ pub struct Writer {
 impl Writer {
     /// Opens a journal for appending; a torn last line is cut off first. `began` is when this invocation began.
     pub fn open(path: &Path, began: Instant) -> Result<Self, JournalError> {
-        let history = read(path)?;
+        let mut history = read(path)?;
+        history.for_next_session();
         let io_error = |source: io::Error| JournalError::Io { path: path.to_owned(), source };
         let file = OpenOptions::new().create(true).append(true).open(path).map_err(io_error)?;
         let bytes = std::fs::read(path).map_err(io_error)?;

@@ -45,6 +45,9 @@ pub struct Run {
     /// ran in a launch of `confirm on`, which steps do not count
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub confirming: bool,
+    /// the last lines of the log of a run that failed
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub log_tail: Vec<String>,
 }
 
 /// Runs by configuration and profile, those of confirming launches apart.

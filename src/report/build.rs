@@ -191,6 +191,7 @@ fn trial(m: &Material<'_>, config: &plan::Config, label: &str, name: &str, judge
                 n: r.n,
                 launch: (!r.launch.is_empty()).then(|| r.launch.clone()),
                 metrics: document_metrics(&r.metrics),
+                log_tail: r.log_tail.clone(),
             })
             .collect(),
         metrics: document_metrics(&judge::Metrics::mean(

@@ -93,6 +93,9 @@ pub struct Run {
     /// The launch that it came from; `null` for a recorded run.
     pub launch: Option<String>,
     pub metrics: Metrics,
+    /// The last lines of the engine's log, if the run failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub log_tail: Vec<String>,
 }
 
 /// One start of an engine and where its time went, in seconds.

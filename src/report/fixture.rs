@@ -349,7 +349,7 @@ fn measured(id: &str, label: &str, flags: &[&str], tps: f64, ttft: f64, tpot: f6
     );
     metrics.distribution("tpot_ms", Distribution { mean: Some(tpot), ..Default::default() });
     Trial {
-        runs: vec![Run { n: 1, launch: Some("l-1".to_owned()), metrics: metrics.clone() }],
+        runs: vec![Run { n: 1, launch: Some("l-1".to_owned()), metrics: metrics.clone(), log_tail: vec![] }],
         metrics,
         objective: Some(tps),
         config: config("vllm_base", flags),

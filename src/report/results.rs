@@ -149,6 +149,10 @@ impl<'a> Page<'a> {
             let tag = self.tag.map_or_else(String::new, |tag| format!(" ({tag})"));
             self.md.folded(&format!("{title}, {}{tag}", self.load_title(trial)), &block);
         }
+        for run in trial.runs.iter().filter(|run| !run.log_tail.is_empty()) {
+            let launch = run.launch.as_deref().unwrap_or_default();
+            self.md.folded(&format!("Last lines of the log, {launch}"), &run.log_tail.join("\n"));
+        }
         let level = |level| match level {
             Level::Note => "note",
             Level::Flag => "flagged",

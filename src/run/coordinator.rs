@@ -15,10 +15,11 @@ use super::event::{Event, Listener};
 use super::host::Host;
 use super::launch::{Crew, LaunchEnd, LoadResult, Ruler, carry_out};
 use super::order::{LoadOrder, OrderError, Place, load_order};
+use super::setbacks::{Retry, Setbacks};
 use super::signals::Signals;
 use super::surroundings;
 use crate::engine::container::Runtime;
-use crate::engine::{self, Survivor};
+use crate::engine::{self, Failure, Survivor};
 use crate::gpu::Gpu;
 use crate::hub::Resolved;
 use crate::journal::{Contained, History, JournalError, Kind, LaunchTimes, Lock, Writer};
@@ -153,6 +154,7 @@ pub async fn execute(x: &mut Execution<'_>, listener: &mut dyn Listener) -> Resu
     let mut opened = false;
     let mut last_end = 0.0;
     let mut shown_step = None;
+    let mut setbacks = Setbacks::default();
     loop {
         let results = x.results();
         let setup = Setup::new(x.program, x.study, &results, x.checks, false);
@@ -167,8 +169,14 @@ pub async fn execute(x: &mut Execution<'_>, listener: &mut dyn Listener) -> Resu
             opened = true;
         }
         say_step(x.study, first, &mut shown_step, listener);
-        match one_launch(x, &setup, &walk, first, clean.as_mut(), &mut last_end, listener).await? {
-            LaunchEnd::Done => {}
+        let launched = Launched { wanted: first, last_try: setbacks.is_last_try(first.config.id()) };
+        match one_launch(x, &setup, &walk, launched, clean.as_mut(), &mut last_end, listener).await? {
+            LaunchEnd::Done => setbacks.forget(first.config.id()),
+            LaunchEnd::Setback(failure) => {
+                set_back(x, &failure, setbacks.add(first.config.id()), listener).await?;
+                // the pause is nobody's time
+                last_end = x.journal.elapsed_s();
+            }
             LaunchEnd::Interrupted => return end(x, opened, false, Ended::Interrupted),
             LaunchEnd::Unclean(left) => return end(x, opened, false, Ended::Unclean(left)),
             LaunchEnd::Held(held) => return end(x, opened, false, Ended::Held(held)),
@@ -348,11 +356,43 @@ fn repeats(study: &Study) -> usize {
     }
 }
 
+/// Writes down that the machine failed, and waits before the launch is made again.
+async fn set_back(
+    x: &mut Execution<'_>,
+    failure: &Failure,
+    retry: Retry,
+    listener: &mut dyn Listener,
+) -> Result<(), RunError> {
+    let launch = x.journal.history().launches().last().map(|l| l.id.clone()).unwrap_or_default();
+    let (class, line) = (failure.class.clone(), failure.line.clone());
+    x.journal.append(Kind::Setback { launch: launch.clone(), class, line })?;
+    let reason = format!("{}: {}", failure.class, failure.line);
+    listener.hear(&Event::Setback {
+        launch,
+        reason,
+        retry: retry.n,
+        of: retry.of,
+        pause_s: retry.pause.as_secs_f64(),
+    });
+    tokio::select! {
+        () = x.signals.first.cancelled() => {}
+        () = tokio::time::sleep(retry.pause) => {}
+    }
+    Ok(())
+}
+
+/// What is launched, and whether a failure of the machine would be its last.
+#[derive(Clone, Copy)]
+struct Launched<'a> {
+    wanted: &'a Wanted,
+    last_try: bool,
+}
+
 async fn one_launch(
     x: &mut Execution<'_>,
     setup: &Setup<'_>,
     walk: &Walk,
-    wanted: &Wanted,
+    Launched { wanted, last_try }: Launched<'_>,
     mut clean: Option<&mut Cleanness>,
     last_end: &mut f64,
     listener: &mut dyn Listener,
@@ -408,6 +448,7 @@ async fn one_launch(
         signals: &x.signals,
         ruler: &*ruler,
         gpus: launch_gpus(x, clean.as_deref(), &gpus, config, &nonce).await,
+        last_try,
     };
     let energy_before = energy_j(&crew).await;
     let began = Instant::now();
@@ -424,6 +465,7 @@ async fn one_launch(
             notes: r.notes,
             devices: r.devices,
             confirming: wanted.confirming,
+            log_tail: r.tail,
         };
         journal.append(Kind::Run {
             launch: launch.clone(),
@@ -432,6 +474,7 @@ async fn one_launch(
             profile_id: order.profile_id.clone(),
             serve_id: serve_id(&config.engine, &images),
             host_id: host_id.clone(),
+            infrastructure: r.infrastructure,
             run,
         })
     };

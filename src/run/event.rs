@@ -2,6 +2,9 @@
 
 use serde::Serialize;
 
+use crate::engine::Milestone;
+use crate::engine::lifecycle::{Happening, Stage};
+
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "event")]
@@ -30,6 +33,25 @@ pub enum Event {
         /// each with what it holds and who does, as sentences
         held: Vec<String>,
     },
+    /// the engine's first process runs
+    Spawned {
+        launch: String,
+        pid: i32,
+    },
+    /// a launch has come from one stage of its life to another
+    Stage {
+        launch: String,
+        from: Stage,
+        to: Stage,
+        because: Happening,
+    },
+    /// the engine's log says how far its start has come
+    Starting {
+        launch: String,
+        milestone: Milestone,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        percent: Option<u8>,
+    },
     LaunchReady {
         launch: String,
         after_s: f64,
@@ -56,6 +78,15 @@ pub enum Event {
     LaunchFails {
         launch: String,
         reason: String,
+    },
+    /// the machine failed, not the configuration: the launch is made again after a pause
+    Setback {
+        launch: String,
+        reason: String,
+        /// the how manieth of how many
+        retry: usize,
+        of: usize,
+        pause_s: f64,
     },
     LaunchEnds {
         launch: String,

@@ -7,10 +7,14 @@ mod devices;
 pub mod event;
 mod host;
 mod launch;
+mod loading;
 mod measured;
 mod order;
+mod records;
 mod served;
+mod setbacks;
 mod signals;
+mod stages;
 mod surroundings;
 mod target;
 

@@ -129,7 +129,7 @@ fn this_program() -> std::io::Result<PathBuf> {
 }
 
 /// The engine's failure patterns; the checker has seen that each is a regular expression.
-pub fn failure_patterns(config: &Config) -> Vec<FailurePattern> {
+fn failure_patterns(config: &Config) -> Vec<FailurePattern> {
     let declared = config.engine.failures.iter();
     declared.filter_map(|f| FailurePattern::new(f.name.clone(), &f.pattern).ok()).collect()
 }

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
+use crate::plan::{Config, command};
+
 const WITHIN: Duration = Duration::from_secs(10);
 
 fn client() -> Result<reqwest::Client, String> {
@@ -19,6 +21,28 @@ pub async fn until_ready(url: &str, pause: Duration) {
         }
         tokio::time::sleep(pause).await;
     }
+}
+
+/// The models that a server of ours names; none where it does not say.
+pub async fn models_at(base_url: &str) -> Vec<String> {
+    let Ok(client) = client() else { return Vec::new() };
+    match client.get(format!("{base_url}/v1/models")).send().await {
+        Ok(answer) if answer.status().is_success() => models(&answer.text().await.unwrap_or_default()),
+        _ => Vec::new(),
+    }
+}
+
+/// What a server calls its models, if it says so and none of the names can be meant: neither the model's, nor its place,
+/// nor one that the command gives it.
+pub fn another(named: &[String], config: &Config, at: Option<&str>) -> Option<String> {
+    let last = |path: &str| path.trim_end_matches('/').rsplit('/').next().unwrap_or(path).to_lowercase();
+    let command = command::to_copy(config).argv;
+    let meant = |name: &String| {
+        let ends = last(name);
+        [Some(config.model.as_str()), at].into_iter().flatten().any(|m| last(m) == ends)
+            || command.iter().any(|w| w == name || w.rsplit_once('=').is_some_and(|(_, v)| v == name))
+    };
+    (!named.is_empty() && !named.iter().any(meant)).then(|| named.join(", "))
 }
 
 /// What a server calls a model: its name, the directory that it was told, or the only one that there is.
@@ -42,7 +66,7 @@ fn models(text: &str) -> Vec<String> {
     all.filter_map(|m| m["id"].as_str().map(str::to_owned)).collect()
 }
 
-fn choose(models: &[String], wanted: &str, at: Option<&str>) -> Option<String> {
+pub fn choose(models: &[String], wanted: &str, at: Option<&str>) -> Option<String> {
     let has = |name: &str| models.iter().find(|m| *m == name).cloned();
     let only = if let [only] = models { Some(only.clone()) } else { None };
     has(wanted).or_else(|| has(at?)).or(only)

@@ -1,12 +1,13 @@
 //! What the loads of a launch go to: a server of ours, or one that somebody else runs and that is only asked.
 
-use std::path::Path;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
 use super::served;
-use crate::engine::{Exit, Server};
+use crate::engine::failure::Evidence;
+use crate::engine::lifecycle::Happening;
+use crate::engine::{LaunchEvent, Server};
 use crate::plan::Config;
 
 /// A server that runs already answers soon or is not there.
@@ -27,12 +28,14 @@ impl<'a> Target<'a> {
     /// A server of this launch; `model_at` is where its model was told to lie.
     pub async fn managed(server: &'a Server, config: &Config, model_at: Option<&str>) -> Self {
         let base_url = server.base_url();
-        let model = match model_at {
-            Some(at) => served::name(&base_url, &config.model, Some(at)).await.ok(),
-            None => None,
-        };
+        let mut notes = Vec::new();
+        let named = served::models_at(&base_url).await;
+        let model = model_at.and_then(|at| served::choose(&named, &config.model, Some(at)));
+        if let Some(other) = served::another(&named, config, model_at) {
+            notes.push(format!("the server calls its model {other}, the study {}", config.model));
+        }
         let model = model.filter(|m| *m != config.model);
-        Self { server: Some(server), base_url, model, notes: Vec::new() }
+        Self { server: Some(server), base_url, model, notes }
     }
 
     /// A server that runs already: asked whether it is ready, and what it serves. The error says why it cannot be measured.
@@ -66,17 +69,36 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// How a server of ours ended, if it has.
-    pub fn exit(&self) -> Option<Exit> {
-        self.server.and_then(Server::exit)
-    }
-
     /// How long a server of ours took to be ready.
     pub fn startup_s(&self) -> Option<f64> {
         self.server.map(|s| s.ready_after().as_secs_f64())
     }
 
-    pub fn log(&self) -> Option<&Path> {
-        self.server.map(Server::log)
+    /// How much of a log there is.
+    pub fn log_length(&self) -> u64 {
+        self.server.map_or(0, Server::log_length)
+    }
+
+    /// What a server of ours says of a failure, from its log behind the first `from` bytes on.
+    pub async fn examine(&self, from: u64) -> Option<Evidence> {
+        match self.server {
+            Some(server) => Some(server.examine(from).await),
+            None => None,
+        }
+    }
+
+    /// Somebody else who takes connections that are meant for a server of ours.
+    pub async fn stranger(&self) -> Option<(i32, String)> {
+        match self.server {
+            Some(server) => server.stranger().await,
+            None => None,
+        }
+    }
+
+    /// Notes what is done with a server of ours.
+    pub fn note(&self, happening: Happening, tell: impl FnMut(LaunchEvent)) {
+        if let Some(server) = self.server {
+            server.note(happening, tell);
+        }
     }
 }

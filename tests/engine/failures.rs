@@ -1,66 +1,215 @@
-//! Logs of real failed starts, and what they are called.
+//! Logs of real engines that failed, each under its class and with the one line that matters, by the patterns of the
+//! standard library and the general ones.
 
 use std::path::Path;
 
 use perflab::engine::FailurePattern;
-use perflab::engine::failure::classify;
+use perflab::engine::failure::{Nature, classify};
+use perflab::lang::analyze;
+use perflab::lang::source::NoFiles;
 
-/// In the order in which they are tried.
-const PATTERNS: [(&str, &str); 10] = [
-    ("unknown flag", r"error: unrecognized arguments: (.+)|error: invalid argument: (\S+)|No such option"),
+/// File, class, and the line.
+const LOGS: [(&str, &str, &str); 31] = [
+    ("llama-server-badflag", "unknown flag", "error: invalid argument: --no-such-flag"),
+    ("llama-server-badvalue", "bad value", "error while handling argument \"-np\": stoi"),
+    ("llama-server-corrupt", "model broken", "gguf_init_from_reader: failed to read key-value pairs"),
     (
-        "bad value",
-        r#"error: argument (-\S+): (invalid .+ value|invalid choice|Value .* cannot be converted)|error while handling argument "(.+)": "#,
-    ),
-    ("port in use", r"\[Errno 98\].*ddress already in use|couldn't bind HTTP server socket"),
-    (
-        "memory, host",
-        r"DefaultCPUAllocator: can't allocate memory: you tried to allocate (\d+)|on kv cache allocation is less than requested|failed to allocate (buffer|CPU buffer)",
-    ),
-    ("memory, GPU", r"CUDA out of memory|No available memory for the cache blocks"),
-    (
+        "llama-server-nomodel",
         "model missing",
-        r"(HFValidation|OS)Error: Repo id must be|Can't load the configuration of|failed to open GGUF file",
+        "gguf_init_from_file: failed to open GGUF file '/nonexistent.gguf'",
     ),
-    ("model broken", r"llama_model_load: error loading model: (.+)"),
-    ("bad configuration", r"ValidationError: \d+ validation errors? for (\w+)\n.*Value error, (.+)"),
     (
-        "engine died",
-        r"EngineDeadError|Engine core proc \S+ died unexpectedly|Worker proc \S+ died unexpectedly",
+        "llama-server-out-of-memory",
+        "out of host memory",
+        "ggml_backend_cpu_buffer_type_alloc_buffer: failed to allocate buffer of size 8192000000",
     ),
-    ("generic", "Engine core initialization failed"),
+    ("llama-server-portinuse", "port in use", "couldn't bind HTTP server socket, hostname: 127.0.0.1"),
+    (
+        "sglang-0.5.9-badflag",
+        "unknown flag",
+        "launch_server.py: error: unrecognized arguments: --no-such-flag 1",
+    ),
+    ("sglang-0.5.9-badvalue", "bad value", "argument --max-running-requests: invalid int value: 'abc'"),
+    (
+        "sglang-0.5.9-engine-killed",
+        "worker lost",
+        "Health check failed. Server couldn't get a response from detok",
+    ),
+    ("sglang-0.5.9-nomodel", "model missing", "OSError: Can't load the configuration of '/nonexistent/m'"),
+    ("sglang-0.5.9-portinuse", "port in use", "[Errno 98] error while attempting to bind on address"),
+    ("transformers-serve-badflag", "unknown flag", "Error: No such option '--no-such-flag'."),
+    ("transformers-serve-nomodel", "model missing", "Error: Repo id must be in the form"),
+    ("transformers-serve-portinuse", "port in use", "[Errno 98] error while attempting to bind on address"),
+    ("vllm-0.11.0-badflag", "unknown flag", "vllm: error: unrecognized arguments: --no-such-flag 3"),
+    ("vllm-0.11.0-badvalue", "bad value", "argument --max-num-seqs: invalid int value: 'abc'"),
+    ("vllm-0.17.1-badflag", "unknown flag", "vllm: error: unrecognized arguments: --no-such-flag 3"),
+    ("vllm-0.17.1-badjson", "bad value", "argument --speculative-config: Value {bad cannot be converted"),
+    ("vllm-0.17.1-badvalue", "bad value", "argument --max-num-seqs: invalid int value: 'abc'"),
+    ("vllm-0.17.1-engine-killed", "worker lost", "Engine core proc EngineCore_DP0 died unexpectedly"),
+    (
+        "vllm-0.17.1-kvcache-too-big",
+        "out of host memory",
+        "DefaultCPUAllocator: can't allocate memory: you tried to",
+    ),
+    ("vllm-0.17.1-nomodel", "model missing", "HFValidationError: Repo id must be in the form"),
+    (
+        "vllm-0.17.1-tp3",
+        "bad configuration",
+        "Value error, Total number of attention heads (4) must be divisible by tensor parallel size (3).",
+    ),
+    ("vllm-0.32.0-badchoice", "bad value", "argument --performance-mode: invalid choice: 'turbo'"),
+    ("vllm-0.32.0-badflag", "unknown flag", "vllm: error: unrecognized arguments: --no-such-flag 3"),
+    ("vllm-0.32.0-badvalue", "bad value", "argument --max-num-seqs: invalid int value: 'abc'"),
+    (
+        "vllm-0.32.0-ctxtoolong",
+        "bad configuration",
+        "Value error, User-specified max_model_len (999999) is greater",
+    ),
+    ("vllm-0.32.0-engine-killed", "worker lost", "EngineDeadError: EngineCore encountered an issue."),
+    (
+        "vllm-0.32.0-kvcache-too-big",
+        "out of host memory",
+        "on kv cache allocation is less than requested memory",
+    ),
+    ("vllm-0.32.0-nomodel", "model missing", "HFValidationError: Repo id must be in the form"),
+    (
+        "vllm-0.32.0-out-of-memory",
+        "out of host memory",
+        "DefaultCPUAllocator: can't allocate memory: you tried to",
+    ),
 ];
 
-/// File, class, and a part of the line that says it.
-const LOGS: [(&str, &str, &str); 18] = [
-    ("llama-server-unknown-flag", "unknown flag", "error: invalid argument: --"),
-    ("vllm-0.11.0-unknown-flag", "unknown flag", "vllm: error: unrecognized arguments: --"),
-    ("vllm-0.17.1-unknown-flag", "unknown flag", "vllm: error: unrecognized arguments: --"),
-    ("transformers-unknown-flag", "unknown flag", "No such option"),
-    ("llama-server-bad-value", "bad value", "error while handling argument \""),
-    ("vllm-0.32.0-bad-choice", "bad value", "invalid choice"),
-    ("sglang-0.5.9-bad-value", "bad value", "error: argument --"),
-    ("llama-server-port-in-use", "port in use", "couldn't bind HTTP server socket"),
-    ("vllm-0.32.0-port-in-use", "port in use", "[Errno 98]"),
-    ("sglang-0.5.9-port-in-use", "port in use", "[Errno 98]"),
-    ("llama-server-out-of-memory", "memory, host", "failed to allocate"),
-    ("vllm-0.17.1-kv-cache-too-big", "memory, host", "DefaultCPUAllocator"),
-    ("llama-server-no-model", "model missing", "failed to open GGUF file"),
-    ("vllm-0.32.0-no-model", "model missing", "Error: Repo id must be"),
-    ("llama-server-corrupt-model", "model broken", "llama_model_load: error loading model: "),
-    ("vllm-0.17.1-heads-not-divisible", "bad configuration", "must be divisible by tensor parallel size (3)"),
-    ("vllm-0.32.0-context-too-long", "bad configuration", "Value error, User-specified max_model_len"),
-    ("vllm-0.17.1-engine-killed", "engine died", "died unexpectedly"),
+/// More of the same kind, whose lines follow from others above.
+const MORE: [(&str, &str, &str); 4] = [
+    ("vllm-0.32.0-portinuse", "port in use", "OSError: [Errno 98] Address already in use"),
+    ("xllamacpp-badflag", "unknown flag", "xllama-serve: error: unrecognized arguments: --no-such"),
+    ("xllamacpp-nomodel", "model missing", "failed to open GGUF file '/nonexistent.gguf'"),
+    ("xllamacpp-portinuse", "port in use", "couldn't bind HTTP server socket"),
+];
+
+/// Nothing failed in these, or nothing was printed before the time was over: no pattern may see a failure.
+const QUIET: [&str; 4] = [
+    "llama-server-never-ready",
+    "sglang-0.5.9-sigterm-while-streaming",
+    "vllm-0.17.1-sigterm-while-streaming",
+    "vllm-0.32.0-sigterm-while-streaming",
 ];
 
 #[test]
-fn logs_of_failed_starts_are_recognised() {
-    let patterns: Vec<_> = PATTERNS.iter().map(|(n, p)| FailurePattern::new(*n, p).unwrap()).collect();
-    for (name, class, part) in LOGS {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/fixtures/failures/{name}.log"));
-        let log = std::fs::read(path).unwrap();
-        let found = classify(&String::from_utf8_lossy(&log), &patterns).unwrap_or_else(|| panic!("{name}"));
-        assert_eq!(found.class, class, "{name}");
-        assert!(found.line.contains(part), "{name}: {}", found.line);
+fn every_recorded_failure_has_its_class_and_its_line() {
+    for (name, class, line) in LOGS.iter().chain(&MORE) {
+        let found =
+            classify(&log(name), &patterns_of(name)).unwrap_or_else(|| panic!("{name}: nothing found"));
+        assert_eq!(found.class, *class, "{name}: {}", found.line);
+        assert!(found.line.contains(line), "{name}: {}", found.line);
+        assert!(!found.line.contains("pid="), "{name}: {}", found.line);
+        let retried = found.nature == Nature::Infrastructure;
+        assert_eq!(retried, *class == "port in use", "{name}");
     }
+}
+
+#[test]
+fn a_log_without_a_failure_is_none() {
+    for name in QUIET {
+        assert_eq!(classify(&log(name), &patterns_of(name)), None, "{name}");
+    }
+}
+
+#[test]
+fn every_recorded_log_is_asked() {
+    let files = std::fs::read_dir(folder()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+    let mut there: Vec<String> = files.map(|f| f.trim_end_matches(".log").to_owned()).collect();
+    let mut asked: Vec<String> =
+        LOGS.iter().chain(&MORE).map(|l| l.0).chain(QUIET).map(str::to_owned).collect();
+    there.sort();
+    asked.sort();
+    assert_eq!(there, asked);
+}
+
+/// What engines say of GPUs, which none of the recordings has: from their sources and from reports of their users.
+#[test]
+fn gpu_memory_is_told_apart() {
+    let cases = [
+        (
+            "vllm",
+            "ERROR [gpu_model_runner.py:4818] Failed to load model - not enough GPU memory. (original error: CUDA out of memory.",
+            "out of GPU memory (weights)",
+        ),
+        ("vllm", "ValueError: No available memory for the cache blocks.", "out of GPU memory (KV cache)"),
+        (
+            "vllm",
+            "ValueError: To serve at least one request with the model's max seq len (40960), (5.6 GiB",
+            "out of GPU memory (KV cache)",
+        ),
+        (
+            "vllm",
+            "ValueError: Free memory on device (1.2/80 GiB) on startup is less than desired GPU memory utilization",
+            "out of GPU memory",
+        ),
+        (
+            "vllm",
+            "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.5 GiB",
+            "out of GPU memory",
+        ),
+        (
+            "sglang",
+            "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.",
+            "out of GPU memory (KV cache)",
+        ),
+        (
+            "sglang",
+            "Exception: Capture cuda graph failed: CUDA out of memory. Tried",
+            "out of GPU memory (graph capture)",
+        ),
+        (
+            "sglang",
+            "Capture cuda graph failed: CUDA error: no kernel image is available for execution on the device",
+            "unsupported hardware",
+        ),
+        ("sglang", "Exception: Capture cuda graph failed: an illegal instruction", "GPU error"),
+        ("vllm", "RuntimeError: CUDA error: an illegal memory access was encountered", "GPU error"),
+        ("vllm", "torch.distributed.DistBackendError: NCCL error in: x.cpp:1", "GPU error"),
+        ("vllm", "RuntimeError: CUDA error: uncorrectable ECC error encountered", "GPU lost"),
+        ("vllm", "ValueError: Model architectures ['Foo'] are not supported for now.", "unsupported model"),
+        (
+            "llama-server",
+            "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 9 MiB on device 0: cudaMalloc failed: out of memory\nllama_kv_cache: failed to allocate buffer for kv cache",
+            "out of GPU memory (KV cache)",
+        ),
+        (
+            "llama-server",
+            "cudaMalloc failed: out of memory\nllama_model_load: error loading model: unable to allocate CUDA0 buffer",
+            "out of GPU memory (weights)",
+        ),
+    ];
+    for (engine, line, class) in cases {
+        let log = format!("{line}\nRuntimeError: Engine core initialization failed. See root cause above.\n");
+        let found = classify(&log, &patterns_of(engine)).unwrap();
+        assert_eq!(found.class, class, "{line}");
+        assert!(!found.line.contains("root cause"), "{}", found.line);
+    }
+}
+
+fn folder() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/failures")
+}
+
+fn log(name: &str) -> String {
+    let bytes = std::fs::read(folder().join(format!("{name}.log"))).unwrap();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The patterns of the engine that a log is of; none for one that the library does not have.
+fn patterns_of(name: &str) -> Vec<FailurePattern> {
+    let engine = ["vllm", "sglang", "llama"].into_iter().find(|e| name.contains(e));
+    let engine = match engine {
+        Some("llama") => "llama_cpp",
+        Some(engine) => engine,
+        None => return Vec::new(),
+    };
+    let text = format!("use std/engines {{ {engine} }}\n");
+    let program = analyze(&NoFiles, "test.plab", &text).program;
+    let failures = &program.engines[engine].failures;
+    assert!(failures.len() > 5);
+    failures.iter().map(|f| FailurePattern::new(f.name.clone(), &f.pattern).unwrap()).collect()
 }

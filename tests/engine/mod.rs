@@ -7,3 +7,5 @@ mod roles;
 mod starting;
 mod stopping;
 mod workshop;
+
+pub use roles::sharing_listener;

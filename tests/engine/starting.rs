@@ -4,11 +4,21 @@ use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
-use perflab::engine::{self, Exit, FailurePattern, LaunchSpec, Limit, Ready, StartError, StartEvent};
+use perflab::engine::lifecycle::Stage;
+use perflab::engine::{self, Exit, FailurePattern, LaunchEvent, LaunchSpec, Limit, Ready, StartError};
 use tokio_util::sync::CancellationToken;
 
 use super::roles;
 use super::workshop::{Workshop, lives, runtime, start};
+
+/// The stages that a launch came to.
+fn stages(events: &[LaunchEvent]) -> Vec<Stage> {
+    let to = |e: &LaunchEvent| match e {
+        LaunchEvent::Step(step) => Some(step.to),
+        _ => None,
+    };
+    events.iter().filter_map(to).collect()
+}
 
 fn failure_of(spec: LaunchSpec) -> StartError {
     runtime().block_on(start(spec)).unwrap_err()
@@ -21,7 +31,8 @@ fn a_server_is_ready_when_it_answers() {
     runtime().block_on(async {
         let spec = workshop.role("server");
         let server = engine::start(spec, &CancellationToken::new(), |e| events.push(e)).await.unwrap();
-        assert_eq!(events.first(), Some(&StartEvent::Spawned { pid: server.pid() }));
+        assert!(events.contains(&LaunchEvent::Spawned { pid: server.pid() }));
+        assert_eq!(stages(&events), [Stage::Spawning, Stage::Starting, Stage::Ready]);
         assert_eq!(server.base_url(), format!("http://127.0.0.1:{}", workshop.port));
         assert!(server.pids().contains(&server.pid()));
         assert!(!engine::is_free("127.0.0.1", workshop.port).unwrap());
@@ -59,10 +70,10 @@ fn a_server_that_ends_is_noticed_and_explained() {
     let mut spec = workshop.script("seq 100; echo 'error: bad flag --x' >&2; echo bye; exit 3");
     spec.failures = vec![FailurePattern::new("unknown flag", "bad flag (--x)").unwrap()];
     let began = Instant::now();
-    let StartError::Exited { exit, failure, line, tail } = failure_of(spec) else { panic!("it ended") };
+    let StartError::Exited { exit, failure, tail } = failure_of(spec) else { panic!("it ended") };
     assert!(began.elapsed() < Duration::from_secs(20), "the deadline was not waited for");
-    assert_eq!((exit, failure.unwrap().class.as_str()), (Exit::Code(3), "unknown flag"));
-    assert_eq!(line.as_deref(), Some("error: bad flag --x"));
+    assert_eq!((exit, failure.class.as_str()), (Exit::Code(3), "unknown flag"));
+    assert_eq!(failure.line, "error: bad flag --x");
     assert_eq!(tail.len(), 20);
     assert_eq!(tail[17..], ["100", "error: bad flag --x", "bye"]);
 }
@@ -83,9 +94,9 @@ fn a_server_that_stays_silent_is_given_up() {
     let mut spec = workshop.script("echo loading the model; sleep 1000");
     spec.ready.within = Duration::from_millis(300);
     let error = failure_of(spec);
-    let StartError::NeverReady { limit, last_line, .. } = &error else { panic!("{error}") };
+    let StartError::NeverReady { limit, failure, .. } = &error else { panic!("{error}") };
     assert_eq!(*limit, Limit::Silence(Duration::from_millis(300)));
-    assert_eq!(last_line.as_deref(), Some("loading the model"));
+    assert_eq!((failure.class.as_str(), failure.line.as_str()), ("never ready", "loading the model"));
     assert_eq!(engine::find_marked(&workshop.nonce), []);
 }
 
@@ -131,7 +142,7 @@ fn a_port_in_use_is_noticed_before_the_start() {
 fn start_beside_a_stranger(workshop: &Workshop, spec: LaunchSpec) -> StartError {
     let port = workshop.port;
     let appear = |event| {
-        if matches!(event, StartEvent::Spawned { .. }) {
+        if matches!(event, LaunchEvent::Spawned { .. }) {
             std::thread::spawn(move || roles::serve(&roles::sharing_listener(port)));
         }
     };

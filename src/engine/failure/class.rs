@@ -1,0 +1,64 @@
+//! The classes of failures by their names, and which of them say something about the configuration.
+//!
+//! A class is a name, because an engine's declaration may give any. What follows from the name is decided here, once.
+
+/// What a failure says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Nature {
+    /// About the configuration on this machine: a result, and never tried again.
+    Finding,
+    /// About the machine at that moment: no result, and tried again a few times.
+    Infrastructure,
+}
+
+/// Another process had the port, or shared it.
+pub const PORT: &str = "port in use";
+/// A card is no longer there, or its memory is broken.
+pub const GPU_LOST: &str = "GPU lost";
+/// Others took the memory of this machine.
+pub const MEMORY_TAKEN: &str = "host memory taken by others";
+/// A file system that the engine writes to is full.
+pub const DISK_FULL: &str = "disk full";
+/// A model's hub, or another server that the engine asks, is out of reach.
+pub const NETWORK: &str = "network";
+
+const INFRASTRUCTURE: [&str; 5] = [PORT, GPU_LOST, MEMORY_TAKEN, DISK_FULL, NETWORK];
+
+/// The engine's own processes, or a limit of its container, wanted more memory than there is.
+pub const HOST_MEMORY: &str = "out of host memory";
+/// Part of the engine is gone, and the log does not say why.
+pub const WORKER_LOST: &str = "worker lost";
+/// The log says no more than that nothing came of it.
+pub const DID_NOT_START: &str = "did not start";
+/// The engine was not ready in time.
+pub const NEVER_READY: &str = "never ready";
+/// Nothing else is known.
+pub const UNKNOWN: &str = "unknown";
+/// A card or its libraries report an error.
+pub const GPU_ERROR: &str = "GPU error";
+
+/// Names that tell the consequence only. Their patterns are asked after everything that may be the cause.
+const CONSEQUENCES: [&str; 3] = [WORKER_LOST, "engine died", DID_NOT_START];
+
+impl Nature {
+    /// Names that are not known are an engine's own and say something about it.
+    pub fn of(class: &str) -> Self {
+        if INFRASTRUCTURE.contains(&class) { Self::Infrastructure } else { Self::Finding }
+    }
+}
+
+pub(super) fn is_consequence(class: &str) -> bool {
+    CONSEQUENCES.contains(&class)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_machine_s_failures_are_tried_again() {
+        assert_eq!(Nature::of(PORT), Nature::Infrastructure);
+        assert_eq!(Nature::of("out of GPU memory"), Nature::Finding);
+        assert_eq!(Nature::of("what a study calls it"), Nature::Finding);
+    }
+}

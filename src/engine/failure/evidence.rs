@@ -1,0 +1,262 @@
+//! From what is left of an engine to the reason why it is gone: kernel messages, its log, how its leader ended.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use super::super::protocol::Exit;
+use super::class::{self, Nature};
+use super::kernel::{self, Uptime};
+use super::pattern::FailurePattern;
+use super::{general, text};
+
+/// Lines kept of a log's end.
+const TAIL_LINES: usize = 20;
+
+/// What a failure is called and how it shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The name of the pattern that matched, else what is known of the end.
+    pub class: String,
+    /// The one line that matters, without what loggers put before it; empty if nothing was printed.
+    pub line: String,
+    pub nature: Nature,
+}
+
+impl Failure {
+    pub fn new(class: impl Into<String>, line: impl Into<String>) -> Self {
+        let class = class.into();
+        Self { nature: Nature::of(&class), class, line: line.into() }
+    }
+
+    /// Part of the engine, or of what it runs on, is lost: single requests may still be answered.
+    pub fn is_of_engine(&self) -> bool {
+        class::is_consequence(&self.class) || self.class == class::GPU_LOST || self.class == class::GPU_ERROR
+    }
+}
+
+/// When it happened: the same death is called by what it interrupted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    Start,
+    Load,
+}
+
+/// Everything that can be asked about an engine that failed.
+#[derive(Debug)]
+pub struct Witness<'a> {
+    pub log: &'a Path,
+    /// Where in the log to begin, in bytes.
+    pub from: u64,
+    /// The engine's own patterns, in their order.
+    pub patterns: &'a [FailurePattern],
+    /// How its leader ended by itself; `None` if it did not.
+    pub exit: Option<Exit>,
+    pub moment: Moment,
+    pub started: Uptime,
+    /// Processes of its tree that were seen: pid → name.
+    pub family: &'a BTreeMap<i32, String>,
+}
+
+/// The reason, and the end of the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Evidence {
+    pub failure: Failure,
+    /// A pattern or the kernel named it; else it is called by how it ended.
+    pub known: bool,
+    /// The last lines, without empty ones.
+    pub tail: Vec<String>,
+}
+
+/// Nothing could be found out.
+impl Default for Evidence {
+    fn default() -> Self {
+        Self { failure: Failure::new(class::UNKNOWN, ""), known: false, tail: Vec::new() }
+    }
+}
+
+impl Witness<'_> {
+    /// Reads log and kernel messages; a log that is missing is an empty one.
+    pub fn examine(&self) -> Evidence {
+        let bytes = read_from(self.log, self.from).unwrap_or_default();
+        let log = String::from_utf8_lossy(&bytes);
+        let log = text::strip_ansi(&log);
+        let mut tail: Vec<String> =
+            text::lines_from_the_end(&log).take(TAIL_LINES).map(text::shortened).collect();
+        tail.reverse();
+        let named = self.named(&log);
+        let known = named.is_some();
+        let failure = named
+            .unwrap_or_else(|| Failure::new(self.unknown(), line_that_matters(&log).unwrap_or_default()));
+        Evidence { failure, known, tail }
+    }
+
+    fn named(&self, log: &str) -> Option<Failure> {
+        match kernel::finding(self.started, self.family) {
+            Some((class, line)) => Some(Failure::new(class, text::shortened(&line))),
+            None => match_first(log, self.patterns),
+        }
+    }
+
+    /// What is known where no pattern matches.
+    fn unknown(&self) -> String {
+        let of_load = self.moment == Moment::Load;
+        match self.exit {
+            Some(exit @ Exit::Signal(_)) if !of_load => format!("crash ({exit})"),
+            Some(exit) if of_load => format!("crash under load ({exit})"),
+            Some(exit) => format!("{} ({exit})", class::UNKNOWN),
+            None if of_load => "no answer under load".to_owned(),
+            None => class::NEVER_READY.to_owned(),
+        }
+    }
+}
+
+/// Classifies a log by an engine's own patterns and the general ones: broken machines, then causes before
+/// consequences, the engine's own before the general. The first that matches anywhere wins.
+pub fn classify(log: &str, patterns: &[FailurePattern]) -> Option<Failure> {
+    match_first(&text::strip_ansi(log), patterns)
+}
+
+fn match_first(log: &str, patterns: &[FailurePattern]) -> Option<Failure> {
+    let of = |consequence: bool| {
+        let all = general::of_machine().iter().chain(patterns).chain(general::patterns());
+        all.filter(move |p| class::is_consequence(&p.name) == consequence)
+    };
+    if let Some(cause) = of(false).find_map(|p| Some(Failure::new(&p.name, p.line(log)?))) {
+        return Some(cause);
+    }
+    let (pattern, line) = of(true).find_map(|p| Some((p, p.line(log)?)))?;
+    Some(Failure::new(&pattern.name, exception(log).unwrap_or(line)))
+}
+
+fn read_from(log: &Path, from: u64) -> io::Result<Vec<u8>> {
+    let mut file = File::open(log)?;
+    file.seek(SeekFrom::Start(from))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// What a log says about the reason, where no pattern knows it: an exception, else the last line that speaks of an
+/// error, else the last.
+fn line_that_matters(log: &str) -> Option<String> {
+    exception(log).or_else(|| {
+        let last: Vec<&str> = text::lines_from_the_end(log).take(TAIL_LINES).collect();
+        let telling = last.iter().find(|l| speaks_of_error(l)).or(last.first())?;
+        Some(text::shortened(text::clean(telling)))
+    })
+}
+
+/// The last exception that is not itself about another one.
+fn exception(log: &str) -> Option<String> {
+    let lines = text::lines_from_the_end(log).map(text::clean);
+    lines.filter(|l| is_exception(l) && !points_elsewhere(l)).map(text::shortened).next()
+}
+
+/// `ValueError: …`, `torch.cuda.OutOfMemoryError: …`, `some.module.Exception: …`.
+fn is_exception(line: &str) -> bool {
+    let Some((name, message)) = line.split_once(": ") else { return false };
+    let last = name.rsplit('.').next().unwrap_or_default();
+    let is_name = name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.');
+    let is_class = last.starts_with(|c: char| c.is_uppercase());
+    let is_error = last.ends_with("Error") || last.ends_with("Exception");
+    is_name && is_class && is_error && last != "Error" && !message.trim().is_empty()
+}
+
+fn points_elsewhere(line: &str) -> bool {
+    let words = [
+        "EngineDeadError",
+        "root cause",
+        "initialization failed",
+        "Failed to init server",
+        "CancelledError",
+        "BrokenPipeError",
+        "ConnectionResetError",
+    ];
+    words.iter().any(|w| line.contains(w))
+}
+
+/// Words of a line that is more telling than those around it.
+fn speaks_of_error(line: &str) -> bool {
+    let line = line.to_lowercase();
+    ["error", "exception", "fatal", "failed", "cannot", "not found"].iter().any(|word| line.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn pattern(name: &str, regex: &str) -> FailurePattern {
+        FailurePattern::new(name, regex).unwrap()
+    }
+
+    fn examine(log: &str, exit: Option<Exit>, moment: Moment) -> Evidence {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("server.log");
+        fs::write(&path, log).unwrap();
+        let family = BTreeMap::new();
+        let started = Uptime::now();
+        Witness { log: &path, from: 0, patterns: &[], exit, moment, started, family: &family }.examine()
+    }
+
+    #[test]
+    fn the_first_pattern_wins_wherever_it_stands() {
+        let patterns = [pattern("cause", "no such card"), pattern("consequence", "^engine left")];
+        let found = classify("engine left\n(Worker pid=3) ERROR: no such card\n", &patterns).unwrap();
+        assert_eq!(found, Failure::new("cause", "no such card"));
+        assert_eq!(classify("engine left", &patterns).unwrap().class, "consequence");
+        assert_eq!(classify("the engine left", &patterns), None);
+    }
+
+    #[test]
+    fn general_causes_come_before_an_engine_s_consequences() {
+        let patterns = [pattern("did not start", "Engine core initialization failed")];
+        let log = "torch.OutOfMemoryError: CUDA out of memory. Tried\nRuntimeError: Engine core initialization failed. See root cause above.";
+        assert_eq!(classify(log, &patterns).unwrap().class, "out of GPU memory");
+    }
+
+    #[test]
+    fn a_consequence_is_told_by_the_exception_before_it() {
+        let log = "(EngineCore pid=1) ERROR 11-21 04:49:05 [core.py:1] ValueError: heads are odd\nRuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}";
+        let found = classify(log, &[]).unwrap();
+        assert_eq!(
+            (found.class.as_str(), found.line.as_str()),
+            ("did not start", "ValueError: heads are odd")
+        );
+    }
+
+    #[test]
+    fn what_no_pattern_knows_is_called_by_its_end() {
+        let class = |exit, moment| examine("bye", exit, moment).failure.class;
+        assert_eq!(class(Some(Exit::Code(7)), Moment::Start), "unknown (exit code 7)");
+        assert_eq!(class(Some(Exit::Signal(11)), Moment::Start), "crash (SIGSEGV)");
+        assert_eq!(class(Some(Exit::Signal(9)), Moment::Load), "crash under load (SIGKILL)");
+        assert_eq!(class(None, Moment::Start), "never ready");
+        assert_eq!(class(None, Moment::Load), "no answer under load");
+    }
+
+    #[test]
+    fn the_line_that_matters_speaks_of_an_error_else_it_is_the_last() {
+        let line = |log: &str| examine(log, None, Moment::Start).failure.line;
+        assert_eq!(line("start\nRuntimeError: no\n\nbye\nfailed\n"), "RuntimeError: no");
+        assert_eq!(line("start\nit failed\nbye\n"), "it failed");
+        assert_eq!(line(" 10%|\r 50%|\r 99%|\r\n"), "99%|");
+        assert_eq!(line(""), "");
+        let tail = examine("start\n\nbye\n\n", None, Moment::Start).tail;
+        assert_eq!(tail, ["start", "bye"]);
+    }
+
+    #[test]
+    fn long_lines_and_logs_are_shortened() {
+        let long = "é".repeat(5000);
+        assert_eq!(
+            examine(&(long.clone() + &"\nline".repeat(50)), None, Moment::Start).tail.len(),
+            TAIL_LINES
+        );
+        let line = examine(&long, None, Moment::Start).failure.line;
+        assert_eq!(line.chars().count(), text::LONGEST_LINE + 1);
+    }
+}

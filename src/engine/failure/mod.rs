@@ -1,0 +1,13 @@
+//! Why an engine failed: a class, the one line that says so, and whether that is the engine's doing or the machine's.
+
+mod class;
+mod evidence;
+mod general;
+mod kernel;
+mod pattern;
+mod text;
+
+pub use class::{GPU_LOST, NEVER_READY, Nature, PORT};
+pub use evidence::{Evidence, Failure, Moment, Witness, classify};
+pub use kernel::Uptime;
+pub use pattern::FailurePattern;

@@ -1,0 +1,325 @@
+//! The loads of a launch, one after another on one server: each ends in a result, or in what kept it from one.
+
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::devices::{Sampled, Sampling};
+use super::event::{Event, Listener, Phase};
+use super::launch::{Crew, LoadResult, Ruler};
+use super::order::LoadOrder;
+use super::target::Target;
+use super::{measured, records, stages};
+use crate::engine::Failure;
+use crate::engine::lifecycle::Happening;
+use crate::journal::{JournalError, LaunchTimes};
+use crate::judge::RunOutcome;
+use crate::judge::checks::CLIENT_LAG_REFUSED_MS;
+use crate::lang::sema::program::Reset;
+use crate::load::{self, Ended, LoadOutcome, RequestRecord, Summary, Verdict};
+
+/// A load is run at most so often while the client cannot keep up.
+const LOADS: usize = 3;
+const RESET_WITHIN: Duration = Duration::from_secs(30);
+
+/// Takes a result; it is on disk when this returns.
+pub type Keep<'k> = dyn FnMut(LoadResult) -> Result<(), JournalError> + Send + 'k;
+
+/// How a launch's loads ended.
+pub enum Loaded {
+    /// each has a result
+    All,
+    /// a signal ended them
+    Interrupted,
+    /// the machine's failure kept one, and those after it, from a result
+    Setback(Failure),
+}
+
+/// Runs the loads of a launch and hands their results to `keep`.
+pub async fn all_loads(
+    crew: &Crew<'_>,
+    loads: &[LoadOrder],
+    target: &Target<'_>,
+    listener: &mut dyn Listener,
+    keep: &mut Keep<'_>,
+    times: &mut LaunchTimes,
+) -> Result<Loaded, super::RunError> {
+    let dead = CancellationToken::new();
+    let died = target.died();
+    let watch = {
+        let dead = dead.clone();
+        tokio::spawn(async move {
+            died.await;
+            dead.cancel();
+        })
+    };
+    let mut loaded = Loaded::All;
+    for (index, order) in loads.iter().enumerate() {
+        if index > 0 {
+            reset(crew, target, listener).await;
+        }
+        let log_before = target.log_length();
+        let OneLoad { outcome, rule, sampled } =
+            match one_load(crew, order, target, listener, &dead, times).await {
+                Ok(done) => done,
+                Err(error) => {
+                    let failure = Failure::new("the load cannot be made", error.to_string());
+                    keep(LoadResult::failed_load(index, failure, Vec::new()))?;
+                    continue;
+                }
+            };
+        // whatever happened on a GPU that is lost says nothing about the candidate
+        if let Some(lost) = sampled.lost {
+            return Err(super::RunError::GpuLost(lost));
+        }
+        if outcome.ended == Ended::ServerDied {
+            target.note(Happening::LeaderEnded, |event| stages::pass_on(crew.launch, event, listener));
+        }
+        if outcome.ended == Ended::Cancelled {
+            loaded = Loaded::Interrupted;
+            break;
+        }
+        let mut result = load_result(index, &outcome, rule, target, log_before).await;
+        sampled.measure(&mut result.metrics);
+        records::write_samples(crew, &order.profile, &sampled, listener);
+        result.devices = sampled.devices;
+        let simulated = crew.config.engine.simulated();
+        records::write(&crew.place.launch_dir, &order.profile, simulated, &outcome.records, listener);
+        if let Some(failure) = result.setback().filter(|_| !crew.last_try) {
+            loaded = Loaded::Setback(failure);
+            break;
+        }
+        listener.hear(&Event::LoadEnds {
+            launch: crew.launch.to_owned(),
+            profile: order.profile.clone(),
+            outcome: said(&result.outcome, &outcome),
+            objective: Some(outcome.summary.total_tps).filter(|t| t.is_finite()),
+        });
+        keep(result)?;
+    }
+    watch.abort();
+    Ok(loaded)
+}
+
+fn said(result: &RunOutcome, outcome: &LoadOutcome) -> String {
+    match result {
+        RunOutcome::Done => {
+            format!("{} of {} requests", outcome.summary.completed, outcome.summary.planned)
+        }
+        RunOutcome::Stopped { rule } => format!("stopped by rule {rule}"),
+        RunOutcome::FailedLoad { class, .. } | RunOutcome::FailedStart { class, .. } => class.clone(),
+    }
+}
+
+/// A load that is over, the rule that ended it, and what the GPUs did.
+struct OneLoad {
+    outcome: LoadOutcome,
+    rule: Option<String>,
+    sampled: Sampled,
+}
+
+/// One load. A load in which this machine kept the client from its work says nothing about the engine:
+/// it is repeated, with prompts of its own, a few times.
+async fn one_load(
+    crew: &Crew<'_>,
+    order: &LoadOrder,
+    target: &Target<'_>,
+    listener: &mut dyn Listener,
+    dead: &CancellationToken,
+    times: &mut LaunchTimes,
+) -> Result<OneLoad, load::LoadError> {
+    let mut spec = order.spec.clone();
+    spec.base_url.clone_from(&target.base_url);
+    if let Some(model) = &target.model {
+        spec.model.clone_from(model);
+    }
+    let mut attempt = 1;
+    loop {
+        let sampling = crew.gpus.as_ref().map(|g| g.sample(dead.clone()));
+        let mut observer = Watcher::new(crew, order, target, listener);
+        observer.sampling = sampling.as_ref();
+        let outcome = load::run(&spec, &mut observer, &crew.signals.first, dead).await;
+        let rule = observer.rule.take();
+        observer.note(Happening::LoadEnded);
+        let sampled = match sampling {
+            Some(sampling) => sampling.end().await,
+            None => Sampled::default(),
+        };
+        let outcome = outcome?;
+        times.warmup_s += outcome.warmup.seconds;
+        times.load_s += outcome.load_s;
+        let lag = outcome.summary.client.loop_lag_p99_ms.unwrap_or(0.0);
+        if outcome.ended != Ended::Whole || lag <= CLIENT_LAG_REFUSED_MS || attempt == LOADS {
+            return Ok(OneLoad { outcome, rule, sampled });
+        }
+        let text = format!(
+            "{}: this machine held the client up for {lag:.0} ms (p99); the load is repeated",
+            crew.launch
+        );
+        listener.hear(&Event::Warning { text });
+        reset(crew, target, listener).await;
+        attempt += 1;
+        spec.seed = spec.seed.wrapping_add(1);
+    }
+}
+
+async fn load_result(
+    index: usize,
+    outcome: &LoadOutcome,
+    rule: Option<String>,
+    target: &Target<'_>,
+    log_before: u64,
+) -> LoadResult {
+    let mut notes = target.notes.clone();
+    notes.extend(outcome.findings.iter().map(ToString::to_string));
+    let metrics = measured::metrics(&outcome.summary, &outcome.records, target.startup_s());
+    let mut result = match (failure(outcome, target, log_before).await, rule) {
+        (Some((failure, tail)), _) => LoadResult::failed_load(index, failure, tail),
+        (None, Some(rule)) => LoadResult::of(index, RunOutcome::Stopped { rule }),
+        (None, None) => LoadResult::of(index, RunOutcome::Done),
+    };
+    result.metrics = metrics;
+    result.notes = notes;
+    result
+}
+
+/// What went wrong with the server, and the end of its log. Single requests that fail are for the checks to judge, unless
+/// the log says that part of the engine was lost: its server may live on and answer for ever that it cannot.
+async fn failure(
+    outcome: &LoadOutcome,
+    target: &Target<'_>,
+    log_before: u64,
+) -> Option<(Failure, Vec<String>)> {
+    if let Some((pid, name)) = target.stranger().await {
+        let line = format!("process {pid} ({name}) listens on the engine's port too");
+        return Some((Failure::new(crate::engine::failure::PORT, line), Vec::new()));
+    }
+    let died = outcome.ended == Ended::ServerDied;
+    let hopeless = nothing_succeeded(outcome);
+    let any_failed = outcome.records.iter().any(failed);
+    if !died && !hopeless && !any_failed {
+        return None;
+    }
+    let found = target.examine(log_before).await;
+    if died {
+        return found.map(|e| (e.failure, e.tail));
+    }
+    if let Some(e) = found.filter(|e| e.known && (hopeless || e.failure.is_of_engine())) {
+        return Some((e.failure, e.tail));
+    }
+    hopeless.then(|| (Failure::new("no request succeeded", first_error(outcome)), Vec::new()))
+}
+
+fn first_error(outcome: &LoadOutcome) -> String {
+    let mut errors = outcome.records.iter().filter_map(|r| match &r.outcome {
+        load::Outcome::Failed(f) => Some(f.message.clone()),
+        load::Outcome::Ok | load::Outcome::Short => None,
+    });
+    errors.next().unwrap_or_default()
+}
+
+fn failed(record: &RequestRecord) -> bool {
+    matches!(record.outcome, load::Outcome::Failed(_))
+}
+
+/// A load that ends before it is known to be hopeless can be just that.
+fn nothing_succeeded(outcome: &LoadOutcome) -> bool {
+    outcome.ended == Ended::NothingSucceeded
+        || (!outcome.records.is_empty() && outcome.records.iter().all(failed))
+}
+
+/// Empties the prefix cache between two loads of one launch, where the engine says how.
+pub async fn reset(crew: &Crew<'_>, target: &Target<'_>, listener: &mut dyn Listener) {
+    let Some(Reset { post, path }) = &crew.config.engine.reset else { return };
+    let client = reqwest::Client::builder().no_proxy().timeout(RESET_WITHIN).build();
+    let Ok(client) = client else { return };
+    let url = format!("{}{path}", target.base_url);
+    let request = if *post { client.post(&url) } else { client.get(&url) };
+    let answer = request.send().await;
+    let trouble = match answer {
+        Ok(a) if a.status().is_success() => return,
+        Ok(a) => format!("HTTP {}", a.status().as_u16()),
+        Err(e) => e.to_string(),
+    };
+    let text = format!("{}: the prefix cache was not reset between loads ({trouble})", crew.launch);
+    listener.hear(&Event::Warning { text });
+}
+
+/// Passes a load's progress on and asks the rules at its checkpoints.
+struct Watcher<'a, 'l> {
+    launch: &'a str,
+    target: &'a Target<'a>,
+    profile: &'a str,
+    startup_s: Option<f64>,
+    ruler: &'a Ruler<'a>,
+    listener: &'l mut dyn Listener,
+    rule: Option<String>,
+    sampling: Option<&'l Sampling>,
+}
+
+impl<'a, 'l> Watcher<'a, 'l> {
+    fn new(
+        crew: &Crew<'a>,
+        order: &'a LoadOrder,
+        target: &'a Target<'a>,
+        listener: &'l mut dyn Listener,
+    ) -> Self {
+        let (launch, ruler, startup_s) = (crew.launch, crew.ruler, target.startup_s());
+        Self {
+            launch,
+            target,
+            profile: &order.profile,
+            startup_s,
+            ruler,
+            listener,
+            rule: None,
+            sampling: None,
+        }
+    }
+
+    fn note(&mut self, happening: Happening) {
+        self.target.note(happening, |event| stages::pass_on(self.launch, event, self.listener));
+    }
+
+    fn say(&mut self, phase: Phase) {
+        let event = Event::Phase { launch: self.launch.to_owned(), profile: self.profile.to_owned(), phase };
+        self.listener.hear(&event);
+    }
+}
+
+impl load::Observer for Watcher<'_, '_> {
+    fn phase(&mut self, phase: load::Phase) {
+        match phase {
+            load::Phase::Preparing => self.say(Phase::Preparing),
+            load::Phase::WarmupBegun => {
+                self.note(Happening::WarmupBegan);
+                self.say(Phase::Warmup);
+            }
+            load::Phase::WarmupDone { .. } => {}
+            load::Phase::LoadBegun { .. } => {
+                if let Some(sampling) = self.sampling {
+                    sampling.load_begins();
+                }
+                self.note(Happening::LoadBegan);
+                self.say(Phase::Load);
+            }
+        }
+    }
+
+    fn progress(&mut self, p: load::Progress) {
+        self.listener.hear(&Event::Load {
+            launch: self.launch.to_owned(),
+            profile: self.profile.to_owned(),
+            done: p.done,
+            failed: p.failed,
+            planned: p.planned,
+            elapsed_s: p.elapsed.as_secs_f64(),
+        });
+    }
+
+    fn checkpoint(&mut self, done: u64, so_far: &Summary, records: &[RequestRecord]) -> Verdict {
+        let metrics = measured::metrics(so_far, records, self.startup_s);
+        self.rule = (self.ruler)(self.profile, done, &metrics);
+        if self.rule.is_some() { Verdict::Stop } else { Verdict::Continue }
+    }
+}

@@ -1,0 +1,177 @@
+//! A small engine that misbehaves as it is told: this test binary, started again by a study. It speaks just enough of the
+//! protocol to be measured, and no tool is needed that a machine may lack.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// What to do wrong.
+pub const HOW: &str = "PLAB_TEST_MISBEHAVES";
+pub const PORT: &str = "PLAB_TEST_ENGINE_PORT";
+/// Where the worker's number is noted.
+pub const WORKER: &str = "PLAB_TEST_WORKER";
+
+/// Longer than any test waits.
+const FOR_EVER: Duration = Duration::from_mins(10);
+
+#[test]
+#[ignore = "a process that other tests start"]
+fn play() {
+    // run by hand, with all that are ignored, it has nothing to play
+    let Ok(how) = std::env::var(HOW) else { return };
+    if how == "worker" {
+        return std::thread::sleep(FOR_EVER);
+    }
+    let port: u16 = std::env::var(PORT).unwrap().parse().unwrap();
+    let listener = crate::engine::sharing_listener(port);
+    let worker = how.contains("worker").then(|| Arc::new(Mutex::new(start_worker())));
+    for stream in listener.incoming().flatten() {
+        let (how, worker) = (how.clone(), worker.clone());
+        std::thread::spawn(move || Connection { stream, how, worker }.serve());
+    }
+}
+
+/// The command line that plays it, for a shell.
+pub fn command_line() -> String {
+    let program = std::env::current_exe().unwrap();
+    let test = format!("{}::play", module_path!().split_once("::").unwrap().1);
+    format!("'{}' --ignored --exact {test} --nocapture --test-threads=1", program.display())
+}
+
+fn start_worker() -> Child {
+    let test = format!("{}::play", module_path!().split_once("::").unwrap().1);
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--ignored", "--exact", &test]).env(HOW, "worker");
+    let worker = command.spawn().unwrap();
+    std::fs::write(std::env::var(WORKER).unwrap(), worker.id().to_string()).unwrap();
+    worker
+}
+
+struct Connection {
+    stream: TcpStream,
+    how: String,
+    worker: Option<Arc<Mutex<Child>>>,
+}
+
+impl Connection {
+    /// One request a connection; whatever cannot be written has no reader any more.
+    fn serve(mut self) {
+        let Some((path, body)) = self.request() else { return };
+        if path == "/v1/chat/completions" {
+            let _ = self.chat(&body);
+            return;
+        }
+        let answer: &[u8] = match (path.as_str(), self.how.as_str()) {
+            ("/health", "never answers") => return std::thread::sleep(FOR_EVER),
+            ("/health", "answers garbage to the probe") => b"\0\xff\xfe garbage\r\n\r\n",
+            _ => b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
+        };
+        let _ = self.stream.write_all(answer);
+    }
+
+    fn request(&mut self) -> Option<(String, String)> {
+        let mut reader = BufReader::new(self.stream.try_clone().ok()?);
+        let (mut first, mut length) = (String::new(), 0);
+        reader.read_line(&mut first).ok()?;
+        loop {
+            let mut line = String::new();
+            reader.read_line(&mut line).ok()?;
+            if line.trim().is_empty() {
+                break;
+            }
+            if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
+                length = value.trim().parse().ok()?;
+            }
+        }
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body).ok()?;
+        Some((first.split(' ').nth(1)?.to_owned(), String::from_utf8(body).ok()?))
+    }
+
+    fn chat(&mut self, body: &str) -> std::io::Result<()> {
+        static REQUESTS: AtomicU32 = AtomicU32::new(0);
+        let me = Pid::this();
+        match self.how.as_str() {
+            "never answers a request" => std::thread::sleep(FOR_EVER),
+            "answers garbage" => {
+                return self.stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n\0\xff{garbage\xfe\r\n\r\n");
+            }
+            "breaks off" => return self.stream.write_all(b"HTTP/1.1 20"),
+            "sends headers and falls silent" => {
+                self.head()?;
+                std::thread::sleep(FOR_EVER);
+            }
+            "kills itself" if REQUESTS.fetch_add(1, Ordering::SeqCst) == 2 => kill(me, Signal::SIGKILL)?,
+            "stops itself" if REQUESTS.fetch_add(1, Ordering::SeqCst) == 2 => kill(me, Signal::SIGSTOP)?,
+            _ => {}
+        }
+        self.answer(body)
+    }
+
+    fn head(&mut self) -> std::io::Result<()> {
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+        self.stream.write_all(head.as_bytes())
+    }
+
+    /// The whole answer, a token in 5 ms; in 100 where somebody needs time to interfere.
+    fn answer(&mut self, body: &str) -> std::io::Result<()> {
+        let wanted: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
+        let tokens = wanted["max_tokens"].as_u64().or(wanted["max_completion_tokens"].as_u64()).unwrap_or(1);
+        let pace = if self.how == "well" { 5 } else { 100 };
+        self.head()?;
+        for n in 1..=tokens {
+            std::thread::sleep(Duration::from_millis(pace));
+            if self.lost_its_worker() {
+                return self.mourn();
+            }
+            let reason = if n == tokens { "\"length\"" } else { "null" };
+            let delta = format!(
+                "{{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"x \"}},\"finish_reason\":{reason}}}]}}"
+            );
+            self.event(&delta)?;
+        }
+        let usage = format!(
+            "{{\"prompt_tokens\":16,\"completion_tokens\":{tokens},\"total_tokens\":{}}}",
+            16 + tokens
+        );
+        self.event(&format!("{{\"choices\":[],\"usage\":{usage}}}"))?;
+        self.event("[DONE]")
+    }
+
+    fn event(&mut self, data: &str) -> std::io::Result<()> {
+        self.stream.write_all(format!("data: {data}\n\n").as_bytes())
+    }
+
+    fn lost_its_worker(&self) -> bool {
+        let ended =
+            |w: &Arc<Mutex<Child>>| w.lock().is_ok_and(|mut w| w.try_wait().is_ok_and(|s| s.is_some()));
+        self.worker.as_ref().is_some_and(ended)
+    }
+
+    /// As one server leaves with 0 after a crash, and another stays and says no more.
+    fn mourn(&mut self) -> std::io::Result<()> {
+        if self.how == "outlives its worker" {
+            println!(
+                "Health check failed. Server couldn't get a response from detokenizer for last 20 seconds."
+            );
+            std::thread::sleep(FOR_EVER);
+        }
+        println!(
+            "(APIServer pid=1) ERROR 11-21 07:19:43 [core_client.py:691] Engine core proc EngineCore_DP0 died unexpectedly, shutting down client."
+        );
+        self.event("{\"error\":{\"message\":\"EngineCore encountered an issue\",\"code\":500}}")?;
+        std::thread::sleep(Duration::from_millis(300));
+        std::process::exit(0);
+    }
+}
+
+/// A listener that shares its port, as a stranger would.
+pub fn stranger(port: u16) -> TcpListener {
+    crate::engine::sharing_listener(port)
+}

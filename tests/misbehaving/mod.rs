@@ -1,0 +1,8 @@
+//! Engines that misbehave, each met by the real binary: what becomes of the trial, of the study, and of the processes.
+
+mod deaths;
+mod engine;
+mod lab;
+mod ports;
+mod silence;
+mod trees;

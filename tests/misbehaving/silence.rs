@@ -1,0 +1,68 @@
+//! Servers that say nothing, nonsense, or too much.
+
+use std::fs;
+
+use super::lab::{expect_failure, expect_success, log_of, run, setbacks, stages};
+
+#[test]
+fn a_probe_that_is_never_answered() {
+    expect_failure("echo waiting; misbehave 'never answers'", &["did not start: never ready"]);
+}
+
+#[test]
+fn a_probe_that_is_answered_with_garbage() {
+    expect_failure("echo waiting; misbehave 'answers garbage to the probe'", &["did not start: never ready"]);
+}
+
+#[test]
+fn requests_that_are_never_answered() {
+    expect_failure("misbehave 'never answers a request'", &["no request succeeded", "within 3 s"]);
+}
+
+#[test]
+fn requests_that_are_answered_with_garbage() {
+    expect_failure("misbehave 'answers garbage'", &["no request succeeded"]);
+}
+
+#[test]
+fn answers_that_break_off() {
+    expect_failure("misbehave 'breaks off'", &["no request succeeded"]);
+}
+
+#[test]
+fn headers_and_then_silence() {
+    expect_failure("misbehave 'sends headers and falls silent'", &["no request succeeded", "within 3 s"]);
+}
+
+#[test]
+fn a_log_without_a_line_end_takes_neither_memory_nor_disk() {
+    let (lab, report) = run("echo first; head -c 1000000000 /dev/zero; serve");
+    expect_success(&lab, &report);
+    let log = fs::metadata(log_of(&lab, &report)).expect("a log");
+    assert!(log.len() < 20 << 20, "{} bytes", log.len());
+}
+
+#[test]
+fn too_few_descriptors_to_listen() {
+    let lab = expect_failure("ulimit -n 9; serve", &["did not start: too many open files", "os error 24"]);
+    assert_eq!(setbacks(&lab), 0, "a limit is no accident");
+}
+
+#[test]
+fn too_few_descriptors_for_all_connections() {
+    let (lab, report) = run("ulimit -n 12; serve");
+    let (outcome, reason) = (report.outcome("mode", "bad"), report.reason("mode", "bad"));
+    assert!(["failed", "refused"].contains(&outcome), "{outcome}: {reason}");
+    assert_eq!(setbacks(&lab), 0);
+}
+
+#[test]
+fn a_full_disk_is_the_machine_s_failure_and_is_tried_again() {
+    let script = "n=$(cat tries 2>/dev/null || echo 0); echo $((n + 1)) > tries\n\
+                  if [ \"$n\" -lt 1 ]; then echo 'OSError: [Errno 28] No space left on device' >&2; exit 1; fi";
+    let (lab, report) = run(script);
+    expect_success(&lab, &report);
+    assert_eq!((setbacks(&lab), lab.read("tries").trim()), (1, "2"));
+    assert_eq!(report.0["cost"]["launches"], 3);
+    assert!(stages(&lab).iter().any(|e| e["launch"] == "L003"));
+}
