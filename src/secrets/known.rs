@@ -14,6 +14,9 @@ static KNOWN: RwLock<Option<Arc<Masker>>> = RwLock::new(None);
 /// A value after a name, as in `env HF_TOKEN=x`, `--api-key="x"`, `"api_key": "x"`, `param key = "x"`, and as the values of a list.
 const ASSIGNED: &str = r#"(?<name>[\w.-]+)"?\s*[=:]\s*(?:\[(?<list>[^\]\n]*)\]|"(?<quoted>(?:[^"\\\n]|\\.)*)"|(?<bare>[^\s"'\[\]{},]+))"#;
 
+/// The end of a name that may be a secret's: what is looked for first, as files are long and have few.
+const NAMED: &str = r#"(?i)(?:token|key|secret|passw|credential)[\w.-]*"?\s*[=:]"#;
+
 /// Everything that is known to be secret.
 pub fn known() -> Vec<String> {
     masker().values().to_vec()
@@ -40,9 +43,11 @@ pub fn learn_environment() {
 
 /// What a study or site file states under a secret's name, however broken the file is.
 pub fn learn_source(text: &str) {
-    let Ok(assigned) = Regex::new(ASSIGNED) else { return };
+    let (Ok(named), Ok(assigned)) = (Regex::new(NAMED), Regex::new(ASSIGNED)) else { return };
+    let in_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-');
+    let begins = named.find_iter(text).map(|m| text[..m.start()].trim_end_matches(in_name).len());
     let mut values = Vec::new();
-    for found in assigned.captures_iter(text).filter(|f| is_secret(&f["name"])) {
+    for found in begins.filter_map(|at| assigned.captures_at(text, at)).filter(|f| is_secret(&f["name"])) {
         if let Some(list) = found.name("list") {
             let each = list.as_str().split(',').map(|v| v.trim().trim_matches('"').to_owned());
             values.extend(each);

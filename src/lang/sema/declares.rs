@@ -1,6 +1,8 @@
 //! The flags that an engine declares, held against each other: no two may answer to one name, and each attribute needs a type that it
 //! means something for.
 
+use foldhash::{HashMap, HashMapExt};
+
 use super::check::Checker;
 use super::flags::is_reserved;
 use super::schema::{Found, Schema, key};
@@ -13,7 +15,7 @@ use crate::lang::syntax::ast::{FlagDecl, FlagKind, Name};
 impl Checker<'_> {
     /// The declarations of one engine, over the schema that it inherits.
     pub fn flags_declared(&mut self, declared: &[&FlagDecl], inherited: &Schema) {
-        let mut seen: Vec<(&Name, &FlagDecl)> = Vec::new();
+        let mut seen: HashMap<String, Vec<(&Name, &FlagDecl)>> = HashMap::new();
         for flag in declared {
             self.attributes_fit(flag);
             self.counts_unless(flag, declared, inherited);
@@ -26,14 +28,14 @@ impl Checker<'_> {
                         d.help("write it there: `serve \"COMMAND {model} --host {host} --port {port}\"`"),
                     );
                 }
-                let first = seen.iter().find(|(n, f)| key(&n.value) == key(&name.value) && overlap(f, flag));
-                if let Some((first, _)) = first {
+                let same = seen.entry(key(&name.value)).or_default();
+                if let Some((first, _)) = same.iter().find(|(_, f)| overlap(f, flag)) {
                     let message = format!("{} is declared twice for the same versions", name.value);
                     let d = Diagnostic::new(Code::DeclaredTwice, name.span, message).label("already taken");
                     let help = "keep one of them, or say from when to when each holds: `since`, `until`";
                     self.sink.push(d.related(first.span, "the first one").help(help));
                 }
-                seen.push((name, flag));
+                same.push((name, flag));
             }
         }
     }
