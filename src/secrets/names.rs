@@ -8,7 +8,8 @@ const SHORTEST: usize = 5;
 /// (`HF_TOKEN_PATH`) is none, and neither is what only sounds like it (`TOKENIZERS_PARALLELISM`).
 pub fn is_secret(name: &str) -> bool {
     let name = name.trim_start_matches('-').to_uppercase().replace(['-', '.'], "_");
-    let name = name.replace("TOKENIZER", "").replace("KEYFILE", "");
+    // several tokens are counted: `TOKENS_IN`, `--max-num-batched-tokens`
+    let name = name.replace("TOKENIZER", "").replace("TOKENS", "").replace("KEYFILE", "");
     let is_place = ["_PATH", "_FILE", "_DIR", "_ID", "_IDS"].iter().any(|end| name.ends_with(end));
     // ids of keys are as telling as the keys are secret, ids of tokens are numbers of a vocabulary
     let is_place = is_place && !name.ends_with("KEY_ID");
@@ -50,6 +51,8 @@ mod tests {
             "--ssl-keyfile",
             "HF_HOME",
             "--stop-token-ids",
+            "--max-num-batched-tokens",
+            "TOKENS_IN",
             "PATH",
         ] {
             assert!(!is_secret(name), "{name}");

@@ -57,13 +57,6 @@ fn data_that_cannot_be_measured_yet_is_refused_before_anything_starts() {
 }
 
 #[test]
-fn gpus_that_are_not_there_are_refused_before_anything_starts() {
-    let lab = Lab::with(&live_study("gpus 1 of \"no such card\"\n step one { vary seqs[1] }"));
-    let out = lab.run(&EXEC).expect_error(1, &["help:"]);
-    assert!(!lab.path("state/journal.jsonl").exists(), "{}", out.stderr);
-}
-
-#[test]
 fn a_rule_ends_a_hopeless_load() {
     let rule = "prune slow \"not worth the wait\" when total_tps < 1000000000tok/s after 8 requests";
     let lab = Lab::with(&with_profile(
