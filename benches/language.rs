@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use perflab::journal::History;
+use perflab::judge::forecast::Costs;
 use perflab::judge::{Checks, Grid, Results, Setup, Strategy as _};
 use perflab::lang::diag::Sink;
 use perflab::lang::fmt::format;
@@ -63,13 +63,14 @@ fn language(c: &mut Criterion) {
 fn planning(c: &mut Criterion) {
     let analysis = analyze(&Nothing, "s.plab", &grid());
     assert!(!analysis.has_errors(), "{:?}", analysis.diagnostics);
-    let (program, results, history) = (&analysis.program, Results::default(), History::default());
+    let (program, results) = (&analysis.program, Results::default());
+    let (costs, again) = (Costs::default(), preview::Again::default());
     let setup = Setup::new(program, &program.studies[0], &results, Checks::Refuse, false);
     c.bench_function("walk 4,096 candidates", |b| b.iter(|| Grid.next(black_box(&setup))));
     let (walk, next) = Grid.next(&setup);
     c.bench_function("write 4,096 candidates as JSON", |b| {
         b.iter(|| {
-            let material = preview::Material::new(&setup, &walk, &next, &history);
+            let material = preview::Material::new(&setup, &walk, &next, &costs, &again);
             preview::json(&preview::plan(&material), black_box(std::io::sink()))
         });
     });

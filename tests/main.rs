@@ -1,7 +1,9 @@
 //! The integration tests: one binary, so that they are linked once. Everything runs the real `perflab` as a process.
 
 mod support;
+mod watching;
 
+mod budgets;
 mod cli;
 mod containers;
 mod decide;
@@ -9,9 +11,11 @@ mod doctor;
 mod engine;
 mod exec;
 mod explain;
+mod faults;
 mod files;
 mod fix;
 mod fmt;
+mod forecasts;
 mod given;
 mod gpus;
 mod grammar;
@@ -21,6 +25,7 @@ mod init;
 mod llama_cpp;
 mod misbehaving;
 mod plan;
+mod provenance;
 mod replay;
 mod secrets;
 mod signals;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
 
 use crate::lang::Given;
+use crate::lang::sema::program::Budget;
 
 /// Find the serve command for a model: experiments written in a reviewed file, carried out on your GPUs.
 #[derive(Debug, Parser)]
@@ -57,6 +58,8 @@ pub enum Command {
     Exec(ExecArgs),
     /// Show what a study found
     Report(ReportArgs),
+    /// Watch a running study from another terminal; ends when the study ends
+    Watch(WatchArgs),
     /// Lay files out as a person would align them
     Fmt(FmtArgs),
     /// Write a first study from a serve command
@@ -220,6 +223,16 @@ pub struct ExecArgs {
     /// Write the event stream to a file as JSON lines
     #[arg(long, value_name = "FILE")]
     pub events: Option<PathBuf>,
+    /// What the study may cost: 6h, 6gpu_hours, 20usd, 48trials; counts everything that it has cost so far
+    #[arg(long, value_name = "BUDGET", value_parser = super::budget::parse)]
+    pub budget: Option<Budget>,
+    /// Go ahead without asking, however much is predicted
+    #[arg(long)]
+    pub yes: bool,
+    /// Run a command when the study has ended, however it did: `sh -c COMMAND` with PERFLAB_OUTCOME,
+    /// PERFLAB_EXIT_CODE, PERFLAB_REPORT and others in its environment
+    #[arg(long, value_name = "COMMAND")]
+    pub notify: Option<String>,
     /// Set a param of the file: NAME=VALUE
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub set: Vec<Given>,
@@ -259,6 +272,26 @@ pub struct ReportArgs {
     /// Set a param of the file: NAME=VALUE
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub set: Vec<Given>,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct WatchArgs {
+    /// The study file, or a state directory
+    pub file: PathBuf,
+    /// Which of several studies
+    pub study: Option<String>,
+    /// The study's state directory
+    #[arg(long)]
+    pub dir: Option<PathBuf>,
+    /// Text follows the study to its end; JSON is its state at this moment
+    #[arg(long, value_enum, default_value_t = WatchFormat::Text)]
+    pub format: WatchFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum WatchFormat {
+    Text,
+    Json,
 }
 
 #[derive(Debug, clap::Args)]

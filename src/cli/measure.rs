@@ -5,20 +5,29 @@ use std::time::Instant;
 
 use super::args::ExecArgs;
 use super::console::Console;
+use super::notify::{self, Notice};
 use super::progress::Progress;
-use super::{exit, models, replay, state};
+use super::{budget, exit, models, replay, state};
 use crate::engine;
-use crate::journal::{self, Lock, LockError, Writer};
+use crate::journal::{self, Lock, LockError, Requests, Writer};
+use crate::judge::budget::LeftOut;
 use crate::judge::{Grid, Setup, Strategy};
 use crate::lang::Program;
-use crate::lang::sema::program::Study;
+use crate::lang::sema::program::{Expr, Study};
 use crate::report::{self, Material};
 use crate::run::{self, Ended, Execution, Host, RunError, Signals, execute};
 
 pub fn run(args: &ExecArgs, program: &Program, study: &Study, file_hash: String, console: Console) -> u8 {
     let began = Instant::now();
     match prepare(args, program, study, file_hash, began, console) {
-        Ok(mut x) => carry_out(args, &mut x, console),
+        Ok(mut x) => match budget::trouble(&x) {
+            Some((message, help)) => {
+                console.error(&message, help);
+                exit::INPUT
+            }
+            None if !budget::consents(&x, args.yes, console) => exit::INPUT,
+            None => carry_out(args, &mut x, console),
+        },
         Err(Stop::Trouble((message, help))) => {
             console.error(&message, help);
             exit::INPUT
@@ -79,16 +88,13 @@ fn prepare<'a>(
         }
         LockError::Io { .. } => (e.to_string(), "choose another state directory with `--dir DIR`"),
     })?;
-    let journal = Writer::open(&dir.join(journal::FILE), began).map_err(|e| {
+    let journal = Writer::open(&dir.join(journal::FILE), requests(study), began).map_err(|e| {
         (
             e.to_string(),
             "the journal is kept as it is; move it away to begin anew, or use another `--dir DIR`",
         )
     })?;
-    let mut site = program.site.as_deref().cloned().unwrap_or_default();
-    for variable in &mut site.env {
-        variable.value = super::site::home(&variable.value);
-    }
+    let site = super::site::launched(program);
     Ok(Execution {
         site,
         images,
@@ -104,6 +110,9 @@ fn prepare<'a>(
         lock,
         journal,
         signals: Signals::default(),
+        guess: super::guess::of(program, study),
+        budget: args.budget.or(study.budget),
+        left_out: LeftOut::default(),
     })
 }
 
@@ -114,7 +123,7 @@ fn profiles(study: &Study) -> impl Iterator<Item = &String> {
 }
 
 /// Engines run in the study file's directory.
-fn study_dir(file: &Path) -> PathBuf {
+pub fn study_dir(file: &Path) -> PathBuf {
     let dir = file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     dir.canonicalize().unwrap_or_else(|_| dir.to_owned())
 }
@@ -129,7 +138,7 @@ fn raise_file_limit() {
 }
 
 fn carry_out(args: &ExecArgs, x: &mut Execution<'_>, console: Console) -> u8 {
-    let mut progress = match Progress::new(console, args.events.as_deref()) {
+    let mut progress = match Progress::new(console, args.events.as_deref(), &x.dir) {
         Ok(p) => p,
         Err(e) => {
             console.error(&e, "give another path to `--events`");
@@ -156,10 +165,16 @@ fn carry_out(args: &ExecArgs, x: &mut Execution<'_>, console: Console) -> u8 {
     runtime.shutdown_background();
     progress.finish();
     let code = killed.load(std::sync::atomic::Ordering::SeqCst);
-    if code != 0 {
-        return code;
+    let status = if code == 0 { after(args, x, ended, console) } else { code };
+    progress.ended(status, notify::outcome(status));
+    // who kills at once waits for nothing
+    if let Some(command) = args.notify.as_deref().filter(|_| code == 0) {
+        let document = document(args, x);
+        let recommended = document.recommended.as_ref().map(|r| r.command.as_str());
+        let notice = Notice { study: &x.study.name, status, dir: &x.dir, recommended };
+        notify::notify(command, &notice, console);
     }
-    after(args, x, ended, console)
+    status
 }
 
 fn after(args: &ExecArgs, x: &Execution<'_>, ended: Result<Ended, RunError>, console: Console) -> u8 {
@@ -220,6 +235,7 @@ fn report_files(args: &ExecArgs, x: &Execution<'_>, console: Console) {
 fn document(args: &ExecArgs, x: &Execution<'_>) -> report::Report {
     let results = x.results();
     let setup = Setup::new(x.program, x.study, &results, replay::checks(args.checks), false);
+    let setup = setup.leaving(&x.left_out);
     let (walk, _) = Grid.next(&setup);
     report::build(&Material {
         setup: &setup,
@@ -239,9 +255,8 @@ pub fn recorded(
     dir: &Path,
     checks: crate::judge::Checks,
 ) -> Result<report::Report, String> {
-    let history = journal::read(&dir.join(journal::FILE)).map_err(|e| e.to_string())?;
-    let host_id = last_host(&history).unwrap_or_else(|| Host::default().id());
-    let results = history.results(&run::serve_ids_anywhere(program, &history), &host_id);
+    let history = journal::read(&dir.join(journal::FILE), requests(study)).map_err(|e| e.to_string())?;
+    let results = run::as_measured(&history, &run::serve_ids_anywhere(program, &history));
     let setup = Setup::new(program, study, &results, checks, false);
     let (walk, _) = Grid.next(&setup);
     let file = file.to_string_lossy();
@@ -255,10 +270,14 @@ pub fn recorded(
     }))
 }
 
-/// The host that the journal's last run was made on: results are read where they were made or elsewhere.
-fn last_host(history: &journal::History) -> Option<String> {
-    history.events().iter().rev().find_map(|e| match &e.kind {
-        journal::Kind::Run { host_id, .. } => Some(host_id.clone()),
-        _ => None,
-    })
+/// What of the journal the study reads.
+pub fn requests(study: &Study) -> Requests {
+    let rules = study.prune.iter().map(|p| &p.when).chain(study.require.iter().map(|r| &r.expr));
+    let guards = study.steps.iter().filter_map(|s| s.when.as_ref()).map(|g| &g.expr);
+    let objective = study.objective.iter().map(|o| &o.expr);
+    let mut goodput = false;
+    for e in rules.chain(guards).chain(objective) {
+        e.walk(&mut |e| goodput |= matches!(e, Expr::Goodput { .. }));
+    }
+    if goodput { Requests::Kept } else { Requests::LeftOut }
 }

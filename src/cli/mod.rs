@@ -2,17 +2,22 @@
 
 mod against;
 mod args;
+mod budget;
 mod check;
 mod console;
 mod doctor;
+mod events;
 mod exec;
 mod explain;
 mod files;
 mod fmt;
+mod guess;
 mod init;
 mod installed;
+mod live;
 mod measure;
 mod models;
+mod notify;
 mod plan;
 mod progress;
 mod replay;
@@ -20,6 +25,7 @@ mod show;
 mod site;
 mod state;
 mod std;
+mod watch;
 
 use ::std::process::ExitCode;
 
@@ -63,6 +69,7 @@ pub fn main() -> ExitCode {
         Command::Plan(a) => plan::run(&a, console),
         Command::Exec(a) => exec::run(&a, console),
         Command::Report(a) => show::run(&a, console),
+        Command::Watch(a) => watch::run(&a, console),
         Command::Fmt(a) => fmt::run(&a, console),
         Command::Doctor(a) => doctor::run(&a, console),
         Command::Init(a) => init::run(&a, console),

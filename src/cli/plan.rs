@@ -4,13 +4,13 @@ use std::path::Path;
 
 use super::args::{PlanArgs, PlanFormat};
 use super::console::Console;
-use super::{against, exit, files, replay, site, state};
+use super::{against, exit, files, guess, measure, replay, site, state};
 use crate::journal;
 use crate::judge::{Checks, Grid, Setup, Strategy};
 use crate::lang::Program;
 use crate::lang::sema::program::Study;
 use crate::report::preview::{self, Material, Plan};
-use crate::run::{self, Host};
+use crate::run::{Host, Standing};
 
 pub fn run(args: &PlanArgs, console: Console) -> u8 {
     let Some(mut analysis) = files::analysis(&args.file, &args.set, console) else { return exit::INPUT };
@@ -54,7 +54,7 @@ fn show(
     dir: &Path,
     console: Console,
 ) -> u8 {
-    let history = match journal::read(&dir.join(journal::FILE)) {
+    let history = match journal::read(&dir.join(journal::FILE), measure::requests(study)) {
         Ok(mut h) => {
             h.for_next_session();
             h
@@ -67,17 +67,21 @@ fn show(
     };
     // a plan is made anywhere: where the study's GPUs are not, nothing measured elsewhere is found
     let simulated = super::site::simulated(program, study);
-    let host = Host::for_study(study.gpus.as_ref(), simulated).unwrap_or_default();
-    let host = host.at(program.site.as_deref()).id();
+    let host =
+        Host::for_study(study.gpus.as_ref(), simulated).unwrap_or_default().at(program.site.as_deref());
     let images = site::images(program, study, None).unwrap_or_default();
     let checks: Checks = replay::checks(args.checks);
-    let results = history.results(&run::serve_ids(program, &images), &host);
+    let (facts, study_dir) = (site::launched(program), measure::study_dir(&args.file));
+    let standing = Standing::new(program, &host, &facts, &study_dir, &images);
+    let results = standing.results(&history);
     let setup = Setup::new(program, study, &results, checks, false);
     let (walk, next) = Grid.next(&setup);
-    let material = Material::new(&setup, &walk, &next, &history);
+    let costs = history.costs(guess::of(program, study));
+    let again = standing.again(&history);
+    let material = Material::new(&setup, &walk, &next, &costs, &again);
     let mut plan = preview::plan(&material);
     if let Some(old) = old {
-        let results = history.results(&run::serve_ids(old.program, &images), &host);
+        let results = Standing::new(old.program, &host, &facts, &study_dir, &images).results(&history);
         let before = Setup::new(old.program, old.study, &results, checks, false);
         let (old_walk, _) = Grid.next(&before);
         let new = preview::against::Side { setup: &setup, walk: &walk };

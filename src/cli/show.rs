@@ -3,7 +3,7 @@
 use super::args::ReportArgs;
 use super::console::Console;
 use super::{exit, files, measure, replay, state};
-use crate::journal;
+use crate::journal::{self, Requests};
 use crate::report::Report;
 
 pub fn run(args: &ReportArgs, console: Console) -> u8 {
@@ -55,11 +55,8 @@ fn from_study(args: &ReportArgs, console: Console) -> Result<Option<Report>, Str
 
 /// A report is of the file's own values unless it is told others: what was measured with others may be missing in it.
 fn say_last_set(dir: &std::path::Path, console: Console) {
-    let history = journal::read(&dir.join(journal::FILE)).unwrap_or_default();
-    let last = history.events().iter().rev().find_map(|e| match &e.kind {
-        journal::Kind::Session { set, .. } => Some(set),
-        _ => None,
-    });
+    let history = journal::read(&dir.join(journal::FILE), Requests::LeftOut).unwrap_or_default();
+    let last = history.sessions().last().map(|s| &s.set);
     let set: Vec<String> =
         last.into_iter().flatten().map(|(name, value)| format!("--set {name}={value}")).collect();
     if !set.is_empty() {

@@ -80,6 +80,15 @@ pub fn home(path: &str) -> String {
     }
 }
 
+/// The site as launches see it: `~` in the values of its variables is the user's home.
+pub fn launched(program: &Program) -> Site {
+    let mut site = program.site.as_deref().cloned().unwrap_or_default();
+    for variable in &mut site.env {
+        variable.value = home(&variable.value);
+    }
+    site
+}
+
 /// What of a site this version cannot carry out, by name.
 pub fn refused(program: &Program) -> Vec<String> {
     let Some(site) = &program.site else { return Vec::new() };

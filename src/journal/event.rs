@@ -1,13 +1,16 @@
-//! The journal's events, version 1: one JSON object a line. A field is never given another meaning; what is new gets a new name.
+//! The journal's events, version 2: one JSON object a line. A field is never given another meaning; what is new gets a new name.
+//!
+//! Version 2 added the event `ready`, which a reader of version 1 would take for a broken line. Lines of both stand in one file.
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use super::made::{Conditions, Machine};
 use crate::judge::Run;
 
 /// The version that this binary writes; a higher one is refused.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// One line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,6 +51,9 @@ pub enum Kind {
         /// what each GPU held before the study, by UUID, in bytes
         #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
         gpu_levels: IndexMap<String, u64>,
+        /// kernel, processor and host, for people: no result is refused for them
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        machine: Option<Machine>,
     },
     /// a launch is about to start
     Launch {
@@ -63,7 +69,15 @@ pub enum Kind {
         /// the hub's commit of the model, or a hash over a local directory's files
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model_files: Option<String>,
+        /// the words that are run, but for host and port; what is secret is masked
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        command: Vec<String>,
+        /// the variables that perflab gives it, names and values; what is secret is masked
+        #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+        env: IndexMap<String, String>,
     },
+    /// the launch's server answers, and what it says of itself
+    Ready { launch: String, after_s: f64, says: Says },
     /// one load of a launch is over
     Run {
         launch: String,
@@ -76,6 +90,12 @@ pub enum Kind {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         infrastructure: bool,
         run: Run,
+        /// everything beside configuration and load that can change the result
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        made: Option<Box<Conditions>>,
+        /// of the requests that were sent
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seed: Option<u64>,
     },
     /// the machine failed before the launch had its results: it is made again
     Setback { launch: String, class: String, line: String },
@@ -97,6 +117,20 @@ pub struct Contained {
     /// the image's own id, a hash of all that is in it
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
+}
+
+/// What a server says of itself once it answers. Nothing in it is perflab's own word.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Says {
+    /// its version, from its own interface or else its log
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// the arguments that it reports as effective, under its own names
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub arguments: IndexMap<String, Json>,
+    /// where these come from: `log`, or a path that was asked
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
 }
 
 /// Where a launch's time went, in seconds, and what its GPUs drew.

@@ -15,6 +15,9 @@ use thiserror::Error;
 /// How long the guards of a killed owner may need to clean up.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// How long somebody may look at the lock.
+const GLANCE: Duration = Duration::from_millis(100);
+
 #[derive(Debug, Error)]
 pub enum LockError {
     #[error("{path}: {source}")]
@@ -53,13 +56,24 @@ impl Lock {
                 }
                 Err((_, nix::errno::Errno::EWOULDBLOCK)) => {
                     let alive = pid.is_some_and(|p| Path::new(&format!("/proc/{p}")).exists());
-                    if alive || began.elapsed() > PATIENCE {
+                    // who only looks whether there is an owner holds it for an instant
+                    let refused = alive && began.elapsed() > GLANCE;
+                    if refused || began.elapsed() > PATIENCE {
                         return Err(LockError::Owned { path: dir.to_owned(), pid });
                     }
                     std::thread::sleep(Duration::from_millis(20));
                 }
                 Err((_, errno)) => return Err(error(errno.into())),
             }
+        }
+    }
+
+    /// Whether somebody owns a state directory now. It is asked by trying, for an instant.
+    pub fn is_held(dir: &Path) -> bool {
+        let Ok(file) = File::open(dir.join("lock")) else { return false };
+        match Flock::lock(file, FlockArg::LockSharedNonblock) {
+            Ok(_) => false,
+            Err((_, errno)) => errno == nix::errno::Errno::EWOULDBLOCK,
         }
     }
 

@@ -1,14 +1,19 @@
 //! What is never lost: the journal of a study, its lock, and recordings of runs that others made.
 
+mod costs;
 pub mod event;
+mod history;
 mod lock;
+mod made;
 mod reader;
 pub mod recording;
 mod writer;
 
-pub use event::{Contained, Event, Kind, LaunchTimes};
+pub use event::{Contained, Event, Kind, LaunchTimes, Says};
+pub use history::{History, LaunchRecord, RunRecord, SessionRecord};
 pub use lock::{Lock, LockError};
-pub use reader::{History, JournalError, LaunchRecord, read};
+pub use made::{Conditions, Machine};
+pub use reader::{JournalError, Requests, Tail, read};
 pub use recording::{Recording, RecordingError};
 pub use writer::Writer;
 

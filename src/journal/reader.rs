@@ -1,15 +1,14 @@
-//! Reads a journal back: the runs that still count, the launches and what they cost.
+//! Reads a journal line by line: ten thousand trials take no more memory than what is kept of them.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::io;
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use serde_json::Value as Json;
+use serde::Deserialize;
 use thiserror::Error;
 
-use super::event::{Event, Kind, LaunchTimes, VERSION};
-use crate::judge::Results;
+use super::event::{Event, VERSION};
+use super::history::History;
 
 /// Why a journal cannot be read.
 #[derive(Debug, Error)]
@@ -24,233 +23,128 @@ pub enum JournalError {
     Newer { path: PathBuf, line: usize, found: u64 },
 }
 
-/// One launch, as far as the journal knows it.
-#[derive(Debug, Clone)]
-pub struct LaunchRecord {
-    pub id: String,
-    pub config: Json,
-    /// `None` for a launch whose end nobody saw
-    pub times: Option<LaunchTimes>,
-    pub gpus: u32,
-    /// US dollars a second of one GPU, as the site of its invocation said
-    pub price_per_s: Option<f64>,
-}
-
-/// Everything that a journal tells.
-#[derive(Debug, Clone, Default)]
-pub struct History {
-    events: Vec<Event>,
-    /// the invocation that reads; `None` for the last one
-    reader: Option<u32>,
-}
-
-impl History {
-    pub fn events(&self) -> &[Event] {
-        &self.events
-    }
-
-    pub fn last_seq(&self) -> u64 {
-        self.events.last().map_or(0, |e| e.seq)
-    }
-
-    pub fn last_session(&self) -> u32 {
-        self.events.last().map_or(0, |e| e.session)
-    }
-
-    /// Reads on as the invocation that would come next: failures of the machine in earlier ones are no results for it.
-    pub fn for_next_session(&mut self) {
-        self.reader = Some(self.last_session() + 1);
-    }
-
-    pub fn push(&mut self, event: Event) {
-        self.events.push(event);
-    }
-
-    /// The runs that still count: of the same serve lines on the same host. Keyed as the judge reads them.
-    pub fn results(&self, serve_ids: &[String], host_id: &str) -> Results {
-        let mut results = Results::default();
-        let reader = self.reader.unwrap_or(self.last_session());
-        for event in &self.events {
-            if let Kind::Run { config_id, profile_id, serve_id, host_id: host, infrastructure, run, .. } =
-                &event.kind
-                && serve_ids.contains(serve_id)
-                && (!infrastructure || event.session == reader)
-                && host == host_id
-            {
-                results.add(config_id, profile_id, run.clone());
-            }
-        }
-        results
-    }
-
-    /// Whether a failure of the machine stands where a result should be.
-    pub fn machine_failed(&self) -> bool {
-        let reader = self.reader.unwrap_or(self.last_session());
-        self.events
-            .iter()
-            .any(|e| e.session == reader && matches!(e.kind, Kind::Run { infrastructure: true, .. }))
-    }
-
-    /// All launches in order.
-    pub fn launches(&self) -> Vec<LaunchRecord> {
-        let mut launches: Vec<LaunchRecord> = Vec::new();
-        let mut price = None;
-        for event in &self.events {
-            match &event.kind {
-                Kind::Session { price_per_s, .. } => price = *price_per_s,
-                Kind::Launch { launch, config, .. } => {
-                    launches.push(LaunchRecord {
-                        id: launch.clone(),
-                        config: config.clone(),
-                        times: None,
-                        gpus: 0,
-                        price_per_s: price,
-                    });
-                }
-                Kind::Gone { launch, times, gpus } => {
-                    if let Some(l) = launches.iter_mut().find(|l| l.id == *launch) {
-                        l.times = Some(*times);
-                        l.gpus = *gpus;
-                    }
-                }
-                _ => {}
-            }
-        }
-        launches
-    }
-
-    /// Launches that no one saw end: their servers may be left over.
-    pub fn unfinished(&self) -> Vec<(String, String)> {
-        let mut open: Vec<(String, String)> = Vec::new();
-        for event in &self.events {
-            match &event.kind {
-                Kind::Launch { launch, nonce, .. } => open.push((launch.clone(), nonce.clone())),
-                Kind::Gone { launch, .. } | Kind::Lost { launch } => open.retain(|(l, _)| l != launch),
-                _ => {}
-            }
-        }
-        open
-    }
-
-    /// The lowest level of each GPU that an invocation saw before it began.
-    pub fn gpu_levels(&self) -> BTreeMap<String, u64> {
-        let mut lowest: BTreeMap<String, u64> = BTreeMap::new();
-        for event in &self.events {
-            let Kind::Session { gpu_levels, .. } = &event.kind else { continue };
-            for (uuid, level) in gpu_levels {
-                let known = lowest.entry(uuid.clone()).or_insert(*level);
-                *known = (*known).min(*level);
-            }
-        }
-        lowest
-    }
-
-    /// Seconds that all invocations took, as far as they lived to write.
-    pub fn wall_s(&self) -> f64 {
-        let mut total = 0.0;
-        let mut current: Option<(u32, f64)> = None;
-        for e in &self.events {
-            match current {
-                Some((session, _)) if session == e.session => current = Some((session, e.session_s)),
-                Some((_, last)) => {
-                    total += last;
-                    current = Some((e.session, e.session_s));
-                }
-                None => current = Some((e.session, e.session_s)),
-            }
-        }
-        total + current.map_or(0.0, |c| c.1)
-    }
-
-    /// How many runs there are.
-    pub fn runs(&self) -> usize {
-        self.events.iter().filter(|e| matches!(e.kind, Kind::Run { .. })).count()
-    }
+/// Whether the times of every single request are kept: only `goodput` asks for them, and they are most of a journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Requests {
+    Kept,
+    LeftOut,
 }
 
 /// Reads a journal; a file that is not there is an empty one, and a torn last line is ignored.
-pub fn read(path: &Path) -> Result<History, JournalError> {
-    let text = match fs::read(path) {
-        Ok(bytes) => bytes,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(History::default()),
-        Err(source) => return Err(JournalError::Io { path: path.to_owned(), source }),
-    };
+pub fn read(path: &Path, requests: Requests) -> Result<History, JournalError> {
+    read_whole(path, requests).map(|(history, _)| history)
+}
+
+/// Reads a journal, and says how many bytes of the file are whole lines.
+pub(super) fn read_whole(path: &Path, requests: Requests) -> Result<(History, u64), JournalError> {
     let mut history = History::default();
-    // what follows the last line end was being written when the writer died
-    let whole = text.iter().rposition(|b| *b == b'\n').map_or(0, |i| i + 1);
-    for (i, line) in text[..whole].split(|b| *b == b'\n').enumerate() {
-        if line.is_empty() {
-            continue;
-        }
-        let event = parse(line, path, i + 1)?;
-        if event.seq != history.last_seq() + 1 {
-            let why = format!(
-                "event {} follows event {}: lines are missing or out of order",
-                event.seq,
-                history.last_seq()
-            );
-            return Err(JournalError::Corrupt { path: path.to_owned(), line: i + 1, why });
-        }
-        history.events.push(event);
+    let mut tail = Tail::new(path, requests);
+    tail.read(|event| history.push(event))?;
+    Ok((history, tail.offset))
+}
+
+/// Follows a journal that may still be written.
+#[derive(Debug)]
+pub struct Tail {
+    path: PathBuf,
+    requests: Requests,
+    offset: u64,
+    line: usize,
+    seq: u64,
+}
+
+impl Tail {
+    /// From the first line on.
+    pub fn new(path: &Path, requests: Requests) -> Self {
+        Self { path: path.to_owned(), requests, offset: 0, line: 0, seq: 0 }
     }
-    Ok(history)
+
+    /// Every whole line since the last time. What follows the last line end is being written, or was when its writer died.
+    pub fn read(&mut self, mut hear: impl FnMut(Event)) -> Result<(), JournalError> {
+        let io_error = |source| JournalError::Io { path: self.path.clone(), source };
+        let mut file = match File::open(&self.path) {
+            Ok(file) => file,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(e) => return Err(io_error(e)),
+        };
+        file.seek(SeekFrom::Start(self.offset)).map_err(io_error)?;
+        let mut file = BufReader::with_capacity(1 << 16, file);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let read = file.read_until(b'\n', &mut line);
+            let read = read.map_err(|source| JournalError::Io { path: self.path.clone(), source })?;
+            if line.pop() != Some(b'\n') {
+                return Ok(());
+            }
+            self.line += 1;
+            if !line.is_empty() {
+                hear(self.event(&mut line)?);
+            }
+            self.offset += read as u64;
+        }
+    }
+
+    fn event(&mut self, line: &mut Vec<u8>) -> Result<Event, JournalError> {
+        if self.requests == Requests::LeftOut {
+            leave_out_requests(line);
+        }
+        let event = parse(line, &self.path, self.line)?;
+        if event.seq != self.seq + 1 {
+            let why =
+                format!("event {} follows event {}: lines are missing or out of order", event.seq, self.seq);
+            return Err(JournalError::Corrupt { path: self.path.clone(), line: self.line, why });
+        }
+        self.seq = event.seq;
+        Ok(event)
+    }
+}
+
+/// Cuts the requests' times out of a line before it is parsed, which is most of the work. Inside a text of JSON a quote has a
+/// backslash before it, so the words below can only be a key; its object holds lists of numbers, and ends at the next brace.
+fn leave_out_requests(line: &mut Vec<u8>) {
+    const KEY: &[u8] = b",\"requests\":{";
+    let Some(from) = line.windows(KEY.len()).position(|w| w == KEY) else { return };
+    if let Some(length) = line[from..].iter().position(|b| *b == b'}') {
+        line.drain(from..=from + length);
+    }
 }
 
 fn parse(bytes: &[u8], path: &Path, line: usize) -> Result<Event, JournalError> {
-    let corrupt = |why: String| JournalError::Corrupt { path: path.to_owned(), line, why };
-    let json: Json =
-        serde_json::from_slice(bytes).map_err(|e| corrupt(format!("this is not a journal line ({e})")))?;
-    let found = json
-        .get("v")
-        .and_then(Json::as_u64)
-        .ok_or_else(|| corrupt("this is not a journal line".to_owned()))?;
-    if found > u64::from(VERSION) {
-        return Err(JournalError::Newer { path: path.to_owned(), line, found });
+    /// What every version's line begins with.
+    #[derive(Deserialize)]
+    struct Any {
+        v: u64,
     }
-    serde_json::from_value(json).map_err(|e| corrupt(format!("this is not a journal line ({e})")))
+    let corrupt = |why: String| JournalError::Corrupt { path: path.to_owned(), line, why };
+    let strange = |e: serde_json::Error| corrupt(format!("this is not a journal line ({e})"));
+    match serde_json::from_slice::<Event>(bytes) {
+        Ok(event) if event.v <= VERSION => Ok(event),
+        // only what does not fit is looked at twice: a newer version may differ in everything else
+        read => match serde_json::from_slice::<Any>(bytes) {
+            Ok(Any { v: found }) if found > u64::from(VERSION) => {
+                Err(JournalError::Newer { path: path.to_owned(), line, found })
+            }
+            Ok(_) => read.map_err(strange),
+            Err(e) => Err(strange(e)),
+        },
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::{Metrics, Run, RunOutcome};
-
-    fn run(seq: u64, session: u32, infrastructure: bool) -> Event {
-        let outcome = RunOutcome::FailedStart { class: "disk full".to_owned(), line: String::new() };
-        let run = Run {
-            n: 1,
-            launch: format!("L00{seq}"),
-            outcome,
-            metrics: Metrics::default(),
-            notes: Vec::new(),
-            devices: None,
-            confirming: false,
-            log_tail: Vec::new(),
-        };
-        let text = || "x".to_owned();
-        let kind = Kind::Run {
-            launch: run.launch.clone(),
-            config_id: text(),
-            profile: text(),
-            profile_id: text(),
-            serve_id: text(),
-            host_id: text(),
-            infrastructure,
-            run,
-        };
-        Event { v: VERSION, seq, at: String::new(), session, session_s: 0.0, kind }
-    }
 
     #[test]
-    fn a_failure_of_the_machine_counts_in_its_own_invocation_only() {
-        let mut history = History::default();
-        history.push(run(1, 1, true));
-        history.push(run(2, 1, false));
-        let count = |h: &History| h.results(&["x".to_owned()], "x").of("x", "x").len();
-        assert_eq!((count(&history), history.machine_failed()), (2, true), "a report shows it");
-        history.for_next_session();
-        assert_eq!((count(&history), history.machine_failed()), (1, false), "the next one tries anew");
-        history.push(run(3, 2, true));
-        assert_eq!(count(&history), 2);
+    fn requests_are_cut_out_of_a_line_and_nothing_else() {
+        let cut = |text: &str| {
+            let mut line = text.as_bytes().to_vec();
+            leave_out_requests(&mut line);
+            String::from_utf8(line).expect("text")
+        };
+        let line = r#"{"numbers":{"a":1},"requests":{"ttft_us":[1,null],"tpot_us":[]},"notes":["x"]}"#;
+        assert_eq!(cut(line), r#"{"numbers":{"a":1},"notes":["x"]}"#);
+        let text = r#"{"notes":["he said ,\"requests\":{ and }"]}"#;
+        assert_eq!(cut(text), text);
     }
 }

@@ -275,7 +275,7 @@ fn metrics(recorded: &IndexMap<String, Json>, planned: Option<f64>) -> Metrics {
             max: stat("max"),
         };
         if d != Distribution::default() {
-            out.distributions.insert(ours.to_owned(), d);
+            out.set_distribution(ours, d);
         }
     }
     out

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::event::{Event, Kind, VERSION};
-use super::reader::{History, JournalError, read};
+use super::history::History;
+use super::reader::{JournalError, Requests, read_whole};
 use crate::secrets;
 
 /// The one writer of a journal; the state directory's lock sees to that.
@@ -20,15 +21,13 @@ pub struct Writer {
 
 impl Writer {
     /// Opens a journal for appending; a torn last line is cut off first. `began` is when this invocation began.
-    pub fn open(path: &Path, began: Instant) -> Result<Self, JournalError> {
-        let mut history = read(path)?;
+    pub fn open(path: &Path, requests: Requests, began: Instant) -> Result<Self, JournalError> {
+        let (mut history, whole) = read_whole(path, requests)?;
         history.for_next_session();
         let io_error = |source: io::Error| JournalError::Io { path: path.to_owned(), source };
         let file = OpenOptions::new().create(true).append(true).open(path).map_err(io_error)?;
-        let bytes = std::fs::read(path).map_err(io_error)?;
-        let whole = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |i| i + 1);
-        if whole < bytes.len() {
-            file.set_len(whole as u64).map_err(io_error)?;
+        if whole < file.metadata().map_err(io_error)?.len() {
+            file.set_len(whole).map_err(io_error)?;
             file.sync_all().map_err(io_error)?;
         }
         if let Some(dir) = path.parent() {
@@ -78,6 +77,7 @@ impl Writer {
 
 #[cfg(test)]
 mod tests {
+    use super::super::reader::read;
     use super::*;
 
     fn end() -> Kind {
@@ -88,16 +88,16 @@ mod tests {
     fn a_torn_last_line_is_cut_off_and_the_rest_kept() {
         let dir = tempfile::tempdir().expect("temp dir");
         let path = dir.path().join("journal.jsonl");
-        let mut w = Writer::open(&path, Instant::now()).expect("opens");
+        let mut w = Writer::open(&path, Requests::Kept, Instant::now()).expect("opens");
         w.append(end()).expect("writes");
         drop(w);
         let mut text = std::fs::read(&path).expect("reads");
         text.extend_from_slice(b"{\"v\":1,\"seq\":2,\"at");
         std::fs::write(&path, &text).expect("writes");
-        assert_eq!(read(&path).expect("tolerated").last_seq(), 1);
-        let mut w = Writer::open(&path, Instant::now()).expect("opens");
+        assert_eq!(read(&path, Requests::Kept).expect("tolerated").last_seq(), 1);
+        let mut w = Writer::open(&path, Requests::Kept, Instant::now()).expect("opens");
         w.append(end()).expect("writes");
-        assert_eq!(read(&path).expect("whole").last_seq(), 2);
+        assert_eq!(read(&path, Requests::Kept).expect("whole").last_seq(), 2);
     }
 
     #[test]
@@ -105,8 +105,8 @@ mod tests {
         let dir = tempfile::tempdir().expect("temp dir");
         let path = dir.path().join("journal.jsonl");
         std::fs::write(&path, "nonsense\n").expect("writes");
-        assert!(matches!(read(&path), Err(JournalError::Corrupt { line: 1, .. })));
-        std::fs::write(&path, "{\"v\":2}\n").expect("writes");
-        assert!(matches!(read(&path), Err(JournalError::Newer { found: 2, .. })));
+        assert!(matches!(read(&path, Requests::Kept), Err(JournalError::Corrupt { line: 1, .. })));
+        std::fs::write(&path, "{\"v\":3}\n").expect("writes");
+        assert!(matches!(read(&path, Requests::Kept), Err(JournalError::Newer { found: 3, .. })));
     }
 }

@@ -27,6 +27,7 @@ pub(super) fn needs(setup: &Setup<'_>, baseline: &Config, winner: &Config) -> Ve
         let runs = |p: &String| setup.confirming(config, p).len();
         // what did not start or broke down once will not be confirmed by more of the same
         if !setup.replay
+            && !setup.confirms_not(config)
             && !trial::has_failed(setup, config, &profiles)
             && profiles.iter().any(|p| runs(p) < setup.repeat())
         {

@@ -1,17 +1,21 @@
 //! What one run measured: numbers and distributions by name, the unit in the name.
 
+use std::sync::Arc;
+
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use super::latencies::{Latencies, Latency};
+use super::name::Name;
 use super::scale;
 use crate::lang::sema::Stat;
 
-/// Numbers in base units (`total_tps` in tokens per second, `duration_s`), distributions in milliseconds (`ttft_ms`).
+/// Numbers in base units (`total_tps` in tokens per second, `duration_s`), distributions in milliseconds (`ttft_ms`). Copies share
+/// what they hold.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Metrics {
-    pub numbers: IndexMap<String, f64>,
-    pub distributions: IndexMap<String, Distribution>,
+    numbers: Arc<IndexMap<Name, f64>>,
+    distributions: Arc<IndexMap<Name, Distribution>>,
     /// the completed requests; empty for a recording's
     #[serde(default, skip_serializing_if = "Latencies::is_empty")]
     pub requests: Latencies,
@@ -50,8 +54,27 @@ impl Distribution {
 impl Metrics {
     pub fn set(&mut self, name: &str, value: f64) {
         if value.is_finite() {
-            self.numbers.insert(name.to_owned(), value);
+            Arc::make_mut(&mut self.numbers).insert(Name::of(name), value);
         }
+    }
+
+    pub fn set_distribution(&mut self, name: &str, d: Distribution) {
+        Arc::make_mut(&mut self.distributions).insert(Name::of(name), d);
+    }
+
+    /// All numbers, in the order in which they were set.
+    pub fn numbers(&self) -> impl Iterator<Item = (&str, f64)> {
+        self.numbers.iter().map(|(name, value)| (&**name, *value))
+    }
+
+    pub fn distributions(&self) -> impl Iterator<Item = (&str, &Distribution)> {
+        self.distributions.iter().map(|(name, d)| (&**name, d))
+    }
+
+    /// Gives back memory that nothing is in.
+    pub fn shrink(&mut self) {
+        Arc::make_mut(&mut self.numbers).shrink_to_fit();
+        Arc::make_mut(&mut self.distributions).shrink_to_fit();
     }
 
     pub fn number(&self, name: &str) -> Option<f64> {
@@ -83,7 +106,9 @@ impl Metrics {
         };
         let mut out = Self::default();
         for name in first.numbers.keys() {
-            out.numbers.extend(over(&|m| m.number(name)).map(|v| (name.clone(), v)));
+            if let Some(mean) = over(&|m| m.number(name)) {
+                out.set(name, mean);
+            }
         }
         for name in first.distributions.keys().filter(|n| all.iter().all(|m| m.distribution(n).is_some())) {
             let stat = |s: Stat| over(&|m| m.distribution(name)?.get(s));
@@ -98,7 +123,7 @@ impl Metrics {
                 min: stat(Stat::Min),
                 max: stat(Stat::Max),
             };
-            out.distributions.insert(name.clone(), d);
+            out.set_distribution(name, d);
         }
         out
     }

@@ -2,12 +2,15 @@
 
 mod adoption;
 mod broken;
+pub mod budget;
 pub mod checks;
 mod confirm;
 mod device_checks;
 pub mod devices;
+pub mod forecast;
 pub mod latencies;
 pub mod metrics;
+mod name;
 mod offers;
 mod pages;
 pub mod results;
@@ -25,6 +28,7 @@ pub use checks::{Finding, Level};
 pub use devices::{Device, Devices, Quarters};
 pub use latencies::{Latencies, Latency};
 pub use metrics::{Distribution, Metrics};
+pub use name::Name;
 pub use pages::page;
 pub use results::{Results, Run, RunOutcome};
 pub use setup::{Checks, Setup};

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::budget::LeftOut;
 use super::checks::Claims;
 use super::results::{Results, Run};
 use super::scale;
@@ -25,6 +26,8 @@ pub struct Setup<'a> {
     pub checks: Checks,
     /// what is not in the results is missing for good
     pub replay: bool,
+    /// what no budget had room for: it counts with what there is of it
+    left_out: Option<&'a LeftOut>,
     /// the identities of the program's profiles, asked for with every candidate
     loads: HashMap<String, String>,
 }
@@ -38,7 +41,28 @@ impl<'a> Setup<'a> {
         replay: bool,
     ) -> Self {
         let loads = program.profiles.iter().map(|(name, p)| (name.clone(), profile::id(p))).collect();
-        Self { program, study, results, checks, replay, loads }
+        Self { program, study, results, checks, replay, left_out: None, loads }
+    }
+
+    /// The same without configurations that are not to be launched any more.
+    #[must_use]
+    pub fn leaving(self, left_out: &'a LeftOut) -> Self {
+        Self { left_out: Some(left_out), ..self }
+    }
+
+    /// Why a configuration is not to be launched in a step any more.
+    pub fn left_out(&self, config: &Config) -> Option<&'a str> {
+        self.left_out?.why(config.id())
+    }
+
+    /// Whether a configuration is not to be launched to confirm.
+    pub fn confirms_not(&self, config: &Config) -> bool {
+        self.left_out.is_some_and(|l| l.confirms_not(config.id()))
+    }
+
+    /// What was left out, in words.
+    pub fn all_left_out(&self) -> &'a [String] {
+        self.left_out.map_or(&[], LeftOut::named)
     }
 
     /// The identity of a profile, under which its results are kept.

@@ -255,11 +255,12 @@ pub fn judge(setup: &Setup<'_>, config: &Config, profiles: &[String], peers: Pee
         Some(name) if setup.replay => {
             return Some(Judged::missing(format!("not in the recording under `{name}`")));
         }
-        Some(_) => return None,
+        Some(_) => return setup.left_out(config).map(Judged::missing),
         None => {}
     }
     let incomplete = profiles.iter().any(|p| setup.counted(config, p).len() < setup.repeat());
-    if incomplete && !setup.replay {
+    // what a budget keeps from running more often counts with the runs that there are
+    if incomplete && !setup.replay && setup.left_out(config).is_none() {
         return settled_early(setup, config, profiles, peers);
     }
     let mut judged = judge_measured(setup, config, profiles, peers);

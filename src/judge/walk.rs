@@ -251,10 +251,11 @@ impl Walker<'_> {
         if view.skipped.is_some() {
             return view;
         }
-        view.open = view
-            .rows
-            .iter()
-            .any(|r| r.judged.outcome == Outcome::Missing && !setup.replay && r.config.is_some());
+        view.open = view.rows.iter().any(|r| {
+            r.judged.outcome == Outcome::Missing
+                && !setup.replay
+                && r.config.as_ref().is_some_and(|c| setup.left_out(c).is_none())
+        });
         if !view.open && !blocked {
             let offer = offers::settle(setup, &mut view, step, incumbent, baseline);
             if let Some(config) = offer {

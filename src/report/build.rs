@@ -57,7 +57,7 @@ pub fn build(m: &Material<'_>) -> Report {
         set: m.setup.program.given.clone(),
         simulated: simulated(m),
         replay: m.recording.map(|(r, differences)| replay(r, differences)),
-        complete: m.setup.replay || m.walk.needs.is_empty(),
+        complete: m.setup.replay || m.walk.needs.is_empty() && m.setup.all_left_out().is_empty(),
         checks: match m.setup.checks {
             judge::Checks::Refuse => Checks::Refuse,
             judge::Checks::Warn => Checks::Warn,
@@ -230,10 +230,10 @@ fn outcome(o: judge::Outcome) -> Outcome {
 
 fn document_metrics(m: &judge::Metrics) -> Metrics {
     let mut out = Metrics::default();
-    for (name, value) in &m.numbers {
-        out.number(name, *value);
+    for (name, value) in m.numbers() {
+        out.number(name, value);
     }
-    for (name, d) in &m.distributions {
+    for (name, d) in m.distributions() {
         let d = Distribution {
             mean: d.mean,
             stddev: d.stddev,
@@ -428,7 +428,7 @@ fn recommended(m: &Material<'_>) -> Option<Recommended> {
         env: published.command.env.into_iter().collect(),
         published: Published { added: published.added, hidden: published.hidden },
         gain,
-        partial: false,
+        partial: !m.setup.all_left_out().is_empty(),
     })
 }
 
@@ -516,6 +516,8 @@ fn notes(m: &Material<'_>) -> Vec<String> {
 
 fn warnings(m: &Material<'_>) -> Vec<String> {
     let mut out = m.warnings.clone();
+    // what a budget left out is named, one by one
+    out.extend(m.setup.all_left_out().iter().map(|what| format!("left out: {what}")));
     if scripted_gpus(m) {
         out.push("the GPUs were played by a script: their figures are of no real GPU".to_owned());
     }
@@ -548,12 +550,12 @@ fn not_checked(m: &Material<'_>) -> Vec<String> {
 fn launches(m: &Material<'_>) -> Vec<Launch> {
     m.history
         .launches()
-        .into_iter()
+        .iter()
         .map(|l| {
             let t = l.times.unwrap_or_default();
             Launch {
-                id: l.id,
-                config: serde_json::from_value(l.config).unwrap_or_default(),
+                id: l.id.clone(),
+                config: serde_json::from_str(&l.config).unwrap_or_default(),
                 start_s: t.start_s,
                 warmup_s: t.warmup_s,
                 load_s: t.load_s,
@@ -576,11 +578,11 @@ fn cost(m: &Material<'_>) -> Cost {
     let drain_s = launches.iter().filter_map(|l| l.times.map(|t| t.drain_s)).fold(0.0, |a, b| a + b);
     Cost {
         launches: launches.len() as u32,
-        trials: m.history.runs() as u32,
+        trials: m.history.runs().len() as u32,
         wall_s,
         gpu_s,
-        energy_j: energy_j(&launches),
-        usd: usd(m, &launches),
+        energy_j: energy_j(launches),
+        usd: usd(m, launches),
         own_s: (wall_s - engine_s - drain_s).max(0.0),
         drain_s,
     }

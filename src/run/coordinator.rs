@@ -4,8 +4,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use indexmap::IndexMap;
 use thiserror::Error;
 
 use super::clean::{self, Cleanness, Held, Waited};
@@ -15,20 +17,24 @@ use super::event::{Event, Listener};
 use super::host::Host;
 use super::launch::{Crew, LaunchEnd, LoadResult, Ruler, carry_out};
 use super::order::{LoadOrder, OrderError, Place, load_order};
+use super::provenance::{self, Standing};
 use super::setbacks::{Retry, Setbacks};
 use super::signals::Signals;
+use super::spending::{left_s, refused};
 use super::surroundings;
 use crate::engine::container::Runtime;
 use crate::engine::{self, Failure, Survivor};
 use crate::gpu::Gpu;
 use crate::hub::Resolved;
-use crate::journal::{Contained, History, JournalError, Kind, LaunchTimes, Lock, Writer};
+use crate::journal::{Conditions, Contained, History, JournalError, Kind, LaunchTimes, Lock, Says, Writer};
+use crate::judge::budget::LeftOut;
+use crate::judge::forecast::Guess;
 use crate::judge::walk::{Role, trial_id};
 use crate::judge::{
     Checks, Grid, Metrics, Next, Outcome, Results, Run, Setup, Strategy, Walk, Wanted, trial,
 };
 use crate::lang::Program;
-use crate::lang::sema::program::{Engine, Repeat, Site, Study, Via};
+use crate::lang::sema::program::{Budget, Engine, Repeat, Site, Study, Via};
 use crate::plan::config::short_hash;
 use crate::plan::{Config, command};
 
@@ -87,12 +93,27 @@ pub struct Execution<'a> {
     pub lock: Lock,
     pub journal: Writer,
     pub signals: Signals,
+    /// what launches may take, before any was made
+    pub guess: Guess,
+    /// what the study may cost
+    pub budget: Option<Budget>,
+    /// what it had no room for, in this invocation
+    pub left_out: LeftOut,
 }
 
 impl Execution<'_> {
     /// The results that the journal holds and that still count.
     pub fn results(&self) -> Results {
-        self.journal.history().results(&serve_ids(self.program, &self.images), &self.host.id())
+        self.standing().results(self.journal.history())
+    }
+
+    /// What everything is measured under now.
+    fn standing(&self) -> Standing<'_> {
+        let standing = Standing::new(self.program, &self.host, &self.site, &self.study_dir, &self.images);
+        for (name, resolved) in &self.models {
+            standing.resolved(name, &resolved.identity);
+        }
+        standing
     }
 
     /// Names this study's launches among all of this machine, so that leftovers of an earlier run are known as ours.
@@ -104,7 +125,7 @@ impl Execution<'_> {
 
 /// How an engine is started and spoken to. What somebody else started is no run of ours, wherever it answers, and another image
 /// is another engine, whatever it is called.
-fn serve_id(engine: &Engine, images: &BTreeMap<String, String>) -> String {
+pub(super) fn serve_id(engine: &Engine, images: &BTreeMap<String, String>) -> String {
     let how = match &engine.via {
         Via::Url(_) => NOT_MANAGED.to_owned(),
         Via::Container(boxed) => {
@@ -141,10 +162,7 @@ pub fn serve_ids_anywhere(program: &Program, history: &History) -> Vec<String> {
 
 /// What launches stood in.
 fn containers(history: &History) -> impl Iterator<Item = &Contained> {
-    history.events().iter().filter_map(|e| match &e.kind {
-        Kind::Launch { container, .. } => container.as_ref(),
-        _ => None,
-    })
+    history.launches().iter().filter_map(|l| l.container.as_ref())
 }
 
 /// Carries a study out, until it is decided or something ends it.
@@ -155,22 +173,37 @@ pub async fn execute(x: &mut Execution<'_>, listener: &mut dyn Listener) -> Resu
     let mut last_end = 0.0;
     let mut shown_step = None;
     let mut setbacks = Setbacks::default();
+    let mut results = x.results();
+    let mut left_out = LeftOut::default();
     loop {
-        let results = x.results();
-        let setup = Setup::new(x.program, x.study, &results, x.checks, false);
+        let setup = Setup::new(x.program, x.study, &results, x.checks, false).leaving(&left_out);
         let (walk, next) = Grid.next(&setup);
         let Next::Run(wanted) = next else { break };
         if x.signals.first.is_cancelled() {
             return end(x, opened, false, Ended::Interrupted);
         }
         let Some(first) = wanted.first() else { break };
+        let refused = refused(x, &setup, &walk, &wanted);
+        if !refused.is_empty() {
+            for (need, why) in refused {
+                let step = need.step.and_then(|i| x.study.steps.get(i)).map(|s| s.title.as_str());
+                left_out.add(&need, step, &why);
+            }
+            continue;
+        }
         if !opened {
             open(x, &walk, clean.as_ref(), listener)?;
             opened = true;
         }
         say_step(x.study, first, &mut shown_step, listener);
+        let before = x.journal.history().runs().len();
         let launched = Launched { wanted: first, last_try: setbacks.is_last_try(first.config.id()) };
-        match one_launch(x, &setup, &walk, launched, clean.as_mut(), &mut last_end, listener).await? {
+        let ended = one_launch(x, &setup, &walk, launched, clean.as_mut(), &mut last_end, listener).await?;
+        // what was just measured was measured under what holds now
+        for r in &x.journal.history().runs()[before..] {
+            results.add(&r.config_id, &r.profile_id, r.run.clone());
+        }
+        match ended {
             LaunchEnd::Done => setbacks.forget(first.config.id()),
             LaunchEnd::Setback(failure) => {
                 set_back(x, &failure, setbacks.add(first.config.id()), listener).await?;
@@ -182,8 +215,10 @@ pub async fn execute(x: &mut Execution<'_>, listener: &mut dyn Listener) -> Resu
             LaunchEnd::Held(held) => return end(x, opened, false, Ended::Held(held)),
         }
     }
-    listener.hear(&Event::Ends { complete: true });
-    end(x, opened, true, Ended::Decided)
+    let complete = left_out.is_empty();
+    x.left_out = left_out;
+    listener.hear(&Event::Ends { complete });
+    end(x, opened, complete, Ended::Decided)
 }
 
 fn end(x: &mut Execution<'_>, opened: bool, complete: bool, ended: Ended) -> Result<Ended, RunError> {
@@ -219,10 +254,11 @@ fn sweep_containers(x: &Execution<'_>, listener: &mut dyn Listener) -> Result<()
     });
     let history = x.journal.history();
     let open: BTreeSet<String> = history.unfinished().into_iter().map(|(launch, _)| launch).collect();
-    let before = history.events().iter().filter_map(|e| match &e.kind {
-        Kind::Launch { launch, container: Some(c), .. } if open.contains(launch) => Some(c.runtime.as_str()),
-        _ => None,
-    });
+    let before = history
+        .launches()
+        .iter()
+        .filter(|l| open.contains(&l.id))
+        .filter_map(|l| Some(l.container.as_ref()?.runtime.as_str()));
     let names: BTreeSet<&str> = used.map(|b| b.runtime.name()).chain(before).collect();
     for runtime in names.into_iter().filter_map(Runtime::find) {
         let left = runtime.sweep(&x.mark()).map_err(|e| RunError::Machine(e.to_string()))?;
@@ -248,7 +284,7 @@ fn contained(x: &Execution<'_>, engine: &Engine) -> Option<Contained> {
 fn cleanness(x: &Execution<'_>) -> Option<Cleanness> {
     let (source, gpus) = x.host.gpus(u32::MAX)?;
     let now = clean::levels(&*source, &gpus);
-    let levels = clean::lower(now, &x.journal.history().gpu_levels());
+    let levels = clean::lower(now, x.journal.history().gpu_levels());
     Some(Cleanness::new(source, levels))
 }
 
@@ -276,7 +312,7 @@ fn open(
     clean: Option<&Cleanness>,
     listener: &mut dyn Listener,
 ) -> Result<(), RunError> {
-    let host = x.host.facts();
+    let host = x.host.shown();
     let scripted = x.host.script().map(Path::display).map(|s| s.to_string());
     if let Some(script) = &scripted {
         let text =
@@ -296,6 +332,7 @@ fn open(
         simulated,
         host,
         gpu_levels: clean.into_iter().flat_map(Cleanness::levels).map(|(u, l)| (u.clone(), *l)).collect(),
+        machine: Some(provenance::machine()),
     })?;
     let dropped = surroundings::dropped(&x.site);
     if !dropped.is_empty() {
@@ -410,26 +447,16 @@ async fn one_launch(
     let loads = orders(setup, wanted, &x.study_dir, model_at(x, config).as_deref())?;
     let trial = trial_id(setup, config, wanted.profiles.first().map_or("", String::as_str));
     let dir = x.dir.join("trials").join(trial).join(&launch);
-    x.journal.append(Kind::Launch {
-        launch: launch.clone(),
-        config_id: config.id().to_owned(),
-        config: config.normal(),
-        profiles: wanted.profiles.clone(),
-        label: wanted.label.clone(),
-        nonce: nonce.clone(),
-        container: contained(x, &config.engine),
-        model_files: x.models.get(&config.model).map(|m| m.identity.clone()),
-    })?;
-    let of = wanted.done + wanted.missing;
-    let turn = if of > 1 { format!(" ({} of {of})", wanted.done + 1) } else { String::new() };
-    listener.hear(&Event::LaunchBegins {
-        launch: launch.clone(),
-        label: format!("{}{turn}", wanted.label),
-        command: command::to_copy(config).argv.join(" "),
-        remaining: remaining(walk, x.study),
-    });
+    begin(x, setup, walk, wanted, (&launch, &nonce), listener)?;
     let ruler = ruler(setup, walk, wanted);
     let host_id = x.host.id();
+    let conditions = made(x, setup, wanted);
+    let held = launch_gpus(x, clean.as_deref(), &gpus, config, &nonce).await;
+    let journal = Mutex::new(&mut x.journal);
+    let append = |kind| journal.lock().unwrap_or_else(PoisonError::into_inner).append(kind);
+    let on_ready = |after_s: f64, says: &Says| {
+        append(Kind::Ready { launch: launch.clone(), after_s, says: says.clone() })
+    };
     let crew = Crew {
         launch: &launch,
         config,
@@ -447,14 +474,14 @@ async fn one_launch(
         lock: &x.lock,
         signals: &x.signals,
         ruler: &*ruler,
-        gpus: launch_gpus(x, clean.as_deref(), &gpus, config, &nonce).await,
+        gpus: held,
         last_try,
+        on_ready: &on_ready,
     };
     let energy_before = energy_j(&crew).await;
     let began = Instant::now();
     let mut times = LaunchTimes::default();
     let images = x.images.clone();
-    let journal = &mut x.journal;
     let mut keep = |r: LoadResult| {
         let order = &loads[r.index];
         let run = Run {
@@ -467,7 +494,7 @@ async fn one_launch(
             confirming: wanted.confirming,
             log_tail: r.tail,
         };
-        journal.append(Kind::Run {
+        append(Kind::Run {
             launch: launch.clone(),
             config_id: config.id().to_owned(),
             profile: order.profile.clone(),
@@ -476,6 +503,8 @@ async fn one_launch(
             host_id: host_id.clone(),
             infrastructure: r.infrastructure,
             run,
+            made: conditions.get(r.index).cloned().map(Box::new),
+            seed: Some(order.spec.seed),
         })
     };
     let mut ended = carry_out(&crew, &loads, listener, &mut keep, &mut times).await?;
@@ -489,10 +518,11 @@ async fn one_launch(
         ended = not_clean;
     }
     times.drain_s = (before + waiting.elapsed()).as_secs_f64();
-    let now = journal.elapsed_s();
+    drop(crew);
+    let now = x.journal.elapsed_s();
     times.own_s = (now - *last_end - times.engine_s() - times.drain_s).max(0.0);
     *last_end = now;
-    journal.append(Kind::Gone { launch: launch.clone(), times, gpus: x.host.held(config.gpus()) })?;
+    x.journal.append(Kind::Gone { launch: launch.clone(), times, gpus: x.host.held(config.gpus()) })?;
     listener.hear(&Event::LaunchEnds { launch, took_s: began.elapsed().as_secs_f64() });
     Ok(ended)
 }
@@ -524,6 +554,56 @@ async fn launch_gpus(
 fn model_at(x: &Execution<'_>, config: &Config) -> Option<PathBuf> {
     let stated = x.site.models.get(&config.model).map(PathBuf::from);
     stated.or_else(|| x.models.get(&config.model).map(|m| m.dir.clone()))
+}
+
+/// Writes down that a launch begins, and says so.
+fn begin(
+    x: &mut Execution<'_>,
+    setup: &Setup<'_>,
+    walk: &Walk,
+    wanted: &Wanted,
+    (launch, nonce): (&str, &str),
+    listener: &mut dyn Listener,
+) -> Result<(), JournalError> {
+    let config = &wanted.config;
+    x.journal.append(Kind::Launch {
+        launch: launch.to_owned(),
+        config_id: config.id().to_owned(),
+        config: config.normal(),
+        profiles: wanted.profiles.clone(),
+        label: wanted.label.clone(),
+        nonce: nonce.to_owned(),
+        command: command::to_copy(config).argv,
+        env: variables(x, config),
+        container: contained(x, &config.engine),
+        model_files: x.models.get(&config.model).map(|m| m.identity.clone()),
+    })?;
+    let of = wanted.done + wanted.missing;
+    let turn = if of > 1 { format!(" ({} of {of})", wanted.done + 1) } else { String::new() };
+    listener.hear(&Event::LaunchBegins {
+        launch: launch.to_owned(),
+        label: format!("{}{turn}", wanted.label),
+        command: command::to_copy(config).argv.join(" "),
+        remaining: remaining(walk, x.study),
+        left_s: left_s(x, setup, walk),
+    });
+    Ok(())
+}
+
+/// What each load of a launch is made under.
+fn made(x: &Execution<'_>, setup: &Setup<'_>, wanted: &Wanted) -> Vec<Conditions> {
+    let standing = x.standing();
+    let profiles = wanted.profiles.iter().filter_map(|name| setup.program.profiles.get(name));
+    profiles.map(|p| standing.conditions(&wanted.config, p)).collect()
+}
+
+/// The variables that a launch is given, as they may be written down.
+fn variables(x: &Execution<'_>, config: &Config) -> IndexMap<String, String> {
+    let site = x.site.env.iter().map(|e| (e.name.clone(), e.value.clone()));
+    let own = config.env().iter().map(|e| (e.name.clone(), e.value.clone()));
+    let gpus = x.host.variables(config.gpus());
+    let all: Vec<(String, String)> = site.chain(own).chain(gpus).collect();
+    provenance::masked_variables(all.iter().map(|(name, value)| (name.as_str(), value.as_str())))
 }
 
 fn orders(

@@ -27,6 +27,8 @@ pub enum Event {
         label: String,
         command: String,
         remaining: usize,
+        /// predicted from now until the study ends, the launch included
+        left_s: Option<f64>,
     },
     /// GPUs of the next launch, or of the last, hold more than before the study
     GpuWait {

@@ -61,7 +61,7 @@ impl Host {
     }
 
     /// What identifies the hardware for a result.
-    pub fn facts(&self) -> Json {
+    fn facts(&self) -> Json {
         let names: Vec<&str> = self.gpus.iter().map(|g| g.name.as_str()).collect();
         let mut facts =
             json!({"gpus": names, "driver": self.driver, "load_generation": super::LOAD_GENERATION});
@@ -80,6 +80,28 @@ impl Host {
         let env = site.into_iter().flat_map(|s| &s.env);
         self.env = env.map(|e| (e.name.clone(), e.value.clone())).collect();
         self
+    }
+
+    /// Names of the GPUs that the study may use.
+    pub fn gpu_names(&self) -> Vec<String> {
+        // figures of no real GPU never stand in for those of one
+        let scripted = if self.script().is_some() { " (scripted)" } else { "" };
+        self.gpus.iter().map(|g| format!("{}{scripted}", g.name)).collect()
+    }
+
+    /// The version of their driver.
+    pub fn driver(&self) -> Option<String> {
+        self.driver.clone()
+    }
+
+    /// The same as it may be written down: what is secret is masked.
+    pub fn shown(&self) -> Json {
+        let mut facts = self.facts();
+        if !self.env.is_empty() {
+            let env = self.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+            facts["env"] = json!(super::provenance::masked_variables(env));
+        }
+        facts
     }
 
     pub fn id(&self) -> String {

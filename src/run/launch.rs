@@ -8,11 +8,12 @@ use super::devices::LaunchGpus;
 use super::event::{Event, Listener};
 use super::loading::{Keep, Loaded, all_loads, reset};
 use super::order::{LoadOrder, OrderError, Place, launch_spec};
+use super::provenance;
 use super::signals::Signals;
 use super::stages;
 use super::target::Target;
 use crate::engine::{self, Failure, Nature, Server, StartError, Survivor};
-use crate::journal::{LaunchTimes, Lock};
+use crate::journal::{JournalError, LaunchTimes, Lock, Says};
 use crate::judge::{Devices, Metrics, RunOutcome};
 use crate::lang::sema::program::Via;
 use crate::plan::Config;
@@ -22,6 +23,9 @@ const ATTEMPTS: usize = 3;
 
 /// Decides, after so many requests, whether a rule ends the load: profile, metrics so far → the rule's name.
 pub type Ruler<'a> = dyn Fn(&str, u64, &Metrics) -> Option<String> + Send + Sync + 'a;
+
+/// Writes down that a server answers: after so many seconds, and what it says of itself.
+pub type OnReady<'a> = dyn Fn(f64, &Says) -> Result<(), JournalError> + Send + Sync + 'a;
 
 /// What carrying out a launch needs beside its loads.
 pub struct Crew<'a> {
@@ -35,6 +39,7 @@ pub struct Crew<'a> {
     pub gpus: Option<LaunchGpus>,
     /// a failure of the machine is a result too: it was tried often enough
     pub last_try: bool,
+    pub on_ready: &'a OnReady<'a>,
 }
 
 /// One load's result, for the journal.
@@ -118,7 +123,10 @@ pub async fn carry_out(
     for note in &target.notes {
         listener.hear(&Event::Warning { text: format!("{}: {note}", crew.launch) });
     }
-    let loaded = all_loads(crew, loads, &target, listener, keep, times).await;
+    let loaded = match introduce(crew, &target, times.start_s).await? {
+        None => all_loads(crew, loads, &target, listener, keep, times).await,
+        Some(why) => another_version(crew, &why, loads.len(), listener, keep).map(|()| Loaded::All),
+    };
     let stopping = Instant::now();
     let tell = |event| stages::pass_on(crew.launch, event, listener);
     let report = server.leave(&crew.signals.second, tell).await;
@@ -185,8 +193,48 @@ async fn carry_out_elsewhere(
     fs::create_dir_all(&crew.place.launch_dir)
         .map_err(|e| super::RunError::Machine(format!("{}: {e}", crew.place.launch_dir.display())))?;
     listener.hear(&Event::LaunchReady { launch: crew.launch.to_owned(), after_s: 0.0 });
+    if let Some(why) = introduce(crew, &target, 0.0).await? {
+        return Err(super::RunError::Away(why));
+    }
     reset(crew, &target, listener).await;
     Ok(all_loads(crew, loads, &target, listener, keep, times).await?.into())
+}
+
+/// Asks a server what it is and writes it down. Why its results may not stand under the configuration, if they may not.
+async fn introduce(
+    crew: &Crew<'_>,
+    target: &Target<'_>,
+    after_s: f64,
+) -> Result<Option<String>, JournalError> {
+    let engine = &crew.config.engine;
+    let says =
+        provenance::ask(&target.base_url, engine.root(), &crew.place.launch_dir.join("server.log")).await;
+    (crew.on_ready)(after_s, &says)?;
+    Ok(provenance::contradiction(engine.version.as_deref(), says.version.as_deref()))
+}
+
+/// No result is kept under a version that did not produce it.
+fn another_version(
+    crew: &Crew<'_>,
+    why: &str,
+    loads: usize,
+    listener: &mut dyn Listener,
+    keep: &mut (dyn FnMut(LoadResult) -> Result<(), JournalError> + Send),
+) -> Result<(), super::RunError> {
+    listener.hear(&Event::LaunchFails { launch: crew.launch.to_owned(), reason: why.to_owned() });
+    for index in 0..loads {
+        let outcome = RunOutcome::FailedStart { class: "another version".to_owned(), line: why.to_owned() };
+        keep(LoadResult {
+            index,
+            outcome,
+            metrics: Metrics::default(),
+            notes: Vec::new(),
+            devices: None,
+            infrastructure: false,
+            tail: Vec::new(),
+        })?;
+    }
+    Ok(())
 }
 
 async fn start(

@@ -5,7 +5,8 @@ use crate::load::{Dist, RequestRecord, Summary};
 
 /// The metrics of one load, or of its first part; `startup_s` is how long the engine took to be ready, if it was started for it.
 pub fn metrics(s: &Summary, records: &[RequestRecord], startup_s: Option<f64>) -> Metrics {
-    let mut m = Metrics { requests: latencies(records), ..Metrics::default() };
+    let mut m = Metrics::default();
+    m.requests = latencies(records);
     let counts = [
         ("planned", s.planned),
         ("completed", s.completed),
@@ -56,7 +57,7 @@ pub fn metrics(s: &Summary, records: &[RequestRecord], startup_s: Option<f64>) -
     ];
     for (name, d) in distributions {
         if let Some(d) = d {
-            m.distributions.insert(name.to_owned(), distribution(d));
+            m.set_distribution(name, distribution(d));
         }
     }
     m

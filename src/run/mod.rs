@@ -10,19 +10,22 @@ mod launch;
 mod loading;
 mod measured;
 mod order;
+mod provenance;
 mod records;
 mod served;
 mod setbacks;
 mod signals;
+mod spending;
 mod stages;
 mod surroundings;
 mod target;
 
 pub use clean::Held;
-pub use coordinator::{Ended, Execution, RunError, execute, remaining, serve_ids, serve_ids_anywhere};
+pub use coordinator::{Ended, Execution, RunError, execute, remaining, serve_ids_anywhere};
 pub use event::{Event, Listener};
 pub use host::{Host, HostError};
 pub use order::missing_tokenizer;
+pub use provenance::{Standing, as_measured};
 pub use signals::Signals;
 
 /// Which generation of the load generator made a result; results of another are not compared with.

@@ -193,6 +193,17 @@ fn tokenizer(p: &Profile, model: &Path, study_dir: &Path) -> Option<PathBuf> {
     p.tokenizer.as_ref().map(|t| study_dir.join(t)).or_else(own)
 }
 
+/// The file whose bytes the prompts of a profile are made from, if there is one.
+pub fn tokenizer_file(p: &Profile, model: &str, study_dir: &Path, site: &Site) -> Option<PathBuf> {
+    let at = tokenizer(p, Path::new(model_at(model, site)), study_dir)?;
+    Some(if at.is_dir() { at.join("tokenizer.json") } else { at }).filter(|f| f.is_file())
+}
+
+/// Where a model lies, or else its name.
+fn model_at<'a>(model: &'a str, site: &'a Site) -> &'a str {
+    site.models.get(model).map_or(model, String::as_str)
+}
+
 /// A tokenizer that a profile names and that is not there: better said before anything starts.
 pub fn missing_tokenizer(p: &Profile, study_dir: &Path) -> Option<PathBuf> {
     let named = study_dir.join(p.tokenizer.as_ref()?);

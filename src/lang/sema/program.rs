@@ -399,6 +399,8 @@ pub struct Study {
     pub prune: Vec<Prune>,
     pub confirm: Vec<String>,
     pub notes: Vec<String>,
+    /// what all of it may cost
+    pub budget: Option<Budget>,
     /// in the order in which they are taken, those of tracks and the contests between tracks in their place
     pub steps: Vec<Step>,
     pub tracks: Vec<Track>,
@@ -475,6 +477,8 @@ pub struct Track {
     pub engine: String,
     pub title: String,
     pub notes: Vec<String>,
+    /// what its steps may cost together
+    pub budget: Option<Budget>,
     pub span: Span,
 }
 
@@ -492,7 +496,53 @@ pub struct Step {
     pub search: Search,
     pub pick: Option<Pick>,
     pub notes: Vec<String>,
+    /// what its own candidates may cost
+    pub budget: Option<Budget>,
     pub span: Span,
+}
+
+/// What something may cost. In a budget a trial is a configuration.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Budget {
+    Seconds(f64),
+    /// seconds times GPUs held
+    GpuSeconds(f64),
+    Usd(f64),
+    Trials(f64),
+}
+
+impl Budget {
+    pub fn amount(self) -> f64 {
+        match self {
+            Self::Seconds(n) | Self::GpuSeconds(n) | Self::Usd(n) | Self::Trials(n) => n,
+        }
+    }
+
+    /// Another amount of the same.
+    #[must_use]
+    pub fn with(self, amount: f64) -> Self {
+        match self {
+            Self::Seconds(_) => Self::Seconds(amount),
+            Self::GpuSeconds(_) => Self::GpuSeconds(amount),
+            Self::Usd(_) => Self::Usd(amount),
+            Self::Trials(_) => Self::Trials(amount),
+        }
+    }
+}
+
+impl std::fmt::Display for Budget {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // three digits that mean something, without zeros behind them
+        let short = |n: f64| format!("{n:.2}").trim_end_matches('0').trim_end_matches('.').to_owned();
+        match self {
+            Self::Seconds(s) if *s >= 3600.0 => write!(f, "{}h", short(s / 3600.0)),
+            Self::Seconds(s) if *s >= 60.0 => write!(f, "{}min", short(s / 60.0)),
+            Self::Seconds(s) => write!(f, "{}s", short(*s)),
+            Self::GpuSeconds(s) => write!(f, "{} gpu_hours", short(s / 3600.0)),
+            Self::Usd(n) => write!(f, "{}usd", short(*n)),
+            Self::Trials(n) => write!(f, "{} trials", short(*n)),
+        }
+    }
 }
 
 #[derive(Debug, Clone)]

@@ -4,7 +4,7 @@ use foldhash::HashSet;
 
 use super::check::Checker;
 use super::exprs::Place;
-use super::program::{Change, Choice, From, Guard, Pick, Space, Step};
+use super::program::{Budget, Change, Choice, From, Guard, Pick, Space, Step};
 use super::scope::Kind;
 use super::study::is_budget;
 use crate::lang::codes::Code;
@@ -16,6 +16,7 @@ use crate::lang::syntax::ast::{self, BudgetUnit, Name, Search, StepLineKind};
 pub struct StepParts<'a> {
     pub vary: Option<(&'a ast::Axes, Search)>,
     pub pick: Option<(&'a ast::Axes, &'a ast::Text)>,
+    pub budget: Option<Budget>,
 }
 
 impl Checker<'_> {
@@ -45,6 +46,7 @@ impl Checker<'_> {
             Some((axes, because)) => self.pick(axes, because, &space),
             None => None,
         };
+        let budget = parts.budget;
         let search = parts.vary.map_or(Search::Grid, |(_, search)| search);
         let title =
             step.title.as_ref().map_or_else(|| step.name.value.clone(), |t| self.inserted(0, t, false));
@@ -65,12 +67,13 @@ impl Checker<'_> {
             search,
             pick,
             notes,
+            budget,
             span: step.name.span,
         })
     }
 
     fn step_parts<'s>(&mut self, step: &'s ast::Step) -> Option<StepParts<'s>> {
-        let mut parts = StepParts { vary: None, pick: None };
+        let mut parts = StepParts { vary: None, pick: None, budget: None };
         let mut twice = None;
         let mut seen = Vec::new();
         for line in &step.lines {
@@ -92,8 +95,7 @@ impl Checker<'_> {
                 }
                 StepLineKind::Budget(b) => {
                     self.once_in_step("budget", line.span, &mut seen);
-                    self.budget(b);
-                    self.later("a step's budget".to_owned(), b.span, false);
+                    parts.budget = self.budget(b);
                 }
                 StepLineKind::Note(_) => {}
             }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::check::Checker;
 use super::exprs::Place;
-use super::program::{Expr, Gpus, NotYet, Objective, Prune, Repeat, Require, Study};
+use super::program::{Budget, Expr, Gpus, NotYet, Objective, Prune, Repeat, Require, Study};
 use super::scope::{Kind, name_of};
 use super::steps::Reach;
 use crate::lang::codes::Code;
@@ -36,6 +36,7 @@ impl Checker<'_> {
             prune: Vec::new(),
             confirm: Vec::new(),
             notes: Vec::new(),
+            budget: None,
             steps: Vec::new(),
             tracks: Vec::new(),
             not_yet: Vec::new(),
@@ -123,10 +124,7 @@ impl Checker<'_> {
                 self.profile_names(names);
                 self.later("`curve on`".to_owned(), line.span, false);
             }
-            Line::Budget(b) => {
-                self.budget(b);
-                self.later("a budget".to_owned(), line.span, false);
-            }
+            Line::Budget(b) => study.budget = self.budget(b),
             Line::Note(t) => {
                 let text = self.inserted(0, t, false);
                 study.notes.push(text);
@@ -267,22 +265,29 @@ impl Checker<'_> {
         names.iter().filter(|n| self.profile_named(0, n).is_some()).map(|n| n.value.clone()).collect()
     }
 
-    pub fn budget(&mut self, b: &ast::Budget) {
-        let Some((value, _)) = self.quantity(&b.amount) else { return };
+    pub fn budget(&mut self, b: &ast::Budget) -> Option<Budget> {
+        let (value, dim) = self.quantity(&b.amount)?;
         if !is_budget(b) {
             let message = "a budget is a number of trials, GPU hours, a time or an amount of money";
             let d = Diagnostic::new(Code::MissingUnit, b.span, message).label("this budget");
             self.sink.push(
                 d.help("write `budget 48 trials`, `budget 6 gpu_hours`, `budget 6h` or `budget 20usd`"),
             );
-            return;
+            return None;
         }
         let whole = b.unit != Some(ast::BudgetUnit::Trials) || value.fract() == 0.0;
         if value <= 0.0 || !whole {
             let message = if whole { "a budget is above zero" } else { "a budget counts whole trials" };
             let d = Diagnostic::new(Code::OutOfRange, b.amount.span, message).label("out of range");
             self.sink.push(d.help("write for example `budget 48 trials` or `budget 6h`"));
+            return None;
         }
+        Some(match b.unit {
+            Some(ast::BudgetUnit::Trials) => Budget::Trials(value),
+            Some(ast::BudgetUnit::GpuHours) => Budget::GpuSeconds(value * 3600.0),
+            None if dim == Dim::TIME => Budget::Seconds(value),
+            None => Budget::Usd(value),
+        })
     }
 
     /// The text of an expression as written, for reports.

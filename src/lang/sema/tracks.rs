@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::check::Checker;
-use super::program::{Change, Engine, From, Space, Step, Study, Track};
+use super::program::{Budget, Change, Engine, From, Space, Step, Study, Track};
 use super::scope::Kind;
 use super::steps::{Reach, union};
 use crate::lang::codes::Code;
@@ -39,6 +39,7 @@ impl Row {
             search: Search::Grid,
             pick: None,
             notes: Vec::new(),
+            budget: None,
             span: row.span,
         });
         reach.now = union(&reach.now, &row.engines);
@@ -71,7 +72,7 @@ impl Checker<'_> {
         };
         let notes = decl.notes.iter().map(|t| self.inserted(0, t, false)).collect();
         let engine = self.engine_named(0, &decl.engine);
-        self.track_budget(decl);
+        let budget = self.track_budget(decl);
         if let Some(engine) = &engine {
             self.needs_version(engine);
         }
@@ -85,7 +86,7 @@ impl Checker<'_> {
             self.sink.push(d.related(first.span, "the first one").help(help));
             return;
         }
-        study.tracks.push(Track { engine: name.clone(), title, notes, span: decl.engine.span });
+        study.tracks.push(Track { engine: name.clone(), title, notes, budget, span: decl.engine.span });
         // without its engine, the steps are checked as far as they go
         let own: Vec<_> = engine.into_iter().collect();
         let outside = std::mem::replace(&mut reach.now, own);
@@ -102,15 +103,15 @@ impl Checker<'_> {
         row.tracks.push(name);
     }
 
-    fn track_budget(&mut self, decl: &ast::Track) {
-        let [first, others @ ..] = decl.budgets.as_slice() else { return };
-        self.budget(first);
-        self.later("a track's budget".to_owned(), first.span, false);
+    fn track_budget(&mut self, decl: &ast::Track) -> Option<Budget> {
+        let [first, others @ ..] = decl.budgets.as_slice() else { return None };
+        let budget = self.budget(first);
         for other in others {
             let message = "`budget` stands twice in one track";
             let d = Diagnostic::new(Code::SettingTwice, other.span, message).label("the second one");
             self.sink.push(d.related(first.span, "the first one").help("keep one of them"));
         }
+        budget
     }
 
     /// A track tunes one engine.

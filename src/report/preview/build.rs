@@ -5,30 +5,42 @@ use std::collections::HashMap;
 use super::candidate::{Around, Candidates, baseline};
 use super::document::{Counts, Gpus, Launches, Objective, Plan, Prediction, Profile, Require, Rule, Step};
 use super::states::{State, States};
-use crate::journal::{History, LaunchTimes};
+use crate::judge::forecast::{self, By, Costs};
 use crate::judge::{Next, Setup, Walk};
 use crate::lang::sema::program::{self, Prune, Repeat, Study};
 use crate::plan::profile;
 
-/// What a plan is made from. It is made from the results that the setup holds; the history says how long launches take.
+/// Why results of a trial do not count any more, by configuration and load.
+pub type Again = HashMap<(String, String), String>;
+
+/// What a plan is made from. It is made from the results that the setup holds; the costs say how long launches take.
 pub struct Material<'a> {
     pub setup: &'a Setup<'a>,
     pub walk: &'a Walk,
     states: States<'a>,
     load: String,
     launches: usize,
-    mean_launch_s: Option<f64>,
+    again: &'a Again,
+    time: Option<Time>,
+}
+
+/// What is predicted of all that is still to come, at most. Seconds.
+struct Time {
+    wall_s: f64,
+    gpu_s: f64,
+    by: By,
 }
 
 impl<'a> Material<'a> {
-    pub fn new(setup: &'a Setup<'a>, walk: &'a Walk, next: &Next, history: &History) -> Self {
+    pub fn new(setup: &'a Setup<'a>, walk: &'a Walk, next: &Next, costs: &Costs, again: &'a Again) -> Self {
         let mut states = States::new(setup, walk);
         let profile = setup.profiles().into_iter().next().unwrap_or_default();
         let decided = matches!(next, Next::Decided);
-        let after = confirming(setup, walk, decided, &mut states.counts) + offers(setup, &mut states);
-        let launches = if decided { 0 } else { states.launches + after };
-        let mean_launch_s = mean_launch(history);
-        Self { setup, walk, load: setup.load(&profile).to_owned(), states, launches, mean_launch_s }
+        let confirming = confirming(setup, walk, decided, &mut states.counts);
+        let offers = offers(setup, &mut states);
+        let launches = if decided { 0 } else { states.launches + confirming + offers };
+        let time = time(setup, walk, &states, costs, (confirming, offers)).filter(|_| launches > 0);
+        Self { setup, walk, load: setup.load(&profile).to_owned(), states, launches, again, time }
     }
 }
 
@@ -63,8 +75,8 @@ pub fn plan<'a>(m: &'a Material<'a>) -> Plan<'a> {
         launches: Launches { max: m.launches },
         trials: Counts { ..m.states.counts },
         gpu_time_s: gpu_time(m),
-        ends_in_s: m.mean_launch_s.filter(|_| m.launches > 0).map(|s| s * m.launches as f64),
-        baseline: baseline(m.setup, m.walk),
+        ends_in_s: m.time.as_ref().map(|t| t.wall_s),
+        baseline: baseline(m.setup, m.walk, m.again),
         baseline_title: m.walk.baseline.as_ref().map_or(&study.baseline, |(c, _)| &c.engine.title),
         steps: (0..m.walk.steps.len()).map(|at| step(m, at)).collect(),
         confirm: if study.objective.is_some() { &study.confirm } else { &[] },
@@ -103,7 +115,7 @@ fn step<'a>(m: &'a Material<'a>, at: usize) -> Step<'a> {
         candidates: Candidates {
             view,
             at,
-            around: Around { states: &m.states, load: &m.load, name: &declared.name },
+            around: Around { states: &m.states, load: &m.load, name: &declared.name, again: m.again },
         },
     }
 }
@@ -183,21 +195,30 @@ fn confirming(setup: &Setup<'_>, walk: &Walk, decided: bool, counts: &mut Counts
     }
 }
 
-/// Seconds, from the launches that the journal holds.
-fn mean_launch(history: &History) -> Option<f64> {
-    let launches = history.launches();
-    let times: Vec<f64> =
-        launches.iter().filter_map(|l| l.times.as_ref().map(LaunchTimes::engine_s)).collect();
-    (!times.is_empty()).then(|| times.iter().sum::<f64>() / times.len() as f64)
+/// What the launches still to come take: those of steps, the confirming ones, and those of offers on other profiles.
+fn time(
+    setup: &Setup<'_>,
+    walk: &Walk,
+    states: &States<'_>,
+    costs: &Costs,
+    (confirming, offers): (usize, usize),
+) -> Option<Time> {
+    let (baseline, _) = walk.baseline.as_ref()?;
+    let elsewhere: Vec<String> = setup.elsewhere().map(str::to_owned).collect();
+    let of = |profiles: &[String]| forecast::of_launch(setup, costs, baseline, profiles);
+    let step_s = of(&setup.profiles())?;
+    let after_s = of(&forecast::confirmed(setup))? * confirming as f64 + of(&elsewhere)? * offers as f64;
+    Some(Time {
+        wall_s: step_s * states.launches as f64 + after_s,
+        gpu_s: step_s * states.gpu_launches + after_s * f64::from(baseline.gpus()),
+        by: costs.by()?,
+    })
 }
 
 fn gpu_time(m: &Material<'_>) -> Prediction {
-    let (Some(mean), true) = (m.mean_launch_s, m.launches > 0) else {
-        let by = if m.launches == 0 { "journal" } else { "none" };
-        return Prediction { predicted: (m.launches == 0).then_some(0.0), by };
-    };
-    let baseline = m.walk.baseline.as_ref().map_or(1, |(c, _)| c.gpus());
-    let confirming = m.launches - m.states.launches.min(m.launches);
-    let gpu_launches = m.states.gpu_launches + confirming as f64 * f64::from(baseline);
-    Prediction { predicted: Some(mean * gpu_launches), by: "journal" }
+    match &m.time {
+        Some(time) => Prediction { predicted: Some(time.gpu_s), by: time.by.as_str() },
+        None if m.launches == 0 => Prediction { predicted: Some(0.0), by: By::Journal.as_str() },
+        None => Prediction { predicted: None, by: "none" },
+    }
 }

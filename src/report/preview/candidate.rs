@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Serialize, Serializer};
 
+use super::build::Again;
 use super::states::{State, States};
 use crate::judge::walk::{Role, Row, StepView};
 use crate::judge::{Setup, Walk};
@@ -43,6 +44,7 @@ pub(super) struct Around<'a> {
     /// the identity of the load on the steps' first profile
     pub load: &'a str,
     pub name: &'a str,
+    pub again: &'a Again,
 }
 
 impl<'a> Candidates<'a> {
@@ -76,7 +78,7 @@ impl Serialize for Candidates<'_> {
 }
 
 /// The baseline, which stands before all steps.
-pub(super) fn baseline<'a>(setup: &Setup<'_>, walk: &'a Walk) -> Candidate<'a> {
+pub(super) fn baseline<'a>(setup: &Setup<'_>, walk: &'a Walk, again: &'a Again) -> Candidate<'a> {
     let profile = setup.profiles().into_iter().next().unwrap_or_default();
     let mut out = Candidate {
         id: Id::of(b"baseline"),
@@ -91,6 +93,9 @@ pub(super) fn baseline<'a>(setup: &Setup<'_>, walk: &'a Walk) -> Candidate<'a> {
     if let Some((config, judged)) = &walk.baseline {
         out.state = if judged.is_some() { State::Measured } else { State::ToMeasure };
         out.reason = judged.as_ref().and_then(|j| j.reason.as_deref()).map(Cow::from);
+        if judged.is_none() {
+            out.reason = why_again(again, config, setup.load(&profile));
+        }
         fill(&mut out, config, setup.load(&profile));
     }
     out
@@ -116,7 +121,7 @@ fn candidate<'a>(
         command: String::new(),
         changes: Vec::new(),
         state,
-        reason: reason(view, row, state, at, around.states),
+        reason: reason(view, row, state, at, around),
         rules: &row.open_rules,
     };
     match &row.config {
@@ -135,18 +140,26 @@ fn reason<'a>(
     row: &'a Row,
     state: State,
     at: usize,
-    states: &States<'a>,
+    around: Around<'a>,
 ) -> Option<Cow<'a, str>> {
     match state {
         State::SameAs => {
-            let first = states.first(at, row.config.as_ref()?)?;
+            let first = around.states.first(at, row.config.as_ref()?)?;
             Some(format!("the same configuration as {first}").into())
         }
         State::Later => {
             let skipped = view.skipped.as_deref();
             Some(skipped.unwrap_or("its base is known when the steps before are decided").into())
         }
-        State::ToMeasure => None,
+        State::ToMeasure => why_again(around.again, row.config.as_ref()?, around.load),
         State::Measured | State::Pruned => row.judged.reason.as_deref().map(Cow::from),
     }
+}
+
+/// Why a result that there is does not count any more.
+fn why_again<'a>(again: &'a Again, config: &Config, load: &str) -> Option<Cow<'a, str>> {
+    if again.is_empty() {
+        return None;
+    }
+    again.get(&(config.id().to_owned(), load.to_owned())).map(|why| why.as_str().into())
 }

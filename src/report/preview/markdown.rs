@@ -75,6 +75,7 @@ fn state(c: &Candidate<'_>) -> String {
         (Some(r), State::Pruned | State::SameAs | State::Measured) => {
             format!("{}: {}", mark(c.state), escape(r))
         }
+        (Some(r), State::ToMeasure) => format!("{} again: {}", mark(c.state), escape(r)),
         _ => mark(c.state).to_owned(),
     }
 }

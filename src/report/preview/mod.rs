@@ -13,7 +13,7 @@ mod shown;
 mod states;
 mod tree;
 
-pub use build::{Material, plan};
+pub use build::{Again, Material, plan};
 pub use candidate::Candidate;
 pub use document::Plan;
 pub use json::write as json;

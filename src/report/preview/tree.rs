@@ -63,6 +63,8 @@ fn push_step(out: &mut Vec<String>, i: usize, step: &Step<'_>, style: Style) {
 fn push_candidate(out: &mut Vec<String>, c: &Candidate<'_>, style: Style) {
     let reason = match (&c.reason, c.state) {
         (Some(r), State::Pruned | State::SameAs | State::Measured) => format!(": {r}"),
+        // it was measured, and counts no more
+        (Some(r), State::ToMeasure) => format!(" again: {r}"),
         _ => String::new(),
     };
     push_wrapped(out, "  ", &format!("• {}  {}{reason}", c.label, mark(c.state)), style);

@@ -1,0 +1,120 @@
+//! `--budget`: what a study may cost, and the question before one that costs much.
+
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
+
+use super::console::Console;
+use crate::judge::forecast::{Forecast, forecast};
+use crate::judge::{Grid, Setup, Strategy as _};
+use crate::lang::sema::program::Budget;
+use crate::run::Execution;
+
+/// From here on a study without a budget is asked about. GPU hours.
+const CONSENT_FROM: f64 = 8.0;
+
+/// `6h`, `90min`, `6gpu_hours`, `20usd`, `48trials`, with or without a space.
+pub fn parse(text: &str) -> Result<Budget, String> {
+    let text = text.trim();
+    let at = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let (number, unit) = text.split_at(at);
+    let wrong = || "write for example 6h, 90min, 6gpu_hours, 20usd or 48trials".to_owned();
+    let amount: f64 = number.parse().map_err(|_| wrong())?;
+    if !(amount.is_finite() && amount > 0.0) {
+        return Err("a budget is above zero".to_owned());
+    }
+    Ok(match unit.trim() {
+        "s" => Budget::Seconds(amount),
+        "min" => Budget::Seconds(amount * 60.0),
+        "h" => Budget::Seconds(amount * 3600.0),
+        "gpu_hours" | "gpu_hour" | "gpu-hours" | "gpuh" => Budget::GpuSeconds(amount * 3600.0),
+        "usd" => Budget::Usd(amount),
+        "trials" | "trial" if amount.fract() == 0.0 => Budget::Trials(amount),
+        "trials" | "trial" => return Err("a budget counts whole trials".to_owned()),
+        _ => return Err(wrong()),
+    })
+}
+
+/// What keeps a budget from being held here: a message and its help.
+pub fn trouble(x: &Execution<'_>) -> Option<(String, &'static str)> {
+    let study = x.study;
+    let own = study.steps.iter().filter_map(|s| s.budget).chain(study.tracks.iter().filter_map(|t| t.budget));
+    let no_gpus = study.gpus.is_none();
+    for budget in x.budget.into_iter().chain(own) {
+        match budget {
+            Budget::Usd(_) if x.site.price_per_s.is_none() => {
+                let message = format!("a budget of {budget} needs the price of a GPU hour");
+                return Some((message, "write for example `price 2.99usd/h` in the site"));
+            }
+            Budget::GpuSeconds(_) | Budget::Usd(_) if no_gpus => {
+                let message = format!("a budget of {budget} is never spent: the study asks for no GPUs");
+                return Some((message, "state `gpus N` in the study, or a budget in hours"));
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Asks before a study that is predicted to cost much and has no budget. False: nothing is to be launched.
+pub fn consents(x: &Execution<'_>, yes: bool, console: Console) -> bool {
+    let Some(hours) = predicted_gpu_hours(x).filter(|h| needs_consent(*h, x.budget.is_some())) else {
+        return true;
+    };
+    if yes {
+        return true;
+    }
+    let what = format!("the study is predicted to take up to {hours:.1} GPU hours and has no budget");
+    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+        console.error(&what, "`--yes` goes ahead, `--budget 8gpu_hours` bounds it");
+        return false;
+    }
+    let _ = write!(std::io::stderr(), "{what}. Go ahead? [y/N] ");
+    let mut answer = String::new();
+    let read = std::io::stdin().lock().read_line(&mut answer);
+    read.is_ok() && ["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str())
+}
+
+fn needs_consent(gpu_hours: f64, has_budget: bool) -> bool {
+    gpu_hours > CONSENT_FROM && !has_budget
+}
+
+/// What is predicted of everything that is still to come. Simulated studies hold no GPU.
+fn predicted_gpu_hours(x: &Execution<'_>) -> Option<f64> {
+    x.study.gpus.as_ref()?;
+    let results = x.results();
+    let setup = Setup::new(x.program, x.study, &results, x.checks, false);
+    let (walk, _) = Grid.next(&setup);
+    if walk.baseline.as_ref().is_some_and(|(c, _)| c.engine.simulated()) {
+        return None;
+    }
+    let costs = x.journal.history().costs(x.guess.clone());
+    let Forecast { gpu_s, .. } = forecast(&setup, &walk, &costs)?;
+    Some(gpu_s / 3600.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn budgets_are_read_as_people_write_them() {
+        for (text, expected) in [
+            ("6h", Budget::Seconds(21_600.0)),
+            ("90min", Budget::Seconds(5_400.0)),
+            ("1.5 h", Budget::Seconds(5_400.0)),
+            ("6gpu_hours", Budget::GpuSeconds(21_600.0)),
+            ("6 gpu_hours", Budget::GpuSeconds(21_600.0)),
+            ("20usd", Budget::Usd(20.0)),
+            ("48 trials", Budget::Trials(48.0)),
+        ] {
+            assert_eq!(parse(text), Ok(expected), "{text}");
+        }
+        for text in ["", "6", "h", "0h", "-1h", "6 days", "2.5 trials", "1e999h", "6.h.h"] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn consent_is_asked_for_above_eight_gpu_hours_without_a_budget() {
+        assert!(needs_consent(8.1, false) && !needs_consent(8.1, true) && !needs_consent(8.0, false));
+    }
+}

@@ -1,0 +1,119 @@
+//! What launches of a study may take, before any was made: the simulator's prediction of its baseline. It is a guess for planning, on
+//! the card that the study names or else an H100; what is measured takes its place launch by launch.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use crate::judge::forecast::Guess;
+use crate::lang::Program;
+use crate::lang::sema::program::{Arrivals, Data, Load, Profile, Study, Warmup};
+use crate::plan::{Config, profile};
+use crate::sim::{self, EngineConfig, Gpu, SimArgs};
+
+/// Engines whose serving the simulator is a model of.
+const MODELLED: [&str; 4] = ["sim", "vllm", "sglang", "trtllm"];
+/// More requests of a load are not simulated: what they take follows from the first ones.
+const MOST_REQUESTS: u64 = 512;
+/// Weights from disk to a real card in bytes a second, and everything else of a real start.
+const LOADING: f64 = 2e9;
+const REST_OF_START_S: f64 = 60.0;
+/// A warm-up that ends by itself.
+const WARMUP_S: f64 = 15.0;
+/// A load that ends by itself takes at least so long, and at most.
+const LOAD_S: std::ops::RangeInclusive<f64> = 60.0..=600.0;
+/// A conversation's turn, where no lengths are stated.
+const CHAT: (u32, u32) = (220, 200);
+
+/// The guess for a study; an empty one where the simulator is no model of its baseline.
+pub fn of(program: &Program, study: &Study) -> Guess {
+    let baseline = program.engines.get(&study.baseline).map(|e| Config::declared(e, study));
+    baseline.and_then(|config| guess(program, study, &config)).unwrap_or_default()
+}
+
+fn guess(program: &Program, study: &Study, config: &Config) -> Option<Guess> {
+    if !MODELLED.contains(&config.engine.root()) {
+        return None;
+    }
+    let flags: Vec<(String, Option<String>)> =
+        config.flags().map(|s| (s.canonical.clone(), s.shown.clone())).collect();
+    let (mut args, _) = SimArgs::parse_known(&config.model, &flags);
+    if let Some(gpu) = study.gpus.as_ref().and_then(|g| card(g.of.as_deref()?)) {
+        args.gpu = gpu;
+    }
+    let engine = EngineConfig::resolve(&args).ok()?;
+    let start_s = if config.engine.simulated() {
+        engine.startup().as_secs_f64()
+    } else {
+        engine.memory.weights * f64::from(args.tensor_parallel_size) / LOADING + REST_OF_START_S
+    };
+    let elsewhere = study.require.iter().filter_map(|r| r.on.as_ref());
+    let named = study.objective.iter().flat_map(|o| &o.profiles).chain(&study.confirm).chain(elsewhere);
+    let profiles = named.filter_map(|name| program.profiles.get(name));
+    let loads: HashMap<String, f64> =
+        profiles.filter_map(|p| Some((profile::id(p), load_s(&engine, p)?))).collect();
+    Some(Guess { start_s, load_s: loads })
+}
+
+fn card(name: &str) -> Option<Gpu> {
+    let name = name.to_ascii_uppercase();
+    let is = |part: &str| name.contains(part);
+    Some(match () {
+        () if is("H200") => Gpu::H200,
+        () if is("A100") => Gpu::A100Sxm,
+        () if is("H100") && is("PCIE") => Gpu::H100Pcie,
+        () if is("H100") => Gpu::H100Sxm,
+        () => return None,
+    })
+}
+
+/// Warm-up and load of a profile, seconds.
+fn load_s(engine: &EngineConfig, p: &Profile) -> Option<f64> {
+    let stated = p.duration_s.filter(|_| p.requests.is_none());
+    let clients = match &p.load {
+        Some(Load::Concurrency(c)) => u64::from(*c),
+        _ => p.in_flight.map_or(64, u64::from),
+    };
+    let requests = p.requests.unwrap_or((10 * clients).max(300));
+    let seconds = match (stated, simulated_s(engine, p, requests, clients)) {
+        (Some(stated), _) => stated,
+        (None, Some(s)) if p.requests.is_some() => s,
+        (None, Some(s)) => s.clamp(*LOAD_S.start(), *LOAD_S.end()),
+        (None, None) => return None,
+    };
+    let warmup = match p.warmup {
+        None => WARMUP_S,
+        Some(Warmup::None) => 0.0,
+        Some(Warmup::Time(s)) => s,
+        Some(Warmup::Requests(n)) => simulated_s(engine, p, n, clients).unwrap_or(0.0),
+    };
+    Some(seconds + warmup)
+}
+
+fn simulated_s(engine: &EngineConfig, p: &Profile, requests: u64, clients: u64) -> Option<f64> {
+    if requests == 0 {
+        return Some(0.0);
+    }
+    let middle = |t: (u32, u32)| t.0.midpoint(t.1);
+    let chat = matches!(p.data, Some(Data::ShareGpt | Data::Conversations(_)));
+    let input = p.input.map(middle).or(chat.then_some(CHAT.0))?;
+    let output = p.output.map(middle).or(chat.then_some(CHAT.1))?;
+    let some = requests.min(MOST_REQUESTS.max(2 * clients).min(4 * MOST_REQUESTS));
+    let arrivals = arrivals(p, some, clients)?;
+    let load = sim::Load::uniform(some as usize, input + sim::TEMPLATE_TOKENS, output, arrivals);
+    let predicted = sim::predict(engine, &load).ok()?;
+    Some(predicted.duration.as_secs_f64() * requests as f64 / some as f64)
+}
+
+fn arrivals(p: &Profile, requests: u64, clients: u64) -> Option<sim::Arrivals> {
+    Some(match p.load.as_ref()? {
+        Load::Concurrency(_) => sim::Arrivals::Closed { concurrency: clients as usize },
+        // all at once under a cap is a closed loop of so many
+        Load::Max if p.in_flight.is_some() => sim::Arrivals::Closed { concurrency: clients as usize },
+        Load::Max => sim::Arrivals::Closed { concurrency: requests as usize },
+        Load::Rate { per_s, arrivals: Arrivals::Poisson | Arrivals::Constant | Arrivals::Gamma(_) } => {
+            let at = |i: u64| Duration::from_secs_f64(i as f64 / per_s.max(1e-6));
+            sim::Arrivals::Open((0..requests).map(at).collect())
+        }
+        _ => return None,
+    })
+}

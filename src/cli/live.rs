@@ -1,0 +1,168 @@
+//! What a study is doing at this moment: a small file in its state directory, `live.json`, for whoever looks from elsewhere. It is no
+//! truth: the journal is. Writing it may fail, and nothing follows from that.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::engine::lifecycle::Stage;
+use crate::report::duration;
+use crate::run::Event;
+use crate::run::event::Phase;
+use crate::secrets;
+
+const FILE: &str = "live.json";
+const SCHEMA: &str = "perflab.live/1";
+/// Loads report several times a second; nobody looks as often.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// The state of a study that runs, or how it ended.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Live {
+    pub schema: String,
+    pub pid: u32,
+    pub study: String,
+    pub simulated: bool,
+    /// wall-clock time, for people
+    pub updated: String,
+    /// steps of the study
+    pub steps: usize,
+    /// the step that is measured, in words
+    pub step: String,
+    /// the launch that runs, in words
+    pub launch: String,
+    /// what it is at
+    pub doing: String,
+    /// launches that are over, those of earlier invocations included
+    pub launches: usize,
+    /// launches still to come, at most, the running one included
+    pub remaining: usize,
+    /// seconds until the study ends, as predicted when it was last updated; null while nothing is known
+    pub left_s: Option<f64>,
+    pub ended: Option<End>,
+}
+
+/// How a study's invocation ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct End {
+    /// the exit status of `exec`
+    pub status: u8,
+    pub outcome: String,
+}
+
+impl Live {
+    /// The state that a directory holds; `None` where nothing has run, or by a version that writes another form.
+    pub fn read(dir: &Path) -> Option<Self> {
+        let text = std::fs::read_to_string(dir.join(FILE)).ok()?;
+        serde_json::from_str::<Self>(&text).ok().filter(|l| l.schema == SCHEMA)
+    }
+
+    /// Takes an event in.
+    pub fn hear(&mut self, event: &Event) {
+        match event {
+            Event::Study { study, simulated, measured, remaining, steps } => {
+                self.study.clone_from(study);
+                (self.simulated, self.launches) = (*simulated, *measured);
+                (self.remaining, self.steps) = (*remaining, *steps);
+            }
+            Event::Step { index, title } => {
+                self.step = match index {
+                    0 => title.clone(),
+                    i if *i > self.steps => title.clone(),
+                    i => format!("step {i}/{} {title}", self.steps),
+                };
+            }
+            Event::LaunchBegins { launch, label, remaining, left_s, .. } => {
+                self.launch = format!("{launch} {label}");
+                (self.remaining, self.left_s) = (*remaining, *left_s);
+                "starting".clone_into(&mut self.doing);
+            }
+            Event::Starting { milestone, percent, .. } => {
+                let percent = percent.map(|p| format!(" {p} %")).unwrap_or_default();
+                self.doing = format!("starting: {}{percent}", milestone.text());
+            }
+            Event::Stage { to: Stage::Leaving, .. } => "stopping".clone_into(&mut self.doing),
+            Event::Stage { to: Stage::Killing, .. } => "killing what is left".clone_into(&mut self.doing),
+            Event::GpuWait { .. } => "waiting for clean GPUs".clone_into(&mut self.doing),
+            Event::LaunchReady { after_s, .. } => self.doing = format!("ready after {}", duration(*after_s)),
+            Event::Phase { phase, profile, .. } => match phase {
+                Phase::Preparing => "preparing prompts".clone_into(&mut self.doing),
+                Phase::Warmup => "warming up".clone_into(&mut self.doing),
+                Phase::Load => self.doing.clone_from(profile),
+            },
+            Event::Load { done, failed, planned, elapsed_s, profile, .. } => {
+                let of = planned.map(|p| format!("/{p}")).unwrap_or_default();
+                let failed = if *failed > 0 { format!(", {failed} failed") } else { String::new() };
+                let what = if self.doing.starts_with("warm") { "warm-up" } else { profile };
+                self.doing = format!("{what} {done}{of} requests{failed}, {}", duration(*elapsed_s));
+            }
+            Event::LaunchEnds { .. } => {
+                self.launches += 1;
+                self.remaining = self.remaining.saturating_sub(1);
+                self.doing.clear();
+            }
+            Event::LoadEnds { .. }
+            | Event::Spawned { .. }
+            | Event::Stage { .. }
+            | Event::Setback { .. }
+            | Event::LaunchFails { .. }
+            | Event::Warning { .. }
+            | Event::Ends { .. } => {}
+        }
+    }
+
+    /// "ready after 3 s · left at most: 4 launches, about 12 min"; `since` is how old the prediction is.
+    pub fn words(&self, since: Duration) -> String {
+        let left = self.left_s.map(|s| (s - since.as_secs_f64()).max(0.0).round());
+        let time = left.map(|s| format!(", about {}", duration(s))).unwrap_or_default();
+        let launches = if self.remaining == 1 { "launch" } else { "launches" };
+        format!("{} · left at most: {} {launches}{time}", self.doing, self.remaining)
+    }
+}
+
+/// Writes the state of a study while it runs.
+pub struct LiveFile {
+    path: PathBuf,
+    live: Live,
+    written: Option<Instant>,
+    predicted: Instant,
+}
+
+impl LiveFile {
+    pub fn new(dir: &Path) -> Self {
+        let live = Live { schema: SCHEMA.to_owned(), pid: std::process::id(), ..Live::default() };
+        Self { path: dir.join(FILE), live, written: None, predicted: Instant::now() }
+    }
+
+    pub fn hear(&mut self, event: &Event) {
+        self.live.hear(event);
+        if matches!(event, Event::LaunchBegins { .. }) {
+            self.predicted = Instant::now();
+        }
+        let soon = self.written.is_some_and(|at| at.elapsed() < PAUSE);
+        if !(soon && matches!(event, Event::Load { .. })) {
+            self.write();
+        }
+    }
+
+    /// Says how it ended.
+    pub fn end(&mut self, status: u8, outcome: &str) {
+        self.live.ended = Some(End { status, outcome: outcome.to_owned() });
+        (self.live.left_s, self.live.remaining) = (None, 0);
+        self.write();
+    }
+
+    /// Beside its place first, so that nobody reads half of it. A full disk loses a picture of the moment and nothing else.
+    fn write(&mut self) {
+        self.written = Some(Instant::now());
+        let mut live = self.live.clone();
+        live.updated = jiff::Timestamp::now().to_string();
+        live.left_s = live.left_s.map(|s| (s - self.predicted.elapsed().as_secs_f64()).max(0.0));
+        let draft = self.path.with_extension("json.new");
+        let text = secrets::mask_json(serde_json::to_vec(&live).unwrap_or_default());
+        if std::fs::write(&draft, text).and_then(|()| std::fs::rename(&draft, &self.path)).is_err() {
+            let _ = std::fs::remove_file(&draft);
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! What a journal tells, kept small: ten thousand trials are read in a moment and held in a few megabytes. Events are folded in one
+//! after another, whether they are read or just written, so that nothing is ever looked for in all of them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use super::event::{Contained, Event, Kind, LaunchTimes, Says};
+use super::made::{Conditions, Machine};
+use crate::judge::{Results, Run};
+
+/// One launch, as far as the journal knows it.
+#[derive(Debug, Clone)]
+pub struct LaunchRecord {
+    pub id: String,
+    pub config_id: String,
+    /// the engine's root and version, by which predictions add launches up
+    pub engine: String,
+    /// the configuration in normal form, as JSON
+    pub config: Arc<str>,
+    /// `None` for a launch whose end nobody saw
+    pub times: Option<LaunchTimes>,
+    pub gpus: u32,
+    /// US dollars a second of one GPU, as the site of its invocation said
+    pub price_per_s: Option<f64>,
+    /// what its engine was put into
+    pub container: Option<Contained>,
+    /// how its server described itself
+    pub says: Option<Says>,
+    /// names it among all processes of the machine
+    nonce: String,
+}
+
+/// One run and what it was made of.
+#[derive(Debug, Clone)]
+pub struct RunRecord {
+    pub config_id: String,
+    pub profile_id: String,
+    pub serve_id: String,
+    pub host_id: String,
+    /// `None` in journals from before it was written down
+    pub made: Option<Arc<Conditions>>,
+    pub seed: Option<u64>,
+    /// the machine's failure, which is no result for a later invocation
+    infrastructure: bool,
+    session: u32,
+    pub run: Run,
+}
+
+/// One invocation that measured.
+#[derive(Debug, Clone, Default)]
+pub struct SessionRecord {
+    pub perflab: String,
+    pub file_hash: String,
+    /// params that the command line set
+    pub set: IndexMap<String, String>,
+    pub machine: Option<Machine>,
+    price_per_s: Option<f64>,
+}
+
+/// Everything that a journal tells.
+#[derive(Debug, Clone, Default)]
+pub struct History {
+    seq: u64,
+    session: u32,
+    sessions: Vec<SessionRecord>,
+    launches: Vec<LaunchRecord>,
+    by_id: HashMap<String, usize>,
+    /// launches whose end has not been seen, by index
+    open: Vec<usize>,
+    runs: Vec<RunRecord>,
+    /// most runs were made under the same conditions, and most launches are of few configurations
+    conditions: Vec<Arc<Conditions>>,
+    configs: HashMap<String, Arc<str>>,
+    /// the lowest level of each GPU that an invocation saw before it began
+    gpu_levels: BTreeMap<String, u64>,
+    earlier_s: f64,
+    session_s: f64,
+    /// the invocation that reads; `None` for the last one
+    reader: Option<u32>,
+}
+
+impl History {
+    pub fn last_seq(&self) -> u64 {
+        self.seq
+    }
+
+    pub fn last_session(&self) -> u32 {
+        self.session
+    }
+
+    /// Reads on as the invocation that would come next: failures of the machine in earlier ones are no results for it.
+    pub fn for_next_session(&mut self) {
+        self.reader = Some(self.session + 1);
+    }
+
+    fn reader(&self) -> u32 {
+        self.reader.unwrap_or(self.session)
+    }
+
+    /// Whether a failure of the machine stands where a result should be.
+    pub fn machine_failed(&self) -> bool {
+        self.runs.iter().any(|r| r.infrastructure && r.session == self.reader())
+    }
+
+    /// Takes the next event in.
+    pub fn push(&mut self, event: Event) {
+        if event.session != self.session {
+            self.earlier_s += self.session_s;
+        }
+        (self.seq, self.session, self.session_s) = (event.seq, event.session, event.session_s);
+        match event.kind {
+            Kind::Session { perflab, file_hash, set, price_per_s, machine, gpu_levels, .. } => {
+                for (uuid, level) in gpu_levels {
+                    let known = self.gpu_levels.entry(uuid).or_insert(level);
+                    *known = (*known).min(level);
+                }
+                self.sessions.push(SessionRecord { perflab, file_hash, set, machine, price_per_s });
+            }
+            Kind::Launch { launch, config_id, config, nonce, container, .. } => {
+                let word = |key: &str| config[key].as_str().unwrap_or_default();
+                let engine = format!("{} {}", word("engine"), word("version"));
+                let config =
+                    self.configs.entry(config_id.clone()).or_insert_with(|| config.to_string().into());
+                let config = config.clone();
+                self.by_id.insert(launch.clone(), self.launches.len());
+                self.open.push(self.launches.len());
+                self.launches.push(LaunchRecord {
+                    id: launch,
+                    config_id,
+                    engine,
+                    config,
+                    times: None,
+                    gpus: 0,
+                    price_per_s: self.sessions.last().and_then(|s| s.price_per_s),
+                    container,
+                    says: None,
+                    nonce,
+                });
+            }
+            Kind::Ready { launch, says, .. } => {
+                if let Some(l) = self.launch(&launch) {
+                    l.says = Some(says).filter(|s| *s != Says::default());
+                }
+            }
+            Kind::Run {
+                config_id,
+                profile_id,
+                serve_id,
+                host_id,
+                mut run,
+                made,
+                seed,
+                infrastructure,
+                ..
+            } => {
+                run.metrics.shrink();
+                let made = made.map(|made| self.shared(*made));
+                let session = event.session;
+                self.runs.push(RunRecord {
+                    config_id,
+                    profile_id,
+                    serve_id,
+                    host_id,
+                    made,
+                    seed,
+                    infrastructure,
+                    session,
+                    run,
+                });
+            }
+            Kind::Gone { launch, times, gpus } => {
+                if let Some(l) = self.launch(&launch) {
+                    (l.times, l.gpus) = (Some(times), gpus);
+                }
+                self.close(&launch);
+            }
+            Kind::Lost { launch } => self.close(&launch),
+            Kind::Setback { .. } | Kind::End { .. } => {}
+        }
+    }
+
+    fn launch(&mut self, id: &str) -> Option<&mut LaunchRecord> {
+        self.by_id.get(id).and_then(|i| self.launches.get_mut(*i))
+    }
+
+    fn close(&mut self, id: &str) {
+        if let Some(i) = self.by_id.get(id) {
+            self.open.retain(|o| o != i);
+        }
+    }
+
+    fn shared(&mut self, made: Conditions) -> Arc<Conditions> {
+        if let Some(known) = self.conditions.iter().rev().find(|c| ***c == made) {
+            return known.clone();
+        }
+        let made = Arc::new(made);
+        self.conditions.push(made.clone());
+        made
+    }
+
+    /// The runs that still count, keyed as the judge reads them.
+    pub fn results(&self, counts: impl Fn(&RunRecord) -> bool) -> Results {
+        let mut results = Results::default();
+        let reader = self.reader();
+        let own = |r: &&RunRecord| !r.infrastructure || r.session == reader;
+        for r in self.runs.iter().filter(own).filter(|r| counts(r)) {
+            results.add(&r.config_id, &r.profile_id, r.run.clone());
+        }
+        results
+    }
+
+    /// All launches in order.
+    pub fn launches(&self) -> &[LaunchRecord] {
+        &self.launches
+    }
+
+    /// All runs in order.
+    pub fn runs(&self) -> &[RunRecord] {
+        &self.runs
+    }
+
+    /// The invocations that measured, in order.
+    pub fn sessions(&self) -> &[SessionRecord] {
+        &self.sessions
+    }
+
+    /// Launches that no one saw end, with the marks of their processes: their servers may be left over.
+    pub fn unfinished(&self) -> Vec<(String, String)> {
+        let open = self.open.iter().filter_map(|i| self.launches.get(*i));
+        open.map(|l| (l.id.clone(), l.nonce.clone())).collect()
+    }
+
+    /// The lowest level of each GPU that an invocation saw before it began.
+    pub fn gpu_levels(&self) -> &BTreeMap<String, u64> {
+        &self.gpu_levels
+    }
+
+    /// Seconds that all invocations took, as far as they lived to write.
+    pub fn wall_s(&self) -> f64 {
+        self.earlier_s + self.session_s
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::event::VERSION;
+    use super::*;
+    use crate::judge::{Metrics, RunOutcome};
+
+    fn run(seq: u64, session: u32, infrastructure: bool) -> Event {
+        let outcome = RunOutcome::FailedStart { class: "disk full".to_owned(), line: String::new() };
+        let run = Run {
+            n: 1,
+            launch: format!("L00{seq}"),
+            outcome,
+            metrics: Metrics::default(),
+            notes: Vec::new(),
+            devices: None,
+            confirming: false,
+            log_tail: Vec::new(),
+        };
+        let text = || "x".to_owned();
+        let kind = Kind::Run {
+            launch: run.launch.clone(),
+            config_id: text(),
+            profile: text(),
+            profile_id: text(),
+            serve_id: text(),
+            host_id: text(),
+            infrastructure,
+            run,
+            made: None,
+            seed: None,
+        };
+        Event { v: VERSION, seq, at: String::new(), session, session_s: 0.0, kind }
+    }
+
+    #[test]
+    fn a_failure_of_the_machine_counts_in_its_own_invocation_only() {
+        let mut history = History::default();
+        history.push(run(1, 1, true));
+        history.push(run(2, 1, false));
+        let count = |h: &History| h.results(|_| true).of("x", "x").len();
+        assert_eq!((count(&history), history.machine_failed()), (2, true), "a report shows it");
+        history.for_next_session();
+        assert_eq!((count(&history), history.machine_failed()), (1, false), "the next one tries anew");
+        history.push(run(3, 2, true));
+        assert_eq!(count(&history), 2);
+    }
+}

@@ -1,0 +1,159 @@
+//! Under what a result was made: everything beside configuration and load that can change it. Two results may stand in for each other
+//! only where all of it is equal; where it is not, the difference is a sentence for people.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// What can change a result. What is `None` was not to be found out, and is then not compared.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conditions {
+    /// the engine as the file states it: its root's name, and its version if there is one
+    pub engine: String,
+    /// the engine as it is installed: a distribution and its version, or a program's hash
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<String>,
+    pub model: String,
+    /// the model's revision, or a hash over its files
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_files: Option<String>,
+    /// the digest of the image that the engine ran in
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<String>,
+    /// names of the GPUs that the study may use
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gpus: Vec<String>,
+    /// of the GPUs, as `550.54.15`
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver: Option<String>,
+    /// the processor, where the engine runs on it
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<String>,
+    /// variables that the site gives every engine
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub site_env: BTreeMap<String, String>,
+    /// a hash of the files that the prompts are made from
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<String>,
+    /// which generation of the load generator sent the requests
+    pub load_generator: u32,
+}
+
+impl Conditions {
+    /// The first thing that is not as it is now, as a sentence: "measured with driver 550.54, now 560.28".
+    pub fn differs(&self, now: &Self) -> Option<String> {
+        let with = |what: &str, then: &str, now: &str| Some(format!("measured with {what}{then}, now {now}"));
+        if self.load_generator != now.load_generator {
+            let (then, now) = (self.load_generator, now.load_generator);
+            return with("load generator ", &then.to_string(), &now.to_string());
+        }
+        if self.gpus != now.gpus {
+            return Some(format!("measured on {}, now {}", gpus(&self.gpus), gpus(&now.gpus)));
+        }
+        if self.driver != now.driver {
+            let name = |d: &Option<String>| d.clone().unwrap_or_else(|| "none".to_owned());
+            return with("driver ", &name(&self.driver), &name(&now.driver));
+        }
+        if let Some((then, now)) = both(self.cpu.as_ref(), now.cpu.as_ref()) {
+            return Some(format!("measured on {then}, now {now}"));
+        }
+        if let Some((then, now)) = both(self.build.as_ref(), now.build.as_ref()) {
+            return with("", then, now);
+        }
+        if let Some((then, now)) = both(self.container.as_ref(), now.container.as_ref()) {
+            return with("image ", then, now);
+        }
+        if let Some((then, now)) = both(self.model_files.as_ref(), now.model_files.as_ref()) {
+            return Some(format!(
+                "the files of {} changed since it was measured ({then}, now {now})",
+                self.model
+            ));
+        }
+        if let Some((then, now)) = both(self.data.as_ref(), now.data.as_ref()) {
+            return Some(format!("the data of its load changed since it was measured ({then}, now {now})"));
+        }
+        variables(&self.site_env, &now.site_env)
+    }
+}
+
+/// Two values that are known and not the same.
+fn both<'a>(then: Option<&'a String>, now: Option<&'a String>) -> Option<(&'a str, &'a str)> {
+    then.zip(now).filter(|(a, b)| a != b).map(|(a, b)| (a.as_str(), b.as_str()))
+}
+
+fn gpus(names: &[String]) -> String {
+    match names {
+        [] => "no GPU".to_owned(),
+        [one] => one.clone(),
+        [first, rest @ ..] if rest.iter().all(|n| n == first) => format!("{} × {first}", names.len()),
+        _ => names.join(", "),
+    }
+}
+
+fn variables(then: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> Option<String> {
+    let names = then.keys().chain(now.keys());
+    let name = names.into_iter().find(|n| then.get(*n) != now.get(*n))?;
+    let of = |all: &BTreeMap<String, String>| match all.get(name) {
+        Some(value) => format!("with the site's {name}={value}"),
+        None => format!("without {name}"),
+    };
+    Some(format!("measured {}, now {}", of(then), of(now)))
+}
+
+/// What the machine is, for people.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<String>,
+    /// processors that perflab may use
+    #[serde(default)]
+    pub cpus: usize,
+    #[serde(default)]
+    pub memory_bytes: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn conditions() -> Conditions {
+        Conditions {
+            engine: "vllm 0.17.1".to_owned(),
+            build: Some("vllm 0.17.1".to_owned()),
+            model: "m".to_owned(),
+            gpus: vec!["H100".to_owned(), "H100".to_owned()],
+            driver: Some("550.54".to_owned()),
+            load_generator: 1,
+            ..Conditions::default()
+        }
+    }
+
+    #[test]
+    fn what_differs_is_said_and_what_is_unknown_is_not_compared() {
+        type Edit = fn(&mut Conditions);
+        let then = conditions();
+        assert_eq!(then.differs(&then), None);
+        let cases: [(Edit, &str); 8] = [
+            (|c| c.driver = Some("560.28".to_owned()), "measured with driver 550.54, now 560.28"),
+            (|c| c.driver = None, "measured with driver 550.54, now none"),
+            (|c| c.gpus = vec!["A100".to_owned()], "measured on 2 × H100, now A100"),
+            (|c| c.gpus.clear(), "measured on 2 × H100, now no GPU"),
+            (|c| c.build = Some("vllm 0.17.2".to_owned()), "measured with vllm 0.17.1, now vllm 0.17.2"),
+            (|c| c.load_generator = 2, "measured with load generator 1, now 2"),
+            (
+                |c| drop(c.site_env.insert("A".to_owned(), "1".to_owned())),
+                "measured without A, now with the site's A=1",
+            ),
+            (|c| c.build = None, ""),
+        ];
+        for (edit, expected) in cases {
+            let mut now = conditions();
+            edit(&mut now);
+            assert_eq!(then.differs(&now).unwrap_or_default(), expected);
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! What launches that are still to come will take: from those that were made, else from a guess that somebody else makes (the
+//! simulator's). Pure, so that a budget is settled in a test as it is in a study.
+
+use std::collections::HashMap;
+
+use super::setup::Setup;
+use super::trial::Outcome;
+use super::walk::{Role, Walk};
+use crate::plan::Config;
+
+/// What somebody guesses before anything was measured: seconds.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Guess {
+    /// from the start of an engine until it is ready
+    pub start_s: f64,
+    /// warm-up and load, by the profile's settings
+    pub load_s: HashMap<String, f64>,
+}
+
+/// What launches cost so far, and what is guessed of the others. Seconds.
+#[derive(Debug, Clone, Default)]
+pub struct Costs {
+    /// start and stop of each launch, by engine
+    starts: HashMap<String, Mean>,
+    start: Mean,
+    /// warm-up and load together, by the profile's settings
+    loads: HashMap<String, Mean>,
+    guess: Guess,
+    launches: usize,
+}
+
+/// Where a prediction comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    Journal,
+    Simulator,
+}
+
+impl By {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Journal => "journal",
+            Self::Simulator => "simulator",
+        }
+    }
+}
+
+/// What is still to come, at most: steps may prune, and guards may leave out.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Forecast {
+    pub launches: usize,
+    pub seconds: f64,
+    /// seconds times GPUs needed
+    pub gpu_s: f64,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Mean {
+    sum: f64,
+    count: usize,
+}
+
+impl Mean {
+    fn add(&mut self, value: f64) {
+        self.sum += value;
+        self.count += 1;
+    }
+
+    fn get(self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / self.count as f64)
+    }
+}
+
+impl Costs {
+    pub fn guessed(guess: Guess) -> Self {
+        Self { guess, ..Self::default() }
+    }
+
+    /// A launch that is over: of which engine, start and stop together, and what each of its loads took.
+    pub fn add<'p>(&mut self, engine: &str, around_s: f64, loads: impl Iterator<Item = (&'p str, f64)>) {
+        self.launches += 1;
+        self.starts.entry(engine.to_owned()).or_default().add(around_s);
+        self.start.add(around_s);
+        for (profile, seconds) in loads {
+            self.loads.entry(profile.to_owned()).or_default().add(seconds);
+        }
+    }
+
+    /// How many launches it was learned from.
+    pub fn launches(&self) -> usize {
+        self.launches
+    }
+
+    pub fn by(&self) -> Option<By> {
+        if self.launches > 0 {
+            return Some(By::Journal);
+        }
+        (!self.guess.load_s.is_empty()).then_some(By::Simulator)
+    }
+
+    /// What a launch of an engine (named as it was added) takes, by its profiles' settings; `None` while nothing is known.
+    pub fn launch_s<'p>(&self, engine: &str, profiles: impl Iterator<Item = &'p str>) -> Option<f64> {
+        self.by()?;
+        let known = self.starts.get(engine).copied().and_then(Mean::get);
+        let start = known.or_else(|| self.start.get()).unwrap_or(self.guess.start_s);
+        Some(start + profiles.map(|p| self.load_s(p)).sum::<f64>())
+    }
+
+    fn load_s(&self, profile: &str) -> f64 {
+        if let Some(seconds) = self.loads.get(profile).copied().and_then(Mean::get) {
+            return seconds;
+        }
+        if let Some(guess) = self.guess.load_s.get(profile) {
+            // the guess says how loads compare, the launches how long they take
+            return guess * self.scale().unwrap_or(1.0);
+        }
+        let all: Vec<f64> = self.loads.values().filter_map(|m| m.get()).collect();
+        all.iter().sum::<f64>() / all.len().max(1) as f64
+    }
+
+    /// Measured over guessed, of the profiles for which both are known.
+    fn scale(&self) -> Option<f64> {
+        let both = self.loads.iter().filter_map(|(p, m)| Some((m.get()?, *self.guess.load_s.get(p)?)));
+        let (measured, guessed) = both.fold((0.0, 0.0), |(a, b), (m, g)| (a + m, b + g));
+        (guessed > 0.0 && measured > 0.0).then(|| measured / guessed)
+    }
+}
+
+/// The name under which launches of a configuration's engine are added up.
+pub fn engine_name(config: &Config) -> String {
+    let version = config.engine.version.as_deref().unwrap_or_default();
+    format!("{} {version}", config.engine.root())
+}
+
+/// Everything that a study still needs; `None` while nothing is known of what launches take.
+pub fn forecast(setup: &Setup<'_>, walk: &Walk, costs: &Costs) -> Option<Forecast> {
+    let mut out = Forecast::default();
+    let mut add = |config: &Config, profiles: &[String], times: usize| -> Option<()> {
+        let seconds = of_launch(setup, costs, config, profiles)? * times as f64;
+        out.launches += times;
+        out.seconds += seconds;
+        out.gpu_s += seconds * f64::from(config.gpus());
+        Some(())
+    };
+    for need in &walk.needs {
+        add(&need.config, &need.profiles, need.missing)?;
+    }
+    if !walk.needs.is_empty() && !walk.needs.iter().any(|n| n.confirming) {
+        let (baseline, _) = walk.baseline.as_ref()?;
+        add(baseline, &confirmed(setup), 2 * setup.repeat() * usize::from(confirms(setup)))?;
+        let elsewhere: Vec<String> = setup.elsewhere().map(str::to_owned).collect();
+        add(baseline, &elsewhere, offers(setup, walk) * setup.repeat())?;
+    }
+    Some(out)
+}
+
+/// Seconds that one launch of a configuration takes on these profiles.
+pub fn of_launch(setup: &Setup<'_>, costs: &Costs, config: &Config, profiles: &[String]) -> Option<f64> {
+    costs.launch_s(&engine_name(config), profiles.iter().map(|p| setup.load(p)))
+}
+
+/// Seconds that the launches of `confirm on` will take, which a budget sets aside.
+pub fn confirming_s(setup: &Setup<'_>, costs: &Costs, baseline: &Config) -> Option<f64> {
+    if !confirms(setup) {
+        return Some(0.0);
+    }
+    Some(of_launch(setup, costs, baseline, &confirmed(setup))? * (2 * setup.repeat()) as f64)
+}
+
+fn confirms(setup: &Setup<'_>) -> bool {
+    setup.study.objective.is_some() && !setup.study.confirm.is_empty()
+}
+
+/// The profiles that confirming launches measure.
+pub fn confirmed(setup: &Setup<'_>) -> Vec<String> {
+    let mut profiles = setup.profiles();
+    profiles.extend(setup.study.confirm.iter().filter(|p| !setup.profiles().contains(p)).cloned());
+    profiles
+}
+
+/// Steps of which a candidate may still be offered, and is then measured on the profiles of `require … on`. Most steps offer one.
+fn offers(setup: &Setup<'_>, walk: &Walk) -> usize {
+    if setup.study.objective.is_none() || setup.elsewhere().next().is_none() {
+        return 0;
+    }
+    let open = |view: &&super::walk::StepView| {
+        view.rows
+            .iter()
+            .any(|r| r.role == Role::Candidate && r.judged.outcome == Outcome::Missing && r.same_as.is_none())
+    };
+    walk.steps.iter().filter(open).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn launches_teach_what_launches_take() {
+        let guess = Guess { start_s: 60.0, load_s: [("a".to_owned(), 100.0), ("b".to_owned(), 50.0)].into() };
+        let mut costs = Costs::guessed(guess);
+        let of = |costs: &Costs, engine: &str, p: &[&str]| costs.launch_s(engine, p.iter().copied());
+        assert_eq!((of(&costs, "x", &["a"]), costs.by()), (Some(160.0), Some(By::Simulator)));
+        costs.add("x", 40.0, [("a", 200.0)].into_iter());
+        costs.add("x", 60.0, [("a", 220.0)].into_iter());
+        assert_eq!(costs.by(), Some(By::Journal));
+        assert_eq!(of(&costs, "x", &["a"]), Some(50.0 + 210.0));
+        // a load that was never run takes what the guess says, as far as the guess is right elsewhere
+        assert_eq!(of(&costs, "other", &["b"]), Some(50.0 + 50.0 * 2.1));
+        assert_eq!(Costs::default().launch_s("x", ["a"].into_iter()), None);
+    }
+}

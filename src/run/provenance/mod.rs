@@ -1,0 +1,15 @@
+//! Where results come from: what this machine and what is installed on it are, what a server says of itself, and which earlier results
+//! still count because all of that is as it was.
+
+mod answers;
+mod build;
+mod files;
+mod literal;
+mod machine;
+mod secrets;
+mod standing;
+
+pub use answers::{ask, contradiction};
+pub use machine::machine;
+pub use secrets::masked_variables;
+pub use standing::{Standing, as_measured};

@@ -1,0 +1,153 @@
+//! What a result was made of is written down with it, and it counts only while that holds.
+
+use serde_json::Value;
+
+use crate::support::{EXEC, Lab, live_study};
+
+const ONE_STEP: &str = "step one { vary seqs[1, 2] }";
+
+fn journal(lab: &Lab) -> Vec<Value> {
+    lab.read("state/journal.jsonl").lines().map(|l| serde_json::from_str(l).expect("JSON")).collect()
+}
+
+fn kinds<'a>(journal: &'a [Value], kind: &str) -> Vec<&'a Value> {
+    journal.iter().map(|e| &e["kind"][kind]).filter(|k| !k.is_null()).collect()
+}
+
+fn measured() -> Lab {
+    let lab = Lab::with(&live_study(ONE_STEP));
+    lab.run(&EXEC).expect_code(0);
+    lab
+}
+
+fn to_measure(lab: &Lab) -> Vec<Value> {
+    let plan = lab.run(&["plan", "study.plab", "--dir", "state", "--format", "json"]).expect_code(0).json();
+    let candidates = plan["steps"][0]["candidates"].as_array().expect("candidates");
+    candidates.iter().filter(|c| c["state"] == "to_measure").map(|c| c["reason"].clone()).collect()
+}
+
+#[test]
+fn every_result_says_what_it_was_made_of() {
+    let lab = measured();
+    let journal = journal(&lab);
+    let session = kinds(&journal, "session")[0];
+    assert!(session["perflab"].is_string() && session["file_hash"].is_string(), "{session}");
+    assert!(session["machine"]["kernel"].is_string() && session["machine"]["cpus"].is_u64(), "{session}");
+    for launch in kinds(&journal, "launch") {
+        assert_eq!(launch["command"][0], "perflab", "{launch}");
+    }
+    let ready = kinds(&journal, "ready");
+    assert_eq!(ready.len(), 3);
+    assert_eq!(ready[0]["says"]["version"], env!("CARGO_PKG_VERSION"));
+    let runs = kinds(&journal, "run");
+    assert_eq!(runs.len(), 3);
+    for run in runs {
+        let made = &run["made"];
+        assert_eq!(made["build"], format!("perflab {}", env!("CARGO_PKG_VERSION")), "{made}");
+        assert_eq!((&made["engine"], &made["model"]), (&"sim".into(), &"Qwen/Qwen3-0.6B".into()));
+        assert!(made["load_generator"].is_u64() && run["seed"].is_u64(), "{run}");
+    }
+}
+
+#[test]
+fn a_result_counts_only_while_what_made_it_holds() {
+    let lab = measured();
+    assert_eq!(to_measure(&lab), [] as [Value; 0]);
+    let text = lab.read("state/journal.jsonl");
+    let build = format!("perflab {}", env!("CARGO_PKG_VERSION"));
+    let edits = [
+        (
+            format!("\"build\":\"{build}\""),
+            "\"build\":\"perflab 0.0.1\"",
+            format!("measured with perflab 0.0.1, now {build}"),
+        ),
+        (
+            "\"load_generator\":1".to_owned(),
+            "\"load_generator\":1,\"gpus\":[\"H100\",\"H100\"]",
+            "measured on 2 × H100, now no GPU".to_owned(),
+        ),
+        (
+            "\"load_generator\":1".to_owned(),
+            "\"load_generator\":1,\"driver\":\"550.54\"",
+            "measured with driver 550.54, now none".to_owned(),
+        ),
+        (
+            "\"load_generator\":1".to_owned(),
+            "\"load_generator\":1,\"site_env\":{\"A\":\"1\"}",
+            "measured with the site's A=1, now without A".to_owned(),
+        ),
+        (
+            "\"load_generator\":1}".to_owned(),
+            "\"load_generator\":7}",
+            "measured with load generator 7, now 1".to_owned(),
+        ),
+    ];
+    for (from, to, why) in edits {
+        assert!(text.contains(&from), "{from}");
+        lab.write("state/journal.jsonl", text.replace(&from, to));
+        assert_eq!(to_measure(&lab), [why.as_str(), why.as_str()], "{why}");
+        let tree = lab.run(&["plan", "study.plab", "--dir", "state"]).expect_code(0).stdout;
+        let words: Vec<&str> = tree.split_whitespace().collect();
+        assert!(words.join(" ").contains(&format!("to measure again: {why}")), "{tree}");
+    }
+    // the last edit stands: everything is measured again, and then counts
+    let out = lab.run(&EXEC).expect_code(0);
+    assert_eq!(out.report().0["cost"]["launches"], 6);
+    assert_eq!(to_measure(&lab), [] as [Value; 0]);
+}
+
+#[test]
+fn a_journal_from_before_conditions_were_written_still_counts() {
+    let lab = measured();
+    let mut old = String::new();
+    let mut seq = 0;
+    for mut event in journal(&lab) {
+        if !event["kind"]["ready"].is_null() {
+            continue;
+        }
+        seq += 1;
+        (event["v"], event["seq"]) = (1.into(), seq.into());
+        for (kind, fields) in
+            [("run", &["made", "seed"][..]), ("launch", &["command", "env"]), ("session", &["machine"])]
+        {
+            if let Some(own) = event["kind"].get_mut(kind).and_then(Value::as_object_mut) {
+                for field in fields {
+                    own.remove(*field);
+                }
+            }
+        }
+        old += &(event.to_string() + "\n");
+    }
+    lab.write("state/journal.jsonl", &old);
+    assert_eq!(to_measure(&lab), [] as [Value; 0]);
+    lab.run(&EXEC).expect_code(0);
+    assert_eq!(lab.read("state/journal.jsonl"), old, "nothing was left to measure");
+    let report =
+        lab.run(&["report", "study.plab", "--dir", "state", "--format", "json"]).expect_code(0).report();
+    assert_eq!(report.0["complete"], true);
+}
+
+#[test]
+fn a_server_of_another_version_is_not_measured() {
+    let study = live_study(ONE_STEP).replace("sim { --max", "sim {\n version \"9.9\"\n --max");
+    let lab = Lab::with(&study);
+    let out = lab.run(&EXEC).expect_code(3);
+    assert_eq!(out.report().0["recommended"], Value::Null);
+    let said = format!("the server says that it is {}, the file says 9.9", env!("CARGO_PKG_VERSION"));
+    assert!(out.stdout.contains(&said), "{}", out.stdout);
+    assert!(out.stdout.contains("another version"), "{}", out.stdout);
+}
+
+#[test]
+fn secrets_of_a_site_are_written_down_nowhere() {
+    let lab = Lab::with(&live_study("step one { vary seqs[1] }"));
+    lab.write(
+        "site.plab",
+        "site here {\n env HF_TOKEN=\"hf_abcdefghijklmnopqrstuvwxyz\"\n env PLAIN=\"seen\"\n}\n",
+    );
+    lab.run(&EXEC).expect_code(0);
+    let text = lab.read("state/journal.jsonl");
+    assert!(!text.contains("hf_abcdef"), "{text}");
+    let masked = format!("\"HF_TOKEN\":\"{}\"", perflab::secrets::MASKED);
+    assert!(text.contains("\"PLAIN\":\"seen\"") && text.contains(&masked), "{text}");
+}
