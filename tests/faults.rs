@@ -112,7 +112,7 @@ fn a_journal_cut_anywhere_goes_on_or_is_refused_in_words() {
     lab.run(&EXEC).expect_code(0);
     let text = journal(&lab);
     let ends: Vec<usize> = text.match_indices('\n').map(|(i, _)| i).collect();
-    // around each line's end, and at some hundred places in between; the library's own test cuts at every byte
+    // around each line's end, and at some hundred places in between; a test of the journal itself cuts a small one at every byte
     let around = ends.iter().flat_map(|e| [e.saturating_sub(1), *e, e + 1]);
     let places: Vec<usize> = around.chain((0..text.len()).step_by(text.len() / 100)).collect();
     for cut in places {

@@ -327,3 +327,12 @@ fn nothing_is_fetched_where_that_is_not_wanted() {
     command.env_remove("HF_HUB_OFFLINE").env("no_proxy", "127.0.0.1");
     lab.start_command(command).wait().expect_error(1, &["org/fine", "300.0 kB", "--no-download"]);
 }
+
+#[test]
+fn nothing_is_fetched_for_an_engine_that_is_not_here() {
+    let (hub, lab) = (Mock::new(), lab("org/fine"));
+    let study = STUDY.replace("MODEL", "org/fine").replace("sh engine.sh", "no-such-engine");
+    lab.write("study.plab", study);
+    exec(&lab, &hub, &[]).expect_code(3);
+    assert!(hub.asked().is_empty(), "{:?}", hub.asked());
+}

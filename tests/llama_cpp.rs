@@ -81,7 +81,7 @@ fn a_server_that_is_killed_under_load_is_one_failed_trial() {
     assert_eq!(report["launches"].as_array().unwrap().len(), 3, "the study goes on");
     let killed = labelled(&report, "2");
     assert_eq!(killed["outcome"], "failed", "{killed}");
-    assert!(text(&killed["reason"]).contains("died"), "{killed}");
+    assert!(text(&killed["reason"]).contains("crash under load (SIGKILL)"), "{killed}");
     let next = labelled(&report, "8");
     assert!(MEASURED.contains(&text(&next["outcome"])), "{next}");
     assert_eq!(next["metrics"]["completed"], next["metrics"]["planned"]);

@@ -90,6 +90,11 @@ fn python(engine: &str, from: &From) -> Result<PathBuf, AskError> {
     beside().map_or_else(on_path, Ok)
 }
 
+/// Whether a program is where it would be looked for.
+pub fn is_here(name: &str, from: &From) -> bool {
+    program(name, from).is_ok()
+}
+
 fn program(name: &str, from: &From) -> Result<PathBuf, AskError> {
     let dirs: Vec<PathBuf> = match from {
         From::Venv(dir) => vec![dir.join("bin")],

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::console::Console;
+use super::installed::{From, is_here};
 use super::{exit, site};
 use crate::hub::{Hub, HubError, Phase, Resolved, is_name};
 use crate::lang::Program;
@@ -62,8 +63,20 @@ fn placed(program: &Program, study: &Study) -> BTreeMap<String, Resolved> {
 
 /// The engines of a study that load models of the hub.
 fn loaders<'a>(program: &'a Program, study: &Study) -> Vec<&'a Engine> {
-    let loads = |e: &&Engine| ENGINES.contains(&e.root()) && !e.simulated() && !matches!(e.via, Via::Url(_));
+    let loads = |e: &&Engine| ENGINES.contains(&e.root()) && !e.simulated() && may_start(e);
     site::engines(program, study).into_iter().filter(loads).collect()
+}
+
+/// Nothing is fetched for an engine that is not here: that it is missing is the result of its launch, and is known at once.
+fn may_start(engine: &Engine) -> bool {
+    let word = engine.serve.split_whitespace().next().unwrap_or_default();
+    let here = |from: &From| word.contains('/') || is_here(word, from);
+    match &engine.via {
+        Via::Path => here(&From::Path),
+        Via::Venv(dir) => here(&From::Venv(dir.into())) || here(&From::Path),
+        Via::Container(_) => true,
+        Via::Url(_) => false,
+    }
 }
 
 /// Names of the hub, and directories that stand in a study in the place of a name.

@@ -82,8 +82,14 @@ pub(super) async fn wait(
             () = sleep_until(progress.deadline()) => return Err(Unready::Late(progress.limit())),
         }
     }
-    // what was printed before the answer is told before it
-    progress.hear(&keeper.life().borrow().clone());
+    // what was printed before the answer is told before it, and that it runs before that it answers: its guard may be slower
+    loop {
+        let now = life.borrow_and_update().clone();
+        progress.hear(&now);
+        if progress.pid.is_some() || now.gone || life.changed().await.is_err() {
+            break;
+        }
+    }
     progress.follow();
     progress.look(keeper.guard());
     let owner = owner(keeper, address).await;

@@ -101,6 +101,27 @@ mod tests {
     }
 
     #[test]
+    fn a_journal_cut_at_any_byte_keeps_its_whole_lines_and_goes_on() {
+        let dir = tempfile::tempdir().expect("temp dir");
+        let (path, cut_path) = (dir.path().join("journal.jsonl"), dir.path().join("cut.jsonl"));
+        let mut w = Writer::open(&path, Requests::Kept, Instant::now()).expect("opens");
+        let (launch, class, line) =
+            ("L001".to_owned(), "port in use".to_owned(), "schön \"besetzt\"".to_owned());
+        w.append(Kind::Setback { launch: launch.clone(), class, line }).expect("writes");
+        w.append(Kind::Lost { launch }).expect("writes");
+        w.append(end()).expect("writes");
+        let whole = std::fs::read(&path).expect("reads");
+        for cut in 0..=whole.len() {
+            std::fs::write(&cut_path, &whole[..cut]).expect("writes");
+            let lines = whole[..cut].split(|b| *b == b'\n').count() as u64 - 1;
+            assert_eq!(read(&cut_path, Requests::Kept).expect("tolerated").last_seq(), lines, "cut at {cut}");
+            let mut w = Writer::open(&cut_path, Requests::Kept, Instant::now()).expect("opens");
+            w.append(end()).expect("writes");
+            assert_eq!(read(&cut_path, Requests::Kept).expect("whole").last_seq(), lines + 1, "cut at {cut}");
+        }
+    }
+
+    #[test]
     fn a_broken_line_in_the_middle_and_a_newer_version_are_refused() {
         let dir = tempfile::tempdir().expect("temp dir");
         let path = dir.path().join("journal.jsonl");

@@ -210,7 +210,8 @@ async fn introduce(
     let says =
         provenance::ask(&target.base_url, engine.root(), &crew.place.launch_dir.join("server.log")).await;
     (crew.on_ready)(after_s, &says)?;
-    Ok(provenance::contradiction(engine.version.as_deref(), says.version.as_deref()))
+    let stated = engine.version.as_deref().filter(|_| !engine.own_serve);
+    Ok(provenance::contradiction(stated, says.version.as_deref()))
 }
 
 /// No result is kept under a version that did not produce it.

@@ -266,6 +266,7 @@ impl Checker<'_> {
 
     fn serve(&mut self, module: usize, text: &ast::Text, engine: &mut Engine) {
         engine.serve = self.inserted(module, text, true);
+        engine.own_serve = !self.module(module).library;
         if engine.serve.trim().is_empty() {
             let d = Diagnostic::new(Code::EngineSetting, text.span, "the serve line is empty")
                 .label("no command");
@@ -386,6 +387,7 @@ fn root_engine(decl: &ast::Engine) -> Engine {
         version: None,
         version_span: None,
         serve: String::new(),
+        own_serve: false,
         api: Api::OpenAi,
         joined: true,
         ready: Ready { path: String::new(), within_s: DEFAULT_READY_S },

@@ -135,6 +135,8 @@ pub struct Engine {
     /// where it is stated
     pub version_span: Option<Span>,
     pub serve: String,
+    /// the serve line is not the standard library's: what such a server calls its version is its own affair
+    pub own_serve: bool,
     pub api: Api,
     pub joined: bool,
     pub ready: Ready,
