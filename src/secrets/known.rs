@@ -11,8 +11,9 @@ use super::names::is_secret;
 
 static KNOWN: RwLock<Option<Arc<Masker>>> = RwLock::new(None);
 
-/// A value after a name, as in `env HF_TOKEN=x`, `--api-key="x"`, `"api_key": "x"`, `param key = "x"`, and as the values of a list.
-const ASSIGNED: &str = r#"(?<name>[\w.-]+)"?\s*[=:]\s*(?:\[(?<list>[^\]\n]*)\]|"(?<quoted>(?:[^"\\\n]|\\.)*)"|(?<bare>[^\s"'\[\]{},]+))"#;
+/// A value after a name: bare ones and lists of them touch their sign (`env HF_TOKEN=x`, `--api-key=[x, y]`), as what stands apart
+/// from it is an axis, a metric or a point (`axis token_budget = --max-num-seqs=8`); quoted ones may stand apart (`"api_key": "x"`).
+const ASSIGNED: &str = r#"(?<name>[\w.-]+)(?:=(?:\[(?<list>[^\]\n]*)\]|(?<bare>[^\s"'\[\]{},]+))|"?\s*[=:]\s*"(?<quoted>(?:[^"\\\n]|\\.)*)")"#;
 
 /// The end of a name that may be a secret's: what is looked for first, as files are long and have few.
 const NAMED: &str = r#"(?i)(?:token|key|secret|passw|credential)[\w.-]*"?\s*[=:]"#;
@@ -120,6 +121,16 @@ mod tests {
         );
         let said = "first-one second-one third-one fourth-one sixth \"one 81929";
         assert_eq!(mask(said), "*** *** *** *** *** 81929");
+    }
+
+    #[test]
+    fn what_only_sounds_like_a_secret_is_none() {
+        learn_source(
+            "axis token_budget = --plain-flag=8\naxis a = { key: --other-flag=8, token: --third }\n\
+             metric token_cost = gpu_power / total_tps\n# the key: nothing",
+        );
+        let said = "--plain-flag=8 --other-flag=8 --third gpu_power nothing";
+        assert_eq!(mask(said), said);
     }
 
     #[test]
