@@ -94,7 +94,7 @@ fn a_server_that_is_killed_under_load_is_one_failed_trial() {
 const MEASURED: &[&str] = &["ok", "flagged"];
 
 /// The turn of a test, or none if what it needs is missing.
-fn turn() -> Option<MutexGuard<'static, ()>> {
+pub fn turn() -> Option<MutexGuard<'static, ()>> {
     let made = [".venv/bin/python", "tiny.gguf", "tokenizer.json"];
     if made.iter().all(|name| example().with_extension("").join(name).exists()) {
         return Some(ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner));

@@ -26,6 +26,7 @@ mod llama_cpp;
 mod misbehaving;
 mod plan;
 mod provenance;
+mod real;
 mod replay;
 mod secrets;
 mod signals;
