@@ -15,11 +15,11 @@ const STEPS: &str = "step one { vary seqs[1, 2] }";
 /// Launches that the study takes when nothing happens to it.
 const LAUNCHES: usize = 3;
 
-fn journal(lab: &Lab) -> String {
+pub fn journal(lab: &Lab) -> String {
     fs::read_to_string(lab.path("state/journal.jsonl")).unwrap_or_default()
 }
 
-fn count(journal: &str, kind: &str) -> usize {
+pub fn count(journal: &str, kind: &str) -> usize {
     let events = journal.lines().map(|l| serde_json::from_str::<Value>(l).expect("whole lines"));
     events.filter(|e| !e["kind"][kind].is_null()).count()
 }

@@ -9,7 +9,7 @@ use nix::unistd::Pid;
 use crate::support::{EXEC, Lab, Running, events, live_study, marked, wait_for};
 
 /// A study whose first load goes on until it is told to end.
-fn endless() -> Lab {
+pub fn endless() -> Lab {
     Lab::with(&live_study("step one { vary seqs[1, 2] }").replace("requests    8", "requests    20000"))
 }
 
@@ -31,14 +31,14 @@ fn send(run: &Running, signal: Signal) {
 
 /// The journal can be read and nothing of the study runs.
 #[track_caller]
-fn assert_sound(lab: &Lab) {
+pub fn assert_sound(lab: &Lab) {
     assert_eq!(marked(lab), [0i32; 0], "processes are left");
     assert!(lock_is_free(lab));
     lab.run(&["plan", "study.plab", "--dir", "state"]).expect_code(0);
 }
 
 /// Guards hold the lock as long as anything of their launch lives.
-fn lock_is_free(lab: &Lab) -> bool {
+pub fn lock_is_free(lab: &Lab) -> bool {
     let Ok(file) = std::fs::File::open(lab.path("state/lock")) else { return true };
     Flock::lock(file, FlockArg::LockExclusiveNonblock).is_ok()
 }
@@ -68,8 +68,13 @@ fn sigterm_ends_cleanly() {
     assert_ends_cleanly(Signal::SIGTERM);
 }
 
+#[test]
+fn sighup_ends_cleanly() {
+    assert_ends_cleanly(Signal::SIGHUP);
+}
+
 /// The engine takes no notice of a polite end, so that there is time for a second signal.
-fn stubborn() -> Lab {
+pub fn stubborn() -> Lab {
     let binary = crate::support::binary();
     let script = format!(
         "trap '' TERM INT\n'{binary}' sim --model \"$1\" --host \"$2\" --port \"$3\" &\nwhile :; do sleep 1; done\n"

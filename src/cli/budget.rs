@@ -62,7 +62,9 @@ pub fn consents(x: &Execution<'_>, yes: bool, console: Console) -> bool {
     if yes {
         return true;
     }
-    let what = format!("the study is predicted to take up to {hours:.1} GPU hours and has no budget");
+    let usd = x.site.price_per_s.map(|price| format!(" ({:.0} USD)", hours * 3600.0 * price));
+    let usd = usd.unwrap_or_default();
+    let what = format!("the study is predicted to take up to {hours:.1} GPU hours{usd} and has no budget");
     if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
         console.error(&what, "`--yes` goes ahead, `--budget 8gpu_hours` bounds it");
         return false;
@@ -70,7 +72,11 @@ pub fn consents(x: &Execution<'_>, yes: bool, console: Console) -> bool {
     let _ = write!(std::io::stderr(), "{what}. Go ahead? [y/N] ");
     let mut answer = String::new();
     let read = std::io::stdin().lock().read_line(&mut answer);
-    read.is_ok() && ["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str())
+    let agreed = read.is_ok() && ["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str());
+    if !agreed {
+        console.say("nothing was launched");
+    }
+    agreed
 }
 
 fn needs_consent(gpu_hours: f64, has_budget: bool) -> bool {

@@ -8,11 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::lifecycle::Stage;
 use crate::report::duration;
-use crate::run::Event;
 use crate::run::event::Phase;
+use crate::run::{Event, LIVE_FILE};
 use crate::secrets;
 
-const FILE: &str = "live.json";
 const SCHEMA: &str = "perflab.live/1";
 /// Loads report several times a second; nobody looks as often.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -54,7 +53,7 @@ pub struct End {
 impl Live {
     /// The state that a directory holds; `None` where nothing has run, or by a version that writes another form.
     pub fn read(dir: &Path) -> Option<Self> {
-        let text = std::fs::read_to_string(dir.join(FILE)).ok()?;
+        let text = std::fs::read_to_string(dir.join(LIVE_FILE)).ok()?;
         serde_json::from_str::<Self>(&text).ok().filter(|l| l.schema == SCHEMA)
     }
 
@@ -132,7 +131,7 @@ pub struct LiveFile {
 impl LiveFile {
     pub fn new(dir: &Path) -> Self {
         let live = Live { schema: SCHEMA.to_owned(), pid: std::process::id(), ..Live::default() };
-        Self { path: dir.join(FILE), live, written: None, predicted: Instant::now() }
+        Self { path: dir.join(LIVE_FILE), live, written: None, predicted: Instant::now() }
     }
 
     pub fn hear(&mut self, event: &Event) {

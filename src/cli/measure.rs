@@ -7,7 +7,7 @@ use super::args::ExecArgs;
 use super::console::Console;
 use super::notify::{self, Notice};
 use super::progress::Progress;
-use super::{budget, exit, models, replay, state};
+use super::{budget, descriptors, exit, models, replay, state};
 use crate::engine;
 use crate::journal::{self, Lock, LockError, Requests, Writer};
 use crate::judge::budget::LeftOut;
@@ -75,13 +75,16 @@ fn prepare<'a>(
             return Err((message, help).into());
         }
     }
+    descriptors::raise_limit();
+    if let Some(trouble) = descriptors::too_few(program, profiles(study)) {
+        return Err(trouble.into());
+    }
     let models = models::resolve(program, study, &study_dir(&args.file), !args.no_download, console)
         .map_err(Stop::Said)?;
     let dir = state::directory(&args.file, &study.name, args.dir.as_deref(), false);
     state::make(&dir).map_err(|e| (e, "choose another one with `--dir DIR`"))?;
     // before the lock: what outlives a killed guard must come back to us, not to init
     let _ = engine::adopt_orphans();
-    raise_file_limit();
     let lock = Lock::take(&dir).map_err(|e| match e {
         LockError::Owned { .. } => {
             (e.to_string(), "wait for it, or stop it; two runs of one study would disturb each other")
@@ -126,15 +129,6 @@ fn profiles(study: &Study) -> impl Iterator<Item = &String> {
 pub fn study_dir(file: &Path) -> PathBuf {
     let dir = file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     dir.canonicalize().unwrap_or_else(|_| dir.to_owned())
-}
-
-/// Thousands of streams need as many descriptors.
-fn raise_file_limit() {
-    use nix::sys::resource::{Resource, getrlimit, setrlimit};
-    if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_NOFILE) {
-        // a lower limit is no error: a load that exceeds it says so itself
-        let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
-    }
 }
 
 fn carry_out(args: &ExecArgs, x: &mut Execution<'_>, console: Console) -> u8 {

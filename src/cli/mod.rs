@@ -5,6 +5,7 @@ mod args;
 mod budget;
 mod check;
 mod console;
+mod descriptors;
 mod doctor;
 mod events;
 mod exec;

@@ -29,7 +29,7 @@ pub fn outcome(status: u8) -> &'static str {
         exit::DONE => "done",
         exit::NOTHING => "nothing_recommended",
         exit::INCOMPLETE => "incomplete",
-        130 | 143 => "killed",
+        129 | 130 | 143 => "killed",
         _ => "failed",
     }
 }

@@ -159,7 +159,7 @@ impl Lines {
                 };
                 self.fresh.push(format!("  {launch} {profile}: {said}{}", rate.unwrap_or_default()));
             }
-            Kind::Lost { launch } => self.fresh.push(format!("  {launch} was lost: nobody saw its end")),
+            Kind::Lost { launch, .. } => self.fresh.push(format!("  {launch} was lost: nobody saw its end")),
             Kind::Setback { launch, class, .. } => {
                 self.fresh.push(format!("  {launch} was set back by the machine: {class}"));
             }

@@ -76,7 +76,7 @@ pub fn look() -> (Found, Vec<Finding>) {
         out.push(Finding::fail(GPUS, format!("GPU {index} does not answer: {why}"), fix));
     }
     found.islands = islands(&*source, &all, &mut out);
-    out.extend(masked(&*source, all.len()));
+    out.extend(masked(&*source, &usable));
     out.extend(hidden(all.len()));
     out.extend(exporter());
     (found, out)
@@ -229,20 +229,13 @@ fn islands(source: &dyn Gpus, all: &[Gpu], out: &mut Vec<Finding>) -> Vec<Vec<u3
     islands
 }
 
-/// GPUs that the driver counts and that have no device file here.
-fn masked(source: &dyn Gpus, counted: usize) -> Option<Finding> {
-    if source.script().is_some() {
-        return None;
-    }
-    let names = fs::read_dir("/dev").ok()?.flatten().filter_map(|e| e.file_name().into_string().ok());
-    let number = |n: &String| n.strip_prefix("nvidia").is_some_and(|n| n.parse::<u32>().is_ok());
-    let files = names.filter(number).count();
-    (files < counted).then(|| {
-        let text = format!("the driver counts {counted} GPUs, and {files} have a device file here");
-        let fix =
-            "in a container: hand the others in with `--gpus`, or leave them out with CUDA_VISIBLE_DEVICES";
-        Finding::fail(GPUS, text, fix)
-    })
+/// GPUs that studies may use, and whose device file cannot be opened here.
+fn masked(source: &dyn Gpus, usable: &[Gpu]) -> Vec<Finding> {
+    const FIX: &str = "in a container: hand it in with `--gpus`, or leave it out with CUDA_VISIBLE_DEVICES; else look at its rights";
+    let masked = usable.iter().filter(|g| !source.reachable(&g.uuid));
+    let text =
+        |g: &Gpu| format!("GPU {} cannot be opened here: its device file is missing or not for you", g.index);
+    masked.map(|g| Finding::fail(GPUS, text(g), FIX)).collect()
 }
 
 /// In a container the driver's process numbers are of another table.

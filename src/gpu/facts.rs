@@ -92,6 +92,14 @@ pub struct GpuProcess {
     pub user: Option<String>,
 }
 
+impl GpuProcess {
+    /// Whether it uses the card at all. One that holds none of its memory only asks the driver questions, as exporters of counters do;
+    /// one whose memory the driver does not tell may hold any.
+    pub fn uses_it(&self) -> bool {
+        self.memory != Some(0)
+    }
+}
+
 impl std::fmt::Display for GpuProcess {
     /// "4711 (python3, user alice) 3.0 GiB"
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -116,6 +124,12 @@ pub fn gib(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_holds_no_memory_is_no_user() {
+        let p = |memory| GpuProcess { pid: 7, memory, name: Some("dcgm-exporter".into()), user: None };
+        assert!(!p(Some(0)).uses_it() && p(Some(1)).uses_it() && p(None).uses_it());
+    }
 
     #[test]
     fn a_holder_is_named_as_far_as_it_is_known() {

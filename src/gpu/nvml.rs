@@ -3,6 +3,8 @@
 //! Questions are asked by UUID: indices move when a GPU falls off the bus.
 
 use std::collections::BTreeSet;
+use std::fs::OpenOptions;
+use std::path::Path;
 
 use nvml_wrapper::Device;
 use nvml_wrapper::bitmasks::device::ThrottleReasons;
@@ -104,7 +106,18 @@ impl Gpus for Nvml {
             };
             GpuProcess { pid: p.pid, memory, name, user }
         });
-        Ok(named.collect())
+        Ok(named.filter(GpuProcess::uses_it).collect())
+    }
+
+    fn reachable(&self, uuid: &str) -> bool {
+        // elsewhere than on Linux proper cards have no files of their own
+        if !Path::new("/dev/nvidiactl").exists() {
+            return true;
+        }
+        let minor = self.device(uuid).ok().and_then(|d| d.minor_number().ok());
+        minor.is_none_or(|minor| {
+            OpenOptions::new().read(true).write(true).open(format!("/dev/nvidia{minor}")).is_ok()
+        })
     }
 
     fn sample(&self, uuid: &str) -> Result<Sample, GpuError> {

@@ -28,7 +28,10 @@ pub trait Gpus: Debug + Send + Sync {
     /// Pairs of indices, the lower one first, that are joined by NVLink.
     fn links(&self) -> Result<Vec<(u32, u32)>, GpuError>;
 
-    /// Who computes on it. Processes of other containers may be missing.
+    /// Whether its device file can be opened here: a container may be given fewer GPUs than the driver counts.
+    fn reachable(&self, uuid: &str) -> bool;
+
+    /// Who uses it (see [`GpuProcess::uses_it`]). Processes of other containers may be missing.
     fn processes(&self, uuid: &str) -> Result<Vec<GpuProcess>, GpuError>;
 
     fn sample(&self, uuid: &str) -> Result<Sample, GpuError>;

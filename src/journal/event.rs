@@ -102,7 +102,15 @@ pub enum Kind {
     /// the launch's server is gone
     Gone { launch: String, times: LaunchTimes, gpus: u32 },
     /// an earlier invocation did not live to see this launch end
-    Lost { launch: String },
+    Lost {
+        launch: String,
+        /// seconds that it is known to have lived; 0 in journals from before it was written down
+        #[serde(default)]
+        after_s: f64,
+        /// GPUs that it held meanwhile
+        #[serde(default)]
+        gpus: u32,
+    },
     /// the invocation ended by itself
     End { complete: bool },
 }

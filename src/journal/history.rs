@@ -21,6 +21,8 @@ pub struct LaunchRecord {
     pub config: Arc<str>,
     /// `None` for a launch whose end nobody saw
     pub times: Option<LaunchTimes>,
+    /// seconds that a launch lived whose end nobody saw, as far as that is known
+    pub lost_s: Option<f64>,
     pub gpus: u32,
     /// US dollars a second of one GPU, as the site of its invocation said
     pub price_per_s: Option<f64>,
@@ -30,6 +32,19 @@ pub struct LaunchRecord {
     pub says: Option<Says>,
     /// names it among all processes of the machine
     nonce: String,
+    /// the invocation that began it, and how old that was
+    begun: (u32, f64),
+}
+
+impl LaunchRecord {
+    /// Seconds in which its engine was there: an engine that was lost cost as much as any other.
+    pub fn engine_s(&self) -> f64 {
+        self.times.as_ref().map(LaunchTimes::engine_s).or(self.lost_s).unwrap_or(0.0)
+    }
+
+    pub fn gpu_s(&self) -> f64 {
+        self.engine_s() * f64::from(self.gpus)
+    }
 }
 
 /// One run and what it was made of.
@@ -132,11 +147,13 @@ impl History {
                     engine,
                     config,
                     times: None,
+                    lost_s: None,
                     gpus: 0,
                     price_per_s: self.sessions.last().and_then(|s| s.price_per_s),
                     container,
                     says: None,
                     nonce,
+                    begun: (event.session, event.session_s),
                 });
             }
             Kind::Ready { launch, says, .. } => {
@@ -176,7 +193,12 @@ impl History {
                 }
                 self.close(&launch);
             }
-            Kind::Lost { launch } => self.close(&launch),
+            Kind::Lost { launch, after_s, gpus } => {
+                if let Some(l) = self.launch(&launch) {
+                    (l.lost_s, l.gpus) = (Some(after_s), gpus);
+                }
+                self.close(&launch);
+            }
             Kind::Setback { .. } | Kind::End { .. } => {}
         }
     }
@@ -230,6 +252,17 @@ impl History {
     pub fn unfinished(&self) -> Vec<(String, String)> {
         let open = self.open.iter().filter_map(|i| self.launches.get(*i));
         open.map(|l| (l.id.clone(), l.nonce.clone())).collect()
+    }
+
+    /// A launch by its name.
+    pub fn launch_of(&self, id: &str) -> Option<&LaunchRecord> {
+        self.by_id.get(id).and_then(|i| self.launches.get(*i))
+    }
+
+    /// Seconds from a launch's beginning to the last event, if its own invocation was the last to write.
+    pub fn seen_for_s(&self, id: &str) -> Option<f64> {
+        let (session, begun_s) = self.launch_of(id)?.begun;
+        (session == self.session).then(|| (self.session_s - begun_s).max(0.0))
     }
 
     /// The lowest level of each GPU that an invocation saw before it began.

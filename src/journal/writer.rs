@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use super::event::{Event, Kind, VERSION};
 use super::history::History;
@@ -17,6 +17,8 @@ pub struct Writer {
     history: History,
     session: u32,
     began: Instant,
+    /// when earlier invocations last wrote, by the wall clock
+    last_word: Option<SystemTime>,
 }
 
 impl Writer {
@@ -24,6 +26,7 @@ impl Writer {
     pub fn open(path: &Path, requests: Requests, began: Instant) -> Result<Self, JournalError> {
         let (mut history, whole) = read_whole(path, requests)?;
         history.for_next_session();
+        let last_word = std::fs::metadata(path).and_then(|m| m.modified()).ok();
         let io_error = |source: io::Error| JournalError::Io { path: path.to_owned(), source };
         let file = OpenOptions::new().create(true).append(true).open(path).map_err(io_error)?;
         if whole < file.metadata().map_err(io_error)?.len() {
@@ -35,11 +38,16 @@ impl Writer {
             File::open(dir).and_then(|d| d.sync_all()).map_err(io_error)?;
         }
         let session = history.last_session() + 1;
-        Ok(Self { path: path.to_owned(), file, history, session, began })
+        Ok(Self { path: path.to_owned(), file, history, session, began, last_word })
     }
 
     pub fn history(&self) -> &History {
         &self.history
+    }
+
+    /// When the journal was last written before this invocation, by the wall clock; `None` where there was none.
+    pub fn last_word(&self) -> Option<SystemTime> {
+        self.last_word
     }
 
     /// Seconds since this invocation began.
@@ -108,7 +116,7 @@ mod tests {
         let (launch, class, line) =
             ("L001".to_owned(), "port in use".to_owned(), "schön \"besetzt\"".to_owned());
         w.append(Kind::Setback { launch: launch.clone(), class, line }).expect("writes");
-        w.append(Kind::Lost { launch }).expect("writes");
+        w.append(Kind::Lost { launch, after_s: 1.5, gpus: 1 }).expect("writes");
         w.append(end()).expect("writes");
         let whole = std::fs::read(&path).expect("reads");
         for cut in 0..=whole.len() {

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use nix::errno::Errno;
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 
 use super::error::LoadError;
@@ -122,8 +123,27 @@ fn headers() -> HeaderMap {
 }
 
 fn failure(error: &reqwest::Error) -> Failure {
-    let kind = if error.is_connect() { FailureKind::Connect } else { FailureKind::StreamBroken };
+    let kind = match error.is_connect() {
+        true if is_local(error) => FailureKind::Local,
+        true => FailureKind::Connect,
+        false => FailureKind::StreamBroken,
+    };
     Failure::new(kind, chain(error))
+}
+
+/// Whether the client's own machine, or a limit of its process, refused the connection.
+fn is_local(error: &reqwest::Error) -> bool {
+    const LIMITS: [Errno; 5] =
+        [Errno::EMFILE, Errno::ENFILE, Errno::EADDRNOTAVAIL, Errno::ENOBUFS, Errno::ENOMEM];
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let code = inner.downcast_ref::<std::io::Error>().and_then(std::io::Error::raw_os_error);
+        if code.is_some_and(|code| LIMITS.contains(&Errno::from_raw(code))) {
+            return true;
+        }
+        cause = inner.source();
+    }
+    false
 }
 
 /// An error with its causes: the outermost alone says little. Causes that repeat what stands there are left

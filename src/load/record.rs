@@ -159,6 +159,8 @@ impl Failure {
 pub enum FailureKind {
     /// No connection to the server.
     Connect,
+    /// This machine refused the client a connection: no descriptor, no port or no memory was left for it. Not the server's doing.
+    Local,
     /// The answer's status is not 200.
     HttpStatus,
     /// The connection broke before the body's end.
@@ -180,6 +182,7 @@ impl FailureKind {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Connect => "connect",
+            Self::Local => "local",
             Self::HttpStatus => "http_status",
             Self::StreamBroken => "stream_broken",
             Self::StreamError => "stream_error",

@@ -10,7 +10,7 @@ use super::document::{
 };
 use super::evidence::{Config, Cost, Finding, Flag, Launch, Level, Outcome, Run, Trial};
 use super::metrics::{Distribution, Metrics};
-use crate::journal::{History, LaunchRecord, LaunchTimes, Recording};
+use crate::journal::{History, LaunchRecord, Recording};
 use crate::judge::spread::{self, Interval};
 use crate::judge::walk::{Role as WalkRole, StepView, trial_id};
 use crate::judge::{self, Judged, Setup, Walk, checks, trial};
@@ -569,11 +569,9 @@ fn launches(m: &Material<'_>) -> Vec<Launch> {
 
 fn cost(m: &Material<'_>) -> Cost {
     let launches = m.history.launches();
-    let engine_s =
-        launches.iter().filter_map(|l| l.times.as_ref()).map(LaunchTimes::engine_s).fold(0.0, |a, b| a + b);
-    let held = launches.iter().filter_map(|l| l.times.map(|t| t.engine_s() * f64::from(l.gpus)));
     // the sum of no floats is -0.0, which nobody wants to read
-    let gpu_s = held.fold(0.0, |sum, s| sum + s);
+    let engine_s = launches.iter().map(LaunchRecord::engine_s).fold(0.0, |a, b| a + b);
+    let gpu_s = launches.iter().map(LaunchRecord::gpu_s).fold(0.0, |sum, s| sum + s);
     let wall_s = m.history.wall_s();
     let drain_s = launches.iter().filter_map(|l| l.times.map(|t| t.drain_s)).fold(0.0, |a, b| a + b);
     Cost {
@@ -598,10 +596,7 @@ fn energy_j(launches: &[LaunchRecord]) -> Option<f64> {
 fn usd(m: &Material<'_>, launches: &[LaunchRecord]) -> Option<f64> {
     let stated = launches.iter().rev().find_map(|l| l.price_per_s);
     let site = m.setup.program.site.as_ref().and_then(|s| s.price_per_s).or(stated)?;
-    let each = launches.iter().filter_map(|l| {
-        let gpu_s = l.times?.engine_s() * f64::from(l.gpus);
-        Some(gpu_s * l.price_per_s.unwrap_or(site))
-    });
+    let each = launches.iter().map(|l| l.gpu_s() * l.price_per_s.unwrap_or(site));
     Some(each.fold(0.0, |sum, usd| sum + usd))
 }
 

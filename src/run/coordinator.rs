@@ -16,6 +16,7 @@ use super::devices::LaunchGpus;
 use super::event::{Event, Listener};
 use super::host::Host;
 use super::launch::{Crew, LaunchEnd, LoadResult, Ruler, carry_out};
+use super::lost;
 use super::order::{LoadOrder, OrderError, Place, load_order};
 use super::provenance::{self, Standing};
 use super::setbacks::{Retry, Setbacks};
@@ -231,6 +232,7 @@ fn end(x: &mut Execution<'_>, opened: bool, complete: bool, ended: Ended) -> Res
 
 /// Leftovers of an invocation that was killed together with its guards, and launches whose end nobody saw.
 fn clean_up(x: &mut Execution<'_>, listener: &mut dyn Listener) -> Result<(), RunError> {
+    let lived_on_s = lost::lived_on_s(&x.dir, x.journal.last_word());
     let left = engine::sweep(&x.mark());
     if !left.is_empty() {
         let names: Vec<String> = left.iter().map(|m| format!("{} ({})", m.pid, m.name)).collect();
@@ -239,8 +241,8 @@ fn clean_up(x: &mut Execution<'_>, listener: &mut dyn Listener) -> Result<(), Ru
         listener.hear(&Event::Warning { text });
     }
     sweep_containers(x, listener)?;
-    for (launch, _) in x.journal.history().unfinished() {
-        x.journal.append(Kind::Lost { launch })?;
+    for end in lost::ends(x.journal.history(), lived_on_s, |needed| x.host.held(needed)) {
+        x.journal.append(end)?;
     }
     Ok(())
 }

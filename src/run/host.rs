@@ -40,10 +40,11 @@ impl Host {
         let source = gpu::open()?;
         let visible = std::env::var("CUDA_VISIBLE_DEVICES").ok();
         let all = usable(&source.list()?, visible.as_deref())?;
+        let (all, masked): (Vec<Gpu>, Vec<Gpu>) = all.into_iter().partition(|g| source.reachable(&g.uuid));
         let of = asked.of.clone().unwrap_or_default();
         let fitting: Vec<Gpu> = all.iter().filter(|g| g.name.contains(&of)).cloned().collect();
         if fitting.len() < asked.count as usize {
-            return Err(lacks(asked, &all, visible.as_deref()));
+            return Err(lacks(asked, &all, &masked, visible.as_deref()));
         }
         let gpus = fitting.into_iter().take(asked.count as usize).collect();
         let driver = source.driver().ok().map(|d| d.version);
@@ -128,10 +129,15 @@ impl Host {
     }
 }
 
-fn lacks(asked: &Gpus, all: &[Gpu], visible: Option<&str>) -> HostError {
+fn lacks(asked: &Gpus, all: &[Gpu], masked: &[Gpu], visible: Option<&str>) -> HostError {
     let names: Vec<&str> = all.iter().map(|g| g.name.as_str()).collect();
     let found = if names.is_empty() { "no GPU".to_owned() } else { names.join(", ") };
     let among = visible.map_or_else(String::new, |v| format!(" (CUDA_VISIBLE_DEVICES is `{v}`)"));
     let kind = asked.of.clone().filter(|of| !of.is_empty()).unwrap_or_else(|| "GPU".to_owned());
-    HostError::Lacks { asked: format!("{} × {kind}", asked.count), found: found + &among }
+    let masked: Vec<String> = masked.iter().map(|g| g.index.to_string()).collect();
+    let masked = match masked.as_slice() {
+        [] => String::new(),
+        some => format!("; the driver counts GPU {} too, without a device file here", some.join(", ")),
+    };
+    HostError::Lacks { asked: format!("{} × {kind}", asked.count), found: found + &among + &masked }
 }

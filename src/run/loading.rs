@@ -16,7 +16,7 @@ use crate::journal::{JournalError, LaunchTimes};
 use crate::judge::RunOutcome;
 use crate::judge::checks::CLIENT_LAG_REFUSED_MS;
 use crate::lang::sema::program::Reset;
-use crate::load::{self, Ended, LoadOutcome, RequestRecord, Summary, Verdict};
+use crate::load::{self, Ended, FailureKind, LoadOutcome, RequestRecord, Summary, Verdict};
 
 /// A load is run at most so often while the client cannot keep up.
 const LOADS: usize = 3;
@@ -194,6 +194,9 @@ async fn failure(
         let line = format!("process {pid} ({name}) listens on the engine's port too");
         return Some((Failure::new(crate::engine::failure::PORT, line), Vec::new()));
     }
+    if let Some(refused) = client_refused(outcome) {
+        return Some((refused, Vec::new()));
+    }
     let died = outcome.ended == Ended::ServerDied;
     let hopeless = nothing_succeeded(outcome);
     let any_failed = outcome.records.iter().any(failed);
@@ -210,12 +213,23 @@ async fn failure(
     hopeless.then(|| (Failure::new("no request succeeded", first_error(outcome)), Vec::new()))
 }
 
+/// A client that this machine gave no connection measured nothing but the machine.
+fn client_refused(outcome: &LoadOutcome) -> Option<Failure> {
+    let mut refused = failures(outcome).filter(|f| f.kind == FailureKind::Local);
+    let first = refused.next()?.message.clone();
+    let line = format!("{} requests got no connection from this machine: {first}", 1 + refused.count());
+    Some(Failure::new(crate::engine::failure::CLIENT_LIMIT, line))
+}
+
 fn first_error(outcome: &LoadOutcome) -> String {
-    let mut errors = outcome.records.iter().filter_map(|r| match &r.outcome {
-        load::Outcome::Failed(f) => Some(f.message.clone()),
+    failures(outcome).next().map(|f| f.message.clone()).unwrap_or_default()
+}
+
+fn failures(outcome: &LoadOutcome) -> impl Iterator<Item = &load::Failure> {
+    outcome.records.iter().filter_map(|r| match &r.outcome {
+        load::Outcome::Failed(f) => Some(f),
         load::Outcome::Ok | load::Outcome::Short => None,
-    });
-    errors.next().unwrap_or_default()
+    })
 }
 
 fn failed(record: &RequestRecord) -> bool {

@@ -34,10 +34,9 @@ pub fn refused(
 fn spendings(x: &Execution<'_>) -> Vec<Spending> {
     let launches = x.journal.history().launches().iter();
     let of = |l: &LaunchRecord| {
-        let times = l.times.unwrap_or_default();
-        let gpu_s = times.engine_s() * f64::from(l.gpus);
+        let gpu_s = l.gpu_s();
         let price = l.price_per_s.or(x.site.price_per_s).unwrap_or(0.0);
-        let seconds = times.engine_s() + times.own_s;
+        let seconds = l.engine_s() + l.times.unwrap_or_default().own_s;
         Spending { config_id: l.config_id.clone(), seconds, gpu_s, usd: gpu_s * price }
     };
     launches.map(of).collect()

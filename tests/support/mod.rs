@@ -5,8 +5,10 @@ mod lab;
 mod live;
 mod made_up;
 mod report;
+mod terminal;
 
 pub use lab::{Lab, Output, Running, assert_close, binary, project, skip, studies, wait_for};
 pub use live::{EXEC, LIVE, events, live_study, marked, runs};
 pub use made_up::{Recording, TOYS, toy_study};
 pub use report::Report;
+pub use terminal::Terminal;

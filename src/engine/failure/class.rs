@@ -22,7 +22,10 @@ pub const DISK_FULL: &str = "disk full";
 /// A model's hub, or another server that the engine asks, is out of reach.
 pub const NETWORK: &str = "network";
 
-const INFRASTRUCTURE: [&str; 5] = [PORT, GPU_LOST, MEMORY_TAKEN, DISK_FULL, NETWORK];
+/// This machine refused the load's client a connection: descriptors, ports or memory are used up.
+pub const CLIENT_LIMIT: &str = "client at its limit";
+
+const INFRASTRUCTURE: [&str; 6] = [PORT, GPU_LOST, MEMORY_TAKEN, DISK_FULL, NETWORK, CLIENT_LIMIT];
 
 /// The engine's own processes, or a limit of its container, wanted more memory than there is.
 pub const HOST_MEMORY: &str = "out of host memory";

@@ -34,6 +34,7 @@ pub struct Script {
 /// One GPU.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a word of the script")]
 pub struct Card {
     pub name: String,
     /// `GPU-script-N` without it
@@ -45,6 +46,9 @@ pub struct Card {
     pub idle_mib: f64,
     #[serde(default)]
     pub mig: bool,
+    /// it has no device file here
+    #[serde(default)]
+    pub masked: bool,
     #[serde(default = "yes")]
     pub persistence: bool,
     #[serde(default = "watts_700")]
@@ -70,6 +74,8 @@ pub struct EngineMemory {
     #[serde(default)]
     pub mark: String,
     pub memory_mib: f64,
+    /// the number that the driver gives its process, as where a container hides the machine's own
+    pub pid: Option<u32>,
     /// at once without it
     pub drain_mib_per_s: Option<f64>,
     /// stays for ever, held by no process that can be seen

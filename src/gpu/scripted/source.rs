@@ -147,6 +147,10 @@ impl Gpus for Scripted {
         Ok(state.world.processes(index, &state.script))
     }
 
+    fn reachable(&self, uuid: &str) -> bool {
+        self.now().card(uuid).is_ok_and(|(_, card)| !card.masked)
+    }
+
     fn sample(&self, uuid: &str) -> Result<Sample, GpuError> {
         let state = self.now();
         let (index, card) = state.card(uuid)?;

@@ -77,8 +77,9 @@ impl World {
 
     pub fn processes(&self, index: u32, script: &Script) -> Vec<GpuProcess> {
         let engines = self.held.values().filter(|h| h.gpus.contains(&index)).map(|h| {
-            let (name, user) = crate::gpu::who(h.living.pid);
-            GpuProcess { pid: h.living.pid, memory: Some(bytes(h.memory.memory_mib)), name, user }
+            let pid = h.memory.pid.unwrap_or(h.living.pid);
+            let (name, user) = crate::gpu::who(pid);
+            GpuProcess { pid, memory: Some(bytes(h.memory.memory_mib)), name, user }
         });
         let foreign = self.foreign(index, script).map(|f| GpuProcess {
             pid: f.pid,
@@ -86,7 +87,7 @@ impl World {
             name: f.name.clone(),
             user: f.user.clone(),
         });
-        engines.chain(foreign).collect()
+        engines.chain(foreign).filter(GpuProcess::uses_it).collect()
     }
 
     /// Seconds since the newest of the living engines was first seen.

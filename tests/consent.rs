@@ -1,0 +1,106 @@
+//! The question before a study that is predicted to cost much: asked on a terminal, refused without one, and answered in advance.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::faults::journal;
+use crate::gpus::Machine;
+use crate::support::{Lab, Terminal};
+
+/// Days of an engine that does not even start here: what matters is what is predicted.
+const DEAR: &str = r#"
+use std/engines { vllm }
+engine dear "Dear" = vllm { version "0.17.1" }
+profile long "Long" {
+    data        random
+    input       200
+    output      100
+    concurrency 8
+    requests    9000000
+    warmup      0
+}
+axis seqs = --max-num-seqs=[64, 128, 256, 512]
+study s "S" {
+    model    "Qwen/Qwen3-32B"
+    gpus     2 of "H100"
+    baseline dear
+    maximize total_tps on long
+    repeat   1
+    step one { vary seqs }
+}
+"#;
+
+fn lab() -> Machine {
+    let machine = Machine(Lab::with(DEAR));
+    machine.play(json!({}));
+    let lab = &machine.0;
+    fs::create_dir_all(lab.path("weights")).expect("a directory");
+    lab.write("weights/config.json", "{}");
+    fs::create_dir_all(lab.path("venv/bin")).expect("a directory");
+    let program = lab.write("venv/bin/vllm", "#!/bin/sh\necho 'RuntimeError: no such luck'; exit 1\n");
+    fs::set_permissions(program, fs::Permissions::from_mode(0o755)).expect("executable");
+    lab.write(
+        "site.plab",
+        "site lab {\n engine vllm \"0.17.1\" via venv \"venv\"\n model \"Qwen/Qwen3-32B\" at \"weights\"\n price 3usd/h\n}\n",
+    );
+    machine
+}
+
+fn command(machine: &Machine, more: &[&str]) -> Command {
+    let words = ["exec", "study.plab", "--dir", "state", "--no-download"];
+    let mut command = machine.0.command(&[&words[..], more].concat());
+    command.env("PERFLAB_GPUS", machine.0.path("gpus.json")).env_remove("CUDA_VISIBLE_DEVICES");
+    command.env("COLUMNS", "80");
+    command
+}
+
+fn launched(machine: &Machine) -> bool {
+    journal(&machine.0).contains("\"launch\":{")
+}
+
+/// What stands on the terminal after an answer, and the exit code.
+fn answered(machine: &Machine, answer: &str) -> (String, i32) {
+    let mut terminal = Terminal::start(command(machine, &[]));
+    terminal.wait_for("the question", |text| text.contains("[y/N]"));
+    terminal.types(answer);
+    let code = terminal.wait();
+    (terminal.text().to_owned(), code)
+}
+
+#[test]
+fn a_dear_study_is_asked_about_on_a_terminal() {
+    let machine = lab();
+    for answer in ["n\n", "\n", "yep\n", "\u{4}"] {
+        let (text, code) = answered(&machine, answer);
+        assert_eq!(code, 1, "{answer:?}:\n{text}");
+        assert!(
+            text.contains("GPU hours") && text.contains("USD") && !launched(&machine),
+            "{answer:?}:\n{text}"
+        );
+    }
+    // a closed terminal is no yes
+    let mut terminal = Terminal::start(command(&machine, &[]));
+    terminal.wait_for("the question", |text| text.contains("[y/N]"));
+    terminal.close();
+    assert_eq!(terminal.wait(), 1000 + nix::sys::signal::Signal::SIGHUP as i32);
+    assert!(!launched(&machine));
+    // it goes ahead, and fails in its own way
+    let (text, code) = answered(&machine, "Yes\n");
+    assert!(code == 3 && launched(&machine), "{code}:\n{text}");
+}
+
+#[test]
+fn without_a_terminal_a_dear_study_needs_a_word() {
+    let machine = lab();
+    let run = |more: &[&str]| machine.0.start_command(command(&machine, more)).wait();
+    run(&[]).expect_error(1, &["GPU hours", "has no budget", "--yes", "--budget"]);
+    assert!(!launched(&machine));
+    // a budget that nothing fits into begins nothing, and asks nobody
+    let out = run(&["--budget", "0.01gpu_hours"]).expect_code(75);
+    assert!(!out.stderr.contains("Go ahead") && !launched(&machine), "{}", out.stderr);
+    run(&["--yes"]).expect_code(3);
+    assert!(launched(&machine));
+}
