@@ -94,7 +94,7 @@ fn in_a_table_of_its_own(machine: &Machine, words: &[&str]) -> Option<Output> {
 }
 
 /// An engine whose processes the driver counts by the machine's table, and somebody else who is there under load.
-fn hidden_engine(foreign: Value) -> Value {
+fn hidden_engine(foreign: &Value) -> Value {
     let mut engine = engine();
     engine["pid"] = json!(6_000_001);
     json!({"engines": [engine], "foreign": foreign})
@@ -103,7 +103,7 @@ fn hidden_engine(foreign: Value) -> Value {
 #[test]
 fn where_a_container_hides_process_ids_our_own_engine_is_nobody_else() {
     let name = "where_a_container_hides_process_ids_our_own_engine_is_nobody_else";
-    let machine = Machine::new(STEP, hidden_engine(json!([])));
+    let machine = Machine::new(STEP, hidden_engine(&json!([])));
     let Some(out) = in_a_table_of_its_own(&machine, &EXEC) else {
         return skip(name, "no process table of one's own can be had here");
     };
@@ -111,20 +111,20 @@ fn where_a_container_hides_process_ids_our_own_engine_is_nobody_else() {
     assert_eq!((machine.events("run").len(), foreign_seen(&machine).len()), (2, 0));
     assert_eq!(marked(&machine.0), [0_i32; 0]);
     // outside of it the same number is a process that can be seen to be none of ours
-    let outside = Machine::new(STEP, hidden_engine(json!([])));
+    let outside = Machine::new(STEP, hidden_engine(&json!([])));
     outside.exec(None).expect_code(0);
     assert!(
         foreign_seen(&outside).iter().all(|f| f.starts_with("6000001")) && !foreign_seen(&outside).is_empty()
     );
     // and who was there before the launch is somebody else on either side
     let there = json!([{"gpu": 0, "memory_mib": 100, "pid": 6_000_002}]);
-    let machine = Machine::new(STEP, hidden_engine(there));
+    let machine = Machine::new(STEP, hidden_engine(&there));
     in_a_table_of_its_own(&machine, &EXEC).expect("as above").expect_code(0);
     let seen = foreign_seen(&machine);
     assert!(!seen.is_empty() && seen.iter().all(|f| f == "6000002 (hidden from here) 100 MiB"), "{seen:?}");
     // one who stays on a GPU is told as far as that goes
     let held = json!([{"gpu": 0, "memory_mib": 3072, "pid": 6_000_003}]);
-    let machine = Machine::new(STEP, hidden_engine(held));
+    let machine = Machine::new(STEP, hidden_engine(&held));
     let out = in_a_table_of_its_own(&machine, &EXEC).expect("as above");
     out.expect_error(75, &["6000003 (hidden from here) 3.0 GiB", "ends nothing"]);
     let doctor = in_a_table_of_its_own(&machine, &["doctor", "--format", "json"]).expect("as above").json();
