@@ -67,8 +67,7 @@ impl Old {
 fn standard_input() -> Result<String, String> {
     let mut bytes = Vec::new();
     io::stdin().lock().read_to_end(&mut bytes).map_err(|e| e.to_string())?;
-    String::from_utf8(bytes)
-        .map_err(|e| format!("it is not UTF-8 text (byte {} is not)", e.utf8_error().valid_up_to()))
+    files::text_of(bytes)
 }
 
 fn folder(path: &Path) -> &Path {

@@ -30,6 +30,11 @@ pub fn read(path: &Path) -> Result<String, String> {
         io::ErrorKind::PermissionDenied => "it may not be read".to_owned(),
         _ => e.to_string(),
     })?;
+    text_of(bytes)
+}
+
+/// What bytes say, or in words why they are no text; the secrets that they state are known from here on.
+pub fn text_of(bytes: Vec<u8>) -> Result<String, String> {
     let text = String::from_utf8(bytes).map_err(|e| {
         let at = e.utf8_error().valid_up_to();
         format!("it is not UTF-8 text (byte {at} is not)")
@@ -40,7 +45,6 @@ pub fn read(path: &Path) -> Result<String, String> {
 
 /// The analysis of a text as the file at a path.
 pub fn analysis_of(path: &Path, text: &str, set: &[Given]) -> Analysis {
-    secrets::learn_source(text);
     secrets::learn(set.iter().filter(|g| secrets::is_secret(&g.name)).map(|g| g.value.clone()));
     reviewed(analyze_with(&Disk, &path.to_string_lossy(), text, set))
 }

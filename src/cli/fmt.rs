@@ -116,9 +116,12 @@ fn stdin(args: &FmtArgs, console: Console, tally: &mut Tally) {
         console.error(&format!("standard input: {e}"), "");
         return;
     }
-    let Ok(text) = String::from_utf8(bytes) else {
-        console.error("standard input is not UTF-8 text", "give the text of a .plab file");
-        return;
+    let text = match files::text_of(bytes) {
+        Ok(text) => text,
+        Err(why) => {
+            console.error(&format!("standard input: {why}"), "give the text of a .plab file");
+            return;
+        }
     };
     let name = "<stdin>";
     let Some(formatted) = formatted(name, &text, console) else { return };

@@ -15,6 +15,8 @@ pub struct Analysis {
     pub sources: Sources,
     /// values for params that the file does not take
     pub refused: Vec<Refused>,
+    /// what all of this was made from
+    pub modules: Modules,
 }
 
 impl Analysis {
@@ -48,5 +50,5 @@ pub fn analyze_with(files: &dyn Files, name: &str, text: &str, given: &[Given]) 
     for d in &mut diagnostics {
         d.related.extend(modules.uses_of(d.span.file).into_iter().map(|at| (at, "used here".to_owned())));
     }
-    Analysis { program, diagnostics, sources, refused }
+    Analysis { program, diagnostics, sources, refused, modules }
 }

@@ -7,8 +7,9 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
 use foldhash::{HashMap, HashMapExt, HashSet};
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 
 use super::config::Config;
 use crate::lang::Program;
@@ -33,8 +34,8 @@ pub fn engines(program: &Program, study: &Study) -> Vec<Arc<Engine>> {
             );
         }
     }
-    let names: IndexMap<&str, ()> = names.into_iter().map(|n| (n, ())).collect();
-    names.keys().filter_map(|n| program.engines.get(*n).cloned()).collect()
+    let names: IndexSet<&str, RandomState> = names.into_iter().collect();
+    names.iter().filter_map(|n| program.engines.get(*n).cloned()).collect()
 }
 
 /// What conditions ask a configuration for.
@@ -137,7 +138,7 @@ impl<'a> Reach<'a> {
     /// For conditions, and for the number of GPUs if that is asked.
     pub fn new(engine: &Arc<Engine>, offered: &Offered<'a>, conditions: &[&Expr], gpus: bool) -> Self {
         let asked = Asked::of(conditions, gpus, engine);
-        let mut axes: IndexMap<&str, IndexMap<&str, &Point>> = IndexMap::new();
+        let mut axes: IndexMap<&str, IndexMap<&str, &Point, RandomState>, RandomState> = IndexMap::default();
         for point in offered.touched(&asked) {
             axes.entry(&point.axis).or_default().insert(&point.name, point);
         }

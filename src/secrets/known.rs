@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 use regex::Regex;
 
 use super::mask::Masker;
-use super::names::is_secret;
+use super::names::{is_secret, words};
 
 static KNOWN: RwLock<Option<Arc<Masker>>> = RwLock::new(None);
 
@@ -15,8 +15,10 @@ static KNOWN: RwLock<Option<Arc<Masker>>> = RwLock::new(None);
 /// from it is an axis, a metric or a point (`axis token_budget = --max-num-seqs=8`); quoted ones may stand apart (`"api_key": "x"`).
 const ASSIGNED: &str = r#"(?<name>[\w.-]+)(?:=(?:\[(?<list>[^\]\n]*)\]|(?<bare>[^\s"'\[\]{},]+))|"?\s*[=:]\s*"(?<quoted>(?:[^"\\\n]|\\.)*)")"#;
 
-/// The end of a name that may be a secret's: what is looked for first, as files are long and have few.
-const NAMED: &str = r#"(?i)(?:token|key|secret|passw|credential)[\w.-]*"?\s*[=:]"#;
+/// The end of a name that may be a secret's: what is looked for first.
+static NAMED: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(&format!(r#"(?-u){}[\w.-]*"?\s*[=:]"#, words())).ok());
+static ASSIGNMENT: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(ASSIGNED).ok());
 
 /// Everything that is known to be secret.
 pub fn known() -> Vec<String> {
@@ -44,9 +46,11 @@ pub fn learn_environment() {
 
 /// What a study or site file states under a secret's name, however broken the file is.
 pub fn learn_source(text: &str) {
-    let (Ok(named), Ok(assigned)) = (Regex::new(NAMED), Regex::new(ASSIGNED)) else { return };
-    let in_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-');
+    let Some(named) = NAMED.as_ref().filter(|n| n.is_match(text)) else { return };
+    let Some(assigned) = ASSIGNMENT.as_ref() else { return };
     let begins = named.find_iter(text).map(|m| text[..m.start()].trim_end_matches(in_name).len());
+    // most of them only sound so, and what follows the name is the costly part
+    let begins = begins.filter(|at| is_secret(text[*at..].split(|c| !in_name(c)).next().unwrap_or_default()));
     let mut values = Vec::new();
     for found in begins.filter_map(|at| assigned.captures_at(text, at)).filter(|f| is_secret(&f["name"])) {
         if let Some(list) = found.name("list") {
@@ -57,6 +61,10 @@ pub fn learn_source(text: &str) {
         }
     }
     learn(values.into_iter().filter(|v| !v.contains('{')));
+}
+
+fn in_name(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '.' | '-')
 }
 
 /// A text for people.

@@ -1,11 +1,12 @@
 //! Replaces secrets in text: known values, and what is a secret by its form wherever it comes from.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use regex::bytes::{Captures, Regex, RegexBuilder};
 use serde_json::Value as Json;
 
-use super::names::{is_secret, is_telling};
+use super::names::{is_secret, is_telling, words};
 
 /// What stands in the place of a secret.
 pub const MASKED: &str = "***";
@@ -107,9 +108,11 @@ fn is_variable(name: &str) -> bool {
 }
 
 fn names_a_secret(document: &[u8]) -> bool {
-    const WORDS: &str = r#"(?i)"[\w-]*(token|key|secret|passw|credential)[\w-]*" *: *["\[{]"#;
-    static NAMES: std::sync::OnceLock<Option<Regex>> = std::sync::OnceLock::new();
-    NAMES.get_or_init(|| Regex::new(WORDS).ok()).as_ref().is_none_or(|r| r.is_match(document))
+    static NAMES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        let pattern = format!(r#"(?-u)"[\w-]*{}[\w-]*" *: *["\[{{]"#, words());
+        Regex::new(&pattern).ok()
+    });
+    NAMES.as_ref().is_none_or(|r| r.is_match(document))
 }
 
 fn replacement(found: &Captures<'_>) -> Vec<u8> {

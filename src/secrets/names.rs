@@ -16,6 +16,11 @@ pub fn is_secret(name: &str) -> bool {
     !is_place && WORDS.iter().any(|word| name.contains(word))
 }
 
+/// A regular expression that finds the words of such names, in any case: a first look at long texts, which have few of them.
+pub(super) fn words() -> String {
+    format!("(?i:{})", WORDS.join("|"))
+}
+
 /// Whether a value can be told from ordinary text, so that it may be masked wherever it stands.
 pub(super) fn is_telling(value: &str) -> bool {
     let value = value.trim();

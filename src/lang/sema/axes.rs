@@ -239,6 +239,9 @@ impl Checker<'_> {
 
     /// Factors of a product that set the same thing; flags go by their first spelling where the engine is known.
     pub fn clashes(&mut self, span: Span, factors: &[Space], engine: Option<&Engine>) -> Option<()> {
+        if factors.len() < 2 {
+            return Some(());
+        }
         let under = engine.map(|e| (&*e.schema, e.version.as_deref()));
         let mut seen: Vec<(usize, String)> = Vec::new();
         for (i, factor) in factors.iter().enumerate() {

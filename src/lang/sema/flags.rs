@@ -177,6 +177,9 @@ impl Checker<'_> {
     /// The same flag set twice in one engine or point, or set and unset; without an engine, under one spelling. A JSON flag and a
     /// key that it does not hold go together.
     pub fn twice(&mut self, changes: &[Change], engine: Option<&Engine>) {
+        if changes.len() < 2 {
+            return;
+        }
         let mut seen = settings::Taken::default();
         for change in changes {
             let Some((d, first, span)) = taken_twice(&mut seen, change, engine) else { continue };
