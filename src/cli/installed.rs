@@ -96,17 +96,19 @@ pub fn is_here(name: &str, from: &From) -> bool {
 }
 
 fn program(name: &str, from: &From) -> Result<PathBuf, AskError> {
-    let dirs: Vec<PathBuf> = match from {
-        From::Venv(dir) => vec![dir.join("bin")],
-        From::Path => {
-            std::env::var_os("PATH").map(|p| std::env::split_paths(&p).collect()).unwrap_or_default()
+    match from {
+        From::Venv(dir) => {
+            let program = dir.join("bin").join(name);
+            if program.is_file() {
+                Ok(program)
+            } else {
+                Err(AskError::NoProgram(program.display().to_string()))
+            }
         }
-    };
-    let found = dirs.iter().map(|d| d.join(name)).find(|p| p.is_file());
-    found.ok_or_else(|| match from {
-        From::Venv(dir) => AskError::NoProgram(format!("{}", dir.join("bin").join(name).display())),
-        From::Path => AskError::NoProgram(format!("{name} on the PATH")),
-    })
+        From::Path => {
+            which::which_global(name).map_err(|_| AskError::NoProgram(format!("{name} on the PATH")))
+        }
+    }
 }
 
 struct Output {

@@ -37,8 +37,7 @@ pub fn ask(program: &Path, args: &[&str]) -> Option<String> {
 
 /// The first program of that name on the `PATH`.
 pub fn on_path(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|dir| dir.join(name)).find(|p| is_program(p))
+    which::which_global(name).ok()
 }
 
 pub fn is_program(path: &Path) -> bool {

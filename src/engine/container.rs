@@ -7,7 +7,7 @@
 
 use std::io::Read;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -89,9 +89,7 @@ impl Container {
 impl Runtime {
     /// Finds a program on perflab's own `PATH`, and what of the environment it needs.
     pub fn find(name: &str) -> Option<Self> {
-        let path = std::env::var_os("PATH")?;
-        let program = std::env::split_paths(&path).map(|d| d.join(name)).find(|p| is_executable(p))?;
-        Some(Self { program: std::path::absolute(program).ok()?, env: own_environment() })
+        Some(Self { program: which::which_global(name).ok()?, env: own_environment() })
     }
 
     /// `docker` or `podman`.
@@ -190,11 +188,6 @@ fn is_absent(why: &str) -> bool {
     ["no such image", "image not known", "not found", "failed to find image"].iter().any(|w| why.contains(w))
 }
 
-fn is_executable(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::metadata(path).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
-}
-
 /// Everything of perflab's environment but secrets that are not a registry's: the client needs to find its service.
 fn own_environment() -> Vec<(String, String)> {
     const NEEDED: [&str; 12] = [
@@ -231,6 +224,7 @@ fn reader(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String
 mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
 
     use super::*;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::net::SocketAddr;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -199,16 +199,12 @@ fn find_program(spec: &LaunchSpec) -> Result<PathBuf, StartError> {
     let found = if name.contains('/') {
         Some(spec.cwd.join(name)).filter(|p| p.exists())
     } else {
-        path.split(':').map(|dir| spec.cwd.join(dir).join(name)).find(|p| is_executable(p))
+        which::which_in(name, Some(path), &spec.cwd).ok()
     };
     let searched = (!name.contains('/')).then(|| path.to_owned());
     let found = found.ok_or_else(|| StartError::NotFound { name: name.clone(), searched })?;
     std::path::absolute(&found)
         .map_err(|e| StartError::Impossible(format!("cannot use {}: {e}", found.display())))
-}
-
-fn is_executable(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
 }
 
 /// A `TMPDIR` for one launch: engines leave sockets there even after a clean stop. It lies with the system's

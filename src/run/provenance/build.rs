@@ -28,13 +28,9 @@ pub fn installed(engine: &Engine, path: Option<&str>, study_dir: &Path) -> Optio
 }
 
 fn find(word: &str, venv: Option<&Path>, path: Option<&str>, study_dir: &Path) -> Option<PathBuf> {
-    if word.contains('/') {
-        return Some(study_dir.join(word)).filter(|p| p.is_file());
-    }
     let own = std::env::var("PATH").unwrap_or_default();
-    let dirs = venv.map(Path::to_owned).into_iter();
-    let dirs = dirs.chain(path.unwrap_or(&own).split(':').map(|d| study_dir.join(d)));
-    dirs.map(|d| d.join(word)).find(|p| p.is_file())
+    let venv = venv.map(|d| format!("{}:", d.display())).unwrap_or_default();
+    which::which_in(word, Some(format!("{venv}{}", path.unwrap_or(&own))), study_dir).ok()
 }
 
 /// The distribution of that name in the environment that a program belongs to.
