@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use super::{build, files, secrets};
+use crate::hub;
 use crate::journal::{Conditions, History, RunRecord};
 use crate::judge::Results;
 use crate::lang::Program;
@@ -55,11 +56,9 @@ impl<'a> Standing<'a> {
         }
     }
 
-    /// Learns what a model was resolved to, where its files tell nothing.
+    /// Learns what a model was resolved to, which may be newer than what lay here.
     pub fn resolved(&self, name: &str, identity: &str) {
-        if self.model(name).is_none() {
-            self.models.borrow_mut().insert(name.to_owned(), Some(identity.to_owned()));
-        }
+        self.models.borrow_mut().insert(name.to_owned(), Some(identity.to_owned()));
     }
 
     /// What a launch of a configuration under a profile is made under.
@@ -138,7 +137,7 @@ impl<'a> Standing<'a> {
     fn model(&self, name: &str) -> Option<String> {
         let mut models = self.models.borrow_mut();
         let at = self.site.models.get(name).map(String::as_str);
-        models.entry(name.to_owned()).or_insert_with(|| files::model(name, at, self.study_dir)).clone()
+        models.entry(name.to_owned()).or_insert_with(|| hub::known(name, at, self.study_dir)).clone()
     }
 
     fn data_of(&self, p: &Profile, model: &str) -> Option<String> {
