@@ -35,7 +35,7 @@ fn every_construct_is_right_and_what_is_not_carried_out_has_a_note() {
     let others: Vec<_> = places(&found).into_iter().filter(|(code, ..)| !code.starts_with("N9")).collect();
     // an engine lacks flags of another's: that is said of a study, and no mistake
     assert!(others.iter().all(|(code, ..)| *code == Code::PartialFlag.id()), "{others:#?}");
-    assert_eq!(found.program.studies.len(), 4);
+    assert_eq!(found.program.studies.len(), 5);
     assert!(found.diagnostics.len() > others.len());
 }
 

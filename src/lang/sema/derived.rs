@@ -10,7 +10,7 @@ use super::settings;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
-use crate::lang::syntax::ast::{self, EngineLineKind as Line};
+use crate::lang::syntax::ast::{self, ChangeKind, EngineLineKind as Line};
 
 impl Checker<'_> {
     /// Flags, variables, model and publish, over what is inherited; checked once the version is known.
@@ -36,6 +36,9 @@ impl Checker<'_> {
                         "the reason of `publish`",
                         "say why the recommended command needs it: `because \"clients ask for it\"`",
                     );
+                    for change in changes {
+                        self.same_model(change);
+                    }
                     let changes: Vec<_> =
                         changes.iter().flat_map(|c| self.one_change(module, c, true)).collect();
                     published.extend(changes.into_iter().map(|change| (change, because.clone())));
@@ -62,9 +65,23 @@ impl Checker<'_> {
             self.own_change(change, engine);
         }
         for (change, because) in published {
+            if matches!(change, Change::Model(_)) {
+                continue;
+            }
             if self.check_change(&change, engine) {
                 engine.publish.push(Publish { change, because });
             }
+        }
+    }
+
+    /// What is recommended serves the model that was measured.
+    fn same_model(&mut self, published: &ast::Change) {
+        if let ChangeKind::Model(_) = published.kind {
+            let message = "`publish` cannot change the model: nothing was measured with another one";
+            let d = Diagnostic::new(Code::EngineSetting, published.span, message).label("another model");
+            self.sink.push(d.help(
+                "set `model` in the study or the engine; for the name that clients ask for, publish `--served-model-name`",
+            ));
         }
     }
 

@@ -18,7 +18,8 @@ enum Use<'a> {
     Objective,
     /// the objective is the highest `rate` or `concurrency`
     Search(&'a str),
-    Confirm,
+    /// beside an objective that may be such a search
+    Confirm(Option<&'a str>),
     Require,
     Curve,
 }
@@ -35,7 +36,7 @@ impl Checker<'_> {
                     }
                     (on.as_slice(), searched.map_or(Use::Objective, Use::Search))
                 }
-                Line::Confirm(names) => (names.as_slice(), Use::Confirm),
+                Line::Confirm(names) => (names.as_slice(), Use::Confirm(searched(study))),
                 Line::Curve(names) => (names.as_slice(), Use::Curve),
                 Line::Require { expr, on } => {
                     self.answers_there(expr, on.as_ref(), study);
@@ -78,9 +79,11 @@ impl Checker<'_> {
         let (message, label, help) = match (used, load) {
             (Use::Search("rate"), Load::RateRange { .. })
             | (Use::Search("concurrency"), Load::ConcurrencyRange { .. })
+            | (Use::Confirm(Some("rate")), Load::RateRange { .. })
+            | (Use::Confirm(Some("concurrency")), Load::ConcurrencyRange { .. })
             | (Use::Curve, Load::Rates(..) | Load::Concurrencies(_))
             // a ramp goes through its range in one run
-            | (Use::Objective | Use::Require, Load::RateRange { arrivals: Arrivals::Ramp | Arrivals::Steps, .. }) => return,
+            | (Use::Objective | Use::Require | Use::Confirm(_), Load::RateRange { arrivals: Arrivals::Ramp | Arrivals::Steps, .. }) => return,
             (Use::Search(what), _) => (
                 format!("`{what}` is searched, and the profile `{p}` gives no range of it"),
                 "no range",
@@ -101,7 +104,10 @@ impl Checker<'_> {
                 "a curve",
                 "derive a profile with the load that it is about: `profile NAME = … { concurrency 16 }`".to_owned(),
             ),
-            (Use::Objective | Use::Require, Load::RateRange { .. } | Load::ConcurrencyRange { .. }) => (
+            (
+                Use::Objective | Use::Require | Use::Confirm(_),
+                Load::RateRange { .. } | Load::ConcurrencyRange { .. },
+            ) => (
                 format!("the profile `{p}` gives a range, and nothing here searches it"),
                 "a range",
                 "name a profile with one load, or make it the objective: `maximize rate on …`".to_owned(),

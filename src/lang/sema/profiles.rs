@@ -110,7 +110,7 @@ impl Checker<'_> {
             "timeout" => p.timeout_s = self.one(line).and_then(|n| self.positive(&n, Dim::TIME, "`timeout`")),
             "recipe" => p.recipe = self.recipe(line),
             "tokenizer" => {
-                p.tokenizer = self.text_of(module, line).map(|t| self.modules.from_root(module, &t));
+                p.tokenizer = self.tokenizer(module, line).map(|t| self.modules.from_root(module, &t));
             }
             "temperature" => {
                 p.temperature = self.one(line).and_then(|n| self.temperature(&n));
@@ -170,6 +170,12 @@ impl Checker<'_> {
         }
         self.wrong(line, "a string in double quotes");
         None
+    }
+
+    fn tokenizer(&mut self, module: usize, line: &WordLine) -> Option<String> {
+        let WordValue::Text(path) = &line.value else { return self.text_of(module, line) };
+        let help = format!("write for example `{}`", example("tokenizer"));
+        Some(self.said(module, path, Code::ProfileSetting, "the path of the tokenizer", &help))
     }
 
     /// Tokens: a number, or a range that is drawn from.
