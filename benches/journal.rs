@@ -119,6 +119,8 @@ fn write(path: &Path, configs: &[Config], load: &str, serve: &str) {
             env: IndexMap::new(),
             container: None,
             model_files: None,
+            slot: None,
+            check: false,
         });
         let run = Run {
             n: 1,

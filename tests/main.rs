@@ -33,6 +33,7 @@ mod provenance;
 mod real;
 mod replay;
 mod secrets;
+mod side_by_side;
 mod signals;
 mod sites;
 mod spending;

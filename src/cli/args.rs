@@ -183,6 +183,9 @@ pub struct PlanArgs {
     /// What validity checks do with a result that breaks them
     #[arg(long, value_enum, default_value_t = ChecksArg::Refuse)]
     pub checks: ChecksArg,
+    /// Predict for so many launches at a time, at most, as `exec --parallel` does
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub parallel: Option<u32>,
     /// Set a param of the file: NAME=VALUE
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub set: Vec<Given>,
@@ -226,6 +229,9 @@ pub struct ExecArgs {
     /// What the study may cost: 6h, 6gpu_hours, 20usd, 48trials; counts everything that it has cost so far
     #[arg(long, value_name = "BUDGET", value_parser = super::budget::parse)]
     pub budget: Option<Budget>,
+    /// Launch so many at a time on GPUs of their own, at most; 1 launches one after another [default: as many as fit]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub parallel: Option<u32>,
     /// Go ahead without asking, however much is predicted
     #[arg(long)]
     pub yes: bool,

@@ -29,10 +29,13 @@ pub struct Live {
     pub steps: usize,
     /// the step that is measured, in words
     pub step: String,
-    /// the launch that runs, in words
+    /// the launch that runs, or those that do, in words
     pub launch: String,
-    /// what it is at
+    /// what it is at, or each of them
     pub doing: String,
+    /// each of those that run
+    #[serde(default)]
+    pub running: Vec<Under>,
     /// launches that are over, those of earlier invocations included
     pub launches: usize,
     /// launches still to come, at most, the running one included
@@ -40,6 +43,14 @@ pub struct Live {
     /// seconds until the study ends, as predicted when it was last updated; null while nothing is known
     pub left_s: Option<f64>,
     pub ended: Option<End>,
+}
+
+/// A launch under way.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Under {
+    pub launch: String,
+    pub label: String,
+    pub doing: String,
 }
 
 /// How a study's invocation ended.
@@ -73,42 +84,76 @@ impl Live {
                 };
             }
             Event::LaunchBegins { launch, label, remaining, left_s, .. } => {
-                self.launch = format!("{launch} {label}");
                 (self.remaining, self.left_s) = (*remaining, *left_s);
-                "starting".clone_into(&mut self.doing);
+                self.running.push(Under {
+                    launch: launch.clone(),
+                    label: label.clone(),
+                    doing: "starting".to_owned(),
+                });
+                self.put_together();
             }
-            Event::Starting { milestone, percent, .. } => {
+            Event::Starting { launch, milestone, percent } => {
                 let percent = percent.map(|p| format!(" {p} %")).unwrap_or_default();
-                self.doing = format!("starting: {}{percent}", milestone.text());
+                self.does(launch, format!("starting: {}{percent}", milestone.text()));
             }
-            Event::Stage { to: Stage::Leaving, .. } => "stopping".clone_into(&mut self.doing),
-            Event::Stage { to: Stage::Killing, .. } => "killing what is left".clone_into(&mut self.doing),
+            Event::Stage { launch, to: Stage::Leaving, .. } => self.does(launch, "stopping"),
+            Event::Stage { launch, to: Stage::Killing, .. } => self.does(launch, "killing what is left"),
             Event::GpuWait { .. } => "waiting for clean GPUs".clone_into(&mut self.doing),
-            Event::LaunchReady { after_s, .. } => self.doing = format!("ready after {}", duration(*after_s)),
-            Event::Phase { phase, profile, .. } => match phase {
-                Phase::Preparing => "preparing prompts".clone_into(&mut self.doing),
-                Phase::Warmup => "warming up".clone_into(&mut self.doing),
-                Phase::Load => self.doing.clone_from(profile),
+            Event::LaunchReady { launch, after_s } => {
+                self.does(launch, format!("ready after {}", duration(*after_s)));
+            }
+            Event::Phase { launch, phase, profile } => match phase {
+                Phase::Preparing => self.does(launch, "preparing prompts"),
+                Phase::Warmup => self.does(launch, "warming up"),
+                Phase::Load => self.does(launch, profile.as_str()),
             },
-            Event::Load { done, failed, planned, elapsed_s, profile, .. } => {
+            Event::Load { launch, done, failed, planned, elapsed_s, profile } => {
                 let of = planned.map(|p| format!("/{p}")).unwrap_or_default();
                 let failed = if *failed > 0 { format!(", {failed} failed") } else { String::new() };
-                let what = if self.doing.starts_with("warm") { "warm-up" } else { profile };
-                self.doing = format!("{what} {done}{of} requests{failed}, {}", duration(*elapsed_s));
+                let warms = self.running.iter().any(|u| u.launch == *launch && u.doing.starts_with("warm"));
+                let what = if warms { "warm-up" } else { profile };
+                self.does(launch, format!("{what} {done}{of} requests{failed}, {}", duration(*elapsed_s)));
             }
-            Event::LaunchEnds { .. } => {
+            Event::LaunchEnds { launch, .. } => {
                 self.launches += 1;
                 self.remaining = self.remaining.saturating_sub(1);
-                self.doing.clear();
+                self.is_over(launch);
             }
+            Event::Setback { launch, .. } => self.is_over(launch),
             Event::LoadEnds { .. }
             | Event::Spawned { .. }
             | Event::Stage { .. }
-            | Event::Setback { .. }
             | Event::LaunchFails { .. }
+            | Event::Neighbours { .. }
             | Event::Warning { .. }
             | Event::Ends { .. } => {}
         }
+    }
+
+    fn does(&mut self, launch: &str, what: impl Into<String>) {
+        if let Some(under) = self.running.iter_mut().find(|u| u.launch == launch) {
+            under.doing = what.into();
+        }
+        self.put_together();
+    }
+
+    fn is_over(&mut self, launch: &str) {
+        self.running.retain(|u| u.launch != launch);
+        self.doing.clear();
+        if !self.running.is_empty() {
+            self.put_together();
+        }
+    }
+
+    fn put_together(&mut self) {
+        let all = |each: fn(&Under) -> String, between| {
+            self.running.iter().map(each).collect::<Vec<_>>().join(between)
+        };
+        self.launch = all(|u| format!("{} {}", u.launch, u.label), " + ");
+        self.doing = match self.running.as_slice() {
+            [one] => one.doing.clone(),
+            _ => all(|u| format!("{} {}", u.launch, u.doing), "; "),
+        };
     }
 
     /// "ready after 3 s · left at most: 4 launches, about 12 min"; `since` is how old the prediction is.

@@ -15,7 +15,7 @@ use crate::judge::{Grid, Setup, Strategy};
 use crate::lang::Program;
 use crate::lang::sema::program::{Expr, Study};
 use crate::report::{self, Material};
-use crate::run::{self, Ended, Execution, Host, RunError, Signals, execute};
+use crate::run::{self, Ended, Execution, Host, Ledger, RunError, Signals, Yard, execute};
 
 pub fn run(args: &ExecArgs, program: &Program, study: &Study, file_hash: String, console: Console) -> u8 {
     let began = Instant::now();
@@ -109,9 +109,10 @@ fn prepare<'a>(
         file_hash,
         study_dir: study_dir(&args.file),
         dir,
+        yard: Yard::new(&host, args.parallel.map(|n| n as usize)),
         host,
         lock,
-        journal,
+        journal: Ledger::new(journal),
         signals: Signals::default(),
         guess: super::guess::of(program, study),
         budget: args.budget.or(study.budget),
@@ -139,13 +140,17 @@ fn carry_out(args: &ExecArgs, x: &mut Execution<'_>, console: Console) -> u8 {
             return exit::INPUT;
         }
     };
-    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build() {
-        Ok(r) => r,
-        Err(e) => {
-            console.error(&format!("no runtime: {e}"), "free some threads or memory");
-            return exit::INCOMPLETE;
-        }
-    };
+    // before there are other threads: they stay where this one is
+    x.yard.keep_client_apart();
+    let workers = x.yard.workers();
+    let runtime =
+        match tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build() {
+            Ok(r) => r,
+            Err(e) => {
+                console.error(&format!("no runtime: {e}"), "free some threads or memory");
+                return exit::INCOMPLETE;
+            }
+        };
     let killed = std::sync::Arc::new(std::sync::atomic::AtomicU8::new(0));
     let ended = runtime.block_on(async {
         let (first, second) = (progress.notice(), killed.clone());
@@ -234,7 +239,7 @@ fn document(args: &ExecArgs, x: &Execution<'_>) -> report::Report {
     report::build(&Material {
         setup: &setup,
         walk: &walk,
-        history: x.journal.history(),
+        history: &x.journal.history(),
         file: x.file,
         recording: None,
         warnings: Vec::new(),

@@ -5,12 +5,12 @@ use std::path::Path;
 use super::args::{PlanArgs, PlanFormat};
 use super::console::Console;
 use super::{against, exit, files, guess, measure, replay, site, state};
-use crate::journal;
-use crate::judge::{Checks, Grid, Setup, Strategy};
+use crate::journal::{self, History};
+use crate::judge::{Checks, Grid, Setup, Strategy, Walk};
 use crate::lang::Program;
 use crate::lang::sema::program::Study;
-use crate::report::preview::{self, Material, Plan};
-use crate::run::{Host, Standing};
+use crate::report::preview::{self, Material, Plan, SideBySide};
+use crate::run::{Host, Standing, Yard, neighbours};
 
 pub fn run(args: &PlanArgs, console: Console) -> u8 {
     let Some(mut analysis) = files::analysis(&args.file, &args.set, console) else { return exit::INPUT };
@@ -78,7 +78,12 @@ fn show(
     let (walk, next) = Grid.next(&setup);
     let costs = history.costs(guess::of(program, study));
     let again = standing.again(&history);
-    let material = Material::new(&setup, &walk, &next, &costs, &again);
+    let mut material = Material::new(&setup, &walk, &next, &costs, &again);
+    let yard = yard(study, &host, simulated, args.parallel);
+    if let Some(sides) = sides(&walk, &host, &yard, &history) {
+        let room = |size: u32| if harms(&host, &yard, &history, size) { 1 } else { yard.room(size) };
+        material = material.side_by_side(sides, room, &costs);
+    }
     let mut plan = preview::plan(&material);
     if let Some(old) = old {
         let results = Standing::new(old.program, &host, &facts, &study_dir, &images).results(&history);
@@ -90,6 +95,27 @@ fn show(
     }
     print(&plan, args.format, console);
     exit::DONE
+}
+
+/// Where launches would run: on the GPUs of this machine, else on those that the study names.
+fn yard(study: &Study, host: &Host, simulated: bool, parallel: Option<u32>) -> Yard {
+    let parallel = parallel.map(|n| n as usize);
+    let elsewhere = study.gpus.as_ref().filter(|_| !simulated && host.gpu_names().is_empty());
+    elsewhere.map_or_else(|| Yard::new(host, parallel), |gpus| Yard::imagined(gpus.count, parallel))
+}
+
+/// What a plan says of launches side by side, by the size of the baseline.
+fn sides(walk: &Walk, host: &Host, yard: &Yard, history: &History) -> Option<SideBySide> {
+    let (baseline, _) = walk.baseline.as_ref()?;
+    let of = neighbours::here(host, yard, baseline.gpus());
+    let harmless = neighbours::known(history, &of).map(|verdict| verdict.passed);
+    let check = crate::judge::neighbours::launches(of.launches);
+    (of.launches > 1).then_some(SideBySide { launches: of.launches, harmless, check })
+}
+
+/// Whether launches of a size were seen to disturb each other.
+fn harms(host: &Host, yard: &Yard, history: &History, size: u32) -> bool {
+    neighbours::known(history, &neighbours::here(host, yard, size)).is_some_and(|verdict| !verdict.passed)
 }
 
 fn print(plan: &Plan<'_>, format: PlanFormat, console: Console) {

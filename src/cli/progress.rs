@@ -118,6 +118,14 @@ impl Listener for Progress {
                 let rate = objective.map(|t| format!(", {t:.0} tok/s in all")).unwrap_or_default();
                 self.line(&format!("  {launch} {profile}: {outcome}{rate}"));
             }
+            Event::Neighbours { passed, launches, text, .. } => {
+                let how = if *passed {
+                    format!("launches run side by side, {launches} at a time")
+                } else {
+                    format!("launches run one after another, not {launches} side by side")
+                };
+                self.line(&format!("  A/A check of neighbours: {how}; {text}"));
+            }
             Event::LaunchFails { launch, reason } => self.line(&format!("  {launch} failed: {reason}")),
             Event::Warning { text } => self.line(&format!("warning: {text}")),
             Event::Spawned { .. } | Event::LaunchEnds { .. } | Event::Ends { .. } => {}

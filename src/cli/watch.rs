@@ -163,7 +163,12 @@ impl Lines {
             Kind::Setback { launch, class, .. } => {
                 self.fresh.push(format!("  {launch} was set back by the machine: {class}"));
             }
-            Kind::Gone { .. } | Kind::End { .. } => {}
+            Kind::Neighbours { of, verdict } => {
+                let how = if verdict.passed { "harmless" } else { "not harmless" };
+                let n = of.launches;
+                self.fresh.push(format!("  neighbours, {n} launches side by side: {how}, {verdict}"));
+            }
+            Kind::Gone { .. } | Kind::Checked { .. } | Kind::End { .. } => {}
         }
     }
 

@@ -102,6 +102,11 @@ impl Caches {
     }
 }
 
+/// Whether an engine keeps what its autotuners have measured, for whichever launch comes next.
+pub fn keeps_choices(engine: &str) -> bool {
+    ENGINES.contains(&engine)
+}
+
 /// Where the user's caches lie: `perflab` below `XDG_CACHE_HOME`, else below `~/.cache`.
 pub fn base() -> Option<PathBuf> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());

@@ -3,10 +3,11 @@
 //! Some engines bind with `SO_REUSEPORT`: two servers then share a port in silence, and the kernel deals the
 //! connections out between them. So an answer proves nothing; the owner of the socket does.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs};
+use std::sync::{Mutex, PoisonError};
 
 use super::processes;
 
@@ -16,12 +17,30 @@ pub fn free_port(host: &str) -> io::Result<u16> {
     let mut last = io::Error::from(io::ErrorKind::AddrInUse);
     for _ in 0..16 {
         let port = TcpListener::bind(address)?.local_addr()?.port();
+        if was_given_away(port) {
+            continue;
+        }
         match TcpListener::bind(SocketAddr::new(address.ip(), port)) {
             Ok(_) => return Ok(port),
             Err(e) => last = e,
         }
     }
     Err(last)
+}
+
+/// Whether a port was found shortly ago, for a launch that may still have to bind it; from now on it was.
+fn was_given_away(port: u16) -> bool {
+    const SHORTLY: usize = 64;
+    static GIVEN: Mutex<VecDeque<u16>> = Mutex::new(VecDeque::new());
+    let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
+    if given.contains(&port) {
+        return true;
+    }
+    if given.len() == SHORTLY {
+        given.pop_front();
+    }
+    given.push_back(port);
+    false
 }
 
 /// Whether a server could listen on this port of `host`.

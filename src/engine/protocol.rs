@@ -21,6 +21,9 @@ pub(super) struct Launch {
     /// The whole environment.
     pub env: Vec<(String, String)>,
     pub cwd: PathBuf,
+    /// The processors that it may run on; none means all.
+    #[serde(default)]
+    pub cpus: Vec<usize>,
     /// Where both output streams go.
     pub log: PathBuf,
     /// Removed when everything is gone.

@@ -28,6 +28,8 @@ pub struct LaunchSpec {
     pub env: Vec<(String, String)>,
     /// The engine's working directory.
     pub cwd: PathBuf,
+    /// The processors that the engine may run on; none means those of perflab.
+    pub cpus: Vec<usize>,
     /// The launch's own directory, made if it is missing. The log goes there.
     pub dir: PathBuf,
     /// The address that the engine was told to listen on: a name or an address without brackets.

@@ -184,6 +184,7 @@ fn prepare(spec: &LaunchSpec) -> Result<Launch, StartError> {
         argv,
         env,
         cwd,
+        cpus: spec.cpus.clone(),
         log: dir.join(LOG_NAME),
         scratch,
         container: spec.container.clone(),

@@ -41,6 +41,11 @@ pub trait Gpus: Debug + Send + Sync {
         Pace::default()
     }
 
+    /// How much neighbours may change results, as a fraction; a script may have another opinion than `usual`.
+    fn tolerated(&self, usual: f64) -> f64 {
+        usual
+    }
+
     /// The script behind it, if it is no real machine.
     fn script(&self) -> Option<&Path> {
         None

@@ -1,6 +1,7 @@
-//! The journal's events, version 2: one JSON object a line. A field is never given another meaning; what is new gets a new name.
+//! The journal's events, version 3: one JSON object a line. A field is never given another meaning; what is new gets a new name.
 //!
-//! Version 2 added the event `ready`, which a reader of version 1 would take for a broken line. Lines of both stand in one file.
+//! Version 2 added the event `ready`, version 3 those of the A/A check of neighbours: an older reader would take them for broken lines.
+//! Lines of all versions stand in one file.
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -8,9 +9,10 @@ use serde_json::Value as Json;
 
 use super::made::{Conditions, Machine};
 use crate::judge::Run;
+use crate::judge::neighbours::{Sample, Verdict};
 
 /// The version that this binary writes; a higher one is refused.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// One line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -75,6 +77,12 @@ pub enum Kind {
         /// the variables that perflab gives it, names and values; what is secret is masked
         #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
         env: IndexMap<String, String>,
+        /// where it runs, in an invocation that may run several side by side
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        slot: Option<Slot>,
+        /// it is one of the A/A check of neighbours, and has no results
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        check: bool,
     },
     /// the launch's server answers, and what it says of itself
     Ready { launch: String, after_s: f64, says: Says },
@@ -101,6 +109,10 @@ pub enum Kind {
     Setback { launch: String, class: String, line: String },
     /// the launch's server is gone
     Gone { launch: String, times: LaunchTimes, gpus: u32 },
+    /// a launch of the A/A check of neighbours is over
+    Checked { launch: String, of: Neighbourhood, sample: Sample },
+    /// the A/A check of neighbours is settled, here or by another study on this machine
+    Neighbours { of: Neighbourhood, verdict: Verdict },
     /// an earlier invocation did not live to see this launch end
     Lost {
         launch: String,
@@ -113,6 +125,34 @@ pub enum Kind {
     },
     /// the invocation ended by itself
     End { complete: bool },
+}
+
+/// A set of GPUs, and of processors, that is one launch's alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Slot {
+    /// counts from 1 among the slots of its size
+    pub number: usize,
+    /// how many there are
+    pub of: usize,
+    /// UUIDs
+    pub gpus: Vec<String>,
+    /// processors, as `0-7,64-71`; null where they are not shared out
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<String>,
+    /// launches that ran when it began
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<String>,
+}
+
+/// What an A/A check of neighbours is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Neighbourhood {
+    /// a hash over GPUs, driver and processors
+    pub machine: String,
+    /// GPUs of a launch
+    pub size: u32,
+    /// launches side by side
+    pub launches: usize,
 }
 
 /// The container of a launch.
@@ -156,6 +196,9 @@ pub struct LaunchTimes {
     /// what its GPUs drew from the start until it was stopped, in joules
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy_j: Option<f64>,
+    /// from the end of whichever launch ended before it; null where launches run one after another
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wall_s: Option<f64>,
 }
 
 impl LaunchTimes {

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::event::{Contained, Event, Kind, LaunchTimes, Says};
+use super::event::{Contained, Event, Kind, LaunchTimes, Neighbourhood, Says};
 use super::made::{Conditions, Machine};
+use crate::judge::neighbours::{Sample, Verdict};
 use crate::judge::{Results, Run};
 
 /// One launch, as far as the journal knows it.
@@ -30,6 +31,8 @@ pub struct LaunchRecord {
     pub container: Option<Contained>,
     /// how its server described itself
     pub says: Option<Says>,
+    /// the number of its slot among those of its size, counting from 1
+    pub slot: Option<usize>,
     /// names it among all processes of the machine
     nonce: String,
     /// the invocation that began it, and how old that was
@@ -90,6 +93,8 @@ pub struct History {
     configs: HashMap<String, Arc<str>>,
     /// the lowest level of each GPU that an invocation saw before it began
     gpu_levels: BTreeMap<String, u64>,
+    checked: Vec<(Neighbourhood, Sample)>,
+    neighbours: Vec<(Neighbourhood, Verdict)>,
     earlier_s: f64,
     session_s: f64,
     /// the invocation that reads; `None` for the last one
@@ -133,7 +138,7 @@ impl History {
                 }
                 self.sessions.push(SessionRecord { perflab, file_hash, set, machine, price_per_s });
             }
-            Kind::Launch { launch, config_id, config, nonce, container, .. } => {
+            Kind::Launch { launch, config_id, config, nonce, container, slot, .. } => {
                 let word = |key: &str| config[key].as_str().unwrap_or_default();
                 let engine = format!("{} {}", word("engine"), word("version"));
                 let config =
@@ -152,6 +157,7 @@ impl History {
                     price_per_s: self.sessions.last().and_then(|s| s.price_per_s),
                     container,
                     says: None,
+                    slot: slot.map(|s| s.number),
                     nonce,
                     begun: (event.session, event.session_s),
                 });
@@ -199,6 +205,8 @@ impl History {
                 }
                 self.close(&launch);
             }
+            Kind::Checked { of, sample, .. } => self.checked.push((of, sample)),
+            Kind::Neighbours { of, verdict } => self.neighbours.push((of, verdict)),
             Kind::Setback { .. } | Kind::End { .. } => {}
         }
     }
@@ -268,6 +276,16 @@ impl History {
     /// The lowest level of each GPU that an invocation saw before it began.
     pub fn gpu_levels(&self) -> &BTreeMap<String, u64> {
         &self.gpu_levels
+    }
+
+    /// What the launches of an A/A check of neighbours measured so far.
+    pub fn checked(&self, of: &Neighbourhood) -> Vec<Sample> {
+        self.checked.iter().filter(|(n, _)| n == of).map(|(_, sample)| *sample).collect()
+    }
+
+    /// What came of an A/A check of neighbours, the last time.
+    pub fn neighbours(&self, of: &Neighbourhood) -> Option<&Verdict> {
+        self.neighbours.iter().rev().find(|(n, _)| n == of).map(|(_, verdict)| verdict)
     }
 
     /// Seconds that all invocations took, as far as they lived to write.

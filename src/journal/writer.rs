@@ -135,7 +135,7 @@ mod tests {
         let path = dir.path().join("journal.jsonl");
         std::fs::write(&path, "nonsense\n").expect("writes");
         assert!(matches!(read(&path, Requests::Kept), Err(JournalError::Corrupt { line: 1, .. })));
-        std::fs::write(&path, "{\"v\":3}\n").expect("writes");
-        assert!(matches!(read(&path, Requests::Kept), Err(JournalError::Newer { found: 3, .. })));
+        std::fs::write(&path, "{\"v\":4}\n").expect("writes");
+        assert!(matches!(read(&path, Requests::Kept), Err(JournalError::Newer { found: 4, .. })));
     }
 }

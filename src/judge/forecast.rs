@@ -54,6 +54,24 @@ pub struct Forecast {
     pub gpu_s: f64,
 }
 
+impl Forecast {
+    /// The part of the launches' seconds that passes on a clock where `room` says how many of so many GPUs each run at a time: those of
+    /// one step and one round of repeats, and each round as long as its longest.
+    pub fn share_of_wall(&self, walk: &Walk, room: impl Fn(u32) -> usize) -> f64 {
+        let mut fronts: HashMap<(Option<usize>, bool, usize, u32), usize> = HashMap::new();
+        for need in &walk.needs {
+            for round in need.done..need.done + need.missing {
+                *fronts.entry((need.step, need.confirming, round, need.config.gpus())).or_default() += 1;
+            }
+        }
+        let launches: usize = fronts.values().sum();
+        let turns: usize = fronts.iter().map(|((.., size), n)| n.div_ceil(room(*size).max(1))).sum();
+        // those that are not known yet, offers and confirming ones, run one after another
+        let later = self.launches.saturating_sub(launches);
+        if self.launches == 0 { 1.0 } else { (turns + later) as f64 / (launches + later) as f64 }
+    }
+}
+
 #[derive(Debug, Clone, Copy, Default)]
 struct Mean {
     sum: f64,

@@ -11,6 +11,7 @@ pub mod forecast;
 pub mod latencies;
 pub mod metrics;
 mod name;
+pub mod neighbours;
 mod offers;
 mod pages;
 pub mod results;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
@@ -56,12 +56,13 @@ pub enum Waited {
 pub struct Cleanness {
     source: Arc<dyn Gpus>,
     levels: Levels,
-    clean_at: Option<Instant>,
+    /// when each GPU was last seen clean
+    clean_at: Mutex<BTreeMap<String, Instant>>,
 }
 
 impl Cleanness {
     pub fn new(source: Arc<dyn Gpus>, levels: Levels) -> Self {
-        Self { source, levels, clean_at: None }
+        Self { source, levels, clean_at: Mutex::default() }
     }
 
     pub fn levels(&self) -> &Levels {
@@ -71,14 +72,14 @@ impl Cleanness {
     /// Waits until every one of `gpus` was clean for as many looks in a row as the pace says. `hear` is told once, when the first look
     /// finds one that is not.
     pub async fn wait(
-        &mut self,
+        &self,
         gpus: &[Gpu],
         cancel: &CancellationToken,
         mut hear: impl FnMut(&[Held]),
     ) -> Result<Waited, GpuError> {
         let pace = self.source.pace();
         let began = Instant::now();
-        let fresh = self.clean_at.take().is_some_and(|at| at.elapsed() < FRESH);
+        let fresh = self.was_clean(gpus);
         let (mut wanted, mut clean, mut told) = (if fresh { 1 } else { pace.samples }, 0, false);
         loop {
             let looked = tokio::time::timeout(pace.patience, self.look(gpus));
@@ -98,7 +99,7 @@ impl Cleanness {
                 }
             }
             if clean >= wanted {
-                self.clean_at = Some(Instant::now());
+                self.note_clean(gpus);
                 return Ok(Waited::Clean);
             }
             tokio::select! {
@@ -106,6 +107,18 @@ impl Cleanness {
                 () = tokio::time::sleep(pace.every) => {}
             }
         }
+    }
+
+    /// Whether all of them were seen clean shortly ago; that holds once.
+    fn was_clean(&self, gpus: &[Gpu]) -> bool {
+        let mut seen = self.clean_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let at: Vec<Option<Instant>> = gpus.iter().map(|g| seen.remove(&g.uuid)).collect();
+        at.iter().all(|at| at.is_some_and(|at| at.elapsed() < FRESH))
+    }
+
+    fn note_clean(&self, gpus: &[Gpu]) {
+        let mut seen = self.clean_at.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.extend(gpus.iter().map(|g| (g.uuid.clone(), Instant::now())));
     }
 
     /// The GPUs that are not clean now. A sick driver may take seconds to answer: not on the thread that listens to signals.
@@ -179,7 +192,7 @@ mod tests {
     fn wait(source: &Arc<dyn Gpus>, levels: Levels) -> (Result<Waited, GpuError>, usize) {
         let told = AtomicUsize::new(0);
         let gpus = source.list().expect("a list");
-        let mut clean = Cleanness::new(source.clone(), levels);
+        let clean = Cleanness::new(source.clone(), levels);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let cancel = CancellationToken::new();
         let waited = runtime.block_on(clean.wait(&gpus, &cancel, |held| {
@@ -232,7 +245,7 @@ mod tests {
         let (_dir, source) = scripted("");
         let gpus = source.list().expect("a list");
         let (_dir, lost) = scripted(r#", "lost": [{"gpu": 0}]"#);
-        let mut clean = Cleanness::new(lost, Levels::new());
+        let clean = Cleanness::new(lost, Levels::new());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let waited = runtime.block_on(clean.wait(&gpus, &CancellationToken::new(), |_| {}));
         assert!(matches!(waited, Err(GpuError::Lost(_))));

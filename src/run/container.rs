@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use super::cores;
 use super::order::Place;
 use super::surroundings::{Surroundings, VISIBLE};
 use crate::engine::MARK;
@@ -79,6 +80,8 @@ pub fn start(
         gpus: gpus.split(',').filter(|gpu| !gpu.is_empty()).collect(),
         cwd: place.study_dir,
         read,
+        cpus: cores::listed(place.cpus),
+        part: place.part,
         write: around.caches.iter().map(|c| c.dir().to_owned()).collect(),
     };
     let argv = command(&runtime, boxed.runtime == BoxRuntime::Podman, &config.engine, &given);
@@ -121,6 +124,10 @@ pub struct Given<'a> {
     pub cwd: &'a Path,
     pub read: Vec<PathBuf>,
     pub write: Vec<PathBuf>,
+    /// processors of its own, as a list; empty where they are not shared out
+    pub cpus: String,
+    /// its part of the machine's memory, from 0 to 1
+    pub part: f64,
 }
 
 /// The whole command, the client first.
@@ -129,7 +136,7 @@ pub fn command(runtime: &Runtime, podman: bool, engine: &Engine, given: &Given<'
     let fixed = ["run", "--rm", "--network=host", "--log-driver=none", "--pull=never"];
     words.extend(fixed.map(str::to_owned));
     // its own shared memory, and not the machine's: what a killed engine leaves there goes with the container
-    words.push(format!("--shm-size={}", shared_memory()));
+    words.extend(shares(given));
     words.push(format!("--name={}", given.nonce));
     words.push(format!("--label={STUDY_LABEL}={}", given.study_mark));
     words.push(format!("--label={LAUNCH_LABEL}={}", given.nonce));
@@ -163,13 +170,27 @@ fn gpu_words(podman: bool, gpus: &[&str]) -> Vec<String> {
     }
 }
 
-/// Half of the machine's memory, as the kernel does by itself; a limit, and nothing that is taken.
-fn shared_memory() -> String {
+/// Limits, and nothing that is taken: of shared memory half of what there is, as the kernel does by itself; and what is not its own
+/// where others run beside it.
+fn shares(given: &Given<'_>) -> Vec<String> {
+    let mib = memory_mib().map(|mib| (mib as f64 * given.part) as u64);
+    let mut words = vec![
+        mib.map_or_else(|| "--shm-size=16g".to_owned(), |mib| format!("--shm-size={}m", (mib / 2).max(64))),
+    ];
+    if !given.cpus.is_empty() {
+        words.push(format!("--cpuset-cpus={}", given.cpus));
+    }
+    words.extend(mib.filter(|_| given.part < 1.0).map(|mib| format!("--memory={mib}m")));
+    words
+}
+
+/// The machine's memory.
+fn memory_mib() -> Option<u64> {
     let kib = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
         text.lines()
             .find_map(|l| l.strip_prefix("MemTotal:")?.trim().strip_suffix("kB")?.trim().parse::<u64>().ok())
     });
-    kib.map_or_else(|| "16g".to_owned(), |kib| format!("{}m", (kib / 2048).max(64)))
+    kib.map(|kib| kib / 1024)
 }
 
 #[cfg(test)]

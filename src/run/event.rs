@@ -94,6 +94,15 @@ pub enum Event {
         launch: String,
         took_s: f64,
     },
+    /// whether launches run side by side here, by an A/A check of neighbours, made now or earlier
+    Neighbours {
+        passed: bool,
+        /// GPUs of a launch
+        size: u32,
+        /// launches at a time
+        launches: usize,
+        text: String,
+    },
     Warning {
         text: String,
     },

@@ -114,15 +114,6 @@ impl Host {
         self.gpus.first().map(|g| g.name.clone())
     }
 
-    /// The variables that give a launch its GPUs.
-    pub fn variables(&self, needed: u32) -> Vec<(String, String)> {
-        if self.gpus.is_empty() {
-            return Vec::new();
-        }
-        let uuids: Vec<&str> = self.gpus.iter().take(needed as usize).map(|g| g.uuid.as_str()).collect();
-        vec![("CUDA_VISIBLE_DEVICES".to_owned(), uuids.join(","))]
-    }
-
     /// GPUs that a launch holds; a study that asks for none is charged none.
     pub fn held(&self, needed: u32) -> u32 {
         if self.gpus.is_empty() { 0 } else { needed }

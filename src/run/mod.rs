@@ -1,34 +1,53 @@
-//! The executor: one coordinator owns the state and the journal; a launch is carried out from a description to a result.
+//! The executor: one coordinator owns the state; launches are carried out from a description to a result, one after another or side by
+//! side on GPUs of their own.
 
+mod books;
 mod clean;
 pub mod container;
 mod coordinator;
+pub mod cores;
 mod devices;
 pub mod event;
+mod execution;
+mod flock;
 mod host;
 mod launch;
+mod ledger;
+mod leftovers;
 mod loading;
 mod lost;
 mod measured;
+pub mod neighbours;
+mod opening;
 mod order;
 mod provenance;
 mod records;
+mod serve_id;
 mod served;
 mod setbacks;
+mod sides;
 mod signals;
+mod slots;
 mod spending;
 mod stages;
 mod surroundings;
 mod target;
+mod task;
+mod yard;
 
 pub use clean::Held;
-pub use coordinator::{Ended, Execution, RunError, execute, remaining, serve_ids_anywhere};
+pub use coordinator::execute;
 pub use event::{Event, Listener};
+pub use execution::{Ended, Execution, RunError};
 pub use host::{Host, HostError};
+pub use ledger::Ledger;
 pub use lost::LIVE_FILE;
+pub use opening::remaining;
 pub use order::missing_tokenizer;
 pub use provenance::{Standing, as_measured};
+pub use serve_id::serve_ids_anywhere;
 pub use signals::Signals;
+pub use yard::Yard;
 
 /// Which generation of the load generator made a result; results of another are not compared with.
 pub const LOAD_GENERATION: u32 = 1;

@@ -49,6 +49,10 @@ pub struct Place<'a> {
     pub study_dir: &'a Path,
     pub launch_dir: PathBuf,
     pub env: Vec<(String, String)>,
+    /// processors of its own; none where they are not shared out
+    pub cpus: &'a [usize],
+    /// its part of the machine's memory, from 0 to 1
+    pub part: f64,
     pub nonce: String,
     pub site: &'a Site,
     /// the GPUs' name, if it has any
@@ -102,6 +106,7 @@ pub fn launch_spec(config: &Config, place: &Place<'_>) -> Result<engine::LaunchS
         env,
         container,
         cwd: place.study_dir.to_owned(),
+        cpus: place.cpus.to_vec(),
         dir: place.launch_dir.clone(),
         host: HOST.to_owned(),
         port,

@@ -23,16 +23,15 @@ pub struct Retry {
 }
 
 impl Setbacks {
-    /// The launch will not be made again, whatever becomes of it.
-    pub fn is_last_try(&self, config_id: &str) -> bool {
-        self.counts.get(config_id).is_some_and(|n| *n >= PAUSES.len())
+    /// What would follow from another one; `None`: the launch will not be made again, whatever becomes of it.
+    pub fn next(&self, config_id: &str) -> Option<Retry> {
+        let count = self.counts.get(config_id).copied().unwrap_or(0);
+        Some(Retry { n: count + 1, of: PAUSES.len(), pause: *PAUSES.get(count)? })
     }
 
     /// Counts one more.
-    pub fn add(&mut self, config_id: &str) -> Retry {
-        let count = self.counts.entry(config_id.to_owned()).or_default();
-        *count += 1;
-        Retry { n: *count, of: PAUSES.len(), pause: PAUSES[(*count - 1).min(PAUSES.len() - 1)] }
+    pub fn add(&mut self, config_id: &str) {
+        *self.counts.entry(config_id.to_owned()).or_default() += 1;
     }
 
     /// The machine is well again.
@@ -48,13 +47,14 @@ mod tests {
     #[test]
     fn retries_are_bounded_and_ever_later() {
         let mut setbacks = Setbacks::default();
-        assert!(!setbacks.is_last_try("a"));
-        let first = setbacks.add("a");
-        let second = setbacks.add("a");
+        let first = setbacks.next("a").expect("a first retry");
+        setbacks.add("a");
+        let second = setbacks.next("a").expect("a second");
         assert_eq!((first.n, second.n, second.of), (1, 2, 2));
         assert!(first.pause < second.pause);
-        assert!(setbacks.is_last_try("a") && !setbacks.is_last_try("b"));
+        setbacks.add("a");
+        assert!(setbacks.next("a").is_none() && setbacks.next("b").is_some());
         setbacks.forget("a");
-        assert!(!setbacks.is_last_try("a"));
+        assert!(setbacks.next("a").is_some());
     }
 }

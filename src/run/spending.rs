@@ -1,24 +1,29 @@
 //! What launches cost so far and what the others may: which of them no budget has room for, and how long the study still takes.
 
-use super::coordinator::Execution;
+use super::coordinator::Running;
+use super::execution::Execution;
+use super::sides::Sides;
 use crate::journal::LaunchRecord;
 use crate::judge::budget::{Purse, Spending};
-use crate::judge::forecast::forecast;
+use crate::judge::forecast::{Costs, forecast, of_launch};
 use crate::judge::{Setup, Walk, Wanted};
 
-/// Launches that no budget has room for, and why. All that are known are asked at once: what does not fit now never will.
+/// Launches that no budget has room for beside those that run, and why. All that are known are asked at once.
 pub fn refused(
     x: &Execution<'_>,
     setup: &Setup<'_>,
     walk: &Walk,
     wanted: &[Wanted],
+    running: &[Running],
 ) -> Vec<(Wanted, String)> {
     let of_parts =
         x.study.steps.iter().any(|s| s.budget.is_some()) || x.study.tracks.iter().any(|t| t.budget.is_some());
     if x.budget.is_none() && !of_parts {
         return Vec::new();
     }
-    let (spent, costs) = (spendings(x), x.journal.history().costs(x.guess.clone()));
+    let costs = x.journal.history().costs(x.guess.clone());
+    let mut spent = spendings(x);
+    spent.extend(running.iter().map(|r| pledged(x, setup, &costs, r)));
     let purse = Purse {
         spent: &spent,
         costs: &costs,
@@ -32,18 +37,28 @@ pub fn refused(
 
 /// What the launches of all invocations took.
 fn spendings(x: &Execution<'_>) -> Vec<Spending> {
-    let launches = x.journal.history().launches().iter();
+    let history = x.journal.history();
     let of = |l: &LaunchRecord| {
         let gpu_s = l.gpu_s();
         let price = l.price_per_s.or(x.site.price_per_s).unwrap_or(0.0);
-        let seconds = l.engine_s() + l.times.unwrap_or_default().own_s;
+        let times = l.times.unwrap_or_default();
+        let seconds = times.wall_s.unwrap_or(l.engine_s() + times.own_s);
         Spending { config_id: l.config_id.clone(), seconds, gpu_s, usd: gpu_s * price }
     };
-    launches.map(of).collect()
+    history.launches().iter().map(of).collect()
+}
+
+/// What a launch that runs will have taken: its GPUs' time as predicted; of the study's own time nothing, as it passes anyway.
+fn pledged(x: &Execution<'_>, setup: &Setup<'_>, costs: &Costs, running: &Running) -> Spending {
+    let seconds = of_launch(setup, costs, &running.config, &running.profiles).unwrap_or(0.0);
+    let gpu_s = seconds * f64::from(x.host.held(running.config.gpus()));
+    let usd = gpu_s * x.site.price_per_s.unwrap_or(0.0);
+    Spending { config_id: running.config.id().to_owned(), seconds: 0.0, gpu_s, usd }
 }
 
 /// Predicted until the study ends.
-pub fn left_s(x: &Execution<'_>, setup: &Setup<'_>, walk: &Walk) -> Option<f64> {
+pub fn left_s(x: &Execution<'_>, setup: &Setup<'_>, walk: &Walk, sides: &Sides) -> Option<f64> {
     let costs = x.journal.history().costs(x.guess.clone());
-    Some(forecast(setup, walk, &costs)?.seconds)
+    let all = forecast(setup, walk, &costs)?;
+    Some(all.seconds * all.share_of_wall(walk, |size| sides.room(x, size)))
 }

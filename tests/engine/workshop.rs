@@ -61,6 +61,7 @@ impl Workshop {
         let own = [("PATH", "/usr/bin:/bin"), (PORT, &port), (NOTES, notes.to_str().unwrap()), (COUNT, "3")];
         let env: BTreeMap<&str, &str> = own.into_iter().chain(env.iter().copied()).collect();
         LaunchSpec {
+            cpus: Vec::new(),
             argv,
             env: env.into_iter().map(|(n, v)| (n.into(), v.into())).collect(),
             cwd: self.dir.clone(),

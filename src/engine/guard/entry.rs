@@ -8,6 +8,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitCode, Stdio};
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::sched::{CpuSet, sched_setaffinity};
 use nix::sys::prctl;
 use nix::sys::signal::{SigHandler, SigSet, Signal, signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
@@ -140,10 +141,23 @@ fn spawn(launch: &Launch, output: PipeWriter) -> io::Result<Child> {
     command.env_clear().envs(launch.env.iter().cloned());
     command.current_dir(&launch.cwd).stdin(Stdio::null());
     command.stderr(output.try_clone()?).stdout(output);
-    let guard = getpid();
+    let (guard, cpus) = (getpid(), cpu_set(&launch.cpus));
     // SAFETY: between fork and exec only system calls are made, and nothing is allocated.
-    unsafe { command.pre_exec(move || tie_to(guard)) };
+    unsafe {
+        command.pre_exec(move || {
+            // processors that are gone by now are no reason not to start: the kernel leaves it on those that it has
+            let _ = cpus.is_none_or(|set| sched_setaffinity(Pid::from_raw(0), &set).is_ok());
+            tie_to(guard)
+        })
+    };
     command.spawn()
+}
+
+/// The processors of a launch, if it has its own.
+fn cpu_set(cpus: &[usize]) -> Option<CpuSet> {
+    let mut set = CpuSet::new();
+    let some = cpus.iter().filter(|id| set.set(**id).is_ok()).count();
+    (some > 0).then_some(set)
 }
 
 /// Own session and process group for the engine, and its death with that of the guard.

@@ -29,6 +29,8 @@ pub struct Script {
     /// GPUs that fall off the bus
     #[serde(default)]
     pub lost: Vec<Lost>,
+    /// how much neighbours may change results, as a fraction
+    pub tolerated: Option<f64>,
 }
 
 /// One GPU.

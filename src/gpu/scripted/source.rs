@@ -181,6 +181,10 @@ impl Gpus for Scripted {
         }
     }
 
+    fn tolerated(&self, usual: f64) -> f64 {
+        self.now().script.tolerated.unwrap_or(usual)
+    }
+
     fn script(&self) -> Option<&Path> {
         Some(&self.path)
     }

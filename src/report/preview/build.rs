@@ -3,9 +3,12 @@
 use std::collections::HashMap;
 
 use super::candidate::{Around, Candidates, baseline};
-use super::document::{Counts, Gpus, Launches, Objective, Plan, Prediction, Profile, Require, Rule, Step};
+use super::document::{
+    Counts, Gpus, Launches, Objective, Plan, Prediction, Profile, Require, Rule, SideBySide, Step,
+};
 use super::states::{State, States};
 use crate::judge::forecast::{self, By, Costs};
+use crate::judge::neighbours;
 use crate::judge::{Next, Setup, Walk};
 use crate::lang::sema::program::{self, Prune, Repeat, Study};
 use crate::plan::profile;
@@ -22,6 +25,7 @@ pub struct Material<'a> {
     launches: usize,
     again: &'a Again,
     time: Option<Time>,
+    sides: Option<SideBySide>,
 }
 
 /// What is predicted of all that is still to come, at most. Seconds.
@@ -40,7 +44,31 @@ impl<'a> Material<'a> {
         let offers = offers(setup, &mut states);
         let launches = if decided { 0 } else { states.launches + confirming + offers };
         let time = time(setup, walk, &states, costs, (confirming, offers)).filter(|_| launches > 0);
-        Self { setup, walk, load: setup.load(&profile).to_owned(), states, launches, again, time }
+        let load = setup.load(&profile).to_owned();
+        Self { setup, walk, load, states, launches, again, time, sides: None }
+    }
+
+    /// The same where launches run side by side: `room` says how many of so many GPUs each. A check of neighbours that is still to be
+    /// made takes its part.
+    #[must_use]
+    pub fn side_by_side(mut self, sides: SideBySide, room: impl Fn(u32) -> usize, costs: &Costs) -> Self {
+        self.sides = Some(sides);
+        let Some((time, (baseline, _))) = self.time.as_mut().zip(self.walk.baseline.as_ref()) else {
+            return self;
+        };
+        if sides.harmless == Some(false) {
+            return self;
+        }
+        if let Some(all) = forecast::forecast(self.setup, self.walk, costs) {
+            time.wall_s *= all.share_of_wall(self.walk, room);
+        }
+        if sides.harmless.is_none()
+            && let Some(one) = forecast::of_launch(self.setup, costs, baseline, &self.setup.profiles())
+        {
+            time.wall_s += one * neighbours::TURNS as f64;
+            time.gpu_s += one * f64::from(baseline.gpus()) * sides.check as f64;
+        }
+        self
     }
 }
 
@@ -56,6 +84,7 @@ pub fn plan<'a>(m: &'a Material<'a>) -> Plan<'a> {
         site: m.setup.program.site.as_ref().map(|s| s.name.as_str()),
         model: &study.model,
         gpus: study.gpus.as_ref().map(|g| Gpus { count: g.count, of: g.of.as_deref() }),
+        side_by_side: m.sides,
         objective: study.objective.as_ref().map(|o| Objective {
             expr: &o.text,
             direction: if o.maximize { "maximize" } else { "minimize" },

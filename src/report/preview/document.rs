@@ -19,6 +19,9 @@ pub struct Plan<'a> {
     pub site: Option<&'a str>,
     pub model: &'a str,
     pub gpus: Option<Gpus<'a>>,
+    /// launches of the baseline's size at a time; `None` where one runs after another
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub side_by_side: Option<SideBySide>,
     pub objective: Option<Objective<'a>>,
     /// the gain from which a step adopts, a fraction
     pub adopt: f64,
@@ -49,6 +52,17 @@ pub struct Plan<'a> {
 pub struct Gpus<'a> {
     pub count: u32,
     pub of: Option<&'a str>,
+}
+
+/// Launches on GPUs of their own.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct SideBySide {
+    /// so many GPUs have room for
+    pub launches: usize,
+    /// whether neighbours leave each other alone; `None`: an A/A check will tell
+    pub harmless: Option<bool>,
+    /// launches that the check takes, at least
+    pub check: usize,
 }
 
 #[derive(Debug, Serialize)]

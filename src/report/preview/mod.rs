@@ -15,7 +15,7 @@ mod tree;
 
 pub use build::{Again, Material, plan};
 pub use candidate::Candidate;
-pub use document::Plan;
+pub use document::{Plan, SideBySide};
 pub use json::write as json;
 pub use markdown::markdown;
 pub use mermaid::mermaid;

@@ -1,7 +1,7 @@
 //! What the renderings for people share: words for states and counts, and how many of a big step they show.
 
 use super::candidate::Candidates;
-use super::document::Plan;
+use super::document::{Plan, SideBySide};
 use super::states::State;
 use crate::report::format::{duration, fixed, grouped};
 
@@ -64,6 +64,7 @@ pub(super) fn about(plan: &Plan<'_>) -> Vec<(&'static str, String)> {
     if let Some(g) = &plan.gpus {
         out.push(("gpus", format!("{}{}", g.count, g.of.map(|o| format!(" of {o}")).unwrap_or_default())));
     }
+    out.extend(plan.side_by_side.map(|s| ("parallel", parallel(s))));
     match &plan.objective {
         Some(o) => {
             out.push(("objective", format!("{} {} on {}", o.direction, o.expr, o.profiles.join(", "))));
@@ -91,6 +92,19 @@ pub(super) fn about(plan: &Plan<'_>) -> Vec<(&'static str, String)> {
     }
     out.extend(plan.set.iter().map(|(name, value)| ("set", format!("{name}={value}"))));
     out
+}
+
+fn parallel(s: SideBySide) -> String {
+    let SideBySide { launches, harmless, check } = s;
+    match harmless {
+        Some(true) => format!("{launches} launches side by side"),
+        Some(false) => {
+            format!("one launch after another: {launches} side by side were seen to disturb each other")
+        }
+        None => format!(
+            "{launches} launches side by side, if an A/A check of neighbours ({check} launches or more) allows it"
+        ),
+    }
 }
 
 /// "9 to measure, 0 measured, 1 pruned before they start"

@@ -12,7 +12,7 @@ use crate::judge::Results;
 use crate::lang::Program;
 use crate::lang::sema::program::{Engine, Profile, Site, Via};
 use crate::plan::{Config, profile};
-use crate::run::coordinator::{serve_id, serve_ids};
+use crate::run::serve_id::{serve_id, serve_ids};
 use crate::run::{Host, LOAD_GENERATION, container, order};
 
 /// What holds here and now. What is installed is looked at when it is first asked for: most of it never is.

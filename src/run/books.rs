@@ -1,0 +1,165 @@
+//! What of a launch goes into the journal: that it begins and where, what its loads measured, and that nothing of it is left.
+
+use indexmap::IndexMap;
+
+use super::event::Event;
+use super::execution::Execution;
+use super::launch::{LaunchEnd, LoadResult};
+use super::order::LoadOrder;
+use super::serve_id::serve_id;
+use super::task::{Ground, Purpose, Task};
+use super::yard::Berth;
+use super::{container, cores, provenance};
+use crate::journal::{Conditions, Contained, JournalError, Kind, LaunchTimes, Slot};
+use crate::judge::neighbours::{self, Sample};
+use crate::judge::{Run, Setup, Wanted};
+use crate::lang::sema::program::{Engine, Via};
+use crate::plan::command;
+
+/// Writes down that a launch begins, and says so.
+pub fn begin(
+    x: &Execution<'_>,
+    ground: &Ground<'_>,
+    task: &Task,
+    (launch, nonce): (&str, &str),
+) -> Result<(), JournalError> {
+    let (wanted, config) = (&task.wanted, &task.wanted.config);
+    x.journal.append(Kind::Launch {
+        launch: launch.to_owned(),
+        config_id: config.id().to_owned(),
+        config: config.normal(),
+        profiles: wanted.profiles.clone(),
+        label: wanted.label.clone(),
+        nonce: nonce.to_owned(),
+        command: command::to_copy(config).argv,
+        env: variables(x, task),
+        container: contained(x, &config.engine),
+        model_files: x.models.get(&config.model).map(|m| m.identity.clone()),
+        slot: slot(&task.berth, &ground.open.borrow()),
+        check: task.purpose != Purpose::Measure,
+    })?;
+    ground.open.borrow_mut().push(launch.to_owned());
+    let of = wanted.done + wanted.missing;
+    let turn = if of > 1 { format!(" ({} of {of})", wanted.done + 1) } else { String::new() };
+    ground.said.hear(&Event::LaunchBegins {
+        launch: launch.to_owned(),
+        label: format!("{}{turn}", wanted.label),
+        command: command::to_copy(config).argv.join(" "),
+        remaining: task.remaining,
+        left_s: task.left_s,
+    });
+    Ok(())
+}
+
+fn slot(berth: &Berth, beside: &[String]) -> Option<Slot> {
+    let (number, of) = berth.number?;
+    let cpus = Some(cores::listed(&berth.cpus)).filter(|list| !list.is_empty());
+    let gpus = berth.gpus.iter().map(|g| g.uuid.clone()).collect();
+    Some(Slot { number, of, gpus, cpus, beside: beside.to_vec() })
+}
+
+/// Which container a launch stands in, for its record.
+fn contained(x: &Execution<'_>, engine: &Engine) -> Option<Contained> {
+    let Via::Container(boxed) = &engine.via else { return None };
+    let image = container::image(engine, boxed).ok()?;
+    let id = x.images.get(&image).cloned();
+    Some(Contained { runtime: boxed.runtime.name().to_owned(), image, id })
+}
+
+/// Writes down that nothing of a launch is left, and where its time went.
+pub fn gone(
+    x: &Execution<'_>,
+    ground: &Ground<'_>,
+    task: &Task,
+    launch: &str,
+    mut times: LaunchTimes,
+) -> Result<(), JournalError> {
+    let now = x.journal.elapsed_s();
+    times.own_s = (now - task.since_s - times.engine_s() - times.drain_s).max(0.0);
+    times.wall_s = task.berth.number.map(|_| (now - ground.last_end.get()).max(0.0));
+    ground.last_end.set(now);
+    let gpus = x.host.held(task.wanted.config.gpus());
+    x.journal.append(Kind::Gone { launch: launch.to_owned(), times, gpus })
+}
+
+/// What of a launch's loads goes into the journal.
+pub struct Books<'a> {
+    x: &'a Execution<'a>,
+    setup: &'a Setup<'a>,
+    task: &'a Task,
+    launch: &'a str,
+    loads: &'a [LoadOrder],
+    conditions: Vec<Conditions>,
+    /// of a check, which has no results
+    runs: Vec<(String, Run)>,
+}
+
+impl<'a> Books<'a> {
+    pub fn new(
+        x: &'a Execution<'a>,
+        setup: &'a Setup<'a>,
+        task: &'a Task,
+        launch: &'a str,
+        loads: &'a [LoadOrder],
+    ) -> Self {
+        let conditions = made(x, setup, &task.wanted);
+        Self { x, setup, task, launch, loads, conditions, runs: Vec::new() }
+    }
+
+    /// Takes the result of a load: it is on disk when this returns.
+    pub fn keep(&mut self, r: LoadResult) -> Result<(), JournalError> {
+        let (order, config) = (&self.loads[r.index], &self.task.wanted.config);
+        let run = Run {
+            n: order.n,
+            launch: self.launch.to_owned(),
+            outcome: r.outcome,
+            metrics: r.metrics,
+            notes: r.notes,
+            devices: r.devices,
+            confirming: self.task.wanted.confirming,
+            log_tail: r.tail,
+        };
+        if self.task.purpose != Purpose::Measure {
+            self.runs.push((order.profile.clone(), run));
+            return Ok(());
+        }
+        self.x.journal.append(Kind::Run {
+            launch: self.launch.to_owned(),
+            config_id: config.id().to_owned(),
+            profile: order.profile.clone(),
+            profile_id: order.profile_id.clone(),
+            serve_id: serve_id(&config.engine, &self.x.images),
+            host_id: self.x.host.id(),
+            infrastructure: r.infrastructure,
+            run,
+            made: self.conditions.get(r.index).cloned().map(Box::new),
+            seed: Some(order.spec.seed),
+        })
+    }
+
+    /// What a launch of a check comes down to: one number, if nothing cut it short.
+    pub fn close(&self, ended: &LaunchEnd) -> Result<(), JournalError> {
+        let Purpose::Check { of, round, alone } = &self.task.purpose else { return Ok(()) };
+        if !matches!(ended, LaunchEnd::Done) {
+            return Ok(());
+        }
+        let value = neighbours::value(self.setup, &self.task.wanted.config, &self.runs);
+        let sample = Sample { round: *round, alone: *alone, value };
+        self.x.journal.append(Kind::Checked { launch: self.launch.to_owned(), of: of.clone(), sample })
+    }
+}
+
+/// What each load of a launch is made under.
+fn made(x: &Execution<'_>, setup: &Setup<'_>, wanted: &Wanted) -> Vec<Conditions> {
+    let standing = x.standing();
+    let profiles = wanted.profiles.iter().filter_map(|name| setup.program.profiles.get(name));
+    profiles.map(|p| standing.conditions(&wanted.config, p)).collect()
+}
+
+/// The variables that a launch is given, as they may be written down.
+fn variables(x: &Execution<'_>, task: &Task) -> IndexMap<String, String> {
+    let site = x.site.env.iter().map(|e| (e.name.clone(), e.value.clone()));
+    let own = task.wanted.config.env().iter().map(|e| (e.name.clone(), e.value.clone()));
+    let all: Vec<(String, String)> = site.chain(own).chain(task.berth.variables()).collect();
+    provenance::masked_variables(all.iter().map(|(name, value)| (name.as_str(), value.as_str())))
+}

@@ -1,0 +1,58 @@
+//! What an invocation left that was killed: its processes, its containers, and launches whose end nobody saw.
+
+use std::collections::BTreeSet;
+
+use super::container;
+use super::event::{Event, Listener};
+use super::execution::{Execution, RunError};
+use super::lost;
+use crate::engine;
+use crate::engine::container::Runtime;
+use crate::journal::History;
+use crate::lang::sema::program::Via;
+
+/// Leftovers of an invocation that was killed together with its guards, and launches whose end nobody saw.
+pub fn clean_up(x: &Execution<'_>, listener: &mut dyn Listener) -> Result<(), RunError> {
+    let lived_on_s = lost::lived_on_s(&x.dir, x.journal.last_word());
+    let left = engine::sweep(&x.mark());
+    if !left.is_empty() {
+        let names: Vec<String> = left.iter().map(|m| format!("{} ({})", m.pid, m.name)).collect();
+        let text =
+            format!("processes of an earlier run were still there and were killed: {}", names.join(", "));
+        listener.hear(&Event::Warning { text });
+    }
+    sweep_containers(x, listener)?;
+    let ends = lost::ends(&x.journal.history(), lived_on_s, |needed| x.host.held(needed));
+    for end in ends {
+        x.journal.append(end)?;
+    }
+    Ok(())
+}
+
+/// Containers outlive guards and this machine's crashes: those of earlier runs, under whatever started them.
+fn sweep_containers(x: &Execution<'_>, listener: &mut dyn Listener) -> Result<(), RunError> {
+    // those that this study uses, and those that a launch stood in whose end nobody saw: no other service needs to answer
+    let used = x.program.engines.values().filter_map(|engine| match &engine.via {
+        Via::Container(b) => container::image(engine, b).ok().filter(|i| x.images.contains_key(i)).map(|_| b),
+        _ => None,
+    });
+    let mut names: BTreeSet<String> = used.map(|b| b.runtime.name().to_owned()).collect();
+    names.extend(of_unfinished(&x.journal.history()));
+    for runtime in names.iter().filter_map(|name| Runtime::find(name)) {
+        let left = runtime.sweep(&x.mark()).map_err(|e| RunError::Machine(e.to_string()))?;
+        if !left.is_empty() {
+            let ids: Vec<&str> = left.iter().map(|id| &id[..id.len().min(12)]).collect();
+            let text =
+                format!("containers of an earlier run were still there and were removed: {}", ids.join(", "));
+            listener.hear(&Event::Warning { text });
+        }
+    }
+    Ok(())
+}
+
+/// The programs that started containers of launches whose end nobody saw.
+fn of_unfinished(history: &History) -> BTreeSet<String> {
+    let open: BTreeSet<String> = history.unfinished().into_iter().map(|(launch, _)| launch).collect();
+    let launches = history.launches().iter().filter(|l| open.contains(&l.id));
+    launches.filter_map(|l| Some(l.container.as_ref()?.runtime.clone())).collect()
+}
