@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{EXEC, Lab, live_study};
+use crate::support::{EXEC, Lab, binary, live_study};
 
 const ONE_STEP: &str = "step one { vary seqs[1, 2] }";
 
@@ -136,6 +136,39 @@ fn a_server_of_another_version_is_not_measured() {
     let said = format!("the server says that it is {}, the file says 9.9", env!("CARGO_PKG_VERSION"));
     assert!(out.stdout.contains(&said), "{}", out.stdout);
     assert!(out.stdout.contains("another version"), "{}", out.stdout);
+}
+
+/// A server that says of itself what vLLM logs, and runs with fewer sequences than it is asked for.
+#[test]
+fn flags_that_a_server_changed_are_said_of_its_results() {
+    let said = "(APIServer pid=1) INFO non-default args: {'max_num_seqs': 2, 'quick': True, 'level': None}";
+    let engine = r#"engine stubborn "Stubborn" {
+    version "1"
+    serve   "sh engine.sh {model} {host} {port}"
+    ready   get "/health" within 30s
+    api     openai
+    args    joined
+    stop    sigterm within 5s
+    flag --max-num-seqs int 1..
+    flag --quick        switch
+    flag --level        int 0..
+}
+engine asked = stubborn { --quick --level=3 }
+"#;
+    let study = live_study("step one { vary seqs[2, 3] }");
+    let (before, rest) = study.split_once("engine small").expect("an engine");
+    let (_, rest) = rest.split_once('\n').expect("a line");
+    let rest = rest.replace("baseline small", "baseline asked");
+    let lab = Lab::with(&format!("{before}{engine}{rest}"));
+    let sim = format!("exec '{}' sim --model \"$1\" --host \"$2\" --port \"$3\"", binary());
+    lab.write("engine.sh", format!("echo \"{said}\"\n{sim}\n"));
+    let out = lab.run(&EXEC).expect_code(0);
+
+    let why = "the server runs with --max-num-seqs 2, not 3 as asked";
+    assert_eq!(out.report().0["warnings"], serde_json::json!([format!("3: {why}")]));
+    assert!(out.stderr.contains(&format!("warning: L003: {why}")), "{}", out.stderr);
+    assert_eq!(out.stderr.matches("as asked").count(), 1, "{}", out.stderr);
+    assert!(lab.read("state/report.md").contains(why), "{}", lab.read("state/report.md"));
 }
 
 #[test]

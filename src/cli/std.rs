@@ -128,7 +128,8 @@ fn learned(args: &LearnArgs, console: Console) -> Result<(), Wrong> {
     write(&path, &text, args.force)?;
     let count = schema.specs().len();
     console.say(&format!("{}: {count} flags of {} {version}", path.display(), engine.title));
-    console.say(&format!("take it into a study: use \"./{}\" {{ {name} }}", path.display()));
+    let file = path.file_name().unwrap_or(path.as_os_str()).display();
+    console.say(&format!("take it into a study beside it: use \"./{file}\" {{ {name} }}"));
     Ok(())
 }
 

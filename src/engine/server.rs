@@ -64,6 +64,11 @@ impl Server {
         survivor::below(self.keeper.guard()).into_iter().map(|p| p.pid).collect()
     }
 
+    /// The same with their names.
+    pub fn members(&self) -> Vec<(i32, String)> {
+        survivor::below(self.keeper.guard()).into_iter().map(|p| (p.pid, p.name)).collect()
+    }
+
     /// Where it answers, without a slash at the end.
     pub fn base_url(&self) -> String {
         format!("http://{}", self.address)

@@ -112,6 +112,7 @@ impl Collector<'_> {
         self.observer.progress(Progress {
             done: self.got.records.len() as u64,
             failed: self.failed as u64,
+            chunks: self.lab.chunks.load(Ordering::Relaxed),
             planned: self.planned,
             elapsed: self.lab.began.elapsed(),
         });

@@ -33,6 +33,8 @@ pub struct Progress {
     pub done: u64,
     /// Requests that failed.
     pub failed: u64,
+    /// Chunks with text that came so far, in all requests.
+    pub chunks: u64,
     /// Requests to send in all, where that is known.
     pub planned: Option<u64>,
     /// Time since the phase began.

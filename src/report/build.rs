@@ -516,6 +516,7 @@ fn notes(m: &Material<'_>) -> Vec<String> {
 
 fn warnings(m: &Material<'_>) -> Vec<String> {
     let mut out = m.warnings.clone();
+    out.extend(super::said::of_runs(m));
     // what a budget left out is named, one by one
     out.extend(m.setup.all_left_out().iter().map(|what| format!("left out: {what}")));
     if scripted_gpus(m) {

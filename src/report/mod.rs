@@ -16,6 +16,7 @@ mod phrases;
 pub mod preview;
 mod result_block;
 mod results;
+mod said;
 mod shell;
 mod style;
 mod table;

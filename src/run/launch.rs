@@ -119,11 +119,12 @@ pub async fn carry_out(
         Err(error) => return not_started(crew, loads, error, listener, keep).await,
     };
     listener.hear(&Event::LaunchReady { launch: crew.launch.to_owned(), after_s: times.start_s });
-    let target = Target::managed(&server, crew.config, crew.place.lies_at(crew.config).as_deref()).await;
+    let mut target = Target::managed(&server, crew.config, crew.place.lies_at(crew.config).as_deref()).await;
+    let introduced = introduce(crew, &mut target, times.start_s).await?;
     for note in &target.notes {
         listener.hear(&Event::Warning { text: format!("{}: {note}", crew.launch) });
     }
-    let loaded = match introduce(crew, &target, times.start_s).await? {
+    let loaded = match introduced {
         None => all_loads(crew, loads, &target, listener, keep, times).await,
         Some(why) => another_version(crew, &why, loads.len(), listener, keep).map(|()| Loaded::All),
     };
@@ -184,7 +185,7 @@ async fn carry_out_elsewhere(
     keep: &mut Keep<'_>,
     times: &mut LaunchTimes,
 ) -> Result<LaunchEnd, super::RunError> {
-    let target = match Target::elsewhere(url, crew.config, &crew.signals.first).await {
+    let mut target = match Target::elsewhere(url, crew.config, &crew.signals.first).await {
         Ok(target) => target,
         Err(_) if crew.signals.first.is_cancelled() => return Ok(LaunchEnd::Interrupted),
         // nobody started it here: that it is away says nothing about the candidate
@@ -193,23 +194,25 @@ async fn carry_out_elsewhere(
     fs::create_dir_all(&crew.place.launch_dir)
         .map_err(|e| super::RunError::Machine(format!("{}: {e}", crew.place.launch_dir.display())))?;
     listener.hear(&Event::LaunchReady { launch: crew.launch.to_owned(), after_s: 0.0 });
-    if let Some(why) = introduce(crew, &target, 0.0).await? {
+    if let Some(why) = introduce(crew, &mut target, 0.0).await? {
         return Err(super::RunError::Away(why));
     }
     reset(crew, &target, listener).await;
     Ok(all_loads(crew, loads, &target, listener, keep, times).await?.into())
 }
 
-/// Asks a server what it is and writes it down. Why its results may not stand under the configuration, if they may not.
+/// Asks a server what it is and writes it down; flags that it changed in silence are said of every result. Why its results
+/// may not stand under the configuration, if they may not.
 async fn introduce(
     crew: &Crew<'_>,
-    target: &Target<'_>,
+    target: &mut Target<'_>,
     after_s: f64,
 ) -> Result<Option<String>, JournalError> {
     let engine = &crew.config.engine;
     let says =
         provenance::ask(&target.base_url, engine.root(), &crew.place.launch_dir.join("server.log")).await;
     (crew.on_ready)(after_s, &says)?;
+    target.notes.extend(provenance::differences(engine, crew.config.flags(), &says));
     let stated = engine.version.as_deref().filter(|_| !engine.own_serve);
     Ok(provenance::contradiction(stated, says.version.as_deref()))
 }

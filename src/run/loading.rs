@@ -8,6 +8,7 @@ use super::devices::{Sampled, Sampling};
 use super::event::{Event, Listener, Phase};
 use super::launch::{Crew, LoadResult, Ruler};
 use super::order::LoadOrder;
+use super::pulse::Pulse;
 use super::target::Target;
 use super::{measured, records, stages};
 use crate::engine::Failure;
@@ -59,7 +60,7 @@ pub async fn all_loads(
             reset(crew, target, listener).await;
         }
         let log_before = target.log_length();
-        let OneLoad { outcome, rule, sampled } =
+        let OneLoad { outcome, rule, sampled, lost } =
             match one_load(crew, order, target, listener, &dead, times).await {
                 Ok(done) => done,
                 Err(error) => {
@@ -68,18 +69,19 @@ pub async fn all_loads(
                     continue;
                 }
             };
+        let died = lost.is_none() && outcome.ended == Ended::ServerDied;
         // whatever happened on a GPU that is lost says nothing about the candidate
         if let Some(lost) = sampled.lost {
             return Err(super::RunError::GpuLost(lost));
         }
-        if outcome.ended == Ended::ServerDied {
+        if died {
             target.note(Happening::LeaderEnded, |event| stages::pass_on(crew.launch, event, listener));
         }
         if outcome.ended == Ended::Cancelled {
             loaded = Loaded::Interrupted;
             break;
         }
-        let mut result = load_result(index, &outcome, rule, target, log_before).await;
+        let mut result = load_result(index, &outcome, rule, lost, target, log_before).await;
         sampled.measure(&mut result.metrics);
         records::write_samples(crew, &order.profile, &sampled, listener);
         result.devices = sampled.devices;
@@ -111,11 +113,12 @@ fn said(result: &RunOutcome, outcome: &LoadOutcome) -> String {
     }
 }
 
-/// A load that is over, the rule that ended it, and what the GPUs did.
+/// A load that is over, the rule that ended it, what the GPUs did, and why it was given up.
 struct OneLoad {
     outcome: LoadOutcome,
     rule: Option<String>,
     sampled: Sampled,
+    lost: Option<Failure>,
 }
 
 /// One load. A load in which this machine kept the client from its work says nothing about the engine:
@@ -138,7 +141,9 @@ async fn one_load(
         let sampling = crew.gpus.as_ref().map(|g| g.sample(dead.clone()));
         let mut observer = Watcher::new(crew, order, target, listener);
         observer.sampling = sampling.as_ref();
-        let outcome = load::run(&spec, &mut observer, &crew.signals.first, dead).await;
+        let pulse = observer.pulse.clone();
+        let run = load::run(&spec, &mut observer, &crew.signals.first, dead);
+        let (outcome, lost) = unless_lost(run, &pulse, crew, target, dead).await;
         let rule = observer.rule.take();
         observer.note(Happening::LoadEnded);
         let sampled = match sampling {
@@ -149,8 +154,9 @@ async fn one_load(
         times.warmup_s += outcome.warmup.seconds;
         times.load_s += outcome.load_s;
         let lag = outcome.summary.client.loop_lag_p99_ms.unwrap_or(0.0);
-        if outcome.ended != Ended::Whole || lag <= CLIENT_LAG_REFUSED_MS || attempt == LOADS {
-            return Ok(OneLoad { outcome, rule, sampled });
+        let over = outcome.ended != Ended::Whole || nothing_succeeded(&outcome);
+        if over || lag <= CLIENT_LAG_REFUSED_MS || attempt == LOADS {
+            return Ok(OneLoad { outcome, rule, sampled, lost });
         }
         let text = format!(
             "{}: this machine held the client up for {lag:.0} ms (p99); the load is repeated",
@@ -163,17 +169,36 @@ async fn one_load(
     }
 }
 
+/// A load, ended at once where the server is found to be lost: what it leaves is then no result.
+async fn unless_lost<R>(
+    run: impl Future<Output = R>,
+    pulse: &Pulse,
+    crew: &Crew<'_>,
+    target: &Target<'_>,
+    dead: &CancellationToken,
+) -> (R, Option<Failure>) {
+    let mut run = std::pin::pin!(run);
+    tokio::select! {
+        outcome = &mut run => (outcome, None),
+        lost = pulse.lost(target, &crew.config.engine.ready.path) => {
+            dead.cancel();
+            (run.await, Some(lost))
+        }
+    }
+}
+
 async fn load_result(
     index: usize,
     outcome: &LoadOutcome,
     rule: Option<String>,
+    lost: Option<Failure>,
     target: &Target<'_>,
     log_before: u64,
 ) -> LoadResult {
     let mut notes = target.notes.clone();
     notes.extend(outcome.findings.iter().map(ToString::to_string));
     let metrics = measured::metrics(&outcome.summary, &outcome.records, target.startup_s());
-    let mut result = match (failure(outcome, target, log_before).await, rule) {
+    let mut result = match (failure(outcome, lost, target, log_before).await, rule) {
         (Some((failure, tail)), _) => LoadResult::failed_load(index, failure, tail),
         (None, Some(rule)) => LoadResult::of(index, RunOutcome::Stopped { rule }),
         (None, None) => LoadResult::of(index, RunOutcome::Done),
@@ -187,6 +212,7 @@ async fn load_result(
 /// the log says that part of the engine was lost: its server may live on and answer for ever that it cannot.
 async fn failure(
     outcome: &LoadOutcome,
+    lost: Option<Failure>,
     target: &Target<'_>,
     log_before: u64,
 ) -> Option<(Failure, Vec<String>)> {
@@ -204,6 +230,10 @@ async fn failure(
         return None;
     }
     let found = target.examine(log_before).await;
+    if let Some(lost) = lost {
+        let tail = found.as_ref().map(|e| e.tail.clone()).unwrap_or_default();
+        return Some((found.filter(|e| e.known).map_or(lost, |e| e.failure), tail));
+    }
     if died {
         return found.map(|e| (e.failure, e.tail));
     }
@@ -269,6 +299,7 @@ struct Watcher<'a, 'l> {
     listener: &'l mut dyn Listener,
     rule: Option<String>,
     sampling: Option<&'l Sampling>,
+    pulse: Pulse,
 }
 
 impl<'a, 'l> Watcher<'a, 'l> {
@@ -288,6 +319,7 @@ impl<'a, 'l> Watcher<'a, 'l> {
             listener,
             rule: None,
             sampling: None,
+            pulse: Pulse::new(),
         }
     }
 
@@ -321,6 +353,7 @@ impl load::Observer for Watcher<'_, '_> {
     }
 
     fn progress(&mut self, p: load::Progress) {
+        self.pulse.hear(p);
         self.listener.hear(&Event::Load {
             launch: self.launch.to_owned(),
             profile: self.profile.to_owned(),

@@ -21,6 +21,7 @@ pub mod neighbours;
 mod opening;
 mod order;
 mod provenance;
+mod pulse;
 mod records;
 mod serve_id;
 mod served;

@@ -72,6 +72,12 @@ pub fn choose(models: &[String], wanted: &str, at: Option<&str>) -> Option<Strin
     has(wanted).or_else(|| has(at?)).or(only)
 }
 
+/// What to call the model of a server of ours that was told that it lies `at` a place. One that names no models goes by what
+/// it was told.
+pub fn choose_of_ours(models: &[String], wanted: &str, at: &str) -> Option<String> {
+    choose(models, wanted, Some(at)).or_else(|| models.is_empty().then(|| at.to_owned()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,5 +90,8 @@ mod tests {
         assert_eq!(choose(&all, "org/c", None), None);
         assert_eq!(choose(&models(r#"{"data": [{"id": "x"}]}"#), "org/c", None).as_deref(), Some("x"));
         assert_eq!(choose(&models("no JSON"), "a", None), None);
+        assert_eq!(choose_of_ours(&all, "org/b", "/models/b").as_deref(), Some("/models/b"));
+        assert_eq!(choose_of_ours(&all, "org/c", "/models/c"), None);
+        assert_eq!(choose_of_ours(&[], "org/b", "/models/b").as_deref(), Some("/models/b"));
     }
 }

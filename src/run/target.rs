@@ -17,6 +17,8 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// Where requests are sent.
 pub struct Target<'a> {
     server: Option<&'a Server>,
+    /// the processes of a server of ours when it was ready, by number and name
+    members: Vec<(i32, String)>,
     pub base_url: String,
     /// what the server calls the model, where that is not its name
     pub model: Option<String>,
@@ -30,12 +32,12 @@ impl<'a> Target<'a> {
         let base_url = server.base_url();
         let mut notes = Vec::new();
         let named = served::models_at(&base_url).await;
-        let model = model_at.and_then(|at| served::choose(&named, &config.model, Some(at)));
+        let model = model_at.and_then(|at| served::choose_of_ours(&named, &config.model, at));
         if let Some(other) = served::another(&named, config, model_at) {
             notes.push(format!("the server calls its model {other}, the study {}", config.model));
         }
         let model = model.filter(|m| *m != config.model);
-        Self { server: Some(server), base_url, model, notes }
+        Self { server: Some(server), members: server.members(), base_url, model, notes }
     }
 
     /// A server that runs already: asked whether it is ready, and what it serves. The error says why it cannot be measured.
@@ -55,7 +57,7 @@ impl<'a> Target<'a> {
             notes.push(format!("the server calls its model {served}, the study {}", config.model));
         }
         let model = Some(served).filter(|m| *m != config.model);
-        Ok(Self { server: None, base_url: url.to_owned(), model, notes })
+        Ok(Self { server: None, members: Vec::new(), base_url: url.to_owned(), model, notes })
     }
 
     /// Resolves when a server of ours has ended; another's death shows in its answers.
@@ -72,6 +74,16 @@ impl<'a> Target<'a> {
     /// How long a server of ours took to be ready.
     pub fn startup_s(&self) -> Option<f64> {
         self.server.map(|s| s.ready_after().as_secs_f64())
+    }
+
+    pub fn is_ours(&self) -> bool {
+        self.server.is_some()
+    }
+
+    /// The name of a process that a server of ours had when it was ready, and has no more.
+    pub fn missing(&self) -> Option<&str> {
+        let alive = self.server?.members();
+        self.members.iter().find(|m| !alive.contains(m)).map(|(_, name)| name.as_str())
     }
 
     /// How much of a log there is.

@@ -9,7 +9,7 @@ use perflab::lang::analyze;
 use perflab::lang::source::NoFiles;
 
 /// File, class, and the line.
-const LOGS: [(&str, &str, &str); 31] = [
+const LOGS: [(&str, &str, &str); 32] = [
     ("llama-server-badflag", "unknown flag", "error: invalid argument: --no-such-flag"),
     ("llama-server-badvalue", "bad value", "error while handling argument \"-np\": stoi"),
     ("llama-server-corrupt", "model broken", "gguf_init_from_reader: failed to read key-value pairs"),
@@ -38,6 +38,11 @@ const LOGS: [(&str, &str, &str); 31] = [
     ("sglang-0.5.9-nomodel", "model missing", "OSError: Can't load the configuration of '/nonexistent/m'"),
     ("sglang-0.5.9-portinuse", "port in use", "[Errno 98] error while attempting to bind on address"),
     ("transformers-serve-badflag", "unknown flag", "Error: No such option '--no-such-flag'."),
+    (
+        "transformers-serve-kvcache-too-big",
+        "out of host memory",
+        "MemoryError: Memory footprint 180480004120576 is more than available memory",
+    ),
     ("transformers-serve-nomodel", "model missing", "Error: Repo id must be in the form"),
     ("transformers-serve-portinuse", "port in use", "[Errno 98] error while attempting to bind on address"),
     ("vllm-0.11.0-badflag", "unknown flag", "vllm: error: unrecognized arguments: --no-such-flag 3"),
@@ -103,6 +108,7 @@ fn every_recorded_failure_has_its_class_and_its_line() {
         assert_eq!(found.class, *class, "{name}: {}", found.line);
         assert!(found.line.contains(line), "{name}: {}", found.line);
         assert!(!found.line.contains("pid="), "{name}: {}", found.line);
+        assert!(!found.line.contains("raise "), "{name}: {}", found.line);
         let retried = found.nature == Nature::Infrastructure;
         assert_eq!(retried, *class == "port in use", "{name}");
     }

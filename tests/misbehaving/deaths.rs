@@ -26,7 +26,10 @@ fn a_stopped_engine_is_given_up_and_killed() {
 
 /// Kills the worker of the candidate as soon as its load runs.
 fn kill_the_worker(how: &str) -> (Lab, Report) {
-    let lab = bad_candidate(&format!("misbehave '{how}'"));
+    kill_the_worker_in(bad_candidate(&format!("misbehave '{how}'")))
+}
+
+fn kill_the_worker_in(lab: Lab) -> (Lab, Report) {
     let run = lab.start(&exec());
     let loads =
         |e: &serde_json::Value| e["event"] == "stage" && e["launch"] == "L002" && e["to"] == "loading";
@@ -53,4 +56,19 @@ fn a_lost_worker_is_named_although_the_leader_stays() {
     let (_, report) = kill_the_worker("outlives its worker");
     assert_eq!(report.outcome("mode", "bad"), "failed");
     assert!(report.reason("mode", "bad").contains("worker lost"), "{}", report.reason("mode", "bad"));
+}
+
+/// Its requests would wait for as long as they may, and that is ten minutes here.
+#[test]
+fn a_server_that_hangs_without_its_worker_is_given_up() {
+    let lab = bad_candidate("misbehave 'hangs without its worker'");
+    lab.write("study.plab", lab.read("study.plab").replace("timeout     3s", "timeout     10min"));
+    let began = std::time::Instant::now();
+    let (lab, report) = kill_the_worker_in(lab);
+    assert!(began.elapsed() < std::time::Duration::from_mins(5));
+    assert_eq!(report.outcome("mode", "bad"), "failed");
+    let reason = report.reason("mode", "bad");
+    assert!(reason.starts_with("failed under load: worker lost: "), "{reason}");
+    assert!(reason.contains(" is gone, and nothing was answered for "), "{reason}");
+    assert!(!stages(&lab).iter().any(|e| e["because"] == "leader_ended"), "it did not end by itself");
 }

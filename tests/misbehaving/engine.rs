@@ -70,6 +70,9 @@ impl Connection {
         let answer: &[u8] = match (path.as_str(), self.how.as_str()) {
             ("/health", "never answers") => return std::thread::sleep(FOR_EVER),
             ("/health", "answers garbage to the probe") => b"\0\xff\xfe garbage\r\n\r\n",
+            ("/health", "hangs without its worker") if self.lost_its_worker() => {
+                b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+            }
             _ => b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
         };
         let _ = self.stream.write_all(answer);
@@ -156,6 +159,9 @@ impl Connection {
 
     /// As one server leaves with 0 after a crash, and another stays and says no more.
     fn mourn(&mut self) -> std::io::Result<()> {
+        if self.how == "hangs without its worker" {
+            std::thread::sleep(FOR_EVER);
+        }
         if self.how == "outlives its worker" {
             println!(
                 "Health check failed. Server couldn't get a response from detokenizer for last 20 seconds."

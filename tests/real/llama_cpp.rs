@@ -78,20 +78,20 @@ fn one_study_meets_every_failure_and_goes_on() {
 
     ended.left_at_once(
         "an unknown flag",
-        2,
+        "exit code 2",
         &["unknown flag: serve.py: error: unrecognized arguments: --no-such-flag 1"],
     );
     ended.left_at_once(
         "a bad value",
-        2,
+        "exit code 2",
         &["bad value: ", "argument -t/--threads: invalid int value: 'many'"],
     );
     ended.left_at_once(
         "a missing model",
-        1,
+        "exit code 1",
         &["model missing", "failed to open GGUF file 'llama_cpp/no-such.gguf'"],
     );
-    ended.left_at_once("a huge context", 1, &["out of host memory: ", "failed to allocate"]);
+    ended.left_at_once("a huge context", "exit code 1", &["out of host memory: ", "failed to allocate"]);
     ended.failed("a killed worker", &["crash under load (SIGKILL)"]);
     ended.measured("a taken port", &ASKED);
     ended.measured("nothing at all", &ASKED);

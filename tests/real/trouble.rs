@@ -52,7 +52,7 @@ impl Session {
             let ended = self.running.child.try_wait().expect("a status");
             assert!(ended.is_none(), "perflab ended before the load: {}", self.running.stderr());
             assert!(began.elapsed() < PATIENCE, "no load of {KILLED}: {}", self.running.stderr());
-            std::thread::sleep(Duration::from_millis(5));
+            std::thread::sleep(Duration::from_millis(50));
         };
         kill(Pid::from_raw(victim), Signal::SIGKILL).expect("it lives");
     }
@@ -119,16 +119,44 @@ impl Ended {
         );
     }
 
-    /// The candidate did not start: its engine left with this exit code, for this reason.
+    /// The candidate did not start: its engine ended so (`exit code 2`), for this reason.
     #[track_caller]
-    pub fn left_at_once(&self, label: &str, code: i32, words: &[&str]) {
+    pub fn left_at_once(&self, label: &str, end: &str, words: &[&str]) {
         self.failed(label, &[&["did not start: "], words].concat());
+        let launch = self.launch(label);
+        let events = events(&self.lab);
+        let fails = events.iter().rfind(|e| e["event"] == "launch_fails" && e["launch"] == launch);
+        let reason = fails.expect("it is told")["reason"].to_string();
+        assert!(reason.contains(&format!(" ready, {end}: ")), "{label}: {reason}");
+    }
+
+    /// The last launch of this label.
+    #[track_caller]
+    fn launch(&self, label: &str) -> Value {
         let events = events(&self.lab);
         let begun = events.iter().rfind(|e| e["event"] == "launch_begins" && e["label"] == label);
-        let launch = &begun.expect("a launch")["launch"];
-        let fails = events.iter().rfind(|e| e["event"] == "launch_fails" && e["launch"] == *launch);
-        let reason = fails.expect("it is told")["reason"].to_string();
-        assert!(reason.contains(&format!(", exit code {code}: ")), "{label}: {reason}");
+        begun.unwrap_or_else(|| panic!("no launch of {label}"))["launch"].clone()
+    }
+
+    /// What came of each launch, and how long it took, as rows of a table for people.
+    pub fn table(&self, engine: &str) -> String {
+        let rows = self.report.step(STEP)["rows"].as_array().expect("rows");
+        let row = |row: &Value| {
+            let text = |key: &str| row[key].as_str().unwrap_or_default().replace('|', "\\|");
+            let launch = self.launch(row["label"].as_str().expect("a label"));
+            let launches = self.report.0["launches"].as_array().expect("launches");
+            let times = launches.iter().find(|l| l["id"] == launch).cloned().unwrap_or_default();
+            let seconds = |key: &str| times[key].as_f64().unwrap_or_default();
+            let (label, outcome, reason) = (text("label"), text("outcome"), text("reason"));
+            let measured = MEASURED.contains(&outcome.as_str());
+            let said = if measured { "measured".to_owned() } else { format!("{outcome}: {reason}") };
+            format!(
+                "| {engine} | {label} | {said} | {:.1} s | {:.1} s |\n",
+                seconds("start_s"),
+                seconds("stop_s")
+            )
+        };
+        rows.iter().map(row).collect()
     }
 
     /// The candidate ran to its end, with every token that was asked for.

@@ -29,6 +29,8 @@ const INFRASTRUCTURE: [&str; 6] = [PORT, GPU_LOST, MEMORY_TAKEN, DISK_FULL, NETW
 
 /// The engine's own processes, or a limit of its container, wanted more memory than there is.
 pub const HOST_MEMORY: &str = "out of host memory";
+/// It lives and does not answer.
+pub const NO_ANSWER: &str = "no answer under load";
 /// Part of the engine is gone, and the log does not say why.
 pub const WORKER_LOST: &str = "worker lost";
 /// The log says no more than that nothing came of it.

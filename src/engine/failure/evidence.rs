@@ -106,7 +106,7 @@ impl Witness<'_> {
             Some(exit @ Exit::Signal(_)) if !of_load => format!("crash ({exit})"),
             Some(exit) if of_load => format!("crash under load ({exit})"),
             Some(exit) => format!("{} ({exit})", class::UNKNOWN),
-            None if of_load => "no answer under load".to_owned(),
+            None if of_load => class::NO_ANSWER.to_owned(),
             None => class::NEVER_READY.to_owned(),
         }
     }

@@ -54,7 +54,7 @@ const TABLE: [(&str, &str); 28] = [
     ),
     (
         class::HOST_MEMORY,
-        r"can't allocate memory: you tried to allocate|std::bad_alloc|^(?:.*\s)?MemoryError\b|[Cc]annot allocate memory",
+        r"can't allocate memory: you tried to allocate|std::bad_alloc|^(?:.*[ \t])?MemoryError(?:: .*)?$|[Cc]annot allocate memory",
     ),
     (class::GPU_ERROR, r"CUDA error: (.+)|CUDNN_STATUS_\w+|CUBLAS_STATUS_\w+|HIP error: (.+)"),
     (

@@ -7,7 +7,7 @@ mod kernel;
 mod pattern;
 mod text;
 
-pub use class::{CLIENT_LIMIT, GPU_LOST, NEVER_READY, Nature, PORT};
+pub use class::{CLIENT_LIMIT, GPU_LOST, NEVER_READY, NO_ANSWER, Nature, PORT, WORKER_LOST};
 pub use evidence::{Evidence, Failure, Moment, Witness, classify};
 pub use kernel::Uptime;
 pub use pattern::FailurePattern;

@@ -10,7 +10,7 @@ pub fn written(name: &str, engine: &Engine, version: &str, schema: &Schema, from
     let (root, title) = (engine.root(), &engine.title);
     let mut out = format!(
         "# {title} {version}: every flag that it lists itself, as read from\n# {from}.\n\
-         # Use it as `use \"./{name}.plab\" {{ {name} }}`, and derive from it: `engine mine = {name} {{ … }}`.\n\
+         # `use` this file with {{ {name} }}, and derive from it: `engine mine = {name} {{ … }}`.\n\
          use std/engines {{ {root} }}\n\n\
          engine {name} \"{title}\" = {root} {{\n    version  \"{version}\"\n    versions \"{version}\"\n\n"
     );

@@ -108,10 +108,13 @@ fn head(log: &Path) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// `non-default args: {…}` (vLLM), `server_args=ServerArgs(…)` (SGLang), `version 0.17.1` (vLLM's banner).
+/// `non-default args: {…}` (vLLM), `server_args=ServerArgs(…)` (SGLang), `version 0.17.1` (vLLM's banner). What vLLM decided of
+/// its arguments comes later in the log, and wins over what it was asked.
 fn from_log(text: &str) -> Says {
     let mut says = Says::default();
+    let mut decided = IndexMap::new();
     for line in text.lines() {
+        decided.extend(decided_in(line));
         for mark in ["non-default args: ", "server_args="] {
             if let Some((_, rest)) = line.split_once(mark)
                 && let Some(arguments) = literal::entries(rest)
@@ -126,7 +129,28 @@ fn from_log(text: &str) -> Says {
             says.version = rest.split_whitespace().next().map(str::to_owned);
         }
     }
+    // other servers may use the same words
+    if says.from.is_some() {
+        says.arguments.extend(decided);
+    }
     says
+}
+
+/// What a line of vLLM's log tells of its decisions: the configuration of its engine, whose plain entries are arguments, and
+/// the tokens that it batches.
+fn decided_in(line: &str) -> IndexMap<String, Json> {
+    if let Some((_, rest)) = line.split_once(" LLM engine (v")
+        && let Some((_, config)) = rest.split_once(") with config: ")
+    {
+        let entries = literal::entries(&format!("({config})")).unwrap_or_default();
+        let plain = entries.into_iter().filter(|(_, v)| !v.is_object() && !v.is_array() && !v.is_null());
+        let named = plain
+            .map(|(name, v)| if name == "max_seq_len" { ("max_model_len".to_owned(), v) } else { (name, v) });
+        return named.collect();
+    }
+    let batched = line.split_once("Chunked prefill is enabled with max_num_batched_tokens=");
+    let number = batched.and_then(|(_, rest)| rest.trim_end_matches('.').parse::<u64>().ok());
+    number.map(|n| ("max_num_batched_tokens".to_owned(), n.into())).into_iter().collect()
 }
 
 fn masked(arguments: IndexMap<String, Json>) -> IndexMap<String, Json> {
@@ -156,6 +180,33 @@ mod tests {
         );
         assert_eq!(masked(says.arguments)["api_key"], crate::secrets::MASKED);
         assert_eq!(from_log("nothing of it"), Says::default());
+    }
+
+    #[test]
+    fn what_vllm_decided_wins_over_what_it_was_asked() {
+        let logs = [
+            include_str!("../../../tests/fixtures/effective/vllm-0.17.1.log"),
+            include_str!("../../../tests/fixtures/effective/vllm-0.32.0.log"),
+        ];
+        for log in logs {
+            // as if it had been asked for more than it took
+            let says = from_log(&log.replacen("'max_model_len': 8192", "'max_model_len': 9000", 1));
+            assert_eq!(says.arguments["max_num_seqs"], 8, "as asked: it is not told again");
+            assert_eq!(says.arguments["max_model_len"], 8192);
+            assert_eq!(says.arguments["enable_prefix_caching"], true);
+            assert_eq!(says.arguments["dtype"], "torch.bfloat16");
+            assert_eq!(says.arguments.get("compilation_config"), None);
+        }
+        assert_eq!(from_log(logs[0]).arguments["max_num_batched_tokens"], 2048);
+        assert_eq!(from_log("V1 LLM engine (v1) with config: seed=0"), Says::default());
+    }
+
+    #[test]
+    fn sglang_logs_all_of_its_arguments() {
+        let says = from_log(include_str!("../../../tests/fixtures/effective/sglang-0.5.9.log"));
+        assert_eq!(says.arguments["max_total_tokens"], 16384);
+        assert_eq!(says.arguments["disable_cuda_graph"], true);
+        assert_eq!(says.arguments["attention_backend"], "torch_native");
     }
 
     #[test]

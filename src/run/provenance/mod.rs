@@ -3,6 +3,7 @@
 
 mod answers;
 mod build;
+mod effective;
 mod files;
 mod literal;
 mod machine;
@@ -10,6 +11,7 @@ mod secrets;
 mod standing;
 
 pub use answers::{ask, contradiction};
+pub use effective::differences;
 pub use machine::machine;
 pub use secrets::masked_variables;
 pub use standing::{Standing, as_measured};
