@@ -4,7 +4,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::lab::{bad_candidate, exec, expect_success, finish, lives, noted, run, stages};
-use crate::support::{events, marked, wait_for};
+use crate::support::{events, marked, parent, wait_for};
 
 #[test]
 fn a_daemon_in_a_session_of_its_own_and_without_a_mark() {
@@ -40,7 +40,7 @@ fn what_cannot_be_cleaned_stops_the_study_with_its_name() {
     wait_for("the load", || events(&lab).iter().any(loads));
     let spawned = events(&lab).into_iter().rfind(|e| e["event"] == "spawned").expect("it is told");
     let leader = spawned["pid"].as_i64().expect("a number") as i32;
-    let guard = Pid::from_raw(parent(leader));
+    let guard = Pid::from_raw(parent(leader).expect("it lives"));
     kill(guard, Signal::SIGSTOP).expect("it lives");
     let out = running.wait();
     kill(guard, Signal::SIGCONT).expect("it lives");
@@ -53,10 +53,4 @@ fn what_cannot_be_cleaned_stops_the_study_with_its_name() {
     // and the same command continues
     let report = lab.run(&exec()).expect_code(0).report();
     expect_success(&lab, &report);
-}
-
-fn parent(pid: i32) -> i32 {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("it lives");
-    let after_name = stat.rsplit_once(") ").expect("a name").1;
-    after_name.split(' ').nth(1).expect("a parent").parse().expect("a number")
 }

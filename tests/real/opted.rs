@@ -11,7 +11,8 @@ use super::trouble::{Asked, Session};
 use crate::support::{Lab, project, skip};
 
 /// What `chat.plab` asks for; the chat template adds three tokens to a prompt.
-const ASKED: Asked = Asked { requests: 24, input: 64 + 3, output: 32 };
+const CHAT: Asked = Asked { requests: 24, input: 64 + 3, output: 128 };
+const SHORT_CHAT: Asked = Asked { output: 32, ..CHAT };
 
 /// Two servers at once would compete for cores and memory.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -26,6 +27,8 @@ struct Real {
     /// the file in this folder, and the study in it
     file: &'static str,
     study: &'static str,
+    /// what its load asks for
+    asked: Asked,
     /// words of the command line of the process that is killed under load
     worker: &'static str,
     /// candidates: label, how the engine ended before it was ready (`None`: it failed under load), and what the reason says
@@ -42,6 +45,7 @@ fn vllm_0_17_1() {
         version: "0.17.1",
         file: "vllm.plab",
         study: "vllm_0_17_1",
+        asked: CHAT,
         worker: "VLLM::EngineCore",
         failures: [
             (
@@ -74,6 +78,7 @@ fn vllm_0_32_0() {
         version: "0.32.0",
         file: "vllm.plab",
         study: "vllm_0_32_0",
+        asked: CHAT,
         worker: "VLLM::EngineCore",
         failures: [
             (
@@ -106,6 +111,7 @@ fn sglang_0_5_9() {
         version: "0.5.9",
         file: "sglang.plab",
         study: "sglang_0_5_9",
+        asked: SHORT_CHAT,
         worker: "sglang::scheduler",
         failures: [
             (
@@ -139,6 +145,7 @@ fn transformers_5_19_0() {
         version: "5.19.0",
         file: "transformers.plab",
         study: "transformers_5_19_0",
+        asked: SHORT_CHAT,
         worker: "transformers serve",
         failures: [
             ("an unknown flag", Some("exit code 2"), &["unknown flag: ", "No such option '--no-such-flag'"]),
@@ -169,8 +176,8 @@ impl Real {
             }
         }
         ended.failed("a killed worker", self.killed);
-        ended.measured("nothing at all", &ASKED);
-        ended.recommends_what_works(&ASKED);
+        ended.measured("nothing at all", &self.asked);
+        ended.recommends_what_works(&self.asked);
         assert_eq!(ended.report.0["cost"]["launches"], 7, "findings are not tried again");
     }
 

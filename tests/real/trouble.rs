@@ -8,7 +8,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use crate::support::{EXEC, Lab, Output, Report, Running, events, marked, runs};
+use crate::support::{EXEC, Lab, Output, Report, Running, descends_from, events, marked, runs};
 
 /// A failed start of a real engine can take half a minute on two cores, and a study has ten launches.
 const PATIENCE: Duration = Duration::from_mins(30);
@@ -68,12 +68,15 @@ impl Session {
         (last["done"].as_u64() > Some(0)).then(|| begun["launch"].as_str().unwrap_or_default().to_owned())
     }
 
+    /// The engine's process with these words. One that gave itself a title may have lost its environment, and the mark in it, so it
+    /// is looked for below the engine's first.
     fn process(&self, launch: &str, words: &str) -> Option<i32> {
-        let mark = |pid: &i32| {
-            let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            String::from_utf8_lossy(&environment).contains(&format!("-{launch}\0"))
-        };
-        marked(&self.lab).into_iter().find(|pid| runs(*pid, words) && mark(pid))
+        let events = events(&self.lab);
+        let spawned = events.iter().rfind(|e| e["event"] == "spawned" && e["launch"] == launch)?;
+        let leader = spawned["pid"].as_i64()? as i32;
+        let processes = fs::read_dir("/proc").ok()?.flatten();
+        let mut pids = processes.filter_map(|e| e.file_name().to_str()?.parse().ok());
+        pids.find(|pid| runs(*pid, words) && descends_from(*pid, leader))
     }
 
     /// The study comes to this exit code, and nothing of it is left: no process, no temporary directory.

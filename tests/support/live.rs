@@ -53,6 +53,25 @@ pub fn runs(pid: i32, words: &str) -> bool {
     String::from_utf8_lossy(&line).replace('\0', " ").contains(words)
 }
 
+/// Whether a process is another, or one below it.
+pub fn descends_from(pid: i32, ancestor: i32) -> bool {
+    let mut next = Some(pid);
+    while let Some(pid) = next {
+        if pid == ancestor {
+            return true;
+        }
+        next = parent(pid);
+    }
+    false
+}
+
+/// A process's parent; none of the first one, and of one that is gone.
+pub fn parent(pid: i32) -> Option<i32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, after_name) = stat.rsplit_once(") ")?;
+    after_name.split(' ').nth(1)?.parse().ok().filter(|parent| *parent > 0)
+}
+
 /// The event stream of an invocation so far, as JSON lines.
 pub fn events(lab: &Lab) -> Vec<Value> {
     let text = fs::read_to_string(lab.path("events.jsonl")).unwrap_or_default();
