@@ -292,3 +292,34 @@ fn a_gpu_that_falls_off_the_bus_in_one_slot_does_not_spoil_the_other() {
     machine.exec(&[]).expect_code(0);
     assert_eq!(machine.events("run").len(), 4);
 }
+
+#[test]
+fn a_plan_says_how_many_run_side_by_side_and_what_they_save() {
+    let lines = format!("repeat 1\n{STEP}");
+    let machine = Machine::under(&lines, "requests    12", json!({}));
+    let plan = |more: &[&str]| {
+        let mut command = machine.0.command(&[&["plan", "study.plab", "--dir", "state"], more].concat());
+        command.env("PERFLAB_GPUS", machine.0.path("gpus.json")).env_remove("CUDA_VISIBLE_DEVICES");
+        command.env("XDG_CACHE_HOME", machine.0.path("cache"));
+        machine.0.start_command(command).wait().expect_code(0)
+    };
+    let json = |more: &[&str]| plan(&[&["--format", "json"], more].concat()).json();
+    let text = plan(&[]).stdout;
+    let line =
+        "parallel  2 launches side by side, if an A/A check of neighbours (6 launches or more) allows it";
+    assert!(text.contains(line), "{text}");
+    let (alone, unknown) = (json(&["--parallel", "1"]), json(&[]));
+    assert!(alone["side_by_side"].is_null());
+    assert_eq!(unknown["side_by_side"], json!({"launches": 2, "harmless": null, "check": 6}));
+    machine.know(harmless());
+    let known = json(&[]);
+    assert_eq!(known["side_by_side"]["harmless"], true);
+    // one baseline and three candidates: four turns, or three
+    let wall = |plan: &Value| plan["ends_in_s"].as_f64().expect("predicted");
+    assert!((wall(&known) / wall(&alone) - 0.75).abs() < 1e-9, "{} {}", wall(&known), wall(&alone));
+    assert!((wall(&unknown) / wall(&alone) - 1.75).abs() < 1e-9, "{} {}", wall(&unknown), wall(&alone));
+    assert_eq!(known["gpu_time_s"], alone["gpu_time_s"]);
+    let mut command = machine.0.command(&["plan", "study.plab", "--parallel", "0"]);
+    command.env("PERFLAB_GPUS", machine.0.path("gpus.json"));
+    machine.0.start_command(command).wait().expect_error(2, &["--parallel"]);
+}

@@ -40,6 +40,12 @@ pub fn open(
         gpu_levels: levels.iter().map(|(uuid, level)| (uuid.clone(), *level)).collect(),
         machine: Some(provenance::machine()),
     })?;
+    if x.yard.lacks_cores() {
+        let text = "this machine has too few processors to give each of several launches, and the load generator, its own: they \
+                    share them"
+            .to_owned();
+        listener.hear(&Event::Warning { text });
+    }
     let dropped = surroundings::dropped(&x.site);
     if !dropped.is_empty() {
         let text = format!(

@@ -23,9 +23,11 @@ pub struct Sides {
     allowed: HashMap<u32, bool>,
 }
 
-/// What launches have in common that may run side by side: step, confirming or not, and round of repeats.
+/// What launches have in common that may run side by side: step, confirming or not, and round of repeats. The baseline's further
+/// launches take turns with the first step's.
 pub fn front(need: &Wanted) -> (Option<usize>, bool, usize) {
-    (need.step, need.confirming, need.done)
+    let step = if need.confirming { need.step } else { need.step.or(Some(0)) };
+    (step, need.confirming, need.done)
 }
 
 /// Started and stopped here, on GPUs of its own.

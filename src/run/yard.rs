@@ -91,7 +91,8 @@ impl Yard {
         slots(&self.gpus, &self.links, size as usize)
     }
 
-    /// A free slot of so many GPUs, the one that `used` says was used least. `None`: there is none.
+    /// A free slot of so many GPUs, of those that `used` says were used least. `None`: there is none, and the launch waits for one, so
+    /// that no configuration is twice where others are once.
     pub fn berth(&self, size: u32, busy: &[&Gpu], used: impl Fn(usize) -> usize) -> Option<Berth> {
         if !self.is_shared() {
             let gpus: Vec<Gpu> = self.gpus.iter().take(size as usize).cloned().collect();
@@ -99,8 +100,9 @@ impl Yard {
         }
         let all = self.slots(size);
         let is_free = |slot: &[Gpu]| slot.iter().all(|g| busy.iter().all(|b| b.uuid != g.uuid));
-        let free = (1..).zip(&all).filter(|(_, slot)| is_free(slot));
-        let (number, slot) = free.min_by_key(|(number, _)| used(*number))?;
+        let least = (1..=all.len()).map(&used).min()?;
+        let mut free = (1..).zip(&all).filter(|(_, slot)| is_free(slot));
+        let (number, slot) = free.find(|(number, _)| used(*number) == least)?;
         Some(self.moored(slot.clone(), number, all.len()))
     }
 
@@ -177,6 +179,8 @@ mod tests {
         assert_eq!(second.cpus, [2]);
         let used = [0, 1, 0];
         assert_eq!(indices(yard.berth(2, &[], |number| used[number])), [2, 3]);
+        // its own turn is on the other one
+        assert!(yard.berth(2, &[&second.gpus[0]], |number| used[number]).is_none());
         assert!(yard.berth(4, &busy, |_| 0).is_none());
         assert_eq!(indices(yard.slot(2, 2)), [2, 3]);
         assert!(yard.slot(2, 3).is_none());

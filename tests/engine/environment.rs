@@ -43,6 +43,24 @@ fn the_scratch_directory_is_there_during_the_launch_only() {
 }
 
 #[test]
+fn an_engine_stays_on_the_processors_that_it_was_given() {
+    let allowed = || {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        status.lines().find_map(|l| l.strip_prefix("Cpus_allowed_list:")).unwrap().trim().to_owned()
+    };
+    let (here, workshop) = (allowed(), Workshop::new());
+    let last: usize = here.rsplit([',', '-']).next().unwrap().parse().unwrap();
+    let script = "grep Cpus_allowed_list /proc/$$/status";
+    let output = output_of(&workshop, script, |spec| spec.cpus = vec![last]);
+    assert_eq!(output, format!("Cpus_allowed_list:\t{last}\n"));
+    assert_eq!(output_of(&Workshop::new(), script, |_| {}), format!("Cpus_allowed_list:\t{here}\n"));
+    // one that is not there keeps nothing from starting
+    let output = output_of(&Workshop::new(), script, |spec| spec.cpus = vec![1000]);
+    assert_eq!(output, format!("Cpus_allowed_list:\t{here}\n"));
+    assert_eq!(allowed(), here);
+}
+
+#[test]
 fn the_lock_does_not_reach_the_engine() {
     let workshop = Workshop::new();
     let lock = std::fs::File::create(workshop.dir.join("lock")).unwrap();
