@@ -117,6 +117,35 @@ fn a_launch_holds_its_gpus_and_the_record_says_what_they_did() {
 }
 
 #[test]
+fn objectives_requirements_and_rules_read_what_gpus_do() {
+    let lines = format!(
+        "maximize tokens_per_joule on quick\n require gpu_memory <= 80GiB and energy > 0J\n \
+         prune hot \"draws too much\" when gpu_power > 10kW\n {STEP}"
+    );
+    let machine = Machine::new(&lines, json!({}));
+    let report = machine.exec(None).expect_code(0).report();
+    let runs = machine.events("run");
+    for trial in report.0["trials"].as_array().expect("trials") {
+        assert!(["ok", "flagged"].contains(&trial["outcome"].as_str().expect("an outcome")), "{trial}");
+    }
+    let numbers = &runs[0]["run"]["metrics"]["numbers"];
+    let number = |name: &str| numbers[name].as_f64().expect(name);
+    let tokens = number("input_tokens") + number("output_tokens");
+    assert!((number("tokens_per_joule") - tokens / number("energy")).abs() < 1e-9);
+    // and what they do not meet is refused
+    let greedy = Machine::new(&lines.replace("80GiB", "1GiB"), json!({}));
+    let refused = greedy.exec(None).expect_code(3).report();
+    assert!(refused.0["trials"].to_string().contains("gpu_memory <= 1GiB"), "{refused:?}");
+}
+
+#[test]
+fn metrics_of_gpus_are_refused_by_name_in_a_study_without_gpus() {
+    let lab = Lab::with(&live_study("minimize energy on quick\n step one { vary seqs[2] }"));
+    let refused = lab.run(&EXEC).expect_code(1);
+    assert!(refused.stderr.contains("`energy` in a study without `gpus`"), "{}", refused.stderr);
+}
+
+#[test]
 fn a_visible_set_is_the_set_that_is_used() {
     let machine = Machine::new(STEP, json!({}));
     machine.exec(Some("1")).expect_code(0);

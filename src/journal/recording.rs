@@ -12,9 +12,9 @@ use thiserror::Error;
 
 use crate::judge::{Distribution, Metrics, Results, Run, RunOutcome};
 use crate::lang::Program;
+use crate::lang::sema::beside_the_client;
 use crate::lang::sema::program::{Change, Engine, EnvSetting, Profile, WrittenValue};
 use crate::lang::sema::schema::{Found, Schema};
-use crate::lang::sema::unmeasured;
 use crate::lang::source::Span;
 use crate::plan::{Config, profile};
 
@@ -243,7 +243,7 @@ fn metrics(recorded: &IndexMap<String, Json>, planned: Option<f64>) -> Metrics {
         }
     }
     // what the language has names for, under these names and in base units
-    for name in ["input_tps", "startup_s"].into_iter().chain(unmeasured()) {
+    for name in ["input_tps", "startup_s"].into_iter().chain(beside_the_client()) {
         if let Some(v) = number(name) {
             out.set(name, v);
         }

@@ -1,10 +1,12 @@
 //! How many GPUs the engines of a study need as declared, against how many the study says there are.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::check::Checker;
 use super::flags::typed;
-use super::program::{Change, Engine, Space, Study};
+use super::metrics;
+use super::program::{Change, Engine, Expr, NotYet, Space, Study};
 use super::schema::{Found, Setting, Value};
 use super::scope::Kind;
 use crate::lang::codes::Code;
@@ -41,6 +43,33 @@ impl Checker<'_> {
             (None, None) if !unread => self.unstated(study, &named),
             _ => {}
         }
+    }
+
+    /// Metrics of GPUs in a study that takes none: a recording may hold them, a live run never will.
+    pub fn metrics_without_gpus(&mut self, decl: &ast::Study, study: &mut Study) {
+        if study.gpus.is_some() || decl.unread.contains(&"gpus") {
+            return;
+        }
+        let read = study.objective.iter().map(|o| &o.expr).chain(study.require.iter().map(|r| &r.expr));
+        let read = read.chain(study.prune.iter().map(|r| &r.when));
+        let read = read.chain(study.steps.iter().filter_map(|s| Some(&s.when.as_ref()?.expr)));
+        let mut names: BTreeSet<&str> = BTreeSet::new();
+        for expr in read {
+            expr.walk(&mut |e| {
+                if let Expr::Metric { name, .. } = e {
+                    names.extend(metrics::names().find(|n| n == name && metrics::is_of_gpus(n)));
+                }
+            });
+        }
+        if names.is_empty() {
+            return;
+        }
+        let names: Vec<String> = names.into_iter().map(|n| format!("`{n}`")).collect();
+        let what = format!("{} in a study without `gpus`", names.join(", "));
+        let message = format!("{what}: only a recording can have this");
+        let d = Diagnostic::new(Code::NotYetLive, study.span, message).label("takes no GPUs");
+        self.sink.push(d.help("add `gpus 1 of \"H100\"`, with a text that the device's name holds; without it `exec` refuses the study"));
+        study.not_yet.push(NotYet { what, span: study.span, live_only: true });
     }
 
     fn unstated(&mut self, study: &Study, named: &[(Arc<Engine>, Span)]) {

@@ -57,31 +57,41 @@ impl Stat {
     }
 }
 
-/// name, kind, measured by this version
-const METRICS: &[(&str, MetricKind, bool)] = &[
-    ("request_rate", MetricKind::Number(Dim::RATE), true),
-    ("input_tps", MetricKind::Number(Dim::TOKEN_RATE), true),
-    ("output_tps", MetricKind::Number(Dim::TOKEN_RATE), true),
-    ("total_tps", MetricKind::Number(Dim::TOKEN_RATE), true),
-    ("success_rate", MetricKind::Number(Dim::PLAIN), true),
-    ("failed", MetricKind::Number(Dim::PLAIN), true),
-    ("startup", MetricKind::Number(Dim::TIME), true),
-    ("gpu_memory", MetricKind::Number(Dim::BYTES), false),
-    ("gpu_power", MetricKind::Number(Dim::POWER), false),
-    ("energy", MetricKind::Number(Dim::ENERGY), false),
-    ("tokens_per_joule", MetricKind::Number(Dim::TOKENS_PER_JOULE), false),
-    ("cost_per_mtok", MetricKind::Number(Dim::MONEY), false),
-    ("kv_cache_usage", MetricKind::Number(Dim::PLAIN), false),
-    ("prefix_hit_rate", MetricKind::Number(Dim::PLAIN), false),
-    ("preemptions", MetricKind::Number(Dim::PLAIN), false),
-    ("accept_length", MetricKind::Number(Dim::PLAIN), false),
-    ("draft_acceptance", MetricKind::Number(Dim::PLAIN), false),
-    ("exact_match", MetricKind::Number(Dim::PLAIN), false),
-    ("identical", MetricKind::Number(Dim::PLAIN), false),
-    ("ttft", MetricKind::Distribution(Dim::TIME), true),
-    ("tpot", MetricKind::Distribution(Dim::TIME), true),
-    ("itl", MetricKind::Distribution(Dim::TIME), true),
-    ("latency", MetricKind::Distribution(Dim::TIME), true),
+/// Where a live run's value comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// the client's own records, and the launch
+    Run,
+    /// samples of the launch's GPUs
+    Gpus,
+    /// nowhere yet: only recordings hold it
+    Recordings,
+}
+
+const METRICS: &[(&str, MetricKind, Source)] = &[
+    ("request_rate", MetricKind::Number(Dim::RATE), Source::Run),
+    ("input_tps", MetricKind::Number(Dim::TOKEN_RATE), Source::Run),
+    ("output_tps", MetricKind::Number(Dim::TOKEN_RATE), Source::Run),
+    ("total_tps", MetricKind::Number(Dim::TOKEN_RATE), Source::Run),
+    ("success_rate", MetricKind::Number(Dim::PLAIN), Source::Run),
+    ("failed", MetricKind::Number(Dim::PLAIN), Source::Run),
+    ("startup", MetricKind::Number(Dim::TIME), Source::Run),
+    ("gpu_memory", MetricKind::Number(Dim::BYTES), Source::Gpus),
+    ("gpu_power", MetricKind::Number(Dim::POWER), Source::Gpus),
+    ("energy", MetricKind::Number(Dim::ENERGY), Source::Gpus),
+    ("tokens_per_joule", MetricKind::Number(Dim::TOKENS_PER_JOULE), Source::Gpus),
+    ("cost_per_mtok", MetricKind::Number(Dim::MONEY), Source::Recordings),
+    ("kv_cache_usage", MetricKind::Number(Dim::PLAIN), Source::Recordings),
+    ("prefix_hit_rate", MetricKind::Number(Dim::PLAIN), Source::Recordings),
+    ("preemptions", MetricKind::Number(Dim::PLAIN), Source::Recordings),
+    ("accept_length", MetricKind::Number(Dim::PLAIN), Source::Recordings),
+    ("draft_acceptance", MetricKind::Number(Dim::PLAIN), Source::Recordings),
+    ("exact_match", MetricKind::Number(Dim::PLAIN), Source::Recordings),
+    ("identical", MetricKind::Number(Dim::PLAIN), Source::Recordings),
+    ("ttft", MetricKind::Distribution(Dim::TIME), Source::Run),
+    ("tpot", MetricKind::Distribution(Dim::TIME), Source::Run),
+    ("itl", MetricKind::Distribution(Dim::TIME), Source::Run),
+    ("latency", MetricKind::Distribution(Dim::TIME), Source::Run),
 ];
 
 /// Names in expressions that are no metrics of a run.
@@ -93,12 +103,17 @@ pub fn kind_of(name: &str) -> Option<MetricKind> {
 
 /// Whether a live run of this version yields the metric.
 pub fn is_measured(name: &str) -> bool {
-    METRICS.iter().any(|(n, _, measured)| *n == name && *measured)
+    METRICS.iter().any(|(n, _, source)| *n == name && *source != Source::Recordings)
 }
 
-/// Numbers that only recordings hold.
-pub fn unmeasured() -> impl Iterator<Item = &'static str> {
-    METRICS.iter().filter(|(_, _, measured)| !measured).map(|(name, _, _)| *name)
+/// Whether the metric is read from GPUs, so that a study without them has none.
+pub fn is_of_gpus(name: &str) -> bool {
+    METRICS.iter().any(|(n, _, source)| *n == name && *source == Source::Gpus)
+}
+
+/// Numbers that no client can tell, which recordings hold under these names.
+pub fn beside_the_client() -> impl Iterator<Item = &'static str> {
+    METRICS.iter().filter(|(_, _, source)| *source != Source::Run).map(|(name, _, _)| *name)
 }
 
 pub fn is_built_in(name: &str) -> bool {

@@ -38,5 +38,5 @@ mod values;
 pub mod versions;
 
 pub use check::check_program;
-pub use metrics::{MetricKind, Stat, kind_of as metric_kind, unmeasured};
+pub use metrics::{MetricKind, Stat, beside_the_client, kind_of as metric_kind};
 pub use scope::{Module, Modules, without_mark};

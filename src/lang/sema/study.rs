@@ -62,6 +62,7 @@ impl Checker<'_> {
             self.later("`repeat auto` (the default)".to_owned(), repeat_span(decl), false);
         }
         study.not_yet = self.not_yet.split_off(before);
+        self.metrics_without_gpus(decl, &mut study);
         self.profiles_not_yet(&mut study);
         (known && !study.model.is_empty()).then_some(study)
     }
