@@ -98,7 +98,7 @@ def while_loading(folder):
         ' echo "Loading safetensors checkpoint shards: $i Completed"; sleep 0.5; done\n'
         f"exec '{PERFLAB}' sim --model \"$1\" --host \"$2\" --port \"$3\"\n"
     )
-    process = start(folder, LOADING + PROFILE.replace("STEPS", ""))
+    process = start(folder, LOADING + PROFILE.replace("STEPS", "step one { vary seqs[1] }"))
     try:
         while not any(e["event"] == "spawned" for e in events(folder)):
             time.sleep(0.05)

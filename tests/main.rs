@@ -5,6 +5,7 @@ mod watching;
 
 mod budgets;
 mod cli;
+mod cold;
 mod consent;
 mod containers;
 mod decide;

@@ -73,7 +73,7 @@ impl Caches {
             return Ok(None);
         }
         let dir = base.join(build.name());
-        let cold = !dir.is_dir() || SAVES_TIME.iter().all(|(_, at)| is_empty(&dir.join(at)));
+        let cold = !are_filled(&dir);
         for (_, at) in SAVES_TIME {
             fs::create_dir_all(dir.join(at))?;
         }
@@ -105,6 +105,11 @@ impl Caches {
 /// Whether an engine keeps what its autotuners have measured, for whichever launch comes next.
 pub fn keeps_choices(engine: &str) -> bool {
     ENGINES.contains(&engine)
+}
+
+/// Whether anything was compiled into a build's directory.
+pub fn are_filled(dir: &Path) -> bool {
+    SAVES_TIME.iter().any(|(_, at)| !is_empty(&dir.join(at)))
 }
 
 /// Where the user's caches lie: `perflab` below `XDG_CACHE_HOME`, else below `~/.cache`.

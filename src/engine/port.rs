@@ -5,7 +5,7 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::fs;
-use std::io;
+use std::io::{self, BufRead as _, BufReader};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs};
 use std::sync::{Mutex, PoisonError};
 
@@ -85,6 +85,9 @@ pub(super) fn owner(address: SocketAddr, root: i32, boxed: &[i32]) -> Owner {
     if listening.is_empty() {
         return Owner::Unknown;
     }
+    if all_below(&listening, root, boxed) {
+        return Owner::Tree;
+    }
     let table = processes::all();
     let roots = boxed.iter().copied().chain([root]);
     let mut tree: HashSet<i32> = processes::descendants(&table, roots).iter().map(|p| p.pid).collect();
@@ -99,15 +102,47 @@ pub(super) fn owner(address: SocketAddr, root: i32, boxed: &[i32]) -> Owner {
     stranger.map_or(Owner::Unknown, |p| Owner::Stranger { pid: p.pid, name: p.name.clone() })
 }
 
+/// Whether processes below `root` or the `boxed` ones hold all of these sockets. Who listens stands near the top of a tree as a rule,
+/// and is found long before the whole table has been read.
+fn all_below(sockets: &HashSet<u64>, root: i32, boxed: &[i32]) -> bool {
+    let mut open = sockets.clone();
+    let mut seen: HashSet<i32> = boxed.iter().copied().chain([root]).collect();
+    let mut queue: VecDeque<i32> = boxed.iter().copied().chain(processes::children_of(root)).collect();
+    while let Some(pid) = queue.pop_front() {
+        let held = processes::sockets(pid).unwrap_or_default();
+        open.retain(|socket| !held.contains(socket));
+        if open.is_empty() {
+            return true;
+        }
+        queue.extend(processes::children_of(pid).into_iter().filter(|child| seen.insert(*child)));
+    }
+    false
+}
+
 /// The inodes of the sockets that would take a connection to `address`.
 fn listeners(address: SocketAddr) -> HashSet<u64> {
-    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|t| fs::read_to_string(t).unwrap_or_default());
+    const TABLES: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
+    let first: HashSet<u64> = TABLES.iter().flat_map(|table| first_listening(table, address)).collect();
+    if !first.is_empty() {
+        return first;
+    }
+    let tables = TABLES.map(|t| fs::read_to_string(t).unwrap_or_default());
     tables.iter().flat_map(|t| t.lines().skip(1)).filter_map(|line| listener(line, address)).collect()
 }
 
+/// Kernels list those that listen first: thousands of connections behind them need not be read.
+fn first_listening(table: &str, address: SocketAddr) -> Vec<u64> {
+    let Ok(file) = fs::File::open(table) else { return Vec::new() };
+    let lines = BufReader::new(file).lines().skip(1).map_while(Result::ok);
+    let listens = |line: &String| line.split_ascii_whitespace().nth(3) == Some(LISTEN);
+    lines.take_while(listens).filter_map(|line| listener(&line, address)).collect()
+}
+
+/// The state of a socket that listens.
+const LISTEN: &str = "0A";
+
 /// A line reads `sl local remote state queues timer retransmits uid timeout inode …`.
 fn listener(line: &str, address: SocketAddr) -> Option<u64> {
-    const LISTEN: &str = "0A";
     let fields: Vec<&str> = line.split_ascii_whitespace().collect();
     let (ip, port) = fields.get(1)?.split_once(':')?;
     let matches = *fields.get(3)? == LISTEN

@@ -72,7 +72,16 @@ pub(super) fn descendants(table: &[Process], roots: impl IntoIterator<Item = i32
 
 /// The children of the calling process, if the kernel lists them: some reads, where the table takes hundreds.
 pub(super) fn own_children() -> Vec<i32> {
-    let Ok(threads) = fs::read_dir("/proc/self/task") else { return Vec::new() };
+    children("self")
+}
+
+/// The same of any process.
+pub(super) fn children_of(pid: i32) -> Vec<i32> {
+    children(&pid.to_string())
+}
+
+fn children(process: &str) -> Vec<i32> {
+    let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else { return Vec::new() };
     let lists =
         threads.flatten().filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
     lists

@@ -4,6 +4,7 @@ use std::fs;
 use std::time::Instant;
 
 use super::clean::Held;
+use super::cold;
 use super::devices::LaunchGpus;
 use super::event::{Event, Listener};
 use super::loading::{Keep, Loaded, all_loads, reset};
@@ -35,6 +36,8 @@ pub struct Crew<'a> {
     pub lock: &'a Lock,
     pub signals: &'a Signals,
     pub ruler: &'a Ruler<'a>,
+    /// the study is about how long starts take
+    pub reads_startup: bool,
     /// `None` where it asks for none
     pub gpus: Option<LaunchGpus>,
     /// a failure of the machine is a result too: it was tried often enough
@@ -119,6 +122,9 @@ pub async fn carry_out(
         Err(error) => return not_started(crew, loads, error, listener, keep).await,
     };
     listener.hear(&Event::LaunchReady { launch: crew.launch.to_owned(), after_s: times.start_s });
+    if crew.reads_startup && cold::compiled(&crew.place.launch_dir) {
+        return warmed(crew, server, listener, times).await;
+    }
     let mut target = Target::managed(&server, crew.config, crew.place.lies_at(crew.config).as_deref()).await;
     let introduced = introduce(crew, &mut target, times.start_s).await?;
     for note in &target.notes {
@@ -136,6 +142,29 @@ pub async fn carry_out(
         return Ok(LaunchEnd::Unclean(report.survivors));
     }
     Ok(loaded?.into())
+}
+
+/// A start that compiled is no sample of how long starts take, and has no result: the configuration is launched again.
+async fn warmed(
+    crew: &Crew<'_>,
+    server: Server,
+    listener: &mut dyn Listener,
+    times: &mut LaunchTimes,
+) -> Result<LaunchEnd, super::RunError> {
+    let text = format!(
+        "{}: it was ready after {:.1} s with cold caches, which is no sample of its startup; it is launched again",
+        crew.launch, times.start_s
+    );
+    listener.hear(&Event::Warning { text });
+    let stopping = Instant::now();
+    let tell = |event| stages::pass_on(crew.launch, event, listener);
+    let report = server.leave(&crew.signals.second, tell).await;
+    times.stop_s = stopping.elapsed().as_secs_f64();
+    if !report.survivors.is_empty() {
+        return Ok(LaunchEnd::Unclean(report.survivors));
+    }
+    let cancelled = crew.signals.first.is_cancelled();
+    Ok(if cancelled { LaunchEnd::Interrupted } else { LaunchEnd::Done })
 }
 
 impl From<Loaded> for LaunchEnd {

@@ -3,6 +3,7 @@
 
 mod books;
 mod clean;
+mod cold;
 pub mod container;
 mod coordinator;
 pub mod cores;

@@ -19,7 +19,7 @@ use crate::plan::Config;
 use crate::secrets;
 
 /// Where the record lies in a launch's directory.
-const RECORD: &str = "environment.json";
+pub const RECORD: &str = "environment.json";
 
 /// The variable that gives an engine its GPUs.
 pub const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use super::books::{Books, begin, gone};
 use super::clean::{Cleanness, Held, Waited};
+use super::cold;
 use super::devices::LaunchGpus;
 use super::event::{Event, Listener};
 use super::execution::{Execution, RunError};
@@ -168,6 +169,7 @@ async fn launched(
         lock: &x.lock,
         signals: &ground.signals,
         ruler: &*ruler,
+        reads_startup: matches!(task.purpose, Purpose::Study) && cold::reads_startup(x.study),
         gpus: launch_gpus(x, ground, gpus, config, &nonce).await,
         last_try: task.retry.is_none(),
         on_ready: &on_ready,
