@@ -98,7 +98,8 @@ fn survives_a_full_disk(at: usize) {
     assert!(!out.stderr.contains("panicked"), "write {at}:\n{}", out.stderr);
     let said = out.stderr.contains("No space left");
     assert!((out.code == 0 && !said) || (out.code == 1 && said), "write {at}: {}\n{}", out.code, out.stderr);
-    assert_eq!(marked(&lab), [0_i32; 0], "write {at}: processes are left");
+    // a guard that lost its perflab has the rest to do
+    wait_for("the end of what was started", || marked(&lab).is_empty());
     let before = journal(&lab);
     assert!(before.is_empty() || before.ends_with('\n'), "write {at}: a line is torn");
     let out = lab.run(&EXEC);

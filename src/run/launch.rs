@@ -126,13 +126,15 @@ pub async fn carry_out(
         return warmed(crew, server, listener, times).await;
     }
     let mut target = Target::managed(&server, crew.config, crew.place.lies_at(crew.config).as_deref()).await;
-    let introduced = introduce(crew, &mut target, times.start_s).await?;
+    let introduced = introduce(crew, &mut target, times.start_s).await;
     for note in &target.notes {
         listener.hear(&Event::Warning { text: format!("{}: {note}", crew.launch) });
     }
+    // whatever cannot be written down, the server is stopped in order first
     let loaded = match introduced {
-        None => all_loads(crew, loads, &target, listener, keep, times).await,
-        Some(why) => another_version(crew, &why, loads.len(), listener, keep).map(|()| Loaded::All),
+        Ok(None) => all_loads(crew, loads, &target, listener, keep, times).await,
+        Ok(Some(why)) => another_version(crew, &why, loads.len(), listener, keep).map(|()| Loaded::All),
+        Err(error) => Err(error.into()),
     };
     let stopping = Instant::now();
     let tell = |event| stages::pass_on(crew.launch, event, listener);
