@@ -169,7 +169,7 @@ async fn launched(
         lock: &x.lock,
         signals: &ground.signals,
         ruler: &*ruler,
-        reads_startup: matches!(task.purpose, Purpose::Study) && cold::reads_startup(x.study),
+        reads_startup: matches!(task.purpose, Purpose::Measure) && cold::reads_startup(x.study),
         gpus: launch_gpus(x, ground, gpus, config, &nonce).await,
         last_try: task.retry.is_none(),
         on_ready: &on_ready,
