@@ -7,10 +7,12 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+
 use super::clean::{self, Cleanness};
 use super::event::{Event, Listener};
 use super::execution::{Ended, Execution, RunError};
-use super::flock::Flock;
 use super::launch::LaunchEnd;
 use super::leftovers;
 use super::opening::{open, remaining, say_step};
@@ -105,14 +107,15 @@ impl<'a, 'x> Coordinator<'a, 'x> {
     /// Gives launches away and takes them in, until nothing is wanted any more or something ends the study. What runs then is waited
     /// for: a launch has to be over before perflab is, and what it measured on GPUs of its own counts.
     async fn run(&mut self) -> Result<Ended, RunError> {
-        let mut flock = Flock::new();
+        // they borrow what is the coordinator's, and so cannot be spawned
+        let mut launches = FuturesUnordered::new();
         let mut ending = None;
         loop {
             if ending.is_none() {
                 match self.ahead() {
                     Ok(Ahead::Launches(tasks)) => {
                         for task in tasks {
-                            flock.add(perform(self.x, self.ground, task));
+                            launches.push(perform(self.x, self.ground, task));
                         }
                     }
                     Ok(Ahead::Over(ended)) => ending = Some(Ok(ended)),
@@ -123,7 +126,7 @@ impl<'a, 'x> Coordinator<'a, 'x> {
                     self.ground.signals.first.cancel();
                 }
             }
-            match flock.next().await {
+            match launches.next().await {
                 Some(done) => ending = ending.or(self.take_in(done)),
                 None => return self.end(ending.unwrap_or(Ok(Ended::Interrupted))),
             }

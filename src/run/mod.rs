@@ -10,7 +10,6 @@ pub mod cores;
 mod devices;
 pub mod event;
 mod execution;
-mod flock;
 mod host;
 mod launch;
 mod ledger;
