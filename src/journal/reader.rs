@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use memchr::{memchr, memmem};
 use serde::Deserialize;
 use thiserror::Error;
 
@@ -104,8 +105,8 @@ impl Tail {
 /// backslash before it, so the words below can only be a key; its object holds lists of numbers, and ends at the next brace.
 fn leave_out_requests(line: &mut Vec<u8>) {
     const KEY: &[u8] = b",\"requests\":{";
-    let Some(from) = line.windows(KEY.len()).position(|w| w == KEY) else { return };
-    if let Some(length) = line[from..].iter().position(|b| *b == b'}') {
+    let Some(from) = memmem::find(line, KEY) else { return };
+    if let Some(length) = memchr(b'}', &line[from..]) {
         line.drain(from..=from + length);
     }
 }

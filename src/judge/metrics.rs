@@ -15,7 +15,7 @@ use crate::lang::sema::Stat;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Metrics {
     numbers: Arc<IndexMap<Name, f64>>,
-    distributions: Arc<IndexMap<Name, Distribution>>,
+    distributions: Arc<IndexMap<Name, Packed>>,
     /// the completed requests; empty for a recording's
     #[serde(default, skip_serializing_if = "Latencies::is_empty")]
     pub requests: Latencies,
@@ -51,6 +51,31 @@ impl Distribution {
     }
 }
 
+/// A distribution in half the memory, in the order of [`Stat::ALL`]: what is absent is no number.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(from = "Distribution", into = "Distribution")]
+struct Packed([f64; Stat::ALL.len()]);
+
+impl From<Distribution> for Packed {
+    fn from(d: Distribution) -> Self {
+        Self(Stat::ALL.map(|stat| d.get(stat).unwrap_or(f64::NAN)))
+    }
+}
+
+impl From<Packed> for Distribution {
+    fn from(Packed(values): Packed) -> Self {
+        let [mean, stddev, min, max, p50, p90, p95, p99, p999] =
+            values.map(|v| Some(v).filter(|v| !v.is_nan()));
+        Self { mean, stddev, p50, p90, p95, p99, p999, min, max }
+    }
+}
+
+impl PartialEq for Packed {
+    fn eq(&self, other: &Self) -> bool {
+        Distribution::from(*self) == Distribution::from(*other)
+    }
+}
+
 impl Metrics {
     pub fn set(&mut self, name: &str, value: f64) {
         if value.is_finite() {
@@ -59,7 +84,7 @@ impl Metrics {
     }
 
     pub fn set_distribution(&mut self, name: &str, d: Distribution) {
-        Arc::make_mut(&mut self.distributions).insert(Name::of(name), d);
+        Arc::make_mut(&mut self.distributions).insert(Name::of(name), d.into());
     }
 
     /// All numbers, in the order in which they were set.
@@ -67,8 +92,8 @@ impl Metrics {
         self.numbers.iter().map(|(name, value)| (&**name, *value))
     }
 
-    pub fn distributions(&self) -> impl Iterator<Item = (&str, &Distribution)> {
-        self.distributions.iter().map(|(name, d)| (&**name, d))
+    pub fn distributions(&self) -> impl Iterator<Item = (&str, Distribution)> {
+        self.distributions.iter().map(|(name, d)| (&**name, (*d).into()))
     }
 
     /// Gives back memory that nothing is in.
@@ -81,8 +106,8 @@ impl Metrics {
         self.numbers.get(name).copied()
     }
 
-    pub fn distribution(&self, name: &str) -> Option<&Distribution> {
-        self.distributions.get(name)
+    pub fn distribution(&self, name: &str) -> Option<Distribution> {
+        self.distributions.get(name).copied().map(Distribution::from)
     }
 
     /// Completed requests per second that meet a condition on their own times; `None` where these are not known.
