@@ -101,6 +101,38 @@ fn one_terminal_that_is_closed_says_so_more_than_once() {
     assert_sound(&lab);
 }
 
+/// Ctrl-S and Ctrl-Q.
+const STOP: &str = "\u{13}";
+const GO_ON: &str = "\u{11}";
+
+#[test]
+fn a_terminal_that_takes_nothing_holds_nothing_up() {
+    let study = live_study("step one { vary seqs[1] }").replace("requests    8", "requests    200");
+    let lab = Lab::with(&study);
+    let mut terminal = start_loading(&lab, exec(&lab));
+    terminal.types(STOP);
+    wait_for("the report's files", || lab.path("state/report.json").exists());
+    assert_eq!(marked(&lab), [0i32; 0]);
+    terminal.types(GO_ON);
+    assert_eq!(terminal.wait(), 0);
+    assert!(terminal.text().contains("perflab.report/1"), "what was held back comes now");
+}
+
+#[test]
+fn signals_are_heard_behind_a_terminal_that_takes_nothing() {
+    let lab = endless();
+    let mut terminal = start_loading(&lab, exec(&lab));
+    terminal.types(STOP);
+    std::thread::sleep(Duration::from_millis(500));
+    let pid = Pid::from_raw(terminal.child.id() as i32);
+    kill(pid, Signal::SIGTERM).expect("it lives");
+    wait_for("the report's files", || lab.path("state/report.json").exists());
+    assert_eq!(marked(&lab), [0i32; 0]);
+    kill(pid, Signal::SIGTERM).expect("its last words wait");
+    assert_eq!(terminal.wait(), 1000 + Signal::SIGTERM as i32);
+    goes_on(&lab);
+}
+
 #[test]
 fn who_is_started_with_nohup_outlives_the_terminal() {
     let lab = Lab::with(&live_study("step one { vary seqs[1] }").replace("requests    8", "requests    200"));

@@ -15,7 +15,7 @@ use crate::judge::{Grid, Setup, Strategy};
 use crate::lang::Program;
 use crate::lang::sema::program::{Expr, Study};
 use crate::report::{self, Material};
-use crate::run::{self, Ended, Execution, Host, Ledger, RunError, Signals, Yard, execute};
+use crate::run::{self, Ended, Execution, Host, Ledger, RunError, Signals, Yard, execute, forget_signals};
 
 pub fn run(args: &ExecArgs, program: &Program, study: &Study, file_hash: String, console: Console) -> u8 {
     let began = Instant::now();
@@ -133,6 +133,8 @@ pub fn study_dir(file: &Path) -> PathBuf {
 }
 
 fn carry_out(args: &ExecArgs, x: &mut Execution<'_>, console: Console) -> u8 {
+    // before there are other threads: they stay where this one is
+    x.yard.keep_client_apart();
     let mut progress = match Progress::new(console, args.events.as_deref(), &x.dir) {
         Ok(p) => p,
         Err(e) => {
@@ -140,8 +142,6 @@ fn carry_out(args: &ExecArgs, x: &mut Execution<'_>, console: Console) -> u8 {
             return exit::INPUT;
         }
     };
-    // before there are other threads: they stay where this one is
-    x.yard.keep_client_apart();
     let workers = x.yard.workers();
     let runtime =
         match tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build() {
@@ -163,6 +163,7 @@ fn carry_out(args: &ExecArgs, x: &mut Execution<'_>, console: Console) -> u8 {
     // prompts that are still being made have no reader any more
     runtime.shutdown_background();
     progress.finish();
+    forget_signals();
     let code = killed.load(std::sync::atomic::Ordering::SeqCst);
     let status = if code == 0 { after(args, x, ended, console) } else { code };
     progress.ended(status, notify::outcome(status));

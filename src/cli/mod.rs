@@ -22,6 +22,7 @@ mod notify;
 mod plan;
 mod progress;
 mod replay;
+mod screen;
 mod show;
 mod site;
 mod state;

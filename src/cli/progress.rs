@@ -1,20 +1,18 @@
 //! Progress on stderr: a live display on a terminal, one line per event when piped, nothing with `--quiet`; and the events file.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
-
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::time::Instant;
 
 use super::console::Console;
 use super::events::EventsFile;
 use super::live::{Live, LiveFile};
+use super::screen::Screen;
 use crate::report::duration;
 use crate::run::{Event, Listener};
 use crate::secrets;
 
 pub struct Progress {
-    console: Console,
-    bar: ProgressBar,
+    screen: Screen,
     events: Option<EventsFile>,
     live: Live,
     live_file: LiveFile,
@@ -26,15 +24,9 @@ impl Progress {
     /// Of a study with this state directory. The error is a sentence about the events file.
     pub fn new(console: Console, events: Option<&Path>, dir: &Path) -> Result<Self, String> {
         let events = events.map(EventsFile::create).transpose()?;
-        let bar = ProgressBar::with_draw_target(None, target(console));
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix}\n  {wide_msg}") {
-            bar.set_style(style);
-        }
-        if console.live() {
-            bar.enable_steady_tick(Duration::from_millis(200));
-        }
+        let screen = Screen::new(console);
         let live_file = LiveFile::new(dir);
-        Ok(Self { console, bar, events, live: Live::default(), live_file, predicted: Instant::now() })
+        Ok(Self { screen, events, live: Live::default(), live_file, predicted: Instant::now() })
     }
 
     /// Tells whoever watches how it ended.
@@ -44,24 +36,21 @@ impl Progress {
 
     /// Says something from a signal's task.
     pub fn notice(&self) -> impl FnOnce(&str) + Send + 'static {
-        let (bar, console) = (self.bar.clone(), self.console);
-        move |text: &str| {
-            bar.suspend(|| console.say(text));
-        }
+        self.screen.notice()
     }
 
     pub fn finish(&mut self) {
-        self.bar.finish_and_clear();
+        self.screen.finish();
     }
 
     fn line(&self, text: &str) {
-        self.bar.suspend(|| self.console.say(text));
+        self.screen.line(text);
     }
 
     fn show(&self) {
-        self.bar.set_prefix(format!("{} · {}", self.live.step, self.live.launch));
         let text = self.live.words(self.predicted.elapsed());
-        self.bar.set_message(secrets::mask(&text).into_owned());
+        let place = format!("{} · {}", self.live.step, self.live.launch);
+        self.screen.show(place, secrets::mask(&text).into_owned());
     }
 
     fn record(&mut self, event: &Event) {
@@ -71,10 +60,6 @@ impl Progress {
             self.line(&format!("warning: the events file cannot be written any more ({e})"));
         }
     }
-}
-
-fn target(console: Console) -> ProgressDrawTarget {
-    if console.live() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() }
 }
 
 impl Listener for Progress {

@@ -47,7 +47,7 @@ pub use opening::remaining;
 pub use order::missing_tokenizer;
 pub use provenance::{Standing, as_measured};
 pub use serve_id::serve_ids_anywhere;
-pub use signals::Signals;
+pub use signals::{Signals, forget_signals};
 pub use yard::Yard;
 
 /// Which generation of the load generator made a result; results of another are not compared with.

@@ -2,16 +2,25 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::{SigHandler, Signal, signal};
 use serde_json::Value;
 
 use super::{Recording, Report};
 
 /// How long anything may take before a test gives up. A machine may be slow and busy.
 pub const PATIENCE: Duration = Duration::from_mins(2);
+
+/// The tests may run under `nohup`, which everything that they start would inherit.
+pub fn hear_hangups() -> std::io::Result<()> {
+    // SAFETY: the default action runs no code
+    unsafe { signal(Signal::SIGHUP, SigHandler::SigDfl) }?;
+    Ok(())
+}
 
 /// A directory for one test, removed with it.
 pub struct Lab {
@@ -115,6 +124,8 @@ impl Lab {
         let streams = tempfile::tempdir_in(self.dir.path()).expect("a temporary directory");
         let file = |name: &str| File::create(streams.path().join(name)).expect("a file for a stream");
         command.stdout(file("stdout")).stderr(file("stderr"));
+        // SAFETY: between fork and exec only a system call is made
+        unsafe { command.pre_exec(hear_hangups) };
         let child = command.spawn().expect("perflab starts");
         Running { child, streams }
     }

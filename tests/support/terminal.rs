@@ -11,7 +11,7 @@ use nix::pty::{PtyMaster, grantpt, posix_openpt, ptsname_r, unlockpt};
 use nix::sys::stat::Mode;
 use nix::unistd::setsid;
 
-use super::lab::PATIENCE;
+use super::lab::{PATIENCE, hear_hangups};
 
 /// A command on a terminal of its own, as the leader of its session.
 pub struct Terminal {
@@ -34,6 +34,7 @@ impl Terminal {
         let stream = || Stdio::from(far.try_clone().expect("a descriptor"));
         command.stdin(stream()).stdout(stream()).stderr(stream());
         let control = move || {
+            hear_hangups()?;
             setsid()?;
             // the first terminal that the leader of a session opens is that session's
             open(name.as_c_str(), OFlag::O_RDWR, Mode::empty())?;

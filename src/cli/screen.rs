@@ -1,0 +1,83 @@
+//! What a study says while it works, drawn by a thread of its own: a terminal that takes nothing, stopped with Ctrl-S or at the end of
+//! a connection that hangs, must hold up neither the study nor the signals that end it.
+
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::console::Console;
+
+/// Words that wait to be drawn, at most: what comes while nobody takes any is not drawn.
+const WAITING: usize = 4096;
+/// So long the end waits for the last words.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+enum Word {
+    Line(String),
+    /// where the study is, and what it does there
+    Show(String, String),
+    Finish,
+}
+
+/// A live display on a terminal, lines elsewhere.
+pub struct Screen {
+    words: SyncSender<Word>,
+    done: Receiver<()>,
+}
+
+impl Screen {
+    pub fn new(console: Console) -> Self {
+        let (words, heard) = sync_channel(WAITING);
+        let (finished, done) = channel();
+        thread::spawn(move || {
+            draw(console, &heard);
+            let _ = finished.send(());
+        });
+        Self { words, done }
+    }
+
+    pub fn line(&self, text: &str) {
+        let _ = self.words.try_send(Word::Line(text.to_owned()));
+    }
+
+    pub fn show(&self, place: String, message: String) {
+        let _ = self.words.try_send(Word::Show(place, message));
+    }
+
+    /// Says lines from elsewhere.
+    pub fn notice(&self) -> impl FnOnce(&str) + Send + 'static {
+        let words = self.words.clone();
+        move |text: &str| drop(words.try_send(Word::Line(text.to_owned())))
+    }
+
+    /// Takes the display away, once everything is said that can be.
+    pub fn finish(&self) {
+        if self.words.try_send(Word::Finish).is_ok() {
+            let _ = self.done.recv_timeout(PATIENCE);
+        }
+    }
+}
+
+fn draw(console: Console, heard: &Receiver<Word>) {
+    let target = if console.live() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let bar = ProgressBar::with_draw_target(None, target);
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix}\n  {wide_msg}") {
+        bar.set_style(style);
+    }
+    if console.live() {
+        bar.enable_steady_tick(Duration::from_millis(200));
+    }
+    for word in heard {
+        match word {
+            Word::Line(text) => bar.suspend(|| console.say(&text)),
+            Word::Show(place, message) => {
+                bar.set_prefix(place);
+                bar.set_message(message);
+            }
+            Word::Finish => break,
+        }
+    }
+    bar.finish_and_clear();
+}
