@@ -234,7 +234,7 @@ fn killed_with_its_guard(pod: &Pod) {
     expect_nothing_left(pod);
 }
 
-fn children(of: u32) -> Vec<u32> {
+pub fn children(of: u32) -> Vec<u32> {
     let stat = |pid: u32| fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let parent =
         |pid: u32| stat(pid).rsplit_once(") ").and_then(|(_, t)| t.split(' ').nth(1)?.parse::<u32>().ok());

@@ -7,9 +7,12 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 
-use crate::support::{EXEC, Lab, live_study, marked, skip, wait_for};
+use crate::containers::children;
+use crate::support::{EXEC, Lab, events, live_study, marked, skip, wait_for};
 
 const STEPS: &str = "step one { vary seqs[1, 2] }";
 /// Launches that the study takes when nothing happens to it.
@@ -52,6 +55,23 @@ impl Dice {
     fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % limit
+    }
+}
+
+#[test]
+fn a_guard_that_is_killed_is_no_finding_about_its_engine() {
+    let lab = Lab::with(&live_study(STEPS).replace("requests    8", "requests    300"));
+    let running = lab.start(&[&EXEC[..], &["--events", "events.jsonl"]].concat());
+    wait_for("a load", || events(&lab).iter().any(|e| e["event"] == "load"));
+    for guard in children(running.child.id()) {
+        kill(Pid::from_raw(guard as i32), Signal::SIGKILL).expect("it lives");
+    }
+    let out = running.wait().expect_code(0);
+    assert!(out.stderr.contains("guard killed"), "{}", out.stderr);
+    let journal = journal(&lab);
+    assert_eq!((count(&journal, "setback"), count(&journal, "launch")), (1, LAUNCHES + 1));
+    for trial in out.report().0["trials"].as_array().expect("trials") {
+        assert!(["ok", "flagged"].contains(&trial["outcome"].as_str().expect("an outcome")), "{trial}");
     }
 }
 

@@ -5,18 +5,20 @@ use std::path::Path;
 
 use crate::support::{EXEC, Lab, binary};
 
-const VALUES: [&str; 6] = [
+const VALUES: [&str; 7] = [
     "tok-from-env-1",
     "tok-from-file-2",
     "key-as-flag-3",
     "pw-in-proxy-4",
     "hf_abcdefghijklmnopqrstuv",
     "param-secret-6",
+    "through-a-param-7",
 ];
 
 /// An engine that tells everything that it was given, and serves with the simulated one.
 const TALKATIVE: &str = r#"
 param my_secret = "none"
+param word = "through-a-param-7"
 engine talkative "Talkative" {
     version "1.0"
     serve   "sh engine.sh {model} {host} {port}"
@@ -24,12 +26,14 @@ engine talkative "Talkative" {
     stop    sigterm within 5s
     failure "told" when log matches "told (.*)"
     flag --api-key text
+    flag --hf-token text
     flag --mode text
 }
 engine mine "Mine" = talkative {
     env MY_TOKEN="tok-from-file-2"
     env OTHER="x{my_secret}x"
     --api-key="key-as-flag-3"
+    --hf-token="{word}"
 }
 profile quick "Quick" {
     data        random

@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use super::console::Console;
+use super::stated;
 use crate::lang::given;
 use crate::lang::sema::program::{NotYet, Study};
 use crate::lang::source::Files;
@@ -46,7 +47,9 @@ pub fn text_of(bytes: Vec<u8>) -> Result<String, String> {
 /// The analysis of a text as the file at a path.
 pub fn analysis_of(path: &Path, text: &str, set: &[Given]) -> Analysis {
     secrets::learn(set.iter().filter(|g| secrets::is_secret(&g.name)).map(|g| g.value.clone()));
-    reviewed(analyze_with(&Disk, &path.to_string_lossy(), text, set))
+    let analysis = analyze_with(&Disk, &path.to_string_lossy(), text, set);
+    stated::learn(&analysis.program);
+    reviewed(analysis)
 }
 
 /// Puts a text in the place of a file: beside it first, then renamed into it, so that nobody ever reads half of it. A link stays a

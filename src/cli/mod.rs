@@ -26,6 +26,7 @@ mod screen;
 mod show;
 mod site;
 mod state;
+mod stated;
 mod std;
 mod watch;
 

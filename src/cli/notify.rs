@@ -11,6 +11,7 @@ use nix::unistd::Pid;
 
 use super::console::Console;
 use super::exit;
+use crate::secrets;
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -50,7 +51,8 @@ fn run(command: &str, notice: &Notice<'_>) -> Result<(), String> {
     shell.env("PERFLAB_STUDY", notice.study);
     shell.env("PERFLAB_DIR", notice.dir);
     shell.env("PERFLAB_REPORT", if report.is_file() { report.as_os_str() } else { "".as_ref() });
-    shell.env("PERFLAB_RECOMMENDED", notice.recommended.unwrap_or_default());
+    // as the report has it: such commands post what they are told
+    shell.env("PERFLAB_RECOMMENDED", &*secrets::mask(notice.recommended.unwrap_or_default()));
     // stdout is the report's; what the command prints goes to stderr
     shell.stdin(Stdio::null()).stdout(std::io::stderr()).process_group(0);
     let mut child = shell.spawn().map_err(|e| format!("could not be started: {e}"))?;

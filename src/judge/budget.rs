@@ -192,7 +192,8 @@ impl Purse<'_> {
 }
 
 fn amount(budget: Budget, spent: &[&Spending]) -> f64 {
-    let sum = |of: fn(&Spending) -> f64| spent.iter().map(|s| of(s)).sum::<f64>();
+    // the sum of nothing is -0.0, which is printed so
+    let sum = |of: fn(&Spending) -> f64| spent.iter().map(|s| of(s)).sum::<f64>() + 0.0;
     match budget {
         Budget::Seconds(_) => sum(|s| s.seconds),
         Budget::GpuSeconds(_) => sum(|s| s.gpu_s),

@@ -53,7 +53,8 @@ pub struct Run {
 /// Runs by configuration and profile, those of confirming launches apart.
 #[derive(Debug, Clone, Default)]
 pub struct Results {
-    runs: HashMap<String, HashMap<String, Lists>>,
+    /// profiles are few, and ten thousand configurations have them
+    runs: HashMap<String, Vec<(String, Lists)>>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -65,8 +66,12 @@ struct Lists {
 impl Results {
     pub fn add(&mut self, config: &str, profile: &str, run: Run) {
         let of_config = self.runs.entry(config.to_owned()).or_default();
-        let lists = of_config.entry(profile.to_owned()).or_default();
-        if run.confirming { lists.confirming.push(run) } else { lists.steps.push(run) }
+        let at = of_config.iter().position(|(name, _)| name == profile).unwrap_or_else(|| {
+            push_one(of_config, (profile.to_owned(), Lists::default()));
+            of_config.len() - 1
+        });
+        let (_, lists) = &mut of_config[at];
+        push_one(if run.confirming { &mut lists.confirming } else { &mut lists.steps }, run);
     }
 
     /// The runs that steps may count, in the order in which they ran.
@@ -85,6 +90,13 @@ impl Results {
     }
 
     fn lists(&self, config: &str, profile: &str) -> Option<&Lists> {
-        self.runs.get(config)?.get(profile)
+        let (_, lists) = self.runs.get(config)?.iter().find(|(name, _)| name == profile)?;
+        Some(lists)
     }
+}
+
+/// Adds to a list that mostly has one element: room for more would be most of what a long study takes.
+fn push_one<T>(list: &mut Vec<T>, one: T) {
+    list.reserve_exact(1);
+    list.push(one);
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 use regex::Regex;
@@ -9,6 +10,7 @@ use regex::Regex;
 use super::mask::Masker;
 use super::names::{is_secret, words};
 
+static NAMES_ONE: AtomicBool = AtomicBool::new(false);
 static KNOWN: RwLock<Option<Arc<Masker>>> = RwLock::new(None);
 
 /// A value after a name: bare ones and lists of them touch their sign (`env HF_TOKEN=x`, `--api-key=[x, y]`), as what stands apart
@@ -51,6 +53,7 @@ pub fn learn_source(text: &str) {
     let begins = named.find_iter(text).map(|m| text[..m.start()].trim_end_matches(in_name).len());
     // most of them only sound so, and what follows the name is the costly part
     let begins = begins.filter(|at| is_secret(text[*at..].split(|c| !in_name(c)).next().unwrap_or_default()));
+    let begins = begins.inspect(|_| NAMES_ONE.store(true, Ordering::Relaxed));
     let mut values = Vec::new();
     for found in begins.filter_map(|at| assigned.captures_at(text, at)).filter(|f| is_secret(&f["name"])) {
         if let Some(list) = found.name("list") {
@@ -61,6 +64,11 @@ pub fn learn_source(text: &str) {
         }
     }
     learn(values.into_iter().filter(|v| !v.contains('{')));
+}
+
+/// Whether any source so far gives a secret's name a value, which may be a param's.
+pub fn source_names_one() -> bool {
+    NAMES_ONE.load(Ordering::Relaxed)
 }
 
 fn in_name(c: char) -> bool {

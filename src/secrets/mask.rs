@@ -13,7 +13,7 @@ pub const MASKED: &str = "***";
 
 /// By form: user and password of a URL, tokens of the Hugging Face hub, bearer tokens. What stands in the group
 /// `keep` stays.
-const FORMS: &str = r#"(?<keep>://)[^\s/@"'<>\\]+:[^\s/@"'<>\\]+(?<after>@)|\bhf_[A-Za-z0-9]{16,}|(?<bearer>(?i:bearer) +)[A-Za-z0-9._~+/-]{8,}=*"#;
+const FORMS: &str = r#"(?<keep>://)[^\s/@"'<>\\]*:[^\s/@"'<>\\]+(?<after>@)|\bhf_[A-Za-z0-9]{16,}|(?<bearer>(?i:bearer) +)[A-Za-z0-9._~+/-]{8,}=*"#;
 /// Of a value that long the lines count one by one: a key in a file has the same first line as every other.
 const LONGEST: usize = 1024;
 

@@ -9,7 +9,10 @@ mod log;
 mod mask;
 mod names;
 
-pub use known::{hub_token, known, learn, learn_environment, learn_source, mask, mask_document, mask_json};
+pub use known::{
+    hub_token, known, learn, learn_environment, learn_source, mask, mask_document, mask_json,
+    source_names_one,
+};
 pub use log::{LogMask, MaskedWriter};
 pub use mask::{MASKED, Masker};
 pub use names::is_secret;

@@ -25,7 +25,11 @@ pub const NETWORK: &str = "network";
 /// This machine refused the load's client a connection: descriptors, ports or memory are used up.
 pub const CLIENT_LIMIT: &str = "client at its limit";
 
-const INFRASTRUCTURE: [&str; 6] = [PORT, GPU_LOST, MEMORY_TAKEN, DISK_FULL, NETWORK, CLIENT_LIMIT];
+/// Whoever killed the process that guards an engine killed the engine with it.
+pub const GUARD_LOST: &str = "guard killed";
+
+const INFRASTRUCTURE: [&str; 7] =
+    [PORT, GPU_LOST, MEMORY_TAKEN, DISK_FULL, NETWORK, CLIENT_LIMIT, GUARD_LOST];
 
 /// The engine's own processes, or a limit of its container, wanted more memory than there is.
 pub const HOST_MEMORY: &str = "out of host memory";
@@ -63,6 +67,7 @@ mod tests {
     #[test]
     fn only_the_machine_s_failures_are_tried_again() {
         assert_eq!(Nature::of(PORT), Nature::Infrastructure);
+        assert_eq!(Nature::of(GUARD_LOST), Nature::Infrastructure);
         assert_eq!(Nature::of("out of GPU memory"), Nature::Finding);
         assert_eq!(Nature::of("what a study calls it"), Nature::Finding);
     }

@@ -85,11 +85,22 @@ impl Witness<'_> {
         let mut tail: Vec<String> =
             text::lines_from_the_end(&log).take(TAIL_LINES).map(text::shortened).collect();
         tail.reverse();
-        let named = self.named(&log);
+        let named = self.guard_lost().or_else(|| self.named(&log));
         let known = named.is_some();
         let failure = named
             .unwrap_or_else(|| Failure::new(self.unknown(), line_that_matters(&log).unwrap_or_default()));
         Evidence { failure, known, tail }
+    }
+
+    /// What the log says of an engine that was killed with its guard says nothing about the engine.
+    fn guard_lost(&self) -> Option<Failure> {
+        let lost = self.exit == Some(Exit::Unknown);
+        lost.then(|| {
+            Failure::new(
+                class::GUARD_LOST,
+                "perflab's guard of the launch was killed, and the engine with it",
+            )
+        })
     }
 
     fn named(&self, log: &str) -> Option<Failure> {

@@ -41,11 +41,13 @@ fn is_stamp(word: &str) -> bool {
     digits >= 4 && word.chars().all(|c| c.is_ascii_digit() || "-:.,/TZ".contains(c))
 }
 
+/// A line for people: not longer than [`LONGEST_LINE`], and without characters that a terminal takes for orders.
 pub fn shortened(line: &str) -> String {
-    match line.char_indices().nth(LONGEST_LINE) {
+    let shown = match line.char_indices().nth(LONGEST_LINE) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),
-    }
+    };
+    shown.replace(|c: char| c.is_control() && c != '\t', "\u{fffd}")
 }
 
 /// What a terminal would show of a log, from its end, without empty lines: progress bars overwrite themselves with

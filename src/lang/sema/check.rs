@@ -44,7 +44,7 @@ pub struct Checker<'a> {
 }
 
 /// Levels of derivation: a handful in any real file, and each takes some of the stack.
-const MOST_LEVELS: usize = 32;
+pub(super) const MOST_LEVELS: usize = 32;
 
 /// Checks all modules; the program is that of the root file.
 pub fn check_program(modules: &Modules, sink: &mut Sink) -> Program {
@@ -195,6 +195,12 @@ impl<'a> Checker<'a> {
         }
     }
 
+    pub(super) fn too_far(&mut self, span: Span) {
+        let message = format!("this derives from something that derives … more than {MOST_LEVELS} times");
+        let help = "derive it from something nearer to the root";
+        self.sink.push(Diagnostic::new(Code::TooDeep, span, message).label("too far").help(help));
+    }
+
     /// Runs `f` unless the item is already being resolved: then its declaration goes in a circle.
     pub fn guarded<T>(
         &mut self,
@@ -213,9 +219,7 @@ impl<'a> Checker<'a> {
             return None;
         }
         if self.trail.len() >= MOST_LEVELS {
-            let message = format!("this derives from something that derives … more than {MOST_LEVELS} times");
-            let help = "derive it from something nearer to the root";
-            self.sink.push(Diagnostic::new(Code::TooDeep, span, message).label("too far").help(help));
+            self.too_far(span);
             return None;
         }
         self.trail.push(at);

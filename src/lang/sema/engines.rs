@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::check::Checker;
+use super::check::{Checker, MOST_LEVELS};
 use super::program::{Api, Engine, Failure, Ready, Reset, Stop, Via};
 use super::schema::{FlagSpec, Kind as FlagType, Schema, UsesGpus};
 use super::scope::{ItemRef, Kind};
@@ -44,6 +44,11 @@ impl Checker<'_> {
             Some(name) => Some(self.engine_named(module, name)?),
             None => None,
         };
+        // each holds all that it inherits, and those before this one were resolved already, however many they are
+        if parent.as_ref().is_some_and(|p| p.ancestry.len() > MOST_LEVELS) {
+            self.too_far(decl.name.span);
+            return None;
+        }
         let mut engine = match &parent {
             Some(p) => (**p).clone(),
             None => root_engine(decl),

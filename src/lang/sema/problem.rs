@@ -101,6 +101,13 @@ impl Problem {
             Self::NeedsValue(expected) => Diagnostic::new(Code::FlagNeedsValue, at_name, message)
                 .label("without a value")
                 .help(format!("write {name}=VALUE; it takes {expected}")),
+            // one of several values, `=[true, false]`: the list is the mistake, and it is one
+            Self::TakesNone if at_value.start > at_name.end + 1 => {
+                let d = Diagnostic::new(Code::FlagNeedsValue, at_name, message);
+                d.label("a switch is present or not").help(format!(
+                    "write a point with it and one without: `{{ on: {name}, off: unset {name} }}`"
+                ))
+            }
             Self::TakesNone => {
                 let d = Diagnostic::new(Code::FlagNeedsValue, at_value, message);
                 let d = d.label("a switch is present or not").help(switch_help(name, value, engine));

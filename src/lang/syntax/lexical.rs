@@ -214,11 +214,14 @@ pub fn mistake(id: FileId, base: usize, chunk: &str) -> Option<Diagnostic> {
 fn single_quotes(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Diagnostic {
     let line_end = chunk[at..].find(['\n', '\r']).map_or(chunk.len(), |n| at + n);
     let end = chunk[at + 1..line_end].find('\'').map_or(line_end, |n| at + n + 2);
-    let inner = chunk[at..end].trim_matches('\'').replace('"', "\\\"");
+    let inner = chunk[at..end].trim_matches('\'');
+    // what a shell needs quotes for is a value of its own here
+    let is_object = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(inner).is_ok();
+    let right = if is_object { inner.to_owned() } else { format!("\"{}\"", inner.replace('"', "\\\"")) };
     Diagnostic::new(Code::SingleQuotes, span(at, end), "a string is written in single quotes")
-        .label("strings take double quotes")
-        .help(format!("write \"{inner}\""))
-        .edit(span(at, end), format!("\"{inner}\""))
+        .label(if is_object { "a JSON object takes none" } else { "strings take double quotes" })
+        .help(format!("write {right}"))
+        .edit(span(at, end), right)
 }
 
 /// Quotes as a word processor makes them.
