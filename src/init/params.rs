@@ -31,7 +31,10 @@ impl Reading<'_> {
     /// The change that a setting stands for; `None` where it changes nothing, an error in words where it cannot be said.
     pub fn change(&self, key: &str, setting: &Value) -> Result<Option<String>, String> {
         let flag = flag_name(key);
+        let is_key = key.contains('.');
         let words = match setting {
+            // a key of a JSON flag has a value, whatever it is
+            Value::Bool(is) if is_key => vec![format!("{flag}={is}")],
             Value::Bool(true) => vec![flag],
             Value::Bool(false) if self.negates => vec![format!("--no-{}", flag.trim_start_matches('-'))],
             Value::Bool(false) | Value::Null => return Ok(None),

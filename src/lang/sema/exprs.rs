@@ -234,6 +234,8 @@ impl Checker<'_> {
             {
                 Some(())
             }
+            (Type::Engine, Type::Text) if !ordered => self.quoted_engine(r.0.span),
+            (Type::Text, Type::Engine) if !ordered => self.quoted_engine(l.0.span),
             _ => {
                 let span = l.0.span.to(r.0.span);
                 let message = format!("`{}` cannot compare these two", op.symbol());
@@ -244,6 +246,14 @@ impl Checker<'_> {
                 None
             }
         }
+    }
+
+    /// `engine == "vllm"`: an engine is named, not quoted.
+    fn quoted_engine(&mut self, text: Span) -> Option<()> {
+        let name = self.source_text(text).trim_matches('"').to_owned();
+        let d = Diagnostic::new(Code::Dimension, text, "an engine is compared with a text");
+        self.sink.push(d.label("a text").help(format!("write {name}, without quotes")).edit(text, name));
+        None
     }
 
     fn same_dimension(&mut self, op: BinaryOp, l: (&ast::Expr, Dim), r: (&ast::Expr, Dim)) -> Option<()> {

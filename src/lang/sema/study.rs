@@ -110,7 +110,11 @@ impl Checker<'_> {
                     } else {
                         let message = "the gain to adopt from is a fraction from 0 to 10";
                         let d = Diagnostic::new(Code::OutOfRange, n.span, message).label("out of range");
-                        self.sink.push(d.help(format!("did you mean `{}%`?", n.value)));
+                        self.sink.push(d.help(if v > 10.0 && n.unit.is_empty() {
+                            format!("did you mean `{}%`?", n.value)
+                        } else {
+                            "write for example `adopt gain >= 1%`; a loss is never adopted".to_owned()
+                        }));
                     }
                 }
             }
