@@ -300,6 +300,11 @@ fn sweeps_of_vllm_become_studies() {
     }
     let named = from_files("sweep_named", &[&["--from", "serve_named.json"], &serve[..]].concat());
     assert!(named.stdout.contains("fp8_cache \"fp8 cache\":"), "{}", named.stdout);
+    // a key has a value also where it is a switch, and the study has the GPUs of its largest set
+    let sizes = from_files("sweep_sizes", &[&["--from", "serve_sizes.json"], &serve[..]].concat());
+    for told in ["fuse_allreduce_rms=true", "fuse_allreduce_rms=false", "gpus     8"] {
+        assert!(sizes.stdout.contains(told) && !sizes.stdout.contains("raw "), "{}", sizes.stdout);
+    }
 }
 
 #[test]

@@ -349,7 +349,7 @@ impl Reader<'_> {
         let model = arguments::short_name(&self.base.arguments.model);
         let searched = self.rates().is_some_and(|(low, high)| high > low);
         let goal = if searched { "rate" } else { "output_tps" };
-        let mut settings = study::opening(self.base);
+        let mut settings = study::opening(self.base, 1);
         settings.push(Line::new("maximize", format!("{goal} on {}", profile.name)));
         let sla = self.root.get("benchmark").and_then(|b| b.get("sla"));
         for (key, metric) in [("max_ttft_ms", "ttft"), ("max_tpot_ms", "tpot")] {

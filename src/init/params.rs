@@ -30,6 +30,11 @@ pub struct Reading<'a> {
 impl Reading<'_> {
     /// The change that a setting stands for; `None` where it changes nothing, an error in words where it cannot be said.
     pub fn change(&self, key: &str, setting: &Value) -> Result<Option<String>, String> {
+        Ok(self.argument(key, setting)?.map(|found| change_text(&found)))
+    }
+
+    /// The same as an argument of the command.
+    pub fn argument(&self, key: &str, setting: &Value) -> Result<Option<Argument>, String> {
         let flag = flag_name(key);
         let is_key = key.contains('.');
         let words = match setting {
@@ -46,8 +51,7 @@ impl Reading<'_> {
             Value::Object(_) => vec![format!("{flag}={setting}")],
             _ => vec![format!("{flag}={}", yaml::word(setting).unwrap_or_default())],
         };
-        let found = self.read(words)?;
-        Ok(Some(change_text(&found)))
+        self.read(words).map(Some)
     }
 
     /// What words say, as one flag.

@@ -282,10 +282,16 @@ fn visible(name: &str, value: &str) -> Option<Devices> {
 
 /// How many GPUs the command uses, and how many it may use.
 fn gpus(base: &Base) -> (u64, u64) {
-    let version = base.known.version.as_deref();
+    let used = gpus_used(&base.known, &base.arguments.flags);
+    let given = base.devices.as_ref().map_or(used, |d| u64::from(d.count).max(used));
+    (used, given)
+}
+
+/// How many GPUs an engine takes with these flags.
+pub fn gpus_used(known: &program::Engine, flags: &[Argument]) -> u64 {
     let mut used: u64 = 1;
-    for flag in &base.arguments.flags {
-        let Found::Known(spec, _) = base.known.schema.find(&flag.name, version) else {
+    for flag in flags {
+        let Found::Known(spec, _) = known.schema.find(&flag.name, known.version.as_deref()) else {
             // a spelling that the schema does not have still takes its GPUs
             let name = flag.name.trim_start_matches('-').replace('_', "-");
             let size = ["tensor-parallel-size", "pipeline-parallel-size", "data-parallel-size"]
@@ -294,11 +300,10 @@ fn gpus(base: &Base) -> (u64, u64) {
             continue;
         };
         let Some(takes) = &spec.uses_gpus else { continue };
-        let shared = takes.unless.as_ref().is_some_and(|u| base.arguments.flag(u).is_some());
+        let shared = takes.unless.as_ref().is_some_and(|u| flags.iter().any(|f| f.canonical == *u));
         used = used.saturating_mul(if shared { 1 } else { flag.number().unwrap_or(1).max(1) });
     }
-    let given = base.devices.as_ref().map_or(used, |d| u64::from(d.count).max(used));
-    (used, given)
+    used
 }
 
 fn axis(idea: &Idea) -> Axis {
@@ -330,12 +335,12 @@ fn rules(ideas: &Ideas) -> Vec<&'static str> {
     ideas.cannot_fill.into_iter().chain(["far_behind"]).collect()
 }
 
-/// What every study begins with: model, GPUs, baseline.
-pub fn opening(base: &Base) -> Vec<Line> {
+/// What every study begins with: model, GPUs, baseline. Its candidates take so many GPUs at most.
+pub fn opening(base: &Base, most: u64) -> Vec<Line> {
     let mut settings = vec![Line::new("model", value::text(&base.arguments.model))];
     let counts = base.known.schema.specs().iter().any(|s| s.uses_gpus.is_some());
     if counts || base.devices.is_some() {
-        settings.push(Line::new("gpus", gpus(base).1.to_string()).why("add the kind: of \"H100\""));
+        settings.push(Line::new("gpus", gpus(base).1.max(most).to_string()).why("add the kind: of \"H100\""));
     }
     settings.push(Line::new("baseline", "current"));
     settings
@@ -348,7 +353,7 @@ pub fn shown(name: &str) -> String {
 
 fn study(facts: &Facts<'_>, ideas: &Ideas, base: &Base) -> Study {
     let name = arguments::short_name(&facts.arguments.model);
-    let mut settings = opening(base);
+    let mut settings = opening(base, 1);
     let repeat = match facts.engine {
         known::Engine::Sim => Line::new("repeat", "1").why("a simulation hardly differs from run to run"),
         _ => Line::new("repeat", "3").why("launches of every candidate; 1 for a first look"),

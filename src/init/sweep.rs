@@ -167,6 +167,20 @@ impl Sweep {
         points
     }
 
+    /// GPUs that the largest of the parameter sets takes.
+    fn most_gpus(&self, base: &Base) -> u64 {
+        let reading = Reading { engine: base.launch.engine, known: &base.known, negates: true };
+        let of = |set: &Map<String, Value>| {
+            let mut flags = base.arguments.flags.clone();
+            for argument in set.iter().filter_map(|(key, setting)| reading.argument(key, setting).ok()?) {
+                flags.retain(|f| f.canonical != argument.canonical);
+                flags.push(argument);
+            }
+            study::gpus_used(&base.known, &flags)
+        };
+        self.serve.iter().map(of).max().unwrap_or(1)
+    }
+
     fn profiles(&self, left_out: &mut Vec<String>) -> Vec<Block> {
         if self.loads.is_empty() {
             return vec![bench::profile("load", "Load", &self.bench, left_out)];
@@ -207,7 +221,7 @@ impl Sweep {
     fn study_of(&self, base: &Base, profiles: &[Block], requires: Vec<Line>, varies: bool) -> Study {
         let names: Vec<&str> = profiles.iter().map(|p| p.name.as_str()).collect();
         let model = arguments::short_name(&base.arguments.model);
-        let mut settings = study::opening(base);
+        let mut settings = study::opening(base, self.most_gpus(base));
         settings.push(
             Line::new("maximize", format!("total_tps on {}", names.join(", ")))
                 .why("a sweep names none; over several loads, the geometric mean"),

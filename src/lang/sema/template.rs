@@ -118,6 +118,9 @@ fn unknown(span: Span, name: &str, launch: bool, known: Vec<&str>) -> Diagnostic
     }
     let is_name = bare.starts_with(|c: char| c.is_ascii_lowercase())
         && bare.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if bare.starts_with('"') {
+        return d.help("write a JSON object without quotes around it, `{\"key\": 1}`; braces in a text are `{{` and `}}`");
+    }
     if !is_name {
         return d.help("write `{{` and `}}` for braces, or `{name}` to insert a param");
     }
