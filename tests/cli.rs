@@ -260,3 +260,17 @@ fn tables_fit_the_width() {
         assert!(out.stdout.contains("11,768"), "no number is broken");
     }
 }
+
+#[test]
+fn a_result_that_cannot_be_printed_is_no_success() {
+    let lab = Lab::with(&toy_study("step one { vary a }"));
+    for words in
+        [&["plan", "study.plab"][..], &["plan", "study.plab", "--format", "json"], &["std", "engines"]]
+    {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("the device");
+        let out = lab.command(words).stdout(full).stderr(Stdio::piped()).output().expect("it runs");
+        let said = String::from_utf8_lossy(&out.stderr);
+        assert_eq!(out.status.code(), Some(1), "{words:?}: {said}");
+        assert!(said.contains("standard output: No space left"), "{words:?}: {said}");
+    }
+}

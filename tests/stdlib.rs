@@ -272,6 +272,10 @@ fn the_library_is_printed_as_it_stands() {
         perflab(root, &["std", "profiles"]).stdout,
         fs::read(root.join("stdlib/profiles.plab")).unwrap()
     );
+    let engines = text(&perflab(root, &["std", "engines"]).stdout);
+    for name in ["vllm", "sglang", "trtllm", "llama_cpp", "sim"] {
+        assert!(engines.contains(&format!("\nengine {name} ")), "{name}");
+    }
     let profile = text(&perflab(root, &["std", "profiles", "sharegpt"]).stdout);
     assert!(profile.starts_with("# ") && profile.ends_with("}\n"), "{profile}");
     assert_eq!(profile.matches("profile ").count(), 1, "{profile}");

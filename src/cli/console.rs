@@ -1,6 +1,9 @@
 //! The two streams: results to stdout, diagnostics and progress to stderr; width and colour of each.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::OnceLock;
+
+use nix::errno::Errno;
 
 use super::args::Color;
 use crate::lang::render::Look;
@@ -23,6 +26,23 @@ pub fn restore_sigpipe() {
     use nix::sys::signal::{SigHandler, Signal, signal};
     // SAFETY: the default action is installed before any thread exists
     let _ = unsafe { signal(Signal::SIGPIPE, SigHandler::SigDfl) };
+}
+
+static LOST: OnceLock<String> = OnceLock::new();
+
+/// Why a result could not be printed whole, if that is so: half a document must not pass for one.
+pub fn output_lost() -> Option<&'static str> {
+    LOST.get().map(String::as_str)
+}
+
+fn note_loss(written: io::Result<()>) {
+    let Err(error) = written else { return };
+    // a reader that has seen enough, or a terminal that was closed, wants no more
+    let unwanted =
+        error.kind() == io::ErrorKind::BrokenPipe || error.raw_os_error() == Some(Errno::EIO as i32);
+    if !unwanted {
+        let _ = LOST.set(error.to_string());
+    }
 }
 
 impl Console {
@@ -55,7 +75,7 @@ impl Console {
     #[expect(clippy::unused_self, reason = "everything that is written goes through the console")]
     pub fn stream(self, write: impl FnOnce(&mut MaskedWriter<io::StdoutLock<'static>>) -> io::Result<()>) {
         let mut out = MaskedWriter::new(io::stdout().lock());
-        let _ = write(&mut out).and_then(|()| out.finish());
+        note_loss(write(&mut out).and_then(|()| out.finish()));
     }
 
     /// A result: always, also when progress is silenced.
@@ -67,7 +87,7 @@ impl Console {
     #[expect(clippy::unused_self, reason = "everything that is written goes through the console")]
     pub fn print_file(self, text: &str) {
         let mut out = io::stdout().lock();
-        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        note_loss(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
     }
 
     pub fn diagnostics(self, found: &[Diagnostic], sources: &Sources) {

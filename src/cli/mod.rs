@@ -79,5 +79,15 @@ pub fn main() -> ExitCode {
         Command::Std(a) => self::std::run(&a, console),
         Command::Sim(a) => return crate::sim::command(a.words),
     };
-    ExitCode::from(code)
+    ExitCode::from(if lost_output(console) && code == exit::DONE { exit::INPUT } else { code })
+}
+
+/// Says so if a result could not be printed.
+fn lost_output(console: console::Console) -> bool {
+    let lost = console::output_lost();
+    if let Some(why) = lost {
+        let help = "what was printed is not whole; `perflab report` prints a study's report again";
+        console.error(&format!("standard output: {why}"), help);
+    }
+    lost.is_some()
 }

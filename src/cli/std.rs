@@ -71,7 +71,11 @@ fn module_of(name: &str) -> Result<Vec<stdlib::Part>, Wrong> {
 }
 
 fn whole(module: &str) -> Result<String, Wrong> {
-    let parts = module_of(module)?;
+    module_of(module)?;
+    let module = module.strip_prefix("std/").unwrap_or(module);
+    let items = stdlib::items(module);
+    let names: Vec<&str> = items.iter().map(|i| i.name.as_str()).collect();
+    let parts = stdlib::parts(module, &names).unwrap_or_default();
     Ok(parts.iter().map(|p| p.text).collect::<Vec<_>>().join("\n"))
 }
 
