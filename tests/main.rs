@@ -29,6 +29,7 @@ mod init;
 mod llama_cpp;
 mod misbehaving;
 mod plan;
+mod prefix_cache;
 mod preloaded;
 mod provenance;
 mod real;

@@ -123,6 +123,7 @@ impl Live {
             Event::LoadEnds { .. }
             | Event::Spawned { .. }
             | Event::Stage { .. }
+            | Event::PrefixCacheEmptied { .. }
             | Event::LaunchFails { .. }
             | Event::Neighbours { .. }
             | Event::Warning { .. }

@@ -113,7 +113,10 @@ impl Listener for Progress {
             }
             Event::LaunchFails { launch, reason } => self.line(&format!("  {launch} failed: {reason}")),
             Event::Warning { text } => self.line(&format!("warning: {text}")),
-            Event::Spawned { .. } | Event::LaunchEnds { .. } | Event::Ends { .. } => {}
+            Event::PrefixCacheEmptied { .. }
+            | Event::Spawned { .. }
+            | Event::LaunchEnds { .. }
+            | Event::Ends { .. } => {}
         }
     }
 }

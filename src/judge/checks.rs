@@ -1,10 +1,11 @@
 //! The validity checks: one ordered registry. A check that lacks what it reads says so, and the report names it as not checked.
 
-use crate::lang::sema::program::{Load, Profile};
+use crate::lang::sema::program::{Data, Load, Profile};
 use crate::lang::sema::schema::Value;
 use crate::plan::Config;
 
 use super::device_checks;
+use super::prefix;
 use super::results::Run;
 
 /// How much a finding weighs.
@@ -73,6 +74,7 @@ pub const CHECKS: &[Check] = &[
         run: percentile_support,
     },
     Check { name: COMPARED, about: "the flag under test can bind", run: nonbinding },
+    Check { name: "PREFIX", about: "no prompt was in the prefix cache before it was sent", run: prefix_hits },
     Check { name: "GPU_FOREIGN", about: "nobody else used the GPUs", run: device_checks::foreign },
     Check { name: "CLOCK", about: "no GPU was held back", run: device_checks::clock },
     Check { name: "THERMAL", about: "no GPU grew warm and slow under the load", run: device_checks::thermal },
@@ -83,7 +85,6 @@ pub const NOT_MADE: &[&str] = &[
     "TPOT_FLOOR and PEAK_ROOF: against the hardware's limits",
     "LITTLE, STEADY, DRAIN, OVERSAT: whether the load had a steady state",
     "WARMUP: compilation inside the measured window",
-    "PREFIX: unplanned prefix-cache hits",
     "QUALITY: whether the outputs are still right",
 ];
 
@@ -261,6 +262,24 @@ fn percentile_support(s: &Subject<'_>) -> Said {
         return Said::Found(Level::Flag, format!("p99 is claimed from {completed} requests; it needs 299"));
     }
     Said::Fine
+}
+
+fn prefix_hits(s: &Subject<'_>) -> Said {
+    let (Some(Data::Random), Some(input)) = (&s.profile.data, s.profile.input) else {
+        return Said::Unchecked;
+    };
+    let counted = s.profile.tokenizer.is_some();
+    match prefix::unplanned_share_of(&s.run.metrics, input, counted) {
+        Some(share) if share > prefix::TOLERATED => {
+            let percent = share * 100.0;
+            let text = format!(
+                "{percent:.1} % of the prompt tokens came from the prefix cache, of prompts that share nothing"
+            );
+            Said::Found(Level::Refuse, text)
+        }
+        Some(_) => Said::Fine,
+        None => Said::Unchecked,
+    }
 }
 
 fn nonbinding(s: &Subject<'_>) -> Said {

@@ -14,6 +14,7 @@ mod name;
 pub mod neighbours;
 mod offers;
 mod pages;
+pub mod prefix;
 pub mod results;
 mod rows;
 mod scale;

@@ -77,6 +77,12 @@ pub enum Event {
         outcome: String,
         objective: Option<f64>,
     },
+    /// between two loads: tokens of one question that came from the prefix cache before its reset, and after it
+    PrefixCacheEmptied {
+        launch: String,
+        hit_before: u64,
+        hit_after: u64,
+    },
     LaunchFails {
         launch: String,
         reason: String,

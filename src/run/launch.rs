@@ -7,9 +7,10 @@ use super::clean::Held;
 use super::cold;
 use super::devices::LaunchGpus;
 use super::event::{Event, Listener};
-use super::loading::{Keep, Loaded, all_loads, reset};
+use super::loading::{Keep, Loaded, all_loads};
 use super::order::{LoadOrder, OrderError, Place, launch_spec};
 use super::provenance;
+use super::reset::{self, Emptied};
 use super::signals::Signals;
 use super::stages;
 use super::target::Target;
@@ -132,7 +133,7 @@ pub async fn carry_out(
     }
     // whatever cannot be written down, the server is stopped in order first
     let loaded = match introduced {
-        Ok(None) => all_loads(crew, loads, &target, listener, keep, times).await,
+        Ok(None) => all_loads(crew, loads, &target, listener, keep, times, Emptied::NotAsked).await,
         Ok(Some(why)) => another_version(crew, &why, loads.len(), listener, keep).map(|()| Loaded::All),
         Err(error) => Err(error.into()),
     };
@@ -172,7 +173,8 @@ async fn warmed(
 impl From<Loaded> for LaunchEnd {
     fn from(loaded: Loaded) -> Self {
         match loaded {
-            Loaded::All => Self::Done,
+            // what has no result is wanted again, in a launch of its own
+            Loaded::All | Loaded::Stale => Self::Done,
             Loaded::Interrupted => Self::Interrupted,
             Loaded::Setback(failure) => Self::Setback(failure),
         }
@@ -228,8 +230,11 @@ async fn carry_out_elsewhere(
     if let Some(why) = introduce(crew, &mut target, 0.0).await? {
         return Err(super::RunError::Away(why));
     }
-    reset(crew, &target, listener).await;
-    Ok(all_loads(crew, loads, &target, listener, keep, times).await?.into())
+    let mut emptied = Emptied::NotAsked;
+    if let Some(first) = loads.first() {
+        emptied = reset::empty(crew, &target, &first.spec, listener).await;
+    }
+    Ok(all_loads(crew, loads, &target, listener, keep, times, emptied).await?.into())
 }
 
 /// Asks a server what it is and writes it down; flags that it changed in silence are said of every result. Why its results

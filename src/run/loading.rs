@@ -1,27 +1,27 @@
 //! The loads of a launch, one after another on one server: each ends in a result, or in what kept it from one.
 
-use std::time::Duration;
-
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::devices::{Sampled, Sampling};
 use super::event::{Event, Listener, Phase};
+use super::hits::{Counters, Hits};
 use super::launch::{Crew, LoadResult, Ruler};
 use super::order::LoadOrder;
 use super::pulse::Pulse;
+use super::reset::{self, Emptied};
 use super::target::Target;
 use super::{measured, records, stages};
 use crate::engine::Failure;
 use crate::engine::lifecycle::Happening;
 use crate::journal::{JournalError, LaunchTimes};
-use crate::judge::RunOutcome;
 use crate::judge::checks::CLIENT_LAG_REFUSED_MS;
-use crate::lang::sema::program::Reset;
+use crate::judge::prefix;
+use crate::judge::{Metrics, RunOutcome};
 use crate::load::{self, Ended, FailureKind, LoadOutcome, RequestRecord, Summary, Verdict};
 
 /// A load is run at most so often while the client cannot keep up.
 const LOADS: usize = 3;
-const RESET_WITHIN: Duration = Duration::from_secs(30);
 
 /// Takes a result; it is on disk when this returns.
 pub type Keep<'k> = dyn FnMut(LoadResult) -> Result<(), JournalError> + Send + 'k;
@@ -34,6 +34,8 @@ pub enum Loaded {
     Interrupted,
     /// the machine's failure kept one, and those after it, from a result
     Setback(Failure),
+    /// one had prompts that an earlier load had left in the cache: it, and those after it, are for a fresh launch
+    Stale,
 }
 
 /// Runs the loads of a launch and hands their results to `keep`.
@@ -44,6 +46,7 @@ pub async fn all_loads(
     listener: &mut dyn Listener,
     keep: &mut Keep<'_>,
     times: &mut LaunchTimes,
+    mut emptied: Emptied,
 ) -> Result<Loaded, super::RunError> {
     let dead = CancellationToken::new();
     let died = target.died();
@@ -57,10 +60,10 @@ pub async fn all_loads(
     let mut loaded = Loaded::All;
     for (index, order) in loads.iter().enumerate() {
         if index > 0 {
-            reset(crew, target, listener).await;
+            emptied = reset::empty(crew, target, &order.spec, listener).await;
         }
         let log_before = target.log_length();
-        let OneLoad { outcome, rule, sampled, lost } =
+        let OneLoad { outcome, rule, sampled, lost, hits } =
             match one_load(crew, order, target, listener, &dead, times).await {
                 Ok(done) => done,
                 Err(error) => {
@@ -82,6 +85,15 @@ pub async fn all_loads(
             break;
         }
         let mut result = load_result(index, &outcome, rule, lost, target, log_before).await;
+        result.notes.extend(emptied.note());
+        if let Some(tokens) = hits {
+            result.metrics.set("prefix_hit_tokens", tokens);
+        }
+        if let Some(text) = stale(order, &result.metrics).filter(|_| index > 0) {
+            listener.hear(&Event::Warning { text: format!("{}: {text}", crew.launch) });
+            loaded = Loaded::Stale;
+            break;
+        }
         sampled.measure(&mut result.metrics);
         records::write_samples(crew, &order.profile, &sampled, listener);
         result.devices = sampled.devices;
@@ -113,12 +125,28 @@ fn said(result: &RunOutcome, outcome: &LoadOutcome) -> String {
     }
 }
 
-/// A load that is over, the rule that ended it, what the GPUs did, and why it was given up.
+/// What makes a load one for a fresh launch. A first load has nobody's prompts but its own: what it finds is for the checks.
+fn stale(order: &LoadOrder, metrics: &Metrics) -> Option<String> {
+    let prompts = &order.spec.prompts;
+    let input = (*prompts.input.start(), *prompts.input.end());
+    let share = prefix::unplanned_share_of(metrics, input, prompts.tokenizer.is_some())?;
+    (share > prefix::TOLERATED).then(|| {
+        let percent = share * 100.0;
+        format!(
+            "{percent:.1} % of the prompt tokens of {} came from what earlier loads had left in the prefix cache; \
+             it is repeated in a fresh launch",
+            order.profile
+        )
+    })
+}
+
+/// A load that is over, the rule that ended it, what the GPUs did, why it was given up, and its prompts' tokens from the cache.
 struct OneLoad {
     outcome: LoadOutcome,
     rule: Option<String>,
     sampled: Sampled,
     lost: Option<Failure>,
+    hits: Option<f64>,
 }
 
 /// One load. A load in which this machine kept the client from its work says nothing about the engine:
@@ -136,16 +164,20 @@ async fn one_load(
     if let Some(model) = &target.model {
         spec.model.clone_from(model);
     }
+    let counters = Counters::of(crew.config, target);
     let mut attempt = 1;
     loop {
         let sampling = crew.gpus.as_ref().map(|g| g.sample(dead.clone()));
         let mut observer = Watcher::new(crew, order, target, listener);
+        observer.counters = counters.as_ref();
         observer.sampling = sampling.as_ref();
         let pulse = observer.pulse.clone();
         let run = load::run(&spec, &mut observer, &crew.signals.first, dead);
         let (outcome, lost) = unless_lost(run, &pulse, crew, target, dead).await;
         let rule = observer.rule.take();
+        let before = observer.hits_before.take();
         observer.note(Happening::LoadEnded);
+        let counted = hits_since(counters.as_ref(), before).await;
         let sampled = match sampling {
             Some(sampling) => sampling.end().await,
             None => Sampled::default(),
@@ -156,17 +188,25 @@ async fn one_load(
         let lag = outcome.summary.client.loop_lag_p99_ms.unwrap_or(0.0);
         let over = outcome.ended != Ended::Whole || nothing_succeeded(&outcome);
         if over || lag <= CLIENT_LAG_REFUSED_MS || attempt == LOADS {
-            return Ok(OneLoad { outcome, rule, sampled, lost });
+            // a server's answers tell of their own requests alone; its counters of all
+            let told = outcome.summary.cached_tokens.map(|n| n as f64);
+            return Ok(OneLoad { outcome, rule, sampled, lost, hits: told.or(counted) });
         }
         let text = format!(
             "{}: this machine held the client up for {lag:.0} ms (p99); the load is repeated",
             crew.launch
         );
         listener.hear(&Event::Warning { text });
-        reset(crew, target, listener).await;
+        reset::empty(crew, target, &spec, listener).await;
         attempt += 1;
         spec.seed = spec.seed.wrapping_add(1);
     }
+}
+
+/// Tokens that were counted as hits since the load began.
+async fn hits_since(counters: Option<&Counters>, before: Option<JoinHandle<Option<Hits>>>) -> Option<f64> {
+    let before = before?.await.ok().flatten()?;
+    Some((counters?.read().await?.hits - before.hits).max(0.0))
 }
 
 /// A load, ended at once where the server is found to be lost: what it leaves is then no result.
@@ -272,23 +312,6 @@ fn nothing_succeeded(outcome: &LoadOutcome) -> bool {
         || (!outcome.records.is_empty() && outcome.records.iter().all(failed))
 }
 
-/// Empties the prefix cache between two loads of one launch, where the engine says how.
-pub async fn reset(crew: &Crew<'_>, target: &Target<'_>, listener: &mut dyn Listener) {
-    let Some(Reset { post, path }) = &crew.config.engine.reset else { return };
-    let client = reqwest::Client::builder().no_proxy().timeout(RESET_WITHIN).build();
-    let Ok(client) = client else { return };
-    let url = format!("{}{path}", target.base_url);
-    let request = if *post { client.post(&url) } else { client.get(&url) };
-    let answer = request.send().await;
-    let trouble = match answer {
-        Ok(a) if a.status().is_success() => return,
-        Ok(a) => format!("HTTP {}", a.status().as_u16()),
-        Err(e) => e.to_string(),
-    };
-    let text = format!("{}: the prefix cache was not reset between loads ({trouble})", crew.launch);
-    listener.hear(&Event::Warning { text });
-}
-
 /// Passes a load's progress on and asks the rules at its checkpoints.
 struct Watcher<'a, 'l> {
     launch: &'a str,
@@ -300,6 +323,9 @@ struct Watcher<'a, 'l> {
     rule: Option<String>,
     sampling: Option<&'l Sampling>,
     pulse: Pulse,
+    counters: Option<&'l Counters>,
+    /// asked for when the load begins, after its warm-up
+    hits_before: Option<JoinHandle<Option<Hits>>>,
 }
 
 impl<'a, 'l> Watcher<'a, 'l> {
@@ -320,6 +346,8 @@ impl<'a, 'l> Watcher<'a, 'l> {
             rule: None,
             sampling: None,
             pulse: Pulse::new(),
+            counters: None,
+            hits_before: None,
         }
     }
 
@@ -345,6 +373,9 @@ impl load::Observer for Watcher<'_, '_> {
             load::Phase::LoadBegun { .. } => {
                 if let Some(sampling) = self.sampling {
                     sampling.load_begins();
+                }
+                if let Some(counters) = self.counters.cloned() {
+                    self.hits_before = Some(tokio::spawn(async move { counters.read().await }));
                 }
                 self.note(Happening::LoadBegan);
                 self.say(Phase::Load);

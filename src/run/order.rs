@@ -8,6 +8,7 @@ use nix::sys::signal::Signal;
 use thiserror::Error;
 
 use super::container::{self, BoxError};
+use super::reset;
 use super::surroundings::surroundings;
 use crate::engine::{self, FailurePattern};
 use crate::hub::Resolved;
@@ -188,6 +189,7 @@ pub fn load_order(
         spec.sampling.temperature = t;
     }
     spec.sampling.ignore_eos = p.ignore_eos;
+    spec.extra_body = reset::body_fields(&config.engine);
     spec.timeouts.total = p.timeout_s.map(Duration::from_secs_f64);
     Ok(LoadOrder { profile: p.name.clone(), n, profile_id, spec })
 }

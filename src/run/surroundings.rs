@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::container;
 use super::order::Place;
+use super::reset;
 use crate::engine::caches::{self, Build, Caches};
 use crate::engine::environment;
 use crate::hub;
@@ -33,10 +34,11 @@ pub struct Surroundings {
     pub caches: Option<Caches>,
 }
 
-/// From the weakest to the strongest: inherited, caches, the site's, the configuration's, the GPUs.
+/// From the weakest to the strongest: inherited, caches, what a reset needs, the site's, the configuration's, the GPUs.
 pub fn surroundings(config: &Config, own: Vec<(String, String)>, place: &Place<'_>) -> Surroundings {
     let caches = caches(config, place);
     let mut stated = caches.as_ref().map(Caches::variables).unwrap_or_default();
+    stated.extend(reset::variables(&config.engine));
     stated.extend(hub_variables(config, place));
     stated.extend(site_variables(place.site, &config.engine.via));
     stated.extend(own);

@@ -126,7 +126,9 @@ impl Connection {
     fn answer(&mut self, body: &str) -> std::io::Result<()> {
         let wanted: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
         let tokens = wanted["max_tokens"].as_u64().or(wanted["max_completion_tokens"].as_u64()).unwrap_or(1);
-        let pace = if self.how == "well" { 5 } else { 100 };
+        let pace = if self.how == "well" || self.how.starts_with("remembers") { 5 } else { 100 };
+        let cached = self.remembered();
+        let prompt = if cached.is_empty() { 16 } else { 1000 };
         self.head()?;
         for n in 1..=tokens {
             std::thread::sleep(Duration::from_millis(pace));
@@ -140,11 +142,24 @@ impl Connection {
             self.event(&delta)?;
         }
         let usage = format!(
-            "{{\"prompt_tokens\":16,\"completion_tokens\":{tokens},\"total_tokens\":{}}}",
-            16 + tokens
+            "{{\"prompt_tokens\":{prompt},\"completion_tokens\":{tokens},\"total_tokens\":{}{cached}}}",
+            prompt + tokens
         );
         self.event(&format!("{{\"choices\":[],\"usage\":{usage}}}"))?;
         self.event("[DONE]")
+    }
+
+    /// What it says of its prefix cache: nothing, unless it is one that remembers what no client has sent.
+    fn remembered(&self) -> String {
+        static ANSWERS: AtomicU32 = AtomicU32::new(0);
+        let before = ANSWERS.fetch_add(1, Ordering::SeqCst);
+        let hits = match self.how.as_str() {
+            "remembers earlier loads" => before >= 8,
+            "remembers earlier launches" => true,
+            _ => return String::new(),
+        };
+        let cached = if hits { 900 } else { 0 };
+        format!(",\"prompt_tokens_details\":{{\"cached_tokens\":{cached}}}")
     }
 
     fn event(&mut self, data: &str) -> std::io::Result<()> {

@@ -3,6 +3,7 @@
 mod deaths;
 mod engine;
 mod lab;
+mod memories;
 mod ports;
 mod silence;
 mod trees;
