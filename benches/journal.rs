@@ -120,6 +120,7 @@ fn write(path: &Path, configs: &[Config], load: &str, serve: &str) {
             container: None,
             model_files: None,
             slot: None,
+            installed: None,
             check: false,
         });
         let run = Run {
@@ -153,6 +154,8 @@ fn write(path: &Path, configs: &[Config], load: &str, serve: &str) {
             launch,
             times: LaunchTimes { start_s: 1.0, load_s: 9.0, ..LaunchTimes::default() },
             gpus: 0,
+            changed: Vec::new(),
+            appeared: Vec::new(),
         });
     }
     fs::write(path, text).expect("written");

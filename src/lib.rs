@@ -11,6 +11,7 @@
 //! ```
 
 pub mod cli;
+pub mod disk;
 pub mod doctor;
 pub mod engine;
 pub mod gpu;

@@ -6,6 +6,7 @@ mod watching;
 mod budgets;
 mod cli;
 mod cold;
+mod conditions;
 mod consent;
 mod containers;
 mod decide;

@@ -10,6 +10,7 @@ use super::args::{CheckArgs, CheckFormat};
 use super::console::Console;
 use super::installed::{self, Answer, AskError, From};
 use super::{exit, files, site};
+use crate::disk;
 use crate::lang::diag::Severity;
 use crate::lang::learn::{self, Installed};
 use crate::lang::sema::program::Via;
@@ -87,7 +88,7 @@ fn mend(path: &Path, set: &[Given], console: Console) -> bool {
         return true;
     }
     let whole = format!("{}{}", &text[..mark], mended.text);
-    if let Err(why) = files::replace(path, &whole) {
+    if let Err(why) = disk::replace(path, &whole) {
         console.error(&format!("cannot write {}: {why}", path.display()), "the file is as it was");
         return false;
     }

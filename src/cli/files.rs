@@ -1,7 +1,7 @@
 //! Study files from disk: what can be wrong with a path, in words, and the analysis of what is there.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::Path;
 
 use super::console::Console;
@@ -50,29 +50,6 @@ pub fn analysis_of(path: &Path, text: &str, set: &[Given]) -> Analysis {
     let analysis = analyze_with(&Disk, &path.to_string_lossy(), text, set);
     stated::learn(&analysis.program);
     reviewed(analysis)
-}
-
-/// Puts a text in the place of a file: beside it first, then renamed into it, so that nobody ever reads half of it. A link stays a
-/// link, and the file keeps its permissions.
-pub fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let path = fs::canonicalize(path)?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let draft = path.with_file_name(format!(".{name}.{}", std::process::id()));
-    let written = write_draft(&draft, text, &path).and_then(|()| fs::rename(&draft, &path));
-    if written.is_err() {
-        // the first error is the one to tell; a draft that never came to be cannot be removed either
-        let _ = fs::remove_file(&draft);
-    }
-    written
-}
-
-fn write_draft(draft: &Path, text: &str, of: &Path) -> io::Result<()> {
-    // what may not be written is not replaced either
-    drop(fs::OpenOptions::new().append(true).open(of)?);
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).open(draft)?;
-    file.set_permissions(fs::metadata(of)?.permissions())?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()
 }
 
 /// Reads and analyses a file. What keeps it from being read has been said.

@@ -1,8 +1,7 @@
 //! `perflab fmt`: files in their one layout. What cannot be read, or would not say the same afterwards, stays as it is.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, IsTerminal, Read, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, chown};
+use std::fs;
+use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 use similar::TextDiff;
@@ -10,6 +9,7 @@ use similar::TextDiff;
 use super::args::FmtArgs;
 use super::console::Console;
 use super::{exit, files};
+use crate::disk;
 use crate::lang::fmt::{Refusal, format};
 use crate::lang::source::{Source, Sources};
 
@@ -155,7 +155,7 @@ fn file(path: &Path, args: &FmtArgs, console: Console, tally: &mut Tally) {
     if args.check || args.diff {
         tally.changed += 1;
         show(&name, &text, &formatted, args, console);
-    } else if let Err(e) = replace(path, &formatted) {
+    } else if let Err(e) = disk::replace(path, &formatted) {
         tally.failed = true;
         console.error(&format!("{name} cannot be written: {e}"), "the file is as it was");
     } else {
@@ -191,31 +191,4 @@ fn show(name: &str, text: &str, formatted: &str, args: &FmtArgs, console: Consol
     } else {
         console.print(&format!("{name}\n"));
     }
-}
-
-/// Puts a text in a file's place at once, so that no reader and no crash meets half of it. A link leads to its file; mode and owner
-/// stay.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let path = fs::canonicalize(path)?;
-    let was = fs::metadata(&path)?;
-    // a new file in its place would get around this
-    OpenOptions::new().write(true).open(&path)?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let draft = path.with_file_name(format!(".{name}.{}", std::process::id()));
-    let written = write_draft(&draft, text, &was).and_then(|()| fs::rename(&draft, &path));
-    if written.is_err() {
-        // the first error is the one to tell
-        let _ = fs::remove_file(&draft);
-    }
-    written
-}
-
-fn write_draft(draft: &Path, text: &str, was: &fs::Metadata) -> io::Result<()> {
-    use std::os::unix::fs::MetadataExt;
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(draft)?;
-    file.write_all(text.as_bytes())?;
-    // only the superuser can keep another's file another's
-    let _ = chown(draft, Some(was.uid()), Some(was.gid()));
-    file.set_permissions(fs::Permissions::from_mode(was.permissions().mode()))?;
-    file.sync_all()
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use crate::disk;
 use crate::engine::lifecycle::Stage;
 use crate::report::duration;
 use crate::run::event::Phase;
@@ -198,16 +199,13 @@ impl LiveFile {
         self.write();
     }
 
-    /// Beside its place first, so that nobody reads half of it. A full disk loses a picture of the moment and nothing else.
+    /// A full disk loses a picture of the moment and nothing else.
     fn write(&mut self) {
         self.written = Some(Instant::now());
         let mut live = self.live.clone();
         live.updated = jiff::Timestamp::now().to_string();
         live.left_s = live.left_s.map(|s| (s - self.predicted.elapsed().as_secs_f64()).max(0.0));
-        let draft = self.path.with_extension("json.new");
         let text = secrets::mask_json(serde_json::to_vec(&live).unwrap_or_default());
-        if std::fs::write(&draft, text).and_then(|()| std::fs::rename(&draft, &self.path)).is_err() {
-            let _ = std::fs::remove_file(&draft);
-        }
+        let _ = disk::place_in_passing(&self.path, &text);
     }
 }

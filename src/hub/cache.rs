@@ -5,6 +5,8 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use crate::disk;
+
 /// Where models lie, whether it is there or not: as the hub's own tools look for it.
 pub fn cache_dir() -> Option<PathBuf> {
     let place = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
@@ -77,9 +79,7 @@ impl Place {
 
     /// Says that `main` is this commit, once all of it is there.
     pub fn set_commit(&self, commit: &str) -> io::Result<()> {
-        let draft = self.dir.join(format!("refs/.main.{}", std::process::id()));
-        fs::write(&draft, commit)?;
-        fs::rename(&draft, self.dir.join("refs/main"))
+        disk::place(&self.dir.join("refs/main"), commit.as_bytes(), 0o644)
     }
 }
 

@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 use super::api::{Api, File};
 use super::cache::Place;
 use super::error::HubError;
+use crate::disk::{Feed, hex};
 
 /// A file that breaks off is asked for again so often without a byte more.
 const ATTEMPTS: u32 = 4;
@@ -150,24 +151,4 @@ fn is_whole(path: &Path, file: &File, etag: &str) -> io::Result<bool> {
         hex(&hash.finalize())
     };
     Ok(found.eq_ignore_ascii_case(etag))
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |n: u8| char::from(DIGITS[usize::from(n & 15)]);
-    bytes.iter().flat_map(|b| [digit(b >> 4), digit(*b)]).collect()
-}
-
-/// A hash as something that is written to.
-pub(super) struct Feed<'a, D>(pub &'a mut D);
-
-impl<D: Digest> Write for Feed<'_, D> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }

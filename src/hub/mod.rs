@@ -12,5 +12,5 @@ mod resolve;
 
 pub use cache::cache_dir;
 pub use error::HubError;
-pub use local::known;
+pub use local::{identity, known};
 pub use resolve::{Hub, Phase, Resolved, is_name, size};

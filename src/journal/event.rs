@@ -3,6 +3,8 @@
 //! Version 2 added the event `ready`, version 3 those of the A/A check of neighbours: an older reader would take them for broken lines.
 //! Lines of all versions stand in one file.
 
+use std::collections::BTreeMap;
+
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -80,6 +82,9 @@ pub enum Kind {
         /// where it runs, in an invocation that may run several side by side
         #[serde(default, skip_serializing_if = "Option::is_none")]
         slot: Option<Slot>,
+        /// the libraries that it runs with, where no launch before it had the same
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        installed: Option<Installed>,
         /// it is one of the A/A check of neighbours, and has no results
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         check: bool,
@@ -108,7 +113,17 @@ pub enum Kind {
     /// the machine failed before the launch had its results: it is made again
     Setback { launch: String, class: String, line: String },
     /// the launch's server is gone
-    Gone { launch: String, times: LaunchTimes, gpus: u32 },
+    Gone {
+        launch: String,
+        times: LaunchTimes,
+        gpus: u32,
+        /// of what its result is made of, what was not the same at its end as at its beginning, by name
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        changed: Vec<String>,
+        /// of what its command names, what came to be while it lived
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        appeared: Vec<String>,
+    },
     /// a launch of the A/A check of neighbours is over
     Checked { launch: String, of: Neighbourhood, sample: Sample },
     /// the A/A check of neighbours is settled, here or by another study on this machine
@@ -153,6 +168,14 @@ pub struct Neighbourhood {
     pub size: u32,
     /// launches side by side
     pub launches: usize,
+}
+
+/// Libraries under the hash that results know them by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Installed {
+    pub id: String,
+    /// distributions with version and a hash over their files, shared libraries with a hash
+    pub libraries: BTreeMap<String, String>,
 }
 
 /// The container of a launch.

@@ -31,6 +31,9 @@ pub struct LaunchRecord {
     pub container: Option<Contained>,
     /// how its server described itself
     pub says: Option<Says>,
+    /// what its end found changed, and new, of what its results are made of
+    pub changed: Vec<String>,
+    pub appeared: Vec<String>,
     /// the number of its slot among those of its size, counting from 1
     pub slot: Option<usize>,
     /// names it among all processes of the machine
@@ -91,6 +94,7 @@ pub struct History {
     /// most runs were made under the same conditions, and most launches are of few configurations
     conditions: Vec<Arc<Conditions>>,
     configs: HashMap<String, Arc<str>>,
+    installed: HashMap<String, BTreeMap<String, String>>,
     /// the lowest level of each GPU that an invocation saw before it began
     gpu_levels: BTreeMap<String, u64>,
     checked: Vec<(Neighbourhood, Sample)>,
@@ -138,12 +142,13 @@ impl History {
                 }
                 self.sessions.push(SessionRecord { perflab, file_hash, set, machine, price_per_s });
             }
-            Kind::Launch { launch, config_id, config, nonce, container, slot, .. } => {
+            Kind::Launch { launch, config_id, config, nonce, container, slot, installed, .. } => {
                 let word = |key: &str| config[key].as_str().unwrap_or_default();
                 let engine = format!("{} {}", word("engine"), word("version"));
                 let config =
                     self.configs.entry(config_id.clone()).or_insert_with(|| config.to_string().into());
                 let config = config.clone();
+                self.installed.extend(installed.map(|i| (i.id, i.libraries)));
                 self.by_id.insert(launch.clone(), self.launches.len());
                 self.open.push(self.launches.len());
                 self.launches.push(LaunchRecord {
@@ -157,6 +162,8 @@ impl History {
                     price_per_s: self.sessions.last().and_then(|s| s.price_per_s),
                     container,
                     says: None,
+                    changed: Vec::new(),
+                    appeared: Vec::new(),
                     slot: slot.map(|s| s.number),
                     nonce,
                     begun: (event.session, event.session_s),
@@ -193,9 +200,10 @@ impl History {
                     run,
                 });
             }
-            Kind::Gone { launch, times, gpus } => {
+            Kind::Gone { launch, times, gpus, changed, appeared } => {
                 if let Some(l) = self.launch(&launch) {
                     (l.times, l.gpus) = (Some(times), gpus);
+                    (l.changed, l.appeared) = (changed, appeared);
                 }
                 self.close(&launch);
             }
@@ -265,6 +273,11 @@ impl History {
     /// A launch by its name.
     pub fn launch_of(&self, id: &str) -> Option<&LaunchRecord> {
         self.by_id.get(id).and_then(|i| self.launches.get(*i))
+    }
+
+    /// The libraries under a hash.
+    pub fn libraries(&self, id: &str) -> Option<&BTreeMap<String, String>> {
+        self.installed.get(id)
     }
 
     /// Seconds from a launch's beginning to the last event, if its own invocation was the last to write.

@@ -1,7 +1,7 @@
 //! Under what a result was made: everything beside configuration and load that can change it. Two results may stand in for each other
 //! only where all of it is equal; where it is not, the difference is a sentence for people.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +13,9 @@ pub struct Conditions {
     /// the engine as it is installed: a distribution and its version, or a program's hash
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub build: Option<String>,
+    /// a hash over the libraries that it runs with; the journal says with its first launch what they are
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub libraries: Option<String>,
     pub model: String,
     /// the model's revision, or a hash over its files
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -32,6 +35,15 @@ pub struct Conditions {
     /// variables that the site gives every engine
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub site_env: BTreeMap<String, String>,
+    /// variables of perflab's own that an engine inherits and that count, and the compilers of its `PATH`; null: not set
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub inherited: BTreeMap<String, Option<String>>,
+    /// what flags and variables name: files and directories with a hash over what they hold, models of the hub with their commit
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, String>,
+    /// what looks like the name of a file in them, and was not there
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub absent: BTreeSet<String>,
     /// a hash of the files that the prompts are made from
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<String>,
@@ -69,10 +81,16 @@ impl Conditions {
                 self.model
             ));
         }
+        if let Some(why) = files(self, now) {
+            return Some(why);
+        }
+        if let Some((then, now)) = both(self.libraries.as_ref(), now.libraries.as_ref()) {
+            return with("libraries ", then, now);
+        }
         if let Some((then, now)) = both(self.data.as_ref(), now.data.as_ref()) {
             return Some(format!("the data of its load changed since it was measured ({then}, now {now})"));
         }
-        variables(&self.site_env, &now.site_env)
+        variables(&self.site_env, &now.site_env).or_else(|| inherited(&self.inherited, &now.inherited))
     }
 }
 
@@ -88,6 +106,34 @@ fn gpus(names: &[String]) -> String {
         [first, rest @ ..] if rest.iter().all(|n| n == first) => format!("{} × {first}", names.len()),
         _ => names.join(", "),
     }
+}
+
+/// What named another file then, or none. What the other side does not know is not compared.
+fn files(then: &Conditions, now: &Conditions) -> Option<String> {
+    let changed = then.files.iter().find_map(|(name, was)| match now.files.get(name) {
+        Some(is) if is == was => None,
+        Some(is) => Some(format!("{name} changed since it was measured ({}, now {})", short(was), short(is))),
+        None => now.absent.contains(name).then(|| format!("measured with {name}, which is not there now")),
+    });
+    let came = || then.absent.iter().find(|name| now.files.contains_key(*name));
+    changed.or_else(|| came().map(|name| format!("measured before {name} was there")))
+}
+
+fn short(hash: &str) -> &str {
+    hash.get(..12).unwrap_or(hash)
+}
+
+fn inherited(
+    then: &BTreeMap<String, Option<String>>,
+    now: &BTreeMap<String, Option<String>>,
+) -> Option<String> {
+    let differs = |(name, was): &(&String, &Option<String>)| now.get(*name).is_some_and(|is| is != *was);
+    let (name, was) = then.iter().find(differs)?;
+    let of = |value: Option<&String>| match value {
+        Some(value) => format!("with {name}={value}"),
+        None => format!("without {name}"),
+    };
+    Some(format!("measured {}, now {}", of(was.as_ref()), of(now.get(name).and_then(Option::as_ref))))
 }
 
 fn variables(then: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> Option<String> {

@@ -9,7 +9,7 @@ mod reader;
 pub mod recording;
 mod writer;
 
-pub use event::{Contained, Event, Kind, LaunchTimes, Neighbourhood, Says, Slot};
+pub use event::{Contained, Event, Installed, Kind, LaunchTimes, Neighbourhood, Says, Slot};
 pub use history::{History, LaunchRecord, RunRecord, SessionRecord};
 pub use lock::{Lock, LockError};
 pub use made::{Conditions, Machine};

@@ -1,9 +1,8 @@
 //! The report's files in the study's directory. Each is written beside its place and renamed into it, so that a
 //! reader never meets half a file and a full disk leaves the old one.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
@@ -11,7 +10,7 @@ use thiserror::Error;
 use super::document::Report;
 use super::markdown::markdown;
 use super::shell::shell;
-use crate::secrets;
+use crate::{disk, secrets};
 
 /// Where the files lie.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,22 +47,10 @@ pub fn write(report: &Report, dir: &Path) -> Result<Written, WriteError> {
 /// Puts one file in its place; the mode is what the user's umask leaves of it.
 fn place(dir: &Path, name: &str, text: &str, mode: u32) -> Result<PathBuf, WriteError> {
     let path = dir.join(name);
-    let draft = dir.join(format!(".{name}.{}", std::process::id()));
-    let written = write_draft(&draft, text, mode).and_then(|()| fs::rename(&draft, &path));
-    match written {
+    match disk::place(&path, secrets::mask_document(text).as_bytes(), mode) {
         Ok(()) => Ok(path),
-        Err(source) => {
-            // the first error is the one to tell; a draft that never came to be cannot be removed either
-            let _ = fs::remove_file(&draft);
-            Err(WriteError::Write { path, source })
-        }
+        Err(source) => Err(WriteError::Write { path, source }),
     }
-}
-
-fn write_draft(draft: &Path, text: &str, mode: u32) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(draft)?;
-    file.write_all(secrets::mask_document(text).as_bytes())?;
-    file.sync_all()
 }
 
 fn remove(path: PathBuf) -> Result<Option<PathBuf>, WriteError> {

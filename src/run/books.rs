@@ -10,7 +10,7 @@ use super::serve_id::serve_id;
 use super::task::{Ground, Purpose, Task};
 use super::yard::Berth;
 use super::{container, cores, provenance};
-use crate::journal::{Conditions, Contained, JournalError, Kind, LaunchTimes, Slot};
+use crate::journal::{Conditions, Contained, Installed, JournalError, Kind, LaunchTimes, Slot};
 use crate::judge::neighbours::{self, Sample};
 use crate::judge::{Run, Setup, Wanted};
 use crate::lang::sema::program::{Engine, Via};
@@ -35,6 +35,7 @@ pub fn begin(
         env: variables(x, task),
         container: contained(x, &config.engine),
         model_files: x.models.get(&config.model).map(|m| m.identity.clone()),
+        installed: installed(x, &config.engine),
         slot: slot(&task.berth, &ground.open.borrow()),
         check: task.purpose != Purpose::Measure,
     })?;
@@ -49,6 +50,13 @@ pub fn begin(
         left_s: task.left_s,
     });
     Ok(())
+}
+
+/// The libraries of an engine, where no launch before had the same.
+fn installed(x: &Execution<'_>, engine: &Engine) -> Option<Installed> {
+    let (id, libraries) = x.standing().libraries(engine)?;
+    let told = x.journal.history().libraries(&id).is_some();
+    (!told).then_some(Installed { id, libraries })
 }
 
 fn slot(berth: &Berth, beside: &[String]) -> Option<Slot> {
@@ -73,13 +81,14 @@ pub fn gone(
     task: &Task,
     launch: &str,
     mut times: LaunchTimes,
+    (changed, appeared): (Vec<String>, Vec<String>),
 ) -> Result<(), JournalError> {
     let now = x.journal.elapsed_s();
     times.own_s = (now - task.since_s - times.engine_s() - times.drain_s).max(0.0);
     times.wall_s = task.berth.number.map(|_| (now - ground.last_end.get()).max(0.0));
     ground.last_end.set(now);
     let gpus = x.host.held(task.wanted.config.gpus());
-    x.journal.append(Kind::Gone { launch: launch.to_owned(), times, gpus })
+    x.journal.append(Kind::Gone { launch: launch.to_owned(), times, gpus, changed, appeared })
 }
 
 /// What of a launch's loads goes into the journal.
@@ -135,6 +144,13 @@ impl<'a> Books<'a> {
             made: self.conditions.get(r.index).cloned().map(Box::new),
             seed: Some(order.spec.seed),
         })
+    }
+
+    /// What changed of what its results are made of while it lived, and what of it came to be.
+    pub fn moved(&self) -> (Vec<String>, Vec<String>) {
+        let now = made(self.x, self.setup, &self.task.wanted);
+        let pairs = self.conditions.iter().zip(&now);
+        pairs.map(|(begin, end)| provenance::between(begin, end)).next().unwrap_or_default()
     }
 
     /// What a launch of a check comes down to: one number, if nothing cut it short.

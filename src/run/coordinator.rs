@@ -280,7 +280,12 @@ impl<'a, 'x> Coordinator<'a, 'x> {
         for r in history.runs().iter().filter(|r| Some(&r.run.launch) == launch.as_ref()) {
             Arc::make_mut(&mut self.results).add(&r.config_id, &r.profile_id, r.run.clone());
         }
+        let moved = launch.as_ref().and_then(|l| history.launch_of(l)).is_some_and(|l| !l.changed.is_empty());
         drop(history);
+        // or something changed meanwhile, and what holds now is looked at anew
+        if moved {
+            self.results = Arc::new(self.x.results());
+        }
         match ended {
             Ok(LaunchEnd::Done) => self.setbacks.forget(&config),
             Ok(LaunchEnd::Setback(_)) => self.setbacks.add(&config),

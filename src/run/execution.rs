@@ -96,7 +96,8 @@ impl Execution<'_> {
     /// What everything is measured under now.
     pub(super) fn standing(&self) -> Standing<'_> {
         let standing = Standing::new(self.program, &self.host, &self.site, &self.study_dir, &self.images);
-        for (name, resolved) in &self.models {
+        // what lies in a directory of the user's may change under a study, a commit does not
+        for (name, resolved) in self.models.iter().filter(|(_, m)| m.of_hub) {
             standing.resolved(name, &resolved.identity);
         }
         standing

@@ -11,6 +11,7 @@ use super::execution::Execution;
 use super::host::Host;
 use super::provenance;
 use super::yard::Yard;
+use crate::disk;
 use crate::engine::caches;
 use crate::journal::{History, JournalError, Kind, Neighbourhood};
 use crate::judge::neighbours::Verdict;
@@ -87,8 +88,5 @@ fn store(of: &Neighbourhood, verdict: &Verdict) -> std::io::Result<()> {
     }
     let settled = jiff::Timestamp::now().to_string();
     let stored = Stored { schema: SCHEMA.to_owned(), of: of.clone(), verdict: verdict.clone(), settled };
-    // beside its place first, so that nobody reads half of it
-    let draft = path.with_extension(format!("{}.new", std::process::id()));
-    fs::write(&draft, format!("{:#}\n", serde_json::json!(stored)))?;
-    fs::rename(draft, path)
+    disk::place(&path, format!("{:#}\n", serde_json::json!(stored)).as_bytes(), 0o644)
 }

@@ -191,7 +191,7 @@ async fn launched(
         ended = not_clean;
     }
     times.drain_s = (before + waiting.elapsed()).as_secs_f64();
-    gone(x, ground, task, &launch, times)?;
+    gone(x, ground, task, &launch, times, books.moved())?;
     ground.said.hear(&Event::LaunchEnds { launch, took_s: began.elapsed().as_secs_f64() });
     Ok(ended)
 }

@@ -1,67 +1,154 @@
-//! Which build of an engine is installed: found without starting it, since that takes half a minute, and before anything is launched.
+//! What is installed of an engine: its build, and the libraries that it runs with. Found without starting it, since that takes half a
+//! minute, and before anything is launched.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::files;
+use super::elf;
+use super::python::{Python, normal};
+use crate::disk;
 use crate::lang::sema::program::{Engine, Via};
 
-/// As `vllm 0.17.1 (4f21…)` for a Python distribution, `llama-server 9c1e…` for a program. `None` where nothing of it is found here.
-pub fn installed(engine: &Engine, path: Option<&str>, study_dir: &Path) -> Option<String> {
+/// An installation of an engine.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Installed {
+    /// as `vllm 0.17.1 (4f21…)` for a Python distribution, `llama-server 9c1e…` for a program; `None` where nothing of it is found
+    pub build: Option<String>,
+    /// everything beside it, by name: distributions with their versions, shared libraries with a hash. `None` where that is not to be
+    /// known: of what is in a container, runs already, or is perflab's own
+    pub libraries: Option<BTreeMap<String, String>>,
+}
+
+/// Where programs and libraries are looked for, as the engine's environment says.
+#[derive(Debug, Clone, Default)]
+pub struct Search {
+    pub path: String,
+    pub library_path: Option<String>,
+}
+
+/// Looks at an engine's installation.
+pub fn installed(engine: &Engine, search: &Search, study_dir: &Path) -> Installed {
+    look(engine, search, study_dir).unwrap_or_default()
+}
+
+fn look(engine: &Engine, search: &Search, study_dir: &Path) -> Option<Installed> {
     let words = shell_words::split(&engine.serve).ok()?;
     let first = words.first()?;
-    if first == "perflab" {
-        return Some(format!("perflab {}", env!("CARGO_PKG_VERSION")));
-    }
     let venv = match &engine.via {
         Via::Path => None,
         Via::Venv(dir) => Some(Path::new(dir).join("bin")),
         Via::Url(_) | Via::Container(_) => return None,
     };
-    let program = find(first, venv.as_deref(), path, study_dir)?;
+    if first == "perflab" {
+        let build = Some(format!("perflab {}", env!("CARGO_PKG_VERSION")));
+        return Some(Installed { build, libraries: None });
+    }
+    let dirs = venv.map(|d| format!("{}:", d.display())).unwrap_or_default();
+    let path = format!("{dirs}{}", search.path);
+    let program = which::which_in(first, Some(&path), study_dir).ok()?;
     let module = words.iter().position(|w| w == "-m").and_then(|i| words.get(i + 1));
     let name = match module {
         Some(module) => module.split('.').next().unwrap_or(module),
         None => program.file_name()?.to_str()?,
     };
-    distribution(&program, name).or_else(|| by_content(&program, &words, study_dir))
-}
-
-fn find(word: &str, venv: Option<&Path>, path: Option<&str>, study_dir: &Path) -> Option<PathBuf> {
-    let own = std::env::var("PATH").unwrap_or_default();
-    let venv = venv.map(|d| format!("{}:", d.display())).unwrap_or_default();
-    which::which_in(word, Some(format!("{venv}{}", path.unwrap_or(&own))), study_dir).ok()
-}
-
-/// The distribution of that name in the environment that a program belongs to.
-fn distribution(program: &Path, name: &str) -> Option<String> {
-    let lib = program.parent()?.parent()?.join("lib");
-    let pythons = fs::read_dir(lib).ok()?.flatten().map(|e| e.path().join("site-packages"));
-    let infos = pythons.filter_map(|dir| fs::read_dir(dir).ok()).flatten().flatten();
-    let normal = |text: &str| text.to_ascii_lowercase().replace('-', "_");
-    for info in infos {
-        let called = info.file_name().to_string_lossy().into_owned();
-        let Some((distribution, version)) = called.strip_suffix(".dist-info").and_then(|c| c.split_once('-'))
-        else {
-            continue;
-        };
-        if normal(distribution) == normal(name) {
-            // two builds may carry one version
-            let record = info.path().join("RECORD");
-            let hash = files::content(std::iter::once(record.as_path())).map(|h| format!(" ({h})"));
-            return Some(format!("{distribution} {version}{}", hash.unwrap_or_default()));
-        }
+    let mut libraries = BTreeMap::new();
+    let python = Python::of(&program, &path);
+    let runs = python.as_ref().map_or(program.as_path(), Python::interpreter);
+    add_shared(runs, search, &mut libraries);
+    let mut build = None;
+    if let Some(python) = &python {
+        libraries.extend(python.distributions(name));
+        libraries
+            .extend(disk::identity(python.interpreter()).map(|id| ("python".to_owned(), id[..8].to_owned())));
+        build = libraries.get(&normal(name)).map(|version| format!("{name} {version}"));
     }
-    None
+    let build = build.or_else(|| by_content(&program, &words, study_dir));
+    Some(Installed { build, libraries: Some(libraries) })
 }
 
 /// A hash of the program and of the scripts that its command names.
 fn by_content(program: &Path, words: &[String], study_dir: &Path) -> Option<String> {
     let scripts = words.iter().skip(1).filter(|w| !w.starts_with('-')).map(|w| study_dir.join(w));
-    let scripts: Vec<PathBuf> = scripts.filter(|p| p.is_file()).collect();
-    let all = std::iter::once(program).chain(scripts.iter().map(PathBuf::as_path));
-    let hash = files::content(all).ok()?;
+    let all = std::iter::once(program.to_owned()).chain(scripts.filter(|p| p.is_file()));
+    let hashes: Vec<String> = all.map(|f| disk::of_file(&f)).collect::<Result<_, _>>().ok()?;
+    let hash = crate::plan::config::short_hash(&hashes.join("\n"));
     Some(format!("{} {hash}", program.file_name()?.to_str()?))
+}
+
+/// The shared libraries of a program: those that it is linked with, those beside it, which it may load by name, and those in the
+/// directories that its environment names for whatever it loads.
+fn add_shared(program: &Path, search: &Search, to: &mut BTreeMap<String, String>) {
+    let mut files: BTreeMap<String, PathBuf> =
+        elf::libraries(program, search.library_path.as_deref()).into_iter().collect();
+    let real = program.canonicalize().unwrap_or_else(|_| program.to_owned());
+    if let Some(dir) = real.parent().filter(|d| !is_shared_by_all(d)) {
+        for (name, path) in shared_in(dir) {
+            files.entry(name).or_insert(path);
+        }
+    }
+    let known = files.iter().filter_map(|(name, path)| Some((name.clone(), disk::of_file(path).ok()?)));
+    to.extend(known.map(|(name, id)| (name, id[..8].to_owned())));
+    for dir in directories(search.library_path.as_deref()) {
+        let seen: Vec<String> =
+            shared_in(&dir).iter().filter_map(|(name, p)| Some(format!("{name} {}", state(p)?))).collect();
+        let hash = crate::plan::config::short_hash(&seen.join("\n"));
+        to.insert(dir.display().to_string(), hash[..8].to_owned());
+    }
+}
+
+/// The directories of a search path that are there and hold not the whole system's libraries: links resolved, each once.
+pub fn directories(list: Option<&str>) -> Vec<PathBuf> {
+    let mut out: Vec<PathBuf> = Vec::new();
+    for dir in list
+        .unwrap_or("")
+        .split(':')
+        .filter(|d| !d.is_empty())
+        .filter_map(|d| Path::new(d).canonicalize().ok())
+    {
+        if dir.is_dir() && !is_shared_by_all(&dir) && !out.contains(&dir) {
+            out.push(dir);
+        }
+    }
+    out
+}
+
+/// Size and time of a file, as one word.
+fn state(path: &Path) -> Option<String> {
+    use std::os::unix::fs::MetadataExt;
+    let meta = fs::metadata(path).ok()?;
+    Some(format!("{} {}", meta.size(), meta.mtime()))
+}
+
+/// Directories of the whole system: what lies in them has nothing to do with each other.
+fn is_shared_by_all(dir: &Path) -> bool {
+    let system = [
+        "/bin",
+        "/sbin",
+        "/lib",
+        "/lib64",
+        "/usr/bin",
+        "/usr/sbin",
+        "/usr/lib",
+        "/usr/lib64",
+        "/usr/local/bin",
+        "/usr/local/lib",
+    ];
+    let of_architecture =
+        dir.parent().is_some_and(|p| p.ends_with("lib")) && dir.to_string_lossy().ends_with("-linux-gnu");
+    system.iter().any(|d| dir == Path::new(d)) || of_architecture
+}
+
+/// `libx.so`, `libx.so.2`.
+fn is_shared(name: &str) -> bool {
+    format!("{name}.").contains(".so.")
+}
+
+/// The shared libraries of a directory, in the order of their names.
+fn shared_in(dir: &Path) -> BTreeMap<String, PathBuf> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let named = entries.map(|e| (e.file_name().to_string_lossy().into_owned(), e.path()));
+    named.filter(|(name, path)| is_shared(name) && path.is_file()).collect()
 }
 
 #[cfg(test)]
@@ -69,18 +156,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_distribution_is_found_beside_its_script() {
+    fn libraries_beside_a_program_count_and_those_of_the_system_by_their_use() {
         let dir = tempfile::tempdir().expect("a folder");
-        let info = dir.path().join("lib/python3.11/site-packages/vllm-0.17.1+cpu.dist-info");
-        fs::create_dir_all(&info).expect("a folder");
-        fs::create_dir(dir.path().join("bin")).expect("a folder");
-        let program = dir.path().join("bin/vllm");
-        fs::write(&program, "#!/usr/bin/env python3\n").expect("written");
-        fs::write(info.join("RECORD"), "a").expect("written");
-        let first = distribution(&program, "vllm").expect("found");
-        assert!(first.starts_with("vllm 0.17.1+cpu ("), "{first}");
-        fs::write(info.join("RECORD"), "b").expect("written");
-        assert_ne!(distribution(&program, "vllm"), Some(first));
-        assert_eq!(distribution(&program, "sglang"), None);
+        let program = dir.path().join("server");
+        fs::copy("/bin/sh", &program).expect("copied");
+        let found = || {
+            let mut all = BTreeMap::new();
+            add_shared(&program, &Search::default(), &mut all);
+            all
+        };
+        let first = found();
+        assert!(first.contains_key("libc.so.6"), "{first:?}");
+        fs::write(dir.path().join("libggml-cuda.so"), "1").expect("written");
+        let second = found();
+        assert_eq!(second.len(), first.len() + 1);
+        fs::write(dir.path().join("libggml-cuda.so"), "2").expect("written");
+        assert_ne!(found(), second);
+    }
+
+    #[test]
+    fn a_search_path_is_the_directories_that_are_there() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let at = dir.path().canonicalize().expect("there");
+        let list = format!(":{0}/:/no/such:{0}:/usr/lib", at.display());
+        assert_eq!(directories(Some(&list)), [at]);
+        assert_eq!(directories(None), [] as [PathBuf; 0]);
     }
 }

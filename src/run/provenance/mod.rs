@@ -4,14 +4,20 @@
 mod answers;
 mod build;
 mod effective;
-mod files;
+mod elf;
+mod inherited;
+mod libraries;
 mod literal;
 mod machine;
+mod moved;
+mod named;
+mod python;
 mod secrets;
 mod standing;
 
 pub use answers::{ask, contradiction};
 pub use effective::differences;
 pub use machine::machine;
+pub use moved::between;
 pub use secrets::masked_variables;
 pub use standing::{Standing, as_measured};

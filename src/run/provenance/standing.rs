@@ -5,8 +5,9 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use super::{build, files, secrets};
-use crate::hub;
+use super::build::{Installed, Search};
+use super::moved::Moved;
+use super::{build, inherited, libraries, named, secrets};
 use crate::journal::{Conditions, History, RunRecord};
 use crate::judge::Results;
 use crate::lang::Program;
@@ -14,6 +15,7 @@ use crate::lang::sema::program::{Engine, Profile, Site, Via};
 use crate::plan::{Config, profile};
 use crate::run::serve_id::{serve_id, serve_ids};
 use crate::run::{Host, LOAD_GENERATION, container, order};
+use crate::{disk, hub};
 
 /// What holds here and now. What is installed is looked at when it is first asked for: most of it never is.
 pub struct Standing<'a> {
@@ -28,7 +30,8 @@ pub struct Standing<'a> {
     machine: Conditions,
     /// profiles by their settings
     profiles: HashMap<String, &'a Profile>,
-    engines: RefCell<HashMap<(String, String), Option<String>>>,
+    engines: RefCell<HashMap<(String, String), Installed>>,
+    named: RefCell<HashMap<String, Option<String>>>,
     models: RefCell<HashMap<String, Option<String>>>,
     data: RefCell<HashMap<(String, String), Option<String>>>,
 }
@@ -51,6 +54,7 @@ impl<'a> Standing<'a> {
             machine: machine(host, site),
             profiles: program.profiles.values().map(|p| (profile::id(p), &**p)).collect(),
             engines: RefCell::default(),
+            named: RefCell::default(),
             models: RefCell::default(),
             data: RefCell::default(),
         }
@@ -65,8 +69,11 @@ impl<'a> Standing<'a> {
     pub fn conditions(&self, config: &Config, p: &Profile) -> Conditions {
         let key = (serve_id(&config.engine, self.images), stated(&config.engine));
         let mut now = self.machine.clone();
-        now.build = self.build(&key);
+        let found = self.installed(&key);
+        (now.build, now.libraries) = (found.build, found.libraries.as_ref().map(libraries::id));
         now.engine = key.1;
+        now.inherited = inherited::inherited(config, self.site, !now.gpus.is_empty());
+        self.name(config, &mut now);
         now.container = self.image(&config.engine);
         now.model.clone_from(&config.model);
         if !config.engine.simulated() {
@@ -79,15 +86,17 @@ impl<'a> Standing<'a> {
 
     /// The results that still count.
     pub fn results(&self, history: &History) -> Results {
-        history.results(|run| self.differs(run).is_none())
+        let moved = Moved::of(history.launches());
+        history.results(|run| self.differs(run, history, &moved).is_none())
     }
 
     /// Trials of which no result counts (configuration and profile settings), and why the last one does not.
     pub fn again(&self, history: &History) -> HashMap<(String, String), String> {
+        let moved = Moved::of(history.launches());
         let mut again = HashMap::new();
         for run in history.runs() {
             let key = (run.config_id.clone(), run.profile_id.clone());
-            match self.differs(run) {
+            match self.differs(run, history, &moved) {
                 Some(why) => drop(again.insert(key, why)),
                 None => drop(again.remove(&key)),
             }
@@ -95,8 +104,14 @@ impl<'a> Standing<'a> {
         again
     }
 
+    /// The libraries of an engine under the hash that results know them by.
+    pub fn libraries(&self, engine: &Engine) -> Option<(String, BTreeMap<String, String>)> {
+        let found = self.installed(&(serve_id(engine, self.images), stated(engine))).libraries?;
+        Some((libraries::id(&found), found))
+    }
+
     /// Why a result does not count.
-    pub fn differs(&self, run: &RunRecord) -> Option<String> {
+    fn differs(&self, run: &RunRecord, history: &History, moved: &Moved<'_>) -> Option<String> {
         if !self.serve_ids.contains(&run.serve_id) {
             return Some("measured with another serve line, image or way to launch".to_owned());
         }
@@ -104,16 +119,63 @@ impl<'a> Standing<'a> {
             let elsewhere = "measured on other GPUs, with another driver or with other variables of the site";
             return (run.host_id != self.host_id).then(|| elsewhere.to_owned());
         };
+        if let Some(name) = moved.doubt(&run.run.launch) {
+            return Some(format!("{name} changed while it was measured"));
+        }
         let mut now = self.machine.clone();
-        now.build = self.build(&(run.serve_id.clone(), made.engine.clone()));
+        let found = self.installed(&(run.serve_id.clone(), made.engine.clone()));
+        now.build = found.build;
         if made.model_files.is_some() {
             now.model_files = self.model(&made.model);
         }
         if made.cpu.is_some() {
             now.cpu = super::machine::cpu();
         }
+        self.named_then(made, &run.run.launch, moved, &mut now);
         now.data = self.profiles.get(&run.profile_id).and_then(|p| self.data_of(p, &made.model));
-        made.differs(&now)
+        made.differs(&now).or_else(|| {
+            let (then, now) = (made.libraries.as_ref()?, found.libraries?);
+            (*then != libraries::id(&now)).then(|| libraries::difference(history.libraries(then), &now))
+        })
+    }
+
+    /// What a configuration names, into the conditions of its results.
+    fn name(&self, config: &Config, now: &mut Conditions) {
+        // what somebody else started reads files of its own
+        if matches!(config.engine.via, Via::Url(_)) {
+            return;
+        }
+        let is_model = |word: &str| hub::is_name(word) && self.model(word).is_some();
+        let found = named::named(config, self.site, self.study_dir, is_model);
+        now.files =
+            found.there.into_iter().filter_map(|word| Some((word.clone(), self.held(&word)?))).collect();
+        now.absent = found.absent;
+    }
+
+    /// What a result's own configuration named, as it is now. Of what engines write nothing is compared.
+    fn named_then(&self, made: &Conditions, launch: &str, moved: &Moved<'_>, now: &mut Conditions) {
+        for (word, was) in &made.files {
+            match if moved.is_written(word) { Some(was.clone()) } else { self.held(word) } {
+                Some(is) => drop(now.files.insert(word.clone(), is)),
+                None => drop(now.absent.insert(word.clone())),
+            }
+        }
+        let came = made.absent.iter().filter(|w| !moved.is_written(w) && !moved.appeared(launch, w));
+        now.files.extend(came.filter_map(|word| Some((word.clone(), self.held(word)?))));
+    }
+
+    /// What a word stands for here: a hash over files, or a model's commit.
+    fn held(&self, word: &str) -> Option<String> {
+        if let Some(known) = self.named.borrow().get(word) {
+            return known.clone();
+        }
+        let path = named::path_of(word, self.study_dir).filter(|p| p.exists());
+        let found = match path {
+            Some(path) => hub::identity(&path).ok(),
+            None => self.model(word).filter(|_| hub::is_name(word)),
+        };
+        self.named.borrow_mut().insert(word.to_owned(), found.clone());
+        found
     }
 
     /// The id of the image that an engine is put into.
@@ -122,16 +184,21 @@ impl<'a> Standing<'a> {
         self.images.get(&container::image(engine, boxed).ok()?).cloned()
     }
 
-    fn build(&self, key: &(String, String)) -> Option<String> {
+    fn installed(&self, key: &(String, String)) -> Installed {
         if let Some(known) = self.engines.borrow().get(key) {
             return known.clone();
         }
         let engine =
             self.program.engines.values().find(|e| serve_id(e, self.images) == key.0 && stated(e) == key.1);
-        let path = self.site.env.iter().find(|e| e.name == "PATH").map(|e| e.value.as_str());
-        let found = engine.and_then(|e| build::installed(e, path, self.study_dir));
+        let found = engine.map(|e| build::installed(e, &self.search(), self.study_dir)).unwrap_or_default();
         self.engines.borrow_mut().insert(key.clone(), found.clone());
         found
+    }
+
+    fn search(&self) -> Search {
+        let of_site = |name: &str| self.site.env.iter().find(|e| e.name == name).map(|e| e.value.clone());
+        let variable = |name: &str| of_site(name).or_else(|| std::env::var(name).ok());
+        Search { path: variable("PATH").unwrap_or_default(), library_path: variable("LD_LIBRARY_PATH") }
     }
 
     fn model(&self, name: &str) -> Option<String> {
@@ -146,7 +213,7 @@ impl<'a> Standing<'a> {
             return known.clone();
         }
         let file = order::tokenizer_file(p, model, self.study_dir, self.site);
-        let found = file.and_then(|f| files::content(std::iter::once(f.as_path())).ok());
+        let found = file.and_then(|f| Some(disk::of_file(&f).ok()?[..16].to_owned()));
         self.data.borrow_mut().insert(key, found.clone());
         found
     }
@@ -168,6 +235,7 @@ fn machine(host: &Host, site: &Site) -> Conditions {
         driver: host.driver(),
         site_env,
         load_generator: LOAD_GENERATION,
+        inherited: inherited::here(),
         ..Conditions::default()
     }
 }
@@ -175,20 +243,32 @@ fn machine(host: &Host, site: &Site) -> Conditions {
 /// The results of a journal as it was last measured, wherever it is read: those that still counted when its last run was made.
 pub fn as_measured(history: &History, serve_ids: &[String]) -> Results {
     let Some(last) = history.runs().last() else { return Results::default() };
-    let mut builds: HashMap<(&str, &str), &Option<String>> = HashMap::new();
+    let mut builds: HashMap<(&str, &str), &Conditions> = HashMap::new();
     let mut models: HashMap<&str, &Option<String>> = HashMap::new();
     let mut data: HashMap<(&str, &str), &Option<String>> = HashMap::new();
+    let mut named: BTreeMap<&str, Option<&String>> = BTreeMap::new();
+    let moved = Moved::of(history.launches());
     for run in history.runs() {
         let Some(made) = &run.made else { continue };
-        builds.insert((&run.serve_id, &made.engine), &made.build);
+        named.extend(made.files.iter().map(|(word, id)| (word.as_str(), Some(id))));
+        named.extend(made.absent.iter().map(|word| (word.as_str(), None)));
+        builds.insert((&run.serve_id, &made.engine), made);
         models.insert(&made.model, &made.model_files);
         data.insert((&run.profile_id, &made.model), &made.data);
     }
     let counts = |run: &RunRecord| {
         let (Some(made), Some(now)) = (&run.made, &last.made) else { return run.host_id == last.host_id };
         let build = builds.get(&(run.serve_id.as_str(), made.engine.as_str()));
+        if moved.doubt(&run.run.launch).is_some() {
+            return false;
+        }
+        let words = || made.files.keys().chain(&made.absent).filter(|w| !moved.is_written(w));
+        let lasts = |word: &String| named.get(word.as_str()).copied().flatten().cloned();
         let now = Conditions {
-            build: build.and_then(|b| (*b).clone()),
+            build: build.and_then(|b| b.build.clone()),
+            libraries: build.and_then(|b| b.libraries.clone()),
+            files: words().filter_map(|w| Some((w.clone(), lasts(w)?))).collect(),
+            absent: words().filter(|w| lasts(w).is_none()).cloned().collect(),
             model_files: models.get(made.model.as_str()).and_then(|m| (*m).clone()),
             data: data.get(&(run.profile_id.as_str(), made.model.as_str())).and_then(|d| (*d).clone()),
             ..(**now).clone()

@@ -1,0 +1,11 @@
+//! Files as the rest of perflab needs them: put in their place whole or not at all, and told from one another by what they hold.
+
+mod digest;
+mod identity;
+mod place;
+mod tree;
+
+pub use digest::{Feed, hex};
+pub use identity::{Key, identity, of_file, remembered};
+pub use place::{place, place_in_passing, replace};
+pub use tree::{Which, tree};

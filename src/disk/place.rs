@@ -1,0 +1,96 @@
+//! Writing beside a file's place and renaming into it: no reader and no crash meets half of a file.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+
+/// Puts bytes in the place of a file, which may be missing; its directory is there. The mode is what the user's umask leaves of it.
+/// They are on the disk when this returns.
+pub fn place(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    through_draft(path, mode, |file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    })
+}
+
+/// The same without waiting for the disk: for what is soon written again, and of which a power cut may take the last state.
+pub fn place_in_passing(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    through_draft(path, 0o644, |file| file.write_all(bytes))
+}
+
+/// Puts a text in the place of a file of the user's. A link stays a link to it; mode and owner stay; what may not be written is not
+/// replaced either.
+pub fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let path = fs::canonicalize(path)?;
+    let was = fs::metadata(&path)?;
+    drop(OpenOptions::new().append(true).open(&path)?);
+    through_draft(&path, 0o600, |file| {
+        file.write_all(text.as_bytes())?;
+        // only the superuser can keep another's file another's
+        let _ = chown(draft_of(&path), Some(was.uid()), Some(was.gid()));
+        file.set_permissions(fs::Permissions::from_mode(was.permissions().mode()))?;
+        file.sync_all()
+    })
+}
+
+fn through_draft(path: &Path, mode: u32, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    let draft = draft_of(path);
+    // one that a killed process of the same number left behind
+    let _ = fs::remove_file(&draft);
+    let open = OpenOptions::new().write(true).create_new(true).mode(mode).open(&draft);
+    let written = open.and_then(|mut file| fill(&mut file)).and_then(|()| fs::rename(&draft, path));
+    if written.is_err() {
+        // the first error is the one to tell; a draft that never came to be cannot be removed either
+        let _ = fs::remove_file(&draft);
+    }
+    written
+}
+
+fn draft_of(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.{}", std::process::id()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(dir: &Path) -> Vec<String> {
+        let mut all: Vec<String> = fs::read_dir(dir)
+            .unwrap()
+            .map(|e| e.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
+        all.sort();
+        all
+    }
+
+    #[test]
+    fn a_file_appears_whole_and_leaves_no_draft() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.txt");
+        place(&path, b"one", 0o755).unwrap();
+        place_in_passing(&path, b"two").unwrap();
+        assert_eq!(
+            (fs::read_to_string(&path).unwrap().as_str(), names(dir.path())),
+            ("two", vec!["a.txt".into()])
+        );
+        fs::create_dir_all(dir.path().join("b/in the way")).unwrap();
+        assert!(place(&dir.path().join("b"), b"x", 0o644).is_err());
+        assert_eq!(names(dir.path()), ["a.txt", "b"]);
+    }
+
+    #[test]
+    fn a_users_file_keeps_its_link_and_its_mode() {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, link) = (dir.path().join("file"), dir.path().join("link"));
+        fs::write(&file, "old").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+        std::os::unix::fs::symlink("file", &link).unwrap();
+        replace(&link, "new").unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
+        assert!(replace(&dir.path().join("none"), "x").is_err());
+    }
+}

@@ -1,0 +1,301 @@
+//! The files that a configuration names: chat templates, drafters, adapters, tuned settings, libraries that are loaded before others.
+//! Their bytes are as much a part of it as its flags. A word is taken for what it names as soon as something of that name is there,
+//! alone or inside of JSON or a list; a name that says that the engine writes there (a log, a socket, a cache) is passed over.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value as Json;
+
+use crate::lang::sema::program::Site;
+use crate::lang::sema::schema::{Found, Kind};
+use crate::plan::{Config, command};
+use crate::secrets;
+
+/// Parts of the names of flags, of JSON keys and of variables under which an engine writes, or which only say where things lie.
+const WRITTEN: [&str; 41] = [
+    "log",
+    "logs",
+    "logfile",
+    "logging",
+    "logdir",
+    "output",
+    "out",
+    "save",
+    "dump",
+    "trace",
+    "traces",
+    "profile",
+    "profiler",
+    "socket",
+    "sock",
+    "uds",
+    "ipc",
+    "cache",
+    "caches",
+    "hicache",
+    "download",
+    "tmp",
+    "tmpdir",
+    "temp",
+    "pid",
+    "port",
+    "host",
+    "export",
+    "record",
+    "report",
+    "storage",
+    "allowed",
+    "root",
+    "served",
+    "alias",
+    "ssl",
+    "home",
+    "workspace",
+    "base",
+    "url",
+    "nonce",
+];
+/// Variables that hold lists of directories, or a place of the user's.
+const PLACES: [&str; 8] =
+    ["PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "MANPATH", "VIRTUAL_ENV", "PWD", "SHELL"];
+/// Longer texts are no names.
+const LONGEST: usize = 1024;
+/// What a file's name may end with.
+const ENDINGS: [&str; 14] = [
+    ".jinja",
+    ".json",
+    ".jsonl",
+    ".yaml",
+    ".yml",
+    ".toml",
+    ".gguf",
+    ".safetensors",
+    ".bin",
+    ".pt",
+    ".txt",
+    ".py",
+    ".so",
+    ".model",
+];
+
+/// What a configuration names.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Named {
+    /// words that name something that is there
+    pub there: BTreeSet<String>,
+    /// words that look like the name of a file, and nothing is there
+    pub absent: BTreeSet<String>,
+}
+
+/// What the flags and variables of a configuration, its serve line and the site's variables name, relative to where engines run.
+/// `is_model` says whether a word is a model of the hub that lies here.
+pub fn named(config: &Config, site: &Site, study_dir: &Path, is_model: impl Fn(&str) -> bool) -> Named {
+    let mut find = Find { study_dir, is_model: &is_model, found: Named::default() };
+    let words = command::to_copy(config).argv;
+    let at = site.models.get(&config.model);
+    let mut flag = String::new();
+    for word in words.iter().skip(1) {
+        let value = match word.strip_prefix("--").and_then(|w| w.split_once('=')) {
+            Some((name, value)) => {
+                name.clone_into(&mut flag);
+                value
+            }
+            None if word.starts_with('-') => {
+                word.trim_start_matches('-').clone_into(&mut flag);
+                continue;
+            }
+            None => word,
+        };
+        // the model has an identity of its own
+        if value != config.model && Some(value) != at.map(String::as_str) && !passed_over(&flag) {
+            find.value(value, takes_path(config, &flag));
+        }
+    }
+    let own = command::env(config, None);
+    let of_site = site.env.iter().map(|e| (e.name.clone(), e.value.clone()));
+    for (name, value) in own.into_iter().chain(of_site) {
+        if !PLACES.contains(&name.as_str()) && !passed_over(&name) {
+            find.value(&value, false);
+        }
+    }
+    find.found
+}
+
+/// Where a word leads: a path as it stands, below the user's home, or below where engines run. `None` for what is there in any case
+/// (a device, the study's own directory and those above it) and for what perflab itself writes.
+pub fn path_of(word: &str, study_dir: &Path) -> Option<PathBuf> {
+    let word = word.strip_prefix("file://").unwrap_or(word);
+    let path = match word.strip_prefix("~/") {
+        Some(rest) => PathBuf::from(std::env::var_os("HOME")?).join(rest),
+        None => study_dir.join(word),
+    };
+    let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+    let holds_us = study_dir.starts_with(&real) || home.starts_with(&real) || std::env::temp_dir() == real;
+    let of_kernel = ["/dev", "/proc", "/sys", "/run"].iter().any(|dir| real.starts_with(dir));
+    let ours = real.components().any(|c| c.as_os_str() == ".perflab");
+    (!holds_us && !of_kernel && !ours).then_some(path)
+}
+
+struct Find<'a> {
+    study_dir: &'a Path,
+    is_model: &'a dyn Fn(&str) -> bool,
+    found: Named,
+}
+
+impl Find<'_> {
+    fn value(&mut self, value: &str, is_path: bool) {
+        let value = value.trim();
+        if value.starts_with(['{', '['])
+            && let Ok(json) = serde_json::from_str::<Json>(value)
+        {
+            return self.json(&json);
+        }
+        if self.word(value) {
+            return;
+        }
+        // `name=path`, `path:scale`, lists
+        let pieces: Vec<&str> =
+            value.split([',', '=', ':', '@', ' ', '\n']).filter(|p| !p.is_empty()).collect();
+        let before = self.found.there.len();
+        if pieces.len() > 1 {
+            for piece in &pieces {
+                self.word(piece);
+            }
+        }
+        let known = self.found.there.len() > before;
+        let looks_so = is_path || (pieces.len() == 1 && looks_like_a_path(value));
+        let missing = || path_of(value, self.study_dir).is_some_and(|p| !p.exists());
+        if !known && looks_so && may_be_shown(value) && missing() {
+            self.found.absent.insert(value.to_owned());
+        }
+    }
+
+    fn json(&mut self, json: &Json) {
+        match json {
+            Json::String(text) => self.value(text, false),
+            Json::Array(all) => all.iter().for_each(|v| self.json(v)),
+            Json::Object(map) => map.iter().filter(|(k, _)| !passed_over(k)).for_each(|(_, v)| self.json(v)),
+            _ => {}
+        }
+    }
+
+    /// Whether something of that name is there.
+    fn word(&mut self, word: &str) -> bool {
+        if !may_be_shown(word) {
+            return false;
+        }
+        let there = path_of(word, self.study_dir).is_some_and(|p| p.is_file() || p.is_dir());
+        let known = there || (self.is_model)(word);
+        if known {
+            self.found.there.insert(word.to_owned());
+        }
+        known
+    }
+}
+
+/// Whether a text could be a name, and may stand in the journal.
+fn may_be_shown(word: &str) -> bool {
+    let plain = !word.is_empty() && word.len() <= LONGEST && !word.contains(['\0', '\n']);
+    plain && word.parse::<f64>().is_err() && secrets::mask(word) == word
+}
+
+fn looks_like_a_path(word: &str) -> bool {
+    let bare = !word.contains("://") || word.starts_with("file://");
+    bare && (word.contains('/') || ENDINGS.iter().any(|end| word.ends_with(end)))
+}
+
+/// Whether what stands under a name is written by the engine, says only where something lies, or is secret.
+fn passed_over(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    let is_written = lower.split(['-', '_', '.']).any(|part| WRITTEN.contains(&part));
+    is_written || secrets::is_secret(name)
+}
+
+fn takes_path(config: &Config, flag: &str) -> bool {
+    let version = config.engine.version.as_deref();
+    ["--", "-"].iter().any(|dashes| {
+        let name = format!("{dashes}{flag}");
+        matches!(config.engine.schema.find(&name, version), Found::Known(spec, _) if spec.kind == Kind::Path)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(dir: &Path, values: &[&str]) -> Named {
+        let is_model = |word: &str| word == "org/draft";
+        let mut find = Find { study_dir: dir, is_model: &is_model, found: Named::default() };
+        for value in values {
+            find.value(value, false);
+        }
+        find.found
+    }
+
+    fn set(of: &[&str]) -> BTreeSet<String> {
+        of.iter().map(|w| (*w).to_owned()).collect()
+    }
+
+    #[test]
+    fn whatever_names_something_that_is_there_counts() {
+        let dir = tempfile::tempdir().unwrap();
+        for file in ["t.jinja", "a", "b", "8"] {
+            std::fs::write(dir.path().join(file), "x").unwrap();
+        }
+        std::fs::create_dir(dir.path().join("drafter")).unwrap();
+        let absolute = dir.path().join("a").to_string_lossy().into_owned();
+        let found = find(
+            dir.path(),
+            &[
+                "./t.jinja",
+                r#"{"model": "drafter", "n": 3, "deep": [{"path": "a"}], "torch_profiler_dir": "b"}"#,
+                "sql=a,other=b:0.5",
+                "org/draft",
+                "8",
+                "auto",
+                ".",
+                "..",
+                "/",
+                "/dev/null",
+                &absolute,
+            ],
+        );
+        assert_eq!(found.there, set(&["./t.jinja", "drafter", "a", "b", "org/draft", &absolute]));
+        assert_eq!(found.absent, set(&[]), "what is there in any case is not absent");
+    }
+
+    #[test]
+    fn what_is_not_there_is_remembered_if_it_looks_like_a_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let found =
+            find(dir.path(), &["none.jinja", "no/such", "auto", "http://host/x.json", "1.5", "x y/z w"]);
+        assert_eq!((found.there, found.absent), (set(&[]), set(&["none.jinja", "no/such"])));
+    }
+
+    #[test]
+    fn places_that_an_engine_writes_to_are_passed_over() {
+        for name in [
+            "log-file",
+            "slot-save-path",
+            "uds",
+            "VLLM_CACHE_ROOT",
+            "torch_profiler_dir",
+            "HF_HOME",
+            "api-key",
+        ] {
+            assert!(passed_over(name), "{name}");
+        }
+        for name in [
+            "chat-template",
+            "lora-modules",
+            "speculative-config",
+            "VLLM_TUNED_CONFIG_FOLDER",
+            "catalog",
+            "LD_PRELOAD",
+        ] {
+            assert!(!passed_over(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! What can change a result beside its command, with the real binary: the files that flags name, the libraries beside an engine, and
+//! what of the environment it inherits. Each is changed behind a study's back, and `plan` has to say what it was.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use crate::support::{EXEC, Lab, Output, binary};
+
+const STUDY: &str = r#"
+engine own "Own" {
+    serve "WORDS {model} {host} {port}"
+    ready get "/health" within 30s
+    api   openai
+    stop  sigterm within 5s
+    args  joined
+    flag --chat-template      path
+    flag --speculative-config json
+    flag --lora-modules       words
+    flag --log-file           path
+    flag --state              text
+    flag --mode               text
+}
+engine mine "Mine" = own {
+LINES
+}
+profile quick "Quick" {
+    data        random
+    input       16
+    output      4
+    concurrency 2
+    requests    4
+    warmup      0
+}
+axis mode = --mode=[one]
+study s "S" {
+    model    "org/some-model"
+    baseline mine
+    maximize total_tps on quick
+    repeat   1
+    step mode { vary mode }
+}
+"#;
+
+/// A study of an engine that is a script, with these lines in its declaration.
+fn lab(lines: &str) -> Lab {
+    let lab = Lab::with(&STUDY.replace("WORDS", "sh engine.sh").replace("LINES", lines));
+    write(&lab, "engine.sh", script("echo started >> written.state"));
+    lab
+}
+
+fn script(first: &str) -> String {
+    format!("{first}\nexec '{}' sim --model \"$1\" --host \"$2\" --port \"$3\"\n", binary())
+}
+
+/// Writes a file and the directories that it lies in.
+fn write(lab: &Lab, name: &str, text: impl AsRef<[u8]>) {
+    fs::create_dir_all(lab.path(name).parent().expect("a folder")).expect("made");
+    lab.write(name, text);
+}
+
+fn exec(lab: &Lab) -> u64 {
+    let report = lab.run(&EXEC).expect_code(0).report();
+    report.0["cost"]["launches"].as_u64().expect("a number")
+}
+
+fn plan(lab: &Lab) -> Output {
+    lab.run(&["plan", "study.plab", "--dir", "state", "--format", "json"]).expect_code(0)
+}
+
+/// Why the candidate has to be measured again; empty if it has not.
+fn again(plan: &Output) -> String {
+    let candidate = &plan.json()["steps"][0]["candidates"][0];
+    match candidate["state"].as_str() {
+        Some("to_measure") => candidate["reason"].as_str().unwrap_or("no reason").to_owned(),
+        _ => String::new(),
+    }
+}
+
+#[track_caller]
+fn expect(lab: &Lab, why: &str) {
+    let said = again(&plan(lab));
+    assert!(if why.is_empty() { said.is_empty() } else { said.contains(why) }, "`{said}` is not `{why}`");
+}
+
+#[test]
+fn files_that_flags_name_are_part_of_a_result() {
+    let lab = lab(
+        r#"--chat-template="./t.jinja" --speculative-config={"method": "draft", "model": "drafter", "n": 2}
+           --lora-modules="sql=lora/sql"
+           env TUNED_FOLDER="tuned""#,
+    );
+    for file in [
+        "t.jinja",
+        "drafter/config.json",
+        "drafter/sub/model.safetensors",
+        "lora/sql/a.bin",
+        "tuned/h100.json",
+    ] {
+        write(&lab, file, "one");
+    }
+    assert_eq!(exec(&lab), 2);
+    expect(&lab, "");
+    for (file, said) in [
+        ("t.jinja", "./t.jinja changed since it was measured ("),
+        ("drafter/sub/model.safetensors", "drafter changed since"),
+        ("lora/sql/a.bin", "lora/sql changed since"),
+        ("tuned/h100.json", "tuned changed since"),
+    ] {
+        write(&lab, file, "two");
+        expect(&lab, said);
+        write(&lab, file, "one");
+        expect(&lab, "");
+    }
+    fs::remove_file(lab.path("t.jinja")).expect("removed");
+    expect(&lab, "measured with ./t.jinja, which is not there now");
+    // a link to the same bytes is the same file, and what lies around is nothing
+    write(&lab, "elsewhere/x", "one");
+    symlink("elsewhere/x", lab.path("t.jinja")).expect("a link");
+    write(&lab, "drafter/.cache/x", "noise");
+    expect(&lab, "");
+    write(&lab, "elsewhere/x", "three");
+    assert_eq!(exec(&lab), 4, "both are measured again, once");
+    expect(&lab, "");
+}
+
+#[test]
+fn a_file_that_comes_to_be_is_another_condition() {
+    let lab = lab(r#"--chat-template="t.jinja""#);
+    exec(&lab);
+    expect(&lab, "");
+    write(&lab, "t.jinja", "now there");
+    expect(&lab, "measured before t.jinja was there");
+    exec(&lab);
+    expect(&lab, "");
+}
+
+#[test]
+fn what_an_engine_writes_is_no_condition() {
+    let lab = lab(r#"--log-file="engine.log" --state="./written.state""#);
+    write(&lab, "engine.log", "old");
+    assert_eq!(exec(&lab), 2, "what appears under a launch is the engine's");
+    expect(&lab, "");
+    write(&lab, "engine.log", "another");
+    expect(&lab, "");
+    assert_eq!(exec(&lab), 2);
+    fs::remove_file(lab.path("written.state")).expect("removed");
+    expect(&lab, "");
+}
+
+#[test]
+fn what_was_there_and_is_written_costs_one_launch() {
+    let lab = lab(r#"--state="written.state""#);
+    write(&lab, "written.state", "from before\n");
+    // the first launch cannot be told from one under which a person edits the file
+    assert_eq!(exec(&lab), 3);
+    expect(&lab, "");
+    assert_eq!(exec(&lab), 3);
+}
+
+#[test]
+fn libraries_beside_an_engine_are_part_of_a_result() {
+    let lab = Lab::with(&STUDY.replace("WORDS", "own-serve").replace("LINES", ""));
+    let site = "venv/lib/python3.11/site-packages";
+    write(&lab, "site.plab", "site here {\n engine own via venv \"venv\"\n}\n");
+    write(&lab, "venv/pyvenv.cfg", "include-system-site-packages = false\n");
+    write(&lab, &format!("{site}/own_serve-1.0.dist-info/RECORD"), "own.py,sha256=a,1\n");
+    write(&lab, &format!("{site}/torch-2.8.0.dist-info/RECORD"), "torch.py,sha256=a,1\n");
+    fs::create_dir_all(lab.path("venv/bin")).expect("a folder");
+    // a shell by the name of an interpreter
+    symlink("/bin/sh", lab.path("venv/bin/python")).expect("a link");
+    let head = format!("#!{}\n", lab.path("venv/bin/python").display());
+    write(&lab, "venv/bin/own-serve", head + &script(""));
+    fs::set_permissions(lab.path("venv/bin/own-serve"), fs::Permissions::from_mode(0o755)).expect("set");
+    assert_eq!(exec(&lab), 2);
+    expect(&lab, "");
+    let (old, new) = (format!("{site}/torch-2.8.0.dist-info"), format!("{site}/torch-2.9.1.dist-info"));
+    fs::rename(lab.path(&old), lab.path(&new)).expect("moved");
+    expect(&lab, "measured with torch 2.8.0, now 2.9.1");
+    fs::rename(lab.path(&new), lab.path(&old)).expect("moved");
+    write(&lab, &format!("{old}/RECORD"), "torch.py,sha256=b,1\n");
+    expect(&lab, "measured with another build of torch 2.8.0");
+    write(&lab, &format!("{old}/RECORD"), "torch.py,sha256=a,1\n../../../bin/torchrun,sha256=x,9\n");
+    expect(&lab, "");
+    write(&lab, &format!("{site}/flashinfer_python-0.3.dist-info/RECORD"), "");
+    expect(&lab, "measured without flashinfer-python, now with flashinfer-python 0.3");
+    assert_eq!(exec(&lab), 4);
+    // the journal says once what each of them was
+    let journal = lab.read("state/journal.jsonl");
+    assert_eq!(journal.matches("\"torch\":\"2.8.0 (").count(), 2, "{journal}");
+}
+
+#[test]
+fn what_an_engine_inherits_counts_and_harmless_differences_do_not() {
+    let lab = lab("");
+    write(&lab, "lib/libx.so", "1");
+    let under = |args: &[&str], path: &str| {
+        let mut command = lab.command(args);
+        let programs = std::env::var("PATH").unwrap_or_default();
+        command.env("LD_LIBRARY_PATH", path).env("PATH", format!("/no/such/{path}:{programs}"));
+        lab.start_command(command).wait().expect_code(0)
+    };
+    under(&EXEC, "");
+    let planned =
+        |path: &str| again(&under(&["plan", "study.plab", "--dir", "state", "--format", "json"], path));
+    assert_eq!(planned(""), "");
+    assert_eq!(planned("/no/such/place::/usr/lib"), "");
+    let said = planned(&lab.path("lib").display().to_string());
+    assert!(said.contains("measured without LD_LIBRARY_PATH, now with LD_LIBRARY_PATH="), "{said}");
+}
