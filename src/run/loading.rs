@@ -60,7 +60,7 @@ pub async fn all_loads(
     let mut loaded = Loaded::All;
     for (index, order) in loads.iter().enumerate() {
         if index > 0 {
-            emptied = reset::empty(crew, target, &order.spec, listener).await;
+            emptied = reset::again(crew, target, &order.spec, listener, &emptied).await;
         }
         let log_before = target.log_length();
         let OneLoad { outcome, rule, sampled, lost, hits } =

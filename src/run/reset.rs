@@ -80,6 +80,20 @@ pub async fn empty(
     emptied
 }
 
+/// [`empty`] between two loads: an engine that kept no prefixes before keeps none now.
+pub async fn again(
+    crew: &Crew<'_>,
+    target: &Target<'_>,
+    spec: &LoadSpec,
+    listener: &mut dyn Listener,
+    before: &Emptied,
+) -> Emptied {
+    match before {
+        Emptied::KeepsNone => Emptied::KeepsNone,
+        _ => empty(crew, target, spec, listener).await,
+    }
+}
+
 async fn proven(crew: &Crew<'_>, target: &Target<'_>, spec: &LoadSpec, reset: &Reset) -> Emptied {
     let Some(mut question) = Question::new(crew, target, spec) else {
         return Emptied::Unproven("no HTTP client".to_owned());
@@ -90,7 +104,7 @@ async fn proven(crew: &Crew<'_>, target: &Target<'_>, spec: &LoadSpec, reset: &R
         (Some(trouble), _) => trouble,
         (None, Err(why)) => why,
         (None, Ok(0)) => return Emptied::KeepsNone,
-        (None, Ok(before)) => match question.ask().await {
+        (None, Ok(before)) => match question.hits().await {
             Ok(Some(0)) => return Emptied::Proven { before },
             Ok(Some(after)) => format!(
                 "{} answered that it was, but {after} tokens of a question that was asked before still came from it",
@@ -115,7 +129,8 @@ async fn call(target: &Target<'_>, Reset { post, path }: &Reset) -> Option<Strin
     }
 }
 
-const NO_COUNTS: &str = "the server shows no prefix hits, neither among its metrics nor in its answers";
+const NO_COUNTS: &str = "the server shows no prefix hits, neither among its metrics nor in its answers \
+     (SGLang does with --enable-metrics)";
 
 /// A prompt that nobody else sends.
 struct Question {
@@ -153,12 +168,23 @@ impl Question {
                 Ok(_) => break,
             }
         }
-        self.ask().await?.ok_or_else(|| NO_COUNTS.to_owned())
+        self.hits().await?.ok_or_else(|| NO_COUNTS.to_owned())
     }
 
     /// Asks, and says how many tokens came from the cache; `None` where the server does not say.
-    async fn ask(&mut self) -> Result<Option<u64>, String> {
+    async fn hits(&mut self) -> Result<Option<u64>, String> {
         let before = self.counted().await;
+        let said = self.ask().await?;
+        let counted = match before {
+            Some(before) => Some(self.counted_since(before).await),
+            None => None,
+        };
+        // each is a witness against an empty cache
+        Ok(said.max(counted))
+    }
+
+    /// Asks; what the answer says of the cache, if it says something.
+    async fn ask(&mut self) -> Result<Option<u64>, String> {
         let text = vec!["prefix"; self.words as usize].join(" ");
         if self.chat {
             self.body["messages"] = json!([{"role": "user", "content": text}]);
@@ -174,13 +200,7 @@ impl Question {
             ));
         }
         let answer: Value = answer.json().await.unwrap_or_default();
-        let said = answer["usage"]["prompt_tokens_details"]["cached_tokens"].as_u64();
-        let counted = match before {
-            Some(before) => Some(self.counted_since(before).await),
-            None => None,
-        };
-        // each is a witness against an empty cache
-        Ok(said.max(counted))
+        Ok(answer["usage"]["prompt_tokens_details"]["cached_tokens"].as_u64())
     }
 
     async fn counted(&self) -> Option<Hits> {
