@@ -151,6 +151,11 @@ impl Sink {
         self.found.iter()
     }
 
+    /// The same, to be completed by who knows more.
+    pub fn each_mut(&mut self) -> impl Iterator<Item = &mut Diagnostic> {
+        self.found.iter_mut()
+    }
+
     pub fn has_errors(&self) -> bool {
         self.errors > 0
     }

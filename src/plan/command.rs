@@ -6,7 +6,7 @@ use super::config::Config;
 use super::shell::quote;
 use crate::lang::sema::problem::Problem;
 use crate::lang::sema::program::{Change, EnvSetting};
-use crate::lang::sema::schema::Setting;
+use crate::lang::sema::schema::{Setting, sorted};
 use crate::secrets::{MASKED, is_secret};
 
 /// Words to run, and the environment that goes with them.
@@ -185,6 +185,13 @@ pub fn normal_template(text: &str, config: &Config) -> serde_json::Value {
     } else {
         read.into()
     }
+}
+
+/// JSON as it will read. Where it holds an address that only the launch knows, or a name breaks it, it goes by its text.
+pub fn normal_json(text: &str, config: &Config) -> serde_json::Value {
+    let read = normal_template(text, config);
+    let json = read.as_str().and_then(|t| serde_json::from_str(t).ok());
+    json.map_or(read, |json| sorted(&json))
 }
 
 /// Inserts what a launch knows; `{{` and `}}` are braces.

@@ -208,6 +208,10 @@ impl Config {
             Value::Text(t) if held.setting.template => {
                 Cow::Owned(held::normal(&held.setting, &super::command::normal_template(t, self)))
             }
+            Value::Json(_) if held.setting.template => {
+                let shown = held.setting.shown.as_deref().unwrap_or_default();
+                Cow::Owned(held::normal(&held.setting, &super::command::normal_json(shown, self)))
+            }
             _ => Cow::Borrowed(&*held.normal),
         }
     }

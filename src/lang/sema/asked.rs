@@ -98,6 +98,7 @@ impl Checker<'_> {
                 let flag = asked.name.split('.').next().unwrap_or(&asked.name);
                 !matches!(e.schema.find(flag, e.version.as_deref()), Found::Unknown)
                     || e.flags.iter().any(|f| key(&f.canonical) == key(&asked.name))
+                    || e.schema.is_unread(flag)
             };
             asked.known |= raw.contains(&key(&asked.name)) || engines.iter().any(has);
             asked.engines.extend(engines.iter().cloned());

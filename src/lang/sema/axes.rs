@@ -188,7 +188,11 @@ impl Checker<'_> {
     fn engine_axis(&mut self, module: usize, picks: Option<&[Single]>, span: Span) -> Option<Space> {
         let Some(picks) = picks else {
             let message = "the built-in axis `engine` is always picked from";
-            let known = self.module(module).names(Kind::Engine).join(", ");
+            let m = self.module(module);
+            let known = m.names(Kind::Engine);
+            // which were meant is not known: none of them is to be called unused
+            self.used.extend(known.iter().filter_map(|n| m.find(Kind::Engine, n)));
+            let known = self.to_pick(module, &known).join(", ");
             let d = Diagnostic::new(Code::EnginePicked, span, message).label("which ones?");
             self.sink.push(d.help(format!("write `engine[{known}]` with the engines that you mean")));
             return None;
@@ -211,6 +215,14 @@ impl Checker<'_> {
             });
         }
         Some(Space::Points(Arc::new(points)))
+    }
+
+    /// The engines that a file would pick from: its own where it declares some, else what it imports.
+    fn to_pick<'n>(&self, module: usize, known: &[&'n str]) -> Vec<&'n str> {
+        let m = self.module(module);
+        let own = |n: &&&str| m.find(Kind::Engine, n).is_some_and(|at| at.module == module);
+        let declared: Vec<&str> = known.iter().filter(own).copied().collect();
+        if declared.is_empty() { known.to_vec() } else { declared }
     }
 
     /// What the root file calls an engine of a module; one that it cannot name goes by its file too.

@@ -14,11 +14,12 @@ use crate::lang::syntax::ast::{FlagDecl, FlagKind, Name};
 
 impl Checker<'_> {
     /// The declarations of one engine, over the schema that it inherits.
-    pub fn flags_declared(&mut self, declared: &[&FlagDecl], inherited: &Schema) {
+    /// Flags whose declarations could not be read are `unread` and may be named all the same.
+    pub fn flags_declared(&mut self, declared: &[&FlagDecl], unread: &[String], inherited: &Schema) {
         let mut seen: HashMap<String, Vec<(&Name, &FlagDecl)>> = HashMap::new();
         for flag in declared {
             self.attributes_fit(flag);
-            self.counts_unless(flag, declared, inherited);
+            self.counts_unless(flag, declared, unread, inherited);
             for name in flag.names.iter().chain(&flag.negated) {
                 if is_reserved(&name.value) {
                     let message = format!("{} belongs to the serve line", name.value);
@@ -58,9 +59,7 @@ impl Checker<'_> {
         if flag.uses_gpus.is_some() && !matches!(flag.kind, FlagKind::Int(_)) {
             wrong(name, "only whole numbers count GPUs", "make it an `int`, or remove `uses gpus`");
         }
-        if let (Some(since), Some(until)) = (&flag.since, &flag.until)
-            && compare_versions(&since.value, &until.value).is_ge()
-        {
+        if let Some(until) = flag.until.as_ref().filter(|_| never_there(flag)) {
             let d = Diagnostic::new(Code::EngineSetting, until.span, "the flag is gone before it is there");
             self.sink.push(
                 d.label("not after `since`").help("`until` names the first release that lacks the flag"),
@@ -78,11 +77,18 @@ impl Checker<'_> {
     }
 
     /// `uses gpus unless --flag` asks a switch of the same engine.
-    fn counts_unless(&mut self, flag: &FlagDecl, declared: &[&FlagDecl], inherited: &Schema) {
+    fn counts_unless(
+        &mut self,
+        flag: &FlagDecl,
+        declared: &[&FlagDecl],
+        unread: &[String],
+        inherited: &Schema,
+    ) {
         let Some(unless) = flag.uses_gpus.as_ref().and_then(|u| u.unless.as_ref()) else { return };
         let own =
             |f: &&FlagDecl| f.names.iter().chain(&f.negated).any(|n| key(&n.value) == key(&unless.value));
         if declared.iter().copied().any(|f| own(&f))
+            || unread.iter().any(|n| key(n) == key(&unless.value))
             || !matches!(inherited.find(&unless.value, None), Found::Unknown)
         {
             return;
@@ -93,6 +99,12 @@ impl Checker<'_> {
         let d = d.meant(&unless.value, known, "unknown", str::to_owned);
         self.sink.push(d.help("name a switch that the engine declares"));
     }
+}
+
+/// Whether a flag is gone before it is there, so that no version has it.
+pub(super) fn never_there(flag: &FlagDecl) -> bool {
+    let (Some(since), Some(until)) = (&flag.since, &flag.until) else { return false };
+    compare_versions(&since.value, &until.value).is_ge()
 }
 
 /// Whether two declarations hold for some version both.

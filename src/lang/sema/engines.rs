@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::check::{Checker, MOST_LEVELS};
+use super::declares::never_there;
 use super::program::{Api, Engine, Failure, Ready, Reset, Stop, Via};
 use super::schema::{FlagSpec, Kind as FlagType, Schema, UsesGpus};
 use super::scope::{ItemRef, Kind};
@@ -99,14 +100,16 @@ impl Checker<'_> {
             .iter()
             .filter_map(|l| if let Line::Flag(f) = &l.kind { Some(&**f) } else { None })
             .collect();
-        if declared.is_empty() && versions.is_none() {
+        if declared.is_empty() && versions.is_none() && decl.unread_flags.is_empty() {
             return;
         }
-        self.flags_declared(&declared, &engine.schema);
+        self.flags_declared(&declared, &decl.unread_flags, &engine.schema);
         let mut schema = Schema::new();
+        decl.unread_flags.iter().for_each(|name| schema.add_unread(name));
         for flag in declared {
-            if let Some(spec) = self.flag_spec(flag) {
-                schema.add(spec);
+            match self.flag_spec(flag).filter(|_| !never_there(flag)) {
+                Some(spec) => schema.add(spec),
+                None => flag.names.iter().chain(&flag.negated).for_each(|n| schema.add_unread(&n.value)),
             }
         }
         if let Some(versions) = versions {
@@ -114,15 +117,19 @@ impl Checker<'_> {
         } else {
             schema.set_versions(engine.schema.versions().to_vec());
             engine.schema.specs().iter().for_each(|s| schema.add(s.clone()));
+            engine.schema.unread().for_each(|name| schema.add_unread(name));
         }
         engine.schema = Arc::new(schema);
     }
 
     /// Once for each engine and version: that its flags are those of another release.
     fn known_version(&mut self, decl: &ast::Engine, engine: &Engine) {
-        let stated =
-            decl.lines.iter().find_map(|l| if let Line::Version(t) = &l.kind { Some(t) } else { None });
-        let (Some(stated), Some(version)) = (stated, &engine.version) else { return };
+        let mut stated =
+            decl.lines.iter().filter_map(|l| if let Line::Version(t) = &l.kind { Some(t) } else { None });
+        // of two, one is to go first
+        let (Some(stated), None, Some(version)) = (stated.next(), stated.next(), &engine.version) else {
+            return;
+        };
         let Some(taken) = engine.schema.stand_in(Some(version)) else { return };
         if !self.stood_in.insert((engine.root().to_owned(), version.clone())) {
             return;

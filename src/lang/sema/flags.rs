@@ -1,5 +1,7 @@
 //! Changes to a configuration: from the tree, and against a schema. What they do to a list of settings is in `settings`.
 
+use std::borrow::Cow;
+
 use foldhash::{HashMap, HashMapExt};
 
 use super::check::Checker;
@@ -7,6 +9,7 @@ use super::problem::Problem;
 use super::program::{Change, Engine, EnvSetting, WrittenValue};
 use super::schema::{self, Elsewhere, FlagSpec, Found, Kind, Schema, Setting, Value, key};
 use super::settings::{self, JsonKey};
+use super::template;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
@@ -94,7 +97,10 @@ impl Checker<'_> {
             }
             SingleKind::Word | SingleKind::Json => single.text.clone(),
         };
-        let template = launch && single.kind == SingleKind::Text && text.contains(['{', '}']);
+        let text_of_launch = launch && single.kind == SingleKind::Text;
+        let template = text_of_launch && template::waits_for_launch(&text);
+        // what waits for nothing is the text that it stands for, here as in an axis
+        let text = if text_of_launch && !template { template::single_braces(&text) } else { text };
         Some(WrittenValue { text, json: single.kind == SingleKind::Json, template, span: single.span })
     }
 
@@ -303,6 +309,7 @@ fn strict(
     match schema.find(name, version) {
         Found::Known(spec, _) => setting(spec, name, value),
         Found::Elsewhere(elsewhere) => Err(elsewhere.into()),
+        Found::Unknown if schema.is_unread(name) => Ok(settings::untyped(key(name), name, value)),
         Found::Unknown => match JsonKey::of(schema, version, name) {
             Some(found) => found.and_then(|k| k.setting(value)),
             None => Err(Problem::Unknown),
@@ -333,9 +340,15 @@ fn setting(spec: &FlagSpec, name: &str, value: Option<&WrittenValue>) -> Result<
         let (value, shown) = (Value::Text(AUTO.to_owned()), Some(AUTO.to_owned()));
         return Ok(Setting { canonical, spelled, value, shown, words, template: false });
     }
-    let value =
-        schema::value(&spec.kind, &written.text).map_err(|e| Problem::BadValue(e, spec.kind.expected()))?;
-    let shown = Some(shown(&value, &written.text));
+    let json_of_launch = written.template && spec.kind == Kind::Json;
+    // JSON into which a launch inserts something is read with the names standing there
+    let text = if json_of_launch {
+        Cow::Owned(template::single_braces(&written.text))
+    } else {
+        Cow::Borrowed(&*written.text)
+    };
+    let value = schema::value(&spec.kind, &text).map_err(|e| Problem::BadValue(e, spec.kind.expected()))?;
+    let shown = Some(if json_of_launch { written.text.clone() } else { shown(&value, &text) });
     Ok(Setting { canonical, spelled, value, shown, words, template: written.template })
 }
 

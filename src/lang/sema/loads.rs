@@ -58,7 +58,7 @@ impl Checker<'_> {
                     Some(n) => Some(self.positive(n, Dim::RATE, "`rate`")?),
                     None => None,
                 };
-                self.rises(line, from, to)?;
+                self.rises(line, from, to);
                 Some(Load::RateRange { from, to, arrivals: poisson })
             }
             _ => {
@@ -86,7 +86,7 @@ impl Checker<'_> {
                     Some(n) => Some(self.whole(n, 1, MOST, "`concurrency`")? as u32),
                     None => None,
                 };
-                self.rises(line, f64::from(from), to.map(f64::from))?;
+                self.rises(line, f64::from(from), to.map(f64::from));
                 Some(Load::ConcurrencyRange { from, to })
             }
             _ => {
@@ -167,14 +167,14 @@ impl Checker<'_> {
     }
 
     /// A range goes from the smaller number to the bigger.
-    pub(super) fn rises(&mut self, line: &WordLine, from: f64, to: Option<f64>) -> Option<()> {
+    /// Says that a range falls; it is a range all the same, and what needs one has it.
+    pub(super) fn rises(&mut self, line: &WordLine, from: f64, to: Option<f64>) {
         if to.is_none_or(|to| to > from) {
-            return Some(());
+            return;
         }
         let message = format!("`{}` takes a range from the smaller number to the bigger", line.word.value);
         let d = Diagnostic::new(Code::ProfileSetting, line.value.span(), message).label("holds nothing");
         self.sink.push(d.help("write the smaller number first, or one number alone"));
-        None
     }
 
     /// The loads of a curve have a row each.

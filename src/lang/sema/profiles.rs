@@ -194,7 +194,7 @@ impl Checker<'_> {
                 };
                 let to = self.tokens_number(to, min, &what)?;
                 if to < from {
-                    self.rises(line, f64::from(from), Some(f64::from(to)))?;
+                    self.rises(line, f64::from(from), Some(f64::from(to)));
                 }
                 Some((from, to))
             }

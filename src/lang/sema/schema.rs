@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 use serde_json::Value as Json;
 
 use super::versions::compare_versions;
@@ -127,6 +127,8 @@ pub struct Schema {
     versions: Vec<String>,
     specs: Vec<FlagSpec>,
     by_key: HashMap<String, Vec<usize>>,
+    /// keys of flags whose declarations could not be read, which has been said: nothing is held against their uses
+    unread: HashSet<String>,
 }
 
 /// What a schema knows of a name under a version.
@@ -164,6 +166,20 @@ impl Schema {
             self.by_key.entry(key(name)).or_default().push(index);
         }
         self.specs.push(spec);
+    }
+
+    /// Notes a flag whose declaration could not be read.
+    pub fn add_unread(&mut self, name: &str) {
+        self.unread.insert(key(name));
+    }
+
+    pub fn unread(&self) -> impl Iterator<Item = &str> {
+        self.unread.iter().map(String::as_str)
+    }
+
+    /// Whether a name is that of a flag whose declaration could not be read, or of a key in it.
+    pub fn is_unread(&self, name: &str) -> bool {
+        !self.unread.is_empty() && self.unread.contains(&key(name.split('.').next().unwrap_or(name)))
     }
 
     /// States the releases that the flags were read from.

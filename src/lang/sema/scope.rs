@@ -101,7 +101,7 @@ pub fn name_of(item: &Item) -> Option<(Kind, &Name)> {
 impl Module {
     /// Whether this name's declaration could not be read, so that its use is no mistake of its own.
     pub fn is_broken(&self, name: &str) -> bool {
-        self.broken.contains(name)
+        self.broken.contains(name) || self.broken.contains(syntax::ANY)
     }
 
     pub fn mark_broken(&mut self, name: &str) {

@@ -7,6 +7,7 @@ use super::flags::typed;
 use super::problem::Problem;
 use super::program::{Change, Engine, EnvSetting, WrittenValue};
 use super::schema::{Found, Kind, Schema, Setting, Value, key};
+use super::template;
 use crate::lang::source::Span;
 
 /// Keys below keys of a JSON flag; no real configuration has more than a few.
@@ -53,12 +54,13 @@ impl JsonKey {
     /// The flag with this key alone; the value is JSON if it parses, else text.
     pub fn setting(&self, value: Option<&WrittenValue>) -> Result<Setting, Problem> {
         let Some(value) = value else { return Err(Problem::NeedsValue("JSON, or text".to_owned())) };
-        let leaf = serde_json::from_str(&value.text).unwrap_or_else(|_| Json::from(value.text.as_str()));
-        self.with(&Json::Object(serde_json::Map::new()), leaf)
+        let text = if value.template { template::single_braces(&value.text) } else { value.text.clone() };
+        let leaf = serde_json::from_str(&text).unwrap_or_else(|_| Json::from(text));
+        self.with(&Json::Object(serde_json::Map::new()), leaf, value.template)
     }
 
     /// The flag with this key set over the JSON that it has.
-    fn with(&self, base: &Json, leaf: Json) -> Result<Setting, Problem> {
+    fn with(&self, base: &Json, leaf: Json, template: bool) -> Result<Setting, Problem> {
         let mut json = base.clone();
         let mut at = &mut json;
         for (depth, name) in self.path.iter().enumerate() {
@@ -72,17 +74,19 @@ impl JsonKey {
                 .or_insert_with(|| if last { Json::Null } else { Json::Object(serde_json::Map::new()) });
         }
         *at = leaf;
-        Ok(self.holding(json))
+        Ok(self.holding(json, template))
     }
 
-    fn holding(&self, json: Json) -> Setting {
+    /// The flag with this JSON; as a `template` it holds names that only a launch inserts.
+    fn holding(&self, json: Json, template: bool) -> Setting {
+        let text = json.to_string();
         Setting {
             canonical: self.canonical.clone(),
             spelled: self.spelled.clone(),
-            shown: Some(json.to_string()),
+            shown: Some(if template { template::double_braces(&text) } else { text }),
             value: Value::Json(json),
             words: false,
-            template: false,
+            template,
         }
     }
 
@@ -118,7 +122,9 @@ pub fn key_value<'s>(
 
 /// Whether the schema has the flag under this version, or the JSON flag whose key this is.
 pub fn knows(schema: &Schema, version: Option<&str>, name: &str) -> bool {
-    matches!(schema.find(name, version), Found::Known(..)) || JsonKey::known(schema, version, name).is_some()
+    matches!(schema.find(name, version), Found::Known(..))
+        || JsonKey::known(schema, version, name).is_some()
+        || schema.is_unread(name)
 }
 
 /// What a flag's name stands for: its first spelling where the schema is known; the path of a JSON key as written.
@@ -255,9 +261,10 @@ pub fn set(
 fn merged(settings: &[Setting], key: &JsonKey, alone: Setting) -> Result<Setting, Problem> {
     let Some(old) = settings.iter().find(|s| s.canonical == key.canonical) else { return Ok(alone) };
     let leaf = key.find([&alone]).unwrap_or_default();
+    let template = old.template || alone.template;
     match &old.value {
-        Value::Json(base) => key.with(base, leaf),
-        _ => key.with(&Json::Null, leaf),
+        Value::Json(base) => key.with(base, leaf, template),
+        _ => key.with(&Json::Null, leaf, template),
     }
 }
 
@@ -276,7 +283,7 @@ fn unset(settings: &mut Vec<Setting>, name: &str, schema: &Schema, version: Opti
     if let Some(map) = parent.and_then(Json::as_object_mut) {
         map.shift_remove(last);
         let spelled = std::mem::take(&mut setting.spelled);
-        *setting = Setting { spelled, ..json_key.holding(json) };
+        *setting = Setting { spelled, ..json_key.holding(json, setting.template) };
     }
 }
 

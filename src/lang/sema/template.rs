@@ -7,6 +7,53 @@ use crate::lang::source::Span;
 /// What only a launch knows stays as it is; the executor inserts it.
 pub const LAUNCH_NAMES: [&str; 4] = ["model", "host", "port", "version"];
 
+/// Whether a text holds something that only a launch inserts.
+pub fn waits_for_launch(text: &str) -> bool {
+    let mut rest = text;
+    while let Some(at) = rest.find(['{', '}']) {
+        let tail = &rest[at..];
+        if tail.starts_with("{{") || tail.starts_with("}}") {
+            rest = &tail[2..];
+            continue;
+        }
+        if launch_name(tail).is_some() {
+            return true;
+        }
+        rest = &tail[1..];
+    }
+    false
+}
+
+/// The braces of what a launch inserts, with the name in them, if a text begins with one.
+fn launch_name(tail: &str) -> Option<&str> {
+    let (name, _) = tail.strip_prefix('{')?.split_once('}')?;
+    LAUNCH_NAMES.contains(&name).then(|| &tail[..name.len() + 2])
+}
+
+/// Doubled braces as the single ones that they stand for; what a launch inserts stays.
+pub fn single_braces(text: &str) -> String {
+    text.replace("{{", "{").replace("}}", "}")
+}
+
+/// The other way round: every brace is doubled but those of what a launch inserts.
+pub fn double_braces(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    let mut rest = text;
+    while let Some(at) = rest.find(['{', '}']) {
+        out.push_str(&rest[..at]);
+        let tail = &rest[at..];
+        let len = launch_name(tail).map_or(1, str::len);
+        let piece = &tail[..len];
+        out.push_str(piece);
+        if len == 1 {
+            out.push_str(piece);
+        }
+        rest = &tail[len..];
+    }
+    out.push_str(rest);
+    out
+}
+
 /// What a name in braces stands for.
 pub enum Param {
     Value(String),

@@ -82,6 +82,8 @@ pub struct Engine {
     pub lines: Vec<EngineLine>,
     /// settings whose lines could not be read: what they would say is not missing
     pub unread: Vec<&'static str>,
+    /// flags whose declarations could not be read: using them is no further mistake
+    pub unread_flags: Vec<String>,
     pub span: Span,
 }
 

@@ -25,6 +25,8 @@ pub struct Builder<'a, 's> {
     base: usize,
     sink: &'s mut Sink,
     broken: HashSet<String>,
+    /// flags that lines of the engine being read declare, had they been readable
+    unread_flags: Vec<String>,
     operators: usize,
 }
 
@@ -41,7 +43,7 @@ fn skip(kids: &mut Kids, rule: Rule) -> bool {
 
 impl<'a, 's> Builder<'a, 's> {
     pub fn new(id: FileId, text: &'a str, base: usize, sink: &'s mut Sink) -> Self {
-        Self { id, text, base, sink, broken: HashSet::new(), operators: 0 }
+        Self { id, text, base, sink, broken: HashSet::new(), unread_flags: Vec::new(), operators: 0 }
     }
 
     pub fn into_broken(self) -> HashSet<String> {
@@ -94,6 +96,9 @@ impl<'a, 's> Builder<'a, 's> {
         let text = pair.as_str().trim_end();
         let base = self.base + pair.as_span().start();
         self.broken.extend(recover::declared_name(text).filter(|_| block.declares(text)));
+        if block == Block::Engine {
+            self.unread_flags.extend(recover::declared_flags(text));
+        }
         if self.sink.is_full() {
             self.sink.unexplained(Span::new(self.id, base..base + text.len()));
             return Vec::new();

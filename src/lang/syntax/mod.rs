@@ -5,11 +5,14 @@ mod blocks;
 mod build;
 pub(in crate::lang) mod grammar;
 mod hints;
+mod imports;
 mod lexical;
 mod parser;
 mod recover;
+mod rename;
 mod words;
 
+pub use imports::ANY;
 pub use build::number_alone;
 pub use parser::{Parsed, parse};
 pub use words::PROFILE_SETTINGS;

@@ -6,7 +6,7 @@ use pest::Parser;
 use super::ast::File;
 use super::build::Builder;
 use super::grammar::{Grammar, Rule};
-use super::{lexical, words};
+use super::{lexical, rename, words};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink};
 use crate::lang::source::{FileId, Span};
@@ -34,6 +34,7 @@ pub fn parse(id: FileId, text: &str, sink: &mut Sink) -> Parsed {
             let file = builder.file(pairs);
             let broken = builder.into_broken();
             uses_of_no_names(id, text, &broken, sink);
+            rename::everywhere(id, text, sink);
             Parsed { file, broken }
         }
         Err(error) => {

@@ -10,7 +10,7 @@ use super::blocks::{Block, elsewhere, first_word};
 use super::build::Builder;
 use super::grammar::{Grammar, Rule};
 use super::lexical::{self, Piece};
-use super::{hints, words};
+use super::{hints, imports, words};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink, did_you_mean, one_of};
 use crate::lang::source::{FileId, Span};
@@ -29,6 +29,8 @@ pub fn line(id: FileId, block: Block, text: &str, base: usize, sink: &mut Sink) 
         sink.push(found);
         return match (block, word) {
             (Block::Step, "by") => vec!["vary"],
+            // axes without their word, as in `step a { seqs * batched }`
+            (Block::Step, _) if did_you_mean(word, known.iter().copied()).is_none() => vec!["vary"],
             _ => did_you_mean(word, known.iter().copied()).into_iter().collect(),
         };
     }
@@ -121,12 +123,22 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
     let indent = text.len() - text.trim_start().len();
     let word = first_word(&text[indent..]);
     let mut out = Recovered { item: None, broken: declared_name(text).collect() };
+    if imports::is_meant(word, &text[indent..]) {
+        out.broken.extend(imports::names(text));
+        sink.push(imports::of_another_language(id, base + indent, &text[indent..], word));
+        return out;
+    }
     if !words::DECLARATIONS.contains(&word) {
         sink.push(no_declaration(id, base + indent, &text[indent..], word));
         return out;
     }
+    if word == "use" {
+        out.broken.extend(imports::names(text));
+    }
     if let Some(found) = bad_name(id, base, &text[indent..], indent) {
         out.broken.push(file[found.span.range()].to_owned());
+        // it is used as it should be called, too
+        out.broken.extend(found.edits.iter().map(|e| e.text.clone()));
         sink.push(found);
         return out;
     }
@@ -137,8 +149,10 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
         }
         return out;
     }
-    let found =
-        lexical::mistake(id, base, text).unwrap_or_else(|| by_rule(id, Rule::only_item, text, base, &[]));
+    let named = if word == "use" { imports::mistake(id, base, text) } else { None };
+    let found = lexical::mistake(id, base, text)
+        .or(named)
+        .unwrap_or_else(|| by_rule(id, Rule::only_item, text, base, &[]));
     sink.push(found);
     out
 }
@@ -238,6 +252,16 @@ pub fn declared_name(text: &str) -> impl Iterator<Item = String> + '_ {
     let mut tokens = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|w| !w.is_empty());
     let names = if tokens.next() == Some("use") { usize::MAX } else { 1 };
     tokens.take(names).map(str::to_owned)
+}
+
+/// The flags that a line of an engine declares, whatever else is wrong with it: `flag --seqs -s integer`, also `flg --seqs int`.
+pub fn declared_flags(text: &str) -> impl Iterator<Item = String> + '_ {
+    let mut words = text.split_whitespace();
+    let first = words.next().unwrap_or_default();
+    let declares = did_you_mean(first, ["flag"]).is_some();
+    let in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let flag = move |word: &'_ str| word.split(|c| !in_name(c)).next().unwrap_or_default().to_owned();
+    words.take_while(move |w| declares && w.starts_with('-')).map(flag)
 }
 
 /// Parses the chunk by one rule and says what that rule expected where it stopped.

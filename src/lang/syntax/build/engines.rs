@@ -17,7 +17,8 @@ impl<'a> Builder<'a, '_> {
         let title = self.maybe_text(&mut k);
         let parent = self.maybe_name(&mut k);
         let (lines, unread) = self.lines(k, Block::Engine, Self::engine_line);
-        Some(Engine { name, title, parent, lines, unread, span })
+        let unread_flags = std::mem::take(&mut self.unread_flags);
+        Some(Engine { name, title, parent, lines, unread, unread_flags, span })
     }
 
     pub(super) fn engine_line(&mut self, pair: Pair<'a, Rule>) -> Option<EngineLine> {

@@ -1,0 +1,113 @@
+//! Imports that cannot be read: what they were meant to take, so that its uses are no further mistakes, and how they are written.
+
+use std::ops::Range;
+
+use crate::lang::codes::Code;
+use crate::lang::diag::Diagnostic;
+use crate::lang::source::{FileId, Span};
+use crate::lang::stdlib;
+
+/// Words that import in other languages.
+const ELSEWHERE: [&str; 7] = ["import", "from", "include", "using", "require", "load", "source"];
+
+/// Stands for every name: nobody can say which ones a file's import was meant to take.
+pub const ANY: &str = "*";
+
+/// Whether a declaration that begins with a word was meant to import something.
+pub fn is_meant(word: &str, text: &str) -> bool {
+    let rest = text[word.len().min(text.len())..].trim_start();
+    ELSEWHERE.contains(&word) && (rest.starts_with("std") || rest.starts_with(['"', '\'', '{', '.']))
+}
+
+/// The names that an import was meant to take, as written and as names are spelled.
+pub fn names(text: &str) -> Vec<String> {
+    let (path, list) = text.split_once('{').unwrap_or((text, ""));
+    let in_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let words = |part: &str| -> Vec<String> {
+        part.split(|c| !in_word(c)).filter(|w| !w.is_empty()).map(str::to_owned).collect()
+    };
+    let library = library(path);
+    let mut out = words(list);
+    if out.is_empty() && library.is_none() {
+        return vec![ANY.to_owned()];
+    }
+    if out.is_empty() {
+        out.extend(library.iter().flat_map(|l| stdlib::items(l)).map(|i| i.name));
+    }
+    out.extend(words(path));
+    let spelled: Vec<String> = out.iter().map(|n| n.to_ascii_lowercase().replace('-', "_")).collect();
+    out.extend(spelled);
+    out
+}
+
+/// The part of the standard library that a path names, in whatever way it is written.
+fn library(path: &str) -> Option<&str> {
+    let rest = &path[path.find("std")? + 3..];
+    let name = rest.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
+    let end = name.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(name.len());
+    stdlib::LIBRARIES.contains(&&name[..end]).then(|| &name[..end])
+}
+
+/// An import of another language. `at` is where it begins in its file.
+pub fn of_another_language(id: FileId, at: usize, text: &str, word: &str) -> Diagnostic {
+    let span = |r: Range<usize>| Span::new(id, at + r.start..at + r.end);
+    let message = format!("`{word}` begins no declaration");
+    let d = Diagnostic::new(Code::NotADeclaration, span(0..word.len()), message).label("write `use`");
+    let line = text.lines().next().unwrap_or_default().trim_end();
+    let rest = line[word.len()..].trim();
+    // `from std.engines import vllm, sglang`
+    let python = rest.split_once(" import ").filter(|_| word == "from");
+    if let Some((library, names)) = python.and_then(|(path, names)| Some((library(path)?, names.trim()))) {
+        let right = format!("use std/{library} {{ {} }}", names.trim_matches(['(', ')', ' ']));
+        return d.help(format!("write `{right}`")).edit(span(0..line.len()), right);
+    }
+    let right = rest.contains('{') && (rest.starts_with("std/") || rest.starts_with('"'));
+    let d = d.help("write for example `use std/engines { vllm, sglang }`");
+    if right { d.edit(span(0..word.len()), "use") } else { d }
+}
+
+/// What is wrong with the names of a `use`. `base` is where the text begins in its file.
+pub fn mistake(id: FileId, base: usize, text: &str) -> Option<Diagnostic> {
+    let open = text.find('{')?;
+    let inner = &text[open + 1..text.find('}').unwrap_or(text.len())];
+    let mut at = open + 1;
+    for part in inner.split([',', ' ', '\t', '\n', '\r']) {
+        let here = Span::new(id, base + at..base + at + part.len());
+        at += part.len() + 1;
+        if part.starts_with('#') {
+            return None;
+        }
+        if part.is_empty() || is_name(part) {
+            continue;
+        }
+        let d = Diagnostic::new(Code::Unexpected, here, format!("`{part}` is no name"));
+        let right = part.to_ascii_lowercase().replace('-', "_");
+        return Some(if part == ANY {
+            d.label("everything?")
+                .help("a `use` names what it takes: `{ chat, throughput }`; `perflab std` lists what there is")
+        } else if is_name(&right) {
+            d.label("names are snake_case").help(format!("write `{right}`")).edit(here, right)
+        } else {
+            return None;
+        });
+    }
+    None
+}
+
+fn is_name(word: &str) -> bool {
+    let snake = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    word.starts_with(|c: char| c.is_ascii_lowercase()) && word.chars().all(snake)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_import_was_meant_to_take_is_known() {
+        assert!(names("use std/profiles { Chat }").contains(&"chat".to_owned()));
+        assert!(names("use std/engines { * }").contains(&"sglang".to_owned()));
+        assert!(names("from std.engines import vllm").contains(&"vllm".to_owned()));
+        assert_eq!(names("use \"./lab.plab\" { * }"), [ANY]);
+    }
+}
