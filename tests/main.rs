@@ -18,6 +18,7 @@ mod explain;
 mod faults;
 mod files;
 mod fix;
+mod fix_goldens;
 mod fmt;
 mod forecasts;
 mod given;

@@ -9,7 +9,7 @@ use super::stated;
 use crate::lang::given;
 use crate::lang::sema::program::{NotYet, Study};
 use crate::lang::source::Files;
-use crate::lang::{Analysis, Given, Program, analyze_with};
+use crate::lang::{Analysis, Given, Program, analyze_with, fix};
 use crate::plan::config::short_hash;
 use crate::plan::reviewed;
 use crate::secrets;
@@ -56,7 +56,9 @@ pub fn analysis_of(path: &Path, text: &str, set: &[Given]) -> Analysis {
 pub fn analysis(path: &Path, set: &[Given], console: Console) -> Option<Analysis> {
     match read(path) {
         Ok(text) => {
-            let analysis = analysis_of(path, &text, set);
+            let mut analysis = analysis_of(path, &text, set);
+            let own = crate::lang::sema::without_mark(&text);
+            fix::keep_promises(own, &mut analysis.diagnostics, &|t| analysis_of(path, t, set));
             for refused in &analysis.refused {
                 console.error(&refused.message, &refused.help);
             }

@@ -1,16 +1,19 @@
 //! What a machine can mend: the edits that diagnostics carry, applied to a text until nothing more can be.
 //!
 //! A fix is all edits of one diagnostic, or none of them. Whether it helps is not believed but seen: the text is analysed again, and
-//! a fix that leaves more errors than there were is taken back.
+//! a fix after which there are not fewer mistakes, or new ones that no other fix mends, is taken back.
 
 use std::collections::HashSet;
 
 use super::analyze::Analysis;
-use super::diag::{Diagnostic, Edit};
+use super::codes::Code;
+use super::diag::{Diagnostic, Edit, Severity};
 use super::source::FileId;
 
 /// A mended file has few rounds: each mends everything that does not overlap.
 const MOST_ROUNDS: usize = 32;
+/// A fix may need another one: a flag and its value are joined, then its name is seen to be wrong.
+const LONGEST_CHAIN: usize = 8;
 
 /// A text after all fixes, and how many there were.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,41 +30,106 @@ pub fn fix_of(d: &Diagnostic) -> Option<&[Edit]> {
 
 /// Applies every fix that helps, again and again. `analyze` reads a text as the file that is mended.
 pub fn mend(text: &str, analyze: &dyn Fn(&str) -> Analysis) -> Mended {
-    let mut mended = Mended { text: text.to_owned(), fixes: 0 };
+    let state = State { text: text.to_owned(), found: analyze(text).diagnostics, fixes: 0 };
+    let (state, _) = all(state, analyze);
+    Mended { text: state.text, fixes: state.fixes }
+}
+
+/// Takes the edits from diagnostics that [`mend`] would leave alone: what is shown as fixable is mended when asked for.
+pub fn keep_promises(text: &str, found: &mut [Diagnostic], analyze: &dyn Fn(&str) -> Analysis) {
+    if !found.iter().any(|d| fix_of(d).is_some()) {
+        return;
+    }
+    let state = State { text: text.to_owned(), found: found.to_vec(), fixes: 0 };
+    let (_, refused) = all(state, analyze);
+    for d in found.iter_mut().filter(|d| fix_of(d).is_some() && refused.contains(&mark(d))) {
+        d.edits.clear();
+    }
+}
+
+/// A text, what is wrong with it, and how many fixes led to it.
+#[derive(Clone)]
+struct State {
+    text: String,
+    found: Vec<Diagnostic>,
+    fixes: usize,
+}
+
+/// All fixes that help, and by their marks those that do not.
+fn all(mut state: State, analyze: &dyn Fn(&str) -> Analysis) -> (State, HashSet<String>) {
     let mut refused: HashSet<String> = HashSet::new();
     for _ in 0..MOST_ROUNDS {
-        let analysis = analyze(&mended.text);
-        let errors = errors(&analysis);
-        let fixes: Vec<&Diagnostic> = analysis
-            .diagnostics
-            .iter()
-            .filter(|d| fix_of(d).is_some() && !refused.contains(&mark(d)))
-            .collect();
+        let open = |d: &&Diagnostic| fix_of(d).is_some() && !refused.contains(&mark(d));
+        let fixes: Vec<&Diagnostic> = state.found.iter().filter(open).collect();
         let chosen = apart(&fixes);
         if chosen.is_empty() {
             break;
         }
-        let all = applied(&mended.text, &edits(&chosen));
-        if self::errors(&analyze(&all)) <= errors {
-            mended = Mended { text: all, fixes: mended.fixes + chosen.len() };
+        if let Some(better) = followed(&state, &chosen, analyze) {
+            state = better;
             continue;
         }
-        // one of them does harm: each alone
-        let helps = |d: &Diagnostic| self::errors(&analyze(&applied(&mended.text, &edits(&[d])))) <= errors;
-        match chosen.iter().find(|d| !helps(d)) {
-            Some(harm) => drop(refused.insert(mark(harm))),
-            // together they do harm, alone none does: one now, the others in the next round
-            None => {
-                mended =
-                    Mended { text: applied(&mended.text, &edits(&chosen[..1])), fixes: mended.fixes + 1 };
-            }
+        // one of them does harm, or the sum of them: those that help alone, all of them or the first
+        let (good, bad): (Vec<&Diagnostic>, Vec<&Diagnostic>) =
+            chosen.iter().partition(|d| followed(&state, &[d], analyze).is_some());
+        refused.extend(bad.into_iter().map(mark));
+        let better =
+            followed(&state, &good, analyze).or_else(|| followed(&state, good.get(..1)?, analyze));
+        if let Some(better) = better {
+            state = better;
         }
     }
-    mended
+    (state, refused)
 }
 
-fn errors(analysis: &Analysis) -> usize {
-    analysis.diagnostics.iter().filter(|d| d.is_error()).count()
+/// The text after some fixes and those that follow from them; `None` if it is no better then.
+fn followed(before: &State, fixes: &[&Diagnostic], analyze: &dyn Fn(&str) -> Analysis) -> Option<State> {
+    let step = |text: &str, fixes: &[&Diagnostic], count: usize| {
+        let text = applied(text, &edits(fixes));
+        let found = analyze(&text).diagnostics;
+        State { text, found, fixes: count + fixes.len() }
+    };
+    let mut now = step(&before.text, fixes, before.fixes);
+    for _ in 0..LONGEST_CHAIN {
+        if is_better(&before.found, &now.found) {
+            return Some(now);
+        }
+        let new = news(&before.found, &now.found);
+        let next: Vec<&Diagnostic> = new.into_iter().filter(|d| fix_of(d).is_some()).collect();
+        let chosen = apart(&next);
+        if chosen.is_empty() {
+            return None;
+        }
+        now = step(&now.text, &chosen, now.fixes);
+    }
+    None
+}
+
+/// Fewer errors and no new one; where no error is mended, fewer warnings and no new one. With fewer errors, warnings may show
+/// that only a file without errors has.
+fn is_better(before: &[Diagnostic], after: &[Diagnostic]) -> bool {
+    let count = |all: &[Diagnostic], s: Severity| all.iter().filter(|d| d.severity() == s).count();
+    let new = news(before, after);
+    let fewer = |s| count(after, s) < count(before, s);
+    if fewer(Severity::Error) {
+        // where not all were listed, others move up
+        return !new.iter().any(|d| d.is_error()) || before.iter().any(|d| d.code == Code::TooMany);
+    }
+    let same = count(after, Severity::Error) == count(before, Severity::Error);
+    same && fewer(Severity::Warning) && !new.iter().any(|d| d.severity() != Severity::Note)
+}
+
+/// What was not found before. Places move, so that diagnostics go by what they say.
+fn news<'a>(before: &[Diagnostic], after: &'a [Diagnostic]) -> Vec<&'a Diagnostic> {
+    let mut known: Vec<(Code, &str)> = before.iter().map(|d| (d.code, d.message.as_str())).collect();
+    let mut new = Vec::new();
+    for d in after {
+        match known.iter().position(|k| *k == (d.code, d.message.as_str())) {
+            Some(at) => drop(known.swap_remove(at)),
+            None => new.push(d),
+        }
+    }
+    new
 }
 
 /// What a fix is known by in the next round, when its place may have moved.
@@ -113,7 +181,6 @@ fn applied(text: &str, edits: &[&Edit]) -> String {
 mod tests {
     use super::*;
     use crate::lang::analyze;
-    use crate::lang::codes::Code;
     use crate::lang::source::{Files, Span};
 
     struct Nothing;

@@ -39,6 +39,7 @@ fn item(d: &mut Dice) -> Item {
             parent: d.maybe(name),
             lines: d.several(0, 6, |d| EngineLine { kind: engine_line(d), span }),
             unread: Vec::new(),
+            unread_flags: Vec::new(),
             span,
         }),
         3 => Item::Axis(Axis { name: name(d), title: d.maybe(text), body: axis_body(d), span }),

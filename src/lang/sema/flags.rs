@@ -91,6 +91,7 @@ impl Checker<'_> {
     /// A value with its params inserted; `None` where one cannot be, which has been said.
     fn written(&mut self, module: usize, single: &Single, launch: bool) -> Option<WrittenValue> {
         let text = match single.kind {
+            SingleKind::Text if self.quoted_json(single) => return None,
             SingleKind::Text => {
                 let inserted = self.inserted_text(module, &single.text, single.span, launch);
                 inserted.whole.then_some(inserted.text)?
@@ -102,6 +103,22 @@ impl Checker<'_> {
         // what waits for nothing is the text that it stands for, here as in an axis
         let text = if text_of_launch && !template { template::single_braces(&text) } else { text };
         Some(WrittenValue { text, json: single.kind == SingleKind::Json, template, span: single.span })
+    }
+
+    /// A JSON object in quotes, its braces read as inserting something: it stands without them.
+    fn quoted_json(&mut self, single: &Single) -> bool {
+        if !single.text.starts_with('{') || single.text.starts_with("{{") {
+            return false;
+        }
+        let object = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&single.text);
+        if object.map_or(true, |map| map.is_empty()) {
+            return false;
+        }
+        let message = "in a text, the braces of JSON insert params";
+        let d = Diagnostic::new(Code::UnknownParam, single.span, message).label("a JSON object in quotes");
+        let help = format!("write {}, without quotes; in a text, braces are `{{{{` and `}}}}`", single.text);
+        self.sink.push(d.help(help).edit(single.span, single.text.as_str()));
+        true
     }
 
     /// Whether a change is possible for an engine; what is not is reported at the change.

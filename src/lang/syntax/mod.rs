@@ -4,6 +4,7 @@ pub mod ast;
 mod blocks;
 mod build;
 pub(in crate::lang) mod grammar;
+mod habits;
 mod hints;
 mod imports;
 mod lexical;

@@ -10,7 +10,7 @@ use super::blocks::{Block, elsewhere, first_word};
 use super::build::Builder;
 use super::grammar::{Grammar, Rule};
 use super::lexical::{self, Piece};
-use super::{hints, imports, words};
+use super::{habits, hints, imports, words};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink, did_you_mean, one_of};
 use crate::lang::source::{FileId, Span};
@@ -77,6 +77,17 @@ fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<
             d.label("a flag").help("flags stand in an engine or in an axis; vary the axis in a step"),
         );
     }
+    let near = did_you_mean(word, known.iter().copied()).is_some();
+    if let Some((right, help)) = habits::line(block, text).filter(|_| !near) {
+        let d = d.label("unknown").help(help);
+        let first_line = text.lines().next().unwrap_or_default();
+        let end = first_line.find(" #").unwrap_or(first_line.len());
+        let whole = Span::new(id, base..base + first_line[..end].trim_end().len());
+        return Some(match right {
+            Some(right) => d.edit(whole, right),
+            None => d,
+        });
+    }
     if let Some(help) = elsewhere(block, word) {
         return Some(d.label("not here").help(help));
     }
@@ -105,7 +116,8 @@ pub fn parts(file: &str, span: Span) -> Vec<Span> {
                 let near = did_you_mean(word, words::DECLARATIONS.iter().copied());
                 // a word alone, as in `axs other = …`, not the end of a line that goes on
                 let named = text[at + word.len()..].starts_with(' ');
-                if near.is_some_and(|n| n != word) && word.len() > 2 && named {
+                let slip = near.is_some_and(|n| n != word) && word.len() > 2 && named;
+                if slip || imports::is_meant(word, &text[at..]) {
                     cuts.push(at);
                 }
             }

@@ -1,0 +1,131 @@
+//! Lines of a block that begin with no setting, as other languages and tools would write them: shell variables, YAML keys, dashes of
+//! a word processor, declarations in the wrong place.
+
+use super::blocks::Block;
+use super::words;
+
+/// What was meant by a line, in words; where there is no doubt, also the line as it should be.
+pub type Meant = (Option<String>, String);
+
+/// What a line was meant to be that begins with no setting of its block.
+pub fn line(block: Block, text: &str) -> Option<Meant> {
+    let line = text.lines().next().unwrap_or_default().trim_end();
+    let comment = line.find(" #").unwrap_or(line.len());
+    let line = line[..comment].trim_end();
+    dashes(line)
+        .or_else(|| matches!(block, Block::Engine | Block::Site).then(|| variable(line))?)
+        .or_else(|| (block == Block::Engine).then(|| flag(line))?)
+        .or_else(|| (block == Block::Step).then(|| axes(line))?)
+        .or_else(|| misplaced(block, line))
+}
+
+/// `–max-num-seqs=512`: a word processor made one long dash of two short ones.
+fn dashes(line: &str) -> Option<Meant> {
+    let rest = line.trim_start_matches(['–', '—', '−', '-']);
+    let name = rest.starts_with(|c: char| c.is_ascii_lowercase());
+    let long = line.starts_with(['–', '—', '−']) && name;
+    let right = format!("--{rest}");
+    long.then(|| (Some(right.clone()), format!("write `{right}`, with two plain hyphens")))
+}
+
+/// `VLLM_USE_V1=1`, `export VLLM_USE_V1=1`, `-e VLLM_USE_V1=1`.
+fn variable(line: &str) -> Option<Meant> {
+    let words = ["export ", "set ", "ENV ", "-e "];
+    let bare = words.iter().find_map(|w| line.strip_prefix(w)).unwrap_or(line).trim_start();
+    let (name, value) = bare.split_once(['=', ':'])?;
+    let named = name.trim_end();
+    let upper = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    if named.is_empty() || !named.starts_with(|c: char| c.is_ascii_uppercase() || c == '_') {
+        return None;
+    }
+    if !named.chars().all(upper) {
+        return None;
+    }
+    let value = value.trim();
+    let right = format!("env {named}={value}");
+    let whole = !value.is_empty() && (is_word(value) || is_text(value));
+    let help = format!("a variable is set by `env`: write `{}`", if whole { &right } else { "env NAME=value" });
+    Some((whole.then_some(right), help))
+}
+
+/// `max_num_seqs: 256`, `max-num-seqs = 256`, `max_num_seqs 256` in an engine.
+fn flag(line: &str) -> Option<Meant> {
+    let end = line.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')))?;
+    let (name, rest) = line.split_at(end);
+    let value = rest.trim_start_matches([' ', '\t', ':', '=']).trim();
+    let compound = name.contains(['_', '-']) && name.starts_with(|c: char| c.is_ascii_lowercase());
+    let whole = is_word(value) || is_text(value);
+    if !compound || !whole || rest == value {
+        return None;
+    }
+    let flag = name.replace('_', "-");
+    Some(match value {
+        "true" | "True" => (Some(format!("--{flag}")), format!("a flag is typed as in a shell: `--{flag}`")),
+        _ => {
+            let right = format!("--{flag}={value}");
+            (Some(right.clone()), format!("a flag is typed as in a shell: `{right}`"))
+        }
+    })
+}
+
+/// `step a { seqs * batched }`.
+fn axes(line: &str) -> Option<Meant> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_*+[](),. ".contains(c);
+    let first = line.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next().unwrap_or_default();
+    let alone = line.len() == first.len();
+    let algebra = line.contains(['*', '+', '[']);
+    let right = format!("vary {line}");
+    let near = crate::lang::diag::did_you_mean(first, words::STEP_SETTINGS.iter().copied()).is_some();
+    (line.chars().all(plain) && (alone || algebra) && !near)
+        .then(|| (Some(right.clone()), format!("a step varies axes: write `{right}`")))
+}
+
+/// Declarations inside of a block, and what newcomers look for in a study.
+fn misplaced(block: Block, line: &str) -> Option<Meant> {
+    let word = super::blocks::first_word(line);
+    let help = match (block, word) {
+        (Block::Study, "engine") => "the engine that a study starts from is its `baseline`: `baseline ENGINE`",
+        (Block::Study, "profile" | "profiles" | "workload" | "load") => {
+            "the load stands behind `on`: `maximize total_tps on PROFILE`; declare profiles at the top of the file"
+        }
+        (Block::Study, "vary" | "pick") => "it stands in a step: `step NAME { vary AXIS }`",
+        (Block::Study, "axis" | "axes") | (Block::Track | Block::Step, "axis") => {
+            "declare axes at the top of the file, and vary them in a step: `step NAME { vary AXIS }`"
+        }
+        (Block::Study, "metric" | "objective" | "goal" | "optimize") => {
+            "the objective is `maximize METRIC on PROFILE` or `minimize …`; metrics are declared at the top of the file"
+        }
+        (Block::Study, "name" | "title" | "description") => {
+            "the title stands behind the name: `study NAME \"Title\" { … }`; `note \"…\"` is printed"
+        }
+        (Block::Study, "flags" | "args" | "env") | (Block::Step | Block::Track, "env" | "flags") => {
+            "flags and variables stand in an engine or in an axis"
+        }
+        (Block::Engine, "flags" | "extra_args" | "cmd" | "command") => {
+            "flags stand in the engine as they are typed in a shell: `--max-num-seqs=512`"
+        }
+        (Block::Engine, "parent" | "extends" | "base" | "from" | "type" | "inherits") => {
+            "an engine derives from another before its braces: `engine NAME = vllm { … }`"
+        }
+        (Block::Profile, "parent" | "extends" | "base" | "from" | "inherits") => {
+            "a profile derives from another before its braces: `profile NAME = sharegpt { … }`"
+        }
+        (_, word) if words::DECLARATIONS.contains(&word) => {
+            "it is declared at the top of the file, outside of all braces"
+        }
+        _ => return None,
+    };
+    Some((None, help.to_owned()))
+}
+
+fn is_word(value: &str) -> bool {
+    let out = |c: char| c.is_whitespace() || "\"',[](){}".contains(c);
+    !value.is_empty() && !value.contains(out)
+}
+
+fn is_text(value: &str) -> bool {
+    value.len() > 1
+        && value.starts_with('"')
+        && value.ends_with('"')
+        && !value[1..value.len() - 1].contains(['"', '{', '}', '\\'])
+}
