@@ -18,7 +18,6 @@ mod explain;
 mod faults;
 mod files;
 mod fix;
-mod fix_goldens;
 mod fmt;
 mod forecasts;
 mod given;

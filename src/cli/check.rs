@@ -20,7 +20,7 @@ use crate::lang::{Analysis, Diagnostic, Given, fix, render};
 type Answers = HashMap<(String, From), Result<Answer, AskError>>;
 
 pub fn run(args: &CheckArgs, console: Console) -> u8 {
-    let mut code = exit::DONE;
+    let (mut code, mut refused) = (exit::DONE, false);
     let mut answers = HashMap::new();
     let mut entries: Vec<Json> = Vec::new();
     let mut found: Vec<Diagnostic> = Vec::new();
@@ -35,8 +35,9 @@ pub fn run(args: &CheckArgs, console: Console) -> u8 {
         if args.fix && args.files.contains(path) && !mend(path, set, console) {
             code = exit::INPUT;
         }
-        let Some(mut analysis) = files::analysis(path, set, console) else {
+        let Some(mut analysis) = files::checked(path, set, console) else {
             code = exit::INPUT;
+            refused = true;
             continue;
         };
         if args.installed && args.files.contains(path) {
@@ -58,7 +59,10 @@ pub fn run(args: &CheckArgs, console: Console) -> u8 {
             console.print(&format!("{document:#}\n"));
         }
         CheckFormat::Text | CheckFormat::Github => {
-            console.say(&render::summary(&found, all.len()));
+            // what was refused has been said, and is no file without errors
+            if !(refused && found.is_empty()) {
+                console.say(&render::summary(&found, all.len()));
+            }
         }
     }
     code

@@ -5,9 +5,10 @@ use std::io;
 use std::path::Path;
 
 use super::console::Console;
-use super::stated;
+use super::{stated, unreadable};
 use crate::lang::given;
 use crate::lang::sema::program::{NotYet, Study};
+use crate::lang::sema::without_mark;
 use crate::lang::source::Files;
 use crate::lang::{Analysis, Given, Program, analyze_with, fix};
 use crate::plan::config::short_hash;
@@ -55,20 +56,30 @@ pub fn analysis_of(path: &Path, text: &str, set: &[Given]) -> Analysis {
 /// Reads and analyses a file. What keeps it from being read has been said.
 pub fn analysis(path: &Path, set: &[Given], console: Console) -> Option<Analysis> {
     match read(path) {
-        Ok(text) => {
-            let mut analysis = analysis_of(path, &text, set);
-            let own = crate::lang::sema::without_mark(&text);
-            fix::keep_promises(own, &mut analysis.diagnostics, &|t| analysis_of(path, t, set));
-            for refused in &analysis.refused {
-                console.error(&refused.message, &refused.help);
-            }
-            analysis.refused.is_empty().then_some(analysis)
-        }
+        Ok(text) => analysed(path, &text, set, console),
         Err(why) => {
             console.error(&format!("{}: {why}", path.display()), "give the path of a .plab file");
             None
         }
     }
+}
+
+/// The same for `check`: that a file cannot be read is a diagnostic like others.
+pub fn checked(path: &Path, set: &[Given], console: Console) -> Option<Analysis> {
+    match read(path) {
+        Ok(text) => analysed(path, &text, set, console),
+        Err(why) => Some(unreadable::analysis(path, &why)),
+    }
+}
+
+/// The analysis of a file's text, unless a param was given that it does not take, which has been said.
+fn analysed(path: &Path, text: &str, set: &[Given], console: Console) -> Option<Analysis> {
+    let mut analysis = analysis_of(path, text, set);
+    fix::keep_promises(without_mark(text), &mut analysis.diagnostics, &|t| analysis_of(path, t, set));
+    for refused in &analysis.refused {
+        console.error(&refused.message, &refused.help);
+    }
+    analysis.refused.is_empty().then_some(analysis)
 }
 
 /// A hash of everything that the file says, that of the files which it uses included.

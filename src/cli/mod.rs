@@ -28,6 +28,7 @@ mod site;
 mod state;
 mod stated;
 mod std;
+mod unreadable;
 mod watch;
 
 use ::std::process::ExitCode;

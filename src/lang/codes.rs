@@ -45,7 +45,7 @@ codes! {
     Unopened = "E108", "a bracket is closed that was never opened";
     TooDeep = "E109", "brackets are nested too deeply, or an expression is too long";
     TooLarge = "E110", "the file is too large";
-    NotText = "E111", "the file is not text";
+    NotText = "E111", "the file cannot be read, or is not text";
     Empty = "E112", "the file declares nothing";
     TooMany = "E113", "the file has more mistakes than are listed";
 

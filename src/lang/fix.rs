@@ -73,8 +73,7 @@ fn all(mut state: State, analyze: &dyn Fn(&str) -> Analysis) -> (State, HashSet<
         let (good, bad): (Vec<&Diagnostic>, Vec<&Diagnostic>) =
             chosen.iter().partition(|d| followed(&state, &[d], analyze).is_some());
         refused.extend(bad.into_iter().map(mark));
-        let better =
-            followed(&state, &good, analyze).or_else(|| followed(&state, good.get(..1)?, analyze));
+        let better = followed(&state, &good, analyze).or_else(|| followed(&state, good.get(..1)?, analyze));
         if let Some(better) = better {
             state = better;
         }

@@ -1,5 +1,6 @@
 //! The language as its users meet it: what `perflab check` says of files, right and wrong ones.
 
+mod fixes;
 mod golden;
 mod later;
 mod robust;

@@ -277,7 +277,7 @@ fn cell_tags(rule: Rule) -> &'static [(Rule, Tag)] {
         Rule::step => &[(Rule::string, Tag::Title), (Rule::k_from, Tag::From), (Rule::k_when, Tag::When)],
         Rule::e_failure => &[(Rule::k_when, Tag::When)],
         Rule::e_flag => &[(Rule::flag_type, Tag::Rest), (Rule::attribute, Tag::Rest)],
-        Rule::point => &[(Rule::string, Tag::Title), (Rule::change, Tag::Rest)],
+        Rule::point => &[(Rule::string, Tag::Title), (Rule::point_change, Tag::Rest)],
         _ => &[],
     }
 }

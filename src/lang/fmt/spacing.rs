@@ -27,7 +27,7 @@ pub fn glue(text: &str, what: What, rule: Rule, parent: Rule) -> Glue {
 
 /// A flag or variable and its value.
 fn touches(rule: Rule) -> bool {
-    matches!(rule, Rule::flag | Rule::env)
+    matches!(rule, Rule::flag | Rule::env | Rule::variable)
 }
 
 /// The level of the places between a point's changes.

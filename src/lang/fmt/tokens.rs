@@ -104,7 +104,7 @@ impl<'a> Reader<'a> {
 
     /// A point's changes may stand on lines of their own.
     fn may_end_before(&mut self, kid: Rule, rule: Rule) {
-        if (kid, rule) != (Rule::change, Rule::point) {
+        if (kid, rule) != (Rule::point_change, Rule::point) {
             return;
         }
         if let Some(last) = self.tokens.iter_mut().rfind(|t| t.what != What::Comment) {

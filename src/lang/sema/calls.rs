@@ -4,6 +4,7 @@ use super::check::Checker;
 use super::exprs::{Place, Type, Typed, node};
 use super::metrics::{self, MetricKind, Stat};
 use super::program::{Expr, Owner};
+use super::schema::Found;
 use super::scope::{ItemRef, Kind};
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
@@ -225,6 +226,11 @@ impl Checker<'_> {
             metrics::names().map(str::to_owned).chain(own.iter().map(|n| (*n).to_owned())).collect();
         let message = format!("no metric or param is called `{}`", name.value);
         let d = Diagnostic::new(Code::UnknownMetric, name.span, message);
+        if let Some(flag) = self.flag_meant(&name.value) {
+            let d = d.label(format!("did you mean `{flag}`?")).edit(name.span, flag.as_str());
+            self.sink.push(d.help(format!("a flag is written with its dashes: `{flag}`")));
+            return;
+        }
         let d = match metrics::elsewhere(&name.value) {
             Some(near) => d.label(format!("did you mean `{near}`?")).edit(name.span, near),
             None => d.meant(&name.value, known.iter().map(String::as_str), "not known", str::to_owned),
@@ -234,6 +240,16 @@ impl Checker<'_> {
             _ => format!("metrics are {}", known.join(", ")),
         };
         self.sink.push(d.help(help));
+    }
+
+    /// The flag that a name without dashes stands for, `kv_cache_dtype` for `--kv-cache-dtype`, where an engine here has it.
+    fn flag_meant(&self, name: &str) -> Option<String> {
+        let flag = format!("--{}", name.replace('_', "-"));
+        let mut engines = self.engines.values().flatten();
+        let known = engines.any(|e| {
+            matches!(e.schema.find(&flag, e.version.as_deref()), Found::Known(spec, _) if spec.names.contains(&flag))
+        });
+        (known && name.contains('_')).then_some(flag)
     }
 
     pub(super) fn wrong_place(&mut self, span: Span, what: &str, place: &str) {

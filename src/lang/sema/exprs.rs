@@ -64,6 +64,21 @@ impl Checker<'_> {
 
     /// A number, such as an objective.
     pub fn numeric(&mut self, module: usize, e: &ast::Expr, place: Place) -> Option<(Expr, Dim)> {
+        if let ExprKind::Binary { op, .. } = &e.kind
+            && (op.is_comparison() || matches!(op, BinaryOp::And | BinaryOp::Or))
+        {
+            let message = "a quantity was expected, and this is a condition";
+            let d = Diagnostic::new(Code::NotCondition, e.span, message).label("true or false, no number");
+            let help = match place {
+                Place::Objective => format!(
+                    "name the metric alone; what must hold is a line of its own, `require {}`",
+                    self.source_text(e.span)
+                ),
+                _ => "name a metric, for example `total_tps` or `p99(ttft)`".to_owned(),
+            };
+            self.sink.push(d.help(help));
+            return None;
+        }
         let (expr, found) = self.expr(module, e, place)?;
         match found {
             Type::Number(dim) => Some((expr, dim)),
@@ -329,7 +344,7 @@ pub(super) fn node(op: BinaryOp, left: Expr, right: Expr) -> Expr {
 
 /// What a text may be compared with.
 fn is_text(e: &ast::Expr) -> bool {
-    matches!(e.kind, ExprKind::Flag(_) | ExprKind::Text(_)) || is_name(e, "model")
+    matches!(e.kind, ExprKind::Flag(_)) || is_name(e, "model")
 }
 
 /// A bare name, which may be a text that lacks its quotes.

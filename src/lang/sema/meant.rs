@@ -29,6 +29,7 @@ pub fn value(d: Diagnostic, name: &str, value: Option<&WrittenValue>, engine: &E
             let all = choices.iter().map(String::as_str);
             d.meant(&value.text, all, "none of the choices", str::to_owned)
         }
+        Kind::Int { .. } | Kind::Float { .. } if value.text.contains("..") => d.label("a range"),
         kind @ (Kind::Int { .. } | Kind::Float { .. }) => {
             let fixed = units::mended(&value.text).filter(|t| schema::value(kind, t).is_ok());
             let span = d.span;

@@ -118,7 +118,9 @@ impl Problem {
             }
             Self::BadValue(_, expected) => {
                 let d = Diagnostic::new(Code::BadFlagValue, at_value, message);
-                meant::value(d, name, value, engine).help(format!("it takes {expected}"))
+                let ranged = value.is_some_and(|v| v.text.contains("..")) && expected.contains("number");
+                let each = if ranged { "; name each value, `[64, 128, 256]`" } else { "" };
+                meant::value(d, name, value, engine).help(format!("it takes {expected}{each}"))
             }
             Self::NotJson(flag, expected) => Diagnostic::new(Code::UnknownFlag, at_name, message)
                 .label("a key of a flag")
@@ -178,8 +180,25 @@ impl Guess {
             [one] => return Self::Short((*one).to_owned()),
             many => return Self::ShortForMany(many.iter().map(|m| (*m).to_owned()).collect()),
         }
+        if let Some((flag, path)) = name.split_once('.') {
+            // a key of a flag that is misspelled
+            return match Self::of(flag, engine) {
+                Self::Near(near) => Self::Near(format!("{near}.{path}")),
+                Self::Short(full) => Self::Short(format!("{full}.{path}")),
+                _ => Self::Nothing,
+            };
+        }
         let known: Vec<(String, &str)> = schema.names(version).map(|n| (key(n), n)).collect();
-        let near = did_you_mean(&key(name), known.iter().map(|(k, _)| k.as_str()));
+        let wanted = key(name);
+        let near = did_you_mean(&wanted, known.iter().map(|(k, _)| k.as_str()));
+        let slip = near.is_some_and(|n| strsim::damerau_levenshtein(n, &wanted) == 1);
+        // `--seqs` for `--max-num-seqs`: what one flag alone ends with is more than a word that looks alike
+        let ending = wanted.strip_prefix("--").filter(|w| w.len() > 3).map(|w| format!("-{w}"));
+        let mut longer =
+            known.iter().filter(|(k, _)| !slip && ending.as_ref().is_some_and(|e| k.ends_with(e.as_str())));
+        if let (Some((_, full)), None) = (longer.next(), longer.next()) {
+            return Self::Near((*full).to_owned());
+        }
         let spelled = near.and_then(|near| known.iter().find(|(k, _)| k == near));
         spelled.map_or(Self::Nothing, |(_, n)| Self::Near((*n).to_owned()))
     }

@@ -44,7 +44,8 @@ fn variable(line: &str) -> Option<Meant> {
     let value = value.trim();
     let right = format!("env {named}={value}");
     let whole = !value.is_empty() && (is_word(value) || is_text(value));
-    let help = format!("a variable is set by `env`: write `{}`", if whole { &right } else { "env NAME=value" });
+    let help =
+        format!("a variable is set by `env`: write `{}`", if whole { &right } else { "env NAME=value" });
     Some((whole.then_some(right), help))
 }
 
@@ -84,7 +85,9 @@ fn axes(line: &str) -> Option<Meant> {
 fn misplaced(block: Block, line: &str) -> Option<Meant> {
     let word = super::blocks::first_word(line);
     let help = match (block, word) {
-        (Block::Study, "engine") => "the engine that a study starts from is its `baseline`: `baseline ENGINE`",
+        (Block::Study, "engine") => {
+            "the engine that a study starts from is its `baseline`: `baseline ENGINE`"
+        }
         (Block::Study, "profile" | "profiles" | "workload" | "load") => {
             "the load stands behind `on`: `maximize total_tps on PROFILE`; declare profiles at the top of the file"
         }

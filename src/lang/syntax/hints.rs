@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::slips;
 use crate::lang::diag::one_of;
 use crate::lang::units;
 
@@ -19,6 +20,9 @@ pub fn hint(chunk: &str, token: &Range<usize>, word: &str, expected: &[String], 
     if GLUE.contains(&word) && matches!(expected, [only] if only == TEXT) {
         let help = format!("a text in double quotes is missing: write `\"…\" {word}`");
         return Hint { help, edit: None };
+    }
+    if let Some(hint) = slips::slip(chunk, token, word, expected) {
+        return hint;
     }
     if let Some(help) = habit(chunk, token, word) {
         return Hint { edit: habit_edit(chunk, token, word), help };
@@ -40,7 +44,6 @@ fn habit_edit(chunk: &str, token: &Range<usize>, word: &str) -> Option<(Range<us
         ";" => here(""),
         "=" if before.contains('=') || chunk.starts_with('-') => None,
         "=" if is_condition(chunk) => here("=="),
-        "=" if chunk.starts_with("env ") => None,
         "=" => Some((
             before.len()..token.end,
             if chunk[token.end..].starts_with(' ') { "" } else { " " }.to_owned(),
@@ -123,12 +126,17 @@ fn missing_sign(
     None
 }
 
+const AXIS: &str = "axis seqs = --max-num-seqs=[256, 512]";
+const POINTS: &str = "axis quant = { fp8 \"FP8\": model \"org/M-FP8\", awq: --quantization=awq }";
+
 /// An example of the line, else what was expected.
 fn help(chunk: &str, expected: &[String], examples: Examples) -> String {
     let example = chunk
         .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
         .find(|w| !w.is_empty())
         .and_then(examples);
+    let has_points = || chunk.split_once('=').is_some_and(|(_, body)| body.trim_start().starts_with('{'));
+    let example = example.map(|e| if e == AXIS && has_points() { POINTS } else { e });
     let choice = |e: &String| e.starts_with('`') && e.as_bytes().get(1).is_some_and(u8::is_ascii_lowercase);
     match (expected, example) {
         ([only], Some(example)) if choice(only) && !example.contains(only.trim_matches('`')) => {
@@ -158,7 +166,6 @@ fn habit(chunk: &str, token: &Range<usize>, word: &str) -> Option<String> {
         "!" => "write `not`".to_owned(),
         ";" => "a setting ends with its line: remove the `;`".to_owned(),
         "=" if before.contains('=') => "write one `=`".to_owned(),
-        "=" if chunk.starts_with("env ") => "no space stands at the `=`: write `env NAME=value`".to_owned(),
         "=" if is_condition(chunk) => "write `==` to compare".to_owned(),
         "=" => "a setting and its value are separated by a space: remove the `=`".to_owned(),
         "<" | "<=" | ">" | ">=" | "==" | "!=" if is_condition(chunk) => {
@@ -180,9 +187,6 @@ fn habit(chunk: &str, token: &Range<usize>, word: &str) -> Option<String> {
         }
         _ if before.ends_with("vary") && word.starts_with('-') => {
             format!("declare `axis NAME = {word}=…`, and vary it by its name")
-        }
-        _ if chunk.starts_with('-') && chunk[..token.start].contains("={") => {
-            "JSON takes double quotes around keys and texts: `--flag={\"key\": \"text\"}`".to_owned()
         }
         _ if chunk.starts_with('-') && !word.is_empty() => {
             "a value that holds a space is quoted: `--flag=\"a b\"`".to_owned()
@@ -212,7 +216,7 @@ pub fn example(word: &str) -> Option<&'static str> {
         "use" => "use std/engines { vllm, sglang }",
         "param" => "param ctx = 32Ki",
         "engine" => "engine NAME \"Title\" = vllm { … }",
-        "axis" => "axis seqs = --max-num-seqs=[256, 512]",
+        "axis" => AXIS,
         "profile" => "profile NAME = sharegpt { … }",
         "metric" => "metric per_gpu = total_tps / gpus",
         "prune" => "prune slow \"users wait\" when p99(ttft) > 2s",

@@ -83,8 +83,9 @@ pub fn mistake(id: FileId, base: usize, text: &str) -> Option<Diagnostic> {
         let d = Diagnostic::new(Code::Unexpected, here, format!("`{part}` is no name"));
         let right = part.to_ascii_lowercase().replace('-', "_");
         return Some(if part == ANY {
-            d.label("everything?")
-                .help("a `use` names what it takes: `{ chat, throughput }`; `perflab std` lists what there is")
+            d.label("everything?").help(
+                "a `use` names what it takes: `{ chat, throughput }`; `perflab std` lists what there is",
+            )
         } else if is_name(&right) {
             d.label("names are snake_case").help(format!("write `{right}`")).edit(here, right)
         } else {

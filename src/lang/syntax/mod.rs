@@ -11,9 +11,10 @@ mod lexical;
 mod parser;
 mod recover;
 mod rename;
+mod slips;
 mod words;
 
-pub use imports::ANY;
 pub use build::number_alone;
+pub use imports::ANY;
 pub use parser::{Parsed, parse};
 pub use words::PROFILE_SETTINGS;

@@ -61,8 +61,9 @@ pub fn rule(rule: Rule) -> Option<&'static str> {
         Rule::after => "`after N requests`",
         Rule::flag_type => "a type (int, float, switch, text, path, json, words, one_of)",
         Rule::attribute => "an attribute (default, since, until, negated, uses gpus)",
-        Rule::change | Rule::bundle => "a flag, env, model or unset",
+        Rule::change | Rule::point_change | Rule::bundle => "a flag, env, model or unset",
         Rule::axes | Rule::product | Rule::factor => "an axis",
+        Rule::variable => "`NAME=value`",
         Rule::points => "named points in braces",
         Rule::point => "`name: changes`",
         Rule::expr | Rule::conjunct | Rule::negation | Rule::sum | Rule::term | Rule::operand => {

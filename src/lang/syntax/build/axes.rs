@@ -8,7 +8,9 @@ use crate::lang::syntax::grammar::Rule;
 
 impl<'a> Builder<'a, '_> {
     pub(super) fn changes(&self, k: Kids<'a>) -> Vec<Change> {
-        k.filter(|p| p.as_rule() == Rule::change).filter_map(|p| self.change(p)).collect()
+        k.filter(|p| matches!(p.as_rule(), Rule::change | Rule::point_change))
+            .filter_map(|p| self.change(p))
+            .collect()
     }
 
     pub(super) fn change(&self, pair: Pair<'a, Rule>) -> Option<Change> {
@@ -22,16 +24,21 @@ impl<'a> Builder<'a, '_> {
         let mut k = kids(inner);
         let kind = match rule {
             Rule::flag => ChangeKind::Flag(self.flag(k)?),
-            Rule::raw => ChangeKind::Raw(self.flag(kids(k.find(|p| p.as_rule() == Rule::flag)?))?),
-            Rule::env => {
-                let name = self.name(&k.find(|p| p.as_rule() == Rule::env_name)?);
-                ChangeKind::Env { name, value: self.value(k.next()?)? }
+            Rule::raw | Rule::p_raw => {
+                ChangeKind::Raw(self.flag(kids(k.find(|p| p.as_rule() == Rule::flag)?))?)
             }
-            Rule::model => {
+            Rule::env | Rule::p_env => {
+                let mut k = match k.find(|p| matches!(p.as_rule(), Rule::env_name | Rule::variable))? {
+                    whole if whole.as_rule() == Rule::variable => kids(whole),
+                    name => std::iter::once(name).chain(k).collect::<Vec<_>>().into_iter().peekable(),
+                };
+                ChangeKind::Env { name: self.name(&k.next()?), value: self.value(k.next()?)? }
+            }
+            Rule::model | Rule::p_model => {
                 k.next();
                 ChangeKind::Model(self.maybe_text(&mut k)?)
             }
-            Rule::unset => {
+            Rule::unset | Rule::p_unset => {
                 let target = k.last()?;
                 let name = self.name(&target);
                 if target.as_rule() == Rule::flag_name {

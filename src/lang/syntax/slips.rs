@@ -1,0 +1,260 @@
+//! Slips within a line that have one remedy: what a token in a wrong place was meant to say, and the edit that says it.
+
+use std::ops::Range;
+
+use super::hints::Hint;
+
+/// The remedy for a token (of the chunk, a place in it) that no rule took.
+pub fn slip(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) -> Option<Hint> {
+    let before = chunk[..token.start].trim_end();
+    let s = Slip { chunk, token, word, before };
+    s.flag_attribute()
+        .or_else(|| s.unset_value())
+        .or_else(|| s.text_with_sign())
+        .or_else(|| s.yaml_colon())
+        .or_else(|| s.variable_with_spaces())
+        .or_else(|| s.lower_case_variable(expected))
+        .or_else(|| s.missing_colon(expected))
+        .or_else(|| s.param_without_text())
+        .or_else(|| s.title_behind_colon())
+        .or_else(|| s.round_choices())
+        .or_else(|| s.range_in_list())
+        .or_else(|| s.price())
+        .or_else(|| s.condition_word())
+        .or_else(|| s.missing_equals(expected))
+        .or_else(|| s.version_without_quotes(expected))
+        .or_else(|| s.json_keys())
+}
+
+struct Slip<'a> {
+    chunk: &'a str,
+    token: &'a Range<usize>,
+    word: &'a str,
+    before: &'a str,
+}
+
+fn hint(help: impl Into<String>, edit: Option<(Range<usize>, String)>) -> Hint {
+    Hint { help: help.into(), edit }
+}
+
+impl Slip<'_> {
+    fn after(&self) -> &str {
+        &self.chunk[self.token.end..]
+    }
+
+    /// The last word before the token, and what stands before that.
+    fn last_words(&self) -> (&str, &str) {
+        let cut = self.before.rfind([' ', '\t', '\n', '{', ',', ':']).map_or(0, |n| n + 1);
+        (&self.before[cut..], self.before[..cut].trim_end())
+    }
+
+    /// The rest of a word behind the token, without spaces in front.
+    fn next_word(&self) -> Range<usize> {
+        let rest = self.after();
+        let start = self.token.end + rest.len() - rest.trim_start_matches([' ', '\t']).len();
+        let word = &self.chunk[start..];
+        let end = word.find([' ', '\t', ',', '}', '\n', '\r', '#']).unwrap_or(word.len());
+        start..start + end
+    }
+
+    /// `flag --seqs int 1.. = 256`
+    fn flag_attribute(&self) -> Option<Hint> {
+        if self.word != "=" || !self.chunk.starts_with("flag ") {
+            return None;
+        }
+        let value = self.next_word();
+        let fixed = format!("default {}", &self.chunk[value.clone()]);
+        let edit = (!value.is_empty()).then(|| (self.token.start..value.end, fixed.clone()));
+        Some(hint(format!("a default has its word: write `{fixed}`"), edit))
+    }
+
+    /// `unset --seqs=5`
+    fn unset_value(&self) -> Option<Hint> {
+        let (flag, rest) = self.last_words();
+        if self.word != "=" || !rest.ends_with("unset") && !rest.ends_with("unset env") {
+            return None;
+        }
+        let edit = (self.before.len()..self.next_word().end, String::new());
+        let what = if rest.ends_with("env") { "env " } else { "" };
+        Some(hint(format!("`unset` takes a name without a value: write `unset {what}{flag}`"), Some(edit)))
+    }
+
+    /// `model=org/M`, `version: 0.17.1`
+    fn text_with_sign(&self) -> Option<Hint> {
+        const TEXTS: [&str; 8] = ["model", "version", "note", "because", "of", "serve", "image", "probe"];
+        let (word, _) = self.last_words();
+        if !matches!(self.word, "=" | ":") || !TEXTS.contains(&word) {
+            return None;
+        }
+        let value = self.next_word();
+        let text = &self.chunk[value.clone()];
+        if text.is_empty() || text.starts_with('"') && !text[1..].contains('"') {
+            return Some(hint(format!("no sign stands between: write `{word} \"…\"`"), None));
+        }
+        let fixed = if text.starts_with('"') { format!(" {text}") } else { format!(" \"{text}\"") };
+        Some(hint(format!("write `{word}{fixed}`"), Some((self.before.len()..value.end, fixed))))
+    }
+
+    /// `concurrency: 64`
+    fn yaml_colon(&self) -> Option<Hint> {
+        let name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if self.word != ":" || self.before.is_empty() || !self.before.chars().all(name) {
+            return None;
+        }
+        let gap = if self.after().starts_with([' ', '\t']) { "" } else { " " };
+        let edit = (self.before.len()..self.token.end, gap.to_owned());
+        Some(hint("a setting and its value are separated by a space: remove the `:`", Some(edit)))
+    }
+
+    /// `env NAME = value`
+    fn variable_with_spaces(&self) -> Option<Hint> {
+        let (name, rest) = self.last_words();
+        let is_env = rest == "env" || rest.ends_with([' ', ':']) && rest.trim_end().ends_with("env");
+        if self.word != "=" || !(is_env || rest.ends_with(" env")) || name.is_empty() {
+            return None;
+        }
+        let value = self.next_word();
+        let text = &self.chunk[value.clone()];
+        let edit = (!text.is_empty()).then(|| (self.before.len()..value.start, "=".to_owned()));
+        let shown = if text.is_empty() { "value" } else { text };
+        Some(hint(format!("no space stands at the `=`: write `env {name}={shown}`"), edit))
+    }
+
+    /// `env vllm_use_v1=1`
+    fn lower_case_variable(&self, expected: &[String]) -> Option<Hint> {
+        let lower = self.word.starts_with(|c: char| c.is_ascii_lowercase());
+        if !lower || !expected.iter().any(|e| e == "a variable in upper case" || e == "`NAME=value`") {
+            return None;
+        }
+        let name = self.word.to_ascii_uppercase();
+        Some(hint(
+            format!("engines read variables in upper case: `env {name}=…`; proxies are inherited"),
+            None,
+        ))
+    }
+
+    /// `fp8 "FP8" model "org/M"`
+    fn missing_colon(&self, expected: &[String]) -> Option<Hint> {
+        if !self.chunk.starts_with("axis") || !matches!(expected, [only] if only == "`:`") {
+            return None;
+        }
+        let at = self.before.len();
+        let end = if self.word == "=" { self.token.end } else { at };
+        Some(hint(
+            "a colon stands between a point's name and what it changes",
+            Some((at..end, ":".to_owned())),
+        ))
+    }
+
+    /// `--max-model-len={ctx}`
+    fn param_without_text(&self) -> Option<Hint> {
+        let name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        let plain = !self.word.is_empty() && self.word.chars().all(name);
+        if !plain || !self.before.ends_with("={") || !self.after().starts_with('}') {
+            return None;
+        }
+        let fixed = format!("\"{{{}}}\"", self.word);
+        let edit = (self.before.len() - 1..self.token.end + 1, fixed.clone());
+        Some(hint(format!("a param is inserted into a text: write `{fixed}`"), Some(edit)))
+    }
+
+    /// `fp8: "FP8" model "org/M"`
+    fn title_behind_colon(&self) -> Option<Hint> {
+        let before = self.before.strip_suffix(':')?;
+        if !self.chunk.starts_with("axis") || !self.word.starts_with('"') || self.word.len() < 2 {
+            return None;
+        }
+        let cut = before.rfind([' ', '\t', '\n', '{', ',']).map_or(0, |n| n + 1);
+        let name = &before[cut..];
+        let edit = (before.len()..self.token.end, format!(" {}:", self.word));
+        Some(hint(format!("a title stands before the colon: write `{name} {}: …`", self.word), Some(edit)))
+    }
+
+    /// `one_of (fast, slow)`
+    fn round_choices(&self) -> Option<Hint> {
+        if !self.before.ends_with("one_of") || !matches!(self.word, "(" | "{") {
+            return None;
+        }
+        let close = if self.word == "(" { ')' } else { '}' };
+        let inner = self.after().find(close).map(|n| &self.after()[..n]);
+        let help = "choices stand in square brackets: `one_of [fast, slow]`";
+        let edit = inner.filter(|i| !i.contains(['(', '{', '[', '\n'])).map(|inner| {
+            let words: Vec<&str> = inner.split([',', '|', ' ']).filter(|w| !w.is_empty()).collect();
+            (self.token.start..self.token.end + inner.len() + 1, format!("[{}]", words.join(", ")))
+        });
+        Some(hint(help, edit))
+    }
+
+    /// `--max-num-seqs=[64 .. 512]`
+    fn range_in_list(&self) -> Option<Hint> {
+        let open = self.before.rfind('[')?;
+        if !self.word.starts_with("..") || self.before[open..].contains(']') {
+            return None;
+        }
+        Some(hint("an axis names each of its values: `[64, 128, 256, 512]`", None))
+    }
+
+    /// `price $2.99/h`, `budget $20`
+    fn price(&self) -> Option<Hint> {
+        let amount = self.next_word();
+        let (digits, per) = self.chunk.get(amount.clone())?.split_once('/').map_or_else(
+            || (&self.chunk[amount.clone()], ""),
+            |(d, p)| (d, if matches!(p, "h" | "hr" | "hour") { "/h" } else { "?" }),
+        );
+        let number = !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit() || c == '.');
+        if self.word != "$" || !number || per == "?" {
+            return None;
+        }
+        let fixed = format!("{digits}usd{per}");
+        let edit = (self.token.start..amount.end, fixed.clone());
+        Some(hint(format!("the unit stands behind the number: write `{fixed}`"), Some(edit)))
+    }
+
+    /// `step spec if p50(tpot) > 15ms`
+    fn condition_word(&self) -> Option<Hint> {
+        let takes = self.chunk.starts_with("step ") || self.chunk.starts_with("prune ");
+        if !takes || !matches!(self.word, "if" | "unless" | "where" | "only_if" | "while") {
+            return None;
+        }
+        let edit = (self.word != "unless").then(|| (self.token.clone(), "when".to_owned()));
+        let help = if edit.is_some() {
+            "a condition stands behind `when`"
+        } else {
+            "a condition stands behind `when`: write `when not …`"
+        };
+        Some(hint(help, edit))
+    }
+
+    /// `param ctx 32Ki`
+    fn missing_equals(&self, expected: &[String]) -> Option<Hint> {
+        let declares = ["param ", "metric ", "axis "].iter().any(|w| self.chunk.starts_with(w));
+        if !declares || self.word.is_empty() || !matches!(expected, [only] if only == "`=`") {
+            return None;
+        }
+        let edit = if matches!(self.word, ":" | ":=" | "is") {
+            (self.token.clone(), " =".to_owned())
+        } else {
+            (self.token.start..self.token.start, "= ".to_owned())
+        };
+        Some(hint(format!("write `{} = …`", self.before), Some(edit)))
+    }
+
+    /// `engine vllm 0.17.1 via venv`, `versions "1.0", 2.0`
+    fn version_without_quotes(&self, expected: &[String]) -> Option<Hint> {
+        let is = |what: &str| expected.iter().any(|e| e == what);
+        let number = self.word.starts_with(|c: char| c.is_ascii_digit());
+        if !number || !is("a string in double quotes") || is("a number") || is("`=`") || is("`{`") {
+            return None;
+        }
+        let fixed = format!("\"{}\"", self.word);
+        Some(hint(format!("versions are texts: write `{fixed}`"), Some((self.token.clone(), fixed))))
+    }
+
+    /// `{method: mtp}` behind a flag, in an axis or an engine
+    fn json_keys(&self) -> Option<Hint> {
+        let open = self.before.rfind("={")?;
+        let within = self.before[open..].matches('{').count() > self.before[open..].matches('}').count();
+        within.then_some(())?;
+        Some(hint("JSON takes double quotes around keys and texts: `--flag={\"key\": \"text\"}`", None))
+    }
+}
