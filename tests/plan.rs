@@ -141,3 +141,32 @@ fn the_same_file_gives_the_same_plan() {
     let args = ["plan", &file, "--format", "json", "--dir", "none"];
     assert_eq!(lab.run(&args).expect_code(0).stdout, lab.run(&args).expect_code(0).stdout);
 }
+
+#[test]
+fn budgets_say_what_they_have_no_room_for() {
+    let lab = Lab::new();
+    let quickstart = std::fs::read_to_string(example("quickstart.plab")).expect("an example");
+    let with =
+        |budget: &str| quickstart.replacen("    repeat ", &format!("    budget {budget}\n    repeat "), 1);
+    lab.write("a.plab", with("100h"));
+    let plan: Value = lab.run(&["plan", "a.plab", "--format", "json"]).expect_code(0).json();
+    let limit = &plan["budgets"][0];
+    assert_eq!(
+        (&limit["of"], &limit["unit"], &limit["limit"]),
+        (&"study".into(), &"seconds".into(), &360_000.0.into())
+    );
+    assert_eq!((&limit["fits"], &limit["spent"]), (&true.into(), &0.0.into()));
+    assert!(limit["to_come"].as_f64().is_some_and(|s| s > 0.0), "{limit}");
+    lab.write("a.plab", with("1 trials"));
+    let tree = lab.run(&["plan", "a.plab"]).expect_code(0).stdout;
+    assert!(
+        tree.contains("budget    1 trials; ") && tree.contains("what does not fit will be missing"),
+        "{tree}"
+    );
+    assert!(tree.contains("to come, fewer where a budget has no room"), "{tree}");
+    let page = lab.run(&["plan", "a.plab", "--format", "md"]).expect_code(0).stdout;
+    assert!(
+        page.contains("| budget | 1 trials; ") && page.contains("(fewer where a budget has no room)"),
+        "{page}"
+    );
+}

@@ -9,7 +9,7 @@ use crate::journal::{self, History};
 use crate::judge::{Checks, Grid, Setup, Strategy, Walk};
 use crate::lang::Program;
 use crate::lang::sema::program::Study;
-use crate::report::preview::{self, Material, Plan, SideBySide};
+use crate::report::preview::{self, Account, Material, Plan, SideBySide};
 use crate::run::{Host, Standing, Yard, neighbours};
 
 pub fn run(args: &PlanArgs, console: Console) -> u8 {
@@ -78,7 +78,10 @@ fn show(
     let (walk, next) = Grid.next(&setup);
     let costs = history.costs(guess::of(program, study));
     let again = standing.again(&history);
-    let mut material = Material::new(&setup, &walk, &next, &costs, &again);
+    let price_per_s = program.site.as_ref().and_then(|s| s.price_per_s);
+    let spent = crate::run::spent(&history, price_per_s);
+    let account = Account { spent: &spent, holds_gpus: !simulated || host.held(1) > 0, price_per_s };
+    let mut material = Material::new(&setup, &walk, &next, &costs, &again).spent(account);
     let yard = yard(study, &host, simulated, args.parallel);
     if let Some(sides) = sides(&walk, &host, &yard, &history) {
         let room = |size: u32| if harms(&host, &yard, &history, size) { 1 } else { yard.room(size) };

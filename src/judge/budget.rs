@@ -202,6 +202,18 @@ fn amount(budget: Budget, spent: &[&Spending]) -> f64 {
     }
 }
 
+/// What launches took of a budget, in its unit.
+pub fn spent(spent: &[Spending], budget: Budget) -> f64 {
+    amount(budget, &spent.iter().collect::<Vec<_>>())
+}
+
+/// What the launches of some steps' own configurations took of a budget, in its unit.
+pub fn spent_on(walk: &Walk, spent: &[Spending], budget: Budget, of: &dyn Fn(usize) -> bool) -> f64 {
+    let ids = configs_of(walk, of);
+    let own: Vec<&Spending> = spent.iter().filter(|s| ids.contains(s.config_id.as_str())).collect();
+    amount(budget, &own)
+}
+
 /// Configurations that steps try, those that stood in an earlier one apart.
 fn configs_of<'w>(walk: &'w Walk, of: &dyn Fn(usize) -> bool) -> HashSet<&'w str> {
     let steps = walk.steps.iter().filter(|s| of(s.step));

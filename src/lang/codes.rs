@@ -79,6 +79,7 @@ codes! {
     TooManyGpus = "E315", "an engine as declared needs more GPUs than the study has";
     GpusUnstated = "W316", "GPUs are needed and the study does not say how many there are";
     ServedName = "W317", "a flag gives the model another name";
+    UnsetNothing = "W318", "an `unset` takes away nothing";
     InstalledFlag = "E332", "the installed engine does not know the flag";
     InstalledValue = "E333", "the installed engine does not take the flag's value";
     InstalledVersion = "E334", "another version of the engine is installed";

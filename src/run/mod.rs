@@ -50,6 +50,7 @@ pub use order::missing_tokenizer;
 pub use provenance::{Standing, as_measured};
 pub use serve_id::serve_ids_anywhere;
 pub use signals::{Signals, forget_signals};
+pub use spending::recorded as spent;
 pub use yard::Yard;
 
 /// Which generation of the load generator made a result; results of another are not compared with.

@@ -3,7 +3,7 @@
 use super::coordinator::Running;
 use super::execution::Execution;
 use super::sides::Sides;
-use crate::journal::LaunchRecord;
+use crate::journal::{History, LaunchRecord};
 use crate::judge::budget::{Purse, Spending};
 use crate::judge::forecast::{Costs, forecast, of_launch};
 use crate::judge::{Setup, Walk, Wanted};
@@ -37,10 +37,14 @@ pub fn refused(
 
 /// What the launches of all invocations took.
 fn spendings(x: &Execution<'_>) -> Vec<Spending> {
-    let history = x.journal.history();
+    recorded(&x.journal.history(), x.site.price_per_s)
+}
+
+/// What launches took that a journal holds. `price_per_s` is for those that were made without one, in US dollars a second of a GPU.
+pub fn recorded(history: &History, price_per_s: Option<f64>) -> Vec<Spending> {
     let of = |l: &LaunchRecord| {
         let gpu_s = l.gpu_s();
-        let price = l.price_per_s.or(x.site.price_per_s).unwrap_or(0.0);
+        let price = l.price_per_s.or(price_per_s).unwrap_or(0.0);
         let times = l.times.unwrap_or_default();
         let seconds = times.wall_s.unwrap_or(l.engine_s() + times.own_s);
         Spending { config_id: l.config_id.clone(), seconds, gpu_s, usd: gpu_s * price }

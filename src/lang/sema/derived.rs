@@ -59,6 +59,7 @@ impl Checker<'_> {
         if let Some(parent) = parent {
             self.inherited(decl, parent, &all, engine);
         }
+        self.engine_unsets(decl, parent);
         // a key joins its JSON flag wherever it is written
         all.sort_by_key(settings::is_key);
         for change in &all {

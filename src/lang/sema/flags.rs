@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use foldhash::{HashMap, HashMapExt};
 
 use super::check::Checker;
+use super::doubled;
 use super::problem::Problem;
 use super::program::{Change, Engine, EnvSetting, WrittenValue};
 use super::schema::{self, Elsewhere, FlagSpec, Found, Kind, Schema, Setting, Value, key};
@@ -96,13 +97,30 @@ impl Checker<'_> {
                 let inserted = self.inserted_text(module, &single.text, single.span, launch);
                 inserted.whole.then_some(inserted.text)?
             }
-            SingleKind::Word | SingleKind::Json => single.text.clone(),
+            SingleKind::Json => {
+                self.doubled_keys(single.span);
+                single.text.clone()
+            }
+            SingleKind::Word => single.text.clone(),
         };
         let text_of_launch = launch && single.kind == SingleKind::Text;
         let template = text_of_launch && template::waits_for_launch(&text);
         // what waits for nothing is the text that it stands for, here as in an axis
         let text = if text_of_launch && !template { template::single_braces(&text) } else { text };
         Some(WrittenValue { text, json: single.kind == SingleKind::Json, template, span: single.span })
+    }
+
+    /// A key that stands twice in one object: which of the two was meant, nobody knows.
+    fn doubled_keys(&mut self, json: Span) {
+        let at = |r: std::ops::Range<usize>| {
+            let start = json.start as usize;
+            Span::new(json.file, start + r.start..start + r.end)
+        };
+        for doubled in doubled::keys(self.modules.slice(json)) {
+            let d = Diagnostic::new(Code::FlagTwice, at(doubled.again), "the JSON object has this key twice");
+            let d = d.label("the second one").related(at(doubled.first), "the first one");
+            self.sink.push(d.help("keep one of them"));
+        }
     }
 
     /// A JSON object in quotes, its braces read as inserting something: it stands without them.

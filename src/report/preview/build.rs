@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::budgets::{self, Account, Ahead, Needs};
 use super::candidate::{Around, Candidates, baseline};
 use super::document::{
     Counts, Gpus, Launches, Objective, Plan, Prediction, Profile, Require, Rule, SideBySide, Step,
@@ -26,6 +27,8 @@ pub struct Material<'a> {
     again: &'a Again,
     time: Option<Time>,
     sides: Option<SideBySide>,
+    costs: &'a Costs,
+    account: Option<Account<'a>>,
 }
 
 /// What is predicted of all that is still to come, at most. Seconds.
@@ -36,7 +39,13 @@ struct Time {
 }
 
 impl<'a> Material<'a> {
-    pub fn new(setup: &'a Setup<'a>, walk: &'a Walk, next: &Next, costs: &Costs, again: &'a Again) -> Self {
+    pub fn new(
+        setup: &'a Setup<'a>,
+        walk: &'a Walk,
+        next: &Next,
+        costs: &'a Costs,
+        again: &'a Again,
+    ) -> Self {
         let mut states = States::new(setup, walk);
         let profile = setup.profiles().into_iter().next().unwrap_or_default();
         let decided = matches!(next, Next::Decided);
@@ -45,7 +54,38 @@ impl<'a> Material<'a> {
         let launches = if decided { 0 } else { states.launches + confirming + offers };
         let time = time(setup, walk, &states, costs, (confirming, offers)).filter(|_| launches > 0);
         let load = setup.load(&profile).to_owned();
-        Self { setup, walk, load, states, launches, again, time, sides: None }
+        Self { setup, walk, load, states, launches, again, time, sides: None, costs, account: None }
+    }
+
+    /// With what was spent already, the plan says what budgets leave room for.
+    #[must_use]
+    pub fn spent(mut self, account: Account<'a>) -> Self {
+        self.account = Some(account);
+        self
+    }
+
+    pub(super) fn account(&self) -> Option<&Account<'a>> {
+        self.account.as_ref()
+    }
+
+    pub(super) fn costs(&self) -> &Costs {
+        self.costs
+    }
+
+    /// What each step of the walk still needs.
+    pub(super) fn needs(&self) -> &[Needs] {
+        &self.states.needs
+    }
+
+    /// What all that is still to come takes.
+    fn ahead(&self) -> Ahead {
+        let nothing = (self.launches == 0).then_some(0.0);
+        let baseline = self.walk.baseline.as_ref().is_some_and(|(_, judged)| judged.is_none());
+        Ahead {
+            wall_s: self.time.as_ref().map(|t| t.wall_s).or(nothing),
+            gpu_s: self.time.as_ref().map(|t| t.gpu_s).or(nothing),
+            trials: self.states.to_come + usize::from(baseline),
+        }
     }
 
     /// The same where launches run side by side: `room` says how many of so many GPUs each. A check of neighbours that is still to be
@@ -105,6 +145,7 @@ pub fn plan<'a>(m: &'a Material<'a>) -> Plan<'a> {
         trials: Counts { ..m.states.counts },
         gpu_time_s: gpu_time(m),
         ends_in_s: m.time.as_ref().map(|t| t.wall_s),
+        budgets: budgets::limits(m, m.ahead()),
         baseline: baseline(m.setup, m.walk, m.again),
         baseline_title: m.walk.baseline.as_ref().map_or(&study.baseline, |(c, _)| &c.engine.title),
         steps: (0..m.walk.steps.len()).map(|at| step(m, at)).collect(),

@@ -4,6 +4,7 @@ use indexmap::IndexMap;
 use serde::Serialize;
 
 use super::against::Against;
+use super::budgets::Limit;
 use super::candidate::{Candidate, Candidates};
 
 #[derive(Debug, Serialize)]
@@ -35,6 +36,9 @@ pub struct Plan<'a> {
     pub gpu_time_s: Prediction,
     /// from the first launch to the end, seconds; `None` where nothing is known to predict from
     pub ends_in_s: Option<f64>,
+    /// of the study, its tracks and its steps
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub budgets: Vec<Limit>,
     pub baseline: Candidate<'a>,
     /// its engine's
     #[serde(skip)]

@@ -2,6 +2,7 @@
 //! rendered on demand, and four renderings of it.
 
 pub mod against;
+mod budgets;
 mod build;
 mod candidate;
 mod decides;
@@ -13,6 +14,7 @@ mod shown;
 mod states;
 mod tree;
 
+pub use budgets::Account;
 pub use build::{Again, Material, plan};
 pub use candidate::Candidate;
 pub use document::{Plan, SideBySide};

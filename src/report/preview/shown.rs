@@ -90,6 +90,7 @@ pub(super) fn about(plan: &Plan<'_>) -> Vec<(&'static str, String)> {
             if others.is_empty() { String::new() } else { format!(", and on {}", others.join(", ")) };
         out.push(("confirm", format!("baseline and winner once more{others}")));
     }
+    out.extend(plan.budgets.iter().map(|limit| ("budget", limit.sentence())));
     out.extend(plan.set.iter().map(|(name, value)| ("set", format!("{name}={value}"))));
     out
 }
@@ -104,6 +105,17 @@ fn parallel(s: SideBySide) -> String {
         None => format!(
             "{launches} launches side by side, if an A/A check of neighbours ({check} launches or more) allows it"
         ),
+    }
+}
+
+/// "54", or where the budget has no room for them all, that.
+pub(super) fn launches(plan: &Plan<'_>) -> String {
+    let most = whole(plan.launches.max);
+    let short = plan.budgets.iter().any(|b| b.fits == Some(false));
+    if short {
+        format!("{most} to come, fewer where a budget has no room")
+    } else {
+        format!("{most} to come")
     }
 }
 

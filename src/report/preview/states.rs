@@ -8,6 +8,7 @@ use std::collections::hash_map::Entry;
 
 use serde::Serialize;
 
+use super::budgets::Needs;
 use super::document::Counts;
 use crate::judge::track::base_is_settled;
 use crate::judge::walk::{Role, Row, StepView};
@@ -50,6 +51,8 @@ pub(super) struct States<'a> {
     pub launches: usize,
     /// the same, times the GPUs that each takes
     pub gpu_launches: f64,
+    /// of that what each step needs
+    pub needs: Vec<Needs>,
 }
 
 impl<'a> States<'a> {
@@ -62,6 +65,7 @@ impl<'a> States<'a> {
             to_come: 0,
             launches: 0,
             gpu_launches: 0.0,
+            needs: Vec::with_capacity(walk.steps.len()),
         };
         let profiles = setup.profiles();
         if let Some((config, judged)) = &walk.baseline {
@@ -71,11 +75,22 @@ impl<'a> States<'a> {
         }
         for view in &walk.steps {
             let base = base(setup, walk, view);
+            let before = states.so_far();
             let of = view.rows.iter().map(|row| states.row(setup, &profiles, view, row, &base)).collect();
             states.of.push(of);
             states.bases.push(base);
+            let now = states.so_far();
+            states.needs.push(Needs {
+                launches: now.launches - before.launches,
+                gpu_launches: now.gpu_launches - before.gpu_launches,
+                trials: now.trials - before.trials,
+            });
         }
         states
+    }
+
+    fn so_far(&self) -> Needs {
+        Needs { launches: self.launches, gpu_launches: self.gpu_launches, trials: self.to_come }
     }
 
     /// The state of a row.

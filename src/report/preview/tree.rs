@@ -3,7 +3,7 @@
 use super::against::{Against, Changed};
 use super::candidate::Candidate;
 use super::document::{Plan, Rule, Step};
-use super::shown::{about, first_of, mark, rest, rest_of, time, trials, whole};
+use super::shown::{about, first_of, launches, mark, rest, rest_of, time, trials, whole};
 use super::states::State;
 use crate::report::style::Style;
 
@@ -28,7 +28,7 @@ fn head(out: &mut Vec<String>, plan: &Plan<'_>, style: Style) {
     let simulated = if plan.simulated { ", simulated" } else { "" };
     out.push(format!("{}  (study {}{simulated})", plan.title, plan.study));
     let mut lines = about(plan);
-    lines.push(("launches", format!("at most {} to come", whole(plan.launches.max))));
+    lines.push(("launches", format!("at most {}", launches(plan))));
     lines.push(("trials", format!("at most {}: {}", whole(plan.trials.max), trials(plan))));
     lines.push(("time", time(plan)));
     for (word, text) in lines {

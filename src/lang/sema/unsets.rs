@@ -1,0 +1,110 @@
+//! An `unset` that takes away nothing, where that is certain: an engine whose parent does not set it, or a point of which neither an
+//! engine nor another point here can have set it before.
+
+use super::check::Checker;
+use super::program::{Change, Engine};
+use super::schema::key;
+use super::settings::{flag_target, key_value, target};
+use crate::lang::codes::Code;
+use crate::lang::diag::Diagnostic;
+use crate::lang::source::Span;
+use crate::lang::syntax::ast::{self, AxisBody, ChangeKind, EngineLineKind as Line, Item, Study};
+
+impl Checker<'_> {
+    /// In an engine: what it inherits is known.
+    pub fn engine_unsets(&mut self, decl: &ast::Engine, parent: Option<&Engine>) {
+        for line in &decl.lines {
+            let Line::Changes(changes) = &line.kind else { continue };
+            for change in changes {
+                let Some((what, span)) = unset(change) else { continue };
+                if parent.is_some_and(|p| has(p, &change.kind)) {
+                    continue;
+                }
+                let whose = match &decl.parent {
+                    Some(name) => format!("`{}` does not set {what}", name.value),
+                    None => format!("an engine without a parent inherits no {what}"),
+                };
+                self.takes_nothing(span, &whose);
+            }
+        }
+    }
+
+    /// In axes that studies use: what engines and other points set is all that a base can have.
+    pub fn axis_unsets(&mut self) {
+        let items = &self.modules.root().file.items;
+        // what could not be read may set it
+        if self.sink.has_errors() || !items.iter().any(|i| matches!(i, Item::Study(Study { .. }))) {
+            return;
+        }
+        let axes = items.iter().filter_map(|i| if let Item::Axis(a) = i { Some(a) } else { None });
+        let changes: Vec<&ast::Change> = axes.flat_map(|a| changes(&a.body)).collect();
+        for change in changes {
+            let Some((what, span)) = unset(change) else { continue };
+            if !self.is_set_somewhere(&change.kind) {
+                self.takes_nothing(span, &format!("no engine or other point here sets {what}"));
+            }
+        }
+    }
+
+    fn is_set_somewhere(&self, unset: &ChangeKind) -> bool {
+        let engines = || self.engines.values().flatten();
+        if engines().any(|e| has(e, unset)) {
+            return true;
+        }
+        let mut points = self.axes.values().flatten().flat_map(|points| points.iter());
+        points.any(|p| {
+            p.changes.iter().any(|c| match (c, unset) {
+                (Change::Env(v), ChangeKind::UnsetEnv(name)) => v.name == name.value,
+                (Change::Flag { .. } | Change::Raw { .. }, ChangeKind::UnsetFlag(name)) => {
+                    engines().any(|e| {
+                        let under = Some((&*e.schema, e.version.as_deref()));
+                        overlaps(&target(c, under), &flag_target(&name.value, under))
+                    })
+                }
+                _ => false,
+            })
+        })
+    }
+
+    fn takes_nothing(&mut self, span: Span, why: &str) {
+        let message = format!("this `unset` takes away nothing: {why}");
+        let d = Diagnostic::new(Code::UnsetNothing, span, message).label("is not set");
+        self.sink.push(d.help("mend the name, or remove the `unset`"));
+    }
+}
+
+/// What a change takes away, if it does, and where its name stands.
+fn unset(change: &ast::Change) -> Option<(&str, Span)> {
+    match &change.kind {
+        ChangeKind::UnsetFlag(name) | ChangeKind::UnsetEnv(name) => Some((&name.value, name.span)),
+        _ => None,
+    }
+}
+
+fn changes(body: &AxisBody) -> Vec<&ast::Change> {
+    match body {
+        AxisBody::Points(points) => points.iter().flat_map(|p| &p.changes).collect(),
+        AxisBody::Bundle(changes) => changes.iter().collect(),
+        AxisBody::Algebra(_) => Vec::new(),
+    }
+}
+
+/// Whether an engine sets what would be taken away.
+fn has(engine: &Engine, unset: &ChangeKind) -> bool {
+    match unset {
+        ChangeKind::UnsetEnv(name) => engine.env.iter().any(|e| e.name == name.value),
+        ChangeKind::UnsetFlag(name) => {
+            let (schema, version) = (&*engine.schema, engine.version.as_deref());
+            let wanted = flag_target(&name.value, Some((schema, version)));
+            engine.flags.iter().any(|s| key(&s.canonical) == wanted)
+                || key_value(&engine.flags, &name.value, schema, version).is_some()
+        }
+        _ => false,
+    }
+}
+
+/// The same thing, or a JSON flag and a key in it.
+fn overlaps(a: &str, b: &str) -> bool {
+    let within = |inner: &str, outer: &str| inner.strip_prefix(outer).is_some_and(|r| r.starts_with('.'));
+    a == b || within(a, b) || within(b, a)
+}
