@@ -152,7 +152,7 @@ fn budgets_say_what_they_have_no_room_for() {
     let plan: Value = lab.run(&["plan", "a.plab", "--format", "json"]).expect_code(0).json();
     let limit = &plan["budgets"][0];
     assert_eq!(
-        (&limit["of"], &limit["unit"], &limit["limit"]),
+        (&limit["of"], &limit["unit"], &limit["allows"]),
         (&"study".into(), &"seconds".into(), &360_000.0.into())
     );
     assert_eq!((&limit["fits"], &limit["spent"]), (&true.into(), &0.0.into()));

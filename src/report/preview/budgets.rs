@@ -23,7 +23,7 @@ pub struct Limit {
     pub of: String,
     /// `seconds`, `gpu_seconds`, `usd` or `trials`
     pub unit: &'static str,
-    pub limit: f64,
+    pub allows: f64,
     pub spent: f64,
     /// what is still to come takes, at most; `None` where nothing is known to predict from
     pub to_come: Option<f64>,
@@ -59,7 +59,7 @@ impl Account<'_> {
             Budget::Trials(_) => ("trials", Some(ahead.trials as f64)),
         };
         let fits = to_come.map(|n| spent + n <= budget.amount() + 1e-9);
-        Limit { of, unit, limit: budget.amount(), spent, to_come, fits, budget }
+        Limit { of, unit, allows: budget.amount(), spent, to_come, fits, budget }
     }
 }
 
