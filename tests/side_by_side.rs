@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use nix::sys::signal::{Signal, kill};
@@ -321,4 +322,47 @@ fn a_plan_says_how_many_run_side_by_side_and_what_they_save() {
     let mut command = machine.0.command(&["plan", "study.plab", "--parallel", "0"]);
     command.env("PERFLAB_GPUS", machine.0.path("gpus.json"));
     machine.0.start_command(command).wait().expect_error(2, &["--parallel"]);
+}
+
+/// Where this machine lets its user limit memory: made and removed by hand, as somebody would who looks for it.
+fn can_limit_memory() -> bool {
+    let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let path = own.lines().find_map(|l| l.split_once(":memory:").map(|(_, path)| path.to_owned()));
+    let mut parents: Vec<PathBuf> = match path {
+        Some(path) => vec![PathBuf::from("/sys/fs/cgroup/memory").join(path.trim_start_matches('/'))],
+        None => Vec::new(),
+    };
+    parents.extend(["/sys/fs/cgroup/memory", "/sys/fs/cgroup"].map(PathBuf::from));
+    parents.iter().any(|parent| {
+        let dir = parent.join(format!("by-hand-{}", std::process::id()));
+        let made = fs::create_dir(&dir).is_ok();
+        let limits = ["memory.limit_in_bytes", "memory.max"].iter().any(|f| dir.join(f).exists());
+        made && fs::remove_dir(&dir).is_ok() && limits
+    })
+}
+
+#[test]
+fn each_launch_has_its_part_of_the_memory() {
+    let machine = Machine::proven(&format!("repeat 1\n{STEP}"), "requests    60", json!({}));
+    let exec = machine.start(&[]);
+    wait_for("two launches", || machine.launches().len() >= 3 && marked(&machine.0).len() >= 2);
+    let groups: Vec<String> = marked(&machine.0)
+        .iter()
+        .filter_map(|pid| fs::read_to_string(format!("/proc/{pid}/cgroup")).ok())
+        .filter_map(|text| text.lines().find(|l| l.contains("/perflab-")).map(str::to_owned))
+        .collect();
+    kill(Pid::from_raw(exec.child.id() as i32), Signal::SIGINT).expect("it lives");
+    exec.wait().expect_code(75);
+    if can_limit_memory() {
+        let apart: BTreeSet<&String> = groups.iter().collect();
+        assert!(apart.len() >= 2, "each has a group of its own: {groups:?}");
+    } else {
+        assert_eq!(groups, [""; 0]);
+    }
+    for group in groups {
+        let (_, path) = group.split_once("/perflab-").expect("seen above");
+        let left =
+            ["/sys/fs/cgroup/memory", "/sys/fs/cgroup"].map(|d| Path::new(d).join(format!("perflab-{path}")));
+        assert!(left.iter().all(|dir| !dir.exists()), "{left:?}");
+    }
 }

@@ -15,6 +15,7 @@ mod guard;
 mod keeper;
 pub mod lifecycle;
 mod masked_log;
+mod memory;
 mod port;
 mod processes;
 mod progress;

@@ -24,6 +24,9 @@ pub(super) struct Launch {
     /// The processors that it may run on; none means all.
     #[serde(default)]
     pub cpus: Vec<usize>,
+    /// Bytes that it may hold, where that can be limited; none means all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<u64>,
     /// Where both output streams go.
     pub log: PathBuf,
     /// Removed when everything is gone.

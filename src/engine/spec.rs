@@ -30,6 +30,8 @@ pub struct LaunchSpec {
     pub cwd: PathBuf,
     /// The processors that the engine may run on; none means those of perflab.
     pub cpus: Vec<usize>,
+    /// Bytes of the machine's memory that all its processes together may hold; `None`: all there are.
+    pub memory: Option<u64>,
     /// The launch's own directory, made if it is missing. The log goes there.
     pub dir: PathBuf,
     /// The address that the engine was told to listen on: a name or an address without brackets.

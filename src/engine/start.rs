@@ -185,6 +185,7 @@ fn prepare(spec: &LaunchSpec) -> Result<Launch, StartError> {
         env,
         cwd,
         cpus: spec.cpus.clone(),
+        memory: spec.memory,
         log: dir.join(LOG_NAME),
         scratch,
         container: spec.container.clone(),

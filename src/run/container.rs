@@ -185,7 +185,7 @@ fn shares(given: &Given<'_>) -> Vec<String> {
 }
 
 /// The machine's memory.
-fn memory_mib() -> Option<u64> {
+pub fn memory_mib() -> Option<u64> {
     let kib = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
         text.lines()
             .find_map(|l| l.strip_prefix("MemTotal:")?.trim().strip_suffix("kB")?.trim().parse::<u64>().ok())

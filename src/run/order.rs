@@ -102,12 +102,15 @@ pub fn launch_spec(config: &Config, place: &Place<'_>) -> Result<engine::LaunchS
         }
         _ => (command.argv, around.variables, None),
     };
+    // a container has its own
+    let memory = memory(place.part).filter(|_| container.is_none());
     Ok(engine::LaunchSpec {
         argv,
         env,
         container,
         cwd: place.study_dir.to_owned(),
         cpus: place.cpus.to_vec(),
+        memory,
         dir: place.launch_dir.clone(),
         host: HOST.to_owned(),
         port,
@@ -125,6 +128,12 @@ pub fn launch_spec(config: &Config, place: &Place<'_>) -> Result<engine::LaunchS
         keep_fd: None,
         nonce: place.nonce.clone(),
     })
+}
+
+/// A launch's part of the machine's memory, in bytes, where others may run beside it.
+fn memory(part: f64) -> Option<u64> {
+    let mib = container::memory_mib().filter(|_| part < 1.0)?;
+    Some(((mib as f64 * part) as u64) << 20)
 }
 
 /// The running program. Its file may have been replaced or removed since it began, by an upgrade in the middle of a study: then it

@@ -62,6 +62,7 @@ impl Workshop {
         let env: BTreeMap<&str, &str> = own.into_iter().chain(env.iter().copied()).collect();
         LaunchSpec {
             cpus: Vec::new(),
+            memory: None,
             argv,
             env: env.into_iter().map(|(n, v)| (n.into(), v.into())).collect(),
             cwd: self.dir.clone(),

@@ -16,6 +16,7 @@ use nix::unistd::{Pid, dup2_stderr, getpid, getppid, setsid};
 
 use super::super::capped_log::CappedLog;
 use super::super::masked_log::MaskedLog;
+use super::super::memory::{self, Group};
 use super::super::protocol::{Launch, Report};
 use super::outbox::Outbox;
 use super::tree::Tree;
@@ -26,8 +27,9 @@ use super::watch::Watch;
 pub fn guard_main() -> ExitCode {
     let Ok(mut outbox) = Outbox::on_stdout() else { return usage() };
     match begin() {
-        Ok(watch) => {
+        Ok((watch, memory)) => {
             watch.run(&mut outbox);
+            drop(memory);
             ExitCode::SUCCESS
         }
         Err(Start::NotAsked) => usage(),
@@ -52,7 +54,8 @@ enum Start {
     Failed(String),
 }
 
-fn begin() -> Result<Watch, Start> {
+/// What to watch, and the limit of its memory, which lasts as long.
+fn begin() -> Result<(Watch, Option<Group>), Start> {
     detach().map_err(|e| Start::Failed(format!("cannot become a guard: {e}")))?;
     let signals = signals().map_err(|e| Start::Failed(format!("cannot watch for signals: {e}")))?;
     let (launch, orders) = read_launch().ok_or(Start::NotAsked)?;
@@ -60,12 +63,14 @@ fn begin() -> Result<Watch, Start> {
         .map_err(|e| Start::Failed(format!("cannot hold a descriptor: {e}")))?;
     let log = File::create(&launch.log)
         .map_err(|e| Start::Failed(format!("cannot write {}: {e}", launch.log.display())))?;
+    let memory = launch.memory.and_then(|bytes| Group::new(&getpid().to_string(), bytes));
     let (output, leader) = pipe_for_output()
-        .and_then(|(reader, writer)| Ok((reader, spawn(&launch, writer)?)))
+        .and_then(|(reader, writer)| Ok((reader, spawn(&launch, memory.as_ref(), writer)?)))
         .map_err(|e| Start::Failed(format!("cannot run {}: {e}", launch.program.display())))?;
     let tree = Tree::new(leader);
     let log = MaskedLog::new(CappedLog::new(log), launch.secrets);
-    Ok(Watch::new(orders, signals, output, log, tree, (launch.scratch, launch.container), held))
+    let watch = Watch::new(orders, signals, output, log, tree, (launch.scratch, launch.container), held);
+    Ok((watch, memory))
 }
 
 /// Own session, so that no terminal and no process group reaches it; reaper of all that descends from it; a
@@ -133,7 +138,7 @@ pub(super) fn set_nonblocking(fd: &(impl AsFd + AsRawFd)) -> io::Result<()> {
     Ok(())
 }
 
-fn spawn(launch: &Launch, output: PipeWriter) -> io::Result<Child> {
+fn spawn(launch: &Launch, group: Option<&Group>, output: PipeWriter) -> io::Result<Child> {
     let mut command = Command::new(&launch.program);
     if let Some((name, arguments)) = launch.argv.split_first() {
         command.arg0(name).args(arguments);
@@ -142,11 +147,13 @@ fn spawn(launch: &Launch, output: PipeWriter) -> io::Result<Child> {
     command.current_dir(&launch.cwd).stdin(Stdio::null());
     command.stderr(output.try_clone()?).stdout(output);
     let (guard, cpus) = (getpid(), cpu_set(&launch.cpus));
+    let door = group.map(Group::door).transpose()?;
     // SAFETY: between fork and exec only system calls are made, and nothing is allocated.
     unsafe {
         command.pre_exec(move || {
             // processors that are gone by now are no reason not to start: the kernel leaves it on those that it has
             let _ = cpus.is_none_or(|set| sched_setaffinity(Pid::from_raw(0), &set).is_ok());
+            let _ = door.as_ref().is_none_or(|door| memory::enter(door).is_ok());
             tie_to(guard)
         })
     };
