@@ -53,13 +53,11 @@ impl Group {
             Generation::Two => "memory.max",
         };
         let limited = set(&dir.join(limit), bytes);
-        match limited.and_then(|()| OpenOptions::new().write(true).open(dir.join("cgroup.procs"))) {
-            Ok(members) => Some(Self { dir, members }),
-            Err(_) => {
-                let _ = fs::remove_dir(&dir);
-                None
-            }
+        let members = limited.and_then(|()| OpenOptions::new().write(true).open(dir.join("cgroup.procs")));
+        if members.is_err() {
+            let _ = fs::remove_dir(&dir);
         }
+        Some(Self { dir, members: members.ok()? })
     }
 
     /// What a process writes to be in the group, with all that it starts: only one system call, for between fork and exec.
