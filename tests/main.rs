@@ -27,6 +27,7 @@ mod hidden;
 mod house;
 mod hub;
 mod init;
+mod left;
 mod llama_cpp;
 mod misbehaving;
 mod plan;

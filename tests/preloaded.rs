@@ -97,7 +97,15 @@ fn survives_a_full_disk(at: usize) {
     let out = filled(&lab, at);
     assert!(!out.stderr.contains("panicked"), "write {at}:\n{}", out.stderr);
     let said = out.stderr.contains("No space left");
-    assert!((out.code == 0 && !said) || (out.code == 1 && said), "write {at}: {}\n{}", out.code, out.stderr);
+    // a state directory that is full from the start is wrong input; one that fills up is a machine that failed
+    let expected = if !said {
+        0
+    } else if journal(&lab).contains("\"launch\":{") {
+        75
+    } else {
+        1
+    };
+    assert_eq!(out.code, expected, "write {at}:\n{}", out.stderr);
     // a guard that lost its perflab has the rest to do
     wait_for("the end of what was started", || marked(&lab).is_empty());
     let before = journal(&lab);

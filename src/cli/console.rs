@@ -103,6 +103,12 @@ impl Console {
         let _ = write!(io::stderr(), "{}error{}: {message}\n{help}", red.0, red.1);
     }
 
+    /// What a user should know of, however quiet it is to be.
+    #[expect(clippy::unused_self, reason = "everything that is written goes through the console")]
+    pub fn warn(self, message: &str) {
+        let _ = writeln!(io::stderr(), "warning: {}", secrets::mask(message));
+    }
+
     /// A line about what is going on.
     pub fn say(self, message: &str) {
         if !self.quiet {

@@ -152,6 +152,7 @@ fn carry_out(args: &ExecArgs, x: &mut Execution<'_>, console: Console) -> u8 {
             }
         };
     let killed = std::sync::Arc::new(std::sync::atomic::AtomicU8::new(0));
+    let before = x.journal.history().launches().len();
     let ended = runtime.block_on(async {
         let (first, second) = (progress.notice(), killed.clone());
         x.signals.listen(
@@ -165,7 +166,8 @@ fn carry_out(args: &ExecArgs, x: &mut Execution<'_>, console: Console) -> u8 {
     progress.finish();
     forget_signals();
     let code = killed.load(std::sync::atomic::Ordering::SeqCst);
-    let status = if code == 0 { after(args, x, ended, console) } else { code };
+    let launched = x.journal.history().launches().len() > before;
+    let status = if code == 0 { after(args, x, ended, launched, console) } else { code };
     progress.ended(status, notify::outcome(status));
     // who kills at once waits for nothing
     if let Some(command) = args.notify.as_deref().filter(|_| code == 0) {
@@ -177,7 +179,16 @@ fn carry_out(args: &ExecArgs, x: &mut Execution<'_>, console: Console) -> u8 {
     status
 }
 
-fn after(args: &ExecArgs, x: &Execution<'_>, ended: Result<Ended, RunError>, console: Console) -> u8 {
+fn after(
+    args: &ExecArgs,
+    x: &Execution<'_>,
+    ended: Result<Ended, RunError>,
+    launched: bool,
+    console: Console,
+) -> u8 {
+    if let Err(removed) = x.journal.keep_in_place() {
+        console.warn(&removed.to_string());
+    }
     match ended {
         Ok(Ended::Decided) => report(args, x, console),
         Ok(Ended::Interrupted) => {
@@ -205,12 +216,14 @@ fn after(args: &ExecArgs, x: &Execution<'_>, ended: Result<Ended, RunError>, con
             console.error(&e.to_string(), help);
             exit::INCOMPLETE
         }
+        // what failed was good enough for a launch: the machine has changed, not the input
         Err(e) => {
             console.error(
                 &e.to_string(),
                 "what was measured until here is in the journal; mend it, and the same command continues",
             );
-            exit::INPUT
+            let of_machine = matches!(e, RunError::Journal(_) | RunError::Machine(_));
+            if launched && of_machine { exit::INCOMPLETE } else { exit::INPUT }
         }
     }
 }

@@ -144,9 +144,9 @@ impl Progress {
                     self.console.say(&format!("  {} % of {}", tenths * 10, crate::hub::size(self.of)));
                 }
             }
-            Phase::Unreached { name, why } => self.console.say(&format!(
-                "warning: the hub cannot be reached ({why}); what lies here of model {name} is taken"
-            )),
+            Phase::Unreached { name, why } => self
+                .console
+                .warn(&format!("the hub cannot be reached ({why}); what lies here of model {name} is taken")),
         }
     }
 }

@@ -38,7 +38,7 @@ pub fn outcome(status: u8) -> &'static str {
 /// Runs the command, and says if it fails.
 pub fn notify(command: &str, notice: &Notice<'_>, console: Console) {
     if let Err(why) = run(command, notice) {
-        console.say(&format!("warning: the command of `--notify` {why}"));
+        console.warn(&format!("the command of `--notify` {why}"));
     }
 }
 

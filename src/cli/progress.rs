@@ -57,7 +57,7 @@ impl Progress {
         let Some(file) = &mut self.events else { return };
         if let Err(e) = file.write(event) {
             self.events = None;
-            self.line(&format!("warning: the events file cannot be written any more ({e})"));
+            self.screen.warning(&format!("the events file cannot be written any more ({e})"));
         }
     }
 }
@@ -112,7 +112,7 @@ impl Listener for Progress {
                 self.line(&format!("  A/A check of neighbours: {how}; {text}"));
             }
             Event::LaunchFails { launch, reason } => self.line(&format!("  {launch} failed: {reason}")),
-            Event::Warning { text } => self.line(&format!("warning: {text}")),
+            Event::Warning { text } => self.screen.warning(text),
             Event::PrefixCacheEmptied { .. }
             | Event::Spawned { .. }
             | Event::LaunchEnds { .. }

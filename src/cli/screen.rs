@@ -16,6 +16,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 enum Word {
     Line(String),
+    /// said however quiet it is to be
+    Warning(String),
     /// where the study is, and what it does there
     Show(String, String),
     Finish,
@@ -40,6 +42,10 @@ impl Screen {
 
     pub fn line(&self, text: &str) {
         let _ = self.words.try_send(Word::Line(text.to_owned()));
+    }
+
+    pub fn warning(&self, text: &str) {
+        let _ = self.words.try_send(Word::Warning(text.to_owned()));
     }
 
     pub fn show(&self, place: String, message: String) {
@@ -72,6 +78,7 @@ fn draw(console: Console, heard: &Receiver<Word>) {
     for word in heard {
         match word {
             Word::Line(text) => bar.suspend(|| console.say(&text)),
+            Word::Warning(text) => bar.suspend(|| console.warn(&text)),
             Word::Show(place, message) => {
                 bar.set_prefix(place);
                 bar.set_message(message);

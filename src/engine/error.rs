@@ -77,11 +77,13 @@ impl StartError {
     }
 }
 
-/// Which of the two deadlines passed.
+/// Which of the deadlines passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
     /// No progress for this long.
     Silence(Duration),
+    /// It printed, and nothing that was new, for this long.
+    Idle(Duration),
     /// Too long in all.
     Overall,
 }
@@ -90,6 +92,9 @@ impl Limit {
     fn text(self) -> String {
         match self {
             Self::Silence(d) => format!("after its start and made no progress for {}", seconds(d)),
+            Self::Idle(d) => {
+                format!("after its start and printed nothing that tells of progress for {}", seconds(d))
+            }
             Self::Overall => "after its start".into(),
         }
     }

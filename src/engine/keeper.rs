@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::container::Container;
 use super::protocol::{Exit, Launch, Order, Report};
+use super::scratch::Scratch;
 use super::sweep::{Guarded, kill_launch, spawn_guard};
 
 /// How long a container is asked to go when its guard was killed.
@@ -44,15 +45,15 @@ impl Keeper {
     pub fn launch(
         command: &[OsString],
         launch: Launch,
+        scratch: Scratch,
         held: Option<OwnedFd>,
-        nonce: String,
     ) -> io::Result<Self> {
         let (child, guarded) = spawn_guard(|| run_guard(command, held), Child::id)?;
         let guard = child.id().map_or(0, |pid| pid as i32);
         let container = launch.container.clone();
         let (orders, queue) = mpsc::unbounded_channel();
         let (news, life) = watch::channel(Life::default());
-        tokio::spawn(keep(child, guarded, launch, nonce, queue, news));
+        tokio::spawn(keep(child, guarded, launch, scratch, queue, news));
         Ok(Self { orders, life, guard, container })
     }
 
@@ -107,11 +108,11 @@ async fn keep(
     mut child: Child,
     guarded: Guarded,
     launch: Launch,
-    nonce: String,
+    scratch: Scratch,
     mut queue: mpsc::UnboundedReceiver<Order>,
     news: watch::Sender<Life>,
 ) {
-    let (scratch, container) = (launch.scratch.clone(), launch.container.clone());
+    let (nonce, container) = (launch.nonce.clone(), launch.container.clone());
     let mut orders = child.stdin.take();
     send(&mut orders, &launch).await;
     let mut reports = child.stdout.take().map(|out| BufReader::new(out).lines());
@@ -143,7 +144,7 @@ async fn keep(
         let _ = tokio::task::spawn_blocking(work).await;
     }
     // a guard has removed it already, unless it was killed or could not start
-    let _ = std::fs::remove_dir_all(scratch);
+    let _ = std::fs::remove_dir_all(&scratch.path);
     news.send_modify(Life::end);
 }
 

@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
 /// One line of the process table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,6 +97,29 @@ pub(super) fn variable(pid: i32, name: &str) -> Option<String> {
     let prefix = format!("{name}=");
     let entry = environ.split(|b| *b == 0).find_map(|e| e.strip_prefix(prefix.as_bytes()))?;
     String::from_utf8(entry.to_vec()).ok()
+}
+
+/// When a process began, in the kernel's ticks since the machine did.
+pub(super) fn began(pid: i32) -> Option<u64> {
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
+    let (_, tail) = stat.rsplit_once(')')?;
+    tail.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
+/// The files that a process holds open, with its working directory and its root; none where they are not ours to know.
+pub(super) fn open_paths(pid: i32) -> Vec<PathBuf> {
+    let links = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten().map(|e| e.path());
+    let own = ["cwd", "root", "exe"].map(|name| PathBuf::from(format!("/proc/{pid}/{name}")));
+    links.chain(own).filter_map(|link| fs::read_link(link).ok()).filter(|path| path.is_absolute()).collect()
+}
+
+/// The paths at which sockets of this machine are bound.
+pub(super) fn bound_paths() -> Vec<PathBuf> {
+    let table = fs::read("/proc/net/unix").unwrap_or_default();
+    let table = String::from_utf8_lossy(&table);
+    let path = |line: &str| line.split_ascii_whitespace().nth(7).map(PathBuf::from);
+    table.lines().filter_map(path).filter(|path| path.is_absolute()).collect()
 }
 
 /// The inodes of the sockets that a process holds open; `None` if its descriptors may not be read.

@@ -8,8 +8,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Regex, RegexSet};
 use serde::Serialize;
+
+use super::novelty::Novelty;
 
 /// A part of a start that is done, or begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -78,6 +80,12 @@ const TABLE: [(Milestone, &str); 12] = [
 static PATTERNS: LazyLock<Vec<(Milestone, Regex)>> =
     LazyLock::new(|| TABLE.iter().filter_map(|(m, p)| Some((*m, Regex::new(p).ok()?))).collect());
 
+/// The line says that a part of a start is done, or goes on.
+pub(super) fn is_milestone(line: &str) -> bool {
+    static ANY: LazyLock<Option<RegexSet>> = LazyLock::new(|| RegexSet::new(TABLE.map(|(_, p)| p)).ok());
+    ANY.as_ref().is_some_and(|any| any.is_match(line))
+}
+
 /// What a line says. A bar that is full says that the part is done.
 fn read_line(line: &str) -> Option<Progress> {
     PATTERNS.iter().find_map(|(milestone, regex)| {
@@ -107,11 +115,20 @@ pub(super) struct Follower {
     file: Option<File>,
     line: Vec<u8>,
     furthest: Option<Progress>,
+    novelty: Novelty,
+    news: bool,
 }
 
 impl Follower {
     pub fn new(path: &Path) -> Self {
-        Self { path: path.to_owned(), file: None, line: Vec::new(), furthest: None }
+        Self {
+            path: path.to_owned(),
+            file: None,
+            line: Vec::new(),
+            furthest: None,
+            novelty: Novelty::default(),
+            news: false,
+        }
     }
 
     /// Reads what is new; returns how far the start has come if that is further than before.
@@ -129,6 +146,11 @@ impl Follower {
         self.furthest.filter(|_| self.furthest != before)
     }
 
+    /// Whether anything new was said since this was last asked.
+    pub fn take_news(&mut self) -> bool {
+        std::mem::take(&mut self.news)
+    }
+
     /// Bars end their states with a carriage return.
     fn push(&mut self, byte: u8) {
         if !matches!(byte, b'\n' | b'\r') {
@@ -137,12 +159,15 @@ impl Follower {
             }
             return;
         }
-        let found = read_line(&String::from_utf8_lossy(&self.line));
+        let line = String::from_utf8_lossy(&self.line);
+        let found = read_line(&line);
+        self.news |= self.novelty.take(&line);
         self.line.clear();
         if let Some(found) = found
             && self.furthest.is_none_or(|f| (f.milestone, f.percent) < (found.milestone, found.percent))
         {
             self.furthest = Some(found);
+            self.news = true;
         }
     }
 }

@@ -37,6 +37,8 @@ pub(super) struct Launch {
     /// Never written to the log.
     #[serde(default)]
     pub secrets: Vec<String>,
+    /// Names the launch.
+    pub nonce: String,
     /// Standard error is not that: it is a descriptor to be held open to the end.
     pub holds_descriptor: bool,
 }

@@ -24,6 +24,8 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
 /// Reading this much between two looks is progress: an engine that loads weights may not print a line.
 const READING: u64 = 1 << 20;
+/// Output that says nothing new lengthens the patience by at most so many times itself.
+const GRACE: u32 = 2;
 
 /// Why waiting ended without an answer.
 #[derive(Debug)]
@@ -118,7 +120,10 @@ pub(super) struct Progress<'a, 't> {
     family: &'a mut BTreeMap<i32, String>,
     log: Follower,
     began: Instant,
+    /// When it last came further.
     last: Instant,
+    /// When it last printed anything at all.
+    printed: Instant,
     pid: Option<i32>,
     log_bytes: u64,
     read_bytes: u64,
@@ -132,7 +137,18 @@ impl<'a, 't> Progress<'a, 't> {
         family: &'a mut BTreeMap<i32, String>,
     ) -> Self {
         let (now, log) = (Instant::now(), Follower::new(log));
-        Self { ready, course, family, log, began: now, last: now, pid: None, log_bytes: 0, read_bytes: 0 }
+        Self {
+            ready,
+            course,
+            family,
+            log,
+            began: now,
+            last: now,
+            printed: now,
+            pid: None,
+            log_bytes: 0,
+            read_bytes: 0,
+        }
     }
 
     fn hear(&mut self, life: &Life) {
@@ -143,7 +159,7 @@ impl<'a, 't> Progress<'a, 't> {
         }
         if life.log_bytes > self.log_bytes {
             self.log_bytes = life.log_bytes;
-            self.last = Instant::now();
+            self.printed = Instant::now();
             self.course.tell(LaunchEvent::Log { bytes: life.log_bytes });
             self.follow();
         }
@@ -153,9 +169,13 @@ impl<'a, 't> Progress<'a, 't> {
         if let Some(progress) = self.log.look() {
             self.course.tell(LaunchEvent::Progress(progress));
         }
+        if self.log.take_news() {
+            self.last = Instant::now();
+        }
     }
 
     fn look(&mut self, guard: i32) {
+        self.follow();
         let table = processes::all();
         let tree = processes::descendants(&table, [guard]);
         let read = tree.iter().map(|p| processes::bytes_read(p.pid)).sum::<u64>();
@@ -167,14 +187,19 @@ impl<'a, 't> Progress<'a, 't> {
     }
 
     fn deadline(&self) -> Instant {
-        (self.last + self.ready.within).min(self.began + self.ready.overall)
+        let within = self.ready.within;
+        let patience = (self.printed + within).min(self.last + within * (1 + GRACE)).max(self.last + within);
+        patience.min(self.began + self.ready.overall)
     }
 
     fn limit(&self) -> Limit {
+        let within = self.ready.within;
         if self.began.elapsed() >= self.ready.overall {
             Limit::Overall
+        } else if self.printed.elapsed() < within {
+            Limit::Idle(within * (1 + GRACE))
         } else {
-            Limit::Silence(self.ready.within)
+            Limit::Silence(within)
         }
     }
 }

@@ -13,9 +13,6 @@ use super::container::Container;
 /// The environment variable that marks every process of a launch; its value is [`LaunchSpec::nonce`].
 pub const MARK: &str = "PERFLAB_LAUNCH";
 
-/// How the name of a launch's `TMPDIR` begins.
-pub(super) const SCRATCH: &str = "plab-";
-
 /// The name of the engine's log in [`LaunchSpec::dir`].
 pub const LOG_NAME: &str = "server.log";
 

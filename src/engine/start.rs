@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::net::SocketAddr;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -19,8 +18,9 @@ use super::lifecycle::Happening;
 use super::port;
 use super::protocol::{Exit, Launch};
 use super::ready::{self, Progress, Unready};
+use super::scratch::{self, Scratch};
 use super::server::{self, Server};
-use super::spec::{LOG_NAME, LaunchSpec, MARK, SCRATCH};
+use super::spec::{LOG_NAME, LaunchSpec, MARK};
 
 /// Starts an engine and waits until it answers. Whatever goes wrong, nothing of it is left running, or the error names
 /// what is; dropping the future kills it too. `on_event` is called in between and must not block.
@@ -38,7 +38,7 @@ pub async fn start(
     })?;
     course.take(Happening::PortFree);
     let log = plan.launch.log.clone();
-    let keeper = match launch_guard(&mut spec, plan.launch) {
+    let keeper = match launch_guard(&mut spec, plan.launch, plan.scratch) {
         Ok(keeper) => keeper,
         Err(error) => {
             course.take(Happening::NotSpawned);
@@ -58,12 +58,14 @@ struct Plan {
     address: SocketAddr,
     client: reqwest::Client,
     launch: Launch,
+    scratch: Scratch,
 }
 
 fn plan(spec: &LaunchSpec) -> Result<Plan, StartError> {
     let address = check_port(spec)?;
     let client = ready::client().map_err(|e| StartError::Impossible(format!("no HTTP client: {e}")))?;
-    Ok(Plan { address, client, launch: prepare(spec)? })
+    let (launch, scratch) = prepare(spec)?;
+    Ok(Plan { address, client, launch, scratch })
 }
 
 /// A start that goes on.
@@ -160,7 +162,7 @@ fn check_port(spec: &LaunchSpec) -> Result<SocketAddr, StartError> {
     port::reachable(&spec.host, spec.port).map_err(unknown)
 }
 
-fn prepare(spec: &LaunchSpec) -> Result<Launch, StartError> {
+fn prepare(spec: &LaunchSpec) -> Result<(Launch, Scratch), StartError> {
     if !spec.cwd.is_dir() {
         let message = format!("the working directory {} does not exist", spec.cwd.display());
         return Err(StartError::Impossible(message));
@@ -173,13 +175,13 @@ fn prepare(spec: &LaunchSpec) -> Result<Launch, StartError> {
     fs::create_dir_all(&spec.dir).map_err(unusable(&spec.dir))?;
     let dir = spec.dir.canonicalize().map_err(unusable(&spec.dir))?;
     let cwd = spec.cwd.canonicalize().map_err(unusable(&spec.cwd))?;
-    let scratch = make_scratch(&spec.env).map_err(unusable(Path::new("TMPDIR")))?;
+    let scratch = scratch::make(&spec.env).map_err(unusable(Path::new("TMPDIR")))?;
     let mut env: Vec<_> =
         spec.env.iter().filter(|(name, _)| name != "TMPDIR" && name != MARK).cloned().collect();
-    env.push(("TMPDIR".into(), scratch.to_string_lossy().into_owned()));
+    env.push(("TMPDIR".into(), scratch.path.to_string_lossy().into_owned()));
     env.push((MARK.into(), spec.nonce.clone()));
     let argv = spec.argv.clone();
-    Ok(Launch {
+    let launch = Launch {
         program,
         argv,
         env,
@@ -187,11 +189,13 @@ fn prepare(spec: &LaunchSpec) -> Result<Launch, StartError> {
         cpus: spec.cpus.clone(),
         memory: spec.memory,
         log: dir.join(LOG_NAME),
-        scratch,
+        scratch: scratch.path.clone(),
         container: spec.container.clone(),
         secrets: crate::secrets::known(),
         holds_descriptor: spec.keep_fd.is_some(),
-    })
+        nonce: spec.nonce.clone(),
+    };
+    Ok((launch, scratch))
 }
 
 /// As a shell would find it, in the `PATH` that the engine will have.
@@ -209,34 +213,10 @@ fn find_program(spec: &LaunchSpec) -> Result<PathBuf, StartError> {
         .map_err(|e| StartError::Impossible(format!("cannot use {}: {e}", found.display())))
 }
 
-/// A `TMPDIR` for one launch: engines leave sockets there even after a clean stop. It lies with the system's
-/// temporary files and not in the launch's directory: the path of a socket may have 107 bytes, and shared file
-/// systems take no sockets.
-fn make_scratch(env: &[(String, String)]) -> io::Result<PathBuf> {
-    let given = env.iter().find(|(n, v)| n == "TMPDIR" && !v.is_empty());
-    let base = given.map_or_else(std::env::temp_dir, |(_, v)| PathBuf::from(v));
-    let base = short_enough(std::path::absolute(base)?);
-    for n in 0.. {
-        let path = base.join(format!("{SCRATCH}{}-{n}", std::process::id()));
-        match fs::DirBuilder::new().mode(0o700).create(&path) {
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
-            made => return made.map(|()| path),
-        }
-    }
-    Err(io::ErrorKind::AlreadyExists.into())
-}
-
-/// A socket named by a UUID and some more has to fit in 107 bytes; where `TMPDIR` leaves no room, `/tmp` does.
-fn short_enough(base: PathBuf) -> PathBuf {
-    const LONGEST: usize = 40;
-    let tmp = Path::new("/tmp");
-    if base.as_os_str().len() > LONGEST && tmp.is_dir() { tmp.to_owned() } else { base }
-}
-
-fn launch_guard(spec: &mut LaunchSpec, launch: Launch) -> Result<Keeper, StartError> {
-    let scratch = launch.scratch.clone();
-    Keeper::launch(&spec.guard, launch, spec.keep_fd.take(), spec.nonce.clone()).map_err(|e| {
-        let _ = fs::remove_dir_all(scratch);
+fn launch_guard(spec: &mut LaunchSpec, launch: Launch, scratch: Scratch) -> Result<Keeper, StartError> {
+    let path = scratch.path.clone();
+    Keeper::launch(&spec.guard, launch, scratch, spec.keep_fd.take()).map_err(|e| {
+        let _ = fs::remove_dir_all(path);
         StartError::Impossible(format!("cannot start a guard: {e}"))
     })
 }

@@ -2,7 +2,8 @@
 //!
 //! Every process of a launch inherits the variable [`MARK`] with the launch's nonce. A process may overwrite the
 //! memory where its environment stands (vLLM's workers do, to set a title), so the session and the descendants of
-//! marked processes count as well. Nothing is killed whose nonce the caller did not give.
+//! marked processes count as well, and so does the [`Stamp`] of a process that has emptied its environment and left its
+//! session. Nothing is killed whose nonce the caller did not give.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
@@ -16,7 +17,9 @@ use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::{Pid, getsid};
 
 use super::processes::{self, Process};
-use super::spec::{MARK, SCRATCH};
+use super::scratch;
+use super::spec::MARK;
+use super::stamp::Stamp;
 
 /// How long killed processes may take to vanish. What a driver holds in the kernel may take for ever.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -49,23 +52,19 @@ pub fn adopt_orphans() -> std::io::Result<()> {
 
 /// The living processes of all launches whose nonce begins with `prefix`.
 pub fn find_marked(prefix: &str) -> Vec<Marked> {
-    find(&processes::all(), |nonce| nonce.starts_with(prefix)).into_iter().map(Marked::from).collect()
+    find(&processes::all(), Wanted::All(prefix)).into_iter().map(Marked::from).collect()
 }
 
 /// Kills every process of the launch with exactly this nonce, and removes its `TMPDIR`. Returns those that were
 /// met, killed or not; ends when none is left, or after five seconds.
 pub fn kill_marked(nonce: &str) -> Vec<Marked> {
-    kill_all(|table| find(table, |n| n == nonce), || {})
+    kill_all(|table| find(table, Wanted::Launch(nonce)), || {})
 }
 
 /// Kills what earlier runs have left: every process of every launch whose nonce begins with `prefix`, which
 /// must not be empty.
 pub fn sweep(prefix: &str) -> Vec<Marked> {
-    if prefix.is_empty() {
-        Vec::new()
-    } else {
-        kill_all(|table| find(table, |n| n.starts_with(prefix)), || {})
-    }
+    if prefix.is_empty() { Vec::new() } else { kill_all(|table| find(table, Wanted::All(prefix)), || {}) }
 }
 
 /// Kills what is left of a launch whose guard was killed: whoever has its mark, its leader's session, and
@@ -78,7 +77,7 @@ pub(super) fn kill_launch(nonce: &str, leader: Option<i32>) -> Vec<Marked> {
             let session = table.iter().filter(|p| Some(p.session) == leader).map(|p| p.pid);
             let seeds: Vec<i32> = session.chain(orphans(table)).collect();
             let mut found = family(table, &seeds, nonce);
-            found.extend(find(table, |n| n == nonce));
+            found.extend(find(table, Wanted::Launch(nonce)));
             found
         },
         kill_orphans_at_sight,
@@ -97,12 +96,41 @@ impl From<Target<'_>> for Marked {
     }
 }
 
+/// Which launches are meant.
+#[derive(Clone, Copy)]
+enum Wanted<'a> {
+    /// The one with this nonce.
+    Launch(&'a str),
+    /// All whose nonce begins so.
+    All(&'a str),
+}
+
+impl Wanted<'_> {
+    fn is(self, nonce: &str) -> bool {
+        match self {
+            Self::Launch(one) => nonce == one,
+            Self::All(prefix) => nonce.starts_with(prefix),
+        }
+    }
+
+    /// The launch of a process that has no mark left; of a study the stamp tells no more than that.
+    fn stamped(self, pid: i32) -> Option<String> {
+        let stamp = Stamp::read(pid)?;
+        match self {
+            Self::All(prefix) if prefix.ends_with('-') => {
+                stamp.is_of_study(prefix).then(|| prefix.to_owned())
+            }
+            Self::Launch(nonce) | Self::All(nonce) => (stamp == Stamp::of(nonce)).then(|| nonce.to_owned()),
+        }
+    }
+}
+
 /// Marked processes, their sessions and their descendants.
-fn find(table: &[Process], wanted: impl Fn(&str) -> bool) -> Vec<Target<'_>> {
-    let marks: HashMap<i32, String> =
-        table.iter().filter_map(|p| Some((p.pid, processes::variable(p.pid, MARK)?))).collect();
+fn find<'a>(table: &'a [Process], wanted: Wanted<'_>) -> Vec<Target<'a>> {
+    let mark = |pid: i32| processes::variable(pid, MARK).or_else(|| wanted.stamped(pid));
+    let marks: HashMap<i32, String> = table.iter().filter_map(|p| Some((p.pid, mark(p.pid)?))).collect();
     let mut launches: BTreeMap<&str, Vec<i32>> = BTreeMap::new();
-    for (pid, nonce) in marks.iter().filter(|(_, nonce)| wanted(nonce)) {
+    for (pid, nonce) in marks.iter().filter(|(_, nonce)| wanted.is(nonce)) {
         launches.entry(nonce).or_default().push(*pid);
     }
     let living: HashSet<i32> = table.iter().filter(|p| !p.zombie).map(|p| p.pid).collect();
@@ -225,8 +253,7 @@ fn strike(table: &[Process], targets: &[Target<'_>]) {
 /// The `TMPDIR` of a process, if it was made for a launch.
 fn scratch_of(pid: i32) -> Option<PathBuf> {
     let path = PathBuf::from(processes::variable(pid, "TMPDIR")?);
-    let is_ours = path.file_name()?.as_encoded_bytes().starts_with(SCRATCH.as_bytes());
-    (is_ours && path.is_absolute()).then_some(path)
+    scratch::is_one(&path).then_some(path)
 }
 
 /// Collects those that have become children of this process; others are collected by whoever adopted them.

@@ -18,6 +18,9 @@ pub enum JournalError {
     Io { path: PathBuf, source: io::Error },
     #[error("{path}, line {line}: {why}")]
     Corrupt { path: PathBuf, line: usize, why: String },
+    /// somebody removed or replaced it under its writer; nothing of it is lost
+    #[error("{path} was removed while the study ran; the journal was written anew to {kept}", kept = kept.display())]
+    Removed { path: PathBuf, kept: PathBuf },
     #[error(
         "{path}, line {line}: written by a newer perflab (journal version {found}, this one reads {VERSION})"
     )]

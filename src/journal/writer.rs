@@ -2,6 +2,8 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
 
@@ -19,6 +21,8 @@ pub struct Writer {
     began: Instant,
     /// when earlier invocations last wrote, by the wall clock
     last_word: Option<SystemTime>,
+    /// another file has its place, and it is kept beside
+    moved: bool,
 }
 
 impl Writer {
@@ -38,7 +42,7 @@ impl Writer {
             File::open(dir).and_then(|d| d.sync_all()).map_err(io_error)?;
         }
         let session = history.last_session() + 1;
-        Ok(Self { path: path.to_owned(), file, history, session, began, last_word })
+        Ok(Self { path: path.to_owned(), file, history, session, began, last_word, moved: false })
     }
 
     pub fn history(&self) -> &History {
@@ -65,9 +69,41 @@ impl Writer {
             session_s: self.elapsed_s(),
             kind,
         };
-        self.write(&event).map_err(|source| JournalError::Io { path: self.path.clone(), source })?;
+        self.write(&event).map_err(|source| self.io_error(source))?;
         self.history.push(event);
-        Ok(())
+        self.keep_in_place()
+    }
+
+    /// Sees that the journal is where it was made. If it was removed, or another file stands there, it is written anew, and the
+    /// error says where: nobody else would ever find what is in a file without a name.
+    pub fn keep_in_place(&mut self) -> Result<(), JournalError> {
+        let identity = |m: std::fs::Metadata| (m.dev(), m.ino());
+        let ours = self.file.metadata().map_err(|e| self.io_error(e))?;
+        let there = std::fs::metadata(&self.path).ok().map(identity);
+        if there == Some(identity(ours)) || self.moved {
+            return Ok(());
+        }
+        let kept = if there.is_some() { self.path.with_extension("kept.jsonl") } else { self.path.clone() };
+        self.file = self.written_anew(&kept).map_err(|e| self.io_error(e))?;
+        self.moved = there.is_some();
+        Err(JournalError::Removed { path: self.path.clone(), kept })
+    }
+
+    /// The file's text under another name. A descriptor reaches a file that has none any more.
+    fn written_anew(&self, path: &Path) -> io::Result<File> {
+        if let Some(dir) = path.parent() {
+            std::fs::create_dir_all(dir)?;
+        }
+        let beside = path.with_extension("new");
+        std::fs::copy(format!("/proc/self/fd/{}", self.file.as_raw_fd()), &beside)?;
+        let file = OpenOptions::new().append(true).open(&beside)?;
+        file.sync_all()?;
+        std::fs::rename(beside, path)?;
+        Ok(file)
+    }
+
+    fn io_error(&self, source: io::Error) -> JournalError {
+        JournalError::Io { path: self.path.clone(), source }
     }
 
     fn write(&mut self, event: &Event) -> io::Result<()> {
@@ -106,6 +142,29 @@ mod tests {
         let mut w = Writer::open(&path, Requests::Kept, Instant::now()).expect("opens");
         w.append(end()).expect("writes");
         assert_eq!(read(&path, Requests::Kept).expect("whole").last_seq(), 2);
+    }
+
+    #[test]
+    fn a_journal_that_is_removed_or_replaced_is_written_anew() {
+        let dir = tempfile::tempdir().expect("temp dir");
+        let state = dir.path().join("state");
+        let path = state.join("journal.jsonl");
+        std::fs::create_dir(&state).expect("a directory");
+        let mut w = Writer::open(&path, Requests::Kept, Instant::now()).expect("opens");
+        w.append(end()).expect("writes");
+        std::fs::remove_dir_all(&state).expect("removed");
+        let removed = w.append(end());
+        assert!(matches!(&removed, Err(JournalError::Removed { kept, .. }) if *kept == path), "{removed:?}");
+        w.append(end()).expect("writes where it is now");
+        assert_eq!(read(&path, Requests::Kept).expect("whole").last_seq(), 3);
+
+        std::fs::rename(&path, state.join("old")).expect("moved");
+        std::fs::write(&path, "another's\n").expect("writes");
+        let Err(JournalError::Removed { kept, .. }) = w.append(end()) else { panic!("it was replaced") };
+        assert_eq!(kept, state.join("journal.kept.jsonl"));
+        w.append(end()).expect("writes where it is now");
+        assert_eq!(read(&kept, Requests::Kept).expect("whole").last_seq(), 5);
+        assert_eq!(std::fs::read_to_string(&path).expect("reads"), "another's\n");
     }
 
     #[test]

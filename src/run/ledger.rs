@@ -19,6 +19,11 @@ impl Ledger {
         self.writer().append(kind)
     }
 
+    /// Sees that the journal is where it was made; the error says where it was written anew.
+    pub fn keep_in_place(&self) -> Result<(), JournalError> {
+        self.writer().keep_in_place()
+    }
+
     /// Seconds since this invocation began.
     pub fn elapsed_s(&self) -> f64 {
         self.writer().elapsed_s()

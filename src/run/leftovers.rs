@@ -21,6 +21,8 @@ pub fn clean_up(x: &Execution<'_>, listener: &mut dyn Listener) -> Result<(), Ru
             format!("processes of an earlier run were still there and were killed: {}", names.join(", "));
         listener.hear(&Event::Warning { text });
     }
+    // of whichever study: nobody else would ever remove them
+    engine::sweep_scratch();
     sweep_containers(x, listener)?;
     let ends = lost::ends(&x.journal.history(), lived_on_s, |needed| x.host.held(needed));
     for end in ends {

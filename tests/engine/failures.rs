@@ -196,6 +196,113 @@ fn gpu_memory_is_told_apart() {
     }
 }
 
+/// What is no reason, wherever it stands in a log: advice, warnings, what was got over.
+const IN_PASSING: [&str; 14] = [
+    "WARNING 11-21 05:45:57 [config.py:1] CUDA out of memory is common when --max-num-seqs is high",
+    "WARNING: CUDA out of memory is common when the batch is large",
+    "(EngineCore pid=77) WARNING 11-21 05:45:57 [x.py:1] torch.OutOfMemoryError: CUDA out of memory. Tried a smaller batch.",
+    "INFO 11-21 05:45:57 [envs.py:3] set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid CUDA out of memory",
+    "Set --mem-fraction-static lower to prevent CUDA out of memory errors",
+    "[2026-11-21 05:30:06] Ignore import error when loading x: ModuleNotFoundError: No module named 'vllm'",
+    "2026-11-21 05:45:57,123 - engine.memory - WARNING - CUDA out of memory handler installed",
+    "WARNING:root:could not reach the usage server: Name or service not known",
+    "{x.py}:12: UserWarning: No CUDA GPUs are available, rolling back to CPU",
+    "0.00.271.898 W common: no kernel image is available for execution on the device, using the next one",
+    "[W1121 05:46:11.216 cache.cpp:103] could not write the cache: No space left on device",
+    "note: if you see 'CUDA error: out of memory', reduce the batch",
+    "level=warning msg=\"[Errno 98] address already in use on the metrics port\"",
+    "INFO:     docs: GPU is lost is what Xid 79 means",
+];
+
+/// What ends a start, and the class and the line that it has to have.
+const ENDS: [(&str, Option<&str>, &str); 9] = [
+    (
+        "(APIServer pid=1) Traceback (most recent call last):\n(APIServer pid=1)   File \"/x/hub.py\", line 2, in get\n(APIServer pid=1)     raise GatedRepoError(message)\n(APIServer pid=1) huggingface_hub.errors.GatedRepoError: 403 Client Error.\n\nCannot access gated repo for url https://hf.co/m.",
+        Some("no access"),
+        "GatedRepoError: 403 Client Error.",
+    ),
+    (
+        "Traceback (most recent call last):\n  File \"/x/config.py\", line 2, in check\n    raise ValueError(text)\nValueError: User-specified max_model_len (999999) is greater than the derived max_model_len (40960).",
+        None,
+        "ValueError: User-specified max_model_len (999999)",
+    ),
+    (
+        "pydantic_core._pydantic_core.ValidationError: 1 validation error for ModelConfig\n  Value error, User-specified max_model_len (9) is greater [type=value_error]",
+        Some("bad configuration"),
+        "Value error, User-specified max_model_len (9) is greater",
+    ),
+    ("vllm: error: unrecognized arguments: --no-such-flag 3", Some("unknown flag"), "--no-such-flag"),
+    (
+        "(EngineCore pid=77) ERROR 11-21 05:46:11 [core.py:1] EngineCore failed to start.\n(EngineCore pid=77) ERROR 11-21 05:46:11 [core.py:1] Traceback (most recent call last):\n(EngineCore pid=77) ERROR 11-21 05:46:11 [core.py:1]     self.run()\n(EngineCore pid=77) ERROR 11-21 05:46:11 [core.py:1] torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.5 GiB. If reserved memory is large try setting X to avoid fragmentation.\n(APIServer pid=1) RuntimeError: Engine core initialization failed. See root cause above.",
+        Some("out of GPU memory"),
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.5 GiB",
+    ),
+    (
+        "ERROR:    [Errno 98] error while attempting to bind on address ('127.0.0.1', 1): address already in use\nINFO:     Waiting for application shutdown.",
+        Some("port in use"),
+        "[Errno 98]",
+    ),
+    (
+        "ValueError: Model architectures ['Foo'] are not supported for now.",
+        Some("unsupported model"),
+        "['Foo']",
+    ),
+    (
+        "RuntimeError: CUDA error: an illegal memory access was encountered\nCUDA kernel errors might be asynchronously reported.",
+        Some("GPU error"),
+        "illegal memory access",
+    ),
+    ("OSError: [Errno 28] No space left on device: '/cache/x'", Some("disk full"), "No space left on device"),
+];
+
+#[test]
+fn what_is_said_in_passing_is_no_reason() {
+    for patterns in [patterns_of("vllm"), Vec::new()] {
+        for passing in IN_PASSING {
+            assert_eq!(classify(&format!("{passing}\nserver is leaving\n"), &patterns), None, "{passing}");
+            for (end, class, line) in ENDS {
+                let before = format!("{passing}\nstarting\n{end}\n");
+                let after = format!("starting\n{end}\n{passing}\n");
+                for log in [before, after] {
+                    let found = classify(&log, &patterns);
+                    assert_eq!(found.as_ref().map(|f| f.class.as_str()), class, "{log}");
+                    assert!(found.is_none_or(|f| f.line.contains(line)), "{log}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_mention_before_a_recorded_failure_changes_nothing() {
+    let passing = IN_PASSING.join("\n");
+    for (name, class, line) in LOGS.iter().chain(&MORE) {
+        let found = classify(&format!("{passing}\n{}", log(name)), &patterns_of(name));
+        let found = found.unwrap_or_else(|| panic!("{name}: nothing found"));
+        assert_eq!(found.class, *class, "{name}: {}", found.line);
+        assert!(found.line.contains(line), "{name}: {}", found.line);
+    }
+    for name in QUIET {
+        assert_eq!(classify(&format!("{passing}\n{}\nbye", log(name)), &patterns_of(name)), None, "{name}");
+    }
+}
+
+/// An error that its own process got over: it loaded the model afterwards, or met another one later.
+#[test]
+fn what_was_got_over_is_no_reason() {
+    let early = "(EngineCore pid=7) ERROR 11-21 05:45:57 [x.py:1] Traceback (most recent call last):\n(EngineCore pid=7) ERROR 11-21 05:45:57 [x.py:1] ModuleNotFoundError: No module named 'flashinfer'\n";
+    let worked = "(EngineCore pid=7) INFO 11-21 05:46:11 [x.py:2] Using FlashAttention backend.\n";
+    let loaded = "(EngineCore pid=7) INFO 11-21 05:46:11 [x.py:3] Starting to load model /models/M...\n";
+    let end = "(EngineCore pid=7) ValueError: heads are odd\n(APIServer pid=1) RuntimeError: Engine core initialization failed. See root cause above.\n";
+    let class = |log: String| classify(&log, &patterns_of("vllm")).map(|f| (f.class, f.line));
+    let odd = Some(("did not start".to_owned(), "ValueError: heads are odd".to_owned()));
+    assert_eq!(class(format!("{early}{worked}{end}")), odd);
+    assert_eq!(class(format!("{early}{worked}{loaded}")), None);
+    assert_eq!(class(format!("{early}{worked}")).unwrap().0, "missing file");
+    let other = worked.replace("EngineCore pid=7", "Worker_TP1 pid=8");
+    assert_eq!(class(format!("{early}{other}{end}")).unwrap().0, "missing file");
+}
+
 fn folder() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/failures")
 }

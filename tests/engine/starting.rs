@@ -100,6 +100,39 @@ fn a_server_that_stays_silent_is_given_up() {
     assert_eq!(engine::find_marked(&workshop.nonce), []);
 }
 
+/// Dots, repeated lines and counted attempts say that it lives; they lengthen the patience to three times itself.
+#[test]
+fn a_server_that_only_repeats_itself_is_given_up() {
+    for noise in
+        ["printf .", "echo waiting for the server", "n=$((n+1)); echo attempt $n; printf '\\r\\033[K'"]
+    {
+        let workshop = Workshop::new();
+        let mut spec = workshop.script(&format!("echo loading; while :; do {noise}; sleep 0.1; done"));
+        spec.ready.within = Duration::from_secs(1);
+        let StartError::NeverReady { limit, after, .. } = failure_of(spec) else {
+            panic!("it was never ready")
+        };
+        assert_eq!(limit, Limit::Idle(Duration::from_secs(3)), "{noise}");
+        assert!((3.0..20.0).contains(&after.as_secs_f64()), "{noise}: {after:?}");
+    }
+}
+
+/// A bar that grows and lines of another kind are progress, however long they go on.
+#[test]
+fn a_server_that_comes_further_is_waited_for() {
+    let workshop = Workshop::new();
+    let bar = "for i in $(seq 1 45); do printf 'shards: %d%%| %d/45\\r' $((2*i)) $i; sleep 0.1; done";
+    let mut spec = workshop.role_after(bar, "server");
+    spec.ready.within = Duration::from_secs(1);
+    let ready_after = runtime().block_on(async {
+        let server = start(spec).await.expect("it is ready");
+        let after = server.ready_after();
+        server.kill().await;
+        after
+    });
+    assert!(ready_after > Duration::from_secs(4), "{ready_after:?}");
+}
+
 #[test]
 fn a_server_that_talks_is_waited_for_but_not_for_ever() {
     let workshop = Workshop::new();

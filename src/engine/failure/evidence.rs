@@ -8,7 +8,8 @@ use std::path::Path;
 use super::super::protocol::Exit;
 use super::class::{self, Nature};
 use super::kernel::{self, Uptime};
-use super::pattern::FailurePattern;
+use super::lines::{Lines, Weight, speaks_of_error};
+use super::pattern::{FailurePattern, Place, lines_of};
 use super::{general, text};
 
 /// Lines kept of a log's end.
@@ -85,10 +86,11 @@ impl Witness<'_> {
         let mut tail: Vec<String> =
             text::lines_from_the_end(&log).take(TAIL_LINES).map(text::shortened).collect();
         tail.reverse();
-        let named = self.guard_lost().or_else(|| self.named(&log));
+        let lines = Lines::new(&log);
+        let named = self.guard_lost().or_else(|| self.named(&log, &lines));
         let known = named.is_some();
         let failure = named
-            .unwrap_or_else(|| Failure::new(self.unknown(), line_that_matters(&log).unwrap_or_default()));
+            .unwrap_or_else(|| Failure::new(self.unknown(), line_that_matters(&lines).unwrap_or_default()));
         Evidence { failure, known, tail }
     }
 
@@ -103,10 +105,10 @@ impl Witness<'_> {
         })
     }
 
-    fn named(&self, log: &str) -> Option<Failure> {
+    fn named(&self, log: &str, lines: &Lines<'_>) -> Option<Failure> {
         match kernel::finding(self.started, self.family) {
             Some((class, line)) => Some(Failure::new(class, text::shortened(&line))),
-            None => match_first(log, self.patterns),
+            None => match_first(log, lines, self.patterns),
         }
     }
 
@@ -124,21 +126,40 @@ impl Witness<'_> {
 }
 
 /// Classifies a log by an engine's own patterns and the general ones: broken machines, then causes before
-/// consequences, the engine's own before the general. The first that matches anywhere wins.
+/// consequences, the engine's own before the general. The first that matches where the log tells of its end wins.
 pub fn classify(log: &str, patterns: &[FailurePattern]) -> Option<Failure> {
-    match_first(&text::strip_ansi(log), patterns)
+    let log = text::strip_ansi(log);
+    match_first(&log, &Lines::new(&log), patterns)
 }
 
-fn match_first(log: &str, patterns: &[FailurePattern]) -> Option<Failure> {
-    let of = |consequence: bool| {
-        let all = general::of_machine().iter().chain(patterns).chain(general::patterns());
-        all.filter(move |p| class::is_consequence(&p.name) == consequence)
+fn match_first(log: &str, lines: &Lines<'_>, patterns: &[FailurePattern]) -> Option<Failure> {
+    let all = general::of_machine().iter().chain(patterns).chain(general::patterns());
+    let matches: Vec<(&FailurePattern, Vec<Place>)> = all
+        .map(|p| (p, p.places(log).collect()))
+        .filter(|(_, places): &(_, Vec<_>)| !places.is_empty())
+        .collect();
+    let first = |consequence: bool, counts: &dyn Fn(usize) -> bool| {
+        let of_kind = matches.iter().filter(|(p, _)| class::is_consequence(&p.name) == consequence);
+        of_kind
+            .flat_map(|(p, places)| places.iter().map(move |place| (p, place)))
+            .find(|(_, place)| counts(lines.at(place.begin)) || counts(lines.at(place.told.start)))
+            .map(|(pattern, place)| Failure::new(&pattern.name, lines_of(log, &place.told)))
     };
-    if let Some(cause) = of(false).find_map(|p| Some(Failure::new(&p.name, p.line(log)?))) {
-        return Some(cause);
+    let exception = lines.exception();
+    // what is said in passing before an exception that has no pattern is not its reason
+    let since = exception.map_or(0, |(at, _)| at);
+    let cause = first(false, &|at| lines.weight(at) == Weight::Told)
+        .or_else(|| first(false, &|at| lines.weight(at) == Weight::Plain && at >= since));
+    if cause.is_some() {
+        return cause;
     }
-    let (pattern, line) = of(true).find_map(|p| Some((p, p.line(log)?)))?;
-    Some(Failure::new(&pattern.name, exception(log).unwrap_or(line)))
+    if let Some(Failure { class, line, .. }) = first(true, &|at| lines.loudness(at) >= Weight::Plain) {
+        return Some(Failure::new(class, exception.map_or(line, |(_, said)| text::shortened(said))));
+    }
+    // nobody told of an error: a quiet last word may
+    let last = lines.last(1).next().map_or(0, |(at, _)| at);
+    let hinted = |at: usize| at >= last && lines.weight(at) == Weight::Mention;
+    if lines.tells_of_error() { None } else { first(false, &hinted).or_else(|| first(true, &hinted)) }
 }
 
 fn read_from(log: &Path, from: u64) -> io::Result<Vec<u8>> {
@@ -151,47 +172,14 @@ fn read_from(log: &Path, from: u64) -> io::Result<Vec<u8>> {
 
 /// What a log says about the reason, where no pattern knows it: an exception, else the last line that speaks of an
 /// error, else the last.
-fn line_that_matters(log: &str) -> Option<String> {
-    exception(log).or_else(|| {
-        let last: Vec<&str> = text::lines_from_the_end(log).take(TAIL_LINES).collect();
-        let telling = last.iter().find(|l| speaks_of_error(l)).or(last.first())?;
-        Some(text::shortened(text::clean(telling)))
-    })
-}
-
-/// The last exception that is not itself about another one.
-fn exception(log: &str) -> Option<String> {
-    let lines = text::lines_from_the_end(log).map(text::clean);
-    lines.filter(|l| is_exception(l) && !points_elsewhere(l)).map(text::shortened).next()
-}
-
-/// `ValueError: …`, `torch.cuda.OutOfMemoryError: …`, `some.module.Exception: …`.
-fn is_exception(line: &str) -> bool {
-    let Some((name, message)) = line.split_once(": ") else { return false };
-    let last = name.rsplit('.').next().unwrap_or_default();
-    let is_name = name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.');
-    let is_class = last.starts_with(|c: char| c.is_uppercase());
-    let is_error = last.ends_with("Error") || last.ends_with("Exception");
-    is_name && is_class && is_error && last != "Error" && !message.trim().is_empty()
-}
-
-fn points_elsewhere(line: &str) -> bool {
-    let words = [
-        "EngineDeadError",
-        "root cause",
-        "initialization failed",
-        "Failed to init server",
-        "CancelledError",
-        "BrokenPipeError",
-        "ConnectionResetError",
-    ];
-    words.iter().any(|w| line.contains(w))
-}
-
-/// Words of a line that is more telling than those around it.
-fn speaks_of_error(line: &str) -> bool {
-    let line = line.to_lowercase();
-    ["error", "exception", "fatal", "failed", "cannot", "not found"].iter().any(|word| line.contains(word))
+fn line_that_matters(lines: &Lines<'_>) -> Option<String> {
+    let telling = || {
+        lines.last(TAIL_LINES).find(|(at, said)| {
+            lines.weight(*at) == Weight::Told || (lines.weight(*at) > Weight::Advice && speaks_of_error(said))
+        })
+    };
+    let (_, said) = lines.exception().or_else(telling).or_else(|| lines.last(1).next())?;
+    Some(text::shortened(said))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ mod class;
 mod evidence;
 mod general;
 mod kernel;
+mod lines;
 mod pattern;
 mod text;
 

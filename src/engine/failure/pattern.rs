@@ -1,5 +1,7 @@
 //! How a class of failures looks in a log.
 
+use std::ops::Range;
+
 use regex::{Regex, RegexBuilder};
 
 use super::text;
@@ -17,15 +19,29 @@ impl FailurePattern {
         Ok(Self { name: name.into(), regex: RegexBuilder::new(pattern).multi_line(true).build()? })
     }
 
-    /// The line of `log` that matches: the one with the last group that took part, else all that the match touches.
-    pub(super) fn line(&self, log: &str) -> Option<String> {
-        let found = self.regex.captures(log)?;
-        let told = found.iter().flatten().last()?;
-        let start = log[..told.start()].rfind('\n').map_or(0, |i| i + 1);
-        let end = log[told.end()..].find('\n').map_or(log.len(), |i| told.end() + i);
-        let line = log[start..end].lines().map(text::clean).collect::<Vec<_>>().join(" ");
-        Some(text::shortened(&line))
+    /// Where `log` matches.
+    pub(super) fn places<'a>(&'a self, log: &'a str) -> impl Iterator<Item = Place> + 'a {
+        self.regex.captures_iter(log).filter_map(|found| {
+            let told = found.iter().flatten().last()?.range();
+            Some(Place { begin: found.get(0)?.start(), told })
+        })
     }
+}
+
+/// Where a pattern matches, in bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    pub begin: usize,
+    /// The last group that took part, else the whole.
+    pub told: Range<usize>,
+}
+
+/// All lines of `log` that a place touches, in one.
+pub(super) fn lines_of(log: &str, told: &Range<usize>) -> String {
+    let start = log[..told.start].rfind('\n').map_or(0, |i| i + 1);
+    let end = log[told.end..].find('\n').map_or(log.len(), |i| told.end + i);
+    let line = log[start..end].lines().map(text::clean).collect::<Vec<_>>().join(" ");
+    text::shortened(&line)
 }
 
 #[cfg(test)]
@@ -33,7 +49,8 @@ mod tests {
     use super::*;
 
     fn line(pattern: &str, log: &str) -> Option<String> {
-        FailurePattern::new("x", pattern).unwrap().line(log)
+        let pattern = FailurePattern::new("x", pattern).unwrap();
+        pattern.places(log).next().map(|place| lines_of(log, &place.told))
     }
 
     #[test]

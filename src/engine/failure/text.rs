@@ -12,28 +12,58 @@ pub fn clean(line: &str) -> &str {
     line.split_once(" [type=").map_or(line, |(message, _)| message)
 }
 
+/// How much of a line is what a logger put before the message, in bytes, spaces included.
+pub fn prefix_len(line: &str) -> usize {
+    let end = line.trim_end();
+    end.len() - without_prefix(end).len()
+}
+
 fn without_prefix(line: &str) -> &str {
     let mut rest = line.trim();
     loop {
         let word = rest.split_whitespace().next().unwrap_or_default();
         let bracketed = word.starts_with(['[', '(']);
-        if bracketed {
+        let skipped = if bracketed {
             let close = if word.starts_with('[') { ']' } else { ')' };
             // an error's number belongs to its message
             let end = rest.find(close).filter(|e| e + 1 < rest.len() && !rest.starts_with("[Errno"));
-            let Some(end) = end else { return rest };
-            rest = rest[end + 1..].trim_start();
-        } else if (is_level(word) || is_stamp(word)) && word.len() < rest.len() {
-            rest = rest[word.len()..].trim_start();
+            end.map(|end| end + 1)
+        } else if is_level(word) || is_stamp(word) || is_separator(word) || is_logger(word, rest) {
+            Some(word.len()).filter(|len| *len < rest.len())
         } else {
-            return rest;
-        }
+            logger_before_message(word)
+        };
+        let Some(skipped) = skipped else { return rest };
+        rest = rest[skipped..].trim_start();
     }
 }
 
+const LEVELS: [&str; 12] =
+    ["ERROR", "CRITICAL", "WARNING", "WARN", "INFO", "DEBUG", "FATAL", "NOTICE", "E", "W", "I", "D"];
+
 fn is_level(word: &str) -> bool {
-    let levels = ["ERROR", "CRITICAL", "WARNING", "INFO", "FATAL", "E", "W", "I"];
-    levels.contains(&word.trim_end_matches(':'))
+    LEVELS.contains(&word.trim_end_matches(':'))
+}
+
+/// `2026-01-01 10:00:00,123 - vllm.engine - ERROR - no`
+fn is_separator(word: &str) -> bool {
+    matches!(word, "-" | "|")
+}
+
+/// A logger's name is told from a message by the level that follows it.
+fn is_logger(word: &str, rest: &str) -> bool {
+    let mut next = rest[word.len()..].split_whitespace();
+    let named = word.chars().all(|c| c.is_alphanumeric() || "._".contains(c));
+    named && next.next().is_some_and(is_separator) && next.next().is_some_and(is_level)
+}
+
+/// `WARNING:root:no`, as Python's `logging` says it by default.
+fn logger_before_message(word: &str) -> Option<usize> {
+    let mut parts = word.splitn(3, ':');
+    let (level, logger) = (parts.next()?, parts.next()?);
+    let is_one = level.len() > 1 && LEVELS.contains(&level) && !logger.is_empty();
+    parts.next().filter(|message| is_one && !message.is_empty())?;
+    Some(level.len() + logger.len() + 2)
 }
 
 fn is_stamp(word: &str) -> bool {

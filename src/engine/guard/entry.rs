@@ -18,6 +18,8 @@ use super::super::capped_log::CappedLog;
 use super::super::masked_log::MaskedLog;
 use super::super::memory::{self, Group};
 use super::super::protocol::{Launch, Report};
+use super::super::scratch;
+use super::super::stamp::Stamp;
 use super::outbox::Outbox;
 use super::tree::Tree;
 use super::watch::Watch;
@@ -61,6 +63,8 @@ fn begin() -> Result<(Watch, Option<Group>), Start> {
     let (launch, orders) = read_launch().ok_or(Start::NotAsked)?;
     let held = take_over_stderr(launch.holds_descriptor)
         .map_err(|e| Start::Failed(format!("cannot hold a descriptor: {e}")))?;
+    // it lives on with the guard when perflab is killed
+    let scratch = scratch::hold(&launch.scratch);
     let log = File::create(&launch.log)
         .map_err(|e| Start::Failed(format!("cannot write {}: {e}", launch.log.display())))?;
     let memory = launch.memory.and_then(|bytes| Group::new(&getpid().to_string(), bytes));
@@ -69,6 +73,7 @@ fn begin() -> Result<(Watch, Option<Group>), Start> {
         .map_err(|e| Start::Failed(format!("cannot run {}: {e}", launch.program.display())))?;
     let tree = Tree::new(leader);
     let log = MaskedLog::new(CappedLog::new(log), launch.secrets);
+    let held = held.into_iter().chain(scratch.map(OwnedFd::from)).collect();
     let watch = Watch::new(orders, signals, output, log, tree, (launch.scratch, launch.container), held);
     Ok((watch, memory))
 }
@@ -146,14 +151,16 @@ fn spawn(launch: &Launch, group: Option<&Group>, output: PipeWriter) -> io::Resu
     command.env_clear().envs(launch.env.iter().cloned());
     command.current_dir(&launch.cwd).stdin(Stdio::null());
     command.stderr(output.try_clone()?).stdout(output);
-    let (guard, cpus) = (getpid(), cpu_set(&launch.cpus));
     let door = group.map(Group::door).transpose()?;
+    let (guard, cpus, stamp) = (getpid(), cpu_set(&launch.cpus), Stamp::of(&launch.nonce));
     // SAFETY: between fork and exec only system calls are made, and nothing is allocated.
     unsafe {
         command.pre_exec(move || {
             // processors that are gone by now are no reason not to start: the kernel leaves it on those that it has
             let _ = cpus.is_none_or(|set| sched_setaffinity(Pid::from_raw(0), &set).is_ok());
             let _ = door.as_ref().is_none_or(|door| memory::enter(door).is_ok());
+            // nor is a limit that may not be set
+            let _ = stamp.put();
             tie_to(guard)
         })
     };

@@ -56,7 +56,7 @@ pub(super) struct Watch {
     exit_reported: bool,
     log_reported: (Instant, u64),
     /// Closed when the guard ends.
-    _held: Option<OwnedFd>,
+    _held: Vec<OwnedFd>,
 }
 
 impl Watch {
@@ -67,7 +67,7 @@ impl Watch {
         log: MaskedLog<File>,
         tree: Tree,
         (scratch, container): (PathBuf, Option<Container>),
-        held: Option<OwnedFd>,
+        held: Vec<OwnedFd>,
     ) -> Self {
         Self {
             orders: Some(orders),

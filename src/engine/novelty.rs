@@ -1,0 +1,113 @@
+//! Whether a log says anything new: an engine that repeats itself is alive, and nothing more is known of it.
+//!
+//! A line is new if no line of its shape was seen, digits and signs left out, or if the share that it names has grown:
+//! bars of weights, graphs and downloads say how far they are in percent or in bytes.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// No start says so many different things: what does is noise, and new shapes of it are no progress.
+const MOST_SHAPES: usize = 2000;
+
+/// What was seen of a log.
+#[derive(Debug, Default)]
+pub(super) struct Novelty {
+    /// By the shape of a line: how far it was, from 0 to 1, where it says.
+    shapes: HashMap<u64, f64>,
+}
+
+impl Novelty {
+    /// Takes a line; returns whether it says anything that was not said before.
+    pub fn take(&mut self, line: &str) -> bool {
+        let Some(shape) = shape(line) else { return false };
+        let done = share(line).unwrap_or(0.0);
+        let is_full = self.shapes.len() >= MOST_SHAPES;
+        match self.shapes.get_mut(&shape) {
+            Some(furthest) => {
+                let is_further = done > *furthest;
+                *furthest = furthest.max(done);
+                is_further
+            }
+            None if !is_full => {
+                self.shapes.insert(shape, done);
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+/// The letters of a line; a line without any has no shape.
+fn shape(line: &str) -> Option<u64> {
+    let mut hasher = DefaultHasher::new();
+    let mut letters = 0;
+    for letter in line.chars().filter(|c| c.is_alphabetic()) {
+        letter.hash(&mut hasher);
+        letters += 1;
+    }
+    // units that come and go in a bar make shapes of their own
+    (letters > 0).then(|| hasher.finish())
+}
+
+/// `42%`, `1.2G/9.9G`, `120MB / 4.9 GB`.
+fn share(line: &str) -> Option<f64> {
+    static SHARE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"(\d+(?:\.\d+)?) ?%|(\d+(?:\.\d+)?) ?([kKMGT])i?B? ?/ ?(\d+(?:\.\d+)?) ?([kKMGT])i?B?\b")
+            .ok()
+    });
+    let found = SHARE.as_ref()?.captures(line)?;
+    let number = |group: usize| found.get(group)?.as_str().parse::<f64>().ok();
+    if let Some(percent) = number(1) {
+        return Some(percent / 100.0);
+    }
+    let unit = |group: usize| {
+        let place = "KMGT".find(found.get(group)?.as_str().to_uppercase().as_str())?;
+        Some(1000_f64.powi(i32::try_from(place).ok()?))
+    };
+    Some(number(2)? * unit(3)? / (number(4)? * unit(5)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_said_before_is_nothing_new_whatever_its_numbers() {
+        let mut seen = Novelty::default();
+        assert!(seen.take("waiting for the server (1 s)"));
+        assert!(!seen.take("waiting for the server (2 s)"));
+        assert!(!seen.take("waiting for the server (2000 s)..."));
+        assert!(!seen.take("...."));
+        assert!(!seen.take(""));
+        assert!(!seen.take("2026-01-01 10:00:00"));
+        assert!(seen.take("allocating the cache"));
+    }
+
+    #[test]
+    fn a_bar_is_new_as_long_as_it_grows() {
+        let mut seen = Novelty::default();
+        assert!(seen.take("model.safetensors:  10%|█    | 1/9"));
+        assert!(seen.take("model.safetensors:  20%|██   | 2/9"));
+        assert!(!seen.take("model.safetensors:  20%|██   | 2/9"));
+        assert!(!seen.take("model.safetensors:  15%|█▌   | 2/9"));
+        assert!(seen.take("model.safetensors:  20.5%|██   | 2/9"));
+        assert!(seen.take("got 900MB/9.9GB"));
+        assert!(seen.take("got 950MB/9.9GB"));
+        assert!(!seen.take("got 950MB/9.9GB"));
+        assert!(seen.take("got 1.2GB/9.9GB"));
+        assert!(seen.take("got 1.3GB/9.9GB"));
+        assert!(!seen.take("got 1.3GB/9.9GB"));
+    }
+
+    #[test]
+    fn noise_is_no_progress_for_ever() {
+        let mut seen = Novelty::default();
+        let letters =
+            |n: usize| format!("{n}").bytes().map(|b| char::from(b'a' + b - b'0')).collect::<String>();
+        let new = (0..3 * MOST_SHAPES).filter(|n| seen.take(&letters(*n))).count();
+        assert_eq!(new, MOST_SHAPES);
+    }
+}

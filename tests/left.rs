@@ -1,0 +1,147 @@
+//! What perflab and a guard leave when both are killed at one time, and what the next execution does about it.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::faults::{count, journal};
+use crate::signals::endless;
+use crate::support::{EXEC, Lab, binary, events, live_study, marked, parent, runs, wait_for};
+
+/// An engine that starts a daemon without a session, a parent, a group or an environment of the launch's.
+fn with_a_daemon() -> Lab {
+    let lab = Lab::with(&endless_text().replace(
+        "engine small \"Small\" = sim { --max-model-len=4Ki }",
+        "engine small \"Small\" = sim {\n serve \"sh engine.sh {model} {host} {port}\"\n}",
+    ));
+    let daemon = "/usr/bin/env -i /bin/sh -c 'cd /; trap \"\" TERM HUP; echo $$ > \"$0\"; while :; do /bin/sleep 1; done'";
+    let file = lab.path("daemon.pid").canonicalize().unwrap_or_else(|_| lab.path("daemon.pid"));
+    let script = format!(
+        "[ -e stop ] || (setsid {daemon} '{}' &)\nexec '{}' sim --model \"$1\" --host \"$2\" --port \"$3\"\n",
+        file.display(),
+        binary()
+    );
+    lab.write("engine.sh", script);
+    lab
+}
+
+fn endless_text() -> String {
+    live_study("step one { vary seqs[1] }").replace("requests    8", "requests    20000")
+}
+
+fn processes() -> Vec<i32> {
+    let entries = fs::read_dir("/proc").expect("/proc").flatten();
+    entries.filter_map(|e| e.file_name().to_str()?.parse().ok()).collect()
+}
+
+fn guards_of(perflab: i32) -> Vec<i32> {
+    processes().into_iter().filter(|pid| parent(*pid) == Some(perflab) && runs(*pid, "plab-guard")).collect()
+}
+
+/// The directories for temporary files that a perflab made.
+fn scratch_of(perflab: u32) -> Vec<PathBuf> {
+    let entries = fs::read_dir("/tmp").expect("/tmp").flatten();
+    let prefix = format!("plab-{perflab}-");
+    entries.filter(|e| e.file_name().to_string_lossy().starts_with(&prefix)).map(|e| e.path()).collect()
+}
+
+fn lives(pid: i32) -> bool {
+    kill(Pid::from_raw(pid), None).is_ok()
+}
+
+#[test]
+fn a_daemon_that_lost_its_mark_is_found_after_both_were_killed() {
+    let lab = with_a_daemon();
+    let mut run = lab.start(&[&EXEC[..], &["--events", "events.jsonl"]].concat());
+    let daemon = || fs::read_to_string(lab.path("daemon.pid")).ok()?.trim().parse::<i32>().ok();
+    wait_for("the load and the daemon", || {
+        daemon().is_some() && events(&lab).iter().any(|e| e["event"] == "load")
+    });
+    let (perflab, daemon) = (run.child.id(), daemon().expect("a pid"));
+    let scratch = scratch_of(perflab);
+    assert_eq!(scratch.len(), 1);
+    // stopped, so that none can act on the death of the other
+    let guards = guards_of(perflab as i32);
+    assert_eq!(guards.len(), 1);
+    kill(Pid::from_raw(guards[0]), Signal::SIGSTOP).expect("it lives");
+    run.child.kill().expect("it lives");
+    run.child.wait().expect("it is dead");
+    kill(Pid::from_raw(guards[0]), Signal::SIGKILL).expect("it lives");
+    wait_for("the guard to be gone", || guards.iter().all(|pid| !runs(*pid, "plab-guard")));
+    wait_for("what has a mark to be gone with its guard", || marked(&lab).is_empty());
+    assert!(lives(daemon), "nobody was left to end it");
+    assert!(!fs::read(format!("/proc/{daemon}/environ")).unwrap_or_default().starts_with(b"PERFLAB"));
+
+    // another study neither touches it nor takes the directory from under it
+    let other = Lab::with(&live_study("step one { vary seqs[1] }"));
+    let out = other.run(&EXEC).expect_code(0);
+    assert!(lives(daemon) && !out.stderr.contains("still there"), "{}", out.stderr);
+
+    lab.write("stop", "");
+    lab.write("study.plab", lab.read("study.plab").replace("requests    20000", "requests    8"));
+    let out = lab.run(&EXEC).expect_code(0);
+    let named = format!("processes of an earlier run were still there and were killed: {daemon} (sh)");
+    assert!(out.stderr.contains(&named), "{}", out.stderr);
+    assert!(!lives(daemon));
+    assert!(scratch.iter().all(|dir| !dir.exists()), "{scratch:?}");
+}
+
+#[test]
+fn directories_of_the_killed_are_removed_and_those_of_the_living_are_not() {
+    let living = endless();
+    let mut run = living.start(&EXEC);
+    wait_for("a directory", || !scratch_of(run.child.id()).is_empty());
+    let held = scratch_of(run.child.id());
+
+    let lab = Lab::with(&live_study("step one { vary seqs[1] }"));
+    let mut killed = Vec::new();
+    for _ in 0..8 {
+        let mut run = lab.start(&EXEC);
+        let (pid, began) = (run.child.id(), Instant::now());
+        // as it appears: the guard has heard nothing yet
+        while scratch_of(pid).is_empty() && began.elapsed() < Duration::from_mins(1) {}
+        run.child.kill().expect("it lives");
+        run.child.wait().expect("it is dead");
+        killed.push(pid);
+    }
+    lab.run(&EXEC).expect_code(0);
+    let left: Vec<PathBuf> = killed.into_iter().flat_map(scratch_of).collect();
+    assert!(left.is_empty(), "{left:?}");
+    assert!(held.iter().all(|dir| dir.is_dir()), "{held:?}");
+    run.child.kill().expect("it lives");
+    run.child.wait().expect("it is dead");
+}
+
+#[test]
+fn a_state_directory_that_is_removed_is_noticed_and_nothing_measured_is_lost() {
+    let lab = Lab::with(&live_study("step one { vary seqs[1, 2, 3] }"));
+    let run = lab.start(&EXEC);
+    wait_for("the first result", || journal(&lab).contains("\"run\":"));
+    let before = journal(&lab);
+    fs::remove_dir_all(lab.path("state"))
+        .or_else(|_| fs::remove_dir_all(lab.path("state")))
+        .expect("removed");
+    let out = run.wait().expect_code(75);
+    assert!(out.stderr.contains("journal.jsonl was removed while the study ran"), "{}", out.stderr);
+    let kept = journal(&lab);
+    assert!(kept.starts_with(&before), "{kept}");
+    let measured = count(&kept, "run");
+    lab.run(&EXEC).expect_code(0);
+    let after = journal(&lab);
+    assert!(after.starts_with(&kept));
+    assert!(measured >= 1 && count(&after, "run") == 4, "{measured}");
+}
+
+#[test]
+fn warnings_are_said_however_quiet_it_is_to_be() {
+    let lab = Lab::with(&live_study("step one { vary seqs[1] }"));
+    let more = ["--quiet", "--notify", "exit 3", "--events", "/dev/full"];
+    let out = lab.run(&[&EXEC[..], &more].concat()).expect_code(0);
+    for words in ["the events file cannot be written", "the command of `--notify` failed"] {
+        assert_eq!(out.stderr.matches(words).count(), 1, "{}", out.stderr);
+    }
+    assert_eq!(out.stderr.lines().count(), 2, "{}", out.stderr);
+}
