@@ -10,6 +10,9 @@ use std/engines { vllm }
 engine quickly "Quickly" = vllm {
     version "0.17.1"
     serve   "vllm serve {model} --host {host} --port {port}"
+    # whatever happens to a process of it: these tests end in time
+    ready   get "/health" within 20s
+    stop    sigterm within 10s
 }
 profile quick "Quick" {
     data        random

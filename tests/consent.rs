@@ -92,6 +92,29 @@ fn a_dear_study_is_asked_about_on_a_terminal() {
     assert!(code == 3 && launched(&machine), "{code}:\n{text}");
 }
 
+/// An engine that the simulator is no model of, and of which no launch was made: what it may take is reckoned and asked about.
+#[test]
+fn a_study_of_an_engine_that_is_not_known_is_asked_about_too() {
+    let machine = lab();
+    let text = DEAR.replace("use std/engines { vllm }", "use std/engines { llama_cpp }");
+    let text = text.replace(
+        "engine dear \"Dear\" = vllm { version \"0.17.1\" }",
+        "engine dear \"Dear\" = llama_cpp { serve \"sh venv/bin/vllm {model} {host} {port}\" }",
+    );
+    let text = text.replace("--max-num-seqs=[64, 128, 256, 512]", "--parallel=[4, 8, 16, 32]");
+    machine.0.write("study.plab", text.replace("Qwen/Qwen3-32B", "./weights/config.json"));
+    machine.0.write("site.plab", "site lab { price 3usd/h }\n");
+    let run = |more: &[&str]| machine.0.start_command(command(&machine, more)).wait();
+    run(&[]).expect_error(1, &["is not known", "GPU hours", "USD", "no budget", "--yes", "--budget"]);
+    assert!(!launched(&machine));
+    // little is not asked about, and neither is what has a budget
+    run(&["--yes"]).expect_code(3);
+    machine.0.write("study.plab", machine.0.read("study.plab").replace("9000000", "20"));
+    std::fs::remove_dir_all(machine.0.path("state")).expect("removed");
+    let out = run(&[]).expect_code(3);
+    assert!(!out.stderr.contains("is not known"), "{}", out.stderr);
+}
+
 #[test]
 fn without_a_terminal_a_dear_study_needs_a_word() {
     let machine = lab();

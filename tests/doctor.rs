@@ -50,6 +50,15 @@ fn done(out: Output) -> Output {
 }
 
 #[test]
+fn a_broken_script_of_gpus_is_what_is_to_mend() {
+    let lab = Lab::new();
+    lab.write("gpus.json", "{\"gpus\": 3");
+    let document = done(doctor(&lab, &["--format", "json"])).json();
+    let found = line(&document, "the GPU script");
+    assert!(found["fix"].as_str().is_some_and(|fix| fix.contains("`unset PERFLAB_GPUS`")), "{found}");
+}
+
+#[test]
 fn the_page_fits_and_is_plain_when_piped() {
     let lab = Lab::new();
     environment(&lab, "vllm-0.17.1", "0.17.1");

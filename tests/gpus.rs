@@ -159,7 +159,21 @@ fn more_gpus_than_there_are_end_a_study_before_anything_starts() {
     let two = STEP.replace("gpus 1", "gpus 2");
     let machine = Machine::new(&two, json!({}));
     machine.exec(Some("1")).expect_error(1, &["asks for 2 × H100", "CUDA_VISIBLE_DEVICES is `1`"]);
-    machine.exec(Some("7")).expect_error(1, &["names 7, which is no GPU"]);
+    for (visible, words) in [
+        ("", "there are 0 (GPU-script-0), 1 (GPU-script-1)"),
+        ("-1", "CUDA_VISIBLE_DEVICES is `-1`"),
+        ("7", "names 7, which is no GPU of this machine: 0 (GPU-script-0), 1 (GPU-script-1)"),
+        ("0,7", "names 7, which is no GPU of this machine"),
+        ("all", "names all, which is no GPU of this machine"),
+        ("GPU-script", "names GPU-script, which may be more than one GPU of this machine"),
+        ("GPU-x", "names GPU-x, which is no GPU of this machine"),
+        ("MIG-1", "a part of a GPU (MIG)"),
+    ] {
+        let fix = ["help: set CUDA_VISIBLE_DEVICES to numbers or UUIDs", "`unset CUDA_VISIBLE_DEVICES`"];
+        machine.exec(Some(visible)).expect_error(1, &[words, fix[0], fix[1]]);
+    }
+    machine.0.write("gpus.json", "{");
+    machine.exec(None).expect_error(1, &["the GPU script", "`unset PERFLAB_GPUS`"]);
     machine.play(json!({"gpus": [card(), {"name": "NVIDIA A100"}]}));
     machine.exec(None).expect_error(1, &["asks for 2 × H100", "NVIDIA A100"]);
     assert!(machine.journal().is_empty());

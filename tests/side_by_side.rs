@@ -169,6 +169,13 @@ fn launches_run_side_by_side_once_neighbours_were_seen_to_be_harmless() {
     slots[4..].sort_unstable();
     assert_eq!(slots, [1, 1, 2, 2, 1, 2].map(Some), "{checks:?}");
     assert_eq!(machine.events("checked").len(), checks.len());
+    // and the report says so
+    let report = out.report();
+    let told =
+        report.0["launches"].as_array().expect("launches").iter().filter(|l| l["check"] == true).count();
+    assert_eq!((told, &report.0["cost"]["checks"]), (checks.len(), &checks.len().into()));
+    let page = machine.0.read("state/report.md");
+    assert!(page.contains(&format!("{told} of them for the A/A check of neighbours")), "{page}");
     let verdicts = machine.events("neighbours");
     assert_eq!((verdicts.len(), &verdicts[0]["verdict"]["passed"]), (1, &json!(true)));
     assert_eq!((&verdicts[0]["of"]["size"], &verdicts[0]["of"]["launches"]), (&json!(1), &json!(2)));

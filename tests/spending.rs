@@ -41,6 +41,10 @@ fn gpu_hours_are_settled_from_what_launches_hold() {
     // not even one fits: nothing is begun
     let out = exec(&machine, &["--budget", "0.00001 gpu_hours"]).expect_code(75);
     assert_eq!(cost(&out, "launches") as u32, 0);
+    let text = out.report().0.to_string();
+    assert!(text.contains("budget of 0.00001 gpu_hours has no room for it"), "{text}");
+    assert!(text.contains("the baseline was left out: the study's budget"), "{text}");
+    assert!(!text.contains("baseline is not valid"), "{text}");
     let first = exec(&machine, &["--budget", "1trials"]).expect_code(75);
     let took = cost(&first, "gpu_s");
     assert!(took > 0.0);

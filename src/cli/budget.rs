@@ -3,7 +3,8 @@
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
 use super::console::Console;
-use crate::judge::forecast::{Forecast, forecast};
+use super::guess::{self, SLOW_TPS};
+use crate::judge::forecast::{Costs, Forecast, forecast};
 use crate::judge::{Grid, Setup, Strategy as _};
 use crate::lang::sema::program::Budget;
 use crate::run::Execution;
@@ -56,15 +57,21 @@ pub fn trouble(x: &Execution<'_>) -> Option<(String, &'static str)> {
 
 /// Asks before a study that is predicted to cost much and has no budget. False: nothing is to be launched.
 pub fn consents(x: &Execution<'_>, yes: bool, console: Console) -> bool {
-    let Some(hours) = predicted_gpu_hours(x).filter(|h| needs_consent(*h, x.budget.is_some())) else {
-        return true;
-    };
+    let predicted = predicted_gpu_hours(x).filter(|p| needs_consent(p.hours, x.budget.is_some()));
+    let Some(Predicted { hours, known }) = predicted else { return true };
     if yes {
         return true;
     }
     let usd = x.site.price_per_s.map(|price| format!(" ({:.0} USD)", hours * 3600.0 * price));
     let usd = usd.unwrap_or_default();
-    let what = format!("the study is predicted to take up to {hours:.1} GPU hours{usd} and has no budget");
+    let what = if known {
+        format!("the study is predicted to take up to {hours:.1} GPU hours{usd} and has no budget")
+    } else {
+        format!(
+            "how long launches of this engine take is not known; with the whole patience of each start and {SLOW_TPS} tokens a \
+             second for each client the study takes {hours:.1} GPU hours{usd}, and it has no budget"
+        )
+    };
     if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
         console.error(&what, "`--yes` goes ahead, `--budget 8gpu_hours` bounds it");
         return false;
@@ -83,18 +90,30 @@ fn needs_consent(gpu_hours: f64, has_budget: bool) -> bool {
     gpu_hours > CONSENT_FROM && !has_budget
 }
 
-/// What is predicted of everything that is still to come. Simulated studies hold no GPU.
-fn predicted_gpu_hours(x: &Execution<'_>) -> Option<f64> {
+/// What everything that is still to come may take.
+struct Predicted {
+    hours: f64,
+    /// from launches or by the simulator; else it is reckoned for a slow server
+    known: bool,
+}
+
+/// Simulated studies hold no GPU.
+fn predicted_gpu_hours(x: &Execution<'_>) -> Option<Predicted> {
     x.study.gpus.as_ref()?;
     let results = x.results();
     let setup = Setup::new(x.program, x.study, &results, x.checks, false);
     let (walk, _) = Grid.next(&setup);
-    if walk.baseline.as_ref().is_some_and(|(c, _)| c.engine.simulated()) {
+    let (baseline, _) = walk.baseline.as_ref()?;
+    if baseline.engine.simulated() {
         return None;
     }
+    let predicted = |Forecast { gpu_s, .. }: Forecast, known| Predicted { hours: gpu_s / 3600.0, known };
     let costs = x.journal.history().costs(x.guess.clone());
-    let Forecast { gpu_s, .. } = forecast(&setup, &walk, &costs)?;
-    Some(gpu_s / 3600.0)
+    if let Some(found) = forecast(&setup, &walk, &costs) {
+        return Some(predicted(found, true));
+    }
+    let costs = Costs::guessed(guess::at_most(x.program, x.study, baseline));
+    Some(predicted(forecast(&setup, &walk, &costs)?, false))
 }
 
 #[cfg(test)]

@@ -21,6 +21,10 @@ const REST_OF_START_S: f64 = 60.0;
 const WARMUP_S: f64 = 15.0;
 /// A load that ends by itself takes at least so long, and at most.
 const LOAD_S: std::ops::RangeInclusive<f64> = 60.0..=600.0;
+/// A warm-up that does not end by itself.
+const MOST_WARMUP_S: f64 = 120.0;
+/// Tokens a second for each client of a server of which nothing is known.
+pub const SLOW_TPS: f64 = 10.0;
 /// A conversation's turn, where no lengths are stated.
 const CHAT: (u32, u32) = (220, 200);
 
@@ -46,12 +50,47 @@ fn guess(program: &Program, study: &Study, config: &Config) -> Option<Guess> {
     } else {
         engine.memory.weights * f64::from(args.tensor_parallel_size) / LOADING + REST_OF_START_S
     };
+    let loads: HashMap<String, f64> =
+        profiles(program, study).filter_map(|p| Some((profile::id(p), load_s(&engine, p)?))).collect();
+    Some(Guess { start_s, load_s: loads })
+}
+
+fn profiles<'a>(program: &'a Program, study: &'a Study) -> impl Iterator<Item = &'a Profile> {
     let elsewhere = study.require.iter().filter_map(|r| r.on.as_ref());
     let named = study.objective.iter().flat_map(|o| &o.profiles).chain(&study.confirm).chain(elsewhere);
-    let profiles = named.filter_map(|name| program.profiles.get(name));
-    let loads: HashMap<String, f64> =
-        profiles.filter_map(|p| Some((profile::id(p), load_s(&engine, p)?))).collect();
-    Some(Guess { start_s, load_s: loads })
+    named.filter_map(|name| program.profiles.get(name).map(AsRef::as_ref))
+}
+
+/// What launches of an engine take at most, of which nothing is known: the whole patience of each start, and loads of a slow server.
+pub fn at_most(program: &Program, study: &Study, config: &Config) -> Guess {
+    let loads = profiles(program, study).map(|p| (profile::id(p), slow_s(p)));
+    Guess { start_s: config.engine.ready.within_s, load_s: loads.collect() }
+}
+
+/// A load and its warm-up on a server that gives each client so few tokens a second.
+fn slow_s(p: &Profile) -> f64 {
+    let request = p.output.map_or(CHAT.1, |(_, most)| most).max(SLOW_TPS as u32);
+    let request = f64::from(request) / SLOW_TPS;
+    let clients = match &p.load {
+        Some(Load::Concurrency(c)) => f64::from(*c),
+        _ => p.in_flight.map_or(64.0, f64::from),
+    };
+    let of = |requests: u64| {
+        let arrive = if let Some(Load::Rate { per_s, .. }) = &p.load {
+            requests as f64 / per_s.max(1e-6)
+        } else {
+            0.0
+        };
+        ((requests as f64 / clients.max(1.0)).ceil() * request).max(arrive)
+    };
+    let load = p.requests.map(of).or(p.duration_s).unwrap_or(*LOAD_S.end());
+    let warmup = match p.warmup {
+        None => MOST_WARMUP_S,
+        Some(Warmup::None) => 0.0,
+        Some(Warmup::Time(s)) => s,
+        Some(Warmup::Requests(n)) => of(n),
+    };
+    load + warmup
 }
 
 fn card(name: &str) -> Option<Gpu> {

@@ -60,9 +60,7 @@ fn prepare<'a>(
     console: Console,
 ) -> Result<Execution<'a>, Stop> {
     let simulated = super::site::simulated(program, study);
-    let host = Host::for_study(study.gpus.as_ref(), simulated).map_err(|e| {
-        (e.to_string(), "remove `gpus …` from the study, or run it on the machine that it names")
-    })?;
+    let host = Host::for_study(study.gpus.as_ref(), simulated).map_err(|e| (e.to_string(), e.help()))?;
     let images = super::site::images(program, study, Some(console))
         .map_err(|e| (e.to_string(), "see that its service runs and that you may use it"))?;
     let host = host.at(program.site.as_deref());
@@ -190,7 +188,11 @@ fn after(
         console.warn(&removed.to_string());
     }
     match ended {
-        Ok(Ended::Decided) => report(args, x, console),
+        Ok(Ended::Decided) => match report(args, x, console) {
+            // the report could not be written, where a launch could
+            exit::INPUT if launched => exit::INCOMPLETE,
+            code => code,
+        },
         Ok(Ended::Interrupted) => {
             report_files(args, x, console);
             console.say("interrupted: what was measured is in the journal; the same command continues");

@@ -100,7 +100,10 @@ fn unopened(error: &GpuError) -> Finding {
             "no NVIDIA driver: studies that ask for GPUs cannot run here",
             "leave `gpus` out of a study for engines on the processor; simulated engines and replays need none",
         ),
-        other => Finding::fail(GPUS, other.to_string(), "look at `nvidia-smi` and `dmesg | grep -i nvrm`"),
+        other => {
+            let fix = other.variable_help().unwrap_or("look at `nvidia-smi` and `dmesg | grep -i nvrm`");
+            Finding::fail(GPUS, other.to_string(), fix)
+        }
     }
 }
 
@@ -126,7 +129,7 @@ fn visible(all: &[Gpu], out: &mut Vec<Finding>) -> Vec<Gpu> {
             usable
         }
         Err(e) => {
-            let fix = "name GPUs of `nvidia-smi -L` by number or UUID, or `unset CUDA_VISIBLE_DEVICES`";
+            let fix = e.variable_help().unwrap_or(gpu::VISIBLE_HELP);
             out.push(Finding::fail(GPUS, e.to_string(), fix));
             Vec::new()
         }

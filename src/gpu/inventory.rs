@@ -31,7 +31,7 @@ pub fn usable(all: &[Gpu], visible: Option<&str>) -> Result<Vec<Gpu>, GpuError> 
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();
     for name in names {
-        let gpu = named(all, name).ok_or_else(|| unknown(name))?;
+        let gpu = named(all, name).ok_or_else(|| unknown(all, name))?;
         if seen.insert(gpu.index) {
             found.push(gpu.clone());
         }
@@ -39,16 +39,31 @@ pub fn usable(all: &[Gpu], visible: Option<&str>) -> Result<Vec<Gpu>, GpuError> 
     Ok(found)
 }
 
-fn unknown(name: &str) -> GpuError {
+fn unknown(all: &[Gpu], name: &str) -> GpuError {
     let name = name.to_owned();
-    if name.starts_with("MIG-") { GpuError::Part { name } } else { GpuError::Unknown { name } }
+    let meant: Vec<&Gpu> = all.iter().filter(|g| is_beginning(&name, g)).collect();
+    match meant.as_slice() {
+        _ if name.starts_with("MIG-") => GpuError::Part { name },
+        [_, _, ..] => GpuError::Ambiguous { known: listed(meant), name },
+        _ => GpuError::Unknown { known: listed(all), name },
+    }
+}
+
+/// As `GPU 0 (GPU-8a1b…)`, for people who have to name one.
+pub fn listed<'a>(gpus: impl IntoIterator<Item = &'a Gpu>) -> String {
+    let names: Vec<String> = gpus.into_iter().map(|g| format!("{} ({})", g.index, g.uuid)).collect();
+    if names.is_empty() { "it has none".to_owned() } else { names.join(", ") }
+}
+
+fn is_beginning(name: &str, gpu: &Gpu) -> bool {
+    name.len() > "GPU-".len() && gpu.uuid.starts_with(name)
 }
 
 fn named<'a>(all: &'a [Gpu], name: &str) -> Option<&'a Gpu> {
     if let Ok(index) = name.parse::<u32>() {
         return all.iter().find(|g| g.index == index);
     }
-    let mut matching = all.iter().filter(|g| name.len() > "GPU-".len() && g.uuid.starts_with(name));
+    let mut matching = all.iter().filter(|g| is_beginning(name, g));
     matching.next().filter(|_| matching.next().is_none())
 }
 
@@ -84,12 +99,14 @@ mod tests {
 
     #[test]
     fn a_name_that_is_none_or_two_gpus_is_an_error() {
-        for name in ["3", "GPU-aa", "GPU-", "x"] {
-            assert_eq!(
-                indices(Some(name)),
-                Err(format!("CUDA_VISIBLE_DEVICES names {name}, which is no GPU of this machine"))
-            );
+        let all = "0 (GPU-aa11), 1 (GPU-aa22), 2 (GPU-bb33)";
+        for name in ["3", "GPU-", "GPU-cc", "x", "all", "-2", "0x1", "0;1"] {
+            let message =
+                format!("CUDA_VISIBLE_DEVICES names {name}, which is no GPU of this machine: {all}");
+            assert_eq!(indices(Some(name)), Err(message));
         }
+        let two = "which may be more than one GPU of this machine: 0 (GPU-aa11), 1 (GPU-aa22)";
+        assert_eq!(indices(Some("2,GPU-aa")), Err(format!("CUDA_VISIBLE_DEVICES names GPU-aa, {two}")));
     }
     #[test]
     fn a_part_of_a_gpu_is_called_so() {

@@ -11,9 +11,9 @@ mod source;
 
 pub use facts::{Driver, GpuProcess, Sample, Settings, Throttle, gib};
 pub use holders::{belongs, hidden_here, in_container, who};
-pub use inventory::{Gpu, usable};
+pub use inventory::{Gpu, listed, usable};
 pub use islands::islands;
 pub use nvml::Nvml;
 pub use sampler::{Sampler, Taken};
 pub use scripted::Scripted;
-pub use source::{GpuError, Gpus, Pace, SCRIPT, open, script};
+pub use source::{GpuError, Gpus, Pace, SCRIPT, VISIBLE_HELP, open, script};

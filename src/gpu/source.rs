@@ -78,13 +78,32 @@ pub enum GpuError {
     Late(Duration),
     #[error("GPU {0} is lost: it has fallen off the bus, or its driver was reset")]
     Lost(String),
-    #[error("CUDA_VISIBLE_DEVICES names {name}, which is no GPU of this machine")]
-    Unknown { name: String },
+    #[error("CUDA_VISIBLE_DEVICES names {name}, which is no GPU of this machine: {known}")]
+    Unknown { name: String, known: String },
+    #[error("CUDA_VISIBLE_DEVICES names {name}, which may be more than one GPU of this machine: {known}")]
+    Ambiguous { name: String, known: String },
     #[error("CUDA_VISIBLE_DEVICES names {name}, a part of a GPU (MIG); only whole GPUs can be measured")]
     Part { name: String },
     #[error("the GPU script {} cannot be used: {why}", path.display())]
     Script { path: PathBuf, why: String },
 }
+
+impl GpuError {
+    /// What to do about a wrong variable; `None` where none is wrong.
+    pub fn variable_help(&self) -> Option<&'static str> {
+        match self {
+            Self::Unknown { .. } | Self::Ambiguous { .. } | Self::Part { .. } => Some(VISIBLE_HELP),
+            Self::Script { .. } => {
+                Some("mend the script, or `unset PERFLAB_GPUS` to look at this machine's own GPUs")
+            }
+            _ => None,
+        }
+    }
+}
+
+/// How the set of GPUs that may be used is stated.
+pub const VISIBLE_HELP: &str = "set CUDA_VISIBLE_DEVICES to numbers or UUIDs of `nvidia-smi -L`, as in `CUDA_VISIBLE_DEVICES=0,1`, or \
+     `unset CUDA_VISIBLE_DEVICES` for all GPUs";
 
 /// The GPUs of this machine, or those of the script that [`SCRIPT`] names.
 pub fn open() -> Result<Arc<dyn Gpus>, GpuError> {

@@ -34,6 +34,8 @@ pub struct LaunchRecord {
     /// what its end found changed, and new, of what its results are made of
     pub changed: Vec<String>,
     pub appeared: Vec<String>,
+    /// it is one of the A/A check of neighbours, and has no results
+    pub check: bool,
     /// the number of its slot among those of its size, counting from 1
     pub slot: Option<usize>,
     /// names it among all processes of the machine
@@ -142,7 +144,7 @@ impl History {
                 }
                 self.sessions.push(SessionRecord { perflab, file_hash, set, machine, price_per_s });
             }
-            Kind::Launch { launch, config_id, config, nonce, container, slot, installed, .. } => {
+            Kind::Launch { launch, config_id, config, nonce, container, slot, installed, check, .. } => {
                 let word = |key: &str| config[key].as_str().unwrap_or_default();
                 let engine = format!("{} {}", word("engine"), word("version"));
                 let config =
@@ -162,6 +164,7 @@ impl History {
                     price_per_s: self.sessions.last().and_then(|s| s.price_per_s),
                     container,
                     says: None,
+                    check,
                     changed: Vec::new(),
                     appeared: Vec::new(),
                     slot: slot.map(|s| s.number),

@@ -156,12 +156,17 @@ impl Walker<'_> {
             None => self.need(&baseline, &profiles, baseline.engine.title.clone(), None),
             Some(j) if !j.is_valid() => {
                 let why = j.reason.unwrap_or_default();
-                self.out.refused = Some(format!("the baseline is not valid ({why})"));
+                // what a budget had no room for was never looked at
+                let left_out = setup.left_out(&baseline).filter(|left| *left == why);
+                let (refused, skipped) = match left_out {
+                    Some(left) => (format!("the baseline was {left}"), "the baseline was left out"),
+                    None => (format!("the baseline is not valid ({why})"), "the baseline is not valid"),
+                };
+                self.out.refused = Some(refused);
                 // they stand in the report all the same, as what was not run
                 let incumbents = Incumbents::new(setup, &baseline);
                 for i in 0..setup.study.steps.len() {
-                    let skipped = Some("the baseline is not valid".to_owned());
-                    let view = self.step(i, &incumbents, &baseline, skipped);
+                    let view = self.step(i, &incumbents, &baseline, Some(skipped.to_owned()));
                     self.out.steps.push(view);
                 }
                 // nor does what a track would have begun with

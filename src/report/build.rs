@@ -563,6 +563,7 @@ fn launches(m: &Material<'_>) -> Vec<Launch> {
                 stop_s: t.stop_s,
                 own_s: t.own_s,
                 drain_s: t.drain_s,
+                check: l.check,
             }
         })
         .collect()
@@ -577,6 +578,7 @@ fn cost(m: &Material<'_>) -> Cost {
     let drain_s = launches.iter().filter_map(|l| l.times.map(|t| t.drain_s)).fold(0.0, |a, b| a + b);
     Cost {
         launches: launches.len() as u32,
+        checks: launches.iter().filter(|l| l.check).count() as u32,
         trials: m.history.runs().len() as u32,
         wall_s,
         gpu_s,

@@ -114,12 +114,18 @@ pub struct Launch {
     /// The wait for clean GPUs before and after it.
     #[serde(default)]
     pub drain_s: f64,
+    /// It is one of the A/A check of neighbours, which has no trials.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub check: bool,
 }
 
 /// What the study cost so far.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     pub launches: u32,
+    /// Those among them that are of the A/A check of neighbours.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub checks: u32,
     pub trials: u32,
     pub wall_s: f64,
     /// Seconds times GPUs held.
@@ -134,6 +140,11 @@ pub struct Cost {
     /// The waits for clean GPUs.
     #[serde(default)]
     pub drain_s: f64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl Outcome {

@@ -61,6 +61,7 @@ pub fn full() -> Report {
         warnings: vec!["vLLM 0.17.2 is installed, the study says 0.17.1".to_owned()],
         not_checked: vec!["throttling: no GPU".to_owned(), "foreign processes: no GPU".to_owned()],
         launches: vec![Launch {
+            check: false,
             id: "l-1".to_owned(),
             config: config("vllm_base", &[]),
             start_s: 41.5,
@@ -71,6 +72,7 @@ pub fn full() -> Report {
             drain_s: 0.0,
         }],
         cost: Cost {
+            checks: 0,
             launches: 8,
             trials: 11,
             wall_s: 2531.0,

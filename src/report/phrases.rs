@@ -279,8 +279,12 @@ pub fn cost(cost: &Cost) -> Vec<(&'static str, String)> {
     let energy = cost.energy_j.map(|joules| ("GPU energy", energy(joules)));
     let wait = (cost.drain_s > 0.0).then(|| ("wait for clean GPUs", duration(cost.drain_s)));
     let money = cost.usd.map(|usd| ("GPU cost", format!("{usd:.2} usd")));
+    let checks = match cost.checks {
+        0 => String::new(),
+        n => format!(", {n} of them for the A/A check of neighbours"),
+    };
     let parts = [
-        ("launches", cost.launches.to_string()),
+        ("launches", format!("{}{checks}", cost.launches)),
         ("trials", cost.trials.to_string()),
         ("wall time", duration(cost.wall_s)),
         ("GPU time", duration(cost.gpu_s)),

@@ -17,7 +17,23 @@ pub enum HostError {
     #[error(transparent)]
     Gpu(#[from] GpuError),
     #[error("the study asks for {asked}, and this machine has {found}")]
-    Lacks { asked: String, found: String },
+    Lacks {
+        asked: String,
+        found: String,
+        /// a variable leaves so few
+        by_variable: bool,
+    },
+}
+
+impl HostError {
+    pub fn help(&self) -> &'static str {
+        const STUDY: &str = "remove `gpus …` from the study, or run it on the machine that it names";
+        match self {
+            Self::Gpu(error) => error.variable_help().unwrap_or(STUDY),
+            Self::Lacks { by_variable: true, .. } => gpu::VISIBLE_HELP,
+            Self::Lacks { .. } => STUDY,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Default)]
@@ -39,12 +55,14 @@ impl Host {
         };
         let source = gpu::open()?;
         let visible = std::env::var("CUDA_VISIBLE_DEVICES").ok();
-        let all = usable(&source.list()?, visible.as_deref())?;
+        let every = source.list()?;
+        let all = usable(&every, visible.as_deref())?;
         let (all, masked): (Vec<Gpu>, Vec<Gpu>) = all.into_iter().partition(|g| source.reachable(&g.uuid));
         let of = asked.of.clone().unwrap_or_default();
         let fitting: Vec<Gpu> = all.iter().filter(|g| g.name.contains(&of)).cloned().collect();
         if fitting.len() < asked.count as usize {
-            return Err(lacks(asked, &all, &masked, visible.as_deref()));
+            let hidden = visible.as_deref().map(|visible| (visible, every.as_slice()));
+            return Err(lacks(asked, &all, &masked, hidden));
         }
         let gpus = fitting.into_iter().take(asked.count as usize).collect();
         let driver = source.driver().ok().map(|d| d.version);
@@ -120,15 +138,20 @@ impl Host {
     }
 }
 
-fn lacks(asked: &Gpus, all: &[Gpu], masked: &[Gpu], visible: Option<&str>) -> HostError {
+/// `hidden`: what `CUDA_VISIBLE_DEVICES` says, and the GPUs that there are whatever it says.
+fn lacks(asked: &Gpus, all: &[Gpu], masked: &[Gpu], hidden: Option<(&str, &[Gpu])>) -> HostError {
     let names: Vec<&str> = all.iter().map(|g| g.name.as_str()).collect();
     let found = if names.is_empty() { "no GPU".to_owned() } else { names.join(", ") };
-    let among = visible.map_or_else(String::new, |v| format!(" (CUDA_VISIBLE_DEVICES is `{v}`)"));
+    let hidden = hidden.filter(|(_, every)| every.len() > all.len() + masked.len());
+    let among = hidden.map_or_else(String::new, |(visible, every)| {
+        format!(" (CUDA_VISIBLE_DEVICES is `{visible}`; there are {})", gpu::listed(every))
+    });
     let kind = asked.of.clone().filter(|of| !of.is_empty()).unwrap_or_else(|| "GPU".to_owned());
     let masked: Vec<String> = masked.iter().map(|g| g.index.to_string()).collect();
     let masked = match masked.as_slice() {
         [] => String::new(),
         some => format!("; the driver counts GPU {} too, without a device file here", some.join(", ")),
     };
-    HostError::Lacks { asked: format!("{} × {kind}", asked.count), found: found + &among + &masked }
+    let asked = format!("{} × {kind}", asked.count);
+    HostError::Lacks { asked, found: found + &among + &masked, by_variable: hidden.is_some() }
 }

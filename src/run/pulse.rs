@@ -9,13 +9,24 @@ use crate::engine::Failure;
 use crate::engine::failure::{NO_ANSWER, WORKER_LOST};
 use crate::load;
 
-/// Silence of all streams after which a server that has lost a process is asked; also the pause between two questions.
-const SILENT: Duration = Duration::from_secs(10);
-/// The same for one that has all of its processes: kernels that are compiled under load may keep it busy for minutes.
-const LONG_SILENT: Duration = Duration::from_mins(5);
-/// Some look for an answer of their own parts for 20 s before they say that there is none.
-const PATIENCE: Duration = Duration::from_secs(30);
-const LOOK: Duration = Duration::from_secs(1);
+/// How long a server may be silent.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    /// of all streams, until a server that has lost a process is asked; also the pause between two questions
+    silent: Duration,
+    /// the same for one that has all of its processes: kernels that are compiled under load may keep it busy for minutes
+    long_silent: Duration,
+    /// some look for an answer of their own parts for 20 s before they say that there is none
+    patience: Duration,
+    look: Duration,
+}
+
+const LIMITS: Limits = Limits {
+    silent: Duration::from_secs(10),
+    long_silent: Duration::from_mins(5),
+    patience: Duration::from_secs(30),
+    look: Duration::from_secs(1),
+};
 
 /// When a load last brought anything, shared by who hears of it and who waits for it.
 #[derive(Debug, Clone)]
@@ -53,18 +64,27 @@ impl Pulse {
             return std::future::pending().await;
         }
         let url = format!("{}{ready_path}", target.base_url);
+        self.silenced(&url, || target.missing(), LIMITS).await
+    }
+
+    async fn silenced<'n>(
+        &self,
+        url: &str,
+        missing: impl Fn() -> Option<&'n str>,
+        limits: Limits,
+    ) -> Failure {
         loop {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(limits.look).await;
             let last = self.last();
-            if last.elapsed() < SILENT {
+            if last.elapsed() < limits.silent {
                 continue;
             }
-            let gone = target.missing();
-            if gone.is_none() && last.elapsed() < LONG_SILENT {
+            let gone = missing();
+            if gone.is_none() && last.elapsed() < limits.long_silent {
                 continue;
             }
-            if is_ready(&url).await {
-                tokio::time::sleep(SILENT).await;
+            if is_ready(url, limits.patience).await {
+                tokio::time::sleep(limits.silent).await;
             } else if self.last() == last {
                 return failure(gone, last.elapsed());
             }
@@ -85,8 +105,8 @@ fn failure(gone: Option<&str>, silent: Duration) -> Failure {
     }
 }
 
-async fn is_ready(url: &str) -> bool {
-    let Ok(client) = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build() else { return true };
+async fn is_ready(url: &str, patience: Duration) -> bool {
+    let Ok(client) = reqwest::Client::builder().no_proxy().timeout(patience).build() else { return true };
     client.get(url).send().await.is_ok_and(|answer| answer.status().is_success())
 }
 
@@ -106,6 +126,57 @@ mod tests {
             pulse.last() > before
         };
         assert!(!heard(0, 0) && heard(0, 1) && !heard(0, 1) && heard(1, 1) && !heard(1, 1));
+    }
+
+    const SHORT: Limits = Limits {
+        silent: Duration::from_millis(100),
+        long_silent: Duration::from_millis(600),
+        patience: Duration::from_millis(200),
+        look: Duration::from_millis(10),
+    };
+
+    fn with_a_second<T>(work: impl Future<Output = T>) -> Option<T> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async { tokio::time::timeout(Duration::from_secs(3), work).await.ok() })
+    }
+
+    /// A server that accepts, and whose answer to every question is `answer`.
+    fn server(answer: &'static [u8]) -> String {
+        use std::io::{Read as _, Write as _};
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/health", listener.local_addr().unwrap());
+        std::thread::spawn(move || {
+            let mut held = Vec::new();
+            for mut stream in listener.incoming().flatten() {
+                let _ = stream.read(&mut [0; 1024]);
+                let _ = stream.write_all(answer);
+                if answer.is_empty() {
+                    held.push(stream);
+                }
+            }
+        });
+        url
+    }
+
+    #[test]
+    fn a_server_with_all_of_its_processes_that_answers_nothing_is_given_up_later() {
+        let (began, pulse, url) = (Instant::now(), Pulse::new(), server(b""));
+        let failure = with_a_second(pulse.silenced(&url, || None, SHORT)).expect("it is given up");
+        assert_eq!(failure.class, "no answer under load");
+        assert!(began.elapsed() >= SHORT.long_silent + SHORT.patience, "{:?}", began.elapsed());
+        // one that has lost a process is asked sooner
+        let (began, pulse) = (Instant::now(), Pulse::new());
+        let failure = with_a_second(pulse.silenced(&url, || Some("Worker"), SHORT)).expect("it is given up");
+        assert_eq!(failure.class, "worker lost");
+        assert!(began.elapsed() < SHORT.long_silent + SHORT.patience, "{:?}", began.elapsed());
+    }
+
+    #[test]
+    fn a_server_that_says_it_is_ready_is_believed_and_one_that_does_not_is_not() {
+        let ready = server(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+        assert!(with_a_second(Pulse::new().silenced(&ready, || None, SHORT)).is_none());
+        let busy = server(b"HTTP/1.1 503 No\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+        assert!(with_a_second(Pulse::new().silenced(&busy, || None, SHORT)).is_some());
     }
 
     #[test]

@@ -74,7 +74,8 @@ fn a_full_disk_ends_the_run_and_loses_nothing() {
     };
     disk.fill_but(20 << 10);
     let out = exec_in(&lab, "disk/state");
-    assert_eq!(out.code, 1, "{}", out.stderr);
+    // room for a launch, and not for what it says
+    assert_eq!(out.code, 75, "{}", out.stderr);
     assert!(out.stderr.contains("disk/state") && out.stderr.contains("No space left"), "{}", out.stderr);
     assert!(!out.stderr.contains("panicked"));
     let journal = || fs::read_to_string(lab.path("disk/state/journal.jsonl")).unwrap_or_default();

@@ -535,7 +535,12 @@ impl Budget {
 impl std::fmt::Display for Budget {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // three digits that mean something, without zeros behind them
-        let short = |n: f64| format!("{n:.2}").trim_end_matches('0').trim_end_matches('.').to_owned();
+        let short = |n: f64| {
+            // small amounts keep two digits: a budget that reads 0 is a riddle
+            let digits = if n > 0.0 && n < 0.1 { (1.0 - n.log10().floor()).min(9.0) as usize } else { 2 };
+            let text = format!("{n:.digits$}");
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        };
         match self {
             Self::Seconds(s) if *s >= 3600.0 => write!(f, "{}h", short(s / 3600.0)),
             Self::Seconds(s) if *s >= 60.0 => write!(f, "{}min", short(s / 60.0)),
