@@ -178,6 +178,21 @@ fn gpu_memory_is_told_apart() {
         ("vllm", "RuntimeError: CUDA error: uncorrectable ECC error encountered", "GPU lost"),
         ("vllm", "ValueError: Model architectures ['Foo'] are not supported for now.", "unsupported model"),
         (
+            "other",
+            "ValueError: To serve one request 16.00 GiB KV cache is needed, which is larger than the available KV cache memory",
+            "out of GPU memory (KV cache)",
+        ),
+        (
+            "other",
+            "ValueError: Total number of attention heads (40) must be divisible by tensor parallel size (3).",
+            "bad configuration",
+        ),
+        (
+            "other",
+            "python: /lib/libstdc++.so.6: version `GLIBCXX_3.4.32' not found (required by x.so)",
+            "missing file",
+        ),
+        (
             "llama-server",
             "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 9 MiB on device 0: cudaMalloc failed: out of memory\nllama_kv_cache: failed to allocate buffer for kv cache",
             "out of GPU memory (KV cache)",

@@ -17,7 +17,7 @@ const MACHINE: [(&str, &str); 2] = [
 ];
 
 /// Causes, then consequences, each from the exact to the vague. The names of consequences are in [`class`].
-const TABLE: [(&str, &str); 28] = [
+const TABLE: [(&str, &str); 29] = [
     ("unknown flag", r"error: unrecognized arguments: (.+)"),
     ("unknown flag", r"error: unexpected argument '(-\S+)' found"),
     ("unknown flag", r"No such option:? (.+)"),
@@ -47,7 +47,10 @@ const TABLE: [(&str, &str); 28] = [
         "out of GPU memory (weights)",
         r"Failed to load model - not enough GPU memory|insufficient memory to allocate the weight",
     ),
-    ("out of GPU memory (KV cache)", r"No available memory for the cache blocks"),
+    (
+        "out of GPU memory (KV cache)",
+        r"No available memory for the cache blocks|larger than the available KV cache memory",
+    ),
     (
         "out of GPU memory",
         r"(?:CUDA|HIP|XPU) out of memory|CUDA error: out of memory|OutOfMemoryError|cudaErrorMemoryAllocation|cudaMalloc failed: out of memory",
@@ -74,10 +77,14 @@ const TABLE: [(&str, &str); 28] = [
     ("model broken", r"SafetensorError|Error while deserializing header|invalid magic"),
     ("bad configuration", r"ValidationError: \d+ validation errors? for \w+\n.*?(Value error, .+)"),
     ("bad configuration", r"ValidationError: \d+ validation errors? for (\w+)"),
+    (
+        "bad configuration",
+        r"must be divisible by (?:the )?(?:tensor|pipeline|tp|TP)|pass the argument `trust_remote_code=True`",
+    ),
     ("too many open files", r"(?:^|[^`])OSError: \[Errno 24\]|Too many open files \(os error 24\)"),
     (
         "missing file",
-        r"FileNotFoundError: (.+)|error while loading shared libraries: (.+)|ModuleNotFoundError: (.+)|can't open file '([^']+)'|command not found|: not found$",
+        r"FileNotFoundError: (.+)|error while loading shared libraries: (.+)|version `GLIBC\w*[\d.]+' not found|ModuleNotFoundError: (.+)|can't open file '([^']+)'|command not found|: not found$",
     ),
     (class::WORKER_LOST, r"(?:Engine core|Worker) proc \S+ died unexpectedly"),
     (class::WORKER_LOST, r"EngineDeadError|WorkerLostError|BrokenProcessPool"),
