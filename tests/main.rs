@@ -36,6 +36,7 @@ mod preloaded;
 mod provenance;
 mod real;
 mod replay;
+mod secret_forms;
 mod secrets;
 mod side_by_side;
 mod signals;

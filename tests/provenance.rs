@@ -88,7 +88,8 @@ fn a_result_counts_only_while_what_made_it_holds() {
         assert_eq!(to_measure(&lab), [why.as_str(), why.as_str()], "{why}");
         let tree = lab.run(&["plan", "study.plab", "--dir", "state"]).expect_code(0).stdout;
         let words: Vec<&str> = tree.split_whitespace().collect();
-        assert!(words.join(" ").contains(&format!("to measure again: {why}")), "{tree}");
+        assert!(words.join(" ").contains(&format!("• 2 to measure again: {why}")), "{tree}");
+        assert!(words.join(" ").contains(&format!("baseline to measure again: {why}")), "{tree}");
     }
     // the last edit stands: everything is measured again, and then counts
     let out = lab.run(&EXEC).expect_code(0);

@@ -92,7 +92,7 @@ impl Console {
 
     pub fn diagnostics(self, found: &[Diagnostic], sources: &Sources) {
         let text = render::text(found, sources, self.look());
-        let _ = io::stderr().write_all(secrets::mask(&text).as_bytes());
+        let _ = io::stderr().write_all(secrets::mask_source(&text).as_bytes());
     }
 
     /// What went wrong outside of a study file, with how to go on.

@@ -48,8 +48,9 @@ pub fn text_of(bytes: Vec<u8>) -> Result<String, String> {
 /// The analysis of a text as the file at a path.
 pub fn analysis_of(path: &Path, text: &str, set: &[Given]) -> Analysis {
     secrets::learn(set.iter().filter(|g| secrets::is_secret(&g.name)).map(|g| g.value.clone()));
-    let analysis = analyze_with(&Disk, &path.to_string_lossy(), text, set);
-    stated::learn(&analysis.program);
+    secrets::learn(set.iter().flat_map(|g| secrets::inside(&g.name, &g.value)));
+    let mut analysis = analyze_with(&Disk, &path.to_string_lossy(), text, set);
+    stated::learn(&mut analysis.program);
     reviewed(analysis)
 }
 

@@ -170,8 +170,9 @@ fn carry_out(args: &ExecArgs, x: &mut Execution<'_>, console: Console) -> u8 {
     // who kills at once waits for nothing
     if let Some(command) = args.notify.as_deref().filter(|_| code == 0) {
         let document = document(args, x);
-        let recommended = document.recommended.as_ref().map(|r| r.command.as_str());
-        let notice = Notice { study: &x.study.name, status, dir: &x.dir, recommended };
+        let recommended = document.recommended.as_ref().map(report::with_environment);
+        let notice =
+            Notice { study: &x.study.name, status, dir: &x.dir, recommended: recommended.as_deref() };
         notify::notify(command, &notice, console);
     }
     status

@@ -20,7 +20,7 @@ pub struct Notice<'a> {
     pub study: &'a str,
     pub status: u8,
     pub dir: &'a Path,
-    /// the recommended command, if there is one
+    /// the recommended command with its variables, if there is one
     pub recommended: Option<&'a str>,
 }
 

@@ -7,7 +7,7 @@ use super::shell::quote;
 use crate::lang::sema::problem::Problem;
 use crate::lang::sema::program::{Change, EnvSetting};
 use crate::lang::sema::schema::{Setting, sorted};
-use crate::secrets::{MASKED, is_secret};
+use crate::secrets::{mask_value, mask_words};
 
 /// Words to run, and the environment that goes with them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,9 +37,9 @@ pub struct Published {
 pub fn to_copy(config: &Config) -> Command {
     let mut env = env(config, None);
     for (name, value) in &mut env {
-        *value = shown(name, value).to_owned();
+        *value = mask_value(name, value).into_owned();
     }
-    Command { argv: words(config, None), env }
+    Command { argv: mask_words(words(config, None)), env }
 }
 
 /// The command that is launched.
@@ -74,11 +74,6 @@ pub fn published_config(config: &Config) -> Config {
         let _: Result<(), Problem> = shown.set(&p.change);
     }
     shown
-}
-
-/// A value as people may see it.
-fn shown<'v>(name: &str, value: &'v str) -> &'v str {
-    if is_secret(name) && value.parse::<f64>().is_err() { MASKED } else { value }
 }
 
 /// The variables; without an address those that hold one are left out.
@@ -143,14 +138,15 @@ pub fn line(config: &Config) -> String {
     for (name, value) in env(config, None) {
         out.push_str(&name);
         out.push('=');
-        out.push_str(&quote(shown(&name, &value)));
+        out.push_str(&quote(&mask_value(&name, &value)));
         out.push(' ');
     }
     out.push_str(config.serve_line());
     for held in config.held() {
         out.push(' ');
         if held.setting.template {
-            let words = setting_words(&inserted(&held.setting, config, None), config.engine.joined);
+            let words =
+                mask_words(setting_words(&inserted(&held.setting, config, None), config.engine.joined));
             out.push_str(&words.iter().map(|w| quote(w)).collect::<Vec<_>>().join(" "));
         } else {
             out.push_str(&held.typed);
@@ -161,7 +157,7 @@ pub fn line(config: &Config) -> String {
 
 /// The words of the serve line alone, as people copy them.
 pub(super) fn serve_line(config: &Config) -> String {
-    serve_words(config, None).iter().map(|w| quote(w)).collect::<Vec<_>>().join(" ")
+    mask_words(serve_words(config, None)).iter().map(|w| quote(w)).collect::<Vec<_>>().join(" ")
 }
 
 /// One flag as the words of a command.

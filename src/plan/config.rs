@@ -16,6 +16,7 @@ use crate::lang::sema::problem::Problem;
 use crate::lang::sema::program::{Change, Engine, EnvSetting, Point, Study};
 use crate::lang::sema::schema::{Found, Setting, Value, key};
 use crate::lang::sema::settings;
+use crate::secrets::{mask_leaves, mask_value};
 
 pub use super::identity::short_hash;
 
@@ -178,18 +179,37 @@ impl Config {
         serde_json::to_value(self.normal_form()).unwrap_or_default()
     }
 
+    /// The same as people may see it: its secrets masked. It identifies nothing.
+    pub fn shown(&self) -> Json {
+        serde_json::to_value(self.shown_form()).unwrap_or_default()
+    }
+
     /// The normal form, written out where it is needed.
     pub fn normal_form(&self) -> Normal<'_> {
+        self.form(false)
+    }
+
+    /// The same with its secrets masked.
+    pub fn shown_form(&self) -> Normal<'_> {
+        self.form(true)
+    }
+
+    fn form(&self, masked: bool) -> Normal<'_> {
         let mut flags: Vec<&Held> = self.flags.iter().map(|h| &**h).collect();
         flags.sort_by(|a, b| a.key.cmp(&b.key));
         let mut env: Vec<(&str, Cow<str>)> =
             self.env.iter().map(|e| (&*e.name, super::command::normal_variable(e, self))).collect();
         env.sort_unstable();
+        if masked {
+            for (name, value) in &mut env {
+                *value = mask_value(name, value).into_owned().into();
+            }
+        }
         Normal {
             engine: self.engine.root(),
             version: self.engine.version.as_deref(),
             model: &self.model,
-            flags: flags.into_iter().map(|h| self.normal_flag(h)).collect(),
+            flags: flags.into_iter().map(|h| self.normal_flag(h, masked)).collect(),
             env,
             gpus: self.gpus(),
         }
@@ -203,15 +223,17 @@ impl Config {
     }
 
     /// A flag's part of the normal form; what a launch inserts counts as it will read.
-    fn normal_flag<'h>(&self, held: &'h Held) -> Cow<'h, RawValue> {
+    fn normal_flag<'h>(&self, held: &'h Held, masked: bool) -> Cow<'h, RawValue> {
+        let seen = |value| if masked { mask_leaves(&held.setting.canonical, value) } else { value };
         match &held.setting.value {
             Value::Text(t) if held.setting.template => {
-                Cow::Owned(held::normal(&held.setting, &super::command::normal_template(t, self)))
+                Cow::Owned(held::normal(&held.setting, &seen(super::command::normal_template(t, self))))
             }
             Value::Json(_) if held.setting.template => {
                 let shown = held.setting.shown.as_deref().unwrap_or_default();
-                Cow::Owned(held::normal(&held.setting, &super::command::normal_json(shown, self)))
+                Cow::Owned(held::normal(&held.setting, &seen(super::command::normal_json(shown, self))))
             }
+            _ if masked => Cow::Borrowed(held.shown.as_ref().map_or(&*held.normal, |s| &**s)),
             _ => Cow::Borrowed(&*held.normal),
         }
     }
@@ -276,7 +298,7 @@ impl Config {
             out.extend(gone.map(|o| format!("without env {}", o.name).into()));
         }
         let new = self.env.iter().filter(|e| !base.env.contains(e));
-        out.extend(new.map(|e| format!("{}={}", e.name, e.value).into()));
+        out.extend(new.map(|e| format!("{}={}", e.name, mask_value(&e.name, &e.value)).into()));
         out
     }
 }

@@ -10,6 +10,7 @@ use super::command::setting_words;
 use super::shell::quote;
 use crate::lang::sema::program::Engine;
 use crate::lang::sema::schema::{Found, Setting, Value, key};
+use crate::secrets::{mask_leaves, mask_words};
 
 /// One flag of a configuration.
 #[derive(Debug)]
@@ -19,9 +20,11 @@ pub struct Held {
     pub key: String,
     /// its part of the normal form
     pub normal: Box<RawValue>,
-    /// as it is typed in a command; what only a launch knows is inserted elsewhere
+    /// the same as people may see it, where that is something else
+    pub shown: Option<Box<RawValue>>,
+    /// as it is typed in a command, its secrets masked; what only a launch knows is inserted elsewhere
     pub typed: String,
-    /// as a change is printed
+    /// as a change is printed, its secrets masked
     pub change: String,
     /// where the schema says that it multiplies the GPUs that are needed
     pub gpus: Option<Uses>,
@@ -42,12 +45,14 @@ impl Held {
             Value::Text(t) if setting.words => t.split_whitespace().collect::<Vec<_>>().join(" ").into(),
             value => value.normal(),
         };
+        let seen = mask_leaves(&setting.canonical, value.clone());
+        let shown = (seen != value).then(|| normal(&setting, &seen));
         let normal = normal(&setting, &value);
-        let words = setting_words(&setting, engine.joined);
+        let words = mask_words(setting_words(&setting, engine.joined));
         let typed = words.iter().map(|w| quote(w)).collect::<Vec<_>>().join(" ");
-        let change = setting_words(&setting, true).join(" ");
+        let change = mask_words(setting_words(&setting, true)).join(" ");
         let (key, gpus) = (key(&setting.canonical), uses(&setting, engine));
-        Arc::new(Self { setting, key, normal, typed, change, gpus })
+        Arc::new(Self { setting, key, normal, shown, typed, change, gpus })
     }
 }
 

@@ -19,7 +19,8 @@ fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '@' | '%' | '+' | '=' | ':' | ',' | '.' | '/' | '-')
 }
 
-fn quote_all(text: &str) -> String {
+/// A whole text quoted, whatever it begins with.
+pub fn quote_all(text: &str) -> String {
     if !text.is_empty() && text.chars().all(is_plain) {
         return text.to_owned();
     }

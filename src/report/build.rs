@@ -251,7 +251,7 @@ fn document_metrics(m: &judge::Metrics) -> Metrics {
 }
 
 fn document_config(config: &plan::Config) -> Config {
-    let normal = config.normal();
+    let normal = config.shown();
     let flags = normal["flags"].as_array().into_iter().flatten();
     Config {
         engine: config.engine.root().to_owned(),
@@ -423,7 +423,7 @@ fn recommended(m: &Material<'_>) -> Option<Recommended> {
     let published = command::published(winner);
     Some(Recommended {
         trial: first_trial(m, winner),
-        command: shell_words_of(&published.command.argv, &[]),
+        command: super::asking::quoted(&published.command.argv).join(" "),
         argv: published.command.argv,
         env: published.command.env.into_iter().collect(),
         published: Published { added: published.added, hidden: published.hidden },

@@ -1,11 +1,12 @@
 //! Commands that survive copying: words quoted for a POSIX shell, and long ones broken at their flags.
 
+use super::asking;
 pub use crate::plan::shell::quote;
 
 /// The words as one command on lines of about that width: whole if it fits, else one flag a line with ` \` between.
 /// A line is only longer when a single flag is.
 pub fn wrapped(words: &[String], width: usize, indent: &str) -> String {
-    let quoted: Vec<String> = words.iter().map(|word| quote(word)).collect();
+    let quoted = asking::quoted(words);
     let whole = quoted.join(" ");
     if whole.chars().count() <= width {
         return whole;

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::command::{quote, wrapped};
+use super::asking;
+use super::command::wrapped;
 use super::document::{Direction, Recommended, Report};
 use super::evidence::Trial;
 use super::format::{fixed, number, percent};
@@ -104,7 +105,8 @@ impl Page<'_> {
         let what =
             report.objective.as_ref().map_or_else(String::new, |o| format!(" to {}", phrases::objective(o)));
         self.md.block(&escape(&format!("Recommended configuration of {}{on}{what}:", report.model)));
-        let exports = recommended.env.iter().map(|(name, value)| format!("export {name}={}\n", quote(value)));
+        let exports =
+            recommended.env.iter().map(|(name, value)| format!("{}\n", asking::export(name, value)));
         let command = wrapped(&recommended.argv, COMMAND_WIDTH, "    ");
         self.md.fence("bash", &format!("{}{command}", exports.collect::<String>()));
         let mut gain = format!("**{}.**", escape(&phrases::capital(&phrases::gain(report, recommended))));

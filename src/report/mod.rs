@@ -3,6 +3,7 @@
 //! The renderings know nothing of journals, plans or judges. What they may say stands in the document; what is not
 //! there cannot be printed, and what is printed can be checked against the JSON beside it.
 
+mod asking;
 mod build;
 mod command;
 mod document;
@@ -29,6 +30,7 @@ mod fixture;
 #[cfg(test)]
 mod tests;
 
+pub use asking::with_environment;
 pub use build::{Material, build};
 pub use command::{quote, wrapped};
 pub use document::{

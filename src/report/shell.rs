@@ -1,11 +1,11 @@
 //! `recommended.sh`: the recommended serve command as a script that says what it is and can be run as it stands.
 
-use super::command::{quote, wrapped};
+use super::asking::export;
+use super::command::wrapped;
 use super::document::{Recommended, Report};
 use super::lookup::Lookup;
 use super::phrases;
 use super::wrap::{clean, wrap};
-use crate::secrets::is_secret;
 
 /// Width of the script's comments and of its command.
 const WIDTH: usize = 100;
@@ -20,14 +20,6 @@ pub fn shell(report: &Report) -> Option<String> {
     lines.extend(recommended.env.iter().map(|(name, value)| export(name, value)));
     lines.push(format!("exec {} \"$@\"\n", wrapped(&recommended.argv, WIDTH, "    ")));
     Some(lines.join("\n"))
-}
-
-/// A variable of the server. A secret is asked of whoever runs the script.
-fn export(name: &str, value: &str) -> String {
-    if is_secret(name) {
-        return format!(": \"${{{name}:?is a secret, and not written here: set it}}\"\nexport {name}");
-    }
-    format!("export {}", quote(&format!("{name}={value}")))
 }
 
 fn comments(lookup: &Lookup, recommended: &Recommended) -> Vec<String> {

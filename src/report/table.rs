@@ -10,6 +10,7 @@ use tabled::settings::{Alignment, Modify};
 
 use super::style::{Style, Tone};
 use super::wrap::{longest_number, width_of, wrap};
+use crate::secrets::mask;
 
 /// Frame and padding of one column; one more closes the table.
 const FRAME: usize = 3;
@@ -64,9 +65,9 @@ impl Column {
 }
 
 impl Cell {
-    /// An entry in a tone.
+    /// An entry in a tone. What is masked is masked here, and not after columns were measured.
     pub fn new(text: impl Into<String>, tone: Tone) -> Self {
-        Self { text: text.into(), tone }
+        Self { text: mask(&text.into()).into_owned(), tone }
     }
 }
 

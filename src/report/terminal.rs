@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use super::command;
 use super::document::{Recommended, Report, Row, Step, Verdict};
 use super::evidence::{Outcome, Trial};
 use super::format::{decimals_for, grouped, percent};
@@ -11,6 +10,7 @@ use super::phrases;
 use super::style::{Style, Tone};
 use super::table::{Cell, Column, Table};
 use super::wrap::{clean, hanging};
+use super::{asking, command};
 
 /// Outcomes that take more lines than this in their column stand under the table instead.
 const TALLEST: usize = 5;
@@ -236,7 +236,7 @@ impl Page<'_> {
         self.heading(&format!("Recommended serve command{tag}"));
         self.line("");
         for (name, value) in &recommended.env {
-            self.line(&format!("    export {name}={}", command::quote(value)));
+            self.line(&format!("    {}", asking::export(name, value)));
         }
         let command = command::wrapped(&recommended.argv, self.style.width().saturating_sub(4), "        ");
         self.line(&self.style.paint(Tone::Strong, &format!("    {command}")));

@@ -27,7 +27,7 @@ pub fn begin(
     x.journal.append(Kind::Launch {
         launch: launch.to_owned(),
         config_id: config.id().to_owned(),
-        config: config.normal(),
+        config: config.shown(),
         profiles: wanted.profiles.clone(),
         label: wanted.label.clone(),
         nonce: nonce.to_owned(),

@@ -1,17 +1,18 @@
 //! The secrets that this process knows, for everything that it writes.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
-use regex::Regex;
+use regex::{Captures, Regex};
 
-use super::mask::Masker;
-use super::names::{is_secret, words};
+use super::inside::inside;
+use super::mask::{MASKED, Masker};
+use super::names::{hides, is_secret, words};
 
-static NAMES_ONE: AtomicBool = AtomicBool::new(false);
 static KNOWN: RwLock<Option<Arc<Masker>>> = RwLock::new(None);
+static NUMBERS: RwLock<Option<HashMap<String, usize>>> = RwLock::new(None);
 
 /// A value after a name: bare ones and lists of them touch their sign (`env HF_TOKEN=x`, `--api-key=[x, y]`), as what stands apart
 /// from it is an axis, a metric or a point (`axis token_budget = --max-num-seqs=8`); quoted ones may stand apart (`"api_key": "x"`).
@@ -20,6 +21,9 @@ const ASSIGNED: &str = r#"(?<name>[\w.-]+)(?:=(?:\[(?<list>[^\]\n]*)\]|(?<bare>[
 /// The end of a name that may be a secret's: what is looked for first.
 static NAMED: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(&format!(r#"(?-u){}[\w.-]*"?\s*[=:]"#, words())).ok());
+static QUOTED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#""(?<text>(?:[^"\\\n]|\\.)*)""#).ok());
+static HINTS: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(&format!("{}|(?i:authorization)", words())).ok());
 static ASSIGNMENT: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(ASSIGNED).ok());
 
 /// Everything that is known to be secret.
@@ -34,7 +38,30 @@ pub fn learn(values: impl IntoIterator<Item = String>) {
         return;
     }
     let all = known().into_iter().chain(new);
-    *KNOWN.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(Masker::new(all)));
+    let masker = Masker::numbering(all, &numbers());
+    *KNOWN.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(masker));
+}
+
+/// Takes the secrets among which a study chooses: they bear numbers from now on, so that its candidates can be told apart.
+pub fn learn_alternatives(values: &[String]) {
+    let mut numbers = numbers();
+    for value in values {
+        let next = numbers.len() + 1;
+        numbers.entry(value.clone()).or_insert(next);
+    }
+    *NUMBERS.write().unwrap_or_else(PoisonError::into_inner) = Some(numbers);
+    learn(values.iter().cloned());
+}
+
+/// What stands in the place of a secret: `***`, with its number if it is one of several.
+pub fn shown(value: &str) -> String {
+    let number =
+        NUMBERS.read().unwrap_or_else(PoisonError::into_inner).as_ref().and_then(|n| n.get(value).copied());
+    number.map_or_else(|| MASKED.to_owned(), |n| format!("{MASKED}{n}"))
+}
+
+fn numbers() -> HashMap<String, usize> {
+    NUMBERS.read().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default()
 }
 
 /// The secrets of perflab's own environment, and the hub's token where its tools keep it.
@@ -42,18 +69,18 @@ pub fn learn_environment() {
     let own = std::env::vars_os().filter_map(|(n, v)| Some((n.into_string().ok()?, v.into_string().ok()?)));
     let own: Vec<(String, String)> = own.collect();
     let values = own.iter().filter(|(n, _)| is_secret(n)).map(|(_, v)| v.clone());
-    let passwords = own.iter().filter_map(|(_, v)| password(v));
-    learn(values.chain(passwords).chain(hub_token()));
+    let parts = own.iter().filter(|(n, _)| !is_secret(n)).flat_map(|(n, v)| inside(n, v));
+    learn(values.chain(parts).chain(hub_token()));
 }
 
 /// What a study or site file states under a secret's name, however broken the file is.
 pub fn learn_source(text: &str) {
+    learn_quoted(text);
     let Some(named) = NAMED.as_ref().filter(|n| n.is_match(text)) else { return };
     let Some(assigned) = ASSIGNMENT.as_ref() else { return };
     let begins = named.find_iter(text).map(|m| text[..m.start()].trim_end_matches(in_name).len());
     // most of them only sound so, and what follows the name is the costly part
     let begins = begins.filter(|at| is_secret(text[*at..].split(|c| !in_name(c)).next().unwrap_or_default()));
-    let begins = begins.inspect(|_| NAMES_ONE.store(true, Ordering::Relaxed));
     let mut values = Vec::new();
     for found in begins.filter_map(|at| assigned.captures_at(text, at)).filter(|f| is_secret(&f["name"])) {
         if let Some(list) = found.name("list") {
@@ -66,9 +93,42 @@ pub fn learn_source(text: &str) {
     learn(values.into_iter().filter(|v| !v.contains('{')));
 }
 
-/// Whether any source so far gives a secret's name a value, which may be a param's.
-pub fn source_names_one() -> bool {
-    NAMES_ONE.load(Ordering::Relaxed)
+/// What stands inside of the quoted texts of a source: options, headers, URLs.
+fn learn_quoted(text: &str) {
+    let texts = QUOTED.iter().flat_map(|q| q.captures_iter(text)).map(|c| c["text"].replace("\\\"", "\""));
+    let telling = texts.filter(|t| t.contains("://") || HINTS.as_ref().is_some_and(|w| w.is_match(t)));
+    learn(
+        telling
+            .flat_map(|t| inside("", &t.replace("{{", "{").replace("}}", "}")))
+            .filter(|v| !v.contains('{')),
+    );
+}
+
+/// A study's text, or a piece of it: also what is too short to be masked elsewhere goes under the name of a secret.
+pub fn mask_source(text: &str) -> String {
+    let masked = mask(text);
+    let Some(assigned) = ASSIGNMENT.as_ref() else { return masked.into_owned() };
+    let hidden = |found: &Captures<'_>| {
+        let whole = &found[0];
+        let Some(value) = ["list", "quoted", "bare"].iter().find_map(|g| found.name(g)) else {
+            return whole.to_owned();
+        };
+        let at = value.start() - found.get(0).map_or(0, |m| m.start());
+        let one = |v: &str| {
+            let bare = v.trim().trim_matches('"');
+            if hides(&found["name"], bare) && !bare.starts_with(MASKED) {
+                v.replace(bare, &shown(bare))
+            } else {
+                v.to_owned()
+            }
+        };
+        let all: Vec<String> = match found.name("list") {
+            Some(list) => list.as_str().split(',').map(one).collect(),
+            None => vec![one(value.as_str())],
+        };
+        format!("{}{}{}", &whole[..at], all.join(","), &whole[at + value.len()..])
+    };
+    assigned.replace_all(&masked, hidden).into_owned()
 }
 
 fn in_name(c: char) -> bool {
@@ -106,13 +166,6 @@ fn masker() -> Arc<Masker> {
     }
     let none = Arc::new(Masker::default());
     KNOWN.write().unwrap_or_else(PoisonError::into_inner).get_or_insert(none).clone()
-}
-
-/// The password of a URL, as proxies have one.
-fn password(value: &str) -> Option<String> {
-    let (_, rest) = value.split_once("://")?;
-    let (user, _) = rest.split('/').next()?.rsplit_once('@')?;
-    user.split_once(':').map(|(_, password)| password.to_owned())
 }
 
 /// The hub's token where its own tools keep it.
@@ -155,11 +208,5 @@ mod tests {
         assert_eq!(mask_document("{\"a\":\"document-secret\"}\n"), "{\n  \"a\": \"***\"\n}\n");
         assert_eq!(mask_json(b"{\"a\":1}".to_vec()), b"{\"a\":1}");
         assert_eq!(mask("plain document-secret"), "plain ***");
-    }
-
-    #[test]
-    fn a_proxys_password_is_one() {
-        assert_eq!(password("http://me:pw1@proxy:80/x").as_deref(), Some("pw1"));
-        assert_eq!(password("http://proxy:80/a@b"), None);
     }
 }

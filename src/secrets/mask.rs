@@ -1,19 +1,26 @@
 //! Replaces secrets in text: known values, and what is a secret by its form wherever it comes from.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use regex::bytes::{Captures, Regex, RegexBuilder};
 use serde_json::Value as Json;
 
-use super::names::{is_secret, is_telling, words};
+use super::names::{hides, is_secret, is_telling, words};
 
 /// What stands in the place of a secret.
 pub const MASKED: &str = "***";
 
-/// By form: user and password of a URL, tokens of the Hugging Face hub, bearer tokens. What stands in the group
+/// By form: what stands before the host of a URL, tokens of the Hugging Face hub, bearer tokens. What stands in the group
 /// `keep` stays.
-const FORMS: &str = r#"(?<keep>://)[^\s/@"'<>\\]*:[^\s/@"'<>\\]+(?<after>@)|\bhf_[A-Za-z0-9]{16,}|(?<bearer>(?i:bearer) +)[A-Za-z0-9._~+/-]{8,}=*"#;
+const FORMS: &str = r#"(?<keep>://)[^\s/@"'<>\\]+(?<after>@)|\bhf_[A-Za-z0-9]{16,}|(?<bearer>(?i:bearer) +)[A-Za-z0-9._~+/-]{8,}=*"#;
+/// What a server prints under the name of a key or a password, however short it is. Looked for last: it may hold the beginning of a
+/// known value only.
+static ASSIGNED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let names = r#"(?<name>(?i:api[_-]?key|password|passwd|secret)(?:=["']?|["'] ?: ?["']))"#;
+    Regex::new(&format!(r#"{names}(?<value>[^\s"',;&(){{}}\[\]\\*?$]+)"#)).ok()
+});
 /// Of a value that long the lines count one by one: a key in a file has the same first line as every other.
 const LONGEST: usize = 1024;
 
@@ -23,6 +30,8 @@ pub struct Masker {
     /// Without one, because there are too many values, everything is masked: rather no text than a secret.
     regex: Option<Regex>,
     values: Vec<String>,
+    /// of values that are told apart, by what stands in a text, what stands there instead
+    numbered: HashMap<Vec<u8>, String>,
 }
 
 impl Default for Masker {
@@ -34,6 +43,11 @@ impl Default for Masker {
 impl Masker {
     /// Values that could be ordinary words are left out.
     pub fn new(values: impl IntoIterator<Item = String>) -> Self {
+        Self::numbering(values, &HashMap::new())
+    }
+
+    /// The same where some values are alternatives of each other, and bear numbers.
+    pub fn numbering(values: impl IntoIterator<Item = String>, numbers: &HashMap<String, usize>) -> Self {
         let mut values: Vec<String> = values.into_iter().flat_map(|v| pieces(&v)).collect();
         // the longer first: one may begin with another
         values.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
@@ -41,7 +55,10 @@ impl Masker {
         let mut forms: Vec<String> = values.iter().flat_map(|v| spellings(v)).collect();
         forms.push(FORMS.to_owned());
         let build = |pattern: &str| RegexBuilder::new(pattern).size_limit(64 << 20).build();
-        Self { regex: build(&forms.join("|")).ok(), values }
+        let numbered = numbers.iter().flat_map(|(value, n)| {
+            raw_spellings(value).into_iter().map(move |s| (s.into_bytes(), format!("{MASKED}{n}")))
+        });
+        Self { regex: build(&forms.join("|")).ok(), values, numbered: numbered.collect() }
     }
 
     /// The values, the longest first.
@@ -50,9 +67,11 @@ impl Masker {
     }
 
     pub fn bytes<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
-        match &self.regex {
-            Some(regex) => regex.replace_all(bytes, replacement),
-            None => Cow::Borrowed(MASKED.as_bytes()),
+        let Some(regex) = &self.regex else { return Cow::Borrowed(MASKED.as_bytes()) };
+        let masked = regex.replace_all(bytes, |found: &Captures<'_>| self.replacement(found));
+        match ASSIGNED.as_ref().filter(|a| a.is_match(&masked)) {
+            Some(assigned) => Cow::Owned(assigned.replace_all(&masked, under_its_name).into_owned()),
+            None => masked,
         }
     }
 
@@ -66,7 +85,8 @@ impl Masker {
 
     /// One JSON document: texts are masked, names and structure stay.
     pub fn json(&self, document: &[u8]) -> Option<Json> {
-        let by_form = self.regex.as_ref().is_none_or(|r| r.is_match(document));
+        let by_form = self.regex.as_ref().is_none_or(|r| r.is_match(document))
+            || ASSIGNED.as_ref().is_none_or(|r| r.is_match(document));
         if !by_form && !names_a_secret(document) {
             return None;
         }
@@ -77,8 +97,12 @@ impl Masker {
     /// Whether anything was masked.
     fn leaves(&self, value: &mut Json, secret: bool) -> bool {
         match value {
-            Json::String(text) if secret && !text.is_empty() && text.parse::<f64>().is_err() => {
-                MASKED.clone_into(text);
+            Json::String(text) if secret && !text.is_empty() => {
+                *text = self.in_place_of(text);
+                true
+            }
+            Json::Number(_) if secret => {
+                *value = MASKED.into();
                 true
             }
             Json::String(text) => match self.text(text) {
@@ -93,12 +117,54 @@ impl Masker {
                 all.iter_mut().filter_map(|v| self.leaves(v, secret).then_some(())).count() > 0
             }
             Json::Object(map) => {
-                let masked =
-                    map.iter_mut().filter_map(|(name, v)| self.leaves(v, is_variable(name)).then_some(()));
+                // a flag as documents have it
+                let flag =
+                    map.get("name").and_then(Json::as_str).filter(|_| map.len() == 2).map(str::to_owned);
+                let hidden = |name: &str, v: &Json| match (name, &flag) {
+                    ("value", Some(flag)) => hides(flag, &plain(v)),
+                    _ => {
+                        is_variable(name)
+                            && !v.is_number()
+                            && (v.is_object() || v.is_array() || hides(name, &plain(v)))
+                    }
+                };
+                let masked = map.iter_mut().filter_map(|(name, v)| {
+                    let secret = hidden(name, v);
+                    self.leaves(v, secret).then_some(())
+                });
                 masked.count() > 0
             }
             _ => false,
         }
+    }
+
+    fn replacement(&self, found: &Captures<'_>) -> Vec<u8> {
+        let group = |name| found.name(name).map_or(&b""[..], |m| m.as_bytes());
+        let instead = self.numbered.get(&found[0]).map_or(MASKED, String::as_str);
+        [group("keep"), group("bearer"), instead.as_bytes(), group("after")].concat()
+    }
+
+    fn in_place_of(&self, text: &str) -> String {
+        self.numbered.get(text.as_bytes()).map_or_else(|| MASKED.to_owned(), Clone::clone)
+    }
+}
+
+fn under_its_name(found: &Captures<'_>) -> Vec<u8> {
+    if NONE.contains(&&found["value"]) {
+        return found[0].to_vec();
+    }
+    [&found["name"], MASKED.as_bytes()].concat()
+}
+
+/// How servers write that there is no key.
+const NONE: [&[u8]; 5] = [b"None", b"null", b"EMPTY", b"False", b"false"];
+
+/// A leaf as text; none for what is no leaf.
+fn plain(value: &Json) -> String {
+    match value {
+        Json::String(text) => text.clone(),
+        Json::Number(n) => n.to_string(),
+        _ => String::new(),
     }
 }
 
@@ -109,15 +175,10 @@ fn is_variable(name: &str) -> bool {
 
 fn names_a_secret(document: &[u8]) -> bool {
     static NAMES: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        let pattern = format!(r#"(?-u)"[\w-]*{}[\w-]*" *: *["\[{{]"#, words());
+        let pattern = format!(r#"(?-u)"[\w-]*{}[\w-]*" *(?:: *["\[{{]|[,}}])"#, words());
         Regex::new(&pattern).ok()
     });
     NAMES.as_ref().is_none_or(|r| r.is_match(document))
-}
-
-fn replacement(found: &Captures<'_>) -> Vec<u8> {
-    let group = |name| found.name(name).map_or(&b""[..], |m| m.as_bytes());
-    [group("keep"), group("bearer"), MASKED.as_bytes(), group("after")].concat()
 }
 
 fn pieces(value: &str) -> Vec<String> {
@@ -127,13 +188,19 @@ fn pieces(value: &str) -> Vec<String> {
     parts.into_iter().filter(|p| is_telling(p)).map(str::to_owned).collect()
 }
 
-/// As it is, and as it stands in JSON.
+/// As it is, and as it stands in JSON. A number is only itself as a whole.
 fn spellings(value: &str) -> Vec<String> {
+    let is_number = value.bytes().all(|b| b.is_ascii_digit());
+    let edge = if is_number { r"\b" } else { "" };
+    raw_spellings(value).iter().map(|s| format!("{edge}{}{edge}", regex::escape(s))).collect()
+}
+
+fn raw_spellings(value: &str) -> Vec<String> {
     let quoted = serde_json::to_string(value).unwrap_or_default();
-    let inside = quoted.trim_start_matches('"').trim_end_matches('"').to_owned();
-    let mut out = vec![regex::escape(value)];
-    if inside != value && !inside.is_empty() {
-        out.insert(0, regex::escape(&inside));
+    let inner = quoted.trim_start_matches('"').trim_end_matches('"').to_owned();
+    let mut out = vec![value.to_owned()];
+    if inner != value && !inner.is_empty() {
+        out.insert(0, inner);
     }
     out
 }

@@ -4,15 +4,17 @@
 //! perflab for a file or a stream. Masking at the last step, and not where a value is used, means that no new
 //! message can forget it.
 
+mod inside;
 mod known;
 mod log;
 mod mask;
 mod names;
 
+pub use inside::{inside, mask_leaves, mask_value, mask_words};
 pub use known::{
-    hub_token, known, learn, learn_environment, learn_source, mask, mask_document, mask_json,
-    source_names_one,
+    hub_token, known, learn, learn_alternatives, learn_environment, learn_source, mask, mask_document,
+    mask_json, mask_source, shown,
 };
 pub use log::{LogMask, MaskedWriter};
 pub use mask::{MASKED, Masker};
-pub use names::is_secret;
+pub use names::{hides, is_secret};

@@ -1,6 +1,13 @@
 //! What is secret by its name: variables, flags and settings that hold a token, key, secret or password.
 
 const WORDS: [&str; 6] = ["TOKEN", "KEY", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"];
+/// Parts of names of numbers: how many, and which of a vocabulary.
+const COUNTING: [&str; 12] =
+    ["NUM", "MAX", "MIN", "PER", "EOS", "BOS", "PAD", "UNK", "SEP", "STOP", "MASK", "IMAGE"];
+/// What says that there is none.
+const PLAIN: [&str; 8] = ["EMPTY", "false", "False", "FALSE", "None", "null", "default", "auto"];
+/// A number of so many digits is no other number.
+const LONG_NUMBER: usize = 8;
 /// The shortest value that is masked wherever it stands: what is shorter stands everywhere.
 const SHORTEST: usize = 5;
 
@@ -16,6 +23,24 @@ pub fn is_secret(name: &str) -> bool {
     !is_place && WORDS.iter().any(|word| name.contains(word))
 }
 
+/// Whether a value under a name is to be hidden. A number is only where the name is that of the secret itself: `--token-budget=512`,
+/// `--num-key-value-heads=8` and `EOS_TOKEN=2` are none.
+pub fn hides(name: &str, value: &str) -> bool {
+    let value = value.trim();
+    is_secret(name)
+        && !value.is_empty()
+        && !PLAIN.contains(&value)
+        && (value.parse::<f64>().is_err() || is_of_secret(name))
+}
+
+/// Whether a name ends with the secret that it is of, and counts nothing.
+fn is_of_secret(name: &str) -> bool {
+    let name = name.trim_start_matches('-').to_uppercase().replace(['-', '.'], "_");
+    let counts = name.split('_').any(|part| COUNTING.contains(&part));
+    let name = name.strip_suffix('S').unwrap_or(&name);
+    !counts && WORDS.iter().any(|word| name.ends_with(word))
+}
+
 /// A regular expression that finds the words of such names, in any case: a first look at long texts, which have few of them.
 pub(super) fn words() -> String {
     format!("(?i:{})", WORDS.join("|"))
@@ -24,8 +49,8 @@ pub(super) fn words() -> String {
 /// Whether a value can be told from ordinary text, so that it may be masked wherever it stands.
 pub(super) fn is_telling(value: &str) -> bool {
     let value = value.trim();
-    let plain = ["EMPTY", "false", "False", "FALSE", "default"];
-    value.len() >= SHORTEST && value.parse::<f64>().is_err() && !plain.contains(&value)
+    let long = value.len() >= LONG_NUMBER && value.bytes().all(|b| b.is_ascii_digit());
+    value.len() >= SHORTEST && (long || value.parse::<f64>().is_err()) && !PLAIN.contains(&value)
 }
 
 #[cfg(test)]
@@ -65,8 +90,32 @@ mod tests {
     }
 
     #[test]
+    fn a_number_is_secret_under_the_name_of_one() {
+        for name in ["--api-key", "NUMKEY", "HF_TOKEN", "pin_password", "API_KEYS"] {
+            assert!(hides(name, "123456"), "{name}");
+        }
+        for name in [
+            "--token-budget",
+            "--num-key-value-heads",
+            "EOS_TOKEN",
+            "ms_per_token",
+            "--stop-token-ids",
+            "--n",
+        ] {
+            assert!(!hides(name, "123456"), "{name}");
+        }
+        assert!(!hides("--api-key", "EMPTY") && !hides("--api-key", ""));
+    }
+
+    #[test]
     fn numbers_and_short_words_are_not_masked_everywhere() {
         assert!(is_telling("hf_abc") && is_telling("correct horse"));
-        assert!(!is_telling("8192") && !is_telling("1e9") && !is_telling("abc") && !is_telling("false"));
+        assert!(
+            is_telling("123456789012")
+                && !is_telling("8192")
+                && !is_telling("1e9")
+                && !is_telling("abc")
+                && !is_telling("false")
+        );
     }
 }

@@ -103,7 +103,7 @@ pub(super) fn baseline<'a>(setup: &Setup<'_>, walk: &'a Walk, again: &'a Again) 
 
 fn fill<'a>(candidate: &mut Candidate<'a>, config: &'a Config, load: &str) {
     candidate.id = config.trial(load);
-    candidate.config = Some(config.normal_form());
+    candidate.config = Some(config.shown_form());
     candidate.command = command::line(config);
 }
 

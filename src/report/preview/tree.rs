@@ -15,7 +15,9 @@ pub fn tree(plan: &Plan<'_>, style: Style) -> String {
         difference(&mut out, against, style);
     }
     out.push(String::new());
-    out.push(format!("baseline  {}", mark(plan.baseline.state)));
+    let again = plan.baseline.reason.as_ref().filter(|_| plan.baseline.state == State::ToMeasure);
+    let again = again.map(|why| format!(" again: {why}")).unwrap_or_default();
+    push_wrapped(&mut out, "", &format!("baseline  {}{again}", mark(plan.baseline.state)), style);
     push_wrapped(&mut out, "  ", &plan.baseline.command, style);
     for (i, step) in plan.steps.iter().enumerate() {
         push_step(&mut out, i, step, style);

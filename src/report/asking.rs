@@ -1,0 +1,158 @@
+//! Commands with holes: where a secret stands that is not written anywhere, the shell asks for it by the name of a variable, and runs
+//! nothing while that is not set.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::command::quote;
+use super::document::Recommended;
+use crate::plan::shell::quote_all;
+
+static HOLE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\*\*\*\d*").ok());
+
+/// The words quoted for a shell; what is masked in them is asked for under the name of its flag.
+pub fn quoted(words: &[String]) -> Vec<String> {
+    let mut asked = Asked::default();
+    let mut flag = String::new();
+    let mut out = Vec::with_capacity(words.len());
+    for word in words {
+        if word.starts_with('-') {
+            word.split('=').next().unwrap_or_default().clone_into(&mut flag);
+        }
+        out.push(asked.word(word, &flag));
+    }
+    out
+}
+
+/// `export NAME=VALUE`, of a secret too: then it has to be set by whoever runs it.
+pub fn export(name: &str, value: &str) -> String {
+    let is_hole = HOLE.as_ref().is_some_and(|h| h.find(value).is_some_and(|m| m.len() == value.len()));
+    if is_hole {
+        return format!("export {name}=\"{}\"", ask(name, name));
+    }
+    if !holds_one(value) {
+        return format!("export {}", quote(&format!("{name}={value}")));
+    }
+    format!("export {name}={}", Asked::default().pieces(value, &format!("{name}_SECRET"), name))
+}
+
+/// The recommended command with its variables before it, as one line of shell.
+pub fn with_environment(recommended: &Recommended) -> String {
+    let variables = recommended.env.iter().map(|(name, value)| {
+        let stated = export(name, value);
+        format!("{} ", stated.strip_prefix("export ").unwrap_or(&stated))
+    });
+    variables.collect::<String>() + &recommended.command
+}
+
+fn holds_one(text: &str) -> bool {
+    HOLE.as_ref().is_some_and(|h| h.is_match(text))
+}
+
+fn ask(variable: &str, of: &str) -> String {
+    format!("${{{variable}:?set it to the secret of {of}}}")
+}
+
+/// Variables that a command asks for, and how often the name of each was wanted.
+#[derive(Default)]
+struct Asked(HashMap<String, usize>);
+
+impl Asked {
+    fn word(&mut self, word: &str, flag: &str) -> String {
+        if !holds_one(word) {
+            return quote(word);
+        }
+        let of = if flag.is_empty() { "this command" } else { flag };
+        let (option, value) = match word.split_once('=') {
+            Some((option, value)) if option.starts_with('-') && !holds_one(option) => {
+                (format!("{}=", quote(option)), value)
+            }
+            _ => (String::new(), word),
+        };
+        option + &self.pieces(value, &variable_of(flag), of)
+    }
+
+    /// A text with its holes, each a question; what lies between is quoted by itself.
+    fn pieces(&mut self, text: &str, name: &str, of: &str) -> String {
+        let mut out = String::new();
+        let mut rest = 0;
+        for hole in HOLE.iter().flat_map(|h| h.find_iter(text)) {
+            if hole.start() > rest {
+                out += &quote_all(&text[rest..hole.start()]);
+            }
+            let times = self.0.entry(name.to_owned()).and_modify(|n| *n += 1).or_insert(1);
+            let variable = if *times > 1 { format!("{name}_{times}") } else { name.to_owned() };
+            out.extend(["\"", &ask(&variable, of), "\""]);
+            rest = hole.end();
+        }
+        if rest < text.len() {
+            out += &quote_all(&text[rest..]);
+        }
+        out
+    }
+}
+
+/// `--api-key` asks for `API_KEY`; a flag that only holds a secret for its own name and that word.
+fn variable_of(flag: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
+    let name: String = flag.trim_start_matches('-').chars().map(plain).collect();
+    let name =
+        if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name } else { format!("SERVE{name}") };
+    if crate::secrets::is_secret(&name) { name } else { format!("{name}_SECRET") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(all: &[&str]) -> Vec<String> {
+        quoted(&all.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn secrets_are_asked_for() {
+        assert_eq!(
+            words(&[
+                "serve",
+                "--api-key=***2",
+                "--n=3",
+                "--hf-token",
+                "***",
+                r#"--c={"password":"***","k":"***"}"#
+            ]),
+            [
+                "serve",
+                r#"--api-key="${API_KEY:?set it to the secret of --api-key}""#,
+                "--n=3",
+                "--hf-token",
+                r#""${HF_TOKEN:?set it to the secret of --hf-token}""#,
+                r#"--c='{"password":"'"${C_SECRET:?set it to the secret of --c}"'","k":"'"${C_SECRET_2:?set it to the secret of --c}"'"}'"#,
+            ]
+        );
+        assert_eq!(
+            export("U", "http://***@h"),
+            r#"export U=http://"${U_SECRET:?set it to the secret of U}"@h"#
+        );
+        assert_eq!(
+            export("A_TOKEN", "***"),
+            r#"export A_TOKEN="${A_TOKEN:?set it to the secret of A_TOKEN}""#
+        );
+        assert_eq!(export("A", "b c"), "export A='b c'");
+    }
+
+    #[test]
+    fn a_shell_puts_the_secrets_back_and_refuses_without_them() {
+        let all = words(&["printf", r"%s\n", "--api-key=***", r#"--c={"it's":"***"}"#, "***"]).join(" ");
+        let run = |set: &[(&str, &str)]| {
+            let mut sh = std::process::Command::new("sh");
+            sh.args(["-c", &all]).env_clear().envs(set.iter().copied()).output().expect("sh runs")
+        };
+        let out = run(&[("API_KEY", "a b$c"), ("C_SECRET", "x\"y"), ("C_SECRET_2", "z")]);
+        assert_eq!(String::from_utf8_lossy(&out.stdout), "--api-key=a b$c\n--c={\"it's\":\"x\"y\"}\nz\n");
+        let out = run(&[("C_SECRET", "x"), ("C_SECRET_2", "z")]);
+        assert!(!out.status.success() && out.stdout.is_empty());
+        assert!(String::from_utf8_lossy(&out.stderr).contains("API_KEY: set it to the secret of --api-key"));
+    }
+}
