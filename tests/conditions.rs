@@ -207,3 +207,37 @@ fn what_an_engine_inherits_counts_and_harmless_differences_do_not() {
     let said = planned(&lab.path("lib").display().to_string());
     assert!(said.contains("measured without LD_LIBRARY_PATH, now with LD_LIBRARY_PATH="), "{said}");
 }
+
+#[test]
+fn a_drafter_of_the_hub_is_its_commit() {
+    let lab = lab(r#"--speculative-config={"method": "eagle3", "model": "org/draft"}"#);
+    let with_cache = |args: &[&str]| {
+        let mut command = lab.command(args);
+        command.env("HF_HUB_CACHE", lab.path("hub"));
+        lab.start_command(command).wait().expect_code(0)
+    };
+    let main = |commit: &str| {
+        let place = "hub/models--org--draft";
+        write(&lab, &format!("{place}/snapshots/{commit}/config.json"), "{}");
+        write(&lab, &format!("{place}/refs/main"), commit);
+    };
+    let plan = || again(&with_cache(&["plan", "study.plab", "--dir", "state", "--format", "json"]));
+    main("1111111111111111111111111111111111111111");
+    with_cache(&EXEC);
+    assert_eq!(plan(), "");
+    main("2222222222222222222222222222222222222222");
+    assert_eq!(plan(), "org/draft changed since it was measured (111111111111, now 222222222222)");
+}
+
+#[test]
+fn a_file_that_is_edited_while_it_is_measured_counts_for_no_result() {
+    let lab = lab(r#"--chat-template="t.jinja""#);
+    write(&lab, "t.jinja", "one");
+    // the first launch alone finds the mark, and the edit under it
+    write(&lab, "edit", "");
+    write(&lab, "engine.sh", script("if [ -e edit ]; then rm edit; printf two > t.jinja; fi"));
+    assert_eq!(exec(&lab), 3, "the baseline is launched again");
+    expect(&lab, "");
+    write(&lab, "t.jinja", "three");
+    expect(&lab, "t.jinja changed since it was measured");
+}

@@ -92,7 +92,8 @@ impl Console {
 
     pub fn diagnostics(self, found: &[Diagnostic], sources: &Sources) {
         let text = render::text(found, sources, self.look());
-        let _ = io::stderr().write_all(secrets::mask_source(&text).as_bytes());
+        let shown: String = text.split_inclusive('\n').map(masked_line).collect();
+        let _ = io::stderr().write_all(secrets::mask(&shown).as_bytes());
     }
 
     /// What went wrong outside of a study file, with how to go on.
@@ -115,6 +116,12 @@ impl Console {
             let _ = writeln!(io::stderr(), "{}", secrets::mask(message));
         }
     }
+}
+
+/// A line of a diagnostic; those of the user's file may say under its name what is too short to be masked elsewhere.
+fn masked_line(line: &str) -> std::borrow::Cow<'_, str> {
+    let of_file = line.contains('│') && !line.contains('╰');
+    if of_file { secrets::mask_source(line).into() } else { line.into() }
 }
 
 /// The terminal's width, or the one that `COLUMNS` says.

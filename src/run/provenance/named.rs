@@ -210,7 +210,9 @@ fn looks_like_a_path(word: &str) -> bool {
 fn passed_over(name: &str) -> bool {
     let lower = name.to_lowercase();
     let is_written = lower.split(['-', '_', '.']).any(|part| WRITTEN.contains(&part));
-    is_written || secrets::is_secret(name)
+    // nor is a hash over a file of keys written anywhere
+    let of_file = ["-file", "_file", "-path", "_path"].iter().find_map(|end| lower.strip_suffix(end));
+    is_written || secrets::is_secret(name) || of_file.is_some_and(secrets::is_secret)
 }
 
 fn takes_path(config: &Config, flag: &str) -> bool {
@@ -284,6 +286,8 @@ mod tests {
             "torch_profiler_dir",
             "HF_HOME",
             "api-key",
+            "api-key-file",
+            "HF_TOKEN_PATH",
         ] {
             assert!(passed_over(name), "{name}");
         }

@@ -108,7 +108,13 @@ pub fn normal(name: &str) -> String {
 
 fn is_interpreter(program: &Path) -> bool {
     let name = program.file_name().unwrap_or_default().to_string_lossy();
-    name.strip_prefix("python").is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || c == '.'))
+    let called =
+        name.strip_prefix("python").is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || c == '.'));
+    // a version manager puts scripts of that name before it
+    let mut head = [0; 2];
+    let is_script = fs::File::open(program).is_ok_and(|mut f| io::Read::read(&mut f, &mut head).is_ok())
+        && head == *b"#!";
+    called && !is_script
 }
 
 /// The interpreter in a script's first line, or in the second of those whose path is too long for a first one.

@@ -147,9 +147,14 @@ impl<'a> Standing<'a> {
         }
         let is_model = |word: &str| hub::is_name(word) && self.model(word).is_some();
         let found = named::named(config, self.site, self.study_dir, is_model);
-        now.files =
-            found.there.into_iter().filter_map(|word| Some((word.clone(), self.held(&word)?))).collect();
         now.absent = found.absent;
+        for word in found.there {
+            match self.held(&word) {
+                Some(id) => drop(now.files.insert(word, id)),
+                // what may not be read is not there for the engine either
+                None => drop(now.absent.insert(word)),
+            }
+        }
     }
 
     /// What a result's own configuration named, as it is now. Of what engines write nothing is compared.
