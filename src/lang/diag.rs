@@ -213,6 +213,11 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
     if length > LONGEST_WORD {
         return Vec::new();
     }
+    let known: Vec<&str> = known.into_iter().collect();
+    // `vLLM` is `vllm`, however many letters are others
+    if let Some(same) = known.iter().find(|k| **k != word && k.eq_ignore_ascii_case(word)) {
+        return vec![same];
+    }
     // of a single letter nothing would be left
     let limit = (length / 3).max(1).min(length.saturating_sub(1));
     let near = known.into_iter().map(|k| (strsim::damerau_levenshtein(word, k), k));
@@ -221,6 +226,15 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
     near.dedup();
     let best = near.first().map_or(0, |n| n.0);
     near.into_iter().take_while(|n| n.0 == best).map(|n| n.1).collect()
+}
+
+/// A text as messages quote it: no longer than a line.
+pub fn short(text: &str) -> std::borrow::Cow<'_, str> {
+    const MOST: usize = 60;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]).into(),
+        None => text.into(),
+    }
 }
 
 /// `a, b or c`

@@ -1,6 +1,7 @@
 //! The language as its users meet it: what `perflab check` says of files, right and wrong ones.
 
 mod fixes;
+mod forbidden;
 mod golden;
 mod later;
 mod robust;

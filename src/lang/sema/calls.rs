@@ -37,6 +37,11 @@ impl Checker<'_> {
             Some(o) => {
                 let message = format!("`{}` owns no metrics", o.value);
                 let d = Diagnostic::new(Code::UnknownMetric, o.span, message).label("not known");
+                if Stat::parse(&name.value).is_some() && metrics::kind_of(&o.value).is_some() {
+                    let right = format!("{}({})", name.value, o.value);
+                    self.sink.push(d.help(format!("write `{right}`")).edit(o.span.to(name.span), right));
+                    return None;
+                }
                 self.sink.push(d.help("write `best.…` for the incumbent or `baseline.…` for the baseline"));
                 return None;
             }

@@ -9,6 +9,7 @@ use super::doubled;
 use super::problem::Problem;
 use super::program::{Change, Engine, EnvSetting, WrittenValue};
 use super::schema::{self, Elsewhere, FlagSpec, Found, Kind, Schema, Setting, Value, key};
+use super::scope::Kind as ItemKind;
 use super::settings::{self, JsonKey};
 use super::template;
 use crate::lang::codes::Code;
@@ -159,10 +160,25 @@ impl Checker<'_> {
                 true
             }
             Err(problem) => {
-                self.sink.push(problem.diagnostic(name, *span, value.as_ref(), engine));
+                let d = problem.diagnostic(name, *span, value.as_ref(), engine);
+                self.sink.push(self.param_meant(d, value.as_ref()));
                 false
             }
         }
+    }
+
+    /// `--max-model-len=ctx`, where a param is called so: a bare word is itself.
+    pub(super) fn param_meant(&self, d: Diagnostic, value: Option<&WrittenValue>) -> Diagnostic {
+        let text = value.map_or("", |v| v.text.as_str());
+        if d.code != Code::BadFlagValue || self.modules.root().find(ItemKind::Param, text).is_none() {
+            return d;
+        }
+        let right = format!("\"{{{text}}}\"");
+        let span = d.span;
+        Diagnostic { edits: Vec::new(), ..d }
+            .label("the name of a param")
+            .help(format!("a param is inserted into a text: write `{right}`"))
+            .edit(span, right)
     }
 
     /// A point that sets flags to their defaults is its own trial: the command differs, the engine need not.

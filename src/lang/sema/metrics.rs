@@ -131,6 +131,7 @@ pub fn elsewhere(name: &str) -> Option<String> {
         "time_to_first_token" => "p99(ttft)",
         "time_per_output_token" => "p99(tpot)",
         "inter_token_latency" => "p99(itl)",
+        "num_gpus" | "n_gpus" | "gpu_count" => "gpus",
         _ => return statistic_of(name),
     };
     Some(plain.to_owned())

@@ -12,6 +12,7 @@ use crate::lang::diag::{Diagnostic, did_you_mean, one_of};
 use crate::lang::source::Span;
 use crate::lang::syntax::PROFILE_SETTINGS as SETTINGS;
 use crate::lang::syntax::ast::{self, Item, Literal, Name, Number, WordLine, WordValue};
+use crate::lang::syntax::load_setting;
 use crate::lang::units::Dim;
 
 /// What a profile may send.
@@ -129,6 +130,12 @@ impl Checker<'_> {
             word.span,
             format!("a profile has no setting `{}`", word.value),
         );
+        if let Some((setting, example)) = load_setting(&word.value) {
+            let d =
+                d.label(format!("did you mean `{setting}`?")).help(format!("it is called `{example}` here"));
+            self.sink.push(d.edit(word.span, setting));
+            return;
+        }
         let d = d.meant(&word.value, SETTINGS.iter().copied(), "unknown", str::to_owned);
         self.sink.push(d.help(format!("a profile has the settings {}", SETTINGS.join(", "))));
     }
@@ -296,7 +303,9 @@ impl Checker<'_> {
         // a line that says it wrongly, or could not be read, has had its diagnostic
         let stated = |word: &str| {
             let meant = |l: &WordLine| {
-                l.word.value == word || did_you_mean(&l.word.value, SETTINGS.iter().copied()) == Some(word)
+                l.word.value == word
+                    || load_setting(&l.word.value).is_some_and(|(setting, _)| setting == word)
+                    || did_you_mean(&l.word.value, SETTINGS.iter().copied()) == Some(word)
             };
             decl.lines.iter().any(meant) || decl.unread.contains(&word)
         };

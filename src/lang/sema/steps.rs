@@ -272,7 +272,8 @@ impl Checker<'_> {
             let own = problem.diagnostic(name, *span, value.as_ref(), engine);
             let helpful =
                 if *problem == Problem::Unknown { diagnostics().find(Problem::suggests) } else { None };
-            self.sink.push(helpful.unwrap_or(own));
+            let d = self.param_meant(helpful.unwrap_or(own), value.as_ref());
+            self.sink.push(d);
             return;
         }
         for (engine, _) in &refused {

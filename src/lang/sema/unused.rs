@@ -57,7 +57,19 @@ impl Checker<'_> {
             return false;
         }
         !self.sink.has_errors()
-            || self.modules.words(0, name) <= 1 && !self.sink.suggests(name) && !self.may_be_missed(kind)
+            || !self.may_be_misspelled(kind)
+                && self.modules.words(0, name) <= 1
+                && !self.sink.suggests(name)
+                && !self.may_be_missed(kind)
+    }
+
+    /// Whether something of the kind is named that there is not: it may be this.
+    fn may_be_misspelled(&self, kind: Kind) -> bool {
+        let unknown = format!("no {} is called", kind.word());
+        self.sink.found().any(|d| match kind {
+            Kind::Metric | Kind::Param => matches!(d.code, Code::UnknownMetric | Code::NeedsStatistic),
+            _ => d.code == Code::UnknownName && d.message.starts_with(&unknown),
+        })
     }
 
     /// Whether a study lacks the very line that would name one: that line is the mistake, and it has its diagnostic.
@@ -67,7 +79,7 @@ impl Checker<'_> {
         let has = |s: &Study, is: fn(&Line) -> bool| s.lines.iter().any(|l| is(&l.kind));
         match kind {
             Kind::Engine => studies.any(|s| !has(s, |l| matches!(l, Line::Baseline(_)))),
-            Kind::Profile => {
+            Kind::Profile | Kind::Metric => {
                 studies.any(|s| !s.unread.is_empty() && !has(s, |l| matches!(l, Line::Objective { .. })))
             }
             _ => false,

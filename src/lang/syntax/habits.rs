@@ -16,6 +16,7 @@ pub fn line(block: Block, text: &str) -> Option<Meant> {
         .or_else(|| matches!(block, Block::Engine | Block::Site).then(|| variable(line))?)
         .or_else(|| (block == Block::Engine).then(|| flag(line))?)
         .or_else(|| (block == Block::Step).then(|| axes(line))?)
+        .or_else(|| (block == Block::Profile).then(|| load(line))?)
         .or_else(|| misplaced(block, line))
 }
 
@@ -76,15 +77,44 @@ fn axes(line: &str) -> Option<Meant> {
     let alone = line.len() == first.len();
     let algebra = line.contains(['*', '+', '[']);
     let right = format!("vary {line}");
+    // words are joined by an operator
+    let joined =
+        line.split(['*', '+', '(', ')', '[', ']', ',']).all(|part| part.split_whitespace().count() < 2);
     let near = crate::lang::diag::did_you_mean(first, words::STEP_SETTINGS.iter().copied()).is_some();
-    (line.chars().all(plain) && (alone || algebra) && !near)
+    (line.chars().all(plain) && (alone || algebra && joined) && !near)
         .then(|| (Some(right.clone()), format!("a step varies axes: write `{right}`")))
+}
+
+/// `max-concurrency 64`, `--request-rate=8`
+fn load(line: &str) -> Option<Meant> {
+    let end = line.find([' ', '\t', '=', ':']).unwrap_or(line.len());
+    let (_, example) = super::bench::load_setting(&line[..end])?;
+    Some((None, format!("it is called `{example}` here")))
 }
 
 /// Declarations inside of a block, and what newcomers look for in a study.
 fn misplaced(block: Block, line: &str) -> Option<Meant> {
     let word = super::blocks::first_word(line);
     let help = match (block, word) {
+        (_, "") if line.starts_with("//") || line.starts_with("/*") || line.starts_with("-- ") => {
+            "comments begin with `#`"
+        }
+        (Block::Engine, "") if line.starts_with("\"-") => {
+            "flags stand as they are typed in a shell, without quotes"
+        }
+        (Block::Engine, "vllm" | "python" | "python3" | "sglang" | "docker" | "trtllm") => {
+            "an engine is its flags, one after another, as `perflab init -- vllm serve …` writes them; host, port and model \
+             are perflab's"
+        }
+        (Block::Engine, "environment" | "envs" | "export") => "a variable is set by `env NAME=value`",
+        (Block::Study, "num_gpus" | "n_gpus" | "gpu_count") => "write `gpus 8 of \"H100\"`",
+        (Block::Study, "slo" | "sla" | "constraint" | "assert") => {
+            "what must hold is `require p99(ttft) <= 500ms`"
+        }
+        (Block::Study, "stage" | "phase" | "tune") => "write `step NAME \"Title\" { vary AXIS }`",
+        (Block::Step, "sweep" | "try" | "explore" | "grid" | "tune") => {
+            "a step varies axes: `vary seqs * batched`"
+        }
         (Block::Study, "engine") => {
             "the engine that a study starts from is its `baseline`: `baseline ENGINE`"
         }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::slips;
+use super::{signs, slips};
 use crate::lang::diag::one_of;
 use crate::lang::units;
 
@@ -21,7 +21,9 @@ pub fn hint(chunk: &str, token: &Range<usize>, word: &str, expected: &[String], 
         let help = format!("a text in double quotes is missing: write `\"…\" {word}`");
         return Hint { help, edit: None };
     }
-    if let Some(hint) = slips::slip(chunk, token, word, expected) {
+    let known =
+        signs::sign(chunk, token, word, expected).or_else(|| slips::slip(chunk, token, word, expected));
+    if let Some(hint) = known {
         return hint;
     }
     if let Some(help) = habit(chunk, token, word) {
@@ -69,7 +71,7 @@ fn starts_number(word: &str) -> bool {
 /// A number as other languages spell it, in the way that this one does: `.5s`, `1_000`.
 fn spelled_number(chunk: &str, token: &Range<usize>) -> Option<String> {
     let word = chunk.get(token.clone())?;
-    if chunk[..token.start].ends_with(|c: char| c.is_ascii_alphanumeric()) {
+    if chunk[..token.start].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '.') {
         return None;
     }
     if word.strip_prefix('.').is_some_and(starts_number) {
@@ -176,7 +178,7 @@ fn habit(chunk: &str, token: &Range<usize>, word: &str) -> Option<String> {
             "what is imported keeps its name: remove `as` and what follows it".to_owned()
         }
         "" if before.ends_with(',') => "remove the comma, or go on behind it".to_owned(),
-        _ if number.ends_with('.') && !number.ends_with("..") && number.len() > 1 => {
+        _ if number.ends_with('.') && !number.contains("..") && number.len() > 1 => {
             format!("digits stand behind a point: write `{}{word}`", number.trim_end_matches('.'))
         }
         _ if !number.is_empty() && !word.is_empty() && units::unit(word).is_some() => {

@@ -1,6 +1,7 @@
 //! From text to the syntax tree. Parsing never fails: it returns the tree of what could be read, and a diagnostic for what could not.
 
 pub mod ast;
+mod bench;
 mod blocks;
 mod build;
 pub(in crate::lang) mod grammar;
@@ -8,12 +9,15 @@ mod habits;
 mod hints;
 mod imports;
 mod lexical;
+mod names;
 mod parser;
 mod recover;
 mod rename;
+mod signs;
 mod slips;
 mod words;
 
+pub use bench::load_setting;
 pub use build::number_alone;
 pub use imports::ANY;
 pub use parser::{Parsed, parse};

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use foldhash::HashSet;
 use pest::Parser;
 use pest::error::{Error, ErrorVariant, InputLocation};
 
@@ -10,9 +11,9 @@ use super::blocks::{Block, elsewhere, first_word};
 use super::build::Builder;
 use super::grammar::{Grammar, Rule};
 use super::lexical::{self, Piece};
-use super::{habits, hints, imports, words};
+use super::{habits, hints, imports, names, words};
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, Sink, did_you_mean, one_of};
+use crate::lang::diag::{Diagnostic, Sink, did_you_mean, one_of, short};
 use crate::lang::source::{FileId, Span};
 
 /// What the second look made of a bad declaration.
@@ -29,6 +30,8 @@ pub fn line(id: FileId, block: Block, text: &str, base: usize, sink: &mut Sink) 
         sink.push(found);
         return match (block, word) {
             (Block::Step, "by") => vec!["vary"],
+            // what `vllm bench serve` calls a load's settings: which of them are meant, the help says
+            (Block::Profile, _) if habits::line(block, text).is_some() => words::PROFILE_SETTINGS.to_vec(),
             // axes without their word, as in `step a { seqs * batched }`
             (Block::Step, _) if did_you_mean(word, known.iter().copied()).is_none() => vec!["vary"],
             _ => did_you_mean(word, known.iter().copied()).into_iter().collect(),
@@ -71,8 +74,10 @@ fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<
     let len = shown_len(text);
     let span = Span::new(id, base..base + len);
     let shown = &text[..len];
-    let mut d = Diagnostic::new(Code::UnknownSetting, span, format!("{what} has no setting `{shown}`"));
-    if text.starts_with('-') {
+    let mut d =
+        Diagnostic::new(Code::UnknownSetting, span, format!("{what} has no setting `{}`", short(shown)));
+    let load = block == Block::Profile && habits::line(block, text).is_some();
+    if text.starts_with('-') && !load {
         return Some(
             d.label("a flag").help("flags stand in an engine or in an axis; vary the axis in a step"),
         );
@@ -89,7 +94,7 @@ fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<
         });
     }
     if let Some(help) = elsewhere(block, word) {
-        return Some(d.label("not here").help(help));
+        return Some(d.label(NOT_HERE).help(help));
     }
     d = d.meant(word, known.iter().copied(), "unknown", str::to_owned);
     Some(d.help(format!("{what} has the settings {}", known.join(", "))))
@@ -142,6 +147,7 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
     }
     if !words::DECLARATIONS.contains(&word) {
         sink.push(no_declaration(id, base + indent, &text[indent..], word));
+        out.broken.push(word.to_owned());
         return out;
     }
     if word == "use" {
@@ -154,8 +160,16 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
         sink.push(found);
         return out;
     }
+    if let Some(found) = names::missing(id, base + indent, &text[indent..]) {
+        // which name was to stand there, nobody knows: none that is not declared is a mistake for sure
+        out.broken.push(imports::ANY.to_owned());
+        sink.push(found);
+        return out;
+    }
     if let Some((at, piece)) = lexical::unbalanced(text) {
-        sink.push(bracket(id, base + at, piece));
+        let headless =
+            matches!(piece, Piece::Close(b'}')).then(|| names::without_brace(id, base, text, indent));
+        sink.push(headless.flatten().unwrap_or_else(|| bracket(id, base + at, piece)));
         if matches!(piece, Piece::Open(b'{')) && text.trim_start().find('{').map(|n| n + indent) == Some(at) {
             out.item = closed(id, file, span, sink, &mut out.broken);
         }
@@ -208,7 +222,7 @@ fn no_declaration(id: FileId, at: usize, text: &str, word: &str) -> Diagnostic {
     let message = if matches!(shown, "}" | "]" | ")") {
         return bracket(id, at, Piece::Close(shown.as_bytes()[0]));
     } else {
-        format!("`{shown}` begins no declaration")
+        format!("`{}` begins no declaration", short(shown))
     };
     let d = Diagnostic::new(Code::NotADeclaration, span, message);
     if text.starts_with("//")
@@ -220,6 +234,13 @@ fn no_declaration(id: FileId, at: usize, text: &str, word: &str) -> Diagnostic {
         return if text.starts_with("/*") { d } else { d.edit(sign, "#") };
     }
     let known = words::DECLARATIONS.iter().copied();
+    if let Some((right, help)) = names::meant_to_declare(first_line) {
+        let d = d.label("expected a declaration").help(help);
+        return match right {
+            Some(right) => d.edit(Span::new(id, at..at + first_line.trim_end().len()), right),
+            None => d,
+        };
+    }
     let d = d.meant(word, known, "expected a declaration", str::to_owned);
     d.help(format!("a declaration begins with {}", one_of(words::DECLARATIONS)))
 }
@@ -251,13 +272,19 @@ fn bracket(id: FileId, at: usize, piece: Piece) -> Diagnostic {
 fn closed(id: FileId, file: &str, span: Span, sink: &mut Sink, broken: &mut Vec<String>) -> Option<Item> {
     let text = format!("{}\n}}", &file[span.range()]);
     let pairs = Grammar::parse(Rule::only_item, &text).ok()?;
+    // settings of the block around an unclosed one are lines of that: they follow from the missing bracket
+    let told: HashSet<Span> = sink.found().map(|d| d.span).collect();
     let mut builder = Builder::new(id, &text, span.start as usize, sink);
     let inner =
         pairs.into_iter().next()?.into_inner().find(|p| !matches!(p.as_rule(), Rule::COMMENT | Rule::EOI))?;
     let item = builder.item(inner);
     broken.extend(builder.into_broken());
+    sink.forget(|d| d.code == Code::UnknownSetting && d.label == NOT_HERE && !told.contains(&d.span));
     item
 }
+
+/// The label of a setting that stands in a block of another kind.
+const NOT_HERE: &str = "not here";
 
 /// The name after the keyword, so that its uses are no further mistakes. For `use`, every name in the braces.
 pub fn declared_name(text: &str) -> impl Iterator<Item = String> + '_ {
@@ -404,7 +431,10 @@ fn token_at(text: &str, at: usize) -> (Range<usize>, Option<String>) {
     };
     let shown = &rest[..len];
     let visible = !first.is_whitespace() && !first.is_control();
-    let found =
-        if visible { format!("`{shown}`") } else { format!("the character U+{:04X}", u32::from(first)) };
+    let found = if visible {
+        format!("`{}`", short(shown))
+    } else {
+        format!("the character U+{:04X}", u32::from(first))
+    };
     (at..at + len, Some(found))
 }

@@ -243,7 +243,13 @@ impl Slip<'_> {
     fn version_without_quotes(&self, expected: &[String]) -> Option<Hint> {
         let is = |what: &str| expected.iter().any(|e| e == what);
         let number = self.word.starts_with(|c: char| c.is_ascii_digit());
-        if !number || !is("a string in double quotes") || is("a number") || is("`=`") || is("`{`") {
+        if !number
+            || self.before.contains("={")
+            || !is("a string in double quotes")
+            || is("a number")
+            || is("`=`")
+            || is("`{`")
+        {
             return None;
         }
         let fixed = format!("\"{}\"", self.word);

@@ -1,0 +1,22 @@
+//! What `vllm bench serve` and its like call the settings of a load.
+
+/// The setting that a word of other tools stands for, and a line with it.
+pub fn load_setting(word: &str) -> Option<(&'static str, &'static str)> {
+    let plain = word.trim_start_matches('-').replace('-', "_");
+    Some(match plain.as_str() {
+        "request_rate" | "qps" | "rps" => ("rate", "rate 8/s"),
+        "max_concurrency" | "num_concurrent" | "clients" | "users" => ("concurrency", "concurrency 64"),
+        "num_prompts" | "num_requests" | "request_count" | "n_requests" => ("requests", "requests 1000"),
+        "input_len" | "random_input_len" | "sharegpt_input_len" | "prompt_len" | "isl" => {
+            ("input", "input 1024")
+        }
+        "output_len" | "random_output_len" | "sharegpt_output_len" | "max_tokens" | "osl" => {
+            ("output", "output 128")
+        }
+        "burstiness" => ("arrivals", "arrivals gamma 0.5"),
+        "dataset" | "dataset_name" | "dataset_path" => ("data", "data random"),
+        "num_warmups" | "warmup_requests" => ("warmup", "warmup 10"),
+        "max_duration" | "benchmark_duration" => ("duration", "duration 2min"),
+        _ => return None,
+    })
+}

@@ -1,0 +1,79 @@
+//! Declarations whose head is wrong: a name that is missing, a brace that is, a keyword of another language.
+
+use super::blocks::first_word;
+use super::hints;
+use super::words;
+use crate::lang::codes::Code;
+use crate::lang::diag::Diagnostic;
+use crate::lang::source::{FileId, Span};
+
+/// `engine "vLLM" = vllm { … }`: a title and no name. `at` is where the text begins in its file.
+pub fn missing(id: FileId, at: usize, text: &str) -> Option<Diagnostic> {
+    let keyword = first_word(text);
+    let rest = &text[keyword.len()..];
+    let title = rest.trim_start_matches([' ', '\t']);
+    if keyword == "use" || !title.starts_with('"') {
+        return None;
+    }
+    let start = keyword.len() + rest.len() - title.len();
+    let end = title[1..].find(['"', '\n']).map_or(title.len(), |n| n + 2);
+    let span = Span::new(id, at + start..at + start + end);
+    let d = Diagnostic::new(Code::Unexpected, span, "a name is missing before the title");
+    Some(
+        d.label("a title")
+            .help(format!("write `{keyword} NAME {} …`: other lines call it by its name", &title[..end])),
+    )
+}
+
+/// `engine v = vllm` without the brace that its closing one belongs to.
+pub fn without_brace(id: FileId, base: usize, text: &str, indent: usize) -> Option<Diagnostic> {
+    let head = text[indent..].lines().next()?;
+    let head = head[..head.find(" #").unwrap_or(head.len())].trim_end();
+    let block = matches!(first_word(head), "engine" | "profile" | "study" | "site");
+    if !block || head.contains('{') {
+        return None;
+    }
+    let end = base + indent + head.len();
+    let colon = usize::from(head.ends_with([':', '(']));
+    let at = Span::new(id, end - 1..end);
+    let d = Diagnostic::new(Code::Unexpected, at, "the block that begins here lacks its `{`");
+    Some(
+        d.label("expected `{`")
+            .help("write `{` at the end of the line")
+            .edit(Span::new(id, end - colon..end), " {"),
+    )
+}
+
+/// What a line without a declaration's keyword was meant to declare.
+pub fn meant_to_declare(line: &str) -> Option<(Option<String>, String)> {
+    let line = line.trim_end();
+    let word = first_word(line);
+    let settings =
+        [words::STUDY_SETTINGS, words::STEP_SETTINGS, words::PROFILE_SETTINGS, words::ENGINE_SETTINGS];
+    if settings.iter().any(|s| s.contains(&word)) {
+        let help = match hints::example(word) {
+            Some(example) => {
+                format!("`{example}` stands in a block: is a `}}` too many above, or is its `{{` missing?")
+            }
+            None => "it stands in a block: is a `}` too many above, or is its `{` missing?".to_owned(),
+        };
+        return Some((None, help));
+    }
+    let bare = ["let ", "const ", "var ", "set ", "local "]
+        .iter()
+        .find_map(|w| line.strip_prefix(w))
+        .unwrap_or(line);
+    let (name, value) = bare.split_once('=')?;
+    let (name, value) = (name.trim(), value.trim());
+    let snake = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    if name.is_empty() || !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(snake) {
+        return None;
+    }
+    let keyword = match value.as_bytes().first()? {
+        b'-' if value.starts_with("--") => "axis",
+        b'"' | b'0'..=b'9' => "param",
+        _ => return None,
+    };
+    let right = format!("{keyword} {name} = {value}");
+    Some((Some(right.clone()), format!("write `{right}`")))
+}

@@ -1,0 +1,300 @@
+//! Signs and words that other languages put into lists, JSON, conditions and heads, with what stands there instead.
+
+use std::ops::Range;
+
+use super::hints::{Hint, is_condition};
+use crate::lang::units;
+
+/// The remedy for a token (of the chunk, a place in it) that is another language's.
+pub fn sign(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) -> Option<Hint> {
+    let at = At { chunk, token, word, before: chunk[..token.start].trim_end(), expected };
+    at.json()
+        .or_else(|| at.value())
+        .or_else(|| at.condition())
+        .or_else(|| at.axes())
+        .or_else(|| at.expression())
+        .or_else(|| at.variable())
+        .or_else(|| at.name())
+        .or_else(|| unit_behind(chunk, token, word, at.before))
+}
+
+/// A token where it stands.
+struct At<'a> {
+    chunk: &'a str,
+    token: &'a Range<usize>,
+    word: &'a str,
+    /// what stands before it, without spaces at its end
+    before: &'a str,
+    /// what could have stood there instead
+    expected: &'a [String],
+}
+
+fn only(help: &str) -> Hint {
+    Hint { help: help.to_owned(), edit: None }
+}
+
+impl At<'_> {
+    fn is(&self, what: &str) -> bool {
+        self.expected.iter().any(|e| e == what)
+    }
+
+    /// In its place, something else.
+    fn here(&self, help: impl Into<String>, right: &str) -> Hint {
+        Hint { help: help.into(), edit: Some((self.token.clone(), right.to_owned())) }
+    }
+
+    /// The same for it and so many bytes before it.
+    fn from(&self, start: usize, help: impl Into<String>, right: &str) -> Hint {
+        Hint { help: help.into(), edit: Some((start..self.token.end, right.to_owned())) }
+    }
+
+    /// Whether values of flags and variables stand here.
+    fn in_changes(&self) -> bool {
+        ["-", "axis", "env "].iter().any(|w| self.chunk.starts_with(w))
+    }
+
+    fn json(&self) -> Option<Hint> {
+        let (word, before) = (self.word, self.before);
+        let inside = unclosed_json(before);
+        Some(match word {
+            "True" | "TRUE" | "Yes" | "yes" | "on" if inside || self.is("true or false") => {
+                self.here("write `true`", "true")
+            }
+            "False" | "FALSE" | "No" | "no" | "off" if inside || self.is("true or false") => {
+                self.here("write `false`", "false")
+            }
+            "None" | "nil" if inside => self.here("write `null`", "null"),
+            "}" | "]" if inside && before.ends_with(',') => Hint {
+                help: "JSON takes no comma before its end".to_owned(),
+                edit: Some((before.len() - 1..before.len(), String::new())),
+            },
+            _ if inside && before.ends_with([':', '[']) && plain_word(word) => {
+                let right = format!("\"{word}\"");
+                self.here(format!("texts in JSON are quoted: write {right}"), &right)
+            }
+            _ if inside && word.starts_with(|c: char| c.is_ascii_digit()) && before.ends_with('{') => {
+                only("a list of values stands in square brackets: `--flag=[256, 512]`")
+            }
+            _ => return None,
+        })
+    }
+
+    fn value(&self) -> Option<Hint> {
+        let (word, before) = (self.word, self.before);
+        let glued = before.len() == self.token.start;
+        Some(match word {
+            "{" if before.ends_with('$') => only(
+                "the shell's variables are not known here: declare `param ctx = …` and write `\"{ctx}\"`",
+            ),
+            "\\" => self.here("lines need no `\\` at their end: remove it", ""),
+            _ if !self.in_changes() => return None,
+            _ if word.starts_with(['(', ')', '"']) && value_before(before) && glued => {
+                only("a value that holds a quote, comma or bracket is quoted: `--flag=\"a(b)\"`")
+            }
+            "(" if before.ends_with('=') => only("a list stands in square brackets: `[256, 512]`"),
+            "]" if before.ends_with('[') => only("a list holds one value at least"),
+            "," if value_before(before) => return comma(self.chunk, self.token, before),
+            _ => return None,
+        })
+    }
+
+    fn condition(&self) -> Option<Hint> {
+        if !is_condition(self.chunk) {
+            return None;
+        }
+        Some(match self.word {
+            "AND" | "Or" | "OR" | "And" | "NOT" => {
+                let right = self.word.to_ascii_lowercase();
+                self.here(format!("write `{right}`"), &right)
+            }
+            "=>" => self.here("write `>=`", ">="),
+            "=<" => self.here("write `<=`", "<="),
+            ">" if self.before.ends_with('<') => self.from(self.before.len() - 1, "write `!=`", "!="),
+            "is" | "equals" | "eq" => self.here("write `==` to compare", "=="),
+            "in" => only("compare with each: `engine == vllm or engine == sglang`"),
+            "of" if self.before.ends_with('%') => self.here("write `*`: `0.5 * best.total_tps`", "*"),
+            "for" | "with" | "over" if self.is("`on`") => self.here("write `on`", "on"),
+            "and" if self.before.contains(" on ") && self.is("`,`") => {
+                self.from(self.before.len(), "profiles are separated by commas", ",")
+            }
+            _ => return None,
+        })
+    }
+
+    fn axes(&self) -> Option<Hint> {
+        let (chunk, word, before) = (self.chunk, self.word, self.before);
+        let last = before.rsplit(' ').next().unwrap_or_default();
+        Some(match word {
+            "x" | "," | "&" | "and" | "×" if before.contains("vary ") => {
+                only("every pair is `seqs * batched`, one or the other `seqs + batched`")
+            }
+            "times" | "x" | "runs" if chunk.starts_with("repeat ") => {
+                self.from(before.len(), "write the number alone: `repeat 3`", "")
+            }
+            ":" | "extends" | "from" | "is" | "inherits" | "<" if derives(before) && self.is("`=`") => {
+                self.from(before.len(), "what it derives from stands behind `=`", " =")
+            }
+            _ if !chunk.starts_with("axis") => return None,
+            "|" => only("one or the other is `a + b`"),
+            "=" if point_name(before) => {
+                self.from(before.len(), "a colon stands between a point's name and what it changes", ":")
+            }
+            "=" if last.contains('_') => {
+                let right = format!("--{}", last.replace('_', "-"));
+                Hint {
+                    help: format!("a flag is written with its dashes: `{right}=…`"),
+                    edit: Some((before.len() - last.len()..before.len(), right)),
+                }
+            }
+            _ if before.ends_with('=') && upper(word) => {
+                let right = format!("env {word}");
+                self.here(format!("a variable is set by `{right}=…`"), &right)
+            }
+            _ if before.ends_with('=') && word.starts_with("\"-") && word.len() > 2 => {
+                let right = word.trim_matches('"');
+                self.here(format!("a flag stands without quotes: write `{right}`"), right)
+            }
+            _ => return None,
+        })
+    }
+
+    fn expression(&self) -> Option<Hint> {
+        let (word, before) = (self.word, self.before);
+        if is_distribution(word) && function_before(before) {
+            let name = before.rsplit([' ', '(']).next().unwrap_or_default();
+            let right = format!("{name}({word})");
+            return Some(self.from(before.len() - name.len(), format!("write `{right}`"), &right));
+        }
+        let lower = word.to_ascii_lowercase();
+        let shouted = self.is("an expression") && is_distribution(&lower);
+        shouted.then(|| self.here(format!("write `{lower}`"), &lower))
+    }
+
+    fn variable(&self) -> Option<Hint> {
+        let (word, before) = (self.word, self.before);
+        if before.starts_with("env ") && self.is("`=`") && word != "=" {
+            let edit = plain_value(word).then(|| (before.len()..self.token.start, "=".to_owned()));
+            return Some(Hint { help: format!("write `{before}=…`, without spaces"), edit });
+        }
+        if before.ends_with("unset") && self.is("`env`") && upper(word) {
+            let right = format!("env {word}");
+            return Some(self.here(format!("a variable is unset by `unset {right}`"), &right));
+        }
+        if before.ends_with("model") && self.is("a string in double quotes") && path(word) {
+            let right = format!("\"{word}\"");
+            return Some(self.here(format!("write `model {right}`"), &right));
+        }
+        None
+    }
+
+    fn name(&self) -> Option<Hint> {
+        let word = self.word;
+        if !self.is("a name") {
+            return None;
+        }
+        if quoted_name(word) && !self.before.is_empty() {
+            let name = word.trim_matches('"');
+            return Some(self.here(format!("a name stands without quotes: write `{name}`"), name));
+        }
+        let right = word.to_ascii_lowercase();
+        let shouted = plain_word(word) && right != word;
+        shouted.then(|| self.here(format!("names are snake_case: write `{right}`"), &right))
+    }
+}
+
+/// `rate 8 rps`: a unit behind a space, spelled otherwise.
+fn unit_behind(chunk: &str, token: &Range<usize>, word: &str, before: &str) -> Option<Hint> {
+    let number = before.rsplit(|c: char| !(c.is_ascii_digit() || c == '.')).next()?;
+    let known =
+        ["rps", "qps", "USD", "seconds", "minutes", "hours", "secs", "mins", "hrs", "tokens", "ms", "%"];
+    if number.is_empty() || !known.contains(&word) || chunk.contains('"') {
+        return None;
+    }
+    let unit = match units::suggest(word).as_slice() {
+        [only] => *only,
+        _ => return None,
+    };
+    let help = format!("a unit is glued to its number: write `{number}{unit}`");
+    Some(Hint { help, edit: Some((before.len()..token.end, unit.to_owned())) })
+}
+
+/// `--max-num-seqs=256,512`, `--max-model-len=32,768`
+fn comma(chunk: &str, token: &Range<usize>, before: &str) -> Option<Hint> {
+    let rest = &chunk[token.end..];
+    let end = rest.find([' ', '\t', '\n', '#', '}', ']']).unwrap_or(rest.len());
+    let start = before.rfind('=')? + 1;
+    let value = &chunk[start..token.end + end];
+    if value.contains(['"', '{', '[', '\'']) || end == 0 {
+        return None;
+    }
+    if chunk.starts_with("axis") {
+        let right = format!("[{}]", value.split(',').collect::<Vec<_>>().join(", "));
+        let help = format!("a list stands in square brackets: write `{right}`");
+        return Some(Hint { help, edit: Some((start..token.end + end, right)) });
+    }
+    let digits = value.chars().all(|c| c.is_ascii_digit() || c == ',');
+    let right = if digits { value.replace(',', "") } else { format!("\"{value}\"") };
+    let help = if digits {
+        format!("a number holds no commas: write `{right}`; a value that holds one is quoted")
+    } else {
+        format!("a value that holds a comma is quoted: write `{right}`")
+    };
+    Some(Hint { help, edit: Some((start..token.end + end, right)) })
+}
+
+fn is_distribution(word: &str) -> bool {
+    matches!(word, "ttft" | "tpot" | "itl" | "latency")
+}
+
+fn function_before(before: &str) -> bool {
+    let name = before.rsplit([' ', '(']).next().unwrap_or_default();
+    matches!(name, "mean" | "stddev" | "min" | "max" | "p50" | "p90" | "p95" | "p99" | "p999")
+}
+
+fn value_before(before: &str) -> bool {
+    before.rsplit([' ', '\t']).next().is_some_and(|w| w.contains('=') && !w.ends_with('='))
+}
+
+fn unclosed_json(before: &str) -> bool {
+    before.rfind("={").is_some_and(|open| {
+        let inner = &before[open..];
+        inner.matches('{').count() > inner.matches('}').count()
+    })
+}
+
+/// `{ on` or `, off`: the name of a point.
+fn point_name(before: &str) -> bool {
+    let name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let head = before.trim_end_matches(name).trim_end();
+    head.len() < before.len() && head.ends_with(['{', ','])
+}
+
+fn derives(before: &str) -> bool {
+    before.starts_with("engine ") || before.starts_with("profile ")
+}
+
+fn plain_word(word: &str) -> bool {
+    let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
+    word.starts_with(|c: char| c.is_ascii_alphabetic()) && word.chars().all(inner)
+}
+
+fn plain_value(word: &str) -> bool {
+    !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '/'))
+}
+
+fn quoted_name(word: &str) -> bool {
+    let inner = word.trim_matches('"');
+    word.len() == inner.len() + 2
+        && inner.starts_with(|c: char| c.is_ascii_lowercase())
+        && inner.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+}
+
+fn upper(word: &str) -> bool {
+    word.len() > 1
+        && word.starts_with(|c: char| c.is_ascii_uppercase())
+        && word.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+}
+
+fn path(word: &str) -> bool {
+    word.contains('/') && plain_word(word)
+}
