@@ -68,7 +68,8 @@ impl Checker<'_> {
         let unknown = format!("no {} is called", kind.word());
         self.sink.found().any(|d| match kind {
             Kind::Metric | Kind::Param => matches!(d.code, Code::UnknownMetric | Code::NeedsStatistic),
-            _ => d.code == Code::UnknownName && d.message.starts_with(&unknown),
+            // what was meant by a slip is known
+            _ => d.code == Code::UnknownName && d.edits.is_empty() && d.message.starts_with(&unknown),
         })
     }
 
