@@ -137,6 +137,24 @@ fn a_state_directory_that_is_removed_is_noticed_and_nothing_measured_is_lost() {
 }
 
 #[test]
+fn engines_of_a_run_that_lost_its_directory_are_nobodys_leftovers() {
+    let lab = endless();
+    let run = lab.start(&EXEC);
+    let first = Pid::from_raw(run.child.id() as i32);
+    wait_for("an engine", || !marked(&lab).is_empty());
+    let engines = marked(&lab);
+    // it is not to notice before the other has begun
+    kill(first, Signal::SIGSTOP).expect("it lives");
+    fs::remove_dir_all(lab.path("state")).expect("removed");
+    let second = lab.run(&EXEC).expect_code(1);
+    let left_alone = engines.iter().all(|pid| lives(*pid));
+    kill(first, Signal::SIGCONT).expect("it lives");
+    run.wait().expect_code(75);
+    assert!(second.stderr.contains(&format!("perflab {first} carries this study out")), "{}", second.stderr);
+    assert!(left_alone, "{engines:?}");
+}
+
+#[test]
 fn warnings_are_said_however_quiet_it_is_to_be() {
     let lab = Lab::with(&live_study("step one { vary seqs[1] }"));
     let more = ["--quiet", "--notify", "exit 3", "--events", "/dev/full"];

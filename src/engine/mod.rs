@@ -42,4 +42,4 @@ pub use server::{Server, StopReport};
 pub use spec::{LOG_NAME, LaunchSpec, MARK, Ready, Stop};
 pub use start::start;
 pub use survivor::Survivor;
-pub use sweep::{Marked, adopt_orphans, find_marked, kill_marked, sweep};
+pub use sweep::{Marked, adopt_orphans, find_marked, kill_marked, sweep, tended_by};

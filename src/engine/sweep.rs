@@ -21,6 +21,9 @@ use super::scratch;
 use super::spec::MARK;
 use super::stamp::Stamp;
 
+/// The name that a guard gives itself.
+const GUARD: &str = "plab-guard";
+
 /// How long killed processes may take to vanish. What a driver holds in the kernel may take for ever.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -53,6 +56,19 @@ pub fn adopt_orphans() -> std::io::Result<()> {
 /// The living processes of all launches whose nonce begins with `prefix`.
 pub fn find_marked(prefix: &str) -> Vec<Marked> {
     find(&processes::all(), Wanted::All(prefix)).into_iter().map(Marked::from).collect()
+}
+
+/// Another perflab that lives and watches over a launch whose nonce begins with `prefix`, if there is one: what it started is
+/// nobody's leftover.
+pub fn tended_by(prefix: &str) -> Option<i32> {
+    let table = processes::all();
+    let parent_of = |p: &Process| table.iter().find(|other| other.pid == p.parent);
+    find(&table, Wanted::All(prefix)).into_iter().find_map(|target| {
+        let family = std::iter::successors(Some(target.process), |p| parent_of(p));
+        let guard = family.take(table.len()).find(|p| p.name == GUARD)?;
+        // the guard of one that was killed has come to somebody else
+        parent_of(guard).filter(|p| p.name == "perflab" && p.pid != std::process::id() as i32).map(|p| p.pid)
+    })
 }
 
 /// Kills every process of the launch with exactly this nonce, and removes its `TMPDIR`. Returns those that were

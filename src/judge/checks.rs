@@ -241,8 +241,16 @@ fn offered_rate(s: &Subject<'_>) -> Said {
 /// A client whose event loop lags more than this (p99, milliseconds) measured itself.
 pub const CLIENT_LAG_REFUSED_MS: f64 = 20.0;
 const CLIENT_LAG_FLAGGED_MS: f64 = 5.0;
+/// A client that stood still so long at one time (milliseconds), by a stop signal or because it was starved, measured that.
+pub const CLIENT_STALL_REFUSED_MS: f64 = 1000.0;
 
 fn client_saturated(s: &Subject<'_>) -> Said {
+    if let Some(stall) = s.run.metrics.number("client_stall_ms").filter(|ms| *ms > CLIENT_STALL_REFUSED_MS) {
+        return Said::Found(
+            Level::Refuse,
+            format!("the client stood still for {:.1} s at one time", stall / 1e3),
+        );
+    }
     match s.run.metrics.number("client_lag_p99_ms") {
         Some(lag) if lag > CLIENT_LAG_REFUSED_MS => {
             Said::Found(Level::Refuse, format!("the client's event loop lagged {lag:.1} ms (p99)"))

@@ -20,6 +20,9 @@ pub struct ClientFacts {
     /// 99th percentile of how late a timer of the client's runtime fired, in milliseconds; up to 1 ms is the
     /// timer's own coarseness.
     pub loop_lag_p99_ms: Option<f64>,
+    /// The longest that it was late, in milliseconds: a client that was stopped for a while, or starved, saw nothing then.
+    #[serde(default)]
+    pub stall_ms: Option<f64>,
     /// CPU time of the whole process during the load, in seconds.
     pub cpu_s: Option<f64>,
 }
@@ -43,8 +46,10 @@ impl ClientWatch {
     pub(super) async fn stop(self) -> ClientFacts {
         drop(self.stop);
         let lags = self.beats.await.unwrap_or_default();
+        let stall_ms = lags.iter().copied().reduce(f64::max);
         ClientFacts {
             loop_lag_p99_ms: Dist::of(lags).map(|lags| lags.p99),
+            stall_ms,
             cpu_s: cpu_s().zip(self.cpu_s).map(|(after, before)| after - before),
         }
     }
@@ -56,7 +61,11 @@ async fn beat(stop: CancellationToken) -> Vec<f64> {
         let due = Instant::now() + BEAT;
         tokio::select! {
             () = sleep_until(due) => lags.push(due.elapsed().as_secs_f64() * 1e3),
-            () = stop.cancelled() => return lags,
+            // what it is late by now counts too
+            () = stop.cancelled() => {
+                lags.push(Instant::now().saturating_duration_since(due).as_secs_f64() * 1e3);
+                return lags;
+            }
         }
     }
 }

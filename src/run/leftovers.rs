@@ -14,6 +14,13 @@ use crate::lang::sema::program::Via;
 /// Leftovers of an invocation that was killed together with its guards, and launches whose end nobody saw.
 pub fn clean_up(x: &Execution<'_>, listener: &mut dyn Listener) -> Result<(), RunError> {
     let lived_on_s = lost::lived_on_s(&x.dir, x.journal.last_word());
+    // its lock went with its directory
+    if let Some(pid) = engine::tended_by(&x.mark()) {
+        let text = format!(
+            "perflab {pid} carries this study out, whose state directory was removed; wait until it has ended"
+        );
+        return Err(RunError::Machine(text));
+    }
     let left = engine::sweep(&x.mark());
     if !left.is_empty() {
         let names: Vec<String> = left.iter().map(|m| format!("{} ({})", m.pid, m.name)).collect();

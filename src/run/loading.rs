@@ -15,7 +15,7 @@ use super::{measured, records, stages};
 use crate::engine::Failure;
 use crate::engine::lifecycle::Happening;
 use crate::journal::{JournalError, LaunchTimes};
-use crate::judge::checks::CLIENT_LAG_REFUSED_MS;
+use crate::judge::checks::{CLIENT_LAG_REFUSED_MS, CLIENT_STALL_REFUSED_MS};
 use crate::judge::prefix;
 use crate::judge::{Metrics, RunOutcome};
 use crate::load::{self, Ended, FailureKind, LoadOutcome, RequestRecord, Summary, Verdict};
@@ -185,17 +185,21 @@ async fn one_load(
         let outcome = outcome?;
         times.warmup_s += outcome.warmup.seconds;
         times.load_s += outcome.load_s;
-        let lag = outcome.summary.client.loop_lag_p99_ms.unwrap_or(0.0);
+        let client = outcome.summary.client;
+        let (lag, stall) = (client.loop_lag_p99_ms.unwrap_or(0.0), client.stall_ms.unwrap_or(0.0));
         let over = outcome.ended != Ended::Whole || nothing_succeeded(&outcome);
-        if over || lag <= CLIENT_LAG_REFUSED_MS || attempt == LOADS {
+        let kept_up = lag <= CLIENT_LAG_REFUSED_MS && stall <= CLIENT_STALL_REFUSED_MS;
+        if over || kept_up || attempt == LOADS {
             // a server's answers tell of their own requests alone; its counters of all
             let told = outcome.summary.cached_tokens.map(|n| n as f64);
             return Ok(OneLoad { outcome, rule, sampled, lost, hits: told.or(counted) });
         }
-        let text = format!(
-            "{}: this machine held the client up for {lag:.0} ms (p99); the load is repeated",
-            crew.launch
-        );
+        let held = if lag > CLIENT_LAG_REFUSED_MS {
+            format!("for {lag:.0} ms (p99)")
+        } else {
+            format!("for {:.1} s at one time", stall / 1e3)
+        };
+        let text = format!("{}: this machine held the client up {held}; the load is repeated", crew.launch);
         listener.hear(&Event::Warning { text });
         reset::empty(crew, target, &spec, listener).await;
         attempt += 1;

@@ -41,7 +41,12 @@ pub fn metrics(s: &Summary, records: &[RequestRecord], startup_s: Option<f64>) -
     if let Some(rate) = s.send_rate {
         m.set("send_rate", rate);
     }
-    for (name, value) in [("client_lag_p99_ms", s.client.loop_lag_p99_ms), ("client_cpu_s", s.client.cpu_s)] {
+    let client = [
+        ("client_lag_p99_ms", s.client.loop_lag_p99_ms),
+        ("client_stall_ms", s.client.stall_ms),
+        ("client_cpu_s", s.client.cpu_s),
+    ];
+    for (name, value) in client {
         if let Some(value) = value {
             m.set(name, value);
         }

@@ -87,10 +87,31 @@ pub fn learn_source(text: &str) {
             let each = list.as_str().split(',').map(|v| v.trim().trim_matches('"').to_owned());
             values.extend(each);
         } else if let Some(one) = found.name("quoted").or(found.name("bare")) {
-            values.push(one.as_str().replace("\\\"", "\"").replace("\\\\", "\\"));
+            // in the file it stands with its escapes, in an engine's log without
+            let meant = unescaped(one.as_str());
+            values.extend((meant != one.as_str()).then(|| one.as_str().to_owned()));
+            values.push(meant);
         }
     }
     learn(values.into_iter().filter(|v| !v.contains('{')));
+}
+
+/// A text of the language without its escapes.
+fn unescaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        out.push(match c {
+            '\\' => match rest.next() {
+                Some('n') => '\n',
+                Some('t') => '\t',
+                Some(other) => other,
+                None => '\\',
+            },
+            c => c,
+        });
+    }
+    out
 }
 
 /// What stands inside of the quoted texts of a source: options, headers, URLs.
@@ -190,6 +211,11 @@ mod tests {
         );
         let said = "first-one second-one third-one fourth-one sixth \"one 81929";
         assert_eq!(mask(said), "*** *** *** *** *** 81929");
+        learn_source(r#"env PEM_KEY="-----BEGIN it\nsecond+line/of=it""#);
+        assert_eq!(
+            mask("a\nsecond+line/of=it, second%2Bline%2fof%3dit second%2Bline%2Fof%3Dit"),
+            "a\n***, second%2Bline%2fof%3dit ***"
+        );
     }
 
     #[test]

@@ -12,9 +12,10 @@ use super::names::{hides, is_secret, is_telling, words};
 /// What stands in the place of a secret.
 pub const MASKED: &str = "***";
 
-/// By form: what stands before the host of a URL, tokens of the Hugging Face hub, bearer tokens. What stands in the group
+/// By form: what stands before the host of a URL, tokens of the Hugging Face hub, keys of APIs in OpenAI's form and of AWS, tokens of
+/// GitHub, bearer tokens. What stands in the group
 /// `keep` stays.
-const FORMS: &str = r#"(?<keep>://)[^\s/@"'<>\\]+(?<after>@)|\bhf_[A-Za-z0-9]{16,}|(?<bearer>(?i:bearer) +)[A-Za-z0-9._~+/-]{8,}=*"#;
+const FORMS: &str = r#"(?<keep>://)[^\s/?#"'<>\\]+(?<after>@)|\bhf_[A-Za-z0-9]{16,}|\bsk-[A-Za-z0-9_-]{16,}|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\b(?:gh[opsu]|github_pat)_[A-Za-z0-9_]{20,}|(?<bearer>(?i:bearer) +)[A-Za-z0-9._~+/-]{8,}=*"#;
 /// What a server prints under the name of a key or a password, however short it is. Looked for last: it may hold the beginning of a
 /// known value only.
 static ASSIGNED: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -199,10 +200,27 @@ fn raw_spellings(value: &str) -> Vec<String> {
     let quoted = serde_json::to_string(value).unwrap_or_default();
     let inner = quoted.trim_start_matches('"').trim_end_matches('"').to_owned();
     let mut out = vec![value.to_owned()];
+    // as it stands in a URL; what escapes nothing is the value itself
+    for upper in [true, false] {
+        let escaped = percent_encoded(value, upper);
+        if !out.contains(&escaped) {
+            out.push(escaped);
+        }
+    }
     if inner != value && !inner.is_empty() {
         out.insert(0, inner);
     }
     out
+}
+
+fn percent_encoded(value: &str, upper: bool) -> String {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'~');
+    let encoded = |b: u8| match plain(b) {
+        true => char::from(b).to_string(),
+        false if upper => format!("%{b:02X}"),
+        false => format!("%{b:02x}"),
+    };
+    value.bytes().map(encoded).collect()
 }
 
 #[cfg(test)]
@@ -225,7 +243,13 @@ mod tests {
         let m = Masker::default();
         assert_eq!(m.text("get http://me:pw@host/x"), "get http://***@host/x");
         assert_eq!(m.text("http://host:80/a@b"), "http://host:80/a@b");
+        assert_eq!(m.text("redis://u:correct@horse@battery@host/0"), "redis://***@host/0");
         assert_eq!(m.text("token hf_abcdefghijklmnopqrst."), "token ***.");
+        assert_eq!(m.text("SK=sk-proj-0123456789abcdef, ASIA0123456789ABCDEF"), "SK=***, ***");
+        assert_eq!(
+            m.text("ghp_0123456789abcdefghij ask-for-what-is-risk-free"),
+            "*** ask-for-what-is-risk-free"
+        );
         assert_eq!(m.text("Authorization: Bearer abcdefgh123"), "Authorization: Bearer ***");
         assert_eq!(m.text("the bearer of news"), "the bearer of news");
     }

@@ -1,6 +1,6 @@
 //! What is secret by its name: variables, flags and settings that hold a token, key, secret or password.
 
-const WORDS: [&str; 6] = ["TOKEN", "KEY", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"];
+const WORDS: [&str; 7] = ["TOKEN", "KEY", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "_PWD"];
 /// Parts of names of numbers: how many, and which of a vocabulary.
 const COUNTING: [&str; 12] =
     ["NUM", "MAX", "MIN", "PER", "EOS", "BOS", "PAD", "UNK", "SEP", "STOP", "MASK", "IMAGE"];
@@ -67,6 +67,7 @@ mod tests {
             "AWS_SECRET_ACCESS_KEY",
             "AWS_ACCESS_KEY_ID",
             "MY_PASSWORD",
+            "MYSQL_PWD",
             "--api-key",
             "--hf-token",
             "admin_api_key",
@@ -84,6 +85,7 @@ mod tests {
             "--max-num-batched-tokens",
             "TOKENS_IN",
             "PATH",
+            "PWD",
         ] {
             assert!(!is_secret(name), "{name}");
         }
