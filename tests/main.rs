@@ -12,6 +12,7 @@ mod containers;
 mod decide;
 mod descriptors;
 mod doctor;
+mod endings;
 mod engine;
 mod exec;
 mod explain;

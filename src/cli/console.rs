@@ -28,6 +28,16 @@ pub fn restore_sigpipe() {
     let _ = unsafe { signal(Signal::SIGPIPE, SigHandler::SigDfl) };
 }
 
+/// A file that may not grow (`ulimit -f`) is for us what a full disk is: the write fails. Those that we start get the default back.
+pub fn outlive_file_limits() {
+    use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
+    extern "C" fn nothing(_: nix::libc::c_int) {}
+    // not ignored: that would be inherited
+    let action = SigAction::new(SigHandler::Handler(nothing), SaFlags::SA_RESTART, SigSet::empty());
+    // SAFETY: the handler does nothing
+    let _ = unsafe { sigaction(Signal::SIGXFSZ, &action) };
+}
+
 static LOST: OnceLock<String> = OnceLock::new();
 
 /// Why a result could not be printed whole, if that is so: half a document must not pass for one.

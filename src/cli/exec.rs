@@ -2,7 +2,7 @@
 
 use super::args::ExecArgs;
 use super::console::Console;
-use super::{exit, files, replay, site};
+use super::{exit, files, overwritten, replay, site, state};
 use crate::lang::sema::program::Repeat;
 
 pub fn run(args: &ExecArgs, console: Console) -> u8 {
@@ -40,6 +40,14 @@ pub fn run(args: &ExecArgs, console: Console) -> u8 {
     if let Some((message, help)) = site::trouble(program, study).filter(|_| args.replay.is_none()) {
         console.error(&message, &help);
         return exit::INPUT;
+    }
+    if let Some(events) = args.events.as_deref().filter(|_| args.replay.is_none()) {
+        let read_from = overwritten::read_from(&args.file, args.site.as_deref(), &analysis.sources, program);
+        let dir = state::directory(&args.file, &study.name, args.dir.as_deref(), false);
+        if let Some(message) = overwritten::trouble(events, &read_from, &dir) {
+            console.error(&message, "`--events` overwrites its file: name one that nothing else needs");
+            return exit::INPUT;
+        }
     }
     match &args.replay {
         Some(recording) => replay::run(args, recording, program, study, console),

@@ -7,7 +7,8 @@ use super::args::ExecArgs;
 use super::console::Console;
 use super::notify::{self, Notice};
 use super::progress::Progress;
-use super::{budget, descriptors, exit, models, replay, state};
+use super::{budget, closing, descriptors, ending, exit, models, replay, state};
+use crate::disk;
 use crate::engine;
 use crate::journal::{self, Lock, LockError, Requests, Writer};
 use crate::judge::budget::LeftOut;
@@ -15,7 +16,7 @@ use crate::judge::{Grid, Setup, Strategy};
 use crate::lang::Program;
 use crate::lang::sema::program::{Expr, Study};
 use crate::report::{self, Material};
-use crate::run::{self, Ended, Execution, Host, Ledger, RunError, Signals, Yard, execute, forget_signals};
+use crate::run::{self, Execution, Host, Ledger, Signals, Yard, execute};
 
 pub fn run(args: &ExecArgs, program: &Program, study: &Study, file_hash: String, console: Console) -> u8 {
     let began = Instant::now();
@@ -89,6 +90,7 @@ fn prepare<'a>(
         }
         LockError::Io { .. } => (e.to_string(), "choose another state directory with `--dir DIR`"),
     })?;
+    disk::sweep_drafts(&dir, &state::PLACED);
     let journal = Writer::open(&dir.join(journal::FILE), requests(study), began).map_err(|e| {
         (
             e.to_string(),
@@ -159,108 +161,29 @@ fn carry_out(args: &ExecArgs, x: &mut Execution<'_>, console: Console) -> u8 {
         );
         execute(x, &mut progress).await
     });
+    closing::keep_on(x.signals.first.is_cancelled());
     // prompts that are still being made have no reader any more
     runtime.shutdown_background();
     progress.finish();
-    forget_signals();
     let code = killed.load(std::sync::atomic::Ordering::SeqCst);
+    if code != 0 {
+        // who kills at once waits for nothing
+        progress.ended(code, notify::outcome(code));
+        return code;
+    }
     let launched = x.journal.history().launches().len() > before;
-    let status = if code == 0 { after(args, x, ended, launched, console) } else { code };
+    let ending = ending::of(args, x, ended, launched);
+    let status = ending.status;
     progress.ended(status, notify::outcome(status));
-    // who kills at once waits for nothing
-    if let Some(command) = args.notify.as_deref().filter(|_| code == 0) {
-        let document = document(args, x);
+    closing::while_printing(|| (ending.say)(console));
+    if let Some(command) = &args.notify {
+        let document = ending::document(args, x);
         let recommended = document.recommended.as_ref().map(report::with_environment);
         let notice =
             Notice { study: &x.study.name, status, dir: &x.dir, recommended: recommended.as_deref() };
         notify::notify(command, &notice, console);
     }
     status
-}
-
-fn after(
-    args: &ExecArgs,
-    x: &Execution<'_>,
-    ended: Result<Ended, RunError>,
-    launched: bool,
-    console: Console,
-) -> u8 {
-    if let Err(removed) = x.journal.keep_in_place() {
-        console.warn(&removed.to_string());
-    }
-    match ended {
-        Ok(Ended::Decided) => match report(args, x, console) {
-            // the report could not be written, where a launch could
-            exit::INPUT if launched => exit::INCOMPLETE,
-            code => code,
-        },
-        Ok(Ended::Interrupted) => {
-            report_files(args, x, console);
-            console.say("interrupted: what was measured is in the journal; the same command continues");
-            exit::INCOMPLETE
-        }
-        Ok(Ended::Unclean(left)) => {
-            let names: Vec<String> = left.iter().map(ToString::to_string).collect();
-            let message = format!("a server could not be removed: {}", names.join("; "));
-            console.error(&message, "nothing is started beside it; end it, then run the same command again");
-            exit::INCOMPLETE
-        }
-        Ok(Ended::Held(held)) => {
-            report_files(args, x, console);
-            let names: Vec<String> = held.iter().map(ToString::to_string).collect();
-            let advice = "perflab ends nothing that it did not start: end it or wait for it, then run the same command again";
-            console.error(&names.join("; "), advice);
-            exit::INCOMPLETE
-        }
-        Err(e @ (RunError::GpuLost(_) | RunError::Gpus(_))) => {
-            report_files(args, x, console);
-            let help = "what was measured until here is in the journal; reset the GPU or restart the machine, and the same \
-                        command continues";
-            console.error(&e.to_string(), help);
-            exit::INCOMPLETE
-        }
-        // what failed was good enough for a launch: the machine has changed, not the input
-        Err(e) => {
-            console.error(
-                &e.to_string(),
-                "what was measured until here is in the journal; mend it, and the same command continues",
-            );
-            let of_machine = matches!(e, RunError::Journal(_) | RunError::Machine(_));
-            if launched && of_machine { exit::INCOMPLETE } else { exit::INPUT }
-        }
-    }
-}
-
-fn report(args: &ExecArgs, x: &Execution<'_>, console: Console) -> u8 {
-    let document = document(args, x);
-    let code = replay::finish(&document, &x.dir, args.format, console);
-    if code == exit::NOTHING && x.journal.history().machine_failed() {
-        console.say("this machine failed, not only the study: the same command tries again what it cut off");
-        return exit::INCOMPLETE;
-    }
-    code
-}
-
-/// The state of an unfinished study, for people who look before it goes on.
-fn report_files(args: &ExecArgs, x: &Execution<'_>, console: Console) {
-    if let Err(e) = report::write(&document(args, x), &x.dir) {
-        console.error(&e.to_string(), "the journal is complete; `perflab report` makes the files again");
-    }
-}
-
-fn document(args: &ExecArgs, x: &Execution<'_>) -> report::Report {
-    let results = x.results();
-    let setup = Setup::new(x.program, x.study, &results, replay::checks(args.checks), false);
-    let setup = setup.leaving(&x.left_out);
-    let (walk, _) = Grid.next(&setup);
-    report::build(&Material {
-        setup: &setup,
-        walk: &walk,
-        history: &x.journal.history(),
-        file: x.file,
-        recording: None,
-        warnings: Vec::new(),
-    })
 }
 
 /// The report of a study from its journal alone, for the other commands.

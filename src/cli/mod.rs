@@ -4,9 +4,11 @@ mod against;
 mod args;
 mod budget;
 mod check;
+mod closing;
 mod console;
 mod descriptors;
 mod doctor;
+mod ending;
 mod events;
 mod exec;
 mod explain;
@@ -19,6 +21,7 @@ mod live;
 mod measure;
 mod models;
 mod notify;
+mod overwritten;
 mod plan;
 mod progress;
 mod replay;
@@ -55,7 +58,8 @@ pub mod exit {
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    // the guard must come before everything else: it may not have threads, handlers or arguments of ours
+    console::outlive_file_limits();
+    // the guard must come before everything else: it may not have threads, other handlers or arguments of ours
     if ::std::env::args_os().nth(1).is_some_and(|a| a == "guard") {
         return crate::engine::guard_main();
     }

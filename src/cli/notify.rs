@@ -1,5 +1,5 @@
 //! A command that is run when a study has ended, for people who sleep meanwhile. What it does is no part of the study: that it fails is
-//! a warning, and it is not waited for longer than a minute.
+//! a warning, and it is not waited for longer than a minute. A signal is passed on to it.
 
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
@@ -10,7 +10,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
 use super::console::Console;
-use super::exit;
+use super::{closing, exit};
 use crate::secrets;
 
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -55,7 +55,9 @@ fn run(command: &str, notice: &Notice<'_>) -> Result<(), String> {
     shell.env("PERFLAB_RECOMMENDED", &*secrets::mask(notice.recommended.unwrap_or_default()));
     // stdout is the report's; what the command prints goes to stderr
     shell.stdin(Stdio::null()).stdout(std::io::stderr()).process_group(0);
+    let heard = closing::heard();
     let mut child = shell.spawn().map_err(|e| format!("could not be started: {e}"))?;
+    let _passed_on = closing::pass_on(child.id(), heard);
     let began = Instant::now();
     loop {
         match child.try_wait() {

@@ -51,18 +51,30 @@ pub fn checks(arg: ChecksArg) -> Checks {
 }
 
 /// Writes the report's files and prints it; the exit code follows from what it says.
-pub fn finish(report: &Report, dir: &Path, format: ReportFormat, console: Console) -> u8 {
-    let written =
-        state::make(dir).and_then(|()| report::write(report, dir).map(drop).map_err(|e| e.to_string()));
+fn finish(report: &Report, dir: &Path, format: ReportFormat, console: Console) -> u8 {
+    let written = write(report, dir);
+    say(report, dir, &written, format, console);
+    if written.is_ok() { code(report) } else { exit::INPUT }
+}
+
+/// Writes the report's files. The error is a sentence.
+pub fn write(report: &Report, dir: &Path) -> Result<(), String> {
+    state::make(dir).and_then(|()| report::write(report, dir).map(drop).map_err(|e| e.to_string()))
+}
+
+/// Prints a report, and says what became of its files.
+pub fn say(
+    report: &Report,
+    dir: &Path,
+    written: &Result<(), String>,
+    format: ReportFormat,
+    console: Console,
+) {
     print(report, Some(dir), format, console);
     if let Err(why) = written {
-        console.error(
-            &why,
-            "make room or choose another directory with `--dir DIR`; the results are in the journal",
-        );
-        return exit::INPUT;
+        let help = "make room or choose another directory with `--dir DIR`; the results are in the journal";
+        console.error(why, help);
     }
-    code(report)
 }
 
 /// Prints a report in a format.

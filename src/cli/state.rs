@@ -2,6 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::journal;
+use crate::run::LIVE_FILE;
+
+/// The files of a state directory that are put in their place whole.
+pub const PLACED: [&str; 4] = [LIVE_FILE, "report.json", "report.md", "recommended.sh"];
+/// What else perflab keeps in a state directory.
+pub const KEPT: [&str; 3] = [journal::FILE, "lock", "trials"];
+
 /// The state directory; a replay has one of its own.
 pub fn directory(file: &Path, study: &str, dir: Option<&Path>, replay: bool) -> PathBuf {
     if let Some(dir) = dir {

@@ -34,6 +34,18 @@ pub fn replace(path: &Path, text: &str) -> io::Result<()> {
     })
 }
 
+/// Removes the drafts of files of these names that killed processes left in a directory. It may fail, and nothing follows from that.
+pub fn sweep_drafts(dir: &Path, names: &[&str]) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let draft = name.to_str().and_then(|n| n.strip_prefix('.')?.rsplit_once('.'));
+        let Some((of, Ok(pid))) = draft.map(|(of, pid)| (of, pid.parse::<u32>())) else { continue };
+        if names.contains(&of) && !Path::new(&format!("/proc/{pid}")).exists() {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
 fn through_draft(path: &Path, mode: u32, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let draft = draft_of(path);
     // one that a killed process of the same number left behind
@@ -63,6 +75,20 @@ mod tests {
             .collect();
         all.sort();
         all
+    }
+
+    #[test]
+    fn drafts_of_the_dead_are_swept_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let own = format!(".a.txt.{}", std::process::id());
+        let kept = [own.as_str(), ".a.txt.x", ".b.txt.4194999", "a.txt.4194999"];
+        for name in kept.iter().chain(&[".a.txt.4194999"]) {
+            fs::write(dir.path().join(name), "x").unwrap();
+        }
+        sweep_drafts(dir.path(), &["a.txt"]);
+        let mut kept = kept.map(str::to_owned);
+        kept.sort();
+        assert_eq!(names(dir.path()), kept);
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub use opening::remaining;
 pub use order::missing_tokenizer;
 pub use provenance::{Standing, as_measured};
 pub use serve_id::serve_ids_anywhere;
-pub use signals::{Signals, forget_signals};
+pub use signals::Signals;
 pub use spending::recorded as spent;
 pub use yard::Yard;
 

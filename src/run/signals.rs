@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use nix::sys::signal::{SigHandler, Signal};
+use nix::sys::signal::Signal;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -45,15 +45,6 @@ impl Signals {
             on_second(128 + second as u8);
             this.second.cancel();
         });
-    }
-}
-
-/// After a study there is nothing to bring to an order: a signal ends the process as it ends any other, also one whose last words
-/// nobody takes. Not a terminal that is closed: it may have ended the study, and the rest of its echo is none of its report's.
-pub fn forget_signals() {
-    for which in [Signal::SIGINT, Signal::SIGTERM].into_iter().filter(|s| !is_ignored(*s)) {
-        // SAFETY: the default action runs no code of ours
-        let _ = unsafe { nix::sys::signal::signal(which, SigHandler::SigDfl) };
     }
 }
 

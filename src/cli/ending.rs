@@ -1,0 +1,126 @@
+//! How a study's invocation ended: its status and its files first, what there is to say about it afterwards. A terminal that takes
+//! nothing, or a signal while it prints, must not cost the report.
+
+use super::args::ExecArgs;
+use super::console::Console;
+use super::{exit, replay};
+use crate::judge::{Grid, Setup, Strategy};
+use crate::report::{self, Material};
+use crate::run::{Ended, Execution, RunError};
+
+/// The exit status, and what is said when everything is written.
+pub struct Ending<'a> {
+    pub status: u8,
+    pub say: Box<dyn FnOnce(Console) + 'a>,
+}
+
+impl<'a> Ending<'a> {
+    fn new(status: u8, say: impl FnOnce(Console) + 'a) -> Self {
+        Self { status, say: Box::new(say) }
+    }
+}
+
+/// Writes what is to be written.
+pub fn of<'a>(
+    args: &'a ExecArgs,
+    x: &'a Execution<'_>,
+    ended: Result<Ended, RunError>,
+    launched: bool,
+) -> Ending<'a> {
+    let removed = x.journal.keep_in_place().err();
+    let ending = written(args, x, ended, launched);
+    Ending::new(ending.status, move |console| {
+        if let Some(removed) = removed {
+            console.warn(&removed.to_string());
+        }
+        (ending.say)(console);
+    })
+}
+
+fn written<'a>(
+    args: &'a ExecArgs,
+    x: &'a Execution<'_>,
+    ended: Result<Ended, RunError>,
+    launched: bool,
+) -> Ending<'a> {
+    match ended {
+        Ok(Ended::Decided) => decided(args, x, launched),
+        Ok(Ended::Interrupted) => unfinished(args, x, |console| {
+            console.say("interrupted: what was measured is in the journal; the same command continues");
+        }),
+        Ok(Ended::Unclean(left)) => Ending::new(exit::INCOMPLETE, move |console| {
+            let names: Vec<String> = left.iter().map(ToString::to_string).collect();
+            let message = format!("a server could not be removed: {}", names.join("; "));
+            console.error(&message, "nothing is started beside it; end it, then run the same command again");
+        }),
+        Ok(Ended::Held(held)) => unfinished(args, x, move |console| {
+            let names: Vec<String> = held.iter().map(ToString::to_string).collect();
+            let advice = "perflab ends nothing that it did not start: end it or wait for it, then run the same command again";
+            console.error(&names.join("; "), advice);
+        }),
+        Err(e @ (RunError::GpuLost(_) | RunError::Gpus(_))) => unfinished(args, x, move |console| {
+            let help = "what was measured until here is in the journal; reset the GPU or restart the machine, and the same \
+                        command continues";
+            console.error(&e.to_string(), help);
+        }),
+        // what failed was good enough for a launch: the machine has changed, not the input
+        Err(e) => {
+            let of_machine = matches!(e, RunError::Journal(_) | RunError::Machine(_));
+            let status = if launched && of_machine { exit::INCOMPLETE } else { exit::INPUT };
+            Ending::new(status, move |console| {
+                console.error(
+                    &e.to_string(),
+                    "what was measured until here is in the journal; mend it, and the same command continues",
+                );
+            })
+        }
+    }
+}
+
+fn decided<'a>(args: &'a ExecArgs, x: &'a Execution<'_>, launched: bool) -> Ending<'a> {
+    let document = document(args, x);
+    let written = replay::write(&document, &x.dir);
+    let status = match (&written, replay::code(&document)) {
+        // the report could not be written, where a launch could
+        (Err(_), _) if launched => exit::INCOMPLETE,
+        (Err(_), _) => exit::INPUT,
+        (Ok(()), code) => code,
+    };
+    let machine_failed = status == exit::NOTHING && x.journal.history().machine_failed();
+    let status = if machine_failed { exit::INCOMPLETE } else { status };
+    Ending::new(status, move |console| {
+        replay::say(&document, &x.dir, &written, args.format, console);
+        if machine_failed {
+            console
+                .say("this machine failed, not only the study: the same command tries again what it cut off");
+        }
+    })
+}
+
+/// The state of an unfinished study, for people who look before it goes on.
+fn unfinished<'a>(args: &'a ExecArgs, x: &'a Execution<'_>, say: impl FnOnce(Console) + 'a) -> Ending<'a> {
+    let failed = report::write(&document(args, x), &x.dir).err();
+    Ending::new(exit::INCOMPLETE, move |console| {
+        if let Some(e) = failed {
+            let help = "the journal is complete; `perflab report` makes the files again";
+            console.error(&e.to_string(), help);
+        }
+        say(console);
+    })
+}
+
+/// The report of what has been measured so far.
+pub fn document(args: &ExecArgs, x: &Execution<'_>) -> report::Report {
+    let results = x.results();
+    let setup = Setup::new(x.program, x.study, &results, replay::checks(args.checks), false);
+    let setup = setup.leaving(&x.left_out);
+    let (walk, _) = Grid.next(&setup);
+    report::build(&Material {
+        setup: &setup,
+        walk: &walk,
+        history: &x.journal.history(),
+        file: x.file,
+        recording: None,
+        warnings: Vec::new(),
+    })
+}
