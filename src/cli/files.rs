@@ -1,7 +1,7 @@
 //! Study files from disk: what can be wrong with a path, in words, and the analysis of what is there.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 
 use super::console::Console;
@@ -26,13 +26,21 @@ impl Files for Disk {
 
 /// The text of a file, or in words why there is none.
 pub fn read(path: &Path) -> Result<String, String> {
-    let bytes = fs::read(path).map_err(|e| match e.kind() {
+    let bytes = bytes_of(path).map_err(|e| match e.kind() {
         io::ErrorKind::NotFound => "there is no such file".to_owned(),
         io::ErrorKind::IsADirectory => "this is a directory".to_owned(),
         io::ErrorKind::PermissionDenied => "it may not be read".to_owned(),
         _ => e.to_string(),
     })?;
     text_of(bytes)
+}
+
+/// The beginning of a file that is larger than any study: that it is too large can be told from it, and a device has no end.
+pub fn bytes_of(path: &Path) -> io::Result<Vec<u8>> {
+    const MOST_BYTES: u64 = 16 << 20;
+    let mut bytes = Vec::new();
+    fs::File::open(path)?.take(MOST_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// What bytes say, or in words why they are no text; the secrets that they state are known from here on.

@@ -1,9 +1,8 @@
 //! A file that cannot be read, as the diagnostic of a check: E111, at the byte that is no text where there is one.
 
-use std::fs;
 use std::path::Path;
 
-use super::files::Disk;
+use super::files::{Disk, bytes_of};
 use crate::lang::codes::Code;
 use crate::lang::source::{FileId, Span};
 use crate::lang::{Analysis, Diagnostic, analyze};
@@ -28,7 +27,7 @@ pub fn analysis(path: &Path, why: &str) -> Analysis {
 /// The text, with a sign for each byte that is none, and where the first of them stands; `None` where the file is no text at all.
 fn first_wrong(path: &Path) -> Option<(String, usize)> {
     const MOST_BYTES: usize = 1 << 20;
-    let bytes = fs::read(path).ok().filter(|b| b.len() <= MOST_BYTES)?;
+    let bytes = bytes_of(path).ok().filter(|b| b.len() <= MOST_BYTES)?;
     let at = std::str::from_utf8(&bytes).err()?.valid_up_to();
     let text = String::from_utf8_lossy(&bytes).into_owned();
     secrets::learn_source(&text);

@@ -9,6 +9,10 @@ use crate::lang::sema::program::{Change, EnvSetting};
 use crate::lang::sema::schema::{Setting, sorted};
 use crate::secrets::{mask_value, mask_words};
 
+/// What stands for an address that nobody knows yet: whoever runs the command has one of his own.
+pub const HOST: &str = "<host>";
+pub const PORT: &str = "<port>";
+
 /// Words to run, and the environment that goes with them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
@@ -76,24 +80,19 @@ pub fn published_config(config: &Config) -> Config {
     shown
 }
 
-/// The variables; without an address those that hold one are left out.
+/// The variables; without an address `<host>` and `<port>` stand in its place.
 pub fn env(config: &Config, address: Option<Address<'_>>) -> Vec<(String, String)> {
-    let holds = |e: &EnvSetting| e.template && (e.value.contains("{host}") || e.value.contains("{port}"));
     let by_name = address.map(|a| Address { model: &config.model, ..a });
     let value = |e: &EnvSetting| if e.template { insert(&e.value, config, by_name) } else { e.value.clone() };
-    let all = config.env().iter().filter(|e| address.is_some() || !holds(e));
-    all.map(|e| (e.name.clone(), value(e))).collect()
+    config.env().iter().map(|e| (e.name.clone(), value(e))).collect()
 }
 
-/// A variable as it will read. One with an address that only the launch knows begins with a character that no variable holds.
+/// A variable as it will read, with `<host>` and `<port>` where only the launch knows them.
 pub fn normal_variable<'c>(variable: &'c EnvSetting, config: &Config) -> Cow<'c, str> {
     if !variable.template {
         return Cow::Borrowed(&variable.value);
     }
-    let read =
-        insert(&variable.value, config, Some(Address { host: "{host}", port: 0, model: &config.model }));
-    let launch = variable.value.contains("{host}") || variable.value.contains("{port}");
-    Cow::Owned(if launch { format!("\0{read}") } else { read })
+    Cow::Owned(insert(&variable.value, config, None))
 }
 
 fn serve_words(config: &Config, address: Option<Address<'_>>) -> Vec<String> {
@@ -175,7 +174,7 @@ pub fn setting_words(setting: &Setting, joined: bool) -> Vec<String> {
 
 /// A template as it will read; where it holds an address that only the launch knows, as a form that no text has.
 pub fn normal_template(text: &str, config: &Config) -> serde_json::Value {
-    let read = insert(text, config, Some(Address { host: "{host}", port: 0, model: &config.model }));
+    let read = insert(text, config, None);
     if text.contains("{host}") || text.contains("{port}") {
         serde_json::json!({"template": read})
     } else {
@@ -192,7 +191,7 @@ pub fn normal_json(text: &str, config: &Config) -> serde_json::Value {
 
 /// Inserts what a launch knows; `{{` and `}}` are braces.
 fn insert(text: &str, config: &Config, address: Option<Address<'_>>) -> String {
-    let port = address.map(|a| a.port.to_string()).unwrap_or_default();
+    let port = address.map_or_else(|| PORT.to_owned(), |a| a.port.to_string());
     let version = config.engine.version.clone().unwrap_or_default();
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -203,7 +202,7 @@ fn insert(text: &str, config: &Config, address: Option<Address<'_>>) -> String {
             t if t.starts_with("{{") => ("{", 2),
             t if t.starts_with("}}") => ("}", 2),
             t if t.starts_with("{model}") => (address.map_or(config.model.as_str(), |a| a.model), 7),
-            t if t.starts_with("{host}") => (address.map_or("", |a| a.host), 6),
+            t if t.starts_with("{host}") => (address.map_or(HOST, |a| a.host), 6),
             t if t.starts_with("{port}") => (port.as_str(), 6),
             t if t.starts_with("{version}") => (version.as_str(), 9),
             t => (&t[..1], 1),

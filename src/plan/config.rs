@@ -462,7 +462,7 @@ mod tests {
         assert_eq!(launched(&model), "org/m of {}");
         assert_eq!(command::to_copy(&model).env[0].1, "org/m of {}");
         assert_eq!(launched(&address), "http://127.0.0.1:8000");
-        assert!(command::to_copy(&address).env.is_empty());
+        assert_eq!(command::to_copy(&address).env[0].1, "http://<host>:<port>");
         let typed = |value: &str| {
             let mut config = config("");
             let plain = EnvSetting { template: false, ..variable(value) };

@@ -1,5 +1,5 @@
-//! Commands with holes: where a secret stands that is not written anywhere, the shell asks for it by the name of a variable, and runs
-//! nothing while that is not set.
+//! Commands with holes: where a secret stands that is not written anywhere, or the address that a server will have, the shell asks for it by
+//! the name of a variable, and runs nothing while that is not set.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -8,9 +8,10 @@ use regex::Regex;
 
 use super::command::quote;
 use super::document::Recommended;
+use crate::plan::command::{HOST, PORT};
 use crate::plan::shell::quote_all;
 
-static HOLE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\*\*\*\d*").ok());
+static HOLE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\*\*\*\d*|<host>|<port>").ok());
 
 /// The words quoted for a shell; what is masked in them is asked for under the name of its flag.
 pub fn quoted(words: &[String]) -> Vec<String> {
@@ -28,8 +29,8 @@ pub fn quoted(words: &[String]) -> Vec<String> {
 
 /// `export NAME=VALUE`, of a secret too: then it has to be set by whoever runs it.
 pub fn export(name: &str, value: &str) -> String {
-    let is_hole = HOLE.as_ref().is_some_and(|h| h.find(value).is_some_and(|m| m.len() == value.len()));
-    if is_hole {
+    let is_secret = HOLE.as_ref().is_some_and(|h| h.find(value).is_some_and(|m| m.len() == value.len()));
+    if is_secret && ![HOST, PORT].contains(&value) {
         return format!("export {name}=\"{}\"", ask(name, name));
     }
     if !holds_one(value) {
@@ -82,10 +83,19 @@ impl Asked {
             if hole.start() > rest {
                 out += &quote_all(&text[rest..hole.start()]);
             }
+            rest = hole.end();
+            let place = match hole.as_str() {
+                HOST => Some("${HOST:?set it to the address that it serves on}"),
+                PORT => Some("${PORT:?set it to the port that it serves on}"),
+                _ => None,
+            };
+            if let Some(place) = place {
+                out.extend(["\"", place, "\""]);
+                continue;
+            }
             let times = self.0.entry(name.to_owned()).and_modify(|n| *n += 1).or_insert(1);
             let variable = if *times > 1 { format!("{name}_{times}") } else { name.to_owned() };
             out.extend(["\"", &ask(&variable, of), "\""]);
-            rest = hole.end();
         }
         if rest < text.len() {
             out += &quote_all(&text[rest..]);
@@ -140,6 +150,12 @@ mod tests {
             r#"export A_TOKEN="${A_TOKEN:?set it to the secret of A_TOKEN}""#
         );
         assert_eq!(export("A", "b c"), "export A='b c'");
+        let (host, port) = (
+            "${HOST:?set it to the address that it serves on}",
+            "${PORT:?set it to the port that it serves on}",
+        );
+        assert_eq!(export("U", "http://<host>:<port>"), format!(r#"export U=http://"{host}":"{port}""#));
+        assert_eq!(words(&["--p=<port>", "<port>"]), [format!(r#"--p="{port}""#), format!(r#""{port}""#)]);
     }
 
     #[test]

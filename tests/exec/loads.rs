@@ -1,6 +1,11 @@
 //! Loads of a live run: open and closed, stopped by a rule, and those that this version refuses.
 
-use crate::support::{EXEC, Lab, events, live_study};
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::support::{EXEC, Lab, events, live_study, wait_for};
 
 fn with_profile(lines: &str, profile: &str) -> String {
     let study = live_study(lines);
@@ -23,6 +28,24 @@ fn an_open_loop_sends_by_its_schedule() {
     // 19 gaps at 20 a second, stretched to that: it cannot take less, however fast the engine is
     assert!(number("duration_s") >= 0.94, "{}", number("duration_s"));
     assert!(baseline["metrics"]["ttft_from_schedule_ms"]["mean"].is_number());
+}
+
+/// Ctrl-Z and `fg` in the middle of a load.
+#[test]
+fn a_client_that_was_stopped_measures_again() {
+    let lab = Lab::with(&with_profile("step one { vary seqs[1] }", "concurrency 2\n requests 400"));
+    let run = lab.start(&[&EXEC[..], &["--events", "events.jsonl"]].concat());
+    wait_for("a load", || events(&lab).iter().any(|e| e["event"] == "load" && e["done"].as_u64() > Some(9)));
+    let perflab = Pid::from_raw(run.child.id() as i32);
+    kill(perflab, Signal::SIGSTOP).expect("it lives");
+    std::thread::sleep(Duration::from_millis(1500));
+    kill(perflab, Signal::SIGCONT).expect("it lives");
+    let report = run.wait().expect_code(0).report();
+    let said: Vec<String> = events(&lab).iter().map(|e| e["text"].to_string()).collect();
+    assert!(said.iter().any(|t| t.contains("held the client up") && t.contains("repeated")), "{said:?}");
+    let baseline = report.trial(report.0["baseline"].as_str().expect("an id"));
+    let stall = baseline["metrics"]["client_stall_ms"].as_f64().expect("a number");
+    assert!(stall < 1400.0, "the load that stood still does not count: {stall}");
 }
 
 #[test]

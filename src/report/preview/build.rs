@@ -180,6 +180,7 @@ fn step<'a>(m: &'a Material<'a>, at: usize) -> Step<'a> {
         contest: &declared.contest,
         guard: declared.when.as_ref().map(|g| g.text.as_str()),
         pick: declared.pick.as_ref().map(|p| p.because.as_str()),
+        picked: super::decides::picked(declared),
         track_notes: study.begins(view.step).map_or(&[], |engine| notes_of(study, engine)),
         notes: &declared.notes,
         candidates: Candidates {

@@ -196,7 +196,8 @@ fn from(study: &Study, step: &Step) -> String {
     }
 }
 
-fn picked(step: &Step) -> Option<String> {
+/// The label of the candidate that a step picks by hand.
+pub fn picked(step: &Step) -> Option<String> {
     step.pick.as_ref().map(|p| match &p.choice {
         Choice::Base => "the base".to_owned(),
         Choice::Points(points) => points.iter().map(|p| p.label.as_str()).collect::<Vec<_>>().join(" + "),

@@ -130,6 +130,9 @@ pub struct Step<'a> {
     pub guard: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pick: Option<&'a str>,
+    /// the candidate that was picked
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub picked: Option<String>,
     /// the notes of the track that it begins
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     pub track_notes: &'a [String],

@@ -48,8 +48,8 @@ fn push_step(page: &mut Markdown, i: usize, step: &Step<'_>) {
     page.heading(3, &format!("{}. {}", i + 1, step.heading), None);
     let guard = step.guard.map(|g| format!(", only when {}", code(g))).unwrap_or_default();
     page.block(&format!("Step {} over {}{guard}.", code(step.name), code(step.base)));
-    if let Some(because) = step.pick {
-        page.block(&format!("Picked by hand: {}", escape(because)));
+    if let (Some(because), Some(picked)) = (step.pick, &step.picked) {
+        page.block(&format!("Picked by hand: {}, because {}", escape(picked), escape(because)));
     }
     for note in step.track_notes.iter().chain(step.notes) {
         page.block(&escape(note));

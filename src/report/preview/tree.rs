@@ -50,8 +50,8 @@ fn push_step(out: &mut Vec<String>, i: usize, step: &Step<'_>, style: Style) {
         &format!("{}. {}  (step {}, over {}{guard})", i + 1, step.heading, step.name, step.base),
         style,
     );
-    if let Some(because) = step.pick {
-        push_wrapped(out, "  ", &format!("picked by hand: {because}"), style);
+    if let (Some(because), Some(picked)) = (step.pick, &step.picked) {
+        push_wrapped(out, "  ", &format!("picked by hand: {picked}, because {because}"), style);
     }
     for note in step.track_notes.iter().chain(step.notes) {
         push_wrapped(out, "  ", note, style);
