@@ -9,7 +9,7 @@ use super::sema::Modules;
 use super::source::{FileId, Source, Sources, Span, Spanned};
 use super::syntax::ast::{Literal, Param};
 use super::syntax::number_alone;
-use super::units;
+use super::{unit_slips, units};
 
 /// The name of the source that a value stands in; it has no place that anybody could go to.
 pub const SOURCE: &str = "--set";
@@ -84,9 +84,9 @@ fn typed(g: &Given, default: &Literal, span: Span) -> Result<Literal, (String, S
                 Some((Some((scale, dim)), w)) if dim == wanted && (w.value * scale).is_finite() => {
                     Ok(Literal::Number(w.clone()))
                 }
-                Some((None, w)) if !units::suggest(&w.unit).is_empty() => {
-                    let near: Vec<_> =
-                        units::suggest(&w.unit).iter().map(|u| format!("`{}{u}`", w.value)).collect();
+                Some((None, w)) if !unit_slips::suggest(w.value, &w.unit).is_empty() => {
+                    let near = unit_slips::suggest(w.value, &w.unit);
+                    let near: Vec<_> = near.iter().map(|u| format!("`{u}`")).collect();
                     Err((wanted.to_string(), format!("`{}` is no unit; write {}", w.unit, one_of(&near))))
                 }
                 _ => Err((wanted.to_string(), like)),

@@ -12,6 +12,7 @@ pub mod sema;
 pub mod source;
 pub mod stdlib;
 pub mod syntax;
+pub mod unit_slips;
 pub mod units;
 
 pub use analyze::{Analysis, analyze, analyze_with};

@@ -174,55 +174,8 @@ pub const UNITS: &[&str] = &[
     "MiB", "GB", "GiB", "J", "kJ", "W", "kW", "usd", "usd/h",
 ];
 
-/// What was probably meant by a unit that there is not: `32K` is `32Ki` or `32k`, `5m` is `5min` or `5ms`.
-pub fn suggest(text: &str) -> Vec<&'static str> {
-    match text {
-        "K" => vec!["Ki", "k"],
-        "m" => vec!["min", "ms"],
-        "sec" | "secs" | "second" | "seconds" | "S" => vec!["s"],
-        "msec" | "MS" => vec!["ms"],
-        "mins" | "minute" | "minutes" => vec!["min"],
-        "hr" | "hrs" | "hour" | "hours" | "H" => vec!["h"],
-        "G" | "g" | "gb" | "Gb" => vec!["GiB", "GB"],
-        "KB" | "kb" | "Kb" => vec!["KiB", "kB"],
-        "mb" | "Mb" => vec!["MiB", "MB"],
-        "token" | "tokens" | "toks" => vec!["tok"],
-        "rps" | "qps" | "req/s" | "Hz" => vec!["/s"],
-        "t/s" | "tps" | "tokens/s" | "toks/s" => vec!["tok/s"],
-        "$" | "USD" | "dollar" | "dollars" => vec!["usd"],
-        "ki" => vec!["Ki"],
-        "mi" => vec!["Mi"],
-        _ => super::diag::did_you_mean(text, UNITS.iter().copied()).into_iter().collect(),
-    }
-}
-
-/// A number whose unit there is not, as it was surely meant: where one unit alone suggests itself, and `32K`, since a capital K
-/// counts in 1024 wherever models are served.
-pub fn mended(text: &str) -> Option<String> {
-    let at = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-')))?;
-    let (digits, written) = text.split_at(at);
-    if digits.is_empty() || unit(written).is_some() {
-        return None;
-    }
-    match suggest(written).as_slice() {
-        [only] => Some(format!("{digits}{only}")),
-        [first @ "Ki", ..] => Some(format!("{digits}{first}")),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    #[test]
-    fn only_what_is_sure_is_mended() {
-        assert_eq!(mended("32K").as_deref(), Some("32Ki"));
-        assert_eq!(mended("5sec").as_deref(), Some("5s"));
-        assert_eq!(mended("5m"), None);
-        assert_eq!(mended("80G"), None);
-        assert_eq!(mended("32Ki"), None);
-        assert_eq!(mended("K"), None);
-    }
-
     use super::*;
 
     #[test]
@@ -234,6 +187,5 @@ mod tests {
         assert_eq!(dim, Dim::MONEY_RATE);
         assert!((scale * 3600.0 - 1.0).abs() < 1e-12);
         assert_eq!(unit("K"), None);
-        assert_eq!(suggest("m"), ["min", "ms"]);
     }
 }

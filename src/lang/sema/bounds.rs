@@ -8,6 +8,11 @@ use crate::lang::syntax::ast::BinaryOp;
 const SHARES: &[&str] =
     &["success_rate", "kv_cache_usage", "prefix_hit_rate", "draft_acceptance", "exact_match", "identical"];
 
+/// Whether a metric is a share of something, which lies between 0 and 1.
+pub fn is_share(metric: &str) -> bool {
+    SHARES.contains(&metric)
+}
+
 /// Where a quantity can lie, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Range {
@@ -70,7 +75,7 @@ fn compared(op: BinaryOp, l: Range, r: Range) -> Option<bool> {
 fn range(e: &Expr) -> Option<Range> {
     Some(match e {
         Expr::Number(n) => Range { low: *n, high: *n },
-        Expr::Metric { name, .. } if SHARES.contains(&name.as_str()) => Range { low: 0.0, high: 1.0 },
+        Expr::Metric { name, .. } if is_share(name) => Range { low: 0.0, high: 1.0 },
         Expr::Metric { .. } => Range { low: 0.0, high: f64::INFINITY },
         Expr::Gain => Range { low: -1.0, high: f64::INFINITY },
         Expr::Gpus { .. } => Range { low: 1.0, high: f64::INFINITY },

@@ -71,7 +71,12 @@ impl Checker<'_> {
             let known = Stat::ALL.iter().map(|s| s.name()).chain(["goodput"]);
             let message = format!("no function is called `{}`", name.value);
             let d = Diagnostic::new(Code::UnknownMetric, name.span, message);
-            let d = d.meant(&name.value, known.clone(), "unknown", str::to_owned);
+            let d = match metrics::statistic_elsewhere(&name.value) {
+                Some(right) => d.label(format!("did you mean `{right}`?")).edit(name.span, right),
+                // of a share of requests there is no slip that a machine could mend
+                None if metrics::is_percentile(&name.value) => d.label("not one of those that are kept"),
+                None => d.meant(&name.value, known.clone(), "unknown", str::to_owned),
+            };
             self.sink.push(d.help(format!("functions are {}", known.collect::<Vec<_>>().join(", "))));
             return None;
         };

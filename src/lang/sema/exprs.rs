@@ -189,6 +189,7 @@ impl Checker<'_> {
         }
         if op.is_comparison() {
             self.comparable(op, (left, lt), (right, rt))?;
+            self.as_percent(left, right)?;
             self.compared(left, right);
             self.compared(right, left);
             return Some((node(op, l, r), Type::Bool));
@@ -314,12 +315,9 @@ impl Checker<'_> {
                 if found == Dim::PLAIN || wanted == Dim::PLAIN { Code::MissingUnit } else { Code::Dimension };
             let message = format!("{what} is {wanted}, and `{}{}` is {found}", n.value, n.unit);
             let unit = wanted.usual_unit().unwrap_or_default();
-            let mut d = Diagnostic::new(code, n.span, message);
-            d = if found == Dim::PLAIN {
-                let fixed = format!("{}{unit}", n.value);
-                let sure = super::values::is_sure(wanted, n.value);
-                d = if sure { d.edit(n.span, &*fixed) } else { d };
-                d.label("without a unit").help(format!("write for example `{fixed}`"))
+            let d = Diagnostic::new(code, n.span, message);
+            let d = if found == Dim::PLAIN {
+                super::values::without_unit(d, &n, wanted, wanted.usual_unit())
             } else {
                 let help = if wanted == Dim::PLAIN {
                     format!("write it without a unit, `{}`, or compare it with {found}", n.value)

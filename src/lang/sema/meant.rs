@@ -3,7 +3,7 @@
 use super::program::{Engine, WrittenValue};
 use super::schema::{self, Found, Kind};
 use crate::lang::diag::Diagnostic;
-use crate::lang::units;
+use crate::lang::unit_slips;
 
 /// `--enable-x=true` is the switch, `--enable-x=false` its negated spelling.
 pub fn switch(name: &str, value: Option<&WrittenValue>, engine: &Engine) -> Option<String> {
@@ -31,7 +31,7 @@ pub fn value(d: Diagnostic, name: &str, value: Option<&WrittenValue>, engine: &E
         }
         Kind::Int { .. } | Kind::Float { .. } if value.text.contains("..") => d.label("a range"),
         kind @ (Kind::Int { .. } | Kind::Float { .. }) => {
-            let fixed = units::mended(&value.text).filter(|t| schema::value(kind, t).is_ok());
+            let fixed = unit_slips::mended(&value.text).filter(|t| schema::value(kind, t).is_ok());
             let span = d.span;
             match fixed {
                 Some(fixed) => d.label("unknown unit").edit(span, fixed),

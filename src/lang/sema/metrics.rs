@@ -137,6 +137,23 @@ pub fn elsewhere(name: &str) -> Option<String> {
     Some(plain.to_owned())
 }
 
+/// What other tools call a statistic.
+pub fn statistic_elsewhere(name: &str) -> Option<&'static str> {
+    Some(match name.to_ascii_lowercase().as_str() {
+        "median" | "med" => "p50",
+        "avg" | "average" => "mean",
+        "std" | "stdev" | "sd" | "sigma" => "stddev",
+        "minimum" => "min",
+        "maximum" => "max",
+        _ => return None,
+    })
+}
+
+/// `p75`: spelled as a percentile, whether or not it is one of the statistics.
+pub fn is_percentile(name: &str) -> bool {
+    name.strip_prefix(['p', 'P']).is_some_and(|n| !n.is_empty() && n.chars().all(|c| c.is_ascii_digit()))
+}
+
 /// `p99_ttft`, `mean_ttft_ms`, `ttft_p99`
 fn statistic_of(name: &str) -> Option<String> {
     let parts: Vec<&str> = name.trim_end_matches("_ms").split('_').collect();

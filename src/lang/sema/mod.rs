@@ -26,6 +26,7 @@ pub mod schema;
 pub mod scope;
 mod served;
 pub mod settings;
+mod shares;
 mod sites;
 mod step;
 mod steps;

@@ -38,7 +38,12 @@ impl Checker<'_> {
         let known: Vec<&str> = points.filter(|name| seen.insert(*name)).collect();
         let message = format!("the axis `{}` has no point `{}`", axis.value, pick.text);
         let d = Diagnostic::new(Code::UnknownPoint, pick.span, message);
-        let d = d.meant(&pick.text, known.iter().copied(), "not there", str::to_owned);
+        // a number is no misspelling of another one
+        let d = if pick.text.starts_with(|c: char| c.is_ascii_digit()) {
+            d.label("not there")
+        } else {
+            d.meant(&pick.text, known.iter().copied(), "not there", str::to_owned)
+        };
         self.sink.push(d.help(format!("it has {}", listed(&known))));
         false
     }

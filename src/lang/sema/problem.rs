@@ -166,6 +166,8 @@ enum Guess {
     /// the flags that it is the beginning of
     ShortForMany(Vec<String>),
     Near(String),
+    /// what it is called now
+    Renamed(String),
     Nothing,
 }
 
@@ -174,6 +176,13 @@ impl Guess {
         let (schema, version) = (&engine.schema, engine.version.as_deref());
         if let Some(found) = equivalent(name, engine.root(), schema, version) {
             return Self::Elsewhere(found);
+        }
+        if let Some(level) = name.strip_prefix("-O")
+            && level.chars().all(|c| c.is_ascii_digit())
+            && matches!(schema.find(OPTIMIZATION, version), Found::Known(..))
+        {
+            let sign = if level.is_empty() { "" } else { "=" };
+            return Self::Renamed(format!("{OPTIMIZATION}{sign}{level}"));
         }
         match schema.longer(name, version).as_slice() {
             [] => {}
@@ -200,7 +209,10 @@ impl Guess {
             return Self::Near((*full).to_owned());
         }
         let spelled = near.and_then(|near| known.iter().find(|(k, _)| k == near));
-        spelled.map_or(Self::Nothing, |(_, n)| Self::Near((*n).to_owned()))
+        spelled
+            .map(|(_, n)| *n)
+            .or_else(|| with_words(&wanted, &known))
+            .map_or(Self::Nothing, |n| Self::Near(n.to_owned()))
     }
 
     /// An unknown flag's diagnostic, with what to write instead.
@@ -231,6 +243,7 @@ impl Guess {
                 .label(format!("did you mean `{near}`?"))
                 .help(format!("write {near}, or `raw {name}` to pass it on unchecked"))
                 .edit(at, near),
+            Self::Renamed(now) => d.label("its short spelling").help(format!("write {now}")).edit(at, now),
             Self::Nothing => d.label(UNKNOWN).help(format!("`raw {name}` passes it on unchecked")),
         }
     }
@@ -244,8 +257,26 @@ impl Guess {
             Self::Elsewhere(Equivalent { here, nearest: true, .. }) => {
                 d.help(format!("{otherwise}; the nearest here is {here}"))
             }
+            Self::Renamed(now) => d.help(format!("write {now}")).edit(at, now),
             _ => d.help(otherwise),
         }
+    }
+}
+
+/// vLLM's `-O3`, spelled out.
+const OPTIMIZATION: &str = "--optimization-level";
+
+/// `--max-len` for `--max-model-len`: the one flag that has its words and a single one more.
+fn with_words<'a>(wanted: &str, known: &[(String, &'a str)]) -> Option<&'a str> {
+    let words: Vec<&str> = wanted.strip_prefix("--")?.split('-').collect();
+    let has_them = |flag: &str| {
+        let mut own = flag.trim_start_matches('-').split('-');
+        flag.matches('-').count() == words.len() + 2 && words.iter().all(|w| own.any(|o| o == *w))
+    };
+    let mut found = known.iter().filter(|(k, _)| words.len() > 1 && has_them(k));
+    match (found.next(), found.next()) {
+        (Some((_, only)), None) => Some(only),
+        _ => None,
     }
 }
 

@@ -7,7 +7,7 @@ use foldhash::{HashMap, HashSet};
 use serde_json::Value as Json;
 
 use super::versions::compare_versions;
-use crate::lang::units;
+use crate::lang::{unit_slips, units};
 
 /// One declared flag, as it is for a range of versions.
 #[derive(Debug, Clone)]
@@ -337,13 +337,14 @@ fn number(text: &str) -> Result<f64, String> {
     match units::unit(&text[digits..]) {
         Some((scale, dim)) if dim == units::Dim::PLAIN => Ok(n * scale),
         Some(_) => Err(format!("`{text}` has a unit, the flag takes a plain number")),
-        None => Err(match units::suggest(&text[digits..]).as_slice() {
-            [] => bad(),
-            near => {
-                let all: Vec<_> = near.iter().map(|u| format!("{}{u}", &text[..digits])).collect();
-                format!("`{text}` has an unknown unit; write {}", all.join(" or "))
-            }
-        }),
+        None => {
+            let mut near = unit_slips::suggest(n, &text[digits..]);
+            near.retain(|meant| number(meant).is_ok());
+            Err(match near.as_slice() {
+                [] => bad(),
+                near => format!("`{text}` has an unknown unit; write {}", near.join(" or ")),
+            })
+        }
     }
 }
 

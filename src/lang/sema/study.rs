@@ -104,17 +104,15 @@ impl Checker<'_> {
             Line::Objective { maximize, expr, on } => self.objective(*maximize, expr, on, study),
             Line::Require { expr, on } => self.require(expr, on.as_ref(), study),
             Line::Adopt(n) => {
-                if let Some(v) = self.number_of(n, Dim::PLAIN, "the gain to adopt from") {
+                let value = self.number_of(n, Dim::PLAIN, "the gain to adopt from");
+                if let (Some(v), Some(())) = (value, self.adopts_share(n)) {
                     if (0.0..=10.0).contains(&v) {
                         study.adopt = v;
                     } else {
                         let message = "the gain to adopt from is a fraction from 0 to 10";
                         let d = Diagnostic::new(Code::OutOfRange, n.span, message).label("out of range");
-                        self.sink.push(d.help(if v > 10.0 && n.unit.is_empty() {
-                            format!("did you mean `{}%`?", n.value)
-                        } else {
-                            "write for example `adopt gain >= 1%`; a loss is never adopted".to_owned()
-                        }));
+                        self.sink
+                            .push(d.help("write for example `adopt gain >= 1%`; a loss is never adopted"));
                     }
                 }
             }

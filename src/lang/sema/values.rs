@@ -4,6 +4,7 @@ use super::check::Checker;
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, one_of};
 use crate::lang::syntax::ast::Number;
+use crate::lang::unit_slips;
 use crate::lang::units::{self, Dim};
 
 /// Whether a number without its unit can only have been meant in the usual one: a rate is per second; a latency of some hundreds is
@@ -14,6 +15,21 @@ pub(super) fn is_sure(dim: Dim, value: f64) -> bool {
         d if d == Dim::TIME => value >= 100.0,
         _ => false,
     }
+}
+
+/// How to write a number that lacks the unit of its kind: with the factor that it has, and no share becomes a quantity.
+pub(super) fn without_unit(d: Diagnostic, n: &Number, dim: Dim, unit: Option<&str>) -> Diagnostic {
+    let d = d.label("without a unit");
+    let unit_there = unit.unwrap_or_default();
+    if n.unit == "%" {
+        return d.help(format!("give it in `{unit_there}`: a share is a plain number"));
+    }
+    let fixed = unit_slips::in_unit(n.value, &n.unit, unit_there);
+    let usual = unit == dim.usual_unit();
+    let counted = dim == Dim::RATE || dim == Dim::TOKEN_RATE || dim == Dim::TOKENS;
+    let sure = usual && is_sure(dim, n.value) && (n.unit.is_empty() || counted);
+    let d = if sure { d.edit(n.span, &*fixed) } else { d };
+    d.help(format!("write for example `{fixed}`"))
 }
 
 impl Checker<'_> {
@@ -30,12 +46,12 @@ impl Checker<'_> {
         }
         let message = format!("`{}` is no unit", n.unit);
         let d = Diagnostic::new(Code::UnknownUnit, n.span, message);
-        let digits = n.value;
-        let near: Vec<_> = units::suggest(&n.unit).iter().map(|u| format!("`{digits}{u}`")).collect();
+        let near: Vec<_> =
+            unit_slips::suggest(n.value, &n.unit).iter().map(|meant| format!("`{meant}`")).collect();
         self.sink.push(if near.is_empty() {
             d.label("unknown unit").help(format!("units are {}", units::UNITS.join(", ")))
         } else {
-            let d = match units::mended(&format!("{digits}{}", n.unit)) {
+            let d = match unit_slips::mended(&format!("{}{}", n.value, n.unit)) {
                 Some(fixed) => d.edit(n.span, fixed),
                 None => d,
             };
@@ -56,17 +72,16 @@ impl Checker<'_> {
             return Some(value);
         }
         let d = if found == Dim::PLAIN {
-            let message = format!("{what} is {dim}, and `{}` has no unit", n.value);
-            let d = Diagnostic::new(Code::MissingUnit, n.span, message).label("without a unit");
-            let fixed = format!("{}{}", n.value, unit.unwrap_or_default());
-            let d =
-                if is_sure(dim, n.value) && unit == dim.usual_unit() { d.edit(n.span, &*fixed) } else { d };
-            d.help(format!("write for example `{fixed}`"))
+            let message = format!("{what} is {dim}, and `{}{}` has no unit", n.value, n.unit);
+            let d = Diagnostic::new(Code::MissingUnit, n.span, message);
+            without_unit(d, n, dim, unit)
         } else if dim == Dim::PLAIN {
             let message = format!("{what} is a plain number, and `{}{}` is {found}", n.value, n.unit);
-            Diagnostic::new(Code::MissingUnit, n.span, message)
-                .label("has a unit")
-                .help(format!("write `{}`", n.value))
+            Diagnostic::new(Code::MissingUnit, n.span, message).label("has a unit").help(format!(
+                "write `{}{}`",
+                n.value,
+                if what.contains("gain") { "%" } else { "" }
+            ))
         } else {
             let message = format!("{what} is {dim}, and `{}{}` is {found}", n.value, n.unit);
             let d = Diagnostic::new(Code::Dimension, n.span, message).label("of another kind");

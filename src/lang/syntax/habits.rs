@@ -12,12 +12,22 @@ pub fn line(block: Block, text: &str) -> Option<Meant> {
     let line = text.lines().next().unwrap_or_default().trim_end();
     let comment = line.find(" #").unwrap_or(line.len());
     let line = line[..comment].trim_end();
-    dashes(line)
+    leading_operator(line)
+        .map(|help| (None, help))
+        .or_else(|| dashes(line))
         .or_else(|| matches!(block, Block::Engine | Block::Site).then(|| variable(line))?)
         .or_else(|| (block == Block::Engine).then(|| flag(line))?)
         .or_else(|| (block == Block::Step).then(|| axes(line))?)
         .or_else(|| (block == Block::Profile).then(|| load(line))?)
         .or_else(|| misplaced(block, line))
+}
+
+/// A line that begins with an operator goes on from the one before, which must say so.
+pub fn leading_operator(line: &str) -> Option<String> {
+    let word = line.split_whitespace().next().unwrap_or_default();
+    let known = ["*", "+", "/", "and", "or", "<", "<=", ">", ">=", "==", "!="];
+    let goes_on = known.contains(&word) && line.len() > word.len();
+    goes_on.then(|| format!("an expression goes on behind its operator: end the line before with `{word}`"))
 }
 
 /// `–max-num-seqs=512`: a word processor made one long dash of two short ones.
@@ -113,6 +123,9 @@ fn misplaced(block: Block, line: &str) -> Option<Meant> {
         }
         (Block::Study, "stage" | "phase" | "tune") => "write `step NAME \"Title\" { vary AXIS }`",
         (Block::Step, "sweep" | "try" | "explore" | "grid" | "tune") => {
+            if let Some(right) = axes(line[word.len()..].trim_start()) {
+                return Some(right);
+            }
             "a step varies axes: `vary seqs * batched`"
         }
         (Block::Study, "engine") => {

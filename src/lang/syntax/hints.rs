@@ -21,6 +21,9 @@ pub fn hint(chunk: &str, token: &Range<usize>, word: &str, expected: &[String], 
         let help = format!("a text in double quotes is missing: write `\"…\" {word}`");
         return Hint { help, edit: None };
     }
+    if let Some(hint) = next_line(chunk, token, word, expected) {
+        return hint;
+    }
     let known =
         signs::sign(chunk, token, word, expected).or_else(|| slips::slip(chunk, token, word, expected));
     if let Some(hint) = known {
@@ -33,6 +36,18 @@ pub fn hint(chunk: &str, token: &Range<usize>, word: &str, expected: &[String], 
         return Hint { help, edit: Some(edit) };
     }
     Hint { help: help(chunk, expected, examples), edit: None }
+}
+
+/// `prune a "b"` whose `when` stands on the line after: what goes on there must be asked for at the end of this one.
+fn next_line(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) -> Option<Hint> {
+    let rest = &chunk[token.end..];
+    let next = rest.trim_start();
+    let first = next.split_whitespace().next()?;
+    if !word.is_empty() || !expected.iter().any(|e| e.trim_matches('`') == first) {
+        return None;
+    }
+    let edit = (token.end..chunk.len() - next.len(), " ".to_owned());
+    Some(Hint { help: format!("`{first}` stands on the same line: join the two"), edit: Some(edit) })
 }
 
 /// A habit's edit, if it changes nothing but this.

@@ -241,6 +241,9 @@ fn no_declaration(id: FileId, at: usize, text: &str, word: &str) -> Diagnostic {
             None => d,
         };
     }
+    if let Some(help) = habits::leading_operator(first_line) {
+        return d.label("expected a declaration").help(help);
+    }
     let d = d.meant(word, known, "expected a declaration", str::to_owned);
     d.help(format!("a declaration begins with {}", one_of(words::DECLARATIONS)))
 }

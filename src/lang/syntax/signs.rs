@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::hints::{Hint, is_condition};
-use crate::lang::units;
+use crate::lang::unit_slips;
 
 /// The remedy for a token (of the chunk, a place in it) that is another language's.
 pub fn sign(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) -> Option<Hint> {
@@ -86,7 +86,7 @@ impl At<'_> {
             "{" if before.ends_with('$') => only(
                 "the shell's variables are not known here: declare `param ctx = …` and write `\"{ctx}\"`",
             ),
-            "\\" => self.here("lines need no `\\` at their end: remove it", ""),
+            "\\" => self.from(before.len(), "lines need no `\\` at their end: remove it", ""),
             _ if !self.in_changes() => return None,
             _ if word.starts_with(['(', ')', '"']) && value_before(before) && glued => {
                 only("a value that holds a quote, comma or bracket is quoted: `--flag=\"a(b)\"`")
@@ -106,6 +106,16 @@ impl At<'_> {
             "AND" | "Or" | "OR" | "And" | "NOT" => {
                 let right = self.word.to_ascii_lowercase();
                 self.here(format!("write `{right}`"), &right)
+            }
+            "=" if self.before.ends_with(['<', '>', '!']) => {
+                let right = format!("{}=", &self.before[self.before.len() - 1..]);
+                self.from(self.before.len() - 1, format!("write `{right}`, without a space in it"), &right)
+            }
+            "9" if self.before.ends_with("p99.") => {
+                self.from(self.before.len() - "p99.".len(), "write `p999`", "p999")
+            }
+            _ if digits(self.word) && percentile_before(self.before) => {
+                only("percentiles are p50, p90, p95, p99 and p999")
             }
             "=>" => self.here("write `>=`", ">="),
             "=<" => self.here("write `<=`", "<="),
@@ -210,7 +220,7 @@ fn unit_behind(chunk: &str, token: &Range<usize>, word: &str, before: &str) -> O
     if number.is_empty() || !known.contains(&word) || chunk.contains('"') {
         return None;
     }
-    let unit = match units::suggest(word).as_slice() {
+    let unit = match unit_slips::names(word).as_slice() {
         [only] => *only,
         _ => return None,
     };
@@ -240,6 +250,16 @@ fn comma(chunk: &str, token: &Range<usize>, before: &str) -> Option<Hint> {
         format!("a value that holds a comma is quoted: write `{right}`")
     };
     Some(Hint { help, edit: Some((start..token.end + end, right)) })
+}
+
+fn digits(word: &str) -> bool {
+    !word.is_empty() && word.chars().all(|c| c.is_ascii_digit())
+}
+
+/// `p99.`, of which the rest follows
+fn percentile_before(before: &str) -> bool {
+    let name = before.rsplit([' ', '(', '.']).nth(1).unwrap_or_default();
+    before.ends_with('.') && name.strip_prefix('p').is_some_and(digits)
 }
 
 fn is_distribution(word: &str) -> bool {

@@ -1,0 +1,59 @@
+//! Shares written as if they were percent: `success_rate >= 99.9`, `gain < -20`, `adopt gain >= 1`. A share is a plain number from 0 to
+//! 1, and `99.9%` is 0.999; what compares with more than there can be was meant as percent.
+
+use super::bounds;
+use super::check::Checker;
+use crate::lang::codes::Code;
+use crate::lang::diag::Diagnostic;
+use crate::lang::syntax::ast::{self, ExprKind, Number};
+
+/// The gain from which a plain number is taken for percent.
+const DOUBLED: f64 = 1.0;
+
+impl Checker<'_> {
+    /// A share, or the gain, compared with a plain number that it can never be. `None` after saying so.
+    pub(super) fn as_percent(&mut self, left: &ast::Expr, right: &ast::Expr) -> Option<()> {
+        for (metric, number) in [(left, right), (right, left)] {
+            let (Some(name), ExprKind::Number(n)) = (named(metric), &number.kind) else { continue };
+            let beyond =
+                if name == "gain" { n.value < -1.0 } else { bounds::is_share(name) && n.value > 1.0 };
+            if !n.unit.is_empty() || !beyond {
+                continue;
+            }
+            let whole = n.value * 100.0;
+            let message = format!("`{name}` is a share of 1, and `{}` is {whole} %", n.value);
+            let d = Diagnostic::new(Code::OutOfRange, n.span, message).label("without `%`");
+            self.sink.push(percent(d, n));
+            return None;
+        }
+        Some(())
+    }
+
+    /// `adopt gain >= 1` asks for twice as much: whoever means that says `100%`. `None` after saying so.
+    pub(super) fn adopts_share(&mut self, n: &Number) -> Option<()> {
+        if !n.unit.is_empty() || n.value < DOUBLED {
+            return Some(());
+        }
+        let whole = n.value * 100.0;
+        let message = format!("the gain to adopt from is a share of 1, and `{}` is {whole} %", n.value);
+        let d = Diagnostic::new(Code::OutOfRange, n.span, message).label("without `%`");
+        self.sink.push(if n.value > 10.0 {
+            d.help(format!("write `{}%`", n.value))
+        } else {
+            d.help(format!("write `{}%`; if {whole} % is meant, write `{whole}%`", n.value))
+        });
+        None
+    }
+}
+
+fn percent(d: Diagnostic, n: &Number) -> Diagnostic {
+    if n.value.abs() > 100.0 {
+        return d.help("write a share in percent, for example `99%`");
+    }
+    let right = format!("{}%", n.value);
+    d.help(format!("write `{right}`")).edit(n.span, right)
+}
+
+fn named(e: &ast::Expr) -> Option<&str> {
+    if let ExprKind::Call { name, args: None, .. } = &e.kind { Some(&name.value) } else { None }
+}
