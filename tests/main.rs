@@ -37,6 +37,7 @@ mod preloaded;
 mod provenance;
 mod real;
 mod replay;
+mod reserved;
 mod secret_forms;
 mod secrets;
 mod side_by_side;

@@ -54,9 +54,8 @@ fn written<'a>(
             console.error(&message, "nothing is started beside it; end it, then run the same command again");
         }),
         Ok(Ended::Held(held)) => unfinished(args, x, move |console| {
-            let names: Vec<String> = held.iter().map(ToString::to_string).collect();
             let advice = "perflab ends nothing that it did not start: end it or wait for it, then run the same command again";
-            console.error(&names.join("; "), advice);
+            console.error(&held.join("; "), advice);
         }),
         Err(e @ (RunError::GpuLost(_) | RunError::Gpus(_))) => unfinished(args, x, move |console| {
             let help = "what was measured until here is in the journal; reset the GPU or restart the machine, and the same \

@@ -16,6 +16,7 @@ use super::execution::{Ended, Execution, RunError};
 use super::launch::LaunchEnd;
 use super::leftovers;
 use super::opening::{open, remaining, say_step};
+use super::reservation::Reservations;
 use super::setbacks::Setbacks;
 use super::sides::{Sides, front, uses};
 use super::signals::Signals;
@@ -45,6 +46,7 @@ fn ground<'a>(x: &Execution<'_>, listener: &'a mut dyn Listener) -> Ground<'a> {
     let signals = Signals { first: x.signals.first.child_token(), second: x.signals.second.clone() };
     Ground {
         clean: cleanness(x),
+        reservations: x.host.gpus(u32::MAX).map(|(source, _)| Reservations::new(&*source)),
         signals,
         said: Said::new(listener),
         last_end: Cell::new(0.0),

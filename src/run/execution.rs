@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use super::clean::Held;
 use super::host::Host;
 use super::ledger::Ledger;
 use super::order::OrderError;
@@ -51,8 +50,8 @@ pub enum Ended {
     Interrupted,
     /// a launch left something behind
     Unclean(Vec<Survivor>),
-    /// GPUs hold more than before the study, by whomever
-    Held(Vec<Held>),
+    /// GPUs hold more than before the study or are reserved, by whomever: a sentence each
+    Held(Vec<String>),
 }
 
 /// Everything that an execution needs.

@@ -3,7 +3,6 @@
 use std::fs;
 use std::time::Instant;
 
-use super::clean::Held;
 use super::cold;
 use super::devices::LaunchGpus;
 use super::event::{Event, Listener};
@@ -100,8 +99,8 @@ pub enum LaunchEnd {
     Setback(Failure),
     /// something of it is still there: nothing may start on this machine
     Unclean(Vec<Survivor>),
-    /// its GPUs hold more than before the study, and go on holding it
-    Held(Vec<Held>),
+    /// its GPUs are not its own, and stay so: a sentence each
+    Held(Vec<String>),
 }
 
 /// Carries a launch out. Each load's result is handed to `keep` as soon as it is there.

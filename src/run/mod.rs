@@ -24,6 +24,7 @@ mod order;
 mod provenance;
 mod pulse;
 mod records;
+mod reservation;
 mod reset;
 mod serve_id;
 mod served;
@@ -38,7 +39,6 @@ mod target;
 mod task;
 mod yard;
 
-pub use clean::Held;
 pub use coordinator::execute;
 pub use event::{Event, Listener};
 pub use execution::{Ended, Execution, RunError};

@@ -15,6 +15,7 @@ use super::event::{Event, Listener};
 use super::execution::{Execution, RunError};
 use super::launch::{Crew, LaunchEnd, LoadResult, Ruler, carry_out};
 use super::order::{LoadOrder, OrderError, Place, load_order};
+use super::reservation::{Reservations, Reserved};
 use super::setbacks::Retry;
 use super::signals::Signals;
 use super::yard::Berth;
@@ -48,6 +49,8 @@ impl Listener for &Said<'_> {
 /// What the launches of an invocation have in common.
 pub struct Ground<'a> {
     pub clean: Option<Cleanness>,
+    /// of GPUs, among all perflabs of this machine
+    pub reservations: Option<Reservations>,
     /// those of the user, and the coordinator's own order to stop
     pub signals: Signals,
     pub said: Said<'a>,
@@ -146,6 +149,11 @@ async fn launched(
     let config = &wanted.config;
     let setup = Setup::new(x.program, x.study, &task.results, x.checks, false);
     let waiting = Instant::now();
+    // until this launch has ended, whatever its end
+    let _reserved = match reserve(ground, gpus).await {
+        Ok(reserved) => reserved,
+        Err(end) => return Ok(end),
+    };
     if let Some(not_clean) = wait_for_gpus(ground, gpus).await? {
         return Ok(not_clean);
     }
@@ -196,6 +204,33 @@ async fn launched(
     Ok(ended)
 }
 
+/// Waits until no other perflab launches on the GPUs of a launch. `None`: it has none, or nothing can be reserved here.
+async fn reserve(ground: &Ground<'_>, gpus: &[Gpu]) -> Result<Option<Reserved>, LaunchEnd> {
+    let Some(here) = ground.reservations.as_ref().filter(|_| !gpus.is_empty()) else { return Ok(None) };
+    let (began, mut told) = (Instant::now(), false);
+    loop {
+        let taken: Vec<String> = match here.take(gpus) {
+            Ok(Ok(reserved)) => return Ok(Some(reserved)),
+            Ok(Err(taken)) => taken.iter().map(ToString::to_string).collect(),
+            Err(e) => {
+                let text = format!("GPUs cannot be reserved ({e}): another perflab may launch on them too");
+                ground.said.hear(&Event::Warning { text });
+                return Ok(None);
+            }
+        };
+        if began.elapsed() >= here.pace.patience {
+            return Err(LaunchEnd::Held(taken));
+        }
+        if !std::mem::replace(&mut told, true) {
+            ground.said.hear(&Event::GpuWait { held: taken });
+        }
+        tokio::select! {
+            () = ground.signals.first.cancelled() => return Err(LaunchEnd::Interrupted),
+            () = tokio::time::sleep(here.pace.every) => {}
+        }
+    }
+}
+
 /// Waits until the GPUs of a launch are clean. `None`: they are, or it has none.
 async fn wait_for_gpus(ground: &Ground<'_>, gpus: &[Gpu]) -> Result<Option<LaunchEnd>, RunError> {
     let Some(clean) = ground.clean.as_ref().filter(|_| !gpus.is_empty()) else { return Ok(None) };
@@ -205,7 +240,7 @@ async fn wait_for_gpus(ground: &Ground<'_>, gpus: &[Gpu]) -> Result<Option<Launc
     Ok(match clean.wait(gpus, &ground.signals.first, tell).await? {
         Waited::Clean => None,
         Waited::Interrupted => Some(LaunchEnd::Interrupted),
-        Waited::Held(held) => Some(LaunchEnd::Held(held)),
+        Waited::Held(held) => Some(LaunchEnd::Held(held.iter().map(ToString::to_string).collect())),
     })
 }
 
