@@ -173,7 +173,7 @@ fn resume(program: &Program, path: &Path) {
     let began = Instant::now();
     let writer = Writer::open(path, Requests::LeftOut, Instant::now()).expect("opens");
     let opened = began.elapsed();
-    let results = writer.history().results(|_| true);
+    let results = writer.history().results(Checks::Refuse, |_| true);
     let setup = Setup::new(program, &program.studies[0], &results, Checks::Warn, false);
     let (_, next) = Grid.next(&setup);
     let missing = if let Next::Run(wanted) = next { wanted.len() } else { 0 };

@@ -234,7 +234,7 @@ fn somebody_on_the_gpu_under_load_refuses_the_result() {
     let when = json!({"of_engine": true});
     let held = json!([{"gpu": 0, "memory_mib": 900, "pid": 5_000_002, "name": "train", "when": when}]);
     let machine = Machine::new(STEP, json!({"foreign": held}));
-    let report = machine.exec_strictly().expect_code(3).report();
+    let report = machine.exec_strictly().expect_code(75).report();
     // a busy machine may have held the client up besides
     let (why, found) = (report.0["no_recommendation"].to_string(), report.0["trials"].to_string());
     assert!(why.contains("GPU_FOREIGN") && found.contains("5000002 (train) 900 MiB"), "{why}");
@@ -245,7 +245,7 @@ fn heat_refuses_and_a_power_limit_flags() {
     let when = json!({"of_engine": true});
     let slow = |reason: &str| json!({"throttle": [{"gpu": 0, "reason": reason, "when": when}]});
     let machine = Machine::new(STEP, slow("hw_thermal"));
-    let report = machine.exec_strictly().expect_code(3).report();
+    let report = machine.exec_strictly().expect_code(75).report();
     let why = report.0["no_recommendation"].to_string();
     assert!(why.contains("CLOCK") && why.contains("too hot"), "{why}");
     let machine = Machine::new(STEP, slow("power_cap"));

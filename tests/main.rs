@@ -44,6 +44,7 @@ mod side_by_side;
 mod signals;
 mod sites;
 mod spending;
+mod spoiled;
 mod stdlib;
 mod terminals;
 mod trees;

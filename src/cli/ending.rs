@@ -85,8 +85,8 @@ fn decided<'a>(args: &'a ExecArgs, x: &'a Execution<'_>, launched: bool) -> Endi
         (Err(_), _) => exit::INPUT,
         (Ok(()), code) => code,
     };
-    let machine_failed = status == exit::NOTHING && x.journal.history().machine_failed();
-    let status = if machine_failed { exit::INCOMPLETE } else { status };
+    // such a study is not complete: its status says so already
+    let machine_failed = x.journal.history().machine_failed(x.checks);
     Ending::new(status, move |console| {
         replay::say(&document, &x.dir, &written, args.format, console);
         if machine_failed {

@@ -195,7 +195,7 @@ pub fn recorded(
     checks: crate::judge::Checks,
 ) -> Result<report::Report, String> {
     let history = journal::read(&dir.join(journal::FILE), requests(study)).map_err(|e| e.to_string())?;
-    let results = run::as_measured(&history, &run::serve_ids_anywhere(program, &history));
+    let results = run::as_measured(&history, &run::serve_ids_anywhere(program, &history), checks);
     let setup = Setup::new(program, study, &results, checks, false);
     let (walk, _) = Grid.next(&setup);
     let file = file.to_string_lossy();

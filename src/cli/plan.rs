@@ -73,7 +73,7 @@ fn show(
     let checks: Checks = replay::checks(args.checks);
     let (facts, study_dir) = (site::launched(program), measure::study_dir(&args.file));
     let standing = Standing::new(program, &host, &facts, &study_dir, &images);
-    let results = standing.results(&history);
+    let results = standing.results(&history, checks);
     let setup = Setup::new(program, study, &results, checks, false);
     let (walk, next) = Grid.next(&setup);
     let costs = history.costs(guess::of(program, study));
@@ -89,7 +89,8 @@ fn show(
     }
     let mut plan = preview::plan(&material);
     if let Some(old) = old {
-        let results = Standing::new(old.program, &host, &facts, &study_dir, &images).results(&history);
+        let results =
+            Standing::new(old.program, &host, &facts, &study_dir, &images).results(&history, checks);
         let before = Setup::new(old.program, old.study, &results, checks, false);
         let (old_walk, _) = Grid.next(&before);
         let new = preview::against::Side { setup: &setup, walk: &walk };

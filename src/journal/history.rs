@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 use super::event::{Contained, Event, Kind, LaunchTimes, Neighbourhood, Says};
 use super::made::{Conditions, Machine};
 use crate::judge::neighbours::{Sample, Verdict};
-use crate::judge::{Results, Run};
+use crate::judge::{Checks, Results, Run, machine};
 
 /// One launch, as far as the journal knows it.
 #[derive(Debug, Clone)]
@@ -71,6 +71,13 @@ pub struct RunRecord {
     pub run: Run,
 }
 
+impl RunRecord {
+    /// Whether it tells of the machine at that moment, and not of the configuration.
+    fn is_the_machine_s(&self, checks: Checks) -> bool {
+        self.infrastructure || machine::spoiled(&self.run, checks)
+    }
+}
+
 /// One invocation that measured.
 #[derive(Debug, Clone, Default)]
 pub struct SessionRecord {
@@ -125,9 +132,15 @@ impl History {
         self.reader.unwrap_or(self.session)
     }
 
-    /// Whether a failure of the machine stands where a result should be.
-    pub fn machine_failed(&self) -> bool {
-        self.runs.iter().any(|r| r.infrastructure && r.session == self.reader())
+    /// The runs of the invocation that reads where a failure of the machine stands and a result should be.
+    pub fn machine_failures(&self, checks: Checks) -> impl Iterator<Item = &RunRecord> {
+        let reader = self.reader();
+        self.runs.iter().filter(move |r| r.session == reader && r.is_the_machine_s(checks))
+    }
+
+    /// Whether there are any: they are to be measured again.
+    pub fn machine_failed(&self, checks: Checks) -> bool {
+        self.machine_failures(checks).next().is_some()
     }
 
     /// Takes the next event in.
@@ -241,11 +254,11 @@ impl History {
         made
     }
 
-    /// The runs that still count, keyed as the judge reads them.
-    pub fn results(&self, counts: impl Fn(&RunRecord) -> bool) -> Results {
+    /// The runs that still count, keyed as the judge reads them. What the machine spoiled counts in its own invocation only.
+    pub fn results(&self, checks: Checks, counts: impl Fn(&RunRecord) -> bool) -> Results {
         let mut results = Results::default();
         let reader = self.reader();
-        let own = |r: &&RunRecord| !r.infrastructure || r.session == reader;
+        let own = |r: &&RunRecord| r.session == reader || !r.is_the_machine_s(checks);
         for r in self.runs.iter().filter(own).filter(|r| counts(r)) {
             results.add(&r.config_id, &r.profile_id, r.run.clone());
         }
@@ -349,10 +362,14 @@ mod tests {
         let mut history = History::default();
         history.push(run(1, 1, true));
         history.push(run(2, 1, false));
-        let count = |h: &History| h.results(|_| true).of("x", "x").len();
-        assert_eq!((count(&history), history.machine_failed()), (2, true), "a report shows it");
+        let count = |h: &History| h.results(Checks::Refuse, |_| true).of("x", "x").len();
+        assert_eq!((count(&history), history.machine_failed(Checks::Refuse)), (2, true), "a report shows it");
         history.for_next_session();
-        assert_eq!((count(&history), history.machine_failed()), (1, false), "the next one tries anew");
+        assert_eq!(
+            (count(&history), history.machine_failed(Checks::Refuse)),
+            (1, false),
+            "the next one tries anew"
+        );
         history.push(run(3, 2, true));
         assert_eq!(count(&history), 2);
     }

@@ -5,6 +5,7 @@ use crate::lang::sema::schema::Value;
 use crate::plan::Config;
 
 use super::device_checks;
+use super::metrics::Metrics;
 use super::prefix;
 use super::results::Run;
 
@@ -245,13 +246,18 @@ const CLIENT_LAG_FLAGGED_MS: f64 = 5.0;
 pub const CLIENT_STALL_REFUSED_MS: f64 = 1000.0;
 
 fn client_saturated(s: &Subject<'_>) -> Said {
-    if let Some(stall) = s.run.metrics.number("client_stall_ms").filter(|ms| *ms > CLIENT_STALL_REFUSED_MS) {
+    client_lag(&s.run.metrics)
+}
+
+/// Whether this machine kept the client from its work.
+pub(super) fn client_lag(metrics: &Metrics) -> Said {
+    if let Some(stall) = metrics.number("client_stall_ms").filter(|ms| *ms > CLIENT_STALL_REFUSED_MS) {
         return Said::Found(
             Level::Refuse,
             format!("the client stood still for {:.1} s at one time", stall / 1e3),
         );
     }
-    match s.run.metrics.number("client_lag_p99_ms") {
+    match metrics.number("client_lag_p99_ms") {
         Some(lag) if lag > CLIENT_LAG_REFUSED_MS => {
             Said::Found(Level::Refuse, format!("the client's event loop lagged {lag:.1} ms (p99)"))
         }

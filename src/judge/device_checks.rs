@@ -1,7 +1,7 @@
 //! The validity checks on what the GPUs did during a load. They read the samples' summary; a run without one is not checked.
 
 use super::checks::{Level, Said, Subject};
-use super::devices::Device;
+use super::devices::{Device, Devices};
 
 /// More memory than a driver holds for itself.
 const IDLE_MEMORY: u64 = 500 << 20;
@@ -21,17 +21,27 @@ const SLOWER: f64 = 0.01;
 
 /// Another process on a GPU, or memory that was taken before the study began.
 pub fn foreign(s: &Subject<'_>) -> Said {
-    over_gpus(s, foreign_on)
+    foreign_to(s.run.devices.as_ref())
 }
 
 /// Clocks that were held back.
 pub fn clock(s: &Subject<'_>) -> Said {
-    over_gpus(s, clock_of)
+    clocks_of(s.run.devices.as_ref())
+}
+
+/// What somebody else did on the GPUs.
+pub(super) fn foreign_to(devices: Option<&Devices>) -> Said {
+    over_gpus(devices, foreign_on)
+}
+
+/// What the machine did to the GPUs' clocks.
+pub(super) fn clocks_of(devices: Option<&Devices>) -> Said {
+    over_gpus(devices, clock_of)
 }
 
 /// A GPU that grew warm and slower under the load.
 pub fn thermal(s: &Subject<'_>) -> Said {
-    over_gpus(s, thermal_of)
+    over_gpus(s.run.devices.as_ref(), thermal_of)
 }
 
 fn foreign_on(d: &Device) -> Said {
@@ -92,8 +102,8 @@ fn thermal_of(d: &Device) -> Said {
 }
 
 /// The heaviest finding over a run's GPUs, of equals the first; unchecked if any of them is.
-fn over_gpus(s: &Subject<'_>, check: impl Fn(&Device) -> Said) -> Said {
-    let Some(devices) = s.run.devices.as_ref().filter(|d| !d.gpus.is_empty()) else { return Said::Unchecked };
+fn over_gpus(devices: Option<&Devices>, check: impl Fn(&Device) -> Said) -> Said {
+    let Some(devices) = devices.filter(|d| !d.gpus.is_empty()) else { return Said::Unchecked };
     let mut worst = Said::Fine;
     for device in &devices.gpus {
         let said = check(device);

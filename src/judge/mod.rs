@@ -9,6 +9,7 @@ mod device_checks;
 pub mod devices;
 pub mod forecast;
 pub mod latencies;
+pub mod machine;
 pub mod metrics;
 mod name;
 pub mod neighbours;

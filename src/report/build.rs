@@ -57,7 +57,7 @@ pub fn build(m: &Material<'_>) -> Report {
         set: m.setup.program.given.clone(),
         simulated: simulated(m),
         replay: m.recording.map(|(r, differences)| replay(r, differences)),
-        complete: m.setup.replay || m.walk.needs.is_empty() && m.setup.all_left_out().is_empty(),
+        complete: m.setup.replay || m.walk.needs.is_empty() && !lacks_results(m),
         checks: match m.setup.checks {
             judge::Checks::Refuse => Checks::Refuse,
             judge::Checks::Warn => Checks::Warn,
@@ -428,8 +428,13 @@ fn recommended(m: &Material<'_>) -> Option<Recommended> {
         env: published.command.env.into_iter().collect(),
         published: Published { added: published.added, hidden: published.hidden },
         gain,
-        partial: !m.setup.all_left_out().is_empty(),
+        partial: lacks_results(m),
     })
+}
+
+/// Whether something was not measured, though nothing more of it is to come in this invocation.
+fn lacks_results(m: &Material<'_>) -> bool {
+    !m.setup.all_left_out().is_empty() || m.history.machine_failed(m.setup.checks)
 }
 
 fn no_recommendation(m: &Material<'_>, there_is_one: bool) -> Option<String> {
@@ -517,6 +522,7 @@ fn notes(m: &Material<'_>) -> Vec<String> {
 fn warnings(m: &Material<'_>) -> Vec<String> {
     let mut out = m.warnings.clone();
     out.extend(super::said::of_runs(m));
+    out.extend(super::said::of_the_machine(m));
     // what a budget left out is named, one by one
     out.extend(m.setup.all_left_out().iter().map(|what| format!("left out: {what}")));
     if scripted_gpus(m) {

@@ -323,7 +323,7 @@ pub struct Recommended {
     pub published: Published,
     /// Against the baseline, on the objective.
     pub gain: Gain,
-    /// True when the budget ended or the study was stopped before every candidate was measured.
+    /// True when the budget ended, the study was stopped or the machine failed before every candidate was measured.
     pub partial: bool,
 }
 

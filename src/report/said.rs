@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use indexmap::{IndexMap, IndexSet};
 
 use super::build::Material;
+use crate::judge::{Run, RunOutcome, machine};
 use crate::plan::Config;
 
 /// So many are named; a note about more of them says how many more.
@@ -26,6 +27,32 @@ pub fn of_runs(m: &Material<'_>) -> Vec<String> {
         }
     }
     about.into_iter().map(|(note, labels)| format!("{}: {note}", listed(&labels))).collect()
+}
+
+/// What this machine kept from a result, with the launch that it befell: it is measured again.
+pub fn of_the_machine(m: &Material<'_>) -> Vec<String> {
+    // a recording is judged as it is
+    if m.setup.replay {
+        return Vec::new();
+    }
+    let failures = m.history.machine_failures(m.setup.checks);
+    let text = |run: &Run| match &run.outcome {
+        RunOutcome::FailedStart { class, .. } | RunOutcome::FailedLoad { class, .. } => class.clone(),
+        RunOutcome::Done | RunOutcome::Stopped { .. } => {
+            let fault = machine::fault(&run.outcome, &run.metrics, run.devices.as_ref());
+            fault.map_or_else(String::new, |f| format!("{}: {}", f.check, f.text))
+        }
+    };
+    let told: IndexSet<String> = failures
+        .map(|r| {
+            format!(
+                "no result of launch {}: {}; the same command measures it again",
+                r.run.launch,
+                text(&r.run)
+            )
+        })
+        .collect();
+    told.into_iter().collect()
 }
 
 fn listed(labels: &[&str]) -> String {

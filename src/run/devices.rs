@@ -12,6 +12,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::clean::Levels;
+use super::taken::intruder;
 use crate::engine::MARK;
 use crate::gpu::{self, Gpu, GpuError, Gpus, Sample, Sampler, Settings, Taken, Throttle};
 use crate::judge::{Device, Devices, Metrics, Quarters};
@@ -84,16 +85,22 @@ impl LaunchGpus {
     pub fn sample(&self, dead: CancellationToken) -> Sampling {
         let lost = Arc::new(Mutex::new(None));
         let tell = lost.clone();
-        let sampler = Sampler::start(
-            self.source.clone(),
-            self.gpus.iter().map(|g| g.uuid.clone()).collect(),
-            self.ours(),
-            move |error| {
-                *tell.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
-                dead.cancel();
-            },
-        );
+        let sampler = self.sampler(move |error| {
+            *tell.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
+            dead.cancel();
+        });
         Sampling { of: self.clone(), sampler, lost, load: OnceLock::new() }
+    }
+
+    /// Samples of its GPUs that know its processes.
+    pub fn sampler(&self, on_lost: impl Fn(GpuError) + Send + 'static) -> Sampler {
+        let uuids = self.gpus.iter().map(|g| g.uuid.clone()).collect();
+        Sampler::start(self.source.clone(), uuids, self.ours(), on_lost)
+    }
+
+    /// The processes that were on its GPUs before it.
+    pub fn before(&self) -> &BTreeSet<u32> {
+        &self.before
     }
 
     fn ours(&self) -> Box<gpu::sampler::Ours> {
@@ -122,6 +129,8 @@ pub struct Sampled {
     pub devices: Option<Devices>,
     /// a GPU is lost, and why that is known
     pub lost: Option<String>,
+    /// somebody else who took memory
+    pub intruder: Option<String>,
     lines: Vec<serde_json::Value>,
 }
 
@@ -137,18 +146,19 @@ impl Sampling {
         let lost = self.lost.clone();
         let found = tokio::task::spawn_blocking(move || self.summarise());
         let found = tokio::time::timeout(PATIENCE, found).await;
-        let (devices, lines) = found.ok().and_then(Result::ok).unwrap_or_default();
+        let found = found.ok().and_then(Result::ok).unwrap_or_default();
         let lost = lost.lock().unwrap_or_else(PoisonError::into_inner).take();
-        Sampled { devices, lost, lines }
+        Sampled { lost, ..found }
     }
 
     /// The summary and the samples as they are written; neither if the load itself never began. Waits for the driver.
-    fn summarise(self) -> (Option<Devices>, Vec<serde_json::Value>) {
+    fn summarise(self) -> Sampled {
         let Self { of, sampler, load, .. } = self;
         let taken = sampler.end();
-        let Some(from) = load.into_inner() else { return (None, Vec::new()) };
+        let intruder = intruder(&taken, &of.before);
+        let Some(from) = load.into_inner() else { return Sampled { intruder, ..Sampled::default() } };
         let lines = taken.iter().map(|t| line(&of, t, from)).collect();
-        (Some(summary(&of, &taken, from)), lines)
+        Sampled { devices: Some(summary(&of, &taken, from)), lost: None, intruder, lines }
     }
 }
 

@@ -89,7 +89,7 @@ pub struct Execution<'a> {
 impl Execution<'_> {
     /// The results that the journal holds and that still count.
     pub fn results(&self) -> Results {
-        self.standing().results(&self.journal.history())
+        self.standing().results(&self.journal.history(), self.checks)
     }
 
     /// What everything is measured under now.

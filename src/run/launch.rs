@@ -3,6 +3,8 @@
 use std::fs;
 use std::time::Instant;
 
+use futures_util::future::OptionFuture;
+
 use super::cold;
 use super::devices::LaunchGpus;
 use super::event::{Event, Listener};
@@ -11,8 +13,8 @@ use super::order::{LoadOrder, OrderError, Place, launch_spec};
 use super::provenance;
 use super::reset::{self, Emptied};
 use super::signals::Signals;
-use super::stages;
 use super::target::Target;
+use super::{stages, taken};
 use crate::engine::{self, Failure, Nature, Server, StartError, Survivor};
 use crate::journal::{JournalError, LaunchTimes, Lock, Says};
 use crate::judge::{Devices, Metrics, RunOutcome};
@@ -42,6 +44,8 @@ pub struct Crew<'a> {
     pub gpus: Option<LaunchGpus>,
     /// a failure of the machine is a result too: it was tried often enough
     pub last_try: bool,
+    /// results that the machine spoiled are refused
+    pub strict: bool,
     pub on_ready: &'a OnReady<'a>,
 }
 
@@ -115,12 +119,17 @@ pub async fn carry_out(
         return carry_out_elsewhere(crew, url, loads, listener, keep, times).await;
     }
     let began = Instant::now();
+    let others = crew.gpus.as_ref().map(taken::Watch::begin);
     let started = start(crew, listener).await?;
     times.start_s = began.elapsed().as_secs_f64();
     let server = match started {
         Ok(server) => server,
-        Err(error) => return not_started(crew, loads, error, listener, keep).await,
+        Err(error) => {
+            let intruder = OptionFuture::from(others.map(taken::Watch::end)).await.flatten();
+            return not_started(crew, loads, (error, intruder), listener, keep).await;
+        }
     };
+    drop(others);
     listener.hear(&Event::LaunchReady { launch: crew.launch.to_owned(), after_s: times.start_s });
     if crew.reads_startup && cold::compiled(&crew.place.launch_dir) {
         return warmed(crew, server, listener, times).await;
@@ -184,7 +193,7 @@ impl From<Loaded> for LaunchEnd {
 async fn not_started(
     crew: &Crew<'_>,
     loads: &[LoadOrder],
-    error: StartError,
+    (error, intruder): (StartError, Option<String>),
     listener: &mut dyn Listener,
     keep: &mut Keep<'_>,
 ) -> Result<LaunchEnd, super::RunError> {
@@ -197,6 +206,7 @@ async fn not_started(
         };
     };
     gpus_answer(crew).await?;
+    let failure = taken::blamed(failure, intruder.as_ref());
     listener.hear(&Event::LaunchFails { launch: crew.launch.to_owned(), reason: error.to_string() });
     // a port has been tried again, on others
     if failure.nature == Nature::Infrastructure && !error.is_about_the_port() && !crew.last_try {

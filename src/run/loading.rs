@@ -11,13 +11,13 @@ use super::order::LoadOrder;
 use super::pulse::Pulse;
 use super::reset::{self, Emptied};
 use super::target::Target;
-use super::{measured, records, stages};
+use super::{measured, records, stages, taken};
 use crate::engine::Failure;
 use crate::engine::lifecycle::Happening;
 use crate::journal::{JournalError, LaunchTimes};
 use crate::judge::checks::{CLIENT_LAG_REFUSED_MS, CLIENT_STALL_REFUSED_MS};
-use crate::judge::prefix;
 use crate::judge::{Metrics, RunOutcome};
+use crate::judge::{machine, prefix};
 use crate::load::{self, Ended, FailureKind, LoadOutcome, RequestRecord, Summary, Verdict};
 
 /// A load is run at most so often while the client cannot keep up.
@@ -84,7 +84,8 @@ pub async fn all_loads(
             loaded = Loaded::Interrupted;
             break;
         }
-        let mut result = load_result(index, &outcome, rule, lost, target, log_before).await;
+        let mut result =
+            load_result(index, &outcome, rule, (lost, sampled.intruder.as_ref()), target, log_before).await;
         result.notes.extend(emptied.note());
         if let Some(tokens) = hits {
             result.metrics.set("prefix_hit_tokens", tokens);
@@ -99,7 +100,8 @@ pub async fn all_loads(
         result.devices = sampled.devices;
         let simulated = crew.config.engine.simulated();
         records::write(&crew.place.launch_dir, &order.profile, simulated, &outcome.records, listener);
-        if let Some(failure) = result.setback().filter(|_| !crew.last_try) {
+        if let Some(failure) = result.setback().or_else(|| spoiled(crew, &result)).filter(|_| !crew.last_try)
+        {
             loaded = Loaded::Setback(failure);
             break;
         }
@@ -113,6 +115,12 @@ pub async fn all_loads(
     }
     watch.abort();
     Ok(loaded)
+}
+
+/// What the machine did to a load that went through, where another try may find it well.
+fn spoiled(crew: &Crew<'_>, result: &LoadResult) -> Option<Failure> {
+    let fault = machine::fault(&result.outcome, &result.metrics, result.devices.as_ref());
+    fault.filter(|f| crew.strict && !f.lasting).map(|f| Failure::new(f.check, f.text))
 }
 
 fn said(result: &RunOutcome, outcome: &LoadOutcome) -> String {
@@ -235,7 +243,7 @@ async fn load_result(
     index: usize,
     outcome: &LoadOutcome,
     rule: Option<String>,
-    lost: Option<Failure>,
+    (lost, intruder): (Option<Failure>, Option<&String>),
     target: &Target<'_>,
     log_before: u64,
 ) -> LoadResult {
@@ -243,7 +251,7 @@ async fn load_result(
     notes.extend(outcome.findings.iter().map(ToString::to_string));
     let metrics = measured::metrics(&outcome.summary, &outcome.records, target.startup_s());
     let mut result = match (failure(outcome, lost, target, log_before).await, rule) {
-        (Some((failure, tail)), _) => LoadResult::failed_load(index, failure, tail),
+        (Some((failure, tail)), _) => LoadResult::failed_load(index, taken::blamed(failure, intruder), tail),
         (None, Some(rule)) => LoadResult::of(index, RunOutcome::Stopped { rule }),
         (None, None) => LoadResult::of(index, RunOutcome::Done),
     };

@@ -35,6 +35,7 @@ mod slots;
 mod spending;
 mod stages;
 mod surroundings;
+mod taken;
 mod target;
 mod task;
 mod yard;

@@ -23,7 +23,7 @@ use crate::engine::Failure;
 use crate::gpu::Gpu;
 use crate::journal::{Kind, LaunchTimes, Neighbourhood, Says};
 use crate::judge::walk::trial_id;
-use crate::judge::{Metrics, Results, Setup, Wanted, trial};
+use crate::judge::{Checks, Metrics, Results, Setup, Wanted, trial};
 use crate::lang::sema::program::Via;
 use crate::plan::Config;
 
@@ -180,6 +180,7 @@ async fn launched(
         reads_startup: matches!(task.purpose, Purpose::Measure) && cold::reads_startup(x.study),
         gpus: launch_gpus(x, ground, gpus, config, &nonce).await,
         last_try: task.retry.is_none(),
+        strict: x.checks == Checks::Refuse,
         on_ready: &on_ready,
     };
     let energy_before = energy_j(&crew).await;

@@ -17,6 +17,10 @@ pub const PORT: &str = "port in use";
 pub const GPU_LOST: &str = "GPU lost";
 /// Others took the memory of this machine.
 pub const MEMORY_TAKEN: &str = "host memory taken by others";
+/// Somebody else's process came to a GPU of the launch and took its memory.
+pub const GPU_MEMORY_TAKEN: &str = "GPU memory taken by others";
+/// What every class of too little memory on a GPU begins with.
+pub const GPU_MEMORY: &str = "out of GPU memory";
 /// A file system that the engine writes to is full.
 pub const DISK_FULL: &str = "disk full";
 /// A model's hub, or another server that the engine asks, is out of reach.
@@ -28,8 +32,8 @@ pub const CLIENT_LIMIT: &str = "client at its limit";
 /// Whoever killed the process that guards an engine killed the engine with it.
 pub const GUARD_LOST: &str = "guard killed";
 
-const INFRASTRUCTURE: [&str; 7] =
-    [PORT, GPU_LOST, MEMORY_TAKEN, DISK_FULL, NETWORK, CLIENT_LIMIT, GUARD_LOST];
+const INFRASTRUCTURE: [&str; 8] =
+    [PORT, GPU_LOST, MEMORY_TAKEN, GPU_MEMORY_TAKEN, DISK_FULL, NETWORK, CLIENT_LIMIT, GUARD_LOST];
 
 /// The engine's own processes, or a limit of its container, wanted more memory than there is.
 pub const HOST_MEMORY: &str = "out of host memory";

@@ -8,7 +8,9 @@ mod lines;
 mod pattern;
 mod text;
 
-pub use class::{CLIENT_LIMIT, GPU_LOST, NEVER_READY, NO_ANSWER, Nature, PORT, WORKER_LOST};
+pub use class::{
+    CLIENT_LIMIT, GPU_LOST, GPU_MEMORY, GPU_MEMORY_TAKEN, NEVER_READY, NO_ANSWER, Nature, PORT, WORKER_LOST,
+};
 pub use evidence::{Evidence, Failure, Moment, Witness, classify};
 pub use kernel::Uptime;
 pub use pattern::FailurePattern;

@@ -9,7 +9,7 @@ use super::build::{Installed, Search};
 use super::moved::Moved;
 use super::{build, inherited, libraries, named, secrets};
 use crate::journal::{Conditions, History, RunRecord};
-use crate::judge::Results;
+use crate::judge::{Checks, Results};
 use crate::lang::Program;
 use crate::lang::sema::program::{Engine, Profile, Site, Via};
 use crate::plan::{Config, profile};
@@ -85,9 +85,9 @@ impl<'a> Standing<'a> {
     }
 
     /// The results that still count.
-    pub fn results(&self, history: &History) -> Results {
+    pub fn results(&self, history: &History, checks: Checks) -> Results {
         let moved = Moved::of(history.launches());
-        history.results(|run| self.differs(run, history, &moved).is_none())
+        history.results(checks, |run| self.differs(run, history, &moved).is_none())
     }
 
     /// Trials of which no result counts (configuration and profile settings), and why the last one does not.
@@ -246,7 +246,7 @@ fn machine(host: &Host, site: &Site) -> Conditions {
 }
 
 /// The results of a journal as it was last measured, wherever it is read: those that still counted when its last run was made.
-pub fn as_measured(history: &History, serve_ids: &[String]) -> Results {
+pub fn as_measured(history: &History, serve_ids: &[String], checks: Checks) -> Results {
     let Some(last) = history.runs().last() else { return Results::default() };
     let mut builds: HashMap<(&str, &str), &Conditions> = HashMap::new();
     let mut models: HashMap<&str, &Option<String>> = HashMap::new();
@@ -280,5 +280,5 @@ pub fn as_measured(history: &History, serve_ids: &[String]) -> Results {
         };
         made.differs(&now).is_none()
     };
-    history.results(|run| serve_ids.contains(&run.serve_id) && counts(run))
+    history.results(checks, |run| serve_ids.contains(&run.serve_id) && counts(run))
 }
