@@ -71,7 +71,7 @@ impl Reading<'_> {
 }
 
 fn change_text(argument: &Argument) -> String {
-    let raw = if argument.raw.is_some() { "raw " } else { "" };
+    let raw = if argument.refused() { "raw " } else { "" };
     format!("{raw}{}", argument.text())
 }
 

@@ -114,12 +114,17 @@ struct Review<'a> {
 
 impl<'a> Review<'a> {
     fn verdict(&mut self, when: &Expr) -> Verdict {
+        self.verdict_among(when, u32::MAX)
+    }
+
+    /// The same among configurations that need so many GPUs at most.
+    fn verdict_among(&mut self, when: &Expr, gpus: u32) -> Verdict {
         let when = simplified(when);
         if let Expr::Bool(truth) = when {
             return if truth { Verdict::Always } else { Verdict::Never };
         }
         let is = |review: &mut Self, truth: bool| {
-            let mut holds = |c: &Config| condition(&when, &Before(c)) == Some(truth);
+            let mut holds = |c: &Config| c.gpus() > gpus || condition(&when, &Before(c)) == Some(truth);
             let engines = review.engines.clone();
             engines.iter().all(|e| {
                 let reach = Reach::new(e, &review.offered, &[&when], false);
@@ -139,7 +144,9 @@ impl<'a> Review<'a> {
 
     fn guard(&mut self, step: &Step) -> Option<Diagnostic> {
         let guard = step.when.as_ref()?;
-        let (what, then) = match self.verdict(&guard.expr) {
+        // what needs more GPUs than the study has is never the incumbent
+        let gpus = self.study.gpus.as_ref().map_or(u32::MAX, |g| g.count);
+        let (what, then) = match self.verdict_among(&guard.expr, gpus) {
             Verdict::Never => ("can never hold", "the step is never run"),
             Verdict::Always => ("always holds", "the step is run whatever comes out"),
             Verdict::Depends => return None,

@@ -87,6 +87,7 @@ impl<'a> Checker<'a> {
                     if let Literal::Number(n) = &p.value {
                         self.quantity(n);
                     }
+                    self.param_declared(p);
                     program.params.insert(p.name.value.clone(), Self::literal_text(&p.value));
                 }
                 Item::Engine(_) => drop(self.engine(at)),

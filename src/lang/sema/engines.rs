@@ -43,6 +43,7 @@ impl Checker<'_> {
     fn build_engine(&mut self, module: usize, decl: &ast::Engine) -> Option<Engine> {
         let parent = match &decl.parent {
             Some(name) => Some(self.engine_named(module, name)?),
+            None if self.parent_forgotten(module, decl) => return None,
             None => None,
         };
         // each holds all that it inherits, and those before this one were resolved already, however many they are
@@ -103,6 +104,7 @@ impl Checker<'_> {
         if declared.is_empty() && versions.is_none() && decl.unread_flags.is_empty() {
             return;
         }
+        self.versions_named(decl, &declared);
         self.flags_declared(&declared, &decl.unread_flags, &engine.schema);
         let mut schema = Schema::new();
         decl.unread_flags.iter().for_each(|name| schema.add_unread(name));
@@ -188,11 +190,11 @@ impl Checker<'_> {
             ast::FlagKind::Json => FlagType::Json,
             ast::FlagKind::Words => FlagType::Words,
             ast::FlagKind::Int(range) => {
-                let (min, max) = self.flag_range(range.as_ref())?;
+                let (min, max) = self.flag_range(range.as_ref(), true)?;
                 FlagType::Int { min, max }
             }
             ast::FlagKind::Float(range) => {
-                let (min, max) = self.flag_range(range.as_ref())?;
+                let (min, max) = self.flag_range(range.as_ref(), false)?;
                 FlagType::Float { min, max }
             }
             ast::FlagKind::OneOf(choices) => {
@@ -201,13 +203,19 @@ impl Checker<'_> {
         })
     }
 
-    fn flag_range(&mut self, range: Option<&ast::Range>) -> Option<(Option<f64>, Option<f64>)> {
+    fn flag_range(&mut self, range: Option<&ast::Range>, whole: bool) -> Option<(Option<f64>, Option<f64>)> {
         let Some(r) = range else { return Some((None, None)) };
         let from = self.number_of(&r.from, Dim::PLAIN, "a flag's range")?;
         let to = match &r.to {
             Some(n) => Some(self.number_of(n, Dim::PLAIN, "a flag's range")?),
             None => None,
         };
+        let halves = [Some(&r.from), r.to.as_ref()].into_iter().flatten();
+        if let Some(half) = halves.filter(|_| whole).find(|n| n.value.fract() != 0.0) {
+            let d = Diagnostic::new(Code::BadFlagValue, half.span, "an `int` goes from and to whole numbers");
+            self.sink.push(d.label("not whole").help("write whole numbers, or make it a `float`"));
+            return None;
+        }
         if to.is_some_and(|to| to < from) {
             let d = Diagnostic::new(
                 Code::OutOfRange,
@@ -273,7 +281,7 @@ impl Checker<'_> {
                 .push(d.help("write it as the engine prints it: `version \"0.17.1\"`, or remove the line"));
             return None;
         }
-        Some(version.text)
+        version.whole.then_some(version.text)
     }
 
     fn serve(&mut self, module: usize, text: &ast::Text, engine: &mut Engine) {

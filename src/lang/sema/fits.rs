@@ -27,7 +27,12 @@ enum Use<'a> {
 impl Checker<'_> {
     /// The loads of a study's profiles against what it does with them.
     pub fn loads_fit(&mut self, decl: &ast::Study, study: &Study) {
+        let objectives = decl.lines.iter().filter(|l| matches!(l.kind, Line::Objective { .. })).count();
         for line in &decl.lines {
+            // of two objectives one is to go: which the loads must fit is not known
+            if objectives > 1 && matches!(line.kind, Line::Objective { .. } | Line::Confirm(_)) {
+                continue;
+            }
             let (names, used) = match &line.kind {
                 Line::Objective { maximize, expr, on } => {
                     let searched = searched(study);

@@ -181,23 +181,6 @@ impl Checker<'_> {
             .edit(span, right)
     }
 
-    /// A point that sets flags to their defaults is its own trial: the command differs, the engine need not.
-    pub fn at_default(&mut self, settings: &[(Setting, Span)], engine: &Engine) {
-        let Some((_, span)) = settings.first() else { return };
-        // what is set twice is to be mended first
-        if settings.iter().any(|(_, span)| self.sink.says(Code::FlagTwice, *span)) {
-            return;
-        }
-        let written = |(setting, _): &(Setting, Span)| {
-            let value = setting.shown.as_ref().map(|v| format!("={v}")).unwrap_or_default();
-            format!("{}{value}", setting.spelled)
-        };
-        let all = settings.iter().map(written).collect::<Vec<_>>().join(" ");
-        let message = format!("{all} is what {} does by default", engine.title);
-        let help = "leave it out, unless the default is to be measured against itself";
-        self.sink.push(Diagnostic::new(Code::AaPair, *span, message).label("changes nothing").help(help));
-    }
-
     /// What no base has and none can have cannot be unset: a schema knows it, or someone set it `raw`.
     pub fn check_unset(&mut self, name: &str, span: Span, engines: &[&Engine]) -> bool {
         let can_have = |e: &&Engine| {

@@ -104,6 +104,17 @@ impl Module {
         self.broken.contains(name) || self.broken.contains(syntax::ANY)
     }
 
+    /// Whether a name that was refused reads like this one, but for letters of other alphabets or a digit in front.
+    fn looks_broken(&self, name: &str) -> bool {
+        self.broken.iter().any(|b| {
+            let alike = |(x, y): (char, char)| x == y || !x.is_ascii();
+            let foreign = !b.is_ascii() && b.chars().count() == name.chars().count();
+            foreign && b.chars().zip(name.chars()).all(alike)
+                || b.starts_with(|c: char| c.is_ascii_digit())
+                    && b.trim_start_matches(|c: char| c.is_ascii_digit()) == name
+        })
+    }
+
     pub fn mark_broken(&mut self, name: &str) {
         self.broken.insert(name.to_owned());
     }
@@ -122,7 +133,7 @@ impl Module {
 
     /// Says that a name is not declared, unless that follows from another mistake.
     pub fn unknown(&self, kind: Kind, name: &Name, extra: &[&str], sink: &mut Sink) {
-        if self.is_broken(&name.value) {
+        if self.is_broken(&name.value) || self.looks_broken(&name.value) {
             return;
         }
         let other = Kind::IMPORTABLE.iter().find(|k| **k != kind && self.find(**k, &name.value).is_some());
@@ -222,10 +233,10 @@ impl Modules {
         self.texts[module].matches(piece).count()
     }
 
-    /// How often a module's text holds a word, comments apart from nothing.
+    /// How often a module's text holds a word, comments apart from nothing; in upper case it is the same word.
     pub fn words(&self, module: usize, word: &str) -> usize {
         let parts = self.texts[module].split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-        parts.filter(|w| *w == word).count()
+        parts.filter(|w| w.eq_ignore_ascii_case(word)).count()
     }
 
     pub fn item(&self, at: ItemRef) -> &Item {

@@ -108,6 +108,7 @@ impl Checker<'_> {
         if let Some(engine) = engines.first() {
             self.products_clash(&step, &step.space, engine);
         }
+        self.at_defaults(&step, &bases, &study.steps);
         reach.now = union(&reach.now, &engines);
         reach.after.push(reach.now.clone());
         reach.places.insert(place, study.steps.len());
@@ -186,27 +187,6 @@ impl Checker<'_> {
         if let Some(engine) = engines.first() {
             self.twice(&point.changes, Some(engine));
         }
-        for engine in engines {
-            self.point_at_default(point, engine);
-        }
-    }
-
-    /// A point of flags at their defaults, over an engine that sets none of them: an A/A pair. One that changes anything besides is a
-    /// trial like any other.
-    fn point_at_default(&mut self, point: &Point, engine: &Engine) {
-        let mut at_default = Vec::new();
-        for change in &point.changes {
-            let Change::Flag { name, value, span } = change else { return };
-            let version = engine.version.as_deref();
-            let Some(default) = engine.schema.default(name, version) else { return };
-            let Ok(setting) = typed(&engine.schema, version, name, value.as_ref()) else { return };
-            let set = engine.flags.iter().any(|f| f.canonical == setting.canonical);
-            if set || default.normal() != setting.value.normal() {
-                return;
-            }
-            at_default.push((setting, value.as_ref().map_or(*span, |v| v.span)));
-        }
-        self.at_default(&at_default, engine);
     }
 
     /// Factors that set one flag under two of its names.
@@ -253,6 +233,10 @@ impl Checker<'_> {
             _ => return,
         };
         self.placed.push(place(*span, value.as_ref()));
+        // one of the two is to go, and this may be it
+        if self.sink.says(Code::FlagTwice, *span) {
+            return;
+        }
         let mut refused: Vec<(&Arc<Engine>, Problem)> = Vec::new();
         for engine in engines {
             if let Err(problem) = typed(&engine.schema, engine.version.as_deref(), name, value.as_ref()) {
@@ -277,7 +261,11 @@ impl Checker<'_> {
             return;
         }
         for (engine, _) in &refused {
-            let entry = reach.partial.entry(engine.title.clone()).or_default();
+            // engines that inherit one title are told apart by their names
+            let same_title = |e: &&Arc<Engine>| e.title == engine.title && !Arc::ptr_eq(e, engine);
+            let shared = engines.iter().any(|e| same_title(&e));
+            let called = if shared { &engine.name } else { &engine.title };
+            let entry = reach.partial.entry(called.clone()).or_default();
             entry.0.insert(step.name.clone());
             entry.1.insert(name.clone());
         }

@@ -24,6 +24,25 @@ pub fn waits_for_launch(text: &str) -> bool {
     false
 }
 
+/// The first name in single braces, with them.
+pub fn first_inserted(text: &str) -> Option<&str> {
+    let mut rest = text;
+    while let Some(at) = rest.find(['{', '}']) {
+        let tail = &rest[at..];
+        if tail.starts_with("{{") || tail.starts_with("}}") {
+            rest = &tail[2..];
+            continue;
+        }
+        let name = tail.strip_prefix('{').and_then(|t| t.split_once('}')).map_or("", |(name, _)| name);
+        let begins = name.starts_with(|c: char| c.is_ascii_lowercase());
+        if begins && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+            return Some(&tail[..name.len() + 2]);
+        }
+        rest = &tail[1..];
+    }
+    None
+}
+
 /// The braces of what a launch inserts, with the name in them, if a text begins with one.
 fn launch_name(tail: &str) -> Option<&str> {
     let (name, _) = tail.strip_prefix('{')?.split_once('}')?;

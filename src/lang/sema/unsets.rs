@@ -17,7 +17,7 @@ impl Checker<'_> {
             let Line::Changes(changes) = &line.kind else { continue };
             for change in changes {
                 let Some((what, span)) = unset(change) else { continue };
-                if parent.is_some_and(|p| has(p, &change.kind)) {
+                if parent.is_some_and(|p| has(p, &change.kind)) || is_set_here(decl, change) {
                     continue;
                 }
                 let whose = match &decl.parent {
@@ -42,6 +42,23 @@ impl Checker<'_> {
             let Some((what, span)) = unset(change) else { continue };
             if !self.is_set_somewhere(&change.kind) {
                 self.takes_nothing(span, &format!("no engine or other point here sets {what}"));
+            }
+        }
+        self.published_unsets();
+    }
+
+    /// What is published comes over what a study found, which any point may have set.
+    fn published_unsets(&mut self) {
+        let engines = self.modules.root().file.items.iter();
+        let engines = engines.filter_map(|i| if let Item::Engine(e) = i { Some(e) } else { None });
+        let published = engines.flat_map(|e| &e.lines).filter_map(|l| match &l.kind {
+            Line::Publish { changes, .. } => Some(changes),
+            _ => None,
+        });
+        for change in published.flatten() {
+            let Some((what, span)) = unset(change) else { continue };
+            if !self.is_set_somewhere(&change.kind) {
+                self.takes_nothing(span, &format!("no engine or point here sets {what}"));
             }
         }
     }
@@ -71,6 +88,18 @@ impl Checker<'_> {
         let d = Diagnostic::new(Code::UnsetNothing, span, message).label("is not set");
         self.sink.push(d.help("mend the name, or remove the `unset`"));
     }
+}
+
+/// Whether the same engine sets what it unsets: that is the mistake, and it has its diagnostic.
+fn is_set_here(decl: &ast::Engine, unset: &ast::Change) -> bool {
+    let own = decl.lines.iter().filter_map(|l| if let Line::Changes(c) = &l.kind { Some(c) } else { None });
+    own.flatten().any(|c| match (&c.kind, &unset.kind) {
+        (ChangeKind::Flag(f) | ChangeKind::Raw(f), ChangeKind::UnsetFlag(name)) => {
+            key(&f.name.value) == key(&name.value)
+        }
+        (ChangeKind::Env { name: set, .. }, ChangeKind::UnsetEnv(name)) => set.value == name.value,
+        _ => false,
+    })
 }
 
 /// What a change takes away, if it does, and where its name stands.

@@ -46,7 +46,9 @@ impl Checker<'_> {
             }
             let message = format!("`{}` is imported and never used", name.value);
             let d = Diagnostic::new(Code::Unused, name.span, message).label("imported here");
-            self.sink.push(d.help("use it in a study, or take it out").edit(without(u, i), ""));
+            let d = d.help("use it in a study, or take it out");
+            // beside an error its user may be what that error is about: taking it out would break what is right
+            self.sink.push(if self.sink.has_errors() { d } else { d.edit(without(u, i), "") });
         }
     }
 
@@ -79,7 +81,11 @@ impl Checker<'_> {
         let mut studies = studies.filter_map(|i| if let Item::Study(s) = i { Some(s) } else { None });
         let has = |s: &Study, is: fn(&Line) -> bool| s.lines.iter().any(|l| is(&l.kind));
         match kind {
-            Kind::Engine => studies.any(|s| !has(s, |l| matches!(l, Line::Baseline(_)))),
+            Kind::Engine => {
+                // an engine that cannot be started was meant to derive from one
+                self.sink.found().any(|d| d.code == Code::EngineIncomplete)
+                    || studies.any(|s| !has(s, |l| matches!(l, Line::Baseline(_))))
+            }
             Kind::Profile | Kind::Metric => {
                 studies.any(|s| !s.unread.is_empty() && !has(s, |l| matches!(l, Line::Objective { .. })))
             }

@@ -1,0 +1,29 @@
+//! Params: what one may be called, and that its text stands as it is.
+
+use super::check::Checker;
+use super::template::{self, LAUNCH_NAMES};
+use crate::lang::codes::Code;
+use crate::lang::diag::Diagnostic;
+use crate::lang::syntax::ast::{Literal, Param};
+
+impl Checker<'_> {
+    /// A declaration by itself.
+    pub fn param_declared(&mut self, param: &Param) {
+        let name = &param.name;
+        if LAUNCH_NAMES.contains(&name.value.as_str()) {
+            let message = format!("`{}` is built in and cannot be declared again", name.value);
+            let help =
+                format!("in an engine, `{{{}}}` is what the launch inserts; choose another name", name.value);
+            self.sink.push(Diagnostic::new(Code::BuiltIn, name.span, message).label("built in").help(help));
+        }
+        if let Literal::Text(text) = &param.value
+            && let Some(piece) = template::first_inserted(&text.value)
+        {
+            let message = format!("`{piece}` in a param inserts nothing");
+            let d = Diagnostic::new(Code::UnknownParam, text.span, message).label("inserts nothing");
+            self.sink.push(d.help(
+                "a param's text stands as it is: insert the params one after another where they are used",
+            ));
+        }
+    }
+}
