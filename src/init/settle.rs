@@ -3,6 +3,7 @@
 use super::draft::Draft;
 use super::error::InitError;
 use super::write::{self, Part, Text};
+use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Severity};
 use crate::lang::source::NoFiles;
 use crate::lang::{Analysis, analyze};
@@ -14,7 +15,7 @@ pub struct Settled {
     pub remarks: Vec<String>,
 }
 
-/// The draft as a file without errors and without warnings, a doubt about its version apart.
+/// The draft as a file without errors and without warnings, a doubt about its version and values at their defaults apart.
 pub fn settle(mut draft: Draft) -> Result<Settled, InitError> {
     let mut remarks = Vec::new();
     let rounds = draft.engine.changes.len() * 2 + draft.axes.len() + draft.rules.len() + 2;
@@ -37,7 +38,8 @@ pub fn settle(mut draft: Draft) -> Result<Settled, InitError> {
 
 /// The first error, else the first warning, and the part of the draft that it is about.
 fn objection(analysis: &Analysis, text: &Text) -> Result<Option<(Part, Diagnostic)>, InitError> {
-    let doubts = |d: &&Diagnostic| d.severity() == Severity::Warning;
+    // what a sweep offers at its default is still what it offers
+    let doubts = |d: &&Diagnostic| d.severity() == Severity::Warning && d.code != Code::AaPair;
     let first = analysis.diagnostics.iter().find(|d| d.is_error());
     let others = analysis.diagnostics.iter().filter(doubts);
     for d in first.into_iter().chain(others) {
