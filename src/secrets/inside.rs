@@ -43,7 +43,12 @@ pub fn inside(name: &str, value: &str) -> Vec<String> {
     if hides(name, trimmed) {
         return vec![value.to_owned()];
     }
-    of_text(value)
+    if is_one_word(value) { Vec::new() } else { of_text(value) }
+}
+
+/// Whether a value has nothing that could set a name apart from a secret: most have not, and are not looked through.
+fn is_one_word(value: &str) -> bool {
+    !value.contains(|c: char| matches!(c, '=' | ':') || c.is_whitespace())
 }
 
 /// The value as people may see it, whatever is known of it elsewhere.

@@ -1,6 +1,13 @@
 //! What is secret by its name: variables, flags and settings that hold a token, key, secret or password.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 const WORDS: [&str; 7] = ["TOKEN", "KEY", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "_PWD"];
+/// A first look at names, most of which have none of the words. `-` and `.` are as good as `_`.
+static TELLING: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(&words().replace('_', "[_.-]")).ok());
 /// Parts of names of numbers: how many, and which of a vocabulary.
 const COUNTING: [&str; 12] =
     ["NUM", "MAX", "MIN", "PER", "EOS", "BOS", "PAD", "UNK", "SEP", "STOP", "MASK", "IMAGE"];
@@ -14,6 +21,9 @@ const SHORTEST: usize = 5;
 /// Whether a variable, a flag (`--api-key`) or a setting (`api_key`) of this name holds a secret. Where one lies
 /// (`HF_TOKEN_PATH`) is none, and neither is what only sounds like it (`TOKENIZERS_PARALLELISM`).
 pub fn is_secret(name: &str) -> bool {
+    if TELLING.as_ref().is_some_and(|words| !words.is_match(name)) {
+        return false;
+    }
     let name = name.trim_start_matches('-').to_uppercase().replace(['-', '.'], "_");
     // several tokens are counted: `TOKENS_IN`, `--max-num-batched-tokens`
     let name = name.replace("TOKENIZER", "").replace("TOKENS", "").replace("KEYFILE", "");

@@ -35,7 +35,8 @@ pub fn without_brace(id: FileId, base: usize, text: &str, indent: usize) -> Opti
     }
     let end = base + indent + head.len();
     let colon = usize::from(head.ends_with([':', '(']));
-    let at = Span::new(id, end - 1..end);
+    let last = head.chars().next_back().map_or(0, char::len_utf8);
+    let at = Span::new(id, end - last..end);
     let d = Diagnostic::new(Code::Unexpected, at, "the block that begins here lacks its `{`");
     Some(
         d.label("expected `{`")
