@@ -247,7 +247,7 @@ fn the_version_comes_from_the_user_the_image_or_is_marked() {
 
 #[test]
 fn what_cannot_be_read_is_said() {
-    let cases: [(&str, &[&str]); 12] = [
+    let cases: [(&str, &[&str]); 13] = [
         ("", &["no command", "vllm serve"]),
         ("# only a comment\n", &["no command"]),
         ("ls -l", &["no serve command", "`ls -l`", "trtllm-serve"]),
@@ -257,6 +257,10 @@ fn what_cannot_be_read_is_said() {
         ("vllm serve 'org/m", &["never closed"]),
         ("vllm serve org/m -tp $(nproc)", &["$(nproc)", "another command"]),
         ("vllm serve org/m -tp $TP", &["$TP", "sets"]),
+        (
+            "vllm serve $MODEL --max-model-len=${LEN:?no} --port $PORT -tp $TP",
+            &["`$MODEL`, `$LEN`, `$TP`", "sets"],
+        ),
         ("vllm serve a/b &\nvllm serve c/d", &["2 serve commands"]),
         ("docker run ubuntu:24.04 sleep 10", &["no serve command"]),
         ("docker run", &["no serve command"]),
@@ -265,6 +269,73 @@ fn what_cannot_be_read_is_said() {
     for (text, words) in cases {
         let words: Vec<&str> = words.iter().copied().chain(["help:"]).collect();
         init(&lab, &[], text).expect_error(1, &words);
+    }
+}
+
+/// What the command says where a variable is unset is taken and told; the shell may have kept it from being inserted.
+#[test]
+fn defaults_of_variables_are_taken_and_told() {
+    let lab = Lab::new();
+    let text = "vllm serve org/m -tp ${TP:-2} --max-model-len=${LEN:=8192} --api-key ${KEY:-not-for-git}";
+    let out = init(&lab, &[], text).expect_code(0);
+    assert!(out.stdout.contains("-tp=2 --max-model-len=8192\n"), "{}", out.stdout);
+    assert!(
+        out.stderr.contains("assumed: $TP is 2") && out.stderr.contains("$LEN is 8192"),
+        "{}",
+        out.stderr
+    );
+    assert!(!out.stderr.contains("not-for-git"), "{}", out.stderr);
+    let words = [
+        "--",
+        "vllm",
+        "serve",
+        "org/m",
+        "--tensor-parallel-size",
+        "${TP:-2}",
+        "--hf-overrides",
+        "{\"$A\": 1}",
+    ];
+    let out = init(&lab, &words, "").expect_code(0);
+    assert!(out.stdout.contains("--tensor-parallel-size=2 --hf-overrides={\"$A\": 1}\n"), "{}", out.stdout);
+    init(&lab, &["--", "vllm", "serve", "org/m", "--max-model-len=$LEN"], "").expect_error(1, &["`$LEN`"]);
+}
+
+#[test]
+fn what_starts_the_engine_stays_or_is_told() {
+    let cases: [(&str, &[&str], &[&str]); 5] = [
+        (
+            "srun -N1 --gres=gpu:8 --container-image=nvcr.io#nvidia/tensorrt-llm/release:1.2.0rc1 bash -c 'trtllm-serve org/m'",
+            &["version \"1.2.0rc1\"\n", "gpus     8 "],
+            &["`srun -N1 --gres=gpu:8 …`", "via docker }"],
+        ),
+        (
+            "podman run --rm docker.io/vllm/vllm-openai:v0.17.1 --model org/m",
+            &["version \"0.17.1\"\n"],
+            &["via podman }"],
+        ),
+        (
+            "docker run vllm/vllm-openai:nightly --model org/m",
+            &[],
+            &["via docker \"vllm/vllm-openai:nightly\" }"],
+        ),
+        (
+            "numactl --membind=0 bash -lc 'vllm serve org/m'",
+            &["serve   \"numactl --membind=0 vllm serve {model}"],
+            &[],
+        ),
+        (
+            "numactl --membind=0 docker run vllm/vllm-openai:v0.17.1 --model org/m",
+            &[],
+            &["`numactl --membind=0`"],
+        ),
+    ];
+    let lab = Lab::new();
+    for (text, written, told) in cases {
+        let out = init(&lab, &[], text).expect_code(0);
+        let all = written.iter().map(|w| (w, &out.stdout)).chain(told.iter().map(|t| (t, &out.stderr)));
+        for (words, text) in all {
+            assert!(text.contains(words), "{words} of {text}");
+        }
     }
 }
 
@@ -308,6 +379,17 @@ fn sweeps_of_vllm_become_studies() {
 }
 
 #[test]
+fn sets_of_every_kind_are_points_once_each() {
+    let serve = ["--engine-version", "0.17.1", "--", "vllm", "serve", "Qwen/Qwen3-8B"];
+    let out = from_files("sweep_odd", &[&["--from", "serve_odd.json"], &serve[..]].concat());
+    assert!(out.stdout.contains("model \"Qwen/Qwen3-8B-FP8\""), "{}", out.stdout);
+    assert_eq!(out.stderr.matches("the same parameters as a set before it").count(), 2, "{}", out.stderr);
+    // without sets for the server, the usual flags are tried under the loads
+    let loads = from_files("sweep_loads", &[&["--from", "bench_hparams.json"], &serve[..]].concat());
+    assert!(loads.stdout.contains("vary seqs * batched"), "{}", loads.stdout);
+}
+
+#[test]
 fn a_pasted_sweep_command_names_its_own_files() {
     let bench = "vllm bench serve --model m --dataset-name sharegpt --dataset-path S.json --num-prompts 200";
     let args = [
@@ -342,6 +424,14 @@ fn auto_benchmark_files_become_studies() {
     let plan = lab.run(&["plan", "study.plab", "qwen3_32b", "--format", "json"]).expect_code(0).json();
     assert_eq!(plan["steps"][0]["candidates"].as_array().map(Vec::len), Some(2 * 2 * 2 + 3));
     from_files("auto_full", &["--engine-version", "0.5.9", "--from", "auto_full.yaml"]);
+    // what nobody reads is told, by its place
+    let more = "server:\n  base_flags: {model_path: org/m}\n  search_space: {max_running_requests: [64, 128]}\n  \
+                parallel: {ep: 2, gpu_count: 1}\ndataset: {kind: random, funny: 3}\nbenchmark: {sla: {max_e2e_ms: 9}}\nextra: 1\n";
+    lab.write("more.yaml", more);
+    let told = init(&lab, &["--from", "more.yaml"], "").expect_code(0).stderr;
+    for key in ["server.parallel.ep", "dataset.funny", "benchmark.sla.max_e2e_ms", "extra"] {
+        assert!(told.contains(&format!("left out: {key}: nothing here reads it")), "{told}");
+    }
 }
 
 #[test]
@@ -354,7 +444,11 @@ fn files_that_are_none_are_said() {
     lab.write("broken.json", "[{\"max_num_seqs\": }]");
     lab.write("sets.json", "[{\"max_num_seqs\": 32}]");
     let serve = ["--", "vllm", "serve", "org/m"];
-    let cases: [(&str, &[&str], &[&str]); 7] = [
+    lab.write("twice.json", "[{\"max_num_seqs\": 1, \"max_num_seqs\": 2}]");
+    lab.write("twice.yaml", "server:\n  host: a\n  host: b\n");
+    let cases: [(&str, &[&str], &[&str]); 9] = [
+        ("twice.json", &serve, &["`max_num_seqs` is there twice", "line 1"]),
+        ("twice.yaml", &[], &["`host` is there twice"]),
         ("none.json", &serve, &["none.json", "no such file"]),
         ("text.md", &serve, &["text.md"]),
         ("bomb.yaml", &[], &["bomb.yaml", "aliases"]),

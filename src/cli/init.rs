@@ -65,7 +65,8 @@ fn from_stdin() -> Result<String, String> {
     if bytes.len() as u64 > MOST_BYTES {
         return Err("this is more than any serve command has".to_owned());
     }
-    String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())
+    let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())?;
+    Ok(text.trim_start_matches('\u{feff}').to_owned())
 }
 
 /// Nothing was given and nobody sends anything: the help, as for every wrong usage.
@@ -78,6 +79,9 @@ fn usage() -> u8 {
 }
 
 fn deliver(args: &InitArgs, written: &Written, console: Console) -> u8 {
+    for assumed in &written.assumed {
+        console.say(&format!("assumed: {assumed}"));
+    }
     for remark in &written.remarks {
         console.say(&format!("left out: {remark}"));
     }

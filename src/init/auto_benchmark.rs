@@ -7,7 +7,7 @@ use super::error::InitError;
 use super::known::Engine;
 use super::params::{self, Point, Reading};
 use super::study::{self, Asked, Base, Command, Written};
-use super::{arguments, value, yaml};
+use super::{arguments, keys, value, yaml};
 
 /// The study of a file.
 pub fn study(file: &str, tree: &Value, asked: &Asked) -> Result<Written, InitError> {
@@ -17,7 +17,8 @@ pub fn study(file: &str, tree: &Value, asked: &Asked) -> Result<Written, InitErr
         part(root, "server").ok_or_else(|| wrong("it has no `server:`, as auto_benchmark's files have"))?;
     let words = command(&server).ok_or_else(|| wrong("a flag in `server:` is more than words"))?;
     let base = study::base(Command::Words(&words), asked)?;
-    let mut out = Reader { root, base: &base, left_out: base.left_out.clone() };
+    let left_out = base.left_out.iter().cloned().chain(keys::unknown(root)).collect();
+    let mut out = Reader { root, base: &base, left_out };
     let space = out.space(&server);
     let (axes, vary) = out.axes(&space);
     let speculation = out.speculation();
@@ -37,7 +38,7 @@ pub fn study(file: &str, tree: &Value, asked: &Asked) -> Result<Written, InitErr
         draft.profiles.push(profile);
     }
     let left_out = out.left_out;
-    study::finish(draft, left_out)
+    study::finish(draft, left_out, Vec::new())
 }
 
 fn part(map: &Map<String, Value>, name: &str) -> Option<Map<String, Value>> {

@@ -7,6 +7,8 @@ use super::shell::{Word, assignment};
 /// A container's run, taken apart.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Run {
+    /// the program that starts it: `docker`
+    pub runtime: String,
     pub image: String,
     pub entrypoint: Option<String>,
     /// the words behind the image, an explicit entrypoint in front
@@ -46,7 +48,7 @@ pub fn read(words: &[Word]) -> Option<Run> {
     if !is_runtime(words) {
         return None;
     }
-    let mut run = Run::default();
+    let mut run = Run { runtime: base_name(&words[0].text).to_owned(), ..Run::default() };
     let mut rest = words.iter().skip_while(|w| w.text != "run").skip(1);
     while let Some(word) = rest.next() {
         if !word.text.starts_with('-') {
@@ -136,11 +138,11 @@ pub fn engine_of(image: &str) -> Option<Engine> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::init::shell::split_already;
+    use crate::init::shell::{Vars, split_already};
 
     fn run(text: &str) -> Run {
         let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
-        read(&split_already(&words).words).expect("a run")
+        read(&split_already(&words, &mut Vars::default()).expect("words").words).expect("a run")
     }
 
     #[test]

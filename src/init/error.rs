@@ -11,7 +11,7 @@ pub enum InitError {
     Placeholder(String),
     #[error("the command runs another command, `{0}`, whose output cannot be known here")]
     Substitution(String),
-    #[error("the command uses `${0}`, which nothing in the input sets")]
+    #[error("the command uses {0}, which nothing in the input sets")]
     Unset(String),
     #[error("no serve command was found{0}")]
     NoServe(String),

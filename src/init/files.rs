@@ -6,7 +6,7 @@ use super::error::InitError;
 use super::shell::{Vars, Word};
 use super::study::{Asked, Command, Written};
 use super::sweep::{self, Sweep};
-use super::{auto_benchmark, yaml};
+use super::{auto_benchmark, json, yaml};
 use crate::lang::source::Files;
 
 /// A study from another tool's files, and the command that they go with. Without files, the command may be
@@ -63,13 +63,19 @@ enum Content {
     AutoBenchmark(Value),
 }
 
+/// A file's text, without the mark that some editors begin a file with.
+pub fn text(name: &str, files: &dyn Files) -> Result<String, String> {
+    let text = files.read(name)?;
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+}
+
 fn read(name: &str, files: &dyn Files) -> Result<Content, InitError> {
     let wrong = |why: String| InitError::File { file: name.to_owned(), why };
-    let text = files.read(name).map_err(wrong)?;
+    let text = text(name, files).map_err(wrong)?;
     let begins = text.trim_start();
     if begins.starts_with(['[', '{']) {
-        let json = serde_json::from_str(&text).map_err(|e| wrong(format!("it is not JSON: {e}")))?;
+        let json = json::strict(&text).map_err(wrong)?;
         return sweep::sets(name, json).map(Content::Sets);
     }
-    yaml::tree(&text).map(Content::AutoBenchmark).map_err(|e| wrong(format!("it is not YAML: {e}")))
+    yaml::tree(&text).map(Content::AutoBenchmark).map_err(wrong)
 }

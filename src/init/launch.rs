@@ -4,6 +4,7 @@ use super::container;
 use super::error::InitError;
 use super::known::Engine;
 use super::shell::{self, Simple, Vars, Word};
+use super::slurm;
 
 /// A serve command, found and taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +34,8 @@ pub struct Devices {
 /// A container image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
+    /// the program that starts it: `docker`
+    pub runtime: String,
     pub full: String,
     pub version: Option<String>,
 }
@@ -55,8 +58,10 @@ const KEPT: [&str; 14] = [
     "trtllm-llmapi-launch",
 ];
 /// Programs that only start another one in some way that perflab has its own for.
-const DROPPED: [&str; 11] =
-    ["nohup", "sudo", "exec", "time", "setsid", "stdbuf", "env", "timeout", "command", "srun", "unbuffer"];
+const DROPPED: [&str; 12] = [
+    "nohup", "sudo", "exec", "time", "setsid", "stdbuf", "env", "timeout", "command", "srun", "salloc",
+    "unbuffer",
+];
 const SHELLS: [&str; 3] = ["bash", "sh", "zsh"];
 /// Commands within commands: more than a shell in a container in a shell is nobody's.
 const DEEPEST: usize = 4;
@@ -71,7 +76,7 @@ pub fn find(text: &str, vars: &mut Vars) -> Result<Launch, InitError> {
 
 /// The serve command in words that a shell has split already.
 pub fn in_words(words: &[String], vars: &mut Vars) -> Result<Launch, InitError> {
-    one_of(vec![shell::split_already(words)], vars)
+    one_of(vec![shell::split_already(words, vars)?], vars)
 }
 
 fn one_of(commands: Vec<Simple>, vars: &mut Vars) -> Result<Launch, InitError> {
@@ -114,40 +119,59 @@ fn serve_command(command: Simple, vars: &mut Vars, depth: usize) -> Result<Optio
     let Simple { set, words } = command;
     let mut env = set;
     let (prefix, rest) = unwrap(&words, &mut env);
-    let program = base_name(rest.first().map_or("", |w| &w.text));
+    let Some(mut launch) = started(rest, vars, depth)? else { return Ok(None) };
+    launch.env.splice(0..0, env);
+    wrapped(&mut launch, prefix);
+    Ok(Some(launch))
+}
+
+/// What a program serves that nothing stands before: a shell's script, a container, an engine.
+fn started(words: &[Word], vars: &mut Vars, depth: usize) -> Result<Option<Launch>, InitError> {
+    let program = base_name(words.first().map_or("", |w| &w.text));
     if SHELLS.contains(&program) {
-        let script = rest.iter().skip_while(|w| !w.text.ends_with('c') || !w.text.starts_with('-')).nth(1);
-        return match script {
-            Some(script) => nested(&script.text, env, vars, depth),
-            None => Ok(None),
-        };
+        let script = words.iter().skip_while(|w| !w.text.ends_with('c') || !w.text.starts_with('-')).nth(1);
+        return script.map_or(Ok(None), |script| nested(&script.text, vars, depth));
     }
-    if let Some(run) = container::read(rest) {
-        let Some(mut launch) = in_container(run, vars, depth)? else { return Ok(None) };
-        launch.env.splice(0..0, env);
-        return Ok(Some(launch));
+    if let Some(run) = container::read(words) {
+        return in_container(run, vars, depth);
     }
-    let Some((engine, len)) = recognise(rest) else { return Ok(None) };
-    let (kept, dropped) = wrappers(prefix);
-    let own = rest[..len].iter().map(|w| w.text.clone());
+    let Some((engine, len)) = recognise(words) else { return Ok(None) };
     Ok(Some(Launch {
         engine,
-        launcher: kept.into_iter().chain(own).collect(),
-        arguments: rest[len..].to_vec(),
-        env,
+        launcher: words[..len].iter().map(|w| w.text.clone()).collect(),
+        arguments: words[len..].to_vec(),
+        env: Vec::new(),
         devices: None,
         image: None,
         entrypoint: false,
-        left_out: dropped,
+        left_out: Vec::new(),
     }))
 }
 
-fn nested(
-    script: &str,
-    env: Vec<(String, Word)>,
-    vars: &mut Vars,
-    depth: usize,
-) -> Result<Option<Launch>, InitError> {
+/// What stands before it joins a launch: wrappers that matter, and what Slurm was asked for.
+fn wrapped(launch: &mut Launch, prefix: &[Word]) {
+    let (mut kept, mut dropped) = wrappers(prefix);
+    if launch.image.is_some() && !kept.is_empty() {
+        dropped.push(format!("`{}`: it stands before the container", kept.join(" ")));
+        kept.clear();
+    }
+    launch.launcher.splice(0..0, kept);
+    launch.left_out.splice(0..0, dropped);
+    let asked = slurm::read(prefix);
+    launch.devices = launch.devices.take().or(asked.devices);
+    if let Some(full) = asked.image.filter(|_| launch.image.is_none()) {
+        let version = version_of(launch.engine, &full);
+        launch.image = Some(Image { runtime: "docker".to_owned(), full, version });
+    }
+}
+
+/// The version that an image's tag has.
+fn version_of(engine: Engine, image: &str) -> Option<String> {
+    let image = image.split('@').next().unwrap_or(image);
+    super::known::version_of_tag(engine, image.rsplit_once(':').map_or("", |(_, tag)| tag))
+}
+
+fn nested(script: &str, vars: &mut Vars, depth: usize) -> Result<Option<Launch>, InitError> {
     let mut found: Vec<Launch> = Vec::new();
     for command in shell::commands(script, vars)? {
         found.extend(serve_command(command, vars, depth + 1)?);
@@ -155,10 +179,7 @@ fn nested(
     if found.len() > 1 {
         return Err(InitError::Several(found.len(), "in one script".to_owned()));
     }
-    Ok(found.pop().map(|mut launch| {
-        launch.env.splice(0..0, env);
-        launch
-    }))
+    Ok(found.pop())
 }
 
 fn in_container(run: container::Run, vars: &mut Vars, depth: usize) -> Result<Option<Launch>, InitError> {
@@ -180,10 +201,9 @@ fn in_container(run: container::Run, vars: &mut Vars, depth: usize) -> Result<Op
         },
         _ => return Ok(None),
     };
-    let tag = run.image.rsplit_once(':').map_or("", |(_, tag)| tag);
-    let version = super::known::version_of_tag(launch.engine, tag);
+    let version = version_of(launch.engine, &run.image);
     launch.env.splice(0..0, run.env);
-    launch.image = Some(Image { full: run.image, version });
+    launch.image = Some(Image { runtime: run.runtime, full: run.image, version });
     launch.devices = run.devices.or(launch.devices);
     launch.left_out.splice(0..0, run.left_out);
     Ok(Some(launch))
@@ -217,13 +237,18 @@ fn unwrap<'w>(words: &'w [Word], env: &mut Vec<(String, Word)>) -> (&'w [Word], 
 fn wrappers(prefix: &[Word]) -> (Vec<String>, Vec<String>) {
     let (mut kept, mut dropped) = (Vec::new(), Vec::new());
     let mut keep = false;
-    for word in prefix {
+    for (at, word) in prefix.iter().enumerate() {
         let name = base_name(&word.text);
         if KEPT.contains(&name) {
             keep = true;
         } else if DROPPED.contains(&name) {
             keep = false;
-            if matches!(name, "sudo" | "timeout" | "srun") {
+            if slurm::starts(word) {
+                let whole = shown(&prefix[at..]);
+                dropped.push(format!(
+                    "`{whole}`: start perflab itself in the allocation, `{name} … perflab exec`"
+                ));
+            } else if matches!(name, "sudo" | "timeout") {
                 dropped.push(format!("`{name}`: perflab starts and stops the server itself"));
             }
         }

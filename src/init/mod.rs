@@ -1,11 +1,11 @@
 //! From what people have — a pasted serve command, another tool's sweep files — to a first study. Pure: text in, text out.
 //!
-//! In reading order: `pasted` and `shell` make commands of a text, `launch` (with `container`) finds the serve command in
+//! In reading order: `pasted` and `shell` make commands of a text, `launch` (with `container` and `slurm`) finds the serve command in
 //! them, `reader` makes `arguments` of its
 //! words by the engine's schema, `ideas` chooses axes, `draft` holds the study, `write` prints it,
 //! `secret` keeps out of it what is nobody else's,
 //! `settle` has the checker look at it until nothing is left to say. `files` has the other ways to a draft:
-//! `sweep` (with `bench` and `params`) and `auto_benchmark` (with `yaml`).
+//! `sweep` (with `bench`, `params` and `json`) and `auto_benchmark` (with `yaml` and `keys`).
 
 pub mod arguments;
 pub mod auto_benchmark;
@@ -15,6 +15,8 @@ pub mod draft;
 pub mod error;
 pub mod files;
 pub mod ideas;
+pub mod json;
+pub mod keys;
 pub mod known;
 pub mod launch;
 pub mod params;
@@ -23,6 +25,7 @@ pub mod reader;
 pub mod secret;
 pub mod settle;
 pub mod shell;
+pub mod slurm;
 pub mod study;
 pub mod sweep;
 pub mod value;

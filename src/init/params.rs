@@ -8,7 +8,10 @@ use super::draft::Axis;
 use super::known::Engine;
 use super::shell::Word;
 use super::{reader, value, yaml};
-use crate::lang::sema::program;
+use crate::lang::sema::flags::typed;
+use crate::lang::sema::program::{self, WrittenValue};
+use crate::lang::sema::schema::{Found, Kind};
+use crate::lang::source::Span;
 
 /// One point: changes to a configuration, as text.
 #[derive(Debug, Clone, Default)]
@@ -27,10 +30,55 @@ pub struct Reading<'a> {
     pub negates: bool,
 }
 
+/// What one setting of another tool is here.
+#[derive(Debug, Clone)]
+pub enum Said {
+    Flag(Argument),
+    Model(String),
+}
+
+/// Changes as text; what the schema refuses is passed on unchecked.
+pub fn texts(all: &[Said]) -> Vec<String> {
+    let text = |said: &Said| match said {
+        Said::Model(name) => format!("model {}", value::text(name)),
+        Said::Flag(a) if a.refused() => format!("raw {}", a.text()),
+        Said::Flag(a) => a.text(),
+    };
+    all.iter().map(text).collect()
+}
+
 impl Reading<'_> {
     /// The change that a setting stands for; `None` where it changes nothing, an error in words where it cannot be said.
     pub fn change(&self, key: &str, setting: &Value) -> Result<Option<String>, String> {
-        Ok(self.argument(key, setting)?.map(|found| change_text(&found)))
+        Ok(self.said(key, setting)?.map(|said| texts(&[said]).concat()))
+    }
+
+    /// The same before it is text.
+    pub fn said(&self, key: &str, setting: &Value) -> Result<Option<Said>, String> {
+        let options = self.engine.model_options();
+        let names_model = options.contains(&flag_name(key).as_str()) || matches!(key, "model" | "model_path");
+        match setting {
+            Value::String(name) if names_model && !name.trim().is_empty() => {
+                Ok(Some(Said::Model(name.clone())))
+            }
+            _ => Ok(self.argument(key, setting)?.map(Said::Flag)),
+        }
+    }
+
+    /// What makes two settings the same to the engine: the flag's first spelling, and its value as the schema types it.
+    pub fn normal(&self, said: &Said) -> String {
+        let Said::Flag(flag) = said else { return format!("{said:?}") };
+        let span = Span::default();
+        let written = flag.value.as_ref().map(|v| WrittenValue {
+            text: v.clone(),
+            json: flag.json,
+            template: false,
+            span,
+        });
+        match typed(&self.known.schema, self.known.version.as_deref(), &flag.name, written.as_ref()) {
+            Ok(setting) => format!("{}={}", setting.canonical, setting.value.normal()),
+            Err(_) => flag.text(),
+        }
     }
 
     /// The same as an argument of the command.
@@ -49,9 +97,22 @@ impl Reading<'_> {
                 std::iter::once(flag).chain(words).collect()
             }
             Value::Object(_) => vec![format!("{flag}={setting}")],
+            Value::Number(n) => vec![format!("{flag}={}", self.number(&flag, n))],
             _ => vec![format!("{flag}={}", yaml::word(setting).unwrap_or_default())],
         };
         self.read(words).map(Some)
+    }
+
+    /// A number as the flag takes it: JSON and YAML may have `32.0` for a count.
+    fn number(&self, flag: &str, n: &serde_json::Number) -> String {
+        let counts = match self.known.schema.find(flag, self.known.version.as_deref()) {
+            Found::Known(spec, _) => matches!(spec.kind, Kind::Int { .. }),
+            _ => false,
+        };
+        match n.as_f64().filter(|f| counts && f.fract() == 0.0 && f.abs() < 9e15) {
+            Some(whole) => (whole as i64).to_string(),
+            None => n.to_string(),
+        }
     }
 
     /// What words say, as one flag.
@@ -68,11 +129,6 @@ impl Reading<'_> {
         let why = read.left_out.first().cloned().unwrap_or_else(|| format!("{shown}: it is no flag"));
         flags.next().ok_or(why)
     }
-}
-
-fn change_text(argument: &Argument) -> String {
-    let raw = if argument.refused() { "raw " } else { "" };
-    format!("{raw}{}", argument.text())
 }
 
 /// `max_num_seqs` as `--max-num-seqs`; keys inside of JSON stay as they are.

@@ -5,14 +5,36 @@ use super::error::InitError;
 use super::known::Engine;
 use super::secret;
 use super::shell::Word;
+use super::value::plain;
 use crate::lang::sema::flags::typed;
 use crate::lang::sema::problem::Problem;
 use crate::lang::sema::program::{self, WrittenValue};
 use crate::lang::sema::schema::{self, Elsewhere, Found, Kind, Schema};
 use crate::lang::source::Span;
 
-/// Reads the arguments under the engine's schema.
+/// Reads the arguments under the engine's schema. Variables that are left open are named all at once.
 pub fn read(engine: Engine, known: &program::Engine, words: &[Word]) -> Result<Arguments, InitError> {
+    read_in_order(engine, known, words).map_err(|error| match error {
+        InitError::Unset(first) => InitError::Unset(open(first, words)),
+        other => other,
+    })
+}
+
+/// The open variables of a command: the first that was met, then the others that are not the launch's own or secret.
+fn open(first: String, words: &[Word]) -> String {
+    let mut all = vec![first];
+    for (i, word) in words.iter().enumerate() {
+        let place = i.checked_sub(1).is_some_and(|at| matches!(words[at].text.as_str(), "--host" | "--port"));
+        let Some(name) = word.missing.as_ref().filter(|n| !place && !secret::variable(n)) else { continue };
+        let shown = format!("`${name}`");
+        if !all.contains(&shown) {
+            all.push(shown);
+        }
+    }
+    all.join(", ")
+}
+
+fn read_in_order(engine: Engine, known: &program::Engine, words: &[Word]) -> Result<Arguments, InitError> {
     let mut reader = Reader {
         engine,
         schema: &known.schema,
@@ -212,7 +234,7 @@ impl Reader<'_> {
 /// No variable in the word is left open, unless it is a secret, which is left out anyway.
 fn sound(word: Option<&Word>) -> Result<(), InitError> {
     match word.and_then(|w| w.missing.clone()) {
-        Some(name) if !secret::variable(&name) => Err(InitError::Unset(name)),
+        Some(name) if !secret::variable(&name) => Err(InitError::Unset(format!("`${name}`"))),
         _ => Ok(()),
     }
 }
@@ -231,11 +253,6 @@ fn gathered(words: &[Word]) -> (Option<String>, usize) {
 fn is_flag(word: &str) -> bool {
     let rest = word.trim_start_matches('-');
     word.starts_with('-') && word != "-" && !rest.starts_with(|c: char| c.is_ascii_digit() || c == '.')
-}
-
-/// A word as it can stand in a message.
-fn plain(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(48).collect()
 }
 
 #[cfg(test)]

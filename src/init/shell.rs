@@ -37,6 +37,8 @@ pub struct Vars {
     pub exported: Vec<(String, Word)>,
     /// inserted somewhere: such a variable is the script's own, not the engine's
     pub inserted: Vec<String>,
+    /// unset, and inserted with the value that the text gives for that: `${TP:-2}`
+    pub assumed: Vec<(String, String)>,
 }
 
 impl Vars {
@@ -54,22 +56,37 @@ impl Vars {
 /// The simple commands of a text, in order; `export` and lines that only assign are carried out on `vars`.
 pub fn commands(text: &str, vars: &mut Vars) -> Result<Vec<Simple>, InitError> {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
-    let mut reader = Reader {
-        chars: text.chars().peekable(),
-        vars,
-        out: Vec::new(),
-        words: Vec::new(),
-        word: None,
-        quoted: false,
-        skip: false,
-    };
+    let mut reader = Reader::new(&text, vars);
     reader.read()?;
     Ok(reader.out)
 }
 
-/// Words that a shell has split already, as one command.
-pub fn split_already(words: &[String]) -> Simple {
-    assignments_apart(words.iter().map(|w| Word::plain(w.clone())).collect())
+/// Words that a shell has split already, as one command. What it was kept from inserting, by quotes, is inserted here.
+pub fn split_already(words: &[String], vars: &mut Vars) -> Result<Simple, InitError> {
+    let read =
+        |word: &String| if inserts(word) { inserted(word, vars) } else { Ok(Word::plain(word.clone())) };
+    Ok(assignments_apart(words.iter().map(read).collect::<Result<_, _>>()?))
+}
+
+/// Whether a word means a variable of a shell: `$LEN`, `${TP:-2}`. JSON has `$` of its own, and passwords do.
+fn inserts(word: &str) -> bool {
+    let name = |rest: &str| {
+        let rest = rest.strip_prefix('{').unwrap_or(rest);
+        rest.starts_with(|c: char| c.is_ascii_uppercase() || c == '_')
+    };
+    !word.contains("{\"") && word.split('$').skip(1).any(name)
+}
+
+fn inserted(word: &str, vars: &mut Vars) -> Result<Word, InitError> {
+    let mut reader = Reader::new(word, vars);
+    while let Some(c) = reader.chars.next() {
+        if c == '$' {
+            reader.dollar(true)?;
+        } else {
+            reader.push(c);
+        }
+    }
+    Ok(reader.word.unwrap_or_default())
 }
 
 /// `NAME=` at the beginning of a word.
@@ -106,7 +123,19 @@ struct Reader<'a, 'v> {
     skip: bool,
 }
 
-impl Reader<'_, '_> {
+impl<'a, 'v> Reader<'a, 'v> {
+    fn new(text: &'a str, vars: &'v mut Vars) -> Self {
+        Self {
+            chars: text.chars().peekable(),
+            vars,
+            out: Vec::new(),
+            words: Vec::new(),
+            word: None,
+            quoted: false,
+            skip: false,
+        }
+    }
+
     fn read(&mut self) -> Result<(), InitError> {
         while let Some(c) = self.chars.next() {
             match c {
@@ -243,11 +272,8 @@ impl Reader<'_, '_> {
                 if self.chars.next().is_none() {
                     return Err(InitError::Shell("a ${ is never closed".to_owned()));
                 }
-                let (name, otherwise) = match inside.split_once(":-").or_else(|| inside.split_once('-')) {
-                    Some((name, otherwise)) => (name.to_owned(), Some(otherwise.to_owned())),
-                    None => (inside, None),
-                };
-                self.insert(&name, otherwise, in_quotes);
+                let (name, otherwise) = expansion(&inside);
+                self.insert(name, otherwise.map(str::to_owned), in_quotes);
                 Ok(())
             }
             Some(c) if c.is_ascii_alphabetic() || c == '_' => {
@@ -268,7 +294,10 @@ impl Reader<'_, '_> {
         let known = self.vars.values.get(name).filter(|v| !(v.text.is_empty() && otherwise.is_some()));
         let value = match (known, otherwise) {
             (Some(known), _) => known.clone(),
-            (None, Some(text)) => Word::plain(text),
+            (None, Some(text)) => {
+                self.vars.assumed.push((name.to_owned(), text.clone()));
+                Word::plain(text)
+            }
             (None, None) => Word { text: String::new(), missing: Some(name.to_owned()) },
         };
         self.vars.inserted.push(name.to_owned());
@@ -331,6 +360,14 @@ impl Reader<'_, '_> {
         let rest: String = self.chars.by_ref().take_while(|c| *c != '\n').take(40).collect();
         format!("{first}{}", rest.trim_end())
     }
+}
+
+/// What stands in `${ }`: the variable, and its value where it is unset (`:-`, `:=`).
+fn expansion(inside: &str) -> (&str, Option<&str>) {
+    let of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let (name, rest) = inside.split_at(inside.find(|c| !of_name(c)).unwrap_or(inside.len()));
+    let rest = rest.strip_prefix(':').unwrap_or(rest);
+    (name, rest.strip_prefix(['-', '=']))
 }
 
 #[cfg(test)]

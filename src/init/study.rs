@@ -5,13 +5,16 @@ use super::draft::{Axis, Block, Change, Draft, Engine, Line, Step, Study};
 use super::error::InitError;
 use super::ideas::{self, Facts, Idea, Ideas};
 use super::known;
-use super::launch::{self, Devices, Launch};
+use super::launch::{self, Devices, Image, Launch};
 use super::settle::settle;
 use super::shell::{self, Vars, Word};
 use super::value;
-use super::{pasted, reader, secret};
+use super::{pasted, reader, secret, write};
 use crate::lang::sema::program;
 use crate::lang::sema::schema::Found;
+
+/// Lines of a first study that are read at one go.
+const PAGE: usize = 28;
 
 /// A serve command, as it was handed over.
 #[derive(Debug, Clone, Copy)]
@@ -34,6 +37,8 @@ pub struct Asked {
 pub struct Written {
     pub text: String,
     pub remarks: Vec<String>,
+    /// what was taken for something that the input does not say
+    pub assumed: Vec<String>,
 }
 
 /// The engine of a draft with all that was found out about it.
@@ -45,18 +50,17 @@ pub struct Base {
     pub devices: Option<Devices>,
     pub draft: Engine,
     pub left_out: Vec<String>,
+    pub assumed: Vec<String>,
 }
 
 /// A first study for a serve command.
 pub fn from_command(command: Command<'_>, asked: &Asked) -> Result<Written, InitError> {
     let base = base(command, asked)?;
-    let (used, given) = gpus(&base);
-    let facts =
-        Facts { engine: base.launch.engine, known: &base.known, arguments: &base.arguments, used, given };
+    let facts = facts(&base);
     let ideas = ideas::ideas(&facts);
     let title = base.launch.engine.title();
     let name = arguments::short_name(&base.arguments.model).to_owned();
-    let draft = Draft {
+    let mut draft = Draft {
         header: vec![format!(
             "Which flags of {title} serve {name} best? A first study, written by `perflab init`."
         )],
@@ -66,24 +70,35 @@ pub fn from_command(command: Command<'_>, asked: &Asked) -> Result<Written, Init
         rules: rules(&ideas),
         studies: vec![study(&facts, &ideas, &base)],
     };
-    settled(draft, base.left_out)
+    to_a_page(&mut draft);
+    settled(draft, base.left_out, base.assumed)
+}
+
+/// A long command leaves room for fewer steps: the least promising goes, as long as two stay.
+fn to_a_page(draft: &mut Draft) {
+    while write::file(draft).text.lines().count() > PAGE {
+        let Some(study) = draft.studies.first_mut().filter(|s| s.steps.len() > 2) else { return };
+        let gone = study.steps.pop();
+        let names: Vec<String> = gone.into_iter().flat_map(|s| s.vary).flatten().collect();
+        draft.axes.retain(|a| !names.contains(&a.name));
+    }
 }
 
 /// A draft of another tool's files, which says itself what of them it does not have.
-pub fn finish(mut draft: Draft, left_out: Vec<String>) -> Result<Written, InitError> {
+pub fn finish(mut draft: Draft, left_out: Vec<String>, assumed: Vec<String>) -> Result<Written, InitError> {
     draft.engine.about.push("the command as it is: every gain is a gain over this".to_owned());
     if !left_out.is_empty() {
         draft.engine.about.push("left out of what was given:".to_owned());
         draft.engine.about.extend(left_out.iter().map(|l| format!(" * {l}")));
     }
-    settled(draft, left_out)
+    settled(draft, left_out, assumed)
 }
 
 /// Has the checker look at a draft, and joins what it took out to what was left out before.
-fn settled(draft: Draft, left_out: Vec<String>) -> Result<Written, InitError> {
+fn settled(draft: Draft, left_out: Vec<String>, assumed: Vec<String>) -> Result<Written, InitError> {
     let settled = settle(draft)?;
     let remarks = left_out.into_iter().chain(settled.remarks).collect();
-    Ok(Written { text: settled.text, remarks })
+    Ok(Written { text: settled.text, remarks, assumed })
 }
 
 /// The engine of a study, from a command.
@@ -112,12 +127,7 @@ pub fn base(command: Command<'_>, asked: &Asked) -> Result<Base, InitError> {
     };
     let mut left_out = std::mem::take(&mut launch.left_out);
     left_out.extend(arguments.left_out.iter().cloned());
-    if launch.image.is_some() {
-        let site = format!("site here {{ engine {} via docker }}", launch.engine.std_name());
-        left_out.push(format!(
-            "the container: to start one for every launch, write site.plab beside the study: {site}"
-        ));
-    }
+    left_out.extend(launch.image.as_ref().map(|image| containers(image, launch.engine)));
     let (env, devices) = environment(&launch, &mut left_out)?;
     let mut draft = engine(&launch, &known, &arguments, stated.is_some());
     draft.changes.extend(env);
@@ -125,7 +135,34 @@ pub fn base(command: Command<'_>, asked: &Asked) -> Result<Base, InitError> {
     draft.changes.extend(
         arguments.published.iter().map(|(a, why)| Change { published: Some((*why).to_owned()), ..flag(a) }),
     );
-    Ok(Base { launch, known, arguments, devices, draft, left_out })
+    let assumed = assumed(&vars);
+    Ok(Base { launch, known, arguments, devices, draft, left_out, assumed })
+}
+
+/// How a site has every launch in such a container.
+fn containers(image: &Image, engine: known::Engine) -> String {
+    let method = if image.runtime == "podman" { "podman" } else { "docker" };
+    let official = image.version.as_ref().and_then(|v| engine.image(v));
+    let bare = image.full.strip_prefix("docker.io/").unwrap_or(&image.full);
+    let of = if official.as_deref() == Some(bare) {
+        String::new()
+    } else {
+        format!(" {}", value::text(&image.full))
+    };
+    let site = format!("site here {{ engine {} via {method}{of} }}", engine.std_name());
+    format!("the container: to start one for every launch, write site.plab beside the study: {site}")
+}
+
+/// Variables that the command has a value for where they are unset, which they are here.
+fn assumed(vars: &Vars) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for (name, text) in &vars.assumed {
+        let told = format!("${name} is {text}, the default in the command, as nothing in the input sets it");
+        if !secret::variable(name) && !secret::value_is(text) && !out.contains(&told) {
+            out.push(told);
+        }
+    }
+    out
 }
 
 /// The version that the command itself says: of its image, or `uv run --with vllm==0.17.1`.
@@ -260,7 +297,7 @@ fn environment(
             continue;
         }
         if let Some(missing) = &word.missing {
-            return Err(InitError::Unset(missing.clone()));
+            return Err(InitError::Unset(format!("`${missing}`")));
         }
         let upper = name.starts_with(|c: char| c.is_ascii_uppercase() || c == '_');
         if !upper || word.text.contains(|c: char| c.is_control() && !"\n\t".contains(c)) {
@@ -362,6 +399,18 @@ fn study(facts: &Facts<'_>, ideas: &Ideas, base: &Base) -> Study {
         Line::new("maximize", "total_tps on load").why("add your limits: require p99(ttft) <= 2s"),
         repeat,
     ]);
+    Study {
+        about: Vec::new(),
+        name: value::name(name),
+        title: format!("{} with {}", shown(name), facts.engine.title()),
+        settings,
+        steps: steps(ideas),
+        closing: Vec::new(),
+    }
+}
+
+/// The steps that ideas ask for; those of one step are varied together.
+fn steps(ideas: &Ideas) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for idea in &ideas.all {
         match steps.iter_mut().find(|s| s.name == idea.step) {
@@ -374,12 +423,16 @@ fn study(facts: &Facts<'_>, ideas: &Ideas, base: &Base) -> Study {
             }),
         }
     }
-    Study {
-        about: Vec::new(),
-        name: value::name(name),
-        title: format!("{} with {}", shown(name), facts.engine.title()),
-        settings,
-        steps,
-        closing: Vec::new(),
-    }
+    steps
+}
+
+/// Axes, rules and steps for a command that comes with none of its own.
+pub fn proposed(base: &Base) -> (Vec<Axis>, Vec<&'static str>, Vec<Step>) {
+    let ideas = ideas::ideas(&facts(base));
+    (ideas.all.iter().map(axis).collect(), rules(&ideas), steps(&ideas))
+}
+
+fn facts(base: &Base) -> Facts<'_> {
+    let (used, given) = gpus(base);
+    Facts { engine: base.launch.engine, known: &base.known, arguments: &base.arguments, used, given }
 }

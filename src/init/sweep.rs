@@ -1,5 +1,7 @@
 //! `vllm bench sweep`: its JSON files of parameter sets, with the commands that they are applied to.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 
 use super::bench::{self, Settings};
@@ -8,7 +10,7 @@ use super::error::InitError;
 use super::params::{self, Point, Reading};
 use super::shell::{self, Vars};
 use super::study::{self, Asked, Base, Command, Written};
-use super::{arguments, pasted, value};
+use super::{arguments, files, json, pasted, value};
 use crate::lang::source::Files;
 
 /// What `vllm bench sweep serve` is given.
@@ -107,8 +109,8 @@ impl Sweep {
             }
             "serve_params" | "bench_params" | "sla_params" | "workload_params" => {
                 let wrong = |why: String| InitError::File { file: text.to_owned(), why };
-                let json = serde_json::from_str(&files.read(text).map_err(wrong)?);
-                let sets = sets(text, json.map_err(|e| wrong(e.to_string()))?)?;
+                let json = json::strict(&files::text(text, files).map_err(wrong)?);
+                let sets = sets(text, json.map_err(wrong)?)?;
                 match name {
                     "serve_params" => self.serve.extend(sets),
                     "bench_params" => self.loads.extend(sets),
@@ -129,39 +131,58 @@ impl Sweep {
         let mut left_out = base.left_out.clone();
         left_out.append(&mut self.left_out);
         let points = self.points(&base, &mut left_out);
-        let axis = params::axis("sets", points);
+        if points.is_empty() && !self.serve.is_empty() {
+            let why = format!("no parameter set fits the command: {}", left_out.join("; "));
+            return Err(InitError::Inexpressible(why));
+        }
         let profiles = self.profiles(&mut left_out);
         let requires = self.requires(&mut left_out);
         let mut draft = Draft { engine: base.draft.clone(), profiles, ..Draft::default() };
         draft.header =
             vec!["A sweep of `vllm bench sweep` as a study, written by `perflab init`.".to_owned()];
-        draft.studies = vec![self.study_of(&base, &draft.profiles, requires, axis.is_some())];
-        draft.axes.extend(axis);
-        study::finish(draft, left_out)
+        let mut only = self.study_of(&base, &draft.profiles, requires);
+        match params::axis("sets", points) {
+            Some(axis) => draft.axes.push(axis),
+            // loads and limits alone: the flags that are usually tuned are tried under them
+            None => {
+                draft.header.push("Its files have loads only; what is varied here is a proposal.".to_owned());
+                (draft.axes, draft.rules, only.steps) = study::proposed(&base);
+            }
+        }
+        draft.studies = vec![only];
+        study::finish(draft, left_out, base.assumed)
     }
 
     fn points(&self, base: &Base, left_out: &mut Vec<String>) -> Vec<Point> {
         let reading = Reading { engine: base.launch.engine, known: &base.known, negates: true };
         let mut points = Vec::new();
+        let mut seen = BTreeSet::new();
         for set in &self.serve {
             let title = set.get("_benchmark_name").and_then(super::yaml::word);
-            let settings: Vec<(&String, &Value)> =
-                set.iter().filter(|(k, _)| *k != "_benchmark_name").collect();
-            let mut changes = Vec::new();
-            for (key, setting) in &settings {
-                match reading.change(key, setting) {
-                    Ok(change) => changes.extend(change),
+            let (mut said, mut values) = (Vec::new(), Vec::new());
+            for (key, setting) in set.iter().filter(|(k, _)| *k != "_benchmark_name") {
+                match reading.said(key, setting) {
+                    Ok(Some(one)) => {
+                        said.push(one);
+                        values.push(setting);
+                    }
+                    Ok(None) => {}
                     Err(why) => left_out.push(why),
                 }
             }
-            if changes.is_empty() {
+            if said.is_empty() {
                 left_out
                     .push("a parameter set without parameters: the baseline is measured anyway".to_owned());
                 continue;
             }
-            let name = title
-                .as_deref()
-                .map_or_else(|| params::point_name(settings.iter().map(|(_, v)| *v)), value::name);
+            let name = title.as_deref().map_or_else(|| params::point_name(values.into_iter()), value::name);
+            let changes = params::texts(&said);
+            let mut normal: Vec<String> = said.iter().map(|s| reading.normal(s)).collect();
+            normal.sort();
+            if !seen.insert(normal) {
+                left_out.push(format!("{}: the same parameters as a set before it", changes.join(" ")));
+                continue;
+            }
             points.push(Point { name, title, changes });
         }
         points
@@ -218,7 +239,7 @@ impl Sweep {
         out
     }
 
-    fn study_of(&self, base: &Base, profiles: &[Block], requires: Vec<Line>, varies: bool) -> Study {
+    fn study_of(&self, base: &Base, profiles: &[Block], requires: Vec<Line>) -> Study {
         let names: Vec<&str> = profiles.iter().map(|p| p.name.as_str()).collect();
         let model = arguments::short_name(&base.arguments.model);
         let mut settings = study::opening(base, self.most_gpus(base));
@@ -239,7 +260,7 @@ impl Sweep {
             name: value::name(&format!("{model}_sweep")),
             title: format!("{} swept", study::shown(model)),
             settings,
-            steps: if varies { vec![step] } else { Vec::new() },
+            steps: vec![step],
             closing: Vec::new(),
         }
     }

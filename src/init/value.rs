@@ -41,6 +41,11 @@ pub fn json(value: &str) -> String {
     }
 }
 
+/// A word as it can stand in a message.
+pub fn plain(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(48).collect()
+}
+
 /// JSON on one line, with a space behind colons and commas.
 pub fn spaced(json: &Json) -> String {
     match json {

@@ -9,7 +9,7 @@ use super::value;
 /// Comments are wrapped, and stand behind a line, up to this column.
 const WIDTH: usize = 110;
 /// Flags share a line up to this column, as in a shell.
-const FLAGS: usize = 80;
+const FLAGS: usize = 100;
 
 /// A part of a draft that a diagnostic can stand in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

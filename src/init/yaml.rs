@@ -13,7 +13,8 @@ pub fn tree(text: &str) -> Result<Value, String> {
     let mut stack: Vec<Open> = Vec::new();
     let mut count = 0;
     for event in Parser::new_from_str(text) {
-        let (event, _) = event.map_err(|e| format!("line {}: {}", e.marker().line(), e.info()))?;
+        let (event, _) =
+            event.map_err(|e| format!("it is not YAML: line {}: {}", e.marker().line(), e.info()))?;
         count += 1;
         if count > MOST || stack.len() > DEEPEST {
             return Err("it is larger or deeper than any benchmark's file".to_owned());
@@ -51,6 +52,9 @@ impl Open {
         match self {
             Self::List(all) => all.push(value),
             Self::Map(map, key) => match key.take() {
+                Some(key) if map.contains_key(&key) => {
+                    return Err(format!("`{}` is there twice", super::value::plain(&key)));
+                }
                 Some(key) => {
                     map.insert(key, value);
                 }
