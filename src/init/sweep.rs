@@ -141,13 +141,12 @@ impl Sweep {
         draft.header =
             vec!["A sweep of `vllm bench sweep` as a study, written by `perflab init`.".to_owned()];
         let mut only = self.study_of(&base, &draft.profiles, requires);
-        match params::axis("sets", points) {
-            Some(axis) => draft.axes.push(axis),
+        if let Some(axis) = params::axis("sets", points) {
+            draft.axes.push(axis);
+        } else {
             // loads and limits alone: the flags that are usually tuned are tried under them
-            None => {
-                draft.header.push("Its files have loads only; what is varied here is a proposal.".to_owned());
-                (draft.axes, draft.rules, only.steps) = study::proposed(&base);
-            }
+            draft.header.push("Its files have loads only; what is varied here is a proposal.".to_owned());
+            (draft.axes, draft.rules, only.steps) = study::proposed(&base);
         }
         draft.studies = vec![only];
         study::finish(draft, left_out, base.assumed)
