@@ -3,6 +3,7 @@
 mod support;
 mod watching;
 
+mod again;
 mod budgets;
 mod cli;
 mod cold;
@@ -39,6 +40,7 @@ mod real;
 mod replay;
 mod reserved;
 mod secret_forms;
+mod secret_slips;
 mod secrets;
 mod side_by_side;
 mod signals;

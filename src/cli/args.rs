@@ -220,6 +220,9 @@ pub struct ExecArgs {
     /// How the report is written
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     pub format: ReportFormat,
+    /// Measure a trial again, whatever was measured of it: its label, a launch as L003, `baseline`, or `failed` for all that failed
+    #[arg(long, value_name = "TRIAL", conflicts_with = "replay")]
+    pub again: Vec<String>,
     /// Do not fetch models: what is not on this machine is an error
     #[arg(long)]
     pub no_download: bool,

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value as Json;
 
 use super::args::{CheckArgs, CheckFormat};
-use super::console::Console;
+use super::console::{Console, learn_broken};
 use super::installed::{self, Answer, AskError, From};
 use super::{exit, files, site};
 use crate::disk;
@@ -70,6 +70,7 @@ pub fn run(args: &CheckArgs, console: Console) -> u8 {
 
 fn show(analysis: &Analysis, format: CheckFormat, entries: &mut Vec<Json>, console: Console) {
     let (found, sources) = (&analysis.diagnostics, &analysis.sources);
+    learn_broken(found, sources);
     match format {
         CheckFormat::Text => console.diagnostics(found, sources),
         CheckFormat::Github => console.print(&render::github(found, sources)),

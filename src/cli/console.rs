@@ -101,6 +101,7 @@ impl Console {
     }
 
     pub fn diagnostics(self, found: &[Diagnostic], sources: &Sources) {
+        learn_broken(found, sources);
         let text = render::text(found, sources, self.look());
         let shown: String = text.split_inclusive('\n').map(masked_line).collect();
         let _ = io::stderr().write_all(secrets::mask(&shown).as_bytes());
@@ -125,6 +126,14 @@ impl Console {
         if !self.quiet {
             let _ = writeln!(io::stderr(), "{}", secrets::mask(message));
         }
+    }
+}
+
+/// Takes what files with errors may state as a secret for one, before their lines are quoted.
+pub fn learn_broken(found: &[Diagnostic], sources: &Sources) {
+    if found.iter().any(Diagnostic::is_error) {
+        let own = sources.iter().map(|(_, s)| s).filter(|s| !s.name.starts_with("std/"));
+        secrets::learn(own.flat_map(|s| secrets::in_broken_text(&s.text)).collect::<Vec<_>>());
     }
 }
 

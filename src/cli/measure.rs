@@ -7,7 +7,7 @@ use super::args::ExecArgs;
 use super::console::Console;
 use super::notify::{self, Notice};
 use super::progress::Progress;
-use super::{budget, closing, descriptors, ending, exit, models, replay, state};
+use super::{again, budget, closing, descriptors, ending, exit, models, replay, state};
 use crate::disk;
 use crate::engine;
 use crate::journal::{self, Lock, LockError, Requests, Writer};
@@ -26,8 +26,19 @@ pub fn run(args: &ExecArgs, program: &Program, study: &Study, file_hash: String,
                 console.error(&message, help);
                 exit::INPUT
             }
-            None if !budget::consents(&x, args.yes, console) => exit::INPUT,
-            None => carry_out(args, &mut x, console),
+            None => match again::put_aside(&args.again, &x) {
+                Err((message, help)) => {
+                    console.error(&message, &help);
+                    exit::INPUT
+                }
+                Ok(_) if !budget::consents(&x, args.yes, console) => exit::INPUT,
+                Ok(count) => {
+                    if !args.again.is_empty() {
+                        console.say(&again::said(count));
+                    }
+                    carry_out(args, &mut x, console)
+                }
+            },
         },
         Err(Stop::Trouble((message, help))) => {
             console.error(&message, help);

@@ -1,5 +1,6 @@
 //! The command line: arguments, what goes to which stream, exit codes; one file per command. It glues the other rooms together.
 
+mod again;
 mod against;
 mod args;
 mod budget;

@@ -98,11 +98,18 @@ fn follow(dir: &Path, console: Console) -> Result<u8, JournalError> {
         std::thread::sleep(PAUSE);
     }
     bar.finish_and_clear();
-    Ok(ended(&seen.0, console))
+    Ok(ended(&seen.0, lines.end.filter(|_| Live::read(dir).is_none()), console))
 }
 
-fn ended(live: &Live, console: Console) -> u8 {
+/// `recorded`: what the journal says of the end, where nothing else does.
+fn ended(live: &Live, recorded: Option<bool>, console: Console) -> u8 {
     let Some(end) = &live.ended else {
+        if let Some(complete) = recorded {
+            let how =
+                if complete { "complete" } else { "incomplete; `perflab exec` goes on from the journal" };
+            console.print(&format!("ended: {how}\n"));
+            return if complete { exit::DONE } else { exit::INCOMPLETE };
+        }
         console.print("ended: it was killed; `perflab exec` goes on from the journal\n");
         return exit::INCOMPLETE;
     };
@@ -125,6 +132,8 @@ struct Lines {
     fresh: Vec<String>,
     launches: usize,
     trials: usize,
+    /// whether the last invocation was complete, if it ended by itself
+    end: Option<bool>,
 }
 
 impl Lines {
@@ -132,6 +141,7 @@ impl Lines {
         match &event.kind {
             Kind::Session { file, .. } => {
                 self.fresh.clear();
+                self.end = None;
                 let before = match self.launches {
                     0 => String::new(),
                     n => format!(", {n} launches and {} trials are in the journal", self.trials),
@@ -168,7 +178,11 @@ impl Lines {
                 let n = of.launches;
                 self.fresh.push(format!("  neighbours, {n} launches side by side: {how}, {verdict}"));
             }
-            Kind::Gone { .. } | Kind::Checked { .. } | Kind::End { .. } => {}
+            Kind::Again { asked, .. } => {
+                self.fresh.push(format!("  asked to measure again: {}", asked.join(", ")));
+            }
+            Kind::End { complete } => self.end = Some(*complete),
+            Kind::Gone { .. } | Kind::Checked { .. } => {}
         }
     }
 

@@ -1,6 +1,7 @@
 //! The journal's events, version 3: one JSON object a line. A field is never given another meaning; what is new gets a new name.
 //!
-//! Version 2 added the event `ready`, version 3 those of the A/A check of neighbours: an older reader would take them for broken lines.
+//! Version 2 added the event `ready`, version 3 those of the A/A check of neighbours, version 4 `again`: an older reader would take them for
+//! broken lines.
 //! Lines of all versions stand in one file.
 
 use std::collections::BTreeMap;
@@ -14,7 +15,7 @@ use crate::judge::Run;
 use crate::judge::neighbours::{Sample, Verdict};
 
 /// The version that this binary writes; a higher one is refused.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// One line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -137,6 +138,12 @@ pub enum Kind {
         /// GPUs that it held meanwhile
         #[serde(default)]
         gpus: u32,
+    },
+    /// the user wants configurations measured again: what was measured of them before this line is no result any more
+    Again {
+        configs: Vec<String>,
+        /// as the command line named them
+        asked: Vec<String>,
     },
     /// the invocation ended by itself
     End { complete: bool },

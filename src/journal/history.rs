@@ -68,6 +68,8 @@ pub struct RunRecord {
     /// the machine's failure, which is no result for a later invocation
     infrastructure: bool,
     session: u32,
+    /// the user wants it measured again, and has said so since
+    pub put_aside: bool,
     pub run: Run,
 }
 
@@ -135,7 +137,7 @@ impl History {
     /// The runs of the invocation that reads where a failure of the machine stands and a result should be.
     pub fn machine_failures(&self, checks: Checks) -> impl Iterator<Item = &RunRecord> {
         let reader = self.reader();
-        self.runs.iter().filter(move |r| r.session == reader && r.is_the_machine_s(checks))
+        self.runs.iter().filter(move |r| r.session == reader && !r.put_aside && r.is_the_machine_s(checks))
     }
 
     /// Whether there are any: they are to be measured again.
@@ -213,6 +215,7 @@ impl History {
                     seed,
                     infrastructure,
                     session,
+                    put_aside: false,
                     run,
                 });
             }
@@ -231,6 +234,10 @@ impl History {
             }
             Kind::Checked { of, sample, .. } => self.checked.push((of, sample)),
             Kind::Neighbours { of, verdict } => self.neighbours.push((of, verdict)),
+            Kind::Again { configs, .. } => {
+                let asked = |r: &&mut RunRecord| configs.contains(&r.config_id);
+                self.runs.iter_mut().filter(asked).for_each(|r| r.put_aside = true);
+            }
             Kind::Setback { .. } | Kind::End { .. } => {}
         }
     }
@@ -258,7 +265,7 @@ impl History {
     pub fn results(&self, checks: Checks, counts: impl Fn(&RunRecord) -> bool) -> Results {
         let mut results = Results::default();
         let reader = self.reader();
-        let own = |r: &&RunRecord| r.session == reader || !r.is_the_machine_s(checks);
+        let own = |r: &&RunRecord| !r.put_aside && (r.session == reader || !r.is_the_machine_s(checks));
         for r in self.runs.iter().filter(own).filter(|r| counts(r)) {
             results.add(&r.config_id, &r.profile_id, r.run.clone());
         }

@@ -44,6 +44,9 @@ pub struct Conditions {
     /// what looks like the name of a file in them, and was not there
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub absent: BTreeSet<String>,
+    /// of a failure: what its reason names (files, libraries, programs, limits), and how that was then, in words
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub blamed: BTreeMap<String, String>,
     /// a hash of the files that the prompts are made from
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<String>,
@@ -84,6 +87,9 @@ impl Conditions {
         if let Some(why) = files(self, now) {
             return Some(why);
         }
+        if let Some(why) = blamed(&self.blamed, &now.blamed) {
+            return Some(why);
+        }
         if let Some((then, now)) = both(self.libraries.as_ref(), now.libraries.as_ref()) {
             return with("libraries ", then, now);
         }
@@ -117,6 +123,13 @@ fn files(then: &Conditions, now: &Conditions) -> Option<String> {
     });
     let came = || then.absent.iter().find(|name| now.files.contains_key(*name));
     changed.or_else(|| came().map(|name| format!("measured before {name} was there")))
+}
+
+/// What a failure named was not then as it is now.
+fn blamed(then: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> Option<String> {
+    let differs = |(name, was): &(&String, &String)| now.get(*name).is_some_and(|is| is != *was);
+    let (name, was) = then.iter().find(differs)?;
+    Some(format!("{name} is not as it was when it failed on it ({was}; now {})", now.get(name)?))
 }
 
 fn short(hash: &str) -> &str {

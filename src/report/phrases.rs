@@ -241,6 +241,16 @@ pub fn nothing(lookup: &Lookup) -> String {
     }
 }
 
+/// How what failed is measured again once its cause is mended; `None` where nothing did.
+pub fn again(report: &Report) -> Option<String> {
+    let failed = report.replay.is_none() && report.trials.iter().any(|t| t.outcome == Outcome::Failed);
+    failed.then(|| {
+        "What failed stays so until perflab sees its cause change; `exec --again failed` measures it again, \
+         `exec --again CANDIDATE` one of them."
+            .to_owned()
+    })
+}
+
 /// What is to be said beside the recommended command.
 pub fn caveats(lookup: &Lookup, recommended: &Recommended) -> Vec<String> {
     let mut out = Vec::new();

@@ -27,6 +27,7 @@ pub fn terminal(report: &Report, style: Style, files: Option<&Path>) -> String {
     }
     page.confirm();
     page.recommendation();
+    page.again();
     page.cost();
     page.files(files);
     page.out
@@ -247,6 +248,14 @@ impl Page<'_> {
         }
         for caveat in phrases::caveats(&self.lookup, recommended) {
             self.paragraph("", &caveat, Tone::Caution);
+        }
+    }
+
+    /// How a failure is measured again whose cause perflab does not see.
+    fn again(&mut self) {
+        if let Some(text) = phrases::again(self.lookup.report) {
+            self.line("");
+            self.paragraph("", &text, Tone::Plain);
         }
     }
 

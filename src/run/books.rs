@@ -132,6 +132,10 @@ impl<'a> Books<'a> {
             self.runs.push((order.profile.clone(), run));
             return Ok(());
         }
+        let mut made = self.conditions.get(r.index).cloned().map(Box::new);
+        if let Some(made) = made.as_mut().filter(|_| !r.infrastructure) {
+            made.blamed = self.x.standing().blamed(config, &run.outcome);
+        }
         self.x.journal.append(Kind::Run {
             launch: self.launch.to_owned(),
             config_id: config.id().to_owned(),
@@ -141,7 +145,7 @@ impl<'a> Books<'a> {
             host_id: self.x.host.id(),
             infrastructure: r.infrastructure,
             run,
-            made: self.conditions.get(r.index).cloned().map(Box::new),
+            made,
             seed: Some(order.spec.seed),
         })
     }

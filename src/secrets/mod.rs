@@ -4,12 +4,14 @@
 //! perflab for a file or a stream. Masking at the last step, and not where a value is used, means that no new
 //! message can forget it.
 
+mod broken;
 mod inside;
 mod known;
 mod log;
 mod mask;
 mod names;
 
+pub use broken::values as in_broken_text;
 pub use inside::{inside, mask_leaves, mask_value, mask_words};
 pub use known::{
     hub_token, known, learn, learn_alternatives, learn_environment, learn_source, mask, mask_document,

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use super::build::Again;
 use super::states::{State, States};
 use crate::judge::walk::{Role, Row, StepView};
-use crate::judge::{Setup, Walk};
+use crate::judge::{Outcome, Setup, Walk};
 use crate::plan::{Config, Id, Normal, command};
 
 #[derive(Debug, Serialize)]
@@ -22,6 +22,9 @@ pub struct Candidate<'a> {
     pub changes: Vec<Cow<'a, str>>,
     pub state: State,
     pub reason: Option<Cow<'a, str>>,
+    /// its engine failed, which is a finding: only what changed, or the user, has it measured again
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub failed: bool,
     /// rules that may still prune it once it has run
     pub rules: &'a [String],
 }
@@ -88,10 +91,12 @@ pub(super) fn baseline<'a>(setup: &Setup<'_>, walk: &'a Walk, again: &'a Again) 
         changes: Vec::new(),
         state: State::Pruned,
         reason: walk.refused.as_deref().map(Cow::from),
+        failed: false,
         rules: &[],
     };
     if let Some((config, judged)) = &walk.baseline {
         out.state = if judged.is_some() { State::Measured } else { State::ToMeasure };
+        out.failed = judged.as_ref().is_some_and(|j| j.outcome == Outcome::Failed);
         out.reason = judged.as_ref().and_then(|j| j.reason.as_deref()).map(Cow::from);
         if judged.is_none() {
             out.reason = why_again(again, config, setup.load(&profile));
@@ -122,6 +127,7 @@ fn candidate<'a>(
         changes: Vec::new(),
         state,
         reason: reason(view, row, state, at, around),
+        failed: state == State::Measured && row.judged.outcome == Outcome::Failed,
         rules: &row.open_rules,
     };
     match &row.config {

@@ -5,6 +5,7 @@ use super::candidate::Candidate;
 use super::document::{Plan, Rule, Step};
 use super::shown::{about, first_of, launches, mark, rest, rest_of, time, trials, whole};
 use super::states::State;
+use crate::plan::shell::quote;
 use crate::report::style::Style;
 
 /// The plan as a tree of steps and candidates, in lines of the terminal's width.
@@ -15,10 +16,15 @@ pub fn tree(plan: &Plan<'_>, style: Style) -> String {
         difference(&mut out, against, style);
     }
     out.push(String::new());
-    let again = plan.baseline.reason.as_ref().filter(|_| plan.baseline.state == State::ToMeasure);
-    let again = again.map(|why| format!(" again: {why}")).unwrap_or_default();
-    push_wrapped(&mut out, "", &format!("baseline  {}{again}", mark(plan.baseline.state)), style);
-    push_wrapped(&mut out, "  ", &plan.baseline.command, style);
+    let baseline = &plan.baseline;
+    let why = match &baseline.reason {
+        Some(why) if baseline.state == State::ToMeasure => format!(" again: {why}"),
+        Some(why) if baseline.failed => format!(": {why}"),
+        _ => String::new(),
+    };
+    push_wrapped(&mut out, "", &format!("baseline  {}{why}", mark(baseline.state)), style);
+    push_wrapped(&mut out, "  ", &baseline.command, style);
+    push_again(&mut out, "  ", baseline, style);
     for (i, step) in plan.steps.iter().enumerate() {
         push_step(&mut out, i, step, style);
     }
@@ -76,8 +82,17 @@ fn push_candidate(out: &mut Vec<String>, c: &Candidate<'_>, style: Style) {
     if !c.command.is_empty() && c.state != State::SameAs {
         push_wrapped(out, "      $ ", &c.command, style);
     }
+    push_again(out, "      ", c, style);
     if !c.rules.is_empty() {
         push_wrapped(out, "      ", &format!("may be pruned later by {}", c.rules.join(", ")), style);
+    }
+}
+
+/// A failure stands until its cause is seen to change, or until the user says so.
+fn push_again(out: &mut Vec<String>, indent: &str, c: &Candidate<'_>, style: Style) {
+    if c.failed {
+        let text = format!("`exec --again {}` measures it again", quote(c.label));
+        push_wrapped(out, indent, &text, style);
     }
 }
 

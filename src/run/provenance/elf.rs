@@ -44,6 +44,12 @@ pub fn libraries(program: &Path, library_path: Option<&str>) -> BTreeMap<String,
     found
 }
 
+/// Where the loader finds a library that any program asks for by name.
+pub fn find(name: &str, library_path: Option<&str>) -> Option<PathBuf> {
+    let listed = library_path.unwrap_or("").split(':').filter(|d| !d.is_empty()).map(PathBuf::from);
+    listed.chain(usual_directories()).map(|dir| dir.join(name)).find(|path| path.is_file())
+}
+
 /// What a file says of its linking.
 #[derive(Debug, Default)]
 struct Linked {

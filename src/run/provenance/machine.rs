@@ -26,7 +26,8 @@ fn cpus() -> usize {
     std::thread::available_parallelism().map_or(0, std::num::NonZero::get)
 }
 
-fn memory_bytes() -> u64 {
+/// All of the memory; 0 where the kernel does not tell.
+pub fn memory_bytes() -> u64 {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let kib = value(&text, "MemTotal").and_then(|v| v.split_whitespace().next()?.parse::<u64>().ok());
     kib.unwrap_or(0) * 1024

@@ -2,6 +2,7 @@
 //! still count because all of that is as it was.
 
 mod answers;
+mod blamed;
 mod build;
 mod effective;
 mod elf;

@@ -7,9 +7,9 @@ use std::path::Path;
 
 use super::build::{Installed, Search};
 use super::moved::Moved;
-use super::{build, inherited, libraries, named, secrets};
+use super::{blamed, build, inherited, libraries, named, secrets};
 use crate::journal::{Conditions, History, RunRecord};
-use crate::judge::{Checks, Results};
+use crate::judge::{Checks, Results, RunOutcome};
 use crate::lang::Program;
 use crate::lang::sema::program::{Engine, Profile, Site, Via};
 use crate::plan::{Config, profile};
@@ -84,6 +84,17 @@ impl<'a> Standing<'a> {
         now
     }
 
+    /// What a run failed on, as it is now.
+    pub fn blamed(&self, config: &Config, outcome: &RunOutcome) -> BTreeMap<String, String> {
+        // what somebody else started failed on files of its own
+        if matches!(config.engine.via, Via::Url(_)) {
+            return BTreeMap::new();
+        }
+        let search = self.search();
+        let ground = blamed::Ground { study_dir: self.study_dir, search: &search };
+        blamed::blamed(outcome, &config.model, self.site, &ground)
+    }
+
     /// The results that still count.
     pub fn results(&self, history: &History, checks: Checks) -> Results {
         let moved = Moved::of(history.launches());
@@ -112,6 +123,9 @@ impl<'a> Standing<'a> {
 
     /// Why a result does not count.
     fn differs(&self, run: &RunRecord, history: &History, moved: &Moved<'_>) -> Option<String> {
+        if run.put_aside {
+            return Some("asked for with `--again`".to_owned());
+        }
         if !self.serve_ids.contains(&run.serve_id) {
             return Some("measured with another serve line, image or way to launch".to_owned());
         }
@@ -132,6 +146,12 @@ impl<'a> Standing<'a> {
             now.cpu = super::machine::cpu();
         }
         self.named_then(made, &run.run.launch, moved, &mut now);
+        if !made.blamed.is_empty() {
+            let search = self.search();
+            let ground = blamed::Ground { study_dir: self.study_dir, search: &search };
+            let is = |name: &String| Some((name.clone(), blamed::state(name, &ground)?));
+            now.blamed = made.blamed.keys().filter_map(is).collect();
+        }
         now.data = self.profiles.get(&run.profile_id).and_then(|p| self.data_of(p, &made.model));
         made.differs(&now).or_else(|| {
             let (then, now) = (made.libraries.as_ref()?, found.libraries?);
@@ -275,6 +295,7 @@ pub fn as_measured(history: &History, serve_ids: &[String], checks: Checks) -> R
             files: words().filter_map(|w| Some((w.clone(), lasts(w)?))).collect(),
             absent: words().filter(|w| lasts(w).is_none()).cloned().collect(),
             model_files: models.get(made.model.as_str()).and_then(|m| (*m).clone()),
+            blamed: made.blamed.clone(),
             data: data.get(&(run.profile_id.as_str(), made.model.as_str())).and_then(|d| (*d).clone()),
             ..(**now).clone()
         };
