@@ -236,7 +236,21 @@ fn a_file_that_is_edited_while_it_is_measured_counts_for_no_result() {
     // the first launch alone finds the mark, and the edit under it
     write(&lab, "edit", "");
     write(&lab, "engine.sh", script("if [ -e edit ]; then rm edit; printf two > t.jinja; fi"));
-    assert_eq!(exec(&lab), 3, "the baseline is launched again");
+    let out = lab.run(&[&EXEC[..], &["--events", "events.jsonl"]].concat()).expect_code(0);
+    assert!(
+        out.stderr.contains("L001: t.jinja changed while it was measured, its results are doubtful"),
+        "{out:?}"
+    );
+    let report = out.report();
+    assert_eq!(report.0["cost"]["launches"], 3, "the baseline is launched again");
+    let warnings = report.0["warnings"].to_string();
+    assert!(
+        warnings.contains("no result of launch L001: t.jinja changed while it was measured"),
+        "{warnings}"
+    );
+    let events = lab.read("events.jsonl");
+    assert_eq!(events.matches(r#""event":"changed""#).count(), 1, "{events}");
+    assert!(events.contains(r#""what":["t.jinja"]"#) && events.contains(r#""doubtful":true"#), "{events}");
     expect(&lab, "");
     write(&lab, "t.jinja", "three");
     expect(&lab, "t.jinja changed since it was measured");

@@ -126,6 +126,7 @@ impl Live {
             | Event::Stage { .. }
             | Event::PrefixCacheEmptied { .. }
             | Event::LaunchFails { .. }
+            | Event::Changed { .. }
             | Event::Neighbours { .. }
             | Event::Warning { .. }
             | Event::Ends { .. } => {}

@@ -95,6 +95,17 @@ impl Listener for Progress {
                 let again = format!("launched again in {} ({retry} of {of})", duration(*pause_s));
                 self.line(&format!("  {launch} was set back by the machine, {reason}; {again}"));
             }
+            Event::Changed { launch, what, doubtful } => {
+                let follows = if *doubtful {
+                    "its results are doubtful and do not count"
+                } else {
+                    "as under launches before: the engine writes it, and it is compared no more"
+                };
+                self.line(&format!(
+                    "  {launch}: {} changed while it was measured, {follows}",
+                    what.join(", ")
+                ));
+            }
             Event::Starting { .. } | Event::Stage { .. } => {
                 self.show();
             }

@@ -182,6 +182,9 @@ impl Lines {
                 self.fresh.push(format!("  asked to measure again: {}", asked.join(", ")));
             }
             Kind::End { complete } => self.end = Some(*complete),
+            Kind::Gone { launch, changed, .. } if !changed.is_empty() => {
+                self.fresh.push(format!("  {launch}: {} changed while it was measured", changed.join(", ")));
+            }
             Kind::Gone { .. } | Kind::Checked { .. } => {}
         }
     }

@@ -1,4 +1,4 @@
-//! The journal's events, version 3: one JSON object a line. A field is never given another meaning; what is new gets a new name.
+//! The journal's events, version 4: one JSON object a line. A field is never given another meaning; what is new gets a new name.
 //!
 //! Version 2 added the event `ready`, version 3 those of the A/A check of neighbours, version 4 `again`: an older reader would take them for
 //! broken lines.

@@ -5,6 +5,7 @@ pub mod event;
 mod history;
 mod lock;
 mod made;
+mod moved;
 mod reader;
 pub mod recording;
 mod writer;
@@ -13,6 +14,7 @@ pub use event::{Contained, Event, Installed, Kind, LaunchTimes, Neighbourhood, S
 pub use history::{History, LaunchRecord, RunRecord, SessionRecord};
 pub use lock::{Lock, LockError};
 pub use made::{Conditions, Machine};
+pub use moved::{Moved, between};
 pub use reader::{JournalError, Requests, Tail, read};
 pub use recording::{Recording, RecordingError};
 pub use writer::Writer;

@@ -523,6 +523,7 @@ fn warnings(m: &Material<'_>) -> Vec<String> {
     let mut out = m.warnings.clone();
     out.extend(super::said::of_runs(m));
     out.extend(super::said::of_the_machine(m));
+    out.extend(super::said::of_what_changed(m));
     // what a budget left out is named, one by one
     out.extend(m.setup.all_left_out().iter().map(|what| format!("left out: {what}")));
     if scripted_gpus(m) {

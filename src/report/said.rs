@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use indexmap::{IndexMap, IndexSet};
 
 use super::build::Material;
+use crate::journal::Moved;
 use crate::judge::{Run, RunOutcome, machine};
 use crate::plan::Config;
 
@@ -53,6 +54,25 @@ pub fn of_the_machine(m: &Material<'_>) -> Vec<String> {
         })
         .collect();
     told.into_iter().collect()
+}
+
+/// Results that do not count because something was changed under them, as by a person who edits a file.
+pub fn of_what_changed(m: &Material<'_>) -> Vec<String> {
+    if m.setup.replay {
+        return Vec::new();
+    }
+    let launches = m.history.launches();
+    let moved = Moved::of(launches);
+    let mut said: IndexMap<&str, Vec<&str>> = IndexMap::new();
+    for launch in launches {
+        if let Some(what) = moved.doubt(&launch.id) {
+            said.entry(what).or_default().push(&launch.id);
+        }
+    }
+    let text = |(what, ids): (&str, Vec<&str>)| {
+        format!("no result of launch {}: {what} changed while it was measured", listed(&ids))
+    };
+    said.into_iter().map(text).collect()
 }
 
 fn listed(labels: &[&str]) -> String {

@@ -10,7 +10,7 @@ use super::serve_id::serve_id;
 use super::task::{Ground, Purpose, Task};
 use super::yard::Berth;
 use super::{container, cores, provenance};
-use crate::journal::{Conditions, Contained, Installed, JournalError, Kind, LaunchTimes, Slot};
+use crate::journal::{Conditions, Contained, Installed, JournalError, Kind, LaunchTimes, Slot, between};
 use crate::judge::neighbours::{self, Sample};
 use crate::judge::{Run, Setup, Wanted};
 use crate::lang::sema::program::{Engine, Via};
@@ -154,7 +154,7 @@ impl<'a> Books<'a> {
     pub fn moved(&self) -> (Vec<String>, Vec<String>) {
         let now = made(self.x, self.setup, &self.task.wanted);
         let pairs = self.conditions.iter().zip(&now);
-        pairs.map(|(begin, end)| provenance::between(begin, end)).next().unwrap_or_default()
+        pairs.map(|(begin, end)| between(begin, end)).next().unwrap_or_default()
     }
 
     /// What a launch of a check comes down to: one number, if nothing cut it short.

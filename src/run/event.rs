@@ -96,6 +96,13 @@ pub enum Event {
         of: usize,
         pause_s: f64,
     },
+    /// while a launch lived, something changed of what its results are made of
+    Changed {
+        launch: String,
+        what: Vec<String>,
+        /// its results are doubtful and count no more; otherwise engines write it, as it changed under launches before
+        doubtful: bool,
+    },
     LaunchEnds {
         launch: String,
         took_s: f64,

@@ -21,7 +21,7 @@ use super::signals::Signals;
 use super::yard::Berth;
 use crate::engine::Failure;
 use crate::gpu::Gpu;
-use crate::journal::{Kind, LaunchTimes, Neighbourhood, Says};
+use crate::journal::{Kind, LaunchTimes, Moved, Neighbourhood, Says};
 use crate::judge::walk::trial_id;
 use crate::judge::{Checks, Metrics, Results, Setup, Wanted, trial};
 use crate::lang::sema::program::Via;
@@ -200,9 +200,21 @@ async fn launched(
         ended = not_clean;
     }
     times.drain_s = (before + waiting.elapsed()).as_secs_f64();
-    gone(x, ground, task, &launch, times, books.moved())?;
+    let moved = books.moved();
+    let what = moved.0.clone();
+    gone(x, ground, task, &launch, times, moved)?;
+    say_changed(x, ground, &launch, what);
     ground.said.hear(&Event::LaunchEnds { launch, took_s: began.elapsed().as_secs_f64() });
     Ok(ended)
+}
+
+/// Says what changed under a launch, and what follows from it.
+fn say_changed(x: &Execution<'_>, ground: &Ground<'_>, launch: &str, what: Vec<String>) {
+    if what.is_empty() {
+        return;
+    }
+    let doubtful = Moved::of(x.journal.history().launches()).doubt(launch).is_some();
+    ground.said.hear(&Event::Changed { launch: launch.to_owned(), what, doubtful });
 }
 
 /// Waits until no other perflab launches on the GPUs of a launch. `None`: it has none, or nothing can be reserved here.

@@ -6,8 +6,7 @@ use regex::Regex;
 
 const WORDS: [&str; 7] = ["TOKEN", "KEY", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "_PWD"];
 /// A first look at names, most of which have none of the words. `-` and `.` are as good as `_`.
-static TELLING: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(&words().replace('_', "[_.-]")).ok());
+static TELLING: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(&words().replace('_', "[_.-]")).ok());
 /// Parts of names of numbers: how many, and which of a vocabulary.
 const COUNTING: [&str; 12] =
     ["NUM", "MAX", "MIN", "PER", "EOS", "BOS", "PAD", "UNK", "SEP", "STOP", "MASK", "IMAGE"];

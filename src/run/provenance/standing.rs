@@ -6,9 +6,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use super::build::{Installed, Search};
-use super::moved::Moved;
 use super::{blamed, build, inherited, libraries, named, secrets};
-use crate::journal::{Conditions, History, RunRecord};
+use crate::journal::{Conditions, History, Moved, RunRecord};
 use crate::judge::{Checks, Results, RunOutcome};
 use crate::lang::Program;
 use crate::lang::sema::program::{Engine, Profile, Site, Via};

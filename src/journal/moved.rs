@@ -4,7 +4,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::journal::{Conditions, LaunchRecord};
+use super::history::LaunchRecord;
+use super::made::Conditions;
 
 /// What the launches of a journal tell of that.
 #[derive(Debug, Default)]
