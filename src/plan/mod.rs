@@ -10,6 +10,7 @@ pub mod identity;
 mod prepared;
 pub mod profile;
 mod reach;
+mod required;
 mod review;
 #[cfg(test)]
 mod same;

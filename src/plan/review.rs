@@ -11,6 +11,7 @@ use super::config::Config;
 use super::eval::{Before, condition};
 use super::prepared::Prepared;
 use super::reach::{Offered, Reach, engines};
+use super::required::unmet;
 use crate::lang::codes::Code;
 use crate::lang::diag::sort;
 use crate::lang::sema::bounds::simplified;
@@ -58,6 +59,7 @@ fn review(program: &Program) -> Vec<Diagnostic> {
         if !certain {
             found.extend(review.unreachable());
         }
+        found.extend(unmet(program, study));
     }
     found.extend(rules.into_values().filter_map(|(verdict, rule)| idle(verdict, rule)));
     let mut seen = HashSet::new();

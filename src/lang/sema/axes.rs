@@ -63,7 +63,7 @@ impl Checker<'_> {
             }
             let mut changes = Vec::new();
             for change in &point.changes {
-                changes.extend(self.one_change(module, change, false));
+                changes.extend(self.one_change(module, change, None));
             }
             let label = match &point.title {
                 Some(t) => self.inserted(module, t, false),
@@ -176,6 +176,10 @@ impl Checker<'_> {
     fn named_axis(&mut self, module: usize, name: &Name, picks: Option<&[Single]>) -> Option<Space> {
         let m = self.module(module);
         let Some(at) = m.find(Kind::Axis, &name.value) else {
+            if let ("model", Some(models)) = (name.value.as_str(), picks) {
+                self.listed_models(name, models);
+                return None;
+            }
             m.unknown(Kind::Axis, name, &["engine"], self.sink);
             return None;
         };
@@ -205,7 +209,7 @@ impl Checker<'_> {
             }
             let name = Name { value: pick.text.clone(), span: pick.span };
             let engine = self.engine_named(module, &name)?;
-            self.needs_version(&engine);
+            self.needs_version(&engine, pick.span);
             points.push(Point {
                 axis: "engine".to_owned(),
                 name: pick.text.clone(),
@@ -237,13 +241,23 @@ impl Checker<'_> {
     }
 
     /// An engine that is studied should say which version it is.
-    pub fn needs_version(&mut self, engine: &Engine) {
-        let at = engine.span;
-        let in_library = self.modules.all.iter().any(|m| m.id == at.file && m.library);
+    /// One of the library is told of where it is used.
+    pub fn needs_version(&mut self, engine: &Engine, used: Span) {
         // a version that could not be read, or a parent's, has had its error
-        if engine.version.is_none() && !engine.simulated() && !in_library && !self.sink.has_errors() {
-            let message = format!("the engine `{}` states no version", engine.name);
-            let help = "add `version \"…\"`: without one, results of different versions cannot be told apart";
+        if engine.version.is_some() || engine.simulated() || self.sink.has_errors() {
+            return;
+        }
+        let in_library = self.modules.all.iter().any(|m| m.id == engine.span.file && m.library);
+        let name = &engine.name;
+        let (at, what) = if in_library {
+            (used, format!("derive one that does, `engine {name}_base = {name} {{ version \"…\" }}`"))
+        } else {
+            (engine.span, "add `version \"…\"`".to_owned())
+        };
+        let help = format!("{what}: without one, results of different versions cannot be told apart");
+        let message = format!("the engine `{name}` states no version");
+        // once, however often it is used
+        if !self.sink.found().any(|d| d.code == Code::VersionMissing && d.message == message) {
             self.sink
                 .push(Diagnostic::new(Code::VersionMissing, at, message).label("this engine").help(help));
         }
@@ -262,11 +276,20 @@ impl Checker<'_> {
                 .into_iter()
                 .flat_map(|p| p.changes.iter().map(|c| super::settings::target(c, under)))
                 .collect();
-            if let Some((_, what)) =
-                seen.iter().find(|(j, w)| *j != i && targets.iter().any(|t| overlap(t, w)))
-            {
+            let clash = |(j, w): &&(usize, String)| *j != i && targets.iter().any(|t| overlap(t, w));
+            if let Some((_, what)) = seen.iter().find(clash) {
                 let message = format!("two factors of this product set `{what}`");
                 let d = Diagnostic::new(Code::FlagClash, span, message).label("this product");
+                // a flag as a whole in one factor, and a key of it in another
+                let whole = seen.iter().any(|(_, w)| targets.iter().any(|t| t != w && overlap(t, w)));
+                if whole && !targets.contains(what) {
+                    self.sink.push(d.help(format!(
+                        "set single keys in both, `{}.KEY=value`: two factors may set two keys of one flag; or vary the two in \
+                         steps one after the other",
+                        what.split('.').next().unwrap_or(what)
+                    )));
+                    return None;
+                }
                 self.sink.push(d.help("use `+` for one or the other, or take one factor out"));
                 return None;
             }

@@ -68,6 +68,12 @@ impl Checker<'_> {
             return self.goodput(module, e, of, args);
         }
         let Some(stat) = Stat::parse(&name.value) else {
+            if let Some(right) = inside_out(name, args) {
+                let message = format!("`{}` is no function, but what a statistic is of", name.value);
+                let d = Diagnostic::new(Code::UnknownMetric, e.span, message).label("the wrong way round");
+                self.sink.push(d.help(format!("write `{right}`")).edit(e.span, right));
+                return None;
+            }
             let known = Stat::ALL.iter().map(|s| s.name()).chain(["goodput"]);
             let message = format!("no function is called `{}`", name.value);
             let d = Diagnostic::new(Code::UnknownMetric, name.span, message);
@@ -98,7 +104,15 @@ impl Checker<'_> {
                 None
             }
             None => {
-                self.unknown_metric(module, inner);
+                match metrics::distribution_elsewhere(&inner.value) {
+                    Some(right) if !self.is_metric(module, inner) => {
+                        let message = format!("no metric or param is called `{}`", inner.value);
+                        let d = Diagnostic::new(Code::UnknownMetric, inner.span, message);
+                        let d = d.label(format!("did you mean `{right}`?")).edit(inner.span, right);
+                        self.sink.push(d.help(format!("write `{}({right})`", stat.name())));
+                    }
+                    _ => self.unknown_metric(module, inner),
+                }
                 None
             }
         }
@@ -241,10 +255,12 @@ impl Checker<'_> {
             self.sink.push(d.help(format!("a flag is written with its dashes: `{flag}`")));
             return;
         }
-        let d = match metrics::elsewhere(&name.value) {
-            Some(near) => d.label(format!("did you mean `{near}`?")).edit(name.span, near),
-            None => d.meant(&name.value, known.iter().map(String::as_str), "not known", str::to_owned),
-        };
+        if let Some(near) = metrics::elsewhere(&name.value) {
+            let d = d.label(format!("did you mean `{near}`?")).help(format!("write `{near}`"));
+            self.sink.push(d.edit(name.span, near));
+            return;
+        }
+        let d = d.meant(&name.value, known.iter().map(String::as_str), "not known", str::to_owned);
         let help = match name.value.as_str() {
             whose @ ("best" | "baseline") => format!("name a metric of it: `{whose}.total_tps`"),
             _ => format!("metrics are {}", known.join(", ")),
@@ -255,11 +271,15 @@ impl Checker<'_> {
     /// The flag that a name without dashes stands for, `kv_cache_dtype` for `--kv-cache-dtype`, where an engine here has it.
     fn flag_meant(&self, name: &str) -> Option<String> {
         let flag = format!("--{}", name.replace('_', "-"));
+        (name.contains('_') && self.is_flag(&flag)).then_some(flag)
+    }
+
+    /// Whether an engine here has a flag of this name.
+    pub(super) fn is_flag(&self, flag: &str) -> bool {
         let mut engines = self.engines.values().flatten();
-        let known = engines.any(|e| {
-            matches!(e.schema.find(&flag, e.version.as_deref()), Found::Known(spec, _) if spec.names.contains(&flag))
-        });
-        (known && name.contains('_')).then_some(flag)
+        engines.any(|e| {
+            matches!(e.schema.find(flag, e.version.as_deref()), Found::Known(spec, _) if spec.names.iter().any(|n| n == flag))
+        })
     }
 
     pub(super) fn wrong_place(&mut self, span: Span, what: &str, place: &str) {
@@ -267,6 +287,16 @@ impl Checker<'_> {
         let d = Diagnostic::new(Code::WrongPlace, span, message).label("not known here");
         self.sink.push(d.help(format!("it can be read {place}")));
     }
+}
+
+/// `ttft(p99)` as it should be.
+fn inside_out(name: &Name, args: &[ast::Expr]) -> Option<String> {
+    let [ast::Expr { kind: ExprKind::Call { owner: None, name: stat, args: None }, .. }] = args else {
+        return None;
+    };
+    let known = matches!(metrics::kind_of(&name.value), Some(MetricKind::Distribution(_)));
+    let of = known.then_some(name.value.as_str()).or_else(|| metrics::distribution_elsewhere(&name.value))?;
+    Stat::parse(&stat.value).map(|stat| format!("{}({of})", stat.name()))
 }
 
 /// A derived metric read of another owner reads its parts of that owner.

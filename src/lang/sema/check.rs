@@ -6,6 +6,7 @@ use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
 use super::asked::AskedFlag;
 use super::program::{Engine, Expr, NotYet, Point, Profile, Program, Space};
+use super::refused::Refused;
 use super::scope::{ItemRef, Kind, Module, Modules};
 use super::template::{self, Inserted, Param, Written};
 use crate::lang::codes::Code;
@@ -31,6 +32,11 @@ pub struct Checker<'a> {
     pub placed: Vec<Span>,
     /// engines and versions of which it was said that another release's flags stand in
     pub stood_in: HashSet<(String, String)>,
+    /// flags that a step's engines refuse, and where those stand that some step's take
+    pub refused: Vec<Refused>,
+    pub accepted: HashSet<Span>,
+    /// where the step that is being looked at names its axes
+    pub varied: Vec<(String, Span)>,
     pub not_yet: Vec<NotYet>,
     /// engines that points of imported axes name and this file cannot, by the name that such a point has for them
     pub away: indexmap::IndexMap<String, Arc<Engine>>,
@@ -59,6 +65,9 @@ pub fn check_program(modules: &Modules, sink: &mut Sink) -> Program {
         used: HashSet::new(),
         placed: Vec::new(),
         stood_in: HashSet::new(),
+        refused: Vec::new(),
+        accepted: HashSet::new(),
+        varied: Vec::new(),
         not_yet: Vec::new(),
         away: indexmap::IndexMap::new(),
         metrics: HashMap::new(),
@@ -103,6 +112,7 @@ impl<'a> Checker<'a> {
                 program.studies.extend(self.study(s));
             }
         }
+        self.say_refused();
         if program.studies.is_empty() {
             self.rules_without_study();
         }

@@ -26,7 +26,7 @@ impl Checker<'_> {
         for line in &decl.lines {
             match &line.kind {
                 Line::Changes(changes) => {
-                    all.extend(changes.iter().flat_map(|c| self.one_change(module, c, true)));
+                    all.extend(changes.iter().flat_map(|c| self.one_change(module, c, Some(engine))));
                 }
                 Line::Publish { changes, because } => {
                     let because = self.said(
@@ -40,7 +40,7 @@ impl Checker<'_> {
                         self.same_model(change);
                     }
                     let changes: Vec<_> =
-                        changes.iter().flat_map(|c| self.one_change(module, c, true)).collect();
+                        changes.iter().flat_map(|c| self.one_change(module, c, Some(engine))).collect();
                     published.extend(changes.into_iter().map(|change| (change, because.clone())));
                 }
                 _ => {}

@@ -124,30 +124,6 @@ impl Checker<'_> {
         engine.schema = Arc::new(schema);
     }
 
-    /// Once for each engine and version: that its flags are those of another release.
-    fn known_version(&mut self, decl: &ast::Engine, engine: &Engine) {
-        let mut stated =
-            decl.lines.iter().filter_map(|l| if let Line::Version(t) = &l.kind { Some(t) } else { None });
-        // of two, one is to go first
-        let (Some(stated), None, Some(version)) = (stated.next(), stated.next(), &engine.version) else {
-            return;
-        };
-        let Some(taken) = engine.schema.stand_in(Some(version)) else { return };
-        if !self.stood_in.insert((engine.root().to_owned(), version.clone())) {
-            return;
-        }
-        let title = &engine.title;
-        let message =
-            format!("{title} {version} has no schema of its own: its flags are checked as those of {taken}");
-        let label = format!("read as {taken}");
-        let help = format!(
-            "`perflab std learn {} --from venv DIR` writes an exact schema from the installed engine; \
-             until then, what {taken} does not know is a warning",
-            engine.root()
-        );
-        self.sink.push(Diagnostic::new(Code::VersionUnknown, stated.span, message).label(label).help(help));
-    }
-
     fn flag_spec(&mut self, decl: &ast::FlagDecl) -> Option<FlagSpec> {
         let texts = |names: &[Name]| names.iter().map(|n| n.value.clone()).collect::<Vec<_>>();
         let kind = self.flag_type(&decl.kind)?;
@@ -231,7 +207,7 @@ impl Checker<'_> {
     fn engine_line(&mut self, module: usize, line: &ast::EngineLine, engine: &mut Engine) {
         match &line.kind {
             Line::Version(t) => {
-                engine.version = self.version(module, t);
+                engine.version = self.version(module, t, engine);
                 engine.version_span = Some(t.span);
             }
             Line::Serve(t) => self.serve(module, t, engine),
@@ -270,18 +246,6 @@ impl Checker<'_> {
             | Line::Changes(_)
             | Line::Publish { .. } => {}
         }
-    }
-
-    fn version(&mut self, module: usize, text: &ast::Text) -> Option<String> {
-        let version = self.inserted_text(module, &text.value, text.span, false);
-        if version.whole && version.text.trim().is_empty() {
-            let d =
-                Diagnostic::new(Code::EngineSetting, text.span, "the version is empty").label("no version");
-            self.sink
-                .push(d.help("write it as the engine prints it: `version \"0.17.1\"`, or remove the line"));
-            return None;
-        }
-        version.whole.then_some(version.text)
     }
 
     fn serve(&mut self, module: usize, text: &ast::Text, engine: &mut Engine) {

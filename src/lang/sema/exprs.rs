@@ -6,7 +6,7 @@ use super::metrics::{self, Stat};
 use super::program::Expr;
 use super::scope::Kind;
 use crate::lang::codes::Code;
-use crate::lang::diag::Diagnostic;
+use crate::lang::diag::{Diagnostic, one_of};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, BinaryOp, ExprKind, Name};
 use crate::lang::units::Dim;
@@ -178,6 +178,9 @@ impl Checker<'_> {
             let r = self.condition(module, right, place);
             return Some((node(op, l?, r?), Type::Bool));
         }
+        if op == BinaryOp::Sub && self.one_name(module, left, right) {
+            return None;
+        }
         let l = self.operand(module, left, right, place);
         let r = self.operand(module, right, left, place);
         let ((l, lt), (r, rt)) = (l?, r?);
@@ -221,7 +224,7 @@ impl Checker<'_> {
     }
 
     /// Whether a name means something in an expression.
-    fn is_known(&self, module: usize, name: &Name) -> bool {
+    pub(super) fn is_known(&self, module: usize, name: &Name) -> bool {
         let m = self.module(module);
         let own = [Kind::Param, Kind::Metric].iter().any(|k| m.find(*k, &name.value).is_some());
         own || m.is_broken(&name.value) || metrics::is_built_in(&name.value)
@@ -267,8 +270,13 @@ impl Checker<'_> {
     /// `engine == "vllm"`: an engine is named, not quoted.
     fn quoted_engine(&mut self, text: Span) -> Option<()> {
         let name = self.source_text(text).trim_matches('"').to_owned();
-        let d = Diagnostic::new(Code::Dimension, text, "an engine is compared with a text");
-        self.sink.push(d.label("a text").help(format!("write {name}, without quotes")).edit(text, name));
+        let known = self.modules.root().names(Kind::Engine);
+        let d = Diagnostic::new(Code::Dimension, text, "an engine is compared with a text").label("a text");
+        let near = known.iter().find(|k| k.eq_ignore_ascii_case(&name));
+        self.sink.push(match near {
+            Some(name) => d.help(format!("write {name}, without quotes")).edit(text, *name),
+            None => d.help(format!("name an engine, without quotes: {}", one_of(&known))),
+        });
         None
     }
 

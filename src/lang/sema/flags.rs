@@ -19,17 +19,12 @@ use crate::lang::syntax::ast::{self, ChangeKind, Single, SingleKind};
 
 impl Checker<'_> {
     /// The changes that one written change stands for: a list stands for one each, the index of the point.
-    pub fn one_change(&mut self, module: usize, change: &ast::Change, in_engine: bool) -> Vec<Change> {
+    pub fn one_change(&mut self, module: usize, change: &ast::Change, of: Option<&Engine>) -> Vec<Change> {
         if let Some(span) = list_span(change) {
-            let message = "a list of values stands for the points of an axis";
-            let d = Diagnostic::new(Code::ListOutsideAxis, span, message).label("a list here");
-            let axis = format!("`axis NAME = {}`", self.source_text(change.span));
-            self.sink.push(
-                d.help(format!("declare {axis} and vary it in a step; an array that is one value is quoted")),
-            );
+            self.list_of_one(change, span, of);
             return Vec::new();
         }
-        self.spread(module, change, in_engine)
+        self.spread(module, change, of.is_some())
     }
 
     /// One change for each value of a list, or the one.
@@ -129,14 +124,12 @@ impl Checker<'_> {
         if !single.text.starts_with('{') || single.text.starts_with("{{") {
             return false;
         }
-        let object = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&single.text);
-        if object.map_or(true, |map| map.is_empty()) {
-            return false;
-        }
+        let object = crate::lang::syntax::as_json(&single.text).filter(|(_, len)| *len == single.text.len());
+        let Some((json, _)) = object else { return false };
         let message = "in a text, the braces of JSON insert params";
         let d = Diagnostic::new(Code::UnknownParam, single.span, message).label("a JSON object in quotes");
-        let help = format!("write {}, without quotes; in a text, braces are `{{{{` and `}}}}`", single.text);
-        self.sink.push(d.help(help).edit(single.span, single.text.as_str()));
+        let help = format!("write {json}, without quotes; in a text, braces are `{{{{` and `}}}}`");
+        self.sink.push(d.help(help).edit(single.span, json));
         true
     }
 

@@ -27,6 +27,10 @@ pub fn value(d: Diagnostic, name: &str, value: Option<&WrittenValue>, engine: &E
     match &spec.kind {
         Kind::OneOf(choices) => {
             let all = choices.iter().map(String::as_str);
+            if let Some(full) = short_type(&value.text).filter(|full| all.clone().any(|c| c == *full)) {
+                let span = d.span;
+                return d.label(format!("did you mean `{full}`?")).edit(span, full);
+            }
             d.meant(&value.text, all, "none of the choices", str::to_owned)
         }
         Kind::Int { .. } | Kind::Float { .. } if value.text.contains("..") => d.label("a range"),
@@ -40,4 +44,14 @@ pub fn value(d: Diagnostic, name: &str, value: Option<&WrittenValue>, engine: &E
         }
         _ => d.label("does not fit"),
     }
+}
+
+/// What engines that spell types out call the short ones.
+fn short_type(text: &str) -> Option<&'static str> {
+    Some(match text.to_ascii_lowercase().as_str() {
+        "bf16" => "bfloat16",
+        "fp16" | "f16" => "float16",
+        "fp32" | "f32" => "float32",
+        _ => return None,
+    })
 }

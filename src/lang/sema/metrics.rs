@@ -127,14 +127,21 @@ pub fn elsewhere(name: &str) -> Option<String> {
         "output_throughput" => "output_tps",
         "input_throughput" => "input_tps",
         "rps" | "qps" | "request_throughput" => "request_rate",
-        "e2el" | "e2e" | "e2e_latency" => "p99(latency)",
-        "time_to_first_token" => "p99(ttft)",
-        "time_per_output_token" => "p99(tpot)",
-        "inter_token_latency" => "p99(itl)",
         "num_gpus" | "n_gpus" | "gpu_count" => "gpus",
-        _ => return statistic_of(name),
+        _ => return distribution_elsewhere(name).map(|d| format!("p99({d})")).or_else(|| statistic_of(name)),
     };
     Some(plain.to_owned())
+}
+
+/// What other tools call a distribution.
+pub fn distribution_elsewhere(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "e2el" | "e2e" | "e2e_latency" | "end_to_end_latency" | "latencies" => "latency",
+        "time_to_first_token" => "ttft",
+        "time_per_output_token" => "tpot",
+        "inter_token_latency" => "itl",
+        _ => return None,
+    })
 }
 
 /// What other tools call a statistic.
@@ -154,13 +161,14 @@ pub fn is_percentile(name: &str) -> bool {
     name.strip_prefix(['p', 'P']).is_some_and(|n| !n.is_empty() && n.chars().all(|c| c.is_ascii_digit()))
 }
 
-/// `p99_ttft`, `mean_ttft_ms`, `ttft_p99`
+/// `p99_ttft`, `median_e2el_ms`, `ttft_p99`
 fn statistic_of(name: &str) -> Option<String> {
-    let parts: Vec<&str> = name.trim_end_matches("_ms").split('_').collect();
-    let [a, b] = parts.as_slice() else { return None };
-    [(a, b), (b, a)].into_iter().find_map(|(stat, metric)| {
-        let known = matches!(kind_of(metric), Some(MetricKind::Distribution(_)));
-        (known && Stat::parse(stat).is_some()).then(|| format!("{stat}({metric})"))
+    let name = name.trim_end_matches("_ms");
+    let halves = [name.split_once('_'), name.rsplit_once('_').map(|(metric, stat)| (stat, metric))];
+    halves.into_iter().flatten().find_map(|(stat, metric)| {
+        let stat = Stat::parse(stat).map(Stat::name).or_else(|| statistic_elsewhere(stat))?;
+        let known = matches!(kind_of(metric), Some(MetricKind::Distribution(_))).then_some(metric);
+        known.or_else(|| distribution_elsewhere(metric)).map(|metric| format!("{stat}({metric})"))
     })
 }
 

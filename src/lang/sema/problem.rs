@@ -166,6 +166,8 @@ enum Guess {
     /// the flags that it is the beginning of
     ShortForMany(Vec<String>),
     Near(String),
+    /// several that are as near
+    NearMany(Vec<String>),
     /// what it is called now
     Renamed(String),
     Nothing,
@@ -184,6 +186,9 @@ impl Guess {
             let sign = if level.is_empty() { "" } else { "=" };
             return Self::Renamed(format!("{OPTIMIZATION}{sign}{level}"));
         }
+        if let Some(enable) = enabling(name).filter(|n| matches!(schema.find(n, version), Found::Known(..))) {
+            return Self::Near(enable);
+        }
         match schema.longer(name, version).as_slice() {
             [] => {}
             [one] => return Self::Short((*one).to_owned()),
@@ -199,7 +204,11 @@ impl Guess {
         }
         let known: Vec<(String, &str)> = schema.names(version).map(|n| (key(n), n)).collect();
         let wanted = key(name);
-        let near = did_you_mean(&wanted, known.iter().map(|(k, _)| k.as_str()));
+        // dashes are alike in all of them, and say nothing of what was meant
+        let bare = |k: &str| k.trim_start_matches('-').to_owned();
+        let bares: Vec<String> = known.iter().map(|(k, _)| bare(k)).collect();
+        let near = did_you_mean(&bare(&wanted), bares.iter().map(String::as_str));
+        let near = near.and_then(|n| bares.iter().position(|b| b == n)).map(|i| known[i].0.as_str());
         let slip = near.is_some_and(|n| strsim::damerau_levenshtein(n, &wanted) == 1);
         // `--seqs` for `--max-num-seqs`: what one flag alone ends with is more than a word that looks alike
         let ending = wanted.strip_prefix("--").filter(|w| w.len() > 3).map(|w| format!("-{w}"));
@@ -209,10 +218,14 @@ impl Guess {
             return Self::Near((*full).to_owned());
         }
         let spelled = near.and_then(|near| known.iter().find(|(k, _)| k == near));
-        spelled
-            .map(|(_, n)| *n)
-            .or_else(|| with_words(&wanted, &known))
-            .map_or(Self::Nothing, |n| Self::Near(n.to_owned()))
+        if let Some((_, near)) = spelled {
+            return Self::Near((*near).to_owned());
+        }
+        match (with_words(&wanted, &known, 1).as_slice(), with_words(&wanted, &known, 2).as_slice()) {
+            ([], []) => Self::Nothing,
+            ([one], _) => Self::Near((*one).to_owned()),
+            ([], many) | (many, _) => Self::NearMany(many.iter().map(|m| (*m).to_owned()).collect()),
+        }
     }
 
     /// An unknown flag's diagnostic, with what to write instead.
@@ -243,6 +256,11 @@ impl Guess {
                 .label(format!("did you mean `{near}`?"))
                 .help(format!("write {near}, or `raw {name}` to pass it on unchecked"))
                 .edit(at, near),
+            Self::NearMany(many) => {
+                let all: Vec<String> = many.iter().map(|m| format!("`{m}`")).collect();
+                d.label(format!("did you mean {}?", one_of(&all)))
+                    .help(format!("write {}, or `raw {name}` to pass it on unchecked", one_of(&many)))
+            }
             Self::Renamed(now) => d.label("its short spelling").help(format!("write {now}")).edit(at, now),
             Self::Nothing => d.label(UNKNOWN).help(format!("`raw {name}` passes it on unchecked")),
         }
@@ -266,18 +284,24 @@ impl Guess {
 /// vLLM's `-O3`, spelled out.
 const OPTIMIZATION: &str = "--optimization-level";
 
-/// `--max-len` for `--max-model-len`: the one flag that has its words and a single one more.
-fn with_words<'a>(wanted: &str, known: &[(String, &'a str)]) -> Option<&'a str> {
-    let words: Vec<&str> = wanted.strip_prefix("--")?.split('-').collect();
+/// The flag that switches on what a name says.
+fn enabling(name: &str) -> Option<String> {
+    name.strip_prefix("--").filter(|n| n.len() > 3).map(|n| format!("--enable-{n}"))
+}
+
+/// `--max-len` for `--max-model-len`: the flags that have its words and so many more. Of many flags, which was meant is not known.
+fn with_words<'a>(wanted: &str, known: &[(String, &'a str)], more: usize) -> Vec<&'a str> {
+    const SHOWN: usize = 3;
+    let words: Vec<&str> = wanted.trim_start_matches('-').split('-').collect();
+    if words.len() < 2 {
+        return Vec::new();
+    }
     let has_them = |flag: &str| {
         let mut own = flag.trim_start_matches('-').split('-');
-        flag.matches('-').count() == words.len() + 2 && words.iter().all(|w| own.any(|o| o == *w))
+        flag.matches('-').count() == words.len() + 1 + more && words.iter().all(|w| own.any(|o| o == *w))
     };
-    let mut found = known.iter().filter(|(k, _)| words.len() > 1 && has_them(k));
-    match (found.next(), found.next()) {
-        (Some((_, only)), None) => Some(only),
-        _ => None,
-    }
+    let found: Vec<&str> = known.iter().filter(|(k, _)| has_them(k)).map(|(_, n)| *n).collect();
+    if found.len() <= SHOWN { found } else { Vec::new() }
 }
 
 /// `SGLang's`, `SGLang's and llama.cpp's`

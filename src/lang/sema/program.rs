@@ -435,6 +435,7 @@ pub struct Require {
     pub on: Option<String>,
     /// true for the default that holds unless a study says otherwise
     pub implied: bool,
+    pub span: Span,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,8 @@
-//! The releases that an engine's schema names: each once, each one that there can be, and flags only of those that it was read from.
+//! Releases: those that an engine's schema names, each once, each one that there can be, and flags only of those that it was read
+//! from; and the one that an engine says it is of.
 
 use super::check::Checker;
+use super::program::Engine as Program;
 use super::versions::compare_versions;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
@@ -41,6 +43,66 @@ impl Checker<'_> {
                 self.sink.push(d.label("after all of `versions`").help(help));
             }
         }
+    }
+
+    /// The version that an engine states, as the engine prints it.
+    pub fn version(&mut self, module: usize, text: &Text, engine: &Program) -> Option<String> {
+        let version = self.inserted_text(module, &text.value, text.span, false);
+        if !version.whole {
+            return None;
+        }
+        if version.text.trim().is_empty() {
+            let d =
+                Diagnostic::new(Code::EngineSetting, text.span, "the version is empty").label("no version");
+            self.sink
+                .push(d.help("write it as the engine prints it: `version \"0.17.1\"`, or remove the line"));
+            return None;
+        }
+        // where releases are numbered, `v0.17.1` is the tag of one
+        let number = version.text.strip_prefix('v').filter(|n| n.starts_with(|c: char| c.is_ascii_digit()));
+        let numbered = engine.schema.versions().iter().any(|v| v.starts_with(|c: char| c.is_ascii_digit()));
+        if let Some(number) = number.filter(|_| numbered) {
+            let message =
+                format!("`{}` is a tag, and the version of {} a number", version.text, engine.title);
+            let d = Diagnostic::new(Code::EngineSetting, text.span, message).label("with a `v`");
+            let right = format!("\"{number}\"");
+            let d = d.help(format!("write it as the engine prints it: `version {right}`"));
+            let plain = text.value == version.text;
+            self.sink.push(if plain { d.edit(text.span, right) } else { d });
+        }
+        Some(version.text)
+    }
+
+    /// Once for each engine and version: that its flags are those of another release.
+    pub fn known_version(&mut self, decl: &Engine, engine: &Program) {
+        let mut stated =
+            decl.lines.iter().filter_map(|l| if let Line::Version(t) = &l.kind { Some(t) } else { None });
+        // of two, one is to go first
+        let (Some(stated), None, Some(version)) = (stated.next(), stated.next(), &engine.version) else {
+            return;
+        };
+        let Some(taken) = engine.schema.stand_in(Some(version)) else { return };
+        if !self.stood_in.insert((engine.root().to_owned(), version.clone())) {
+            return;
+        }
+        let title = &engine.title;
+        let label = format!("read as {taken}");
+        if !is_version(version) {
+            let message =
+                format!("`{version}` is no release of {title}: its flags are checked as those of {taken}");
+            let help = "name the release, as the engine prints it: results of what `latest` was on two days cannot be told apart";
+            let d = Diagnostic::new(Code::VersionUnknown, stated.span, message).label(label);
+            self.sink.push(d.help(help));
+            return;
+        }
+        let message =
+            format!("{title} {version} has no schema of its own: its flags are checked as those of {taken}");
+        let help = format!(
+            "`perflab std learn {} --from venv DIR` writes an exact schema from the installed engine; \
+             until then, what {taken} does not know is a warning",
+            engine.root()
+        );
+        self.sink.push(Diagnostic::new(Code::VersionUnknown, stated.span, message).label(label).help(help));
     }
 }
 

@@ -182,6 +182,12 @@ impl Modules {
         module.and_then(|m| self.texts[m].get(span.range())).unwrap_or_default()
     }
 
+    /// The whole text of a file.
+    pub fn text_of(&self, file: FileId) -> &str {
+        let module = self.all.iter().position(|m| m.id == file);
+        module.map_or("", |m| &self.texts[m])
+    }
+
     /// Text as written, its line ends as spaces.
     pub fn text(&self, span: Span) -> String {
         self.slice(span).split_whitespace().collect::<Vec<_>>().join(" ")

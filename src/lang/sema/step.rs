@@ -172,7 +172,7 @@ impl Checker<'_> {
         let m = self.modules.root();
         if m.find(Kind::Engine, &name.value).is_some() {
             let engine = self.engine_named(0, name)?;
-            self.needs_version(&engine);
+            self.needs_version(&engine, name.span);
             return Some(From::Engine(name.value.clone()));
         }
         let steps = earlier.iter().filter(|s| s.track.as_deref() == track).map(|s| s.name.as_str());

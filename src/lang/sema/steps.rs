@@ -104,6 +104,7 @@ impl Checker<'_> {
             From::Step(i) => reach.after.get(*i).unwrap_or(&reach.baseline).clone(),
             From::Engine(name) => reach_named(self, name),
         };
+        self.step_varies(decl);
         let engines = self.flags_known(&step, &step.space, &bases, &study.steps, reach);
         if let Some(engine) = engines.first() {
             self.products_clash(&step, &step.space, engine);
@@ -182,7 +183,7 @@ impl Checker<'_> {
             if let Some(engine) = engines.first() {
                 self.served_name(change, engine);
             }
-            self.change_known(step, change, engines, earlier, reach);
+            self.change_known(step, point, change, engines, earlier, reach);
         }
         if let Some(engine) = engines.first() {
             self.twice(&point.changes, Some(engine));
@@ -216,6 +217,7 @@ impl Checker<'_> {
     fn change_known(
         &mut self,
         step: &Step,
+        point: &Point,
         change: &Change,
         engines: &[Arc<Engine>],
         earlier: &[Step],
@@ -232,7 +234,8 @@ impl Checker<'_> {
             }
             _ => return,
         };
-        self.placed.push(place(*span, value.as_ref()));
+        let at = place(*span, value.as_ref());
+        self.placed.push(at);
         // one of the two is to go, and this may be it
         if self.sink.says(Code::FlagTwice, *span) {
             return;
@@ -244,7 +247,10 @@ impl Checker<'_> {
             }
         }
         self.doubted(change, engines, refused.len());
-        let Some((engine, problem)) = refused.first() else { return };
+        let Some((engine, problem)) = refused.first() else {
+            self.accepted.insert(at);
+            return;
+        };
         if refused.len() == engines.len() {
             // a wrong value of a known flag says more than an engine that lacks the flag
             let (engine, problem) = refused
@@ -257,9 +263,10 @@ impl Checker<'_> {
             let helpful =
                 if *problem == Problem::Unknown { diagnostics().find(Problem::suggests) } else { None };
             let d = self.param_meant(helpful.unwrap_or(own), value.as_ref());
-            self.sink.push(d);
+            self.refuse(at, &point.axis, engine, d);
             return;
         }
+        self.accepted.insert(at);
         for (engine, _) in &refused {
             // engines that inherit one title are told apart by their names
             let same_title = |e: &&Arc<Engine>| e.title == engine.title && !Arc::ptr_eq(e, engine);

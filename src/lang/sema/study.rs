@@ -49,10 +49,11 @@ impl Checker<'_> {
         self.file_rules(decl, &mut study);
         implied_success(&mut study);
         self.missing(decl, &study);
-        let engine = baseline.and_then(|name| self.engine_named(0, &name));
-        if let Some(engine) = &engine {
-            self.needs_version(engine);
-        }
+        let engine = baseline.and_then(|name| {
+            let engine = self.engine_named(0, &name)?;
+            self.needs_version(&engine, name.span);
+            Some(engine)
+        });
         let known = engine.is_some();
         self.steps(decl, &mut study, Reach::new(engine));
         self.enough_gpus(decl, &study);
@@ -166,7 +167,7 @@ impl Checker<'_> {
         };
         if let Some(expr) = checked {
             self.can_be_met(written, &expr);
-            study.require.push(Require { expr, text, on, implied: false });
+            study.require.push(Require { expr, text, on, implied: false, span: written.span });
         }
     }
 
@@ -348,6 +349,7 @@ fn implied_success(study: &mut Study) {
             text: "success_rate >= 99.9%".to_owned(),
             on: None,
             implied: true,
+            span: study.span,
         });
     }
 }

@@ -74,7 +74,7 @@ impl Checker<'_> {
         let engine = self.engine_named(0, &decl.engine);
         let budget = self.track_budget(decl);
         if let Some(engine) = &engine {
-            self.needs_version(engine);
+            self.needs_version(engine, decl.engine.span);
         }
         let name = decl.engine.value.clone();
         if let Some(first) = study.tracks.iter().find(|t| t.engine == name) {

@@ -14,7 +14,7 @@ use pest::iterators::{Pair, Pairs};
 use super::ast::{File, Item, Literal, Name, Number, Param, Range, Single, SingleKind, Text, Use, UsePath};
 use super::blocks::Block;
 use super::grammar::{Grammar, Rule};
-use super::recover;
+use super::{joins, recover};
 use crate::lang::diag::Sink;
 use crate::lang::source::{FileId, Span, Spanned};
 
@@ -114,14 +114,48 @@ impl<'a, 's> Builder<'a, 's> {
         read: impl Fn(&mut Self, Pair<'a, Rule>) -> Option<T>,
     ) -> (Vec<T>, Vec<&'static str>) {
         let (mut found, mut unread) = (Vec::new(), Vec::new());
-        for line in lines {
+        let lines: Vec<_> = lines.collect();
+        let mut at = 0;
+        while let Some(line) = lines.get(at) {
             if line.as_rule() == Rule::bad_line {
-                unread.extend(self.bad(block, &line));
+                let (more, meant) =
+                    self.torn(block, &lines, at).unwrap_or_else(|| (0, self.bad(block, line)));
+                unread.extend(meant);
+                at += more;
             } else {
-                found.extend(read(self, line));
+                found.extend(read(self, line.clone()));
             }
+            at += 1;
         }
         (found, unread)
+    }
+
+    /// A bad line that was torn from the one before or after it: how many lines after it are read with it, and the settings.
+    fn torn(
+        &mut self,
+        block: Block,
+        lines: &[Pair<'a, Rule>],
+        at: usize,
+    ) -> Option<(usize, Vec<&'static str>)> {
+        let place = |p: &Pair<'_, Rule>| {
+            let s = p.as_span();
+            (s.start(), s.start() + s.as_str().trim_end().len())
+        };
+        let (id, base, text) = (self.id, self.base, self.text);
+        if self.sink.is_full() {
+            return None;
+        }
+        let bad: Vec<_> = lines[at..]
+            .iter()
+            .take_while(|p| p.as_rule() == Rule::bad_line)
+            .take(joins::MOST_LINES)
+            .map(place)
+            .collect();
+        let good = at.checked_sub(1).map(|b| &lines[b]).filter(|p| p.as_rule() != Rule::bad_line);
+        let before = || joins::before(id, block.rule(), base, text, place(good?), bad[0]).map(|d| (0, d));
+        let (more, found) = joins::following(id, block.rule(), base, text, &bad).or_else(before)?;
+        self.sink.push(found);
+        Some((more, recover::settings_named(block, &text[bad[0].0..bad[more].1])))
     }
 
     fn name(&self, pair: &Pair<'_, Rule>) -> Name {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{signs, slips};
+use super::{points, signs, slips, spaced};
 use crate::lang::diag::one_of;
 use crate::lang::units;
 
@@ -24,8 +24,9 @@ pub fn hint(chunk: &str, token: &Range<usize>, word: &str, expected: &[String], 
     if let Some(hint) = next_line(chunk, token, word, expected) {
         return hint;
     }
-    let known =
-        signs::sign(chunk, token, word, expected).or_else(|| slips::slip(chunk, token, word, expected));
+    let known = points::point(chunk, token, word)
+        .or_else(|| signs::sign(chunk, token, word, expected))
+        .or_else(|| slips::slip(chunk, token, word, expected));
     if let Some(hint) = known {
         return hint;
     }
@@ -66,6 +67,7 @@ fn habit_edit(chunk: &str, token: &Range<usize>, word: &str) -> Option<(Range<us
             if chunk[token.end..].starts_with(' ') { "" } else { " " }.to_owned(),
         )),
         "" if before.ends_with(',') => Some((before.len() - 1..before.len(), String::new())),
+        _ if words_of_a_flag(chunk, token).is_some() => words_of_a_flag(chunk, token),
         _ if !word.is_empty()
             && units::unit(word).is_some()
             && before.ends_with(|c: char| c.is_ascii_digit()) =>
@@ -77,6 +79,16 @@ fn habit_edit(chunk: &str, token: &Range<usize>, word: &str) -> Option<(Range<us
             .or_else(|| known_type(chunk, word).map(str::to_owned))
             .and_then(|n| here(&n)),
     }
+}
+
+/// `--sizes=1 2 4` as `--sizes="1 2 4"`.
+fn words_of_a_flag(chunk: &str, token: &Range<usize>) -> Option<(Range<usize>, String)> {
+    let line = chunk[..token.start].rfind('\n').map_or(0, |n| n + 1);
+    let start = line + chunk[line..token.start].rfind('=')? + 1;
+    let first = chunk[start..token.start].trim_end();
+    let words = spaced::words(&chunk[start..], first);
+    let whole = chunk.starts_with('-') && words.len() > first.len() && !first.contains(' ');
+    whole.then(|| (start..start + words.len(), format!("\"{words}\"")))
 }
 
 fn starts_number(word: &str) -> bool {
@@ -206,7 +218,9 @@ fn habit(chunk: &str, token: &Range<usize>, word: &str) -> Option<String> {
             format!("declare `axis NAME = {word}=…`, and vary it by its name")
         }
         _ if chunk.starts_with('-') && !word.is_empty() => {
-            "a value that holds a space is quoted: `--flag=\"a b\"`".to_owned()
+            let words =
+                words_of_a_flag(chunk, token).map_or_else(|| "\"a b\"".to_owned(), |(_, words)| words);
+            format!("a value that holds a space is quoted: `--flag={words}`")
         }
         _ if known_type(chunk, word).is_some() => {
             format!("write the type as `{}`", known_type(chunk, word).unwrap_or_default())

@@ -1,17 +1,16 @@
 //! The second look: a chunk that no rule took is explained, alone, by what its first word and its characters suggest.
 
-use std::ops::Range;
-
 use foldhash::HashSet;
 use pest::Parser;
-use pest::error::{Error, ErrorVariant, InputLocation};
 
 use super::ast::Item;
 use super::blocks::{Block, elsewhere, first_word};
+use super::brackets::{self, Doubled, bracket, unbalanced};
 use super::build::Builder;
+use super::expected::by_rule;
 use super::grammar::{Grammar, Rule};
 use super::lexical::{self, Piece};
-use super::{habits, hints, imports, names, words};
+use super::{habits, imports, joins, names, words};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink, did_you_mean, one_of, short};
 use crate::lang::source::{FileId, Span};
@@ -26,6 +25,10 @@ pub struct Recovered {
 pub fn line(id: FileId, block: Block, text: &str, base: usize, sink: &mut Sink) -> Vec<&'static str> {
     let word = first_word(text);
     let (_, known) = block.settings();
+    if let Some(found) = brackets::doubled_block(id, base, text) {
+        sink.push(found);
+        return settings_named(block, &text[1..]);
+    }
     if let Some(found) = unknown_setting(id, block, text, base) {
         sink.push(found);
         return match (block, word) {
@@ -38,11 +41,17 @@ pub fn line(id: FileId, block: Block, text: &str, base: usize, sink: &mut Sink) 
         };
     }
     let found = lexical::mistake(id, base, text)
-        .or_else(|| lone_bracket(id, base, text))
+        .or_else(|| Some(Doubled::find(text)?.diagnostic(id, base)))
+        .or_else(|| brackets::lone(id, base, text))
         .unwrap_or_else(|| by_rule(id, block.rule(), text, base, known));
     sink.push(found);
+    settings_named(block, text)
+}
+
+/// The settings whose words stand in a text: they were meant, whatever else is wrong.
+pub fn settings_named(block: Block, text: &str) -> Vec<&'static str> {
     let written: Vec<&str> = words_of(text).collect();
-    known.iter().copied().filter(|k| written.contains(k)).collect()
+    block.settings().1.iter().copied().filter(|k| written.contains(k)).collect()
 }
 
 /// The words of a line that are no text, up to the block that it opens: several settings may stand on it.
@@ -54,13 +63,6 @@ fn words_of(text: &str) -> impl Iterator<Item = &str> {
         shown
     });
     open.flat_map(|part| part.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')))
-}
-
-/// A round or square bracket of a line without its other half. Braces may go on over lines, and are told of where their block ends.
-fn lone_bracket(id: FileId, base: usize, text: &str) -> Option<Diagnostic> {
-    let (at, piece) = lexical::unbalanced(text)?;
-    let within = matches!(piece, Piece::Open(b'(' | b'[') | Piece::Close(b')' | b']'));
-    within.then(|| bracket(id, base + at, piece))
 }
 
 fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<Diagnostic> {
@@ -166,7 +168,14 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
         sink.push(found);
         return out;
     }
-    if let Some((at, piece)) = lexical::unbalanced(text) {
+    let whole = joins::head(id, base, text)
+        .or_else(|| Doubled::find(text).map(|d| (d.diagnostic(id, base), d.without(text))));
+    if let Some((found, text)) = whole {
+        sink.push(found);
+        out.item = reread(id, &text, base, sink, &mut out.broken);
+        return out;
+    }
+    if let Some((at, piece)) = unbalanced(text) {
         let headless =
             matches!(piece, Piece::Close(b'}')).then(|| names::without_brace(id, base, text, indent));
         sink.push(headless.flatten().unwrap_or_else(|| bracket(id, base + at, piece)));
@@ -248,41 +257,24 @@ fn no_declaration(id: FileId, at: usize, text: &str, word: &str) -> Diagnostic {
     d.help(format!("a declaration begins with {}", one_of(words::DECLARATIONS)))
 }
 
-fn bracket(id: FileId, at: usize, piece: Piece) -> Diagnostic {
-    let span = Span::new(id, at..at + 1);
-    match piece {
-        Piece::Close(b) => {
-            Diagnostic::new(Code::Unopened, span, format!("this `{}` closes nothing", b as char))
-                .label("nothing is open here")
-                .help("remove it, or open the block that it should close")
-        }
-        Piece::Open(b) => {
-            let close = match b {
-                b'{' => '}',
-                b'[' => ']',
-                _ => ')',
-            };
-            Diagnostic::new(Code::Unclosed, span, format!("this `{}` is never closed", b as char))
-                .label("opened here")
-                .help(format!("add a `{close}` where what it opens ends"))
-        }
-        _ => Diagnostic::new(Code::Unexpected, span, "something else was expected here")
-            .help("see the grammar"),
-    }
-}
-
 /// Reads a declaration as if its closing brace were there, so that its other mistakes are found too.
 fn closed(id: FileId, file: &str, span: Span, sink: &mut Sink, broken: &mut Vec<String>) -> Option<Item> {
     let text = format!("{}\n}}", &file[span.range()]);
-    let pairs = Grammar::parse(Rule::only_item, &text).ok()?;
     // settings of the block around an unclosed one are lines of that: they follow from the missing bracket
     let told: HashSet<Span> = sink.found().map(|d| d.span).collect();
-    let mut builder = Builder::new(id, &text, span.start as usize, sink);
+    let item = reread(id, &text, span.start as usize, sink, broken);
+    sink.forget(|d| d.code == Code::UnknownSetting && d.label == NOT_HERE && !told.contains(&d.span));
+    item
+}
+
+/// Reads a declaration of which a mistake was mended, all else in its place.
+fn reread(id: FileId, text: &str, base: usize, sink: &mut Sink, broken: &mut Vec<String>) -> Option<Item> {
+    let pairs = Grammar::parse(Rule::only_item, text).ok()?;
+    let mut builder = Builder::new(id, text, base, sink);
     let inner =
         pairs.into_iter().next()?.into_inner().find(|p| !matches!(p.as_rule(), Rule::COMMENT | Rule::EOI))?;
     let item = builder.item(inner);
     broken.extend(builder.into_broken());
-    sink.forget(|d| d.code == Code::UnknownSetting && d.label == NOT_HERE && !told.contains(&d.span));
     item
 }
 
@@ -304,140 +296,4 @@ pub fn declared_flags(text: &str) -> impl Iterator<Item = String> + '_ {
     let in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     let flag = move |word: &'_ str| word.split(|c| !in_name(c)).next().unwrap_or_default().to_owned();
     words.take_while(move |w| declares && w.starts_with('-')).map(flag)
-}
-
-/// Parses the chunk by one rule and says what that rule expected where it stopped.
-/// `settings` begin lines of the block: one of them further on in a line belongs on a line of its own.
-fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str]) -> Diagnostic {
-    // the detail costs much, and is asked for only where a mistake is explained
-    pest::set_error_detail(true);
-    let parsed = Grammar::parse(rule, text);
-    pest::set_error_detail(false);
-    let Err(error) = parsed else {
-        let span = Span::new(id, base..base + text.trim_end().len());
-        let message = "this cannot stand here";
-        return Diagnostic::new(Code::Unexpected, span, message)
-            .help("write each setting on a line of its own");
-    };
-    let at = match error.location {
-        InputLocation::Pos(p) | InputLocation::Span((p, _)) => p,
-    };
-    let (at, expected) = expectation(&error, at, text);
-    let (token, found) = token_at(text, at);
-    let span = Span::new(id, base + token.start..base + token.end);
-    let message = match &found {
-        Some(found) => format!("{found} was not expected here"),
-        None => "something is missing at the end of the line".to_owned(),
-    };
-    let d = Diagnostic::new(Code::Unexpected, span, message);
-    let word = if found.is_some() { &text[token.clone()] } else { "" };
-    if let Some(near) = did_you_mean(word, expected.iter().flat_map(|e| named(e))).filter(|n| n.len() > 1) {
-        return d
-            .label(format!("did you mean `{near}`?"))
-            .help(format!("write `{near}` here"))
-            .edit(span, near);
-    }
-    let label = match expected.as_slice() {
-        [] => "unexpected".to_owned(),
-        [only] if Some(only) == found.as_ref() => "after a space".to_owned(),
-        _ => format!("expected {}", one_of(&expected)),
-    };
-    // lines of a site share words with engines and profiles
-    let examples = if rule == Rule::only_site_line { hints::site_example } else { hints::example };
-    if token.start > 0 && settings.contains(&word) && expected.iter().any(|e| e == "the end of the line") {
-        return d
-            .label(label)
-            .help(format!("a setting ends with its line: write `{word} …` on a line of its own"));
-    }
-    let hint = hints::hint(text, &token, word, &expected, examples);
-    let d = d.label(label).help(hint.help);
-    match hint.edit {
-        Some((at, fixed)) => d.edit(Span::new(id, base + at.start..base + at.end), fixed),
-        None => d,
-    }
-}
-
-/// The words of the language that an expectation names: one in backquotes, or those in its parentheses.
-fn named(expected: &str) -> impl Iterator<Item = &str> {
-    let list = expected.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
-    list.unwrap_or(expected).split(", ").map(|word| word.trim_matches('`'))
-}
-
-fn within_word(text: &str, at: usize) -> bool {
-    let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    text.get(..at).is_some_and(|s| s.ends_with(in_word)) && text[at..].starts_with(in_word)
-}
-
-/// The furthest place that was reached, and in words what could have stood there.
-fn expectation(error: &Error<Rule>, at: usize, text: &str) -> (usize, Vec<String>) {
-    let mut at = at;
-    let mut expected: Vec<String> = Vec::new();
-    if let ErrorVariant::ParsingError { positives, .. } = &error.variant {
-        expected.extend(positives.iter().filter_map(|r| words::rule(*r)).map(str::to_owned));
-    }
-    if let Some(attempts) = error.parse_attempts() {
-        let further = attempts.max_position;
-        let tokens: Vec<_> =
-            attempts.expected_tokens().iter().filter_map(|t| words::token(&t.to_string())).collect();
-        let blank = text.get(at.min(further)..further).is_some_and(|s| s.trim().is_empty());
-        // a keyword that ends in the middle of a word was not begun
-        if further > at && !blank && !within_word(text, further) {
-            at = further;
-            expected.clear();
-        }
-        if further == at || blank {
-            expected.extend(tokens);
-        }
-    }
-    (at, tidy(expected))
-}
-
-/// Without what helps nobody: titles that may be left out, and each operator that could go on.
-fn tidy(mut expected: Vec<String>) -> Vec<String> {
-    const SIGNS: [&str; 2] = ["`=`", "`{`"];
-    const OPERATORS: [&str; 6] = ["`*` or `/`", "`+` or `-`", "a comparison", "`>=`", "`and`", "`or`"];
-    if expected.iter().any(|e| SIGNS.contains(&e.as_str())) {
-        expected.retain(|e| e != "a string in double quotes");
-    }
-    let operators = |e: &String| OPERATORS.contains(&e.as_str());
-    if expected.iter().filter(|e| operators(e)).count() > 1 {
-        expected.retain(|e| !operators(e) && e != "`(`");
-        expected.push("an operator".to_owned());
-    }
-    if expected.iter().any(|e| e == "an expression") {
-        expected.retain(|e| e != "`(`");
-    }
-    expected.sort();
-    expected.dedup();
-    expected.truncate(8);
-    expected
-}
-
-/// The word, string or sign at a place, for the span and for the message; of the end of a line its last character, without words.
-fn token_at(text: &str, at: usize) -> (Range<usize>, Option<String>) {
-    let at = at + text[at..].len() - text[at..].trim_start_matches([' ', '\t']).len();
-    let rest = &text[at..];
-    if rest.is_empty() || rest.starts_with(['\n', '\r', '#']) {
-        let end = text[..at].trim_end().len();
-        let start = text[..end].char_indices().next_back().map_or(0, |(i, _)| i);
-        return (start..end, None);
-    }
-    let first = rest.chars().next().unwrap_or(' ');
-    let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '%' | '/');
-    let sign = |c: char| matches!(c, '&' | '|' | '=' | '<' | '>' | '!');
-    let len = if let Some(inner) = rest.strip_prefix('"') {
-        inner.find('"').map_or(1, |n| n + 2)
-    } else if sign(first) {
-        rest.find(|c: char| !sign(c)).unwrap_or(rest.len())
-    } else {
-        rest.find(|c: char| !word(c)).unwrap_or(rest.len()).max(first.len_utf8())
-    };
-    let shown = &rest[..len];
-    let visible = !first.is_whitespace() && !first.is_control();
-    let found = if visible {
-        format!("`{}`", short(shown))
-    } else {
-        format!("the character U+{:04X}", u32::from(first))
-    };
-    (at..at + len, Some(found))
 }

@@ -86,6 +86,9 @@ impl At<'_> {
             "{" if before.ends_with('$') => only(
                 "the shell's variables are not known here: declare `param ctx = …` and write `\"{ctx}\"`",
             ),
+            "[" if before.ends_with("model") && !self.chunk.starts_with("axis") => only(
+                "one model stands here; an axis varies models: `axis size = { a: model \"org/A\", b: model \"org/B\" }`",
+            ),
             "\\" => self.from(before.len(), "lines need no `\\` at their end: remove it", ""),
             _ if !self.in_changes() => return None,
             _ if word.starts_with(['(', ')', '"']) && value_before(before) && glued => {
@@ -176,7 +179,8 @@ impl At<'_> {
             return Some(self.from(before.len() - name.len(), format!("write `{right}`"), &right));
         }
         let lower = word.to_ascii_lowercase();
-        let shouted = self.is("an expression") && is_distribution(&lower);
+        let name = lower != word && quoted_name(&format!("\"{lower}\""));
+        let shouted = self.is("an expression") && name;
         shouted.then(|| self.here(format!("write `{lower}`"), &lower))
     }
 
@@ -242,13 +246,20 @@ fn comma(chunk: &str, token: &Range<usize>, before: &str) -> Option<Hint> {
         let help = format!("a list stands in square brackets: write `{right}`");
         return Some(Hint { help, edit: Some((start..token.end + end, right)) });
     }
-    let digits = value.chars().all(|c| c.is_ascii_digit() || c == ',');
-    let right = if digits { value.replace(',', "") } else { format!("\"{value}\"") };
-    let help = if digits {
-        format!("a number holds no commas: write `{right}`; a value that holds one is quoted")
-    } else {
-        format!("a value that holds a comma is quoted: write `{right}`")
-    };
+    let quoted = format!("\"{value}\"");
+    if !value.chars().all(|c| c.is_ascii_digit() || c == ',') {
+        let help = format!("a value that holds a comma is quoted: write `{quoted}`");
+        return Some(Hint { help, edit: Some((start..token.end + end, quoted)) });
+    }
+    // of `1,2,4,8` nobody means 1248
+    if value.split(',').skip(1).any(|group| group.len() != 3) {
+        let words = value.replace(',', " ");
+        return Some(only(&format!(
+            "a value that holds a comma is quoted: `{quoted}`; several values are `\"{words}\"`"
+        )));
+    }
+    let right = value.replace(',', "");
+    let help = format!("a number holds no commas: write `{right}`; a value that holds one is quoted");
     Some(Hint { help, edit: Some((start..token.end + end, right)) })
 }
 

@@ -1,0 +1,64 @@
+//! `per-gpu` in an expression: a name as other languages spell it, which reads as one name less another.
+
+use super::check::Checker;
+use super::metrics;
+use super::scope::Kind;
+use crate::lang::codes::Code;
+use crate::lang::diag::Diagnostic;
+use crate::lang::source::Span;
+use crate::lang::syntax::ast::{BinaryOp, Expr, ExprKind, Name};
+
+impl Checker<'_> {
+    /// Whether a difference was meant to be one name, as parts of it are none and no spaces stand at its signs. Says so.
+    pub(super) fn one_name(&mut self, module: usize, left: &Expr, right: &Expr) -> bool {
+        let span = left.span.to(right.span);
+        let written = self.modules.slice(span).to_owned();
+        let mut parts = Vec::new();
+        let glued = written.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
+        if !glued || !names(left, &mut parts) || !names(right, &mut parts) {
+            return false;
+        }
+        if parts.iter().all(|n| self.is_known(module, n)) {
+            return false;
+        }
+        let m = self.module(module);
+        let meant = written.replace('-', "_");
+        if !m.is_broken(&written) && !m.is_broken(&meant) {
+            self.not_one_name(module, span, &written, &meant);
+        }
+        true
+    }
+
+    fn not_one_name(&mut self, module: usize, span: Span, written: &str, meant: &str) {
+        let m = self.module(module);
+        let own = m.names(Kind::Metric).into_iter().chain(m.names(Kind::Param)).map(str::to_owned);
+        let known: Vec<String> = metrics::names().map(str::to_owned).chain(own).collect();
+        let message = format!("no metric or param is called `{written}`");
+        let d = Diagnostic::new(Code::UnknownMetric, span, message);
+        let flag = format!("--{written}");
+        self.sink.push(match metrics::elsewhere(meant) {
+            _ if self.is_flag(&flag) => d
+                .label(format!("did you mean `{flag}`?"))
+                .help(format!("a flag is written with its dashes: `{flag}`"))
+                .edit(span, flag),
+            Some(near) => {
+                d.label(format!("did you mean `{near}`?")).help(format!("write `{near}`")).edit(span, near)
+            }
+            None => d
+                .meant(meant, known.iter().map(String::as_str), "not known", str::to_owned)
+                .help("names are snake_case; with spaces around it, `a - b`, the sign takes away"),
+        });
+    }
+}
+
+/// The names of which a difference is made, if it is made of names alone.
+fn names<'e>(e: &'e Expr, out: &mut Vec<&'e Name>) -> bool {
+    match &e.kind {
+        ExprKind::Call { owner: None, name, args: None } => {
+            out.push(name);
+            true
+        }
+        ExprKind::Binary { op: BinaryOp::Sub, left, right } => names(left, out) && names(right, out),
+        _ => false,
+    }
+}

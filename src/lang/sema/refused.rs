@@ -1,0 +1,83 @@
+//! Flags that the engines of a step refuse. Where another step's engines take the same flag of the same axis, the axis is right and its
+//! use is wrong: that is where the diagnostic stands.
+
+use super::check::Checker;
+use super::program::Engine;
+use crate::lang::diag::Diagnostic;
+use crate::lang::source::Span;
+use crate::lang::syntax::ast::{Axes, Factor, Step, StepLineKind as Line};
+
+/// A flag that no engine of a step takes.
+#[derive(Debug)]
+pub struct Refused {
+    /// the change in its axis
+    change: Span,
+    axis: String,
+    /// where the step names the axis
+    used: Span,
+    engine: String,
+    diagnostic: Diagnostic,
+}
+
+impl Checker<'_> {
+    /// Notes a refusal; which of the two places is wrong is known once all steps were seen.
+    pub(super) fn refuse(&mut self, change: Span, axis: &str, engine: &Engine, diagnostic: Diagnostic) {
+        let used = self.varied.iter().rev().find(|(name, _)| name == axis).map(|(_, span)| *span);
+        // the built-in axis, and one in a group, stand for all that the step varies
+        let used = used.or_else(|| self.varied.last().map(|(_, span)| *span)).unwrap_or(change);
+        let (axis, engine) = (axis.to_owned(), engine.title.clone());
+        self.refused.push(Refused { change, axis, used, engine, diagnostic });
+    }
+
+    /// Where a step names its axes; what it varies as a whole comes last.
+    pub(super) fn step_varies(&mut self, step: &Step) {
+        self.varied.clear();
+        for line in &step.lines {
+            if let Line::Vary { axes, .. } = &line.kind {
+                named(axes, &mut self.varied);
+                self.varied.push((String::new(), axes.span));
+            }
+        }
+    }
+
+    /// Reports what was refused, each at the place that is wrong.
+    pub(super) fn say_refused(&mut self) {
+        for refused in std::mem::take(&mut self.refused) {
+            let right_elsewhere = self.accepted.contains(&refused.change);
+            let of_another_file = refused.change.file != refused.used.file;
+            self.sink.push(if right_elsewhere || of_another_file {
+                refused.at_use()
+            } else {
+                refused.diagnostic
+            });
+        }
+    }
+}
+
+impl Refused {
+    fn at_use(self) -> Diagnostic {
+        let d = self.diagnostic;
+        let spelled = match d.label.split_once("; ") {
+            Some((_, nearest)) => format!(" ({nearest})"),
+            None => String::new(),
+        };
+        let help = format!(
+            "vary an axis of {}{spelled}, or start the step from an engine that takes `{}`",
+            self.engine, self.axis
+        );
+        let message = format!("{}, which `{}` sets", d.message, self.axis);
+        Diagnostic::new(d.code, self.used, message)
+            .label(format!("over {} here", self.engine))
+            .related(self.change, "what it sets")
+            .help(help)
+    }
+}
+
+fn named(axes: &Axes, out: &mut Vec<(String, Span)>) {
+    for factor in axes.sum.iter().flatten() {
+        match factor {
+            Factor::Axis { name, span, .. } => out.push((name.value.clone(), *span)),
+            Factor::Group(inner) => named(inner, out),
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Brackets without their other half, or written twice: which one is to blame, and the text as it was meant.
+
+use super::lexical::{Piece, Scanner};
+use crate::lang::codes::Code;
+use crate::lang::diag::Diagnostic;
+use crate::lang::source::{FileId, Span};
+
+/// The bracket that is never closed (or closes nothing).
+pub fn unbalanced(text: &str) -> Option<(usize, Piece)> {
+    let found = by_stack(text)?;
+    let json = if found.1 == Piece::Open(b'{') { open_json(text) } else { None };
+    Some(json.map_or(found, |at| (at, Piece::Open(b'{'))))
+}
+
+/// By stack and by the indentation of closing lines.
+fn by_stack(text: &str) -> Option<(usize, Piece)> {
+    let mut stack: Vec<(usize, u8)> = Vec::new();
+    for (at, piece) in Scanner::new(text) {
+        match piece {
+            Piece::Open(b) => stack.push((at, b)),
+            Piece::Close(b) => {
+                let Some(&(open, o)) = stack.last() else { return Some((at, piece)) };
+                if closes(o, b) && !dedents(text, open, at) {
+                    stack.pop();
+                } else {
+                    return Some((open, Piece::Open(o)));
+                }
+            }
+            _ => {}
+        }
+    }
+    stack.last().map(|&(at, b)| (at, Piece::Open(b)))
+}
+
+fn closes(open: u8, close: u8) -> bool {
+    matches!((open, close), (b'{', b'}') | (b'[', b']') | (b'(', b')'))
+}
+
+/// A `}` that begins its line further left than the line that opened the bracket belongs to a bracket further out.
+fn dedents(text: &str, open: usize, close: usize) -> bool {
+    let indent = |at: usize| {
+        let start = text[..at].rfind('\n').map_or(0, |i| i + 1);
+        let blank = text[start..].bytes().take_while(|b| matches!(b, b' ' | b'\t')).count();
+        (blank, start + blank == at)
+    };
+    let (inner, first) = indent(close);
+    first && inner < indent(open).0
+}
+
+/// A JSON object that goes on with a line that is no JSON, or that begins on its first line and takes the `}` of the block around
+/// it: without indentation nothing else tells the two apart.
+fn open_json(text: &str) -> Option<usize> {
+    let begins = |(at, piece): &(usize, Piece)| *piece == Piece::Open(b'{') && text[..*at].ends_with('=');
+    Scanner::new(text).filter(begins).map(|(at, _)| at).find(|&at| {
+        let mut depth = 0_usize;
+        for (inner, piece) in Scanner::new(&text[at..]) {
+            match piece {
+                Piece::Open(_) => depth += 1,
+                Piece::Close(_) => depth = depth.saturating_sub(1),
+                _ if text.as_bytes()[at + inner] == b'\n' && !goes_on(&text[at + inner + 1..]) => {
+                    return true;
+                }
+                _ => {}
+            }
+            if depth == 0 {
+                let first = text[at + 1..].split('\n').next().unwrap_or_default().trim();
+                let line = text[..at + inner].rsplit('\n').next().unwrap_or_default();
+                return !first.is_empty() && line.trim().is_empty();
+            }
+        }
+        true
+    })
+}
+
+/// Whether a line can be one of a JSON object.
+fn goes_on(rest: &str) -> bool {
+    let line = rest.split('\n').next().unwrap_or_default().trim();
+    let word = ["true", "false", "null"].iter().any(|w| line.starts_with(w));
+    let number = line.strip_prefix('-').unwrap_or(line).starts_with(|c: char| c.is_ascii_digit());
+    line.is_empty() || word || number || line.starts_with(['"', '{', '}', '[', ']', ',', ':', '#'])
+}
+
+/// A round or square bracket of a line without its other half. Braces may go on over lines, and are told of where their block ends.
+pub fn lone(id: FileId, base: usize, text: &str) -> Option<Diagnostic> {
+    let (at, piece) = unbalanced(text)?;
+    let within = matches!(piece, Piece::Open(b'(' | b'[') | Piece::Close(b')' | b']'));
+    within.then(|| bracket(id, base + at, piece))
+}
+
+/// What is said of a bracket without its other half.
+pub fn bracket(id: FileId, at: usize, piece: Piece) -> Diagnostic {
+    let span = Span::new(id, at..at + 1);
+    match piece {
+        Piece::Close(b) => {
+            Diagnostic::new(Code::Unopened, span, format!("this `{}` closes nothing", b as char))
+                .label("nothing is open here")
+                .help("remove it, or open the block that it should close")
+        }
+        Piece::Open(b) => {
+            let close = match b {
+                b'{' => '}',
+                b'[' => ']',
+                _ => ')',
+            };
+            Diagnostic::new(Code::Unclosed, span, format!("this `{}` is never closed", b as char))
+                .label("opened here")
+                .help(format!("add a `{close}` where what it opens ends"))
+        }
+        _ => Diagnostic::new(Code::Unexpected, span, "something else was expected here")
+            .help("see the grammar"),
+    }
+}
+
+/// A brace that is written twice, as templates do.
+pub struct Doubled {
+    second: usize,
+    /// the brace that closes it, where it has one
+    close: Option<usize>,
+}
+
+impl Doubled {
+    /// The first one of a text.
+    pub fn find(text: &str) -> Option<Self> {
+        let mut last = None;
+        let mut braces = Scanner::new(text).filter(|(_, p)| *p == Piece::Open(b'{')).map(|(at, _)| at);
+        let second = braces.find(|&at| {
+            let before = last.replace(at);
+            before.is_some_and(|b: usize| text[b + 1..at].bytes().all(|c| matches!(c, b' ' | b'\t')))
+        })?;
+        let alone = Self { second, close: None };
+        let close = if unbalanced(&alone.without(text)).is_some() { closing(text, second) } else { None };
+        Some(Self { second, close })
+    }
+
+    /// The text without it, all else in its place.
+    pub fn without(&self, text: &str) -> String {
+        let mut out = text.to_owned();
+        for at in [Some(self.second), self.close].into_iter().flatten() {
+            out.replace_range(at..=at, " ");
+        }
+        out
+    }
+
+    pub fn diagnostic(&self, id: FileId, base: usize) -> Diagnostic {
+        let at = |at: usize| Span::new(id, base + at..base + at + 1);
+        let d = Diagnostic::new(Code::Unexpected, at(self.second), "this brace is written twice")
+            .label("the second one")
+            .edit(at(self.second), "");
+        match self.close {
+            Some(close) => d.help("remove it, and the `}` that closes it").edit(at(close), ""),
+            None => d.help("remove it"),
+        }
+    }
+}
+
+/// A block whose first line, as far as it could be read, is another `{`.
+pub fn doubled_block(id: FileId, base: usize, text: &str) -> Option<Diagnostic> {
+    let close = if text.starts_with('{') { closing(text, 0) } else { return None };
+    Some(Doubled { second: 0, close }.diagnostic(id, base))
+}
+
+fn closing(text: &str, open: usize) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, piece) in Scanner::new(&text[open..]) {
+        match piece {
+            Piece::Open(_) => depth += 1,
+            Piece::Close(b'}') if depth == 1 => return Some(open + at),
+            Piece::Close(_) => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_the_bracket_that_is_never_closed() {
+        assert_eq!(unbalanced("a { b { c } }"), None);
+        assert_eq!(unbalanced("a { b { c }"), Some((2, Piece::Open(b'{'))));
+        let inner = "study s {\n    step a {\n        vary x\n}\n";
+        assert_eq!(unbalanced(inner), Some((21, Piece::Open(b'{'))));
+        assert_eq!(unbalanced("a }"), Some((2, Piece::Close(b'}'))));
+    }
+
+    #[test]
+    fn without_indentation_json_is_told_from_the_block_around_it() {
+        assert_eq!(unbalanced("a {\n--x={\"m\": 1\n--y=2\n}\n"), Some((8, Piece::Open(b'{'))));
+        assert_eq!(unbalanced("a {\n--x={\"m\": 1\n}\n"), Some((8, Piece::Open(b'{'))));
+        assert_eq!(unbalanced("a {\n--x={\n\"m\": 1\n}\n"), Some((2, Piece::Open(b'{'))));
+        assert_eq!(unbalanced("a {\n--x={\"m\": 1}\n--y=2\n"), Some((2, Piece::Open(b'{'))));
+    }
+
+    #[test]
+    fn brackets_in_strings_and_comments_do_not_count() {
+        assert_eq!(unbalanced("a { \"}\" # }\n}"), None);
+        assert_eq!(unbalanced("--x=a#{b\n"), Some((6, Piece::Open(b'{'))));
+    }
+
+    #[test]
+    fn a_brace_written_twice_goes_with_what_closes_it() {
+        let mended = |t: &str| Doubled::find(t).map(|d| d.without(t));
+        assert_eq!(mended("a {{ b }"), Some("a {  b }".to_owned()));
+        assert_eq!(mended("a {{ b { c } }}"), Some("a {  b { c }  }".to_owned()));
+        assert_eq!(mended("a { b \"{{\" }"), None);
+    }
+}

@@ -1,0 +1,148 @@
+//! What was expected where a chunk could not be read on: the grammar's own account of it, in the words of a user.
+
+use std::ops::Range;
+
+use pest::Parser;
+use pest::error::{Error, ErrorVariant, InputLocation};
+
+use super::grammar::{Grammar, Rule};
+use super::{hints, words};
+use crate::lang::codes::Code;
+use crate::lang::diag::{Diagnostic, did_you_mean, one_of, short};
+use crate::lang::source::{FileId, Span};
+
+/// Parses the chunk by one rule and says what that rule expected where it stopped.
+/// `settings` begin lines of the block: one of them further on in a line belongs on a line of its own.
+pub fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str]) -> Diagnostic {
+    // the detail costs much, and is asked for only where a mistake is explained
+    pest::set_error_detail(true);
+    let parsed = Grammar::parse(rule, text);
+    pest::set_error_detail(false);
+    let Err(error) = parsed else {
+        let span = Span::new(id, base..base + text.trim_end().len());
+        let message = "this cannot stand here";
+        return Diagnostic::new(Code::Unexpected, span, message)
+            .help("write each setting on a line of its own");
+    };
+    let at = match error.location {
+        InputLocation::Pos(p) | InputLocation::Span((p, _)) => p,
+    };
+    let (at, expected) = expectation(&error, at, text);
+    let (token, found) = token_at(text, at);
+    let span = Span::new(id, base + token.start..base + token.end);
+    let message = match &found {
+        Some(found) => format!("{found} was not expected here"),
+        None => "something is missing at the end of the line".to_owned(),
+    };
+    let d = Diagnostic::new(Code::Unexpected, span, message);
+    let word = if found.is_some() { &text[token.clone()] } else { "" };
+    if let Some(near) = did_you_mean(word, expected.iter().flat_map(|e| named(e))).filter(|n| n.len() > 1) {
+        return d
+            .label(format!("did you mean `{near}`?"))
+            .help(format!("write `{near}` here"))
+            .edit(span, near);
+    }
+    let label = match expected.as_slice() {
+        [] => "unexpected".to_owned(),
+        [only] if Some(only) == found.as_ref() => "after a space".to_owned(),
+        _ => format!("expected {}", one_of(&expected)),
+    };
+    // lines of a site share words with engines and profiles
+    let examples = if rule == Rule::only_site_line { hints::site_example } else { hints::example };
+    if token.start > 0 && settings.contains(&word) && expected.iter().any(|e| e == "the end of the line") {
+        return d
+            .label(label)
+            .help(format!("a setting ends with its line: write `{word} …` on a line of its own"));
+    }
+    let hint = hints::hint(text, &token, word, &expected, examples);
+    let d = d.label(label).help(hint.help);
+    match hint.edit {
+        Some((at, fixed)) => d.edit(Span::new(id, base + at.start..base + at.end), fixed),
+        None => d,
+    }
+}
+
+/// The words of the language that an expectation names: one in backquotes, or those in its parentheses.
+fn named(expected: &str) -> impl Iterator<Item = &str> {
+    let list = expected.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
+    list.unwrap_or(expected).split(", ").map(|word| word.trim_matches('`'))
+}
+
+fn within_word(text: &str, at: usize) -> bool {
+    let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.get(..at).is_some_and(|s| s.ends_with(in_word)) && text[at..].starts_with(in_word)
+}
+
+/// The furthest place that was reached, and in words what could have stood there.
+fn expectation(error: &Error<Rule>, at: usize, text: &str) -> (usize, Vec<String>) {
+    let mut at = at;
+    let mut expected: Vec<String> = Vec::new();
+    if let ErrorVariant::ParsingError { positives, .. } = &error.variant {
+        expected.extend(positives.iter().filter_map(|r| words::rule(*r)).map(str::to_owned));
+    }
+    if let Some(attempts) = error.parse_attempts() {
+        let further = attempts.max_position;
+        let tokens: Vec<_> =
+            attempts.expected_tokens().iter().filter_map(|t| words::token(&t.to_string())).collect();
+        let blank = text.get(at.min(further)..further).is_some_and(|s| s.trim().is_empty());
+        // a keyword that ends in the middle of a word was not begun
+        if further > at && !blank && !within_word(text, further) {
+            at = further;
+            expected.clear();
+        }
+        if further == at || blank {
+            expected.extend(tokens);
+        }
+    }
+    (at, tidy(expected))
+}
+
+/// Without what helps nobody: titles that may be left out, and each operator that could go on.
+fn tidy(mut expected: Vec<String>) -> Vec<String> {
+    const SIGNS: [&str; 2] = ["`=`", "`{`"];
+    const OPERATORS: [&str; 6] = ["`*` or `/`", "`+` or `-`", "a comparison", "`>=`", "`and`", "`or`"];
+    if expected.iter().any(|e| SIGNS.contains(&e.as_str())) {
+        expected.retain(|e| e != "a string in double quotes");
+    }
+    let operators = |e: &String| OPERATORS.contains(&e.as_str());
+    if expected.iter().filter(|e| operators(e)).count() > 1 {
+        expected.retain(|e| !operators(e) && e != "`(`");
+        expected.push("an operator".to_owned());
+    }
+    if expected.iter().any(|e| e == "an expression") {
+        expected.retain(|e| e != "`(`");
+    }
+    expected.sort();
+    expected.dedup();
+    expected.truncate(8);
+    expected
+}
+
+/// The word, string or sign at a place, for the span and for the message; of the end of a line its last character, without words.
+fn token_at(text: &str, at: usize) -> (Range<usize>, Option<String>) {
+    let at = at + text[at..].len() - text[at..].trim_start_matches([' ', '\t']).len();
+    let rest = &text[at..];
+    if rest.is_empty() || rest.starts_with(['\n', '\r', '#']) {
+        let end = text[..at].trim_end().len();
+        let start = text[..end].char_indices().next_back().map_or(0, |(i, _)| i);
+        return (start..end, None);
+    }
+    let first = rest.chars().next().unwrap_or(' ');
+    let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '%' | '/');
+    let sign = |c: char| matches!(c, '&' | '|' | '=' | '<' | '>' | '!');
+    let len = if let Some(inner) = rest.strip_prefix('"') {
+        inner.find('"').map_or(1, |n| n + 2)
+    } else if sign(first) {
+        rest.find(|c: char| !sign(c)).unwrap_or(rest.len())
+    } else {
+        rest.find(|c: char| !word(c)).unwrap_or(rest.len()).max(first.len_utf8())
+    };
+    let shown = &rest[..len];
+    let visible = !first.is_whitespace() && !first.is_control();
+    let found = if visible {
+        format!("`{}`", short(shown))
+    } else {
+        format!("the character U+{:04X}", u32::from(first))
+    };
+    (at..at + len, Some(found))
+}

@@ -1,0 +1,132 @@
+//! Lines that end where none may end, `study s` with its brace on the line after: the two are one, and are told of once.
+
+use pest::Parser;
+
+use super::grammar::{Grammar, Rule};
+use super::habits;
+use crate::lang::codes::Code;
+use crate::lang::diag::{Diagnostic, short};
+use crate::lang::source::{FileId, Span};
+
+/// Lines that are put together at most, and bytes: what belongs together stands together.
+pub const MOST_LINES: usize = 4;
+const MOST_BYTES: usize = 1 << 16;
+
+/// A declaration that can be read once the ends of its first lines are taken away: what is wrong, and the text without them.
+pub fn head(id: FileId, base: usize, text: &str) -> Option<(Diagnostic, String)> {
+    let mut joined = text.to_owned();
+    let mut first = None;
+    for _ in 1..MOST_LINES {
+        let end = joined.trim_end().find('\n')?;
+        let line = joined[..end].trim_end();
+        if line.trim().is_empty() || line.contains(['#', '{']) {
+            return None;
+        }
+        let end = line.len();
+        let next = end + joined[end..].len() - joined[end..].trim_start().len();
+        first.get_or_insert(end..next);
+        joined.replace_range(end..next, &" ".repeat(next - end));
+        if reads(Rule::only_item, &joined) {
+            return Some((torn(id, base, text, first?), joined));
+        }
+    }
+    None
+}
+
+/// How many of the lines that follow a bad one belong to it, and what is wrong. `lines` are their places in the text, the first one's
+/// first.
+pub fn following(
+    id: FileId,
+    rule: Rule,
+    base: usize,
+    text: &str,
+    lines: &[(usize, usize)],
+) -> Option<(usize, Diagnostic)> {
+    let start = lines.first()?.0;
+    for (count, window) in (2..=lines.len().min(MOST_LINES)).map(|n| (n, &lines[..n])) {
+        let whole = text.get(start..window[count - 1].1)?;
+        if whole.len() > MOST_BYTES || whole.contains('#') {
+            return None;
+        }
+        let breaks: Vec<_> = window.windows(2).map(|w| w[0].1 - start..w[1].0 - start).collect();
+        let without = |some: &[std::ops::Range<usize>]| {
+            let mut joined = whole.to_owned();
+            for gap in some {
+                joined.replace_range(gap.clone(), &" ".repeat(gap.len()));
+            }
+            reads(rule, &joined)
+        };
+        let one = breaks.iter().find(|b| without(std::slice::from_ref(b)));
+        if let Some(at) = one.or_else(|| breaks.first().filter(|_| without(&breaks))) {
+            return Some((count - 1, torn(id, base + start, whole, at.clone())));
+        }
+    }
+    None
+}
+
+/// A bad line that goes on with what the good one before it says: `on chat` below a `require`.
+pub fn before(
+    id: FileId,
+    rule: Rule,
+    base: usize,
+    text: &str,
+    good: (usize, usize),
+    bad: (usize, usize),
+) -> Option<Diagnostic> {
+    let (whole, gap) = (text.get(good.0..bad.1)?, good.1 - good.0..bad.0 - good.0);
+    let line = &text[bad.0..bad.1];
+    // an operator has a hint of its own
+    if whole.len() > MOST_BYTES || whole.contains('#') || habits::leading_operator(line).is_some() {
+        return None;
+    }
+    let mut joined = whole.to_owned();
+    joined.replace_range(gap.clone(), &" ".repeat(gap.len()));
+    if !reads(rule, &joined) {
+        return None;
+    }
+    let word = first_token(line);
+    let span = Span::new(id, base + bad.0..base + bad.0 + word.len());
+    let d = Diagnostic::new(Code::Unexpected, span, format!("`{}` begins no line", short(word)));
+    let gap = Span::new(id, base + good.0 + gap.start..base + good.0 + gap.end);
+    Some(d.label("goes on from the line before").help("write it on the line before").edit(gap, " "))
+}
+
+fn reads(rule: Rule, text: &str) -> bool {
+    Grammar::parse(rule, text).is_ok()
+}
+
+/// Something is missing at the end of a line, and stands on the next.
+fn torn(id: FileId, base: usize, text: &str, gap: std::ops::Range<usize>) -> Diagnostic {
+    let last = text[..gap.start].char_indices().next_back().map_or(0, |(at, _)| at);
+    let span = Span::new(id, base + last..base + gap.start);
+    let next = first_token(&text[gap.end..]);
+    Diagnostic::new(Code::Unexpected, span, "something is missing at the end of the line")
+        .label("goes on in the next line")
+        .help(format!("`{}` stands on the same line: join the two", short(next)))
+        .edit(Span::new(id, base + gap.start..base + gap.end), " ")
+}
+
+fn first_token(text: &str) -> &str {
+    text.split_whitespace().next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_declaration_is_put_together() {
+        let joined = |t: &str| head(FileId(0), 0, t).map(|(_, text)| text);
+        assert_eq!(joined("engine v\n= vllm {\n--a\n}\n").as_deref(), Some("engine v = vllm {\n--a\n}\n"));
+        assert_eq!(joined("study s\n{\n}\n").as_deref(), Some("study s {\n}\n"));
+        assert_eq!(joined("axis a = --b=\n"), None);
+    }
+
+    #[test]
+    fn only_the_line_end_that_is_one_too_many_goes() {
+        let text = "vary a *\n b by\n grid";
+        let found = following(FileId(0), Rule::only_step_line, 0, text, &[(0, 8), (10, 14), (16, 20)]);
+        let (more, d) = found.expect("they belong together");
+        assert_eq!((more, d.edits[0].span), (2, Span::new(FileId(0), 14..16)));
+    }
+}

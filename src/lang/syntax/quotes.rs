@@ -1,0 +1,108 @@
+//! Quotes that begin no string here: single ones, those of a word processor, and those of Python's dictionaries.
+
+use crate::lang::codes::Code;
+use crate::lang::diag::Diagnostic;
+use crate::lang::source::Span;
+
+pub fn single(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Diagnostic {
+    if let Some((start, end, json)) = dictionary(chunk, at) {
+        let d = Diagnostic::new(Code::SingleQuotes, span(start, end), "JSON is written with single quotes");
+        let d = d.label("JSON takes double quotes");
+        return d.help(format!("write {json}")).edit(span(start, end), json);
+    }
+    let line_end = chunk[at..].find(['\n', '\r']).map_or(chunk.len(), |n| at + n);
+    let end = chunk[at + 1..line_end].find('\'').map_or(line_end, |n| at + n + 2);
+    let inner = chunk[at..end].trim_matches('\'');
+    // what a shell needs quotes for is a value of its own here
+    let is_object = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(inner).is_ok();
+    let right = if is_object { inner.to_owned() } else { format!("\"{}\"", inner.replace('"', "\\\"")) };
+    Diagnostic::new(Code::SingleQuotes, span(at, end), "a string is written in single quotes")
+        .label(if is_object { "a JSON object takes none" } else { "strings take double quotes" })
+        .help(format!("write {right}"))
+        .edit(span(at, end), right)
+}
+
+/// Quotes as a word processor makes them.
+pub fn curly(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Option<Diagnostic> {
+    let curly = |c: char| matches!(c, '“' | '”' | '„' | '‘' | '’');
+    let rest = chunk.get(at..).filter(|r| r.starts_with(curly))?;
+    let line = rest.split(['\n', '\r']).next().unwrap_or_default();
+    let len =
+        line.char_indices().skip(1).find(|(_, c)| curly(*c)).map_or(line.len(), |(i, c)| i + c.len_utf8());
+    let fixed = format!("\"{}\"", line[..len].trim_matches(curly));
+    let d = Diagnostic::new(Code::SingleQuotes, span(at, at + len), "a string is written in curly quotes");
+    Some(d.label("strings take double quotes").help(format!("write {fixed}")).edit(span(at, at + len), fixed))
+}
+
+/// The object behind `=` in which a single quote stands, where it is, and as JSON.
+fn dictionary(chunk: &str, at: usize) -> Option<(usize, usize, String)> {
+    let start = chunk[..at].rfind("={")? + 1;
+    let (json, len) = as_json(&chunk[start..])?;
+    (start + len > at).then(|| (start, start + len, json))
+}
+
+/// A dictionary of Python at the beginning of a text as JSON, and how long it is.
+pub fn as_json(text: &str) -> Option<(String, usize)> {
+    let mut out = String::new();
+    let (mut depth, mut at) = (0_usize, 0);
+    while let Some(c) = text[at..].chars().next() {
+        let rest = &text[at..];
+        match c {
+            '\'' | '"' => {
+                let (string, len) = string(rest, c)?;
+                out.push_str(&string);
+                at += len;
+                continue;
+            }
+            '{' | '[' => depth += 1,
+            '}' | ']' => {
+                out.truncate(out.trim_end().trim_end_matches(',').len());
+                depth = depth.checked_sub(1)?;
+            }
+            _ if c.is_ascii_alphabetic() => {
+                let len = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
+                out.push_str(match &rest[..len] {
+                    "True" => "true",
+                    "False" => "false",
+                    "None" => "null",
+                    word => word,
+                });
+                at += len;
+                continue;
+            }
+            _ => {}
+        }
+        out.push(c);
+        at += c.len_utf8();
+        if depth == 0 {
+            break;
+        }
+    }
+    let object = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&out);
+    object.is_ok_and(|map| !map.is_empty()).then_some((out, at))
+}
+
+/// A string in quotes of either kind, as JSON, and how long it is.
+fn string(text: &str, quote: char) -> Option<(String, usize)> {
+    let len = text[1..].find(quote)?;
+    let inner = &text[1..=len];
+    let right = if quote == '\'' { inner.replace('"', "\\\"") } else { inner.to_owned() };
+    Some((format!("\"{right}\""), len + 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::as_json;
+
+    #[test]
+    fn a_dictionary_is_an_object() {
+        let json = |t: &str| as_json(t).map(|(json, _)| json);
+        let right = r#"{"method": "mtp", "n": [1, 2], "on": true, "no": null}"#;
+        let python = "{'method': 'mtp', 'n': [1, 2,], 'on': True, 'no': None,}";
+        assert_eq!(json(python).as_deref(), Some(right));
+        assert_eq!(as_json("{'a': 1} --x").map(|(_, len)| len), Some(8));
+        assert_eq!(json("{'a': b}"), None);
+        assert_eq!(json("{}"), None);
+        assert_eq!(json("{'a"), None);
+    }
+}

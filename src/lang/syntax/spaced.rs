@@ -1,0 +1,106 @@
+//! A flag and its value that stand apart, `--flag value`, `--flag = value`: what was meant is one word.
+
+use super::lexical::{Piece, Scanner};
+use crate::lang::codes::Code;
+use crate::lang::diag::Diagnostic;
+use crate::lang::source::Span;
+
+/// `--flag value`, `--flag = value`, `--flag= value`, `--flag 1 2 4`: what was meant is `--flag=value`, `--flag="1 2 4"`.
+pub fn flag(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Option<Diagnostic> {
+    let rest = &chunk[at..];
+    let name_len = rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')))?;
+    let (name, after) = rest.split_at(name_len);
+    let line = after.split(['\n', '\r']).next().unwrap_or_default();
+    let value = line.trim_start_matches([' ', '\t', '=']);
+    let gap = &line[..line.len() - value.len()];
+    if gap.is_empty() || gap == "=" || value.is_empty() {
+        return None;
+    }
+    let word_len = value.find([' ', '\t', ',', '#', '}']).unwrap_or(value.len());
+    let word = if value.starts_with(['{', '[', '"']) { whole(value) } else { &value[..word_len] };
+    let has_sign = gap.contains('=');
+    // a flag that is declared is followed by its type
+    let declared = chunk[..at].trim_start().strip_prefix("flag").is_some_and(|r| r.starts_with([' ', '\t']));
+    if !has_sign && (declared || !is_value(word)) {
+        return None;
+    }
+    let words = if declared { word } else { words(value, word) };
+    let whole = span(at, at + name_len + gap.len() + words.len());
+    let message = format!("`{name}` and its value are separated by a space");
+    let d = Diagnostic::new(Code::SpacedFlag, whole, message).label("a flag and its value are one word");
+    let several = words.len() > word.len();
+    if several && chunk.starts_with("axis") {
+        let list = words.split_whitespace().collect::<Vec<_>>().join(", ");
+        return Some(d.help(format!(
+            "write {name}=[{list}] for a point each, or {name}=\"{words}\" if it takes several words"
+        )));
+    }
+    let fixed = if several { format!("{name}=\"{words}\"") } else { format!("{name}={word}") };
+    Some(d.help(format!("write {fixed}")).edit(whole, fixed))
+}
+
+/// The first word of a value and those behind it that can only belong to it: `1 2 4 8`.
+pub fn words<'a>(value: &'a str, first: &str) -> &'a str {
+    let plain = |w: &str| {
+        is_value(w) && w.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'/' | b'-' | b'_'))
+    };
+    let mut end = first.len();
+    if !plain(first) {
+        return &value[..end];
+    }
+    loop {
+        let rest = &value[end..];
+        let next = rest.trim_start_matches([' ', '\t']);
+        let len = next.find([' ', '\t', ',', '#', '}']).unwrap_or(next.len());
+        if next.len() == rest.len() || !plain(&next[..len]) {
+            return &value[..end];
+        }
+        end += rest.len() - next.len() + len;
+    }
+}
+
+/// A string, or all that a bracket holds, as far as it stands on this line.
+fn whole(value: &str) -> &str {
+    let mut depth = 0_usize;
+    for (at, piece) in Scanner::new(value) {
+        match piece {
+            Piece::Text(end) if depth == 0 => return &value[..end],
+            Piece::Open(_) => depth += 1,
+            Piece::Close(_) if depth <= 1 => return &value[..=at],
+            Piece::Close(_) => depth -= 1,
+            _ => {}
+        }
+    }
+    value.trim_end()
+}
+
+/// A word after a flag that can only be its value: no other flag, keyword, bracket or operator.
+fn is_value(word: &str) -> bool {
+    const FOLLOW: [&str; 20] = [
+        "env", "model", "unset", "raw", "because", "int", "float", "switch", "text", "path", "json", "words",
+        "one_of", "and", "or", "not", "when", "uses", "unless", "default",
+    ];
+    let first = word.as_bytes().first().copied().unwrap_or(b'}');
+    // a JSON object begins with a key: other braces open the block of a step or of points
+    let object = word.strip_prefix('{').is_some_and(|r| r.trim_start().starts_with(['"', '}']));
+    (first.is_ascii_alphanumeric() || matches!(first, b'"' | b'[') || object)
+        && !FOLLOW.contains(&word)
+        && !matches!(word, "since" | "until" | "negated" | "after" | "on")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::lexical::mistake;
+    use crate::lang::source::FileId;
+
+    #[test]
+    fn names_a_spaced_flag() {
+        let help = |t: &str| mistake(FileId(0), 0, t).and_then(|d| d.help);
+        assert_eq!(help("--max-num-seqs 512").as_deref(), Some("write --max-num-seqs=512"));
+        assert_eq!(help("--sizes 1 2 4 # few").as_deref(), Some("write --sizes=\"1 2 4\""));
+        assert_eq!(help("--sizes 1 2 env A=1").as_deref(), Some("write --sizes=\"1 2\""));
+        assert_eq!(help("{ a: --sizes 1, b: --x }").as_deref(), Some("write --sizes=1"));
+        assert!(help("--a --b=1").is_none());
+        assert!(help("--a=1 --b").is_none());
+    }
+}
