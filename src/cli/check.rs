@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::args::{CheckArgs, CheckFormat};
 use super::console::{Console, learn_broken};
 use super::installed::{self, Answer, AskError, From};
-use super::{exit, files, site};
+use super::{exit, files, price, site};
 use crate::disk;
 use crate::lang::diag::Severity;
 use crate::lang::learn::{self, Installed};
@@ -40,6 +40,9 @@ pub fn run(args: &CheckArgs, console: Console) -> u8 {
             refused = true;
             continue;
         };
+        if args.files.contains(path) {
+            price::asked(&mut analysis, args.site.as_deref(), path, console);
+        }
         if args.installed && args.files.contains(path) {
             // where an engine lies is the site's to say; what is wrong with the site is said where it is checked
             site::settle(&mut analysis.program, args.site.as_deref(), path, console);

@@ -24,6 +24,7 @@ mod models;
 mod notify;
 mod overwritten;
 mod plan;
+mod price;
 mod progress;
 mod replay;
 mod screen;

@@ -80,6 +80,8 @@ codes! {
     GpusUnstated = "W316", "GPUs are needed and the study does not say how many there are";
     ServedName = "W317", "a flag gives the model another name";
     UnsetNothing = "W318", "an `unset` takes away nothing";
+    ReservedVariable = "E319", "a variable is set that each launch sets itself";
+    SecretInStudy = "W336", "a study holds a secret";
     InstalledFlag = "E332", "the installed engine does not know the flag";
     InstalledValue = "E333", "the installed engine does not take the flag's value";
     InstalledVersion = "E334", "another version of the engine is installed";
@@ -114,6 +116,7 @@ codes! {
     WrongLoad = "E519", "the profile's load does not fit what the study does with it";
     MeasuresNothing = "W521", "a study measures nothing";
     BudgetNeeded = "E520", "a guided search has no budget in trials";
+    BudgetUncounted = "W522", "a budget that nothing can count";
 
     ProfileSetting = "E601", "a profile setting is wrong";
     ProfileIncomplete = "E602", "a profile lacks what a load needs";

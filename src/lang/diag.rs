@@ -1,6 +1,7 @@
 //! One diagnostic: a stable code, the exact span, what was expected, and how to fix it. Every pass pushes into one [`Sink`].
 
 use super::codes::Code;
+use super::invisible::shown;
 use super::source::Span;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
@@ -34,7 +35,7 @@ impl Diagnostic {
     pub fn new(code: Code, span: Span, message: impl Into<String>) -> Self {
         Self {
             code,
-            message: message.into(),
+            message: shown(message.into()),
             span,
             label: String::new(),
             help: None,
@@ -45,13 +46,13 @@ impl Diagnostic {
 
     #[must_use]
     pub fn label(mut self, text: impl Into<String>) -> Self {
-        self.label = text.into();
+        self.label = shown(text.into());
         self
     }
 
     #[must_use]
     pub fn help(mut self, text: impl Into<String>) -> Self {
-        self.help = Some(text.into());
+        self.help = Some(shown(text.into()));
         self
     }
 

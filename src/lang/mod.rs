@@ -6,6 +6,7 @@ pub mod diag;
 pub mod fix;
 pub mod fmt;
 pub mod given;
+pub mod invisible;
 pub mod learn;
 pub mod render;
 pub mod sema;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
-use super::candidate::{Ruling, candidate, ruling};
+use super::candidate::{Ruling, candidate, label, ruling};
 use super::config::Config;
 use super::eval::{Before, condition};
 use super::prepared::Prepared;
@@ -370,7 +370,7 @@ fn same_candidates(step: &Step, sets: &HashMap<*const Point, &Vec<String>>) -> O
     let mut seen: HashMap<Vec<&String>, String> = HashMap::new();
     for i in 0..step.space.len() {
         let points = step.space.candidate(i);
-        let label = points.iter().map(|p| p.label.as_str()).collect::<Vec<_>>().join(" + ");
+        let label = label(&points, &step.space);
         let of = |p: &&Point| sets.get(&std::ptr::from_ref::<Point>(p)).copied();
         let mut set: Vec<&String> = points.iter().filter_map(of).flatten().collect();
         set.sort_unstable();

@@ -68,7 +68,7 @@ fn a_big_step_is_shown_by_its_first_candidates_and_written_whole() {
     for format in ["tree", "md"] {
         let out = lab.run(&["plan", "study.plab", "--format", format]).expect_code(0).stdout;
         assert!(out.contains("… and 68 more (68 to measure)"), "{format}:\n{out}");
-        assert!(out.contains("6 + 2") && !out.contains("7 + 1"), "{format}:\n{out}");
+        assert!(out.contains("many 6 + a 2") && !out.contains("many 7 + a 1"), "{format}:\n{out}");
     }
     let graph = lab.run(&["plan", "study.plab", "--format", "mermaid"]).expect_code(0).stdout;
     assert!(graph.contains("80 candidates: 80 to measure") && !graph.contains("s1c1"), "{graph}");

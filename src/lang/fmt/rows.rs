@@ -317,6 +317,7 @@ fn kind(rule: Rule) -> Kind {
         | Rule::repeat
         | Rule::on_profiles
         | Rule::budget
+        | Rule::note
         | Rule::vary
         | Rule::pick => Kind::Setting(0),
         _ => Kind::Plain,

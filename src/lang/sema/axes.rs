@@ -31,7 +31,7 @@ impl Checker<'_> {
         if let Some(known) = self.axes.get(&at) {
             return known.clone();
         }
-        let title = axis.title.as_ref().map(|t| self.inserted(at.module, t, false));
+        let title = axis.title.as_ref().map(|t| self.titled(at.module, Some(t), &axis.name.value));
         let points = match &axis.body {
             AxisBody::Points(points) => Some(self.named_points(at.module, axis, points)),
             AxisBody::Bundle(changes) => self.bundle(at.module, axis, changes, title.as_deref()),
@@ -65,10 +65,7 @@ impl Checker<'_> {
             for change in &point.changes {
                 changes.extend(self.one_change(module, change, None));
             }
-            let label = match &point.title {
-                Some(t) => self.inserted(module, t, false),
-                None => point.name.value.clone(),
-            };
+            let label = self.titled(module, point.title.as_ref(), &point.name.value);
             let (axis, name) = (axis.name.value.clone(), point.name.value.clone());
             out.push(Point { axis, name, label, changes, span: point.name.span });
         }

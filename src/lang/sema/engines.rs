@@ -58,7 +58,7 @@ impl Checker<'_> {
         engine.name.clone_from(&decl.name.value);
         engine.span = decl.name.span;
         if let Some(title) = &decl.title {
-            engine.title = self.inserted(module, title, false);
+            engine.title = self.titled(module, Some(title), &decl.name.value);
         }
         if parent.is_some() {
             engine.ancestry.insert(0, decl.name.value.clone());

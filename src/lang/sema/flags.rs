@@ -39,6 +39,7 @@ impl Checker<'_> {
             }
             ChangeKind::Env { name, value } => {
                 let values = singles(value);
+                self.settable(name, &values, false);
                 let all = values.iter().filter_map(|s| self.written(module, s, launch)).collect::<Vec<_>>();
                 let variable = |v: WrittenValue| EnvSetting {
                     name: name.value.clone(),

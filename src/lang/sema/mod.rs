@@ -3,6 +3,7 @@
 mod asked;
 mod axes;
 pub mod bounds;
+pub mod budgets;
 mod calls;
 pub mod check;
 mod declares;
@@ -45,6 +46,7 @@ mod unplaced;
 mod unsets;
 mod unused;
 mod values;
+mod variables;
 pub mod versions;
 
 pub use check::check_program;

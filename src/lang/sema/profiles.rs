@@ -50,7 +50,7 @@ impl Checker<'_> {
         profile.name.clone_from(&decl.name.value);
         profile.span = decl.name.span;
         if let Some(t) = &decl.title {
-            profile.title = self.inserted(module, t, false);
+            profile.title = self.titled(module, Some(t), &decl.name.value);
         }
         let inherited = profile.load.as_ref().and_then(loads::arrivals);
         let mut arrivals = None;

@@ -305,6 +305,14 @@ impl Space {
         Self::Sum(Vec::new())
     }
 
+    /// Whether some point is like this.
+    pub fn any(&self, test: &dyn Fn(&Point) -> bool) -> bool {
+        match self {
+            Self::Points(points) => points.iter().any(test),
+            Self::Sum(parts) | Self::Product(parts) => parts.iter().any(|p| p.any(test)),
+        }
+    }
+
     /// Every point that some candidate holds.
     pub fn points(&self) -> Vec<&Point> {
         match self {
@@ -403,6 +411,8 @@ pub struct Study {
     pub notes: Vec<String>,
     /// what all of it may cost
     pub budget: Option<Budget>,
+    /// budgets that need a site's price
+    pub in_money: Vec<Span>,
     /// in the order in which they are taken, those of tracks and the contests between tracks in their place
     pub steps: Vec<Step>,
     pub tracks: Vec<Track>,

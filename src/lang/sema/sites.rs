@@ -11,7 +11,7 @@ use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, did_you_mean, one_of};
 use crate::lang::source::Span;
 use crate::lang::stdlib;
-use crate::lang::syntax::ast::{self, Name, SiteLineKind as Line, Text, Value};
+use crate::lang::syntax::ast::{self, Name, SingleKind, SiteLineKind as Line, Text, Value};
 use crate::lang::units::Dim;
 
 const METHODS: [&str; 5] = ["path", "venv", "docker", "podman", "url"];
@@ -109,7 +109,11 @@ impl Checker<'_> {
                 self.sink.push(d.help("give the variable one value"));
             }
             Value::Single(single) => {
-                let text = self.inserted_text(module, &single.text, single.span, false).text;
+                self.settable(name, std::slice::from_ref(single), true);
+                let text = match single.kind {
+                    SingleKind::Text => self.inserted_text(module, &single.text, single.span, false).text,
+                    SingleKind::Json | SingleKind::Word => single.text.clone(),
+                };
                 site.env.push(EnvSetting { name: name.value.clone(), value: text, template: false });
             }
         }

@@ -48,8 +48,7 @@ impl Checker<'_> {
         };
         let budget = parts.budget;
         let search = parts.vary.map_or(Search::Grid, |(_, search)| search);
-        let title =
-            step.title.as_ref().map_or_else(|| step.name.value.clone(), |t| self.inserted(0, t, false));
+        let title = self.titled(0, step.title.as_ref(), &step.name.value);
         let notes = step
             .lines
             .iter()

@@ -21,8 +21,7 @@ impl Checker<'_> {
     pub fn study(&mut self, decl: &ast::Study) -> Option<Study> {
         let before = self.not_yet.len();
         self.once(decl);
-        let title =
-            decl.title.as_ref().map_or_else(|| decl.name.value.clone(), |t| self.inserted(0, t, false));
+        let title = self.titled(0, decl.title.as_ref(), &decl.name.value);
         let mut study = Study {
             name: decl.name.value.clone(),
             title,
@@ -37,6 +36,7 @@ impl Checker<'_> {
             confirm: Vec::new(),
             notes: Vec::new(),
             budget: None,
+            in_money: Vec::new(),
             steps: Vec::new(),
             tracks: Vec::new(),
             not_yet: Vec::new(),
@@ -57,6 +57,7 @@ impl Checker<'_> {
         let known = engine.is_some();
         self.steps(decl, &mut study, Reach::new(engine));
         self.enough_gpus(decl, &study);
+        self.countable(decl, &mut study);
         self.loads_fit(decl, &study);
         self.rule_flags_of(decl, &study);
         if study.repeat == Repeat::Auto {

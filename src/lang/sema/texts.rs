@@ -15,4 +15,10 @@ impl Checker<'_> {
         }
         inserted.text
     }
+
+    /// A title with its params inserted; without one, and where it says nothing, the name stands.
+    pub(super) fn titled(&mut self, module: usize, title: Option<&Text>, name: &str) -> String {
+        let title = title.map(|t| self.inserted(module, t, false));
+        title.filter(|t| !t.trim().is_empty()).unwrap_or_else(|| name.to_owned())
+    }
 }

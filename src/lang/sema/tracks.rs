@@ -66,10 +66,7 @@ fn free_name(decl: &ast::Study, study: &Study) -> String {
 impl Checker<'_> {
     /// A track's steps, each over its engine alone.
     pub fn track(&mut self, decl: &ast::Track, study: &mut Study, reach: &mut Reach, row: &mut Row) {
-        let title = match &decl.title {
-            Some(t) => self.inserted(0, t, false),
-            None => decl.engine.value.clone(),
-        };
+        let title = self.titled(0, decl.title.as_ref(), &decl.engine.value);
         let notes = decl.notes.iter().map(|t| self.inserted(0, t, false)).collect();
         let engine = self.engine_named(0, &decl.engine);
         let budget = self.track_budget(decl);

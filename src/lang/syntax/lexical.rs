@@ -6,6 +6,7 @@
 use super::{quotes, spaced};
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
+use crate::lang::invisible;
 use crate::lang::source::{FileId, Span};
 
 /// Brackets nest a handful deep in real studies; recursion is safe far beyond this.
@@ -144,6 +145,22 @@ pub fn cr_only(id: FileId, text: &str) -> Option<Diagnostic> {
         Diagnostic::new(Code::NotText, Span::new(id, 0..0), "lines end with a lone carriage return")
             .help("save the file with line ends of `\\n` or `\\r\\n`")
     })
+}
+
+/// The first character outside of strings and comments that takes no room on the screen. Copied texts have them.
+pub fn invisible(id: FileId, base: usize, chunk: &str) -> Option<Diagnostic> {
+    let named = |(at, piece): (usize, Piece)| {
+        let c = chunk.get(at..)?.chars().next().filter(|_| piece == Piece::Other)?;
+        Some((at, c, invisible::name(c)?))
+    };
+    if chunk.is_ascii() {
+        return None;
+    }
+    let (at, c, name) = Scanner::new(chunk).find_map(named)?;
+    let span = Span::new(id, base + at..base + at + c.len_utf8());
+    let message = format!("an invisible character, U+{:04X} ({name})", u32::from(c));
+    let d = Diagnostic::new(Code::Unexpected, span, message).label("stands here");
+    Some(d.help("remove it").edit(span, ""))
 }
 
 /// Mistakes that can be named from the characters alone, the first in the chunk. `base` is the chunk's offset in its file.

@@ -13,6 +13,7 @@ use super::lexical::{self, Piece};
 use super::{habits, imports, joins, names, words};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink, did_you_mean, one_of, short};
+use crate::lang::invisible;
 use crate::lang::source::{FileId, Span};
 
 /// What the second look made of a bad declaration.
@@ -25,6 +26,10 @@ pub struct Recovered {
 pub fn line(id: FileId, block: Block, text: &str, base: usize, sink: &mut Sink) -> Vec<&'static str> {
     let word = first_word(text);
     let (_, known) = block.settings();
+    if let Some(found) = lexical::invisible(id, base, text) {
+        sink.push(found);
+        return known.to_vec();
+    }
     if let Some(found) = brackets::doubled_block(id, base, text) {
         sink.push(found);
         return settings_named(block, &text[1..]);
@@ -142,6 +147,12 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
     let indent = text.len() - text.trim_start().len();
     let word = first_word(&text[indent..]);
     let mut out = Recovered { item: None, broken: declared_name(text).collect() };
+    if let Some(found) = lexical::invisible(id, base, text) {
+        let seen: String = text.chars().filter(|c| invisible::name(*c).is_none()).collect();
+        out.broken.extend(declared_name(&seen));
+        sink.push(found);
+        return out;
+    }
     if imports::is_meant(word, &text[indent..]) {
         out.broken.extend(imports::names(text));
         sink.push(imports::of_another_language(id, base + indent, &text[indent..], word));

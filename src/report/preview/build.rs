@@ -222,6 +222,7 @@ fn rules<'a>(m: &Material<'_>, study: &'a Study) -> Vec<Rule<'a>> {
         name: &p.name,
         reason: &p.reason,
         when: &p.text,
+        after: p.after,
         settled: settled(p),
         prunes: if p.when.is_static() { count(&now, &p.reason) } else { 0 },
         may_prune: count(&later, &p.name),

@@ -146,10 +146,21 @@ pub struct Rule<'a> {
     pub name: &'a str,
     pub reason: &'a str,
     pub when: &'a str,
+    /// completed requests after which it is settled during the load
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<u64>,
     /// when it is settled
     pub settled: &'static str,
     /// candidates that it prunes now
     pub prunes: usize,
     /// candidates that it may prune later
     pub may_prune: usize,
+}
+
+impl Rule<'_> {
+    /// Its condition as it is written.
+    pub fn condition(&self) -> String {
+        let after = self.after.map(|n| format!(" after {n} requests")).unwrap_or_default();
+        format!("{}{after}", self.when)
+    }
 }

@@ -92,7 +92,7 @@ fn rules(page: &mut Markdown, rules: &[Rule<'_>]) {
     page.heading(3, "Rules", None);
     let row = |r: &Rule<'_>| {
         let (now, later) = (whole(r.prunes), whole(r.may_prune));
-        vec![code(r.name), escape(r.reason), code(r.when), r.settled.to_owned(), now, later]
+        vec![code(r.name), escape(r.reason), code(&r.condition()), r.settled.to_owned(), now, later]
     };
     let head = words(&["rule", "prunes", "when", "settled", "prunes now", "may prune"]);
     page.table(&head, &rules.iter().map(row).collect::<Vec<_>>());

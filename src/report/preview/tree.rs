@@ -7,6 +7,7 @@ use super::shown::{about, first_of, launches, mark, rest, rest_of, time, trials,
 use super::states::State;
 use crate::plan::shell::quote;
 use crate::report::style::Style;
+use crate::report::wrap::clean;
 
 /// The plan as a tree of steps and candidates, in lines of the terminal's width.
 pub fn tree(plan: &Plan<'_>, style: Style) -> String {
@@ -34,7 +35,7 @@ pub fn tree(plan: &Plan<'_>, style: Style) -> String {
 
 fn head(out: &mut Vec<String>, plan: &Plan<'_>, style: Style) {
     let simulated = if plan.simulated { ", simulated" } else { "" };
-    out.push(format!("{}  (study {}{simulated})", plan.title, plan.study));
+    out.push(clean(&format!("{}  (study {}{simulated})", plan.title, plan.study)));
     let mut lines = about(plan);
     lines.push(("launches", format!("at most {}", launches(plan))));
     lines.push(("trials", format!("at most {}: {}", whole(plan.trials.max), trials(plan))));
@@ -104,8 +105,13 @@ fn rules(out: &mut Vec<String>, rules: &[Rule<'_>], style: Style) {
     out.push("rules".to_owned());
     for r in rules {
         let does = effect(r);
-        let text =
-            format!("{}: prunes \"{}\" when {}; settled {}{does}", r.name, r.reason, r.when, r.settled);
+        let text = format!(
+            "{}: prunes \"{}\" when {}; settled {}{does}",
+            r.name,
+            r.reason,
+            r.condition(),
+            r.settled
+        );
         push_wrapped(out, "  ", &text, style);
     }
 }
@@ -139,11 +145,11 @@ fn changed(out: &mut Vec<String>, sign: &str, all: &[Changed], state: fn(&Change
     out.extend(rest_of(all.len()).map(|text| format!("  {sign} {text}")));
 }
 
-/// Breaks at spaces; what does not fit on the first line is indented further.
+/// Breaks at spaces, and takes line feeds and other control characters for such; what does not fit on the first line is indented further.
 fn push_wrapped(out: &mut Vec<String>, indent: &str, text: &str, style: Style) {
     let mut line = indent.to_owned();
     let mut fresh = true;
-    for word in text.split(' ') {
+    for word in clean(text).split(' ') {
         let len = line.chars().count() + word.chars().count() + usize::from(!fresh);
         if !fresh && len > style.width() {
             out.push(std::mem::replace(&mut line, " ".repeat(indent.chars().count() + 2)));

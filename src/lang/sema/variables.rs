@@ -1,0 +1,54 @@
+//! Variables that no file should set: those that each launch is given by perflab, and secrets, as studies lie in git.
+
+use super::check::Checker;
+use crate::lang::codes::Code;
+use crate::lang::diag::Diagnostic;
+use crate::lang::syntax::ast::{Name, Single};
+
+/// What a launch sets itself, over whatever a study says, and what to do instead.
+const OF_THE_LAUNCH: [(&str, &str, &str); 2] = [
+    (
+        "CUDA_VISIBLE_DEVICES",
+        "each launch is given the GPUs that its flags need",
+        "set it for perflab itself, `CUDA_VISIBLE_DEVICES=0,1 perflab exec …`, and state `gpus N` in the study",
+    ),
+    (
+        "TMPDIR",
+        "each launch has a directory of its own",
+        "set it for perflab itself, `TMPDIR=… perflab exec …`",
+    ),
+];
+
+impl Checker<'_> {
+    /// A variable of an engine, an axis or a site.
+    pub(super) fn settable(&mut self, name: &Name, values: &[Single], in_site: bool) {
+        if let Some((_, why, help)) = OF_THE_LAUNCH.iter().find(|(n, ..)| *n == name.value) {
+            let message = format!("`{}` is not a study's to set: {why}", name.value);
+            self.sink.push(
+                Diagnostic::new(Code::ReservedVariable, name.span, message)
+                    .label("set by every launch")
+                    .help(*help),
+            );
+        } else if !in_site && secret(&name.value) && values.iter().any(says_something) {
+            let message = format!("`{}` is a secret, and a study lies in git", name.value);
+            let help = format!(
+                "put `env {}=…` into a site file, which stays on the machine; a model that is fetched needs no token here",
+                name.value
+            );
+            self.sink
+                .push(Diagnostic::new(Code::SecretInStudy, name.span, message).label("a secret").help(help));
+        }
+    }
+}
+
+/// Whether a variable is called like one that holds a secret.
+fn secret(name: &str) -> bool {
+    let last = name.rsplit('_').next().unwrap_or(name);
+    matches!(last, "TOKEN" | "KEY" | "APIKEY" | "SECRET" | "PASSWORD" | "PASSWD" | "CREDENTIALS")
+}
+
+/// Not empty, and neither a number nor a switch: `VLLM_ONE_KEY=1` is none.
+fn says_something(value: &Single) -> bool {
+    let text = value.text.as_str();
+    !text.is_empty() && text.parse::<f64>().is_err() && !matches!(text, "true" | "false" | "on" | "off")
+}
