@@ -255,3 +255,44 @@ fn a_file_that_is_edited_while_it_is_measured_counts_for_no_result() {
     write(&lab, "t.jinja", "three");
     expect(&lab, "t.jinja changed since it was measured");
 }
+
+#[test]
+fn libraries_behind_a_shell_script_and_loose_modules_are_part_of_a_result() {
+    let lab = Lab::with(&STUDY.replace("WORDS", "own-serve").replace("LINES", ""));
+    let site = "venv/lib/python3.11/site-packages";
+    write(&lab, "site.plab", "site here {\n engine own via venv \"venv\"\n}\n");
+    write(&lab, "venv/pyvenv.cfg", "include-system-site-packages = false\n");
+    write(&lab, &format!("{site}/torch-2.8.0.dist-info/RECORD"), "torch/a.py,sha256=a,1\n");
+    write(&lab, &format!("{site}/torch/a.py"), "1");
+    fs::create_dir_all(lab.path("venv/bin")).expect("a folder");
+    symlink("/bin/sh", lab.path("venv/bin/python")).expect("a link");
+    write(&lab, "venv/bin/own-serve", format!("#!/bin/sh\n{}", script("")));
+    fs::set_permissions(lab.path("venv/bin/own-serve"), fs::Permissions::from_mode(0o755)).expect("set");
+    assert_eq!(exec(&lab), 2);
+    expect(&lab, "");
+    let (old, new) = (format!("{site}/torch-2.8.0.dist-info"), format!("{site}/torch-2.9.1.dist-info"));
+    fs::rename(lab.path(&old), lab.path(&new)).expect("moved");
+    expect(&lab, "measured with torch 2.8.0, now 2.9.1");
+    fs::rename(lab.path(&new), lab.path(&old)).expect("moved");
+    expect(&lab, "");
+    for (file, said) in
+        [("sitecustomize.py", "sitecustomize.py"), ("fast_attention/__init__.py", "fast_attention/")]
+    {
+        write(&lab, &format!("{site}/{file}"), "x = 1\n");
+        expect(&lab, &format!("measured without {said}, now with {said}"));
+        fs::remove_file(lab.path(&format!("{site}/{file}"))).expect("removed");
+    }
+    fs::remove_dir(lab.path(&format!("{site}/fast_attention"))).expect("removed");
+    expect(&lab, "");
+    let wrapper = lab.read("venv/bin/own-serve");
+    write(&lab, "venv/bin/own-serve", format!("{wrapper}# edited\n"));
+    expect(&lab, "measured with own-serve ");
+}
+
+#[test]
+fn spaces_in_a_serve_line_say_nothing() {
+    let lab = lab("");
+    assert_eq!(exec(&lab), 2);
+    lab.write("study.plab", lab.read("study.plab").replace("sh engine.sh", "sh   engine.sh"));
+    expect(&lab, "");
+}

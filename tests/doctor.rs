@@ -99,6 +99,50 @@ fn a_first_site_is_right_as_it_is_written() {
     doctor(&lab, &["--force"]).expect_code(2);
 }
 
+/// Names that people and tools give directories, and some that nobody should.
+const NAMES: [&str; 14] = [
+    "v\"q",
+    "{brace}",
+    "{{two}}",
+    "back\\slash",
+    "end\\",
+    "it's",
+    "with space",
+    "ünïcode 漢",
+    "a#b",
+    "//x",
+    "$HOME",
+    "new\nline",
+    "tab\there",
+    "bell\u{7}",
+];
+
+#[test]
+fn whatever_it_writes_is_right_however_places_are_called() {
+    let lab = Lab::new();
+    for (i, name) in NAMES.iter().enumerate() {
+        environment(&lab, &name.replace("//", "slashes"), &format!("0.17.{i}"));
+    }
+    let site = |lab: &Lab, more: &[(&str, &str)]| {
+        let mut command = lab.command(&["doctor", "--write", "site.plab", "--force"]);
+        command.env("HOME", lab.path(".")).env("PATH", lab.path("bin")).env_remove("VIRTUAL_ENV");
+        command.envs(more.iter().copied());
+        done(lab.start_command(command).wait());
+        lab.run(&["check", "site.plab"]).expect_code(0);
+        lab.run(&["fmt", "--check", "site.plab"]).expect_code(0);
+        lab.read("site.plab")
+    };
+    for name in NAMES {
+        let text = site(&lab, &[("HF_HOME", name), ("HF_HUB_CACHE", &format!("/x/{name}/{name}"))]);
+        assert_eq!(
+            text.matches("via venv").count(),
+            NAMES.len() - 1,
+            "one has a name that no file can hold:\n{text}"
+        );
+        assert!(text.contains("# no file can name"), "{text}");
+    }
+}
+
 #[test]
 fn a_site_without_engines_is_a_site() {
     let lab = Lab::new();

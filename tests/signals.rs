@@ -96,6 +96,8 @@ fn assert_second_kills(signal: Signal, code: i32) {
     send(&run, signal);
     wait_for("the first signal to be heard", || run.stderr().contains("once more kills"));
     assert!(!marked(&lab).is_empty());
+    // one that comes at once is no second word
+    std::thread::sleep(Duration::from_millis(100));
     send(&run, signal);
     // within far less than the ten minutes that the engine may take
     run.wait().expect_code(code);
@@ -110,6 +112,17 @@ fn a_second_sigint_kills_at_once() {
 #[test]
 fn a_second_sigterm_kills_at_once() {
     assert_second_kills(Signal::SIGTERM, 143);
+}
+
+#[test]
+fn one_word_said_twice_at_once_is_one() {
+    // as GNU timeout does, which signals the process and its group
+    let lab = endless();
+    let run = start_loading(&lab);
+    send(&run, Signal::SIGTERM);
+    send(&run, Signal::SIGTERM);
+    run.wait().expect_code(75);
+    assert_sound(&lab);
 }
 
 #[test]

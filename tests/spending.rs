@@ -108,6 +108,7 @@ fn a_launch_that_was_lost_cost_what_it_lived() {
     let lost: Vec<Value> = machine.events("lost");
     let lived = lost[0]["after_s"].as_f64().expect("seconds");
     assert!((2.0..120.0).contains(&lived) && lost[0]["gpus"] == 1, "{lost:?}");
+    assert!(cost(&out, "wall_s") >= lived, "a launch lasts no longer than all: {}", out.report().0["cost"]);
     assert!((cost(&out, "gpu_s") - lived).abs() < 1e-6, "{}", out.report().0["cost"]);
     assert!(warnings(&out).iter().any(|w| w.contains("s spent")), "{:?}", warnings(&out));
     assert_eq!(journal(&machine.0).matches("\"launch\":{").count(), 1);

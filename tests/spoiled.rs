@@ -41,6 +41,8 @@ fn heat_that_goes_on_is_no_result_of_the_next_invocation() {
     assert_eq!((machine.events("run").len(), &machine.events("end")[0]["complete"]), (1, &json!(false)));
     let launches = |m: &Machine| plan(m)["launches"]["max"].as_u64().expect("a number");
     assert_eq!(launches(&machine), 2, "the baseline is to be measured too");
+    let reason = plan(&machine)["baseline"]["reason"].to_string();
+    assert!(reason.contains("the machine spoiled it, CLOCK: GPU 0 was too hot"), "{reason}");
     // the GPU is well again
     machine.play(json!({}));
     let report = machine.exec_strictly().report();

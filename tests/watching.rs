@@ -130,3 +130,12 @@ fn the_hook_runs_when_a_study_is_interrupted() {
     let told = lab.read("told");
     assert!(told.contains("PERFLAB_EXIT_CODE=75") && told.contains("PERFLAB_OUTCOME=incomplete"), "{told}");
 }
+
+#[test]
+fn a_study_whose_live_file_is_gone_ended_as_its_journal_says() {
+    let lab = Lab::with(&live_study("step one { vary seqs[2] }"));
+    lab.run(&EXEC).expect_code(0);
+    std::fs::remove_file(lab.path("state/live.json")).expect("removed");
+    let out = lab.run(&["watch", "state"]).expect_code(0);
+    assert!(out.stdout.ends_with("ended: complete\n"), "{}", out.stdout);
+}

@@ -73,6 +73,7 @@ pub fn main() -> ExitCode {
     }
     crate::secrets::learn_environment();
     let console = console::Console::new(args.color, args.quiet);
+    let reports = matches!(args.command, Command::Exec(_) | Command::Report(_));
     let code = match args.command {
         Command::Check(a) => check::run(&a, console),
         Command::Explain(a) => explain::run(&a, console),
@@ -86,14 +87,18 @@ pub fn main() -> ExitCode {
         Command::Std(a) => self::std::run(&a, console),
         Command::Sim(a) => return crate::sim::command(a.words),
     };
-    ExitCode::from(if lost_output(console) && code == exit::DONE { exit::INPUT } else { code })
+    ExitCode::from(if lost_output(reports, console) && code == exit::DONE { exit::INPUT } else { code })
 }
 
-/// Says so if a result could not be printed.
-fn lost_output(console: console::Console) -> bool {
+/// Says so if a result could not be printed; a report can be had again.
+fn lost_output(reports: bool, console: console::Console) -> bool {
     let lost = console::output_lost();
     if let Some(why) = lost {
-        let help = "what was printed is not whole; `perflab report` prints a study's report again";
+        let help = if reports {
+            "what was printed is not whole; `perflab report` prints a study's report again"
+        } else {
+            "what was printed is not whole; the same command prints it again"
+        };
         console.error(&format!("standard output: {why}"), help);
     }
     lost.is_some()

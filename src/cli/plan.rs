@@ -77,7 +77,7 @@ fn show(
     let setup = Setup::new(program, study, &results, checks, false);
     let (walk, next) = Grid.next(&setup);
     let costs = history.costs(guess::of(program, study));
-    let again = standing.again(&history);
+    let again = standing.again(&history, checks);
     let price_per_s = program.site.as_ref().and_then(|s| s.price_per_s);
     let spent = crate::run::spent(&history, price_per_s);
     let account = Account { spent: &spent, holds_gpus: !simulated || host.held(1) > 0, price_per_s };

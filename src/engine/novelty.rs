@@ -1,7 +1,8 @@
 //! Whether a log says anything new: an engine that repeats itself is alive, and nothing more is known of it.
 //!
 //! A line is new if no line of its shape was seen, digits and signs left out, or if the share that it names has grown:
-//! bars of weights, graphs and downloads say how far they are in percent or in bytes.
+//! bars of weights, graphs and downloads say how far they are in percent or in bytes. Of lines that begin alike only so many are new: a
+//! name, a path or a random word at their end makes no other message of them.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -9,14 +10,23 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::failure::text;
+
 /// No start says so many different things: what does is noise, and new shapes of it are no progress.
 const MOST_SHAPES: usize = 2000;
+
+/// New lines that begin with the same words: names of weights and layers come one after another, and those are read from files meanwhile.
+const MOST_OF_A_KIND: usize = 24;
+/// So many words begin a line.
+const BEGINNING: usize = 2;
 
 /// What was seen of a log.
 #[derive(Debug, Default)]
 pub(super) struct Novelty {
     /// By the shape of a line: how far it was, from 0 to 1, where it says.
     shapes: HashMap<u64, f64>,
+    /// how many shapes began with which words
+    kinds: HashMap<u64, usize>,
 }
 
 impl Novelty {
@@ -33,7 +43,9 @@ impl Novelty {
             }
             None if !is_full => {
                 self.shapes.insert(shape, done);
-                true
+                let kind = self.kinds.entry(kind(line)).or_default();
+                *kind += 1;
+                *kind <= MOST_OF_A_KIND
             }
             None => false,
         }
@@ -50,6 +62,15 @@ fn shape(line: &str) -> Option<u64> {
     }
     // units that come and go in a bar make shapes of their own
     (letters > 0).then(|| hasher.finish())
+}
+
+/// The words that a message begins with.
+fn kind(line: &str) -> u64 {
+    let message = text::clean(line);
+    let mut hasher = DefaultHasher::new();
+    let words = message.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty());
+    words.take(BEGINNING).for_each(|word| word.hash(&mut hasher));
+    hasher.finish()
 }
 
 /// `42%`, `1.2G/9.9G`, `120MB / 4.9 GB`.
@@ -84,6 +105,15 @@ mod tests {
         assert!(!seen.take(""));
         assert!(!seen.take("2026-01-01 10:00:00"));
         assert!(seen.take("allocating the cache"));
+    }
+
+    #[test]
+    fn new_letters_at_the_end_of_a_line_make_it_no_other_message() {
+        let mut seen = Novelty::default();
+        let word = |n: u32| (0..6).map(|i| char::from(b'a' + (n >> (4 * i) & 15) as u8)).collect::<String>();
+        let new = (0..500).filter(|n| seen.take(&format!("INFO 11-21 waiting for {}", word(*n)))).count();
+        assert_eq!(new, MOST_OF_A_KIND);
+        assert!(seen.take("INFO 11-21 allocating the cache"));
     }
 
     #[test]

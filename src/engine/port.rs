@@ -3,7 +3,7 @@
 //! Some engines bind with `SO_REUSEPORT`: two servers then share a port in silence, and the kernel deals the
 //! connections out between them. So an answer proves nothing; the owner of the socket does.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::fs;
 use std::io::{self, BufRead as _, BufReader};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs};
@@ -100,6 +100,32 @@ pub(super) fn owner(address: SocketAddr, root: i32, boxed: &[i32]) -> Owner {
     let holds = |pid: i32| processes::sockets(pid).is_some_and(|s| !s.is_disjoint(&foreign));
     let stranger = table.iter().filter(|p| !tree.contains(&p.pid)).find(|p| holds(p.pid));
     stranger.map_or(Owner::Unknown, |p| Owner::Stranger { pid: p.pid, name: p.name.clone() })
+}
+
+/// The ports on which processes below `root` or the `boxed` ones listen, in order.
+pub(super) fn listening_below(root: i32, boxed: &[i32]) -> Vec<u16> {
+    let table = processes::all();
+    let tree = processes::descendants(&table, boxed.iter().copied().chain([root]));
+    let held: HashSet<u64> = tree
+        .iter()
+        .map(|p| p.pid)
+        .chain(boxed.iter().copied())
+        .filter_map(processes::sockets)
+        .flatten()
+        .collect();
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|t| fs::read_to_string(t).unwrap_or_default());
+    let lines = tables.iter().flat_map(|t| t.lines().skip(1));
+    let ports: BTreeSet<u16> =
+        lines.filter_map(listening).filter(|(_, inode)| held.contains(inode)).map(|(port, _)| port).collect();
+    ports.into_iter().collect()
+}
+
+/// Port and inode of a socket that listens.
+fn listening(line: &str) -> Option<(u16, u64)> {
+    let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+    let (_, port) = fields.get(1)?.split_once(':')?;
+    let inode = fields.get(9)?.parse().ok()?;
+    (*fields.get(3)? == LISTEN).then_some((u16::from_str_radix(port, 16).ok()?, inode))
 }
 
 /// Whether processes below `root` or the `boxed` ones hold all of these sockets. Who listens stands near the top of a tree as a rule,

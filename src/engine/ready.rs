@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
@@ -24,6 +26,8 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
 /// Reading this much between two looks is progress: an engine that loads weights may not print a line.
 const READING: u64 = 1 << 20;
+/// So much more on the GPUs is: weights and caches come by gigabytes, what is less is noise.
+const GROWING: u64 = 64 << 20;
 /// Output that says nothing new lengthens the patience by at most so many times itself.
 const GRACE: u32 = 2;
 
@@ -127,6 +131,8 @@ pub(super) struct Progress<'a, 't> {
     pid: Option<i32>,
     log_bytes: u64,
     read_bytes: u64,
+    grows: Option<Arc<AtomicU64>>,
+    grown: u64,
 }
 
 impl<'a, 't> Progress<'a, 't> {
@@ -135,6 +141,7 @@ impl<'a, 't> Progress<'a, 't> {
         log: &Path,
         course: &'a mut Course<'t>,
         family: &'a mut BTreeMap<i32, String>,
+        grows: Option<Arc<AtomicU64>>,
     ) -> Self {
         let (now, log) = (Instant::now(), Follower::new(log));
         Self {
@@ -148,6 +155,8 @@ impl<'a, 't> Progress<'a, 't> {
             pid: None,
             log_bytes: 0,
             read_bytes: 0,
+            grows,
+            grown: 0,
         }
     }
 
@@ -183,6 +192,14 @@ impl<'a, 't> Progress<'a, 't> {
             self.last = Instant::now();
         }
         self.read_bytes = read;
+        let grown = self.grows.as_ref().map_or(0, |g| g.load(Ordering::Relaxed));
+        if grown >= self.grown + GROWING {
+            // the first look finds what others hold
+            if self.grown > 0 {
+                self.last = Instant::now();
+            }
+            self.grown = grown;
+        }
         self.family.extend(tree.into_iter().map(|p| (p.pid, p.name.clone())));
     }
 

@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
@@ -45,6 +47,8 @@ pub struct LaunchSpec {
     pub keep_fd: Option<OwnedFd>,
     /// The command is a client that starts a container; what it is removed by.
     pub container: Option<Container>,
+    /// A number that grows as the start goes on, seen from outside: the memory on its GPUs, in bytes.
+    pub grows: Option<Arc<AtomicU64>>,
     /// Names this launch among all that this machine may ever see.
     pub nonce: String,
 }

@@ -2,7 +2,8 @@
 //!
 //! A daemon that leaves its session, its parent and its environment behind keeps its resource limits through every fork
 //! and exec, and everybody may read them. `RLIMIT_RTTIME` bounds the processor time of real-time threads, in microseconds:
-//! at 60,000 years it bounds nothing, and the lower bits of the number are the study's and the launch's.
+//! at 60,000 years it bounds nothing, and the lower bits of the number are the study's and the launch's. Where somebody has bounded that one,
+//! the size of files bears the number: no file has as many exbibytes.
 
 use std::fs;
 use std::io;
@@ -31,20 +32,26 @@ impl Stamp {
     /// What a process carries, if it carries one.
     pub fn read(pid: i32) -> Option<Self> {
         let limits = fs::read_to_string(format!("/proc/{pid}/limits")).ok()?;
-        let line = limits.lines().find_map(|l| l.strip_prefix("Max realtime timeout"))?;
-        let number = line.split_ascii_whitespace().next()?.parse::<u64>().ok()?;
-        (number & KIND_BITS == KIND).then_some(Self(number))
+        ["Max realtime timeout", "Max file size"].iter().find_map(|name| {
+            let line = limits.lines().find_map(|l| l.strip_prefix(name))?;
+            let number = line.split_ascii_whitespace().next()?.parse::<u64>().ok()?;
+            (number & KIND_BITS == KIND).then_some(Self(number))
+        })
     }
 
     pub fn is_of_study(self, prefix: &str) -> bool {
         self.0 & STUDY_BITS == Self::of(prefix).0 & STUDY_BITS
     }
 
-    /// Puts it on this process and all that come from it. Where somebody has bounded the limit already, it stays as it is.
+    /// Puts it on this process and all that come from it. Where somebody has bounded both limits already, they stay as they are.
     pub fn put(self) -> io::Result<()> {
-        let (_, hard) = getrlimit(Resource::RLIMIT_RTTIME)?;
-        if self.0 <= hard {
-            setrlimit(Resource::RLIMIT_RTTIME, self.0, hard)?;
+        for limit in [Resource::RLIMIT_RTTIME, Resource::RLIMIT_FSIZE] {
+            let (soft, hard) = getrlimit(limit)?;
+            // of the size of files the softer bound is somebody's own
+            let is_free = self.0 <= hard && (limit == Resource::RLIMIT_RTTIME || self.0 <= soft);
+            if is_free {
+                return setrlimit(limit, self.0, hard).map_err(Into::into);
+            }
         }
         Ok(())
     }
@@ -80,14 +87,22 @@ mod tests {
     fn it_is_read_back_after_an_exec_without_an_environment() {
         use std::os::unix::process::CommandExt;
         let stamp = Stamp::of("plab-aa-L001");
-        let mut command = Command::new("/bin/sleep");
-        command.arg("100").env_clear();
-        // SAFETY: between fork and exec only system calls are made.
-        unsafe { command.pre_exec(move || stamp.put()) };
-        let mut child = command.spawn().unwrap();
-        let found = Stamp::read(child.id() as i32);
-        child.kill().unwrap();
-        child.wait().unwrap();
-        assert_eq!(found, Some(stamp));
+        for bounded in [false, true] {
+            let mut command = Command::new("/bin/sleep");
+            command.arg("100").env_clear();
+            let put = move || {
+                if bounded {
+                    setrlimit(Resource::RLIMIT_RTTIME, 200_000, 200_000)?;
+                }
+                stamp.put()
+            };
+            // SAFETY: between fork and exec only system calls are made.
+            unsafe { command.pre_exec(put) };
+            let mut child = command.spawn().unwrap();
+            let found = Stamp::read(child.id() as i32);
+            child.kill().unwrap();
+            child.wait().unwrap();
+            assert_eq!(found, Some(stamp), "{bounded}");
+        }
     }
 }

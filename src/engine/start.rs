@@ -86,7 +86,13 @@ impl Attempt<'_> {
         address: SocketAddr,
         cancel: &CancellationToken,
     ) -> Result<Duration, Unready> {
-        let progress = Progress::new(&self.spec.ready, &self.log, &mut self.course, &mut self.family);
+        let progress = Progress::new(
+            &self.spec.ready,
+            &self.log,
+            &mut self.course,
+            &mut self.family,
+            self.spec.grows.clone(),
+        );
         ready::wait(&self.keeper, client, address, &self.spec.ready.path, cancel, progress).await
     }
 
@@ -110,6 +116,10 @@ impl Attempt<'_> {
     async fn explain(mut self, why: Unready) -> StartError {
         let after = self.began.elapsed();
         let life = self.keeper.life().borrow().clone();
+        let elsewhere = match why {
+            Unready::Late(_) => self.elsewhere().await,
+            _ => None,
+        };
         let (_, survivors) = server::kill(&self.keeper, &mut self.course, why.happening(&life)).await;
         if !survivors.is_empty() {
             return StartError::Unclean(survivors);
@@ -121,7 +131,11 @@ impl Attempt<'_> {
             Unready::Cancelled => StartError::Cancelled,
             Unready::Stranger { pid, name } => StartError::Stranger { port: self.spec.port, pid, name },
             Unready::Late(limit) => {
-                let Evidence { failure, tail, .. } = self.examine(None).await;
+                let Evidence { mut failure, tail, .. } = self.examine(None).await;
+                if let Some(elsewhere) = elsewhere {
+                    let said = if failure.line.is_empty() { "" } else { "; " };
+                    failure.line = format!("{elsewhere}{said}{}", failure.line);
+                }
                 StartError::NeverReady { after, limit, failure, tail }
             }
             Unready::Ended => {
@@ -140,6 +154,22 @@ impl Attempt<'_> {
                 StartError::Exited { exit, failure, tail }
             }
         }
+    }
+
+    /// That it serves, and where, if that is another port than it was given.
+    async fn elsewhere(&self) -> Option<String> {
+        let (guard, container, wanted) =
+            (self.keeper.guard(), self.keeper.container().cloned(), self.spec.port);
+        let ask = move || {
+            let boxed = container.map(|c| c.pids()).unwrap_or_default();
+            port::listening_below(guard, &boxed)
+        };
+        let ports = tokio::task::spawn_blocking(ask).await.unwrap_or_default();
+        if ports.is_empty() || ports.contains(&wanted) {
+            return None;
+        }
+        let listed: Vec<String> = ports.iter().take(4).map(ToString::to_string).collect();
+        Some(format!("it listens on port {}, and was given {wanted}", listed.join(", ")))
     }
 
     async fn examine(self, exit: Option<Exit>) -> Evidence {

@@ -2,6 +2,7 @@
 //! load generator's thread must not wait for it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -32,6 +33,7 @@ pub type Ours = dyn Fn(u32) -> bool + Send;
 pub struct Sampler {
     ask: Option<Sender<()>>,
     thread: Option<JoinHandle<Vec<Taken>>>,
+    held: Arc<AtomicU64>,
 }
 
 impl Sampler {
@@ -44,19 +46,27 @@ impl Sampler {
         on_lost: impl Fn(GpuError) + Send + 'static,
     ) -> Self {
         let (ask, asked) = mpsc::channel::<()>();
+        let held = Arc::new(AtomicU64::new(0));
+        let tells = held.clone();
         let thread = std::thread::spawn(move || {
             let mut taken = Vec::new();
             let mut goes_on = true;
             while goes_on {
                 let told = asked.recv_timeout(if taken.is_empty() { Duration::ZERO } else { EVERY });
                 goes_on = !matches!(told, Err(RecvTimeoutError::Disconnected));
-                if let Some(error) = look(&*source, &uuids, &ours, &mut taken) {
+                if let Some(error) = look(&*source, &uuids, &ours, &mut taken, &tells) {
                     on_lost(error);
                 }
             }
             taken
         });
-        Self { ask: Some(ask), thread: Some(thread) }
+        Self { ask: Some(ask), thread: Some(thread), held }
+    }
+
+    /// Bytes that processes of ours held at the last look on all GPUs together, where the driver says whose they are; else all that
+    /// was held there.
+    pub fn held(&self) -> Arc<AtomicU64> {
+        self.held.clone()
     }
 
     /// Takes a sample now, as where a phase begins.
@@ -74,14 +84,22 @@ impl Sampler {
 }
 
 /// One sample of each; the error of a GPU that is lost.
-fn look(source: &dyn Gpus, uuids: &[String], ours: &Ours, taken: &mut Vec<Taken>) -> Option<GpuError> {
-    let mut lost = None;
+fn look(
+    source: &dyn Gpus,
+    uuids: &[String],
+    ours: &Ours,
+    taken: &mut Vec<Taken>,
+    held: &AtomicU64,
+) -> Option<GpuError> {
+    let (mut lost, mut sum) = (None, 0);
     for (gpu, uuid) in uuids.iter().enumerate() {
         let at = Instant::now();
         match source.sample(uuid) {
             Ok(sample) => {
                 let processes = source.processes(uuid).unwrap_or_default();
                 let (own, others): (Vec<_>, Vec<_>) = processes.into_iter().partition(|p| ours(p.pid));
+                let known = own.iter().map(|p| p.memory).sum::<Option<u64>>().filter(|_| !own.is_empty());
+                sum += known.or(sample.memory_used).unwrap_or(0);
                 taken.push(Taken { at, gpu, sample, ours: !own.is_empty(), others });
             }
             Err(error @ GpuError::Lost(_)) => lost = Some(error),
@@ -89,6 +107,7 @@ fn look(source: &dyn Gpus, uuids: &[String], ours: &Ours, taken: &mut Vec<Taken>
             Err(_) => {}
         }
     }
+    held.store(sum, Ordering::Relaxed);
     lost
 }
 
@@ -113,8 +132,10 @@ mod tests {
                 "foreign": [{"gpu": 0, "memory_mib": 9, "pid": 5}, {"gpu": 0, "memory_mib": 9, "pid": 6}]}"#,
         );
         let sampler = Sampler::start(source, vec!["GPU-script-0".into()], Box::new(|pid| pid == 5), |_| {});
+        let held = sampler.held();
         let taken = sampler.end();
         assert!(!taken.is_empty());
+        assert_eq!(held.load(Ordering::Relaxed), 9 << 20, "what process 5 has");
         for t in taken {
             assert!(t.ours && t.sample.power_w.is_some());
             assert_eq!(t.others.iter().map(|p| p.pid).collect::<Vec<_>>(), [6]);

@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 use super::event::{Contained, Event, Kind, LaunchTimes, Neighbourhood, Says};
 use super::made::{Conditions, Machine};
 use crate::judge::neighbours::{Sample, Verdict};
-use crate::judge::{Checks, Results, Run, machine};
+use crate::judge::{Checks, Results, Run, RunOutcome, machine};
 
 /// One launch, as far as the journal knows it.
 #[derive(Debug, Clone)]
@@ -74,6 +74,21 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
+    /// What this machine did to it, in words; `None` where it tells of its configuration.
+    pub fn machine_s(&self, checks: Checks) -> Option<String> {
+        if !self.is_the_machine_s(checks) {
+            return None;
+        }
+        let fault = machine::fault(&self.run.outcome, &self.run.metrics, self.run.devices.as_ref());
+        Some(match (&self.run.outcome, fault) {
+            (RunOutcome::FailedStart { class, .. } | RunOutcome::FailedLoad { class, .. }, _) => {
+                class.clone()
+            }
+            (_, Some(fault)) => format!("{}: {}", fault.check, fault.text),
+            (_, None) => "this machine failed".to_owned(),
+        })
+    }
+
     /// Whether it tells of the machine at that moment, and not of the configuration.
     fn is_the_machine_s(&self, checks: Checks) -> bool {
         self.infrastructure || machine::spoiled(&self.run, checks)
@@ -112,6 +127,10 @@ pub struct History {
     neighbours: Vec<(Neighbourhood, Verdict)>,
     earlier_s: f64,
     session_s: f64,
+    /// the invocation before this one, and how old it was at its last word
+    before: (u32, f64),
+    /// seconds that killed invocations lived after their last word
+    lived_on: BTreeMap<u32, f64>,
     /// the invocation that reads; `None` for the last one
     reader: Option<u32>,
 }
@@ -128,6 +147,11 @@ impl History {
     /// Reads on as the invocation that would come next: failures of the machine in earlier ones are no results for it.
     pub fn for_next_session(&mut self) {
         self.reader = Some(self.session + 1);
+    }
+
+    /// What the machine did to a run of an earlier invocation, which is no result for the one that reads.
+    pub fn spoiled(&self, run: &RunRecord, checks: Checks) -> Option<String> {
+        run.machine_s(checks).filter(|_| run.session != self.reader())
     }
 
     fn reader(&self) -> u32 {
@@ -149,6 +173,7 @@ impl History {
     pub fn push(&mut self, event: Event) {
         if event.session != self.session {
             self.earlier_s += self.session_s;
+            self.before = (self.session, self.session_s);
         }
         (self.seq, self.session, self.session_s) = (event.seq, event.session, event.session_s);
         match event.kind {
@@ -227,9 +252,16 @@ impl History {
                 self.close(&launch);
             }
             Kind::Lost { launch, after_s, gpus } => {
+                let (last, last_s) = self.before;
+                let mut unseen_s = 0.0;
                 if let Some(l) = self.launch(&launch) {
                     (l.lost_s, l.gpus) = (Some(after_s), gpus);
+                    let (session, begun_s) = l.begun;
+                    unseen_s = if session == last { after_s - (last_s - begun_s) } else { 0.0 };
                 }
+                // of launches side by side each says so
+                let known = self.lived_on.entry(last).or_default();
+                *known = known.max(unseen_s);
                 self.close(&launch);
             }
             Kind::Checked { of, sample, .. } => self.checked.push((of, sample)),
@@ -326,7 +358,7 @@ impl History {
 
     /// Seconds that all invocations took, as far as they lived to write.
     pub fn wall_s(&self) -> f64 {
-        self.earlier_s + self.session_s
+        self.earlier_s + self.session_s + self.lived_on.values().fold(0.0, |sum, s| sum + s)
     }
 }
 

@@ -9,6 +9,8 @@ use super::results::{Run, RunOutcome};
 use super::setup::Checks;
 
 const FOREIGN: &str = "GPU_FOREIGN";
+/// The check of a client that this machine kept from its work.
+pub const CLIENT: &str = "CLIENT_SAT";
 
 /// What was wrong with the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,8 +26,7 @@ pub fn fault(outcome: &RunOutcome, metrics: &Metrics, devices: Option<&Devices>)
     if !matches!(outcome, RunOutcome::Done | RunOutcome::Stopped { .. }) {
         return None;
     }
-    let said =
-        [(FOREIGN, foreign_to(devices)), ("CLOCK", clocks_of(devices)), ("CLIENT_SAT", client_lag(metrics))];
+    let said = [(FOREIGN, foreign_to(devices)), ("CLOCK", clocks_of(devices)), (CLIENT, client_lag(metrics))];
     said.into_iter().find_map(|(check, said)| {
         let Said::Found(Level::Refuse, text) = said else { return None };
         let seen = devices.is_some_and(|d| d.gpus.iter().any(|gpu| !gpu.foreign.is_empty()));

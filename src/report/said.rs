@@ -7,7 +7,6 @@ use indexmap::{IndexMap, IndexSet};
 
 use super::build::Material;
 use crate::journal::Moved;
-use crate::judge::{Run, RunOutcome, machine};
 use crate::plan::Config;
 
 /// So many are named; a note about more of them says how many more.
@@ -37,19 +36,12 @@ pub fn of_the_machine(m: &Material<'_>) -> Vec<String> {
         return Vec::new();
     }
     let failures = m.history.machine_failures(m.setup.checks);
-    let text = |run: &Run| match &run.outcome {
-        RunOutcome::FailedStart { class, .. } | RunOutcome::FailedLoad { class, .. } => class.clone(),
-        RunOutcome::Done | RunOutcome::Stopped { .. } => {
-            let fault = machine::fault(&run.outcome, &run.metrics, run.devices.as_ref());
-            fault.map_or_else(String::new, |f| format!("{}: {}", f.check, f.text))
-        }
-    };
     let told: IndexSet<String> = failures
         .map(|r| {
             format!(
                 "no result of launch {}: {}; the same command measures it again",
                 r.run.launch,
-                text(&r.run)
+                r.machine_s(m.setup.checks).unwrap_or_default()
             )
         })
         .collect();

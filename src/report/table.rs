@@ -18,6 +18,8 @@ const FRAME: usize = 3;
 const COMFORTABLE: usize = 24;
 /// Nor below this at all, unless the text is shorter.
 const TIGHT: usize = 8;
+/// Below that only on a terminal that has no room for what decides; headings break too then.
+const LEAST: usize = 4;
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +78,10 @@ impl Table {
     pub fn draw(&self, style: Style) -> String {
         let (kept, widths) = self.fit(style.width());
         let mut builder = Builder::default();
-        builder.push_record(kept.iter().map(|&c| self.columns[c].head.join("\n")));
+        let heads = kept.iter().zip(&widths);
+        builder.push_record(
+            heads.map(|(&c, &width)| lines_of(&self.columns[c].head.join("\n"), width).join("\n")),
+        );
         for row in &self.rows {
             let lines = kept.iter().zip(&widths).map(|(&c, &width)| lines_of(&row[c].text, width).join("\n"));
             builder.push_record(lines);
@@ -119,6 +124,10 @@ impl Table {
             let most_spare = (0..kept.len()).max_by_key(|&i| self.columns[kept[i]].spare);
             match most_spare.filter(|&i| self.columns[kept[i]].spare > 0) {
                 Some(place) if widths.iter().sum::<usize>() > room => kept.remove(place),
+                // what decides stays: then its text breaks within words
+                _ if widths.iter().sum::<usize>() > room => {
+                    return (kept.clone(), self.squeeze(&kept, room, Self::least));
+                }
                 _ => {
                     let widths = self.grow(&kept, widths, room);
                     return (kept, widths);
@@ -177,14 +186,25 @@ impl Table {
         }
     }
 
+    fn least(&self, column: usize) -> usize {
+        match self.columns[column].kind {
+            Kind::Number => self.natural(column),
+            Kind::Text => LEAST.min(self.natural(column)).max(self.widest_entry(column, longest_number)),
+        }
+    }
+
     fn head_width(&self, column: usize) -> usize {
         self.columns[column].head.iter().map(|line| width_of(line)).max().unwrap_or(0)
     }
 
     /// The most that any entry of the column measures, the heading's lines at least.
     fn widest(&self, column: usize, measure: fn(&str) -> usize) -> usize {
-        let entries = self.rows.iter().flat_map(|row| row[column].text.lines()).map(measure).max();
-        entries.unwrap_or(0).max(self.head_width(column))
+        self.widest_entry(column, measure).max(self.head_width(column))
+    }
+
+    fn widest_entry(&self, column: usize, measure: fn(&str) -> usize) -> usize {
+        let entries = self.rows.iter().flat_map(|row| row[column].text.lines()).map(measure);
+        entries.max().unwrap_or(0)
     }
 }
 
@@ -226,6 +246,10 @@ mod tests {
         let narrow = table.draw(Style::new(44, false));
         assert!(!narrow.contains("TTFT") && !narrow.contains("changes"), "{narrow}");
         assert!(narrow.contains("11,464.5"), "{narrow}");
+        let table = sample("Seqs 512", "--max-num-seqs=512", "123,111,464,464.5", "refused");
+        let narrowest = table.draw(Style::new(40, false));
+        assert!(narrowest.lines().all(|line| width_of(line) <= 40), "{narrowest}");
+        assert!(narrowest.contains("123,111,464,464.5"), "{narrowest}");
     }
 
     /// Digits with their points and commas, as they stand in a text.

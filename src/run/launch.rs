@@ -1,6 +1,8 @@
 //! One launch: start, one load after another, stop; what it measured and where its time went.
 
 use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
 use futures_util::future::OptionFuture;
@@ -120,7 +122,7 @@ pub async fn carry_out(
     }
     let began = Instant::now();
     let others = crew.gpus.as_ref().map(taken::Watch::begin);
-    let started = start(crew, listener).await?;
+    let started = start(crew, others.as_ref().map(taken::Watch::held), listener).await?;
     times.start_s = began.elapsed().as_secs_f64();
     let server = match started {
         Ok(server) => server,
@@ -288,11 +290,13 @@ fn another_version(
 
 async fn start(
     crew: &Crew<'_>,
+    grows: Option<Arc<AtomicU64>>,
     listener: &mut dyn Listener,
 ) -> Result<Result<Server, StartError>, OrderError> {
     let mut attempt = 1;
     loop {
         let mut spec = launch_spec(crew.config, &crew.place)?;
+        spec.grows.clone_from(&grows);
         spec.keep_fd = Some(crew.lock.share().map_err(OrderError::Lock)?);
         let tell = |event| stages::pass_on(crew.launch, event, listener);
         let started = engine::start(spec, &crew.signals.first, tell).await;

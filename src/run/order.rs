@@ -126,6 +126,7 @@ pub fn launch_spec(config: &Config, place: &Place<'_>) -> Result<engine::LaunchS
         failures: failure_patterns(config),
         guard: vec![this.into(), "guard".into()],
         keep_fd: None,
+        grows: None,
         nonce: place.nonce.clone(),
     })
 }

@@ -12,7 +12,8 @@ use super::target::Target;
 use crate::lang::sema::program::{Api, Engine, Reset};
 use crate::load::LoadSpec;
 
-const RESET_WITHIN: Duration = Duration::from_secs(30);
+/// A reset is a matter of milliseconds; one that hangs is not waited for, and the load that follows says that nothing was proven.
+const RESET_WITHIN: Duration = Duration::from_secs(10);
 /// A question of so many words at least and at most: more than one block of any cache, and no load of its own.
 const WORDS: (u32, u32) = (256, 2048);
 /// A server that does not take so long a prompt is asked with half of it, this often.

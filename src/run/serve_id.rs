@@ -29,7 +29,15 @@ fn contained_in(image: &str) -> String {
 }
 
 fn serve_id_of(engine: &Engine, how: &str) -> String {
-    short_hash(&format!("{}\n{:?}{how}", engine.serve, engine.api))
+    short_hash(&format!("{}\n{:?}{how}", spaced(&engine.serve), engine.api))
+}
+
+/// A serve line with one space between its words: more of them say nothing, but where a quoted word holds them.
+fn spaced(serve: &str) -> String {
+    if serve.contains(['"', '\'', '\\']) {
+        return serve.to_owned();
+    }
+    serve.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Identities of all serve lines: a result counts as long as its engine is started the same way.
@@ -48,4 +56,15 @@ pub fn serve_ids_anywhere(program: &Program, history: &History) -> Vec<String> {
 /// What launches stood in.
 fn containers(history: &History) -> impl Iterator<Item = &Contained> {
     history.launches().iter().filter_map(|l| l.container.as_ref())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spaces_between_words_say_nothing() {
+        assert_eq!(spaced(" vllm  serve\t{model} "), "vllm serve {model}");
+        assert_eq!(spaced("sh -c 'a  b'"), "sh -c 'a  b'");
+    }
 }

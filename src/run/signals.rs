@@ -11,6 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 /// Hang-ups that follow a first one so shortly are of the same terminal.
 const ECHO: Duration = Duration::from_secs(2);
+/// The same signal so shortly after the first is the same word: `timeout` sends it to the process and to its group. Nobody types so fast.
+const TWIN: Duration = Duration::from_millis(50);
 
 /// What signals have asked for so far.
 #[derive(Debug, Clone, Default)]
@@ -37,8 +39,8 @@ impl Signals {
             this.first.cancel();
             let second = loop {
                 let next = heard.next().await;
-                let echo = (first, next) == (Signal::SIGHUP, Signal::SIGHUP) && at.elapsed() < ECHO;
-                if !echo {
+                let echo = if first == Signal::SIGHUP { ECHO } else { TWIN };
+                if next != first || at.elapsed() >= echo {
                     break next;
                 }
             };

@@ -2,6 +2,8 @@
 //! reason of its own.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use super::devices::LaunchGpus;
@@ -23,6 +25,11 @@ pub struct Watch {
 impl Watch {
     pub fn begin(gpus: &LaunchGpus) -> Self {
         Self { sampler: gpus.sampler(|_| {}), before: gpus.before().clone() }
+    }
+
+    /// Bytes on the launch's GPUs, as the start goes on.
+    pub fn held(&self) -> Arc<AtomicU64> {
+        self.sampler.held()
     }
 
     /// Ends it: who took memory, if anybody did.

@@ -74,6 +74,7 @@ impl Workshop {
             failures: Vec::new(),
             guard: [env!("CARGO_BIN_EXE_perflab"), "guard"].map(Into::into).to_vec(),
             keep_fd: None,
+            grows: None,
             container: None,
             nonce: self.nonce.clone(),
         }

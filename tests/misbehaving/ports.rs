@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 
 use super::engine::stranger;
-use super::lab::{bad_candidate, exec, expect_success, finish, noted, run, setbacks};
+use super::lab::{bad_candidate, exec, expect_failure, expect_success, finish, noted, run, setbacks};
 use crate::support::{Lab, events, wait_for};
 
 #[test]
@@ -67,4 +67,10 @@ fn a_load_that_was_shared_with_a_stranger_does_not_count() {
         report.trial(report.row("mode", "bad")["trial"].as_str().expect("an id"))["runs"][0]["launch"],
         "L003"
     );
+}
+
+#[test]
+fn a_server_on_another_port_is_told_where_it_is() {
+    let elsewhere = "port=$((port + 1)); serve";
+    expect_failure(elsewhere, &["never ready", "it listens on port ", ", and was given "]);
 }

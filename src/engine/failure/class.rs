@@ -23,6 +23,8 @@ pub const GPU_MEMORY_TAKEN: &str = "GPU memory taken by others";
 pub const GPU_MEMORY: &str = "out of GPU memory";
 /// A file system that the engine writes to is full.
 pub const DISK_FULL: &str = "disk full";
+/// The memory that processes share, `/dev/shm`, which is small in containers and after a crash may be full of leftovers.
+pub const SHARED_MEMORY: &str = "shared memory full";
 /// A model's hub, or another server that the engine asks, is out of reach.
 pub const NETWORK: &str = "network";
 
@@ -32,8 +34,17 @@ pub const CLIENT_LIMIT: &str = "client at its limit";
 /// Whoever killed the process that guards an engine killed the engine with it.
 pub const GUARD_LOST: &str = "guard killed";
 
-const INFRASTRUCTURE: [&str; 8] =
-    [PORT, GPU_LOST, MEMORY_TAKEN, GPU_MEMORY_TAKEN, DISK_FULL, NETWORK, CLIENT_LIMIT, GUARD_LOST];
+const INFRASTRUCTURE: [&str; 9] = [
+    PORT,
+    GPU_LOST,
+    MEMORY_TAKEN,
+    GPU_MEMORY_TAKEN,
+    DISK_FULL,
+    SHARED_MEMORY,
+    NETWORK,
+    CLIENT_LIMIT,
+    GUARD_LOST,
+];
 
 /// The engine's own processes, or a limit of its container, wanted more memory than there is.
 pub const HOST_MEMORY: &str = "out of host memory";
@@ -45,6 +56,8 @@ pub const WORKER_LOST: &str = "worker lost";
 pub const DID_NOT_START: &str = "did not start";
 /// The engine was not ready in time.
 pub const NEVER_READY: &str = "never ready";
+/// Somebody killed it, mostly the kernel for want of memory; nothing tells.
+pub const KILLED: &str = "killed";
 /// Nothing else is known.
 pub const UNKNOWN: &str = "unknown";
 /// A card or its libraries report an error.

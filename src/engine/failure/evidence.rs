@@ -12,6 +12,10 @@ use super::lines::{Lines, Weight, speaks_of_error};
 use super::pattern::{FailurePattern, Place, lines_of};
 use super::{general, text};
 
+/// SIGKILL, and how a shell passes it on.
+const KILLED: i32 = 9;
+const KILLED_CODE: i32 = 128 + KILLED;
+
 /// Lines kept of a log's end.
 const TAIL_LINES: usize = 20;
 
@@ -89,8 +93,9 @@ impl Witness<'_> {
         let lines = Lines::new(&log);
         let named = self.guard_lost().or_else(|| self.named(&log, &lines));
         let known = named.is_some();
-        let failure = named
-            .unwrap_or_else(|| Failure::new(self.unknown(), line_that_matters(&lines).unwrap_or_default()));
+        let failure = named.unwrap_or_else(|| {
+            Failure::new(self.unknown(&lines), line_that_matters(&lines).unwrap_or_default())
+        });
         Evidence { failure, known, tail }
     }
 
@@ -106,14 +111,35 @@ impl Witness<'_> {
     }
 
     fn named(&self, log: &str, lines: &Lines<'_>) -> Option<Failure> {
-        match kernel::finding(self.started, self.family) {
-            Some((class, line)) => Some(Failure::new(class, text::shortened(&line))),
-            None => match_first(log, lines, self.patterns),
+        if let Some((class, line)) = kernel::finding(self.started, self.family) {
+            return Some(Failure::new(class, text::shortened(&line)));
         }
+        let told = match_first(log, lines, self.patterns);
+        let of_cause = told.as_ref().is_some_and(|f| !class::is_consequence(&f.class));
+        if of_cause { told } else { self.hungry(lines).or(told) }
+    }
+
+    /// Killed while the OOM killer was at work, whose messages may not be read here.
+    fn hungry(&self, lines: &Lines<'_>) -> Option<Failure> {
+        let counted = self.started.oom_killed_since();
+        let ended = self.was_killed(lines) || self.exit.is_some() && self.moment == Moment::Load;
+        (counted && ended).then(|| {
+            let line = "the kernel's OOM killer took a process of this machine meanwhile (its messages may not be read here)";
+            Failure::new(class::HOST_MEMORY, line)
+        })
+    }
+
+    /// By SIGKILL, as its shell tells it or as the kernel does.
+    fn was_killed(&self, lines: &Lines<'_>) -> bool {
+        let by_code = matches!(self.exit, Some(Exit::Signal(KILLED) | Exit::Code(KILLED_CODE)));
+        by_code || self.exit.is_some() && lines.last(1).next().is_some_and(|(_, said)| said == "Killed")
     }
 
     /// What is known where no pattern matches.
-    fn unknown(&self) -> String {
+    fn unknown(&self, lines: &Lines<'_>) -> String {
+        if let Some(exit @ Exit::Code(_)) = self.exit.filter(|_| self.was_killed(lines)) {
+            return format!("{} ({exit})", class::KILLED);
+        }
         let of_load = self.moment == Moment::Load;
         match self.exit {
             Some(exit @ Exit::Signal(_)) if !of_load => format!("crash ({exit})"),
@@ -225,6 +251,18 @@ mod tests {
             (found.class.as_str(), found.line.as_str()),
             ("did not start", "ValueError: heads are odd")
         );
+    }
+
+    #[test]
+    fn a_kill_is_told_by_the_shell_that_saw_it() {
+        let class = |log: &str, exit| examine(log, Some(exit), Moment::Start).failure.class;
+        assert_eq!(
+            class("engine.sh: line 3:  12 Killed  vllm\nKilled\n", Exit::Code(1)),
+            "killed (exit code 1)"
+        );
+        assert_eq!(class("loading\n", Exit::Code(137)), "killed (exit code 137)");
+        assert_eq!(class("loading\n", Exit::Signal(9)), "crash (SIGKILL)");
+        assert_eq!(class("loading\n", Exit::Code(1)), "unknown (exit code 1)");
     }
 
     #[test]

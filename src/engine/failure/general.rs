@@ -8,10 +8,14 @@ use super::class;
 use super::pattern::FailurePattern;
 
 /// Broken machines: asked before an engine's own patterns, which would see only what follows from them.
-const MACHINE: [(&str, &str); 2] = [
+const MACHINE: [(&str, &str); 3] = [
     (
         class::GPU_LOST,
         r"GPU (?:has )?fallen off the bus|GPU is lost|Unable to determine the device handle for GPU|uncorrectable ECC error|cudaErrorECCUncorrectable",
+    ),
+    (
+        class::SHARED_MEMORY,
+        r"/dev/shm.*No space left on device|No space left on device.*(?:/dev/shm|/psm_|shm_open)|while (?:creating|attaching to) shared memory segment|insufficient shared memory",
     ),
     (class::DISK_FULL, r"No space left on device|Disk quota exceeded"),
 ];

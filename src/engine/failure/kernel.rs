@@ -13,17 +13,32 @@ use regex::Regex;
 
 use super::class;
 
-/// A moment on the clock of kernel messages, in microseconds since boot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Uptime(u64);
+/// A moment on the clock of kernel messages, in microseconds since boot, and how many processes the OOM killer had taken by then, which
+/// everybody may read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Uptime {
+    us: u64,
+    oom_kills: Option<u64>,
+}
 
 impl Uptime {
     /// Now; 0 where the kernel does not say, so that every message counts as later.
     pub fn now() -> Self {
         let text = fs::read_to_string("/proc/uptime").unwrap_or_default();
         let seconds = text.split(' ').next().and_then(|s| s.parse::<f64>().ok()).unwrap_or(0.0);
-        Self((seconds * 1e6) as u64)
+        Self { us: (seconds * 1e6) as u64, oom_kills: oom_kills() }
     }
+
+    /// Whether the OOM killer has taken any process of this machine since.
+    pub fn oom_killed_since(self) -> bool {
+        self.oom_kills.zip(oom_kills()).is_some_and(|(then, now)| now > then)
+    }
+}
+
+/// `None` where the kernel does not count them.
+fn oom_kills() -> Option<u64> {
+    let text = fs::read_to_string("/proc/vmstat").ok()?;
+    text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
 }
 
 /// What the kernel said since `since` about processes of the engine (pid → name) or about any card.
@@ -54,7 +69,7 @@ fn messages(since: Uptime) -> Vec<String> {
 fn parse(record: &str, since: Uptime) -> Option<String> {
     let (head, message) = record.split_once(';')?;
     let at: u64 = head.split(',').nth(2)?.parse().ok()?;
-    (Uptime(at) >= since).then(|| message.lines().next().unwrap_or_default().to_owned())
+    (at >= since.us).then(|| message.lines().next().unwrap_or_default().to_owned())
 }
 
 static KILLED: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -138,9 +153,18 @@ mod tests {
     #[test]
     fn only_what_was_said_since_the_start_counts() {
         let record = "6,1234,5000000,-;Out of memory: no\n SUBSYSTEM=x\n";
-        assert_eq!(parse(record, Uptime(5_000_000)).as_deref(), Some("Out of memory: no"));
-        assert_eq!(parse(record, Uptime(5_000_001)), None);
-        assert_eq!(parse("torn", Uptime(0)), None);
-        assert!(Uptime::now() > Uptime(0));
+        let at = |us: u64| Uptime { us, oom_kills: None };
+        assert_eq!(parse(record, at(5_000_000)).as_deref(), Some("Out of memory: no"));
+        assert_eq!(parse(record, at(5_000_001)), None);
+        assert_eq!(parse("torn", at(0)), None);
+        assert!(Uptime::now().us > 0);
+    }
+
+    #[test]
+    fn the_oom_killer_is_counted_where_its_messages_may_not_be_read() {
+        let of = |oom_kills| Uptime { us: 0, oom_kills }.oom_killed_since();
+        let Some(now) = oom_kills() else { return };
+        assert!(!of(Some(now)) && !of(None));
+        assert!(now == 0 || of(Some(now - 1)));
     }
 }

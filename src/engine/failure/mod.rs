@@ -6,7 +6,7 @@ mod general;
 mod kernel;
 mod lines;
 mod pattern;
-mod text;
+pub(super) mod text;
 
 pub use class::{
     CLIENT_LIMIT, GPU_LOST, GPU_MEMORY, GPU_MEMORY_TAKEN, NEVER_READY, NO_ANSWER, Nature, PORT, WORKER_LOST,

@@ -23,7 +23,7 @@ pub const ABSENT: &str = "not there";
 /// Classes whose cause may be what a model's directory holds, or who may read it.
 const OF_FILES: [&str; 4] = ["no access", "missing file", "model missing", "model broken"];
 /// Classes whose cause lies in no file; what their line names, engines write as they run.
-const OF_OTHERS: [&str; 9] = [
+const OF_OTHERS: [&str; 10] = [
     "unknown flag",
     "unsupported",
     "out of GPU memory",
@@ -31,6 +31,7 @@ const OF_OTHERS: [&str; 9] = [
     "worker lost",
     "never ready",
     "crash",
+    "killed",
     "no request succeeded",
     "no answer",
 ];

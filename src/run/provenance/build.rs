@@ -37,14 +37,14 @@ fn look(engine: &Engine, search: &Search, study_dir: &Path) -> Option<Installed>
     let first = words.first()?;
     let venv = match &engine.via {
         Via::Path => None,
-        Via::Venv(dir) => Some(Path::new(dir).join("bin")),
+        Via::Venv(dir) => Some(study_dir.join(dir)),
         Via::Url(_) | Via::Container(_) => return None,
     };
     if first == "perflab" {
         let build = Some(format!("perflab {}", env!("CARGO_PKG_VERSION")));
         return Some(Installed { build, libraries: None });
     }
-    let dirs = venv.map(|d| format!("{}:", d.display())).unwrap_or_default();
+    let dirs = venv.as_ref().map(|d| format!("{}:", d.join("bin").display())).unwrap_or_default();
     let path = format!("{dirs}{}", search.path);
     let program = which::which_in(first, Some(&path), study_dir).ok()?;
     let module = words.iter().position(|w| w == "-m").and_then(|i| words.get(i + 1));
@@ -53,9 +53,14 @@ fn look(engine: &Engine, search: &Search, study_dir: &Path) -> Option<Installed>
         None => program.file_name()?.to_str()?,
     };
     let mut libraries = BTreeMap::new();
-    let python = Python::of(&program, &path);
-    let runs = python.as_ref().map_or(program.as_path(), Python::interpreter);
-    add_shared(runs, search, &mut libraries);
+    let told = Python::of(&program, &path);
+    // a shell script says nothing of the environment that it leads to
+    let behind = told.is_none();
+    let name = if behind && module.is_none() { engine.root() } else { name };
+    let python = told.or_else(|| Python::beside(&program, venv.as_deref(), &path));
+    for runs in python.iter().map(Python::interpreter).chain(behind.then_some(program.as_path())) {
+        add_shared(runs, search, &mut libraries);
+    }
     let mut build = None;
     if let Some(python) = &python {
         libraries.extend(python.distributions(name));
@@ -63,7 +68,11 @@ fn look(engine: &Engine, search: &Search, study_dir: &Path) -> Option<Installed>
             .extend(disk::identity(python.interpreter()).map(|id| ("python".to_owned(), id[..8].to_owned())));
         build = libraries.get(&normal(name)).map(|version| format!("{name} {version}"));
     }
-    let build = build.or_else(|| by_content(&program, &words, study_dir));
+    let wrapper = (behind || build.is_none()).then(|| by_content(&program, &words, study_dir)).flatten();
+    let build = match (build, wrapper) {
+        (Some(build), Some(wrapper)) => Some(format!("{build} behind {wrapper}")),
+        (build, wrapper) => build.or(wrapper),
+    };
     Some(Installed { build, libraries: Some(libraries) })
 }
 

@@ -9,6 +9,7 @@ mod elf;
 mod inherited;
 mod libraries;
 mod literal;
+mod loose;
 mod machine;
 mod named;
 mod python;

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 
+use super::loose;
 use crate::disk::{self, Which, hex};
 
 /// A Python environment.
@@ -21,6 +22,8 @@ pub struct Python {
     interpreter: PathBuf,
     /// where distributions lie, those that are found first first
     sites: Vec<PathBuf>,
+    /// so many of them are the environment's own
+    own_sites: usize,
     /// a conda environment's list of packages
     conda: Option<PathBuf>,
 }
@@ -35,6 +38,7 @@ impl Python {
         // the link to an interpreter says which environment is meant, and what it leads to does not
         let prefix = interpreter.parent()?.parent()?.to_owned();
         let mut sites = sites_below(&prefix.join("lib"));
+        let own_sites = sites.len();
         let settings = fs::read_to_string(prefix.join("pyvenv.cfg")).ok();
         let sees_system = settings.as_ref().is_none_or(|text| {
             let words = |l: &str| l.split('=').map(|w| w.trim().to_lowercase()).collect::<Vec<_>>();
@@ -51,7 +55,17 @@ impl Python {
         let mut seen = BTreeSet::new();
         sites.retain(|dir| seen.insert(dir.canonicalize().unwrap_or_else(|_| dir.clone())));
         let conda = Some(prefix.join("conda-meta")).filter(|d| d.is_dir());
-        Some(Self { interpreter, sites, conda })
+        let is_apart = settings.is_some() || conda.is_some();
+        Some(Self { interpreter, sites, own_sites: if is_apart { own_sites } else { 0 }, conda })
+    }
+
+    /// The environment whose programs lie beside a program or in a directory: for what says nothing of its own, as a shell script.
+    pub fn beside(program: &Path, venv: Option<&Path>, path: &str) -> Option<Self> {
+        let near =
+            program.parent().filter(|bin| bin.parent().is_some_and(|p| p.join("pyvenv.cfg").is_file()));
+        let bins = venv.map(|dir| dir.join("bin")).into_iter().chain(near.map(Path::to_owned));
+        let mut pythons = bins.flat_map(|bin| ["python", "python3"].map(|name| bin.join(name)));
+        pythons.find(|p| p.exists()).and_then(|python| Self::of(&python, path))
     }
 
     pub fn interpreter(&self) -> &Path {
@@ -61,7 +75,8 @@ impl Python {
     /// All distributions; `engine` is the one whose files are looked at one by one.
     pub fn distributions(&self, engine: &str) -> Distributions {
         let mut found = Distributions::new();
-        for site in &self.sites {
+        for (i, site) in self.sites.iter().enumerate() {
+            found.extend(loose::modules(site, i < self.own_sites));
             for entry in fs::read_dir(site).into_iter().flatten().flatten() {
                 add(site, &entry.path(), engine, &mut found);
             }

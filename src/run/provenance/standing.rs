@@ -101,12 +101,13 @@ impl<'a> Standing<'a> {
     }
 
     /// Trials of which no result counts (configuration and profile settings), and why the last one does not.
-    pub fn again(&self, history: &History) -> HashMap<(String, String), String> {
+    pub fn again(&self, history: &History, checks: Checks) -> HashMap<(String, String), String> {
         let moved = Moved::of(history.launches());
         let mut again = HashMap::new();
         for run in history.runs() {
             let key = (run.config_id.clone(), run.profile_id.clone());
-            match self.differs(run, history, &moved) {
+            let spoiled = || Some(format!("the machine spoiled it, {}", history.spoiled(run, checks)?));
+            match self.differs(run, history, &moved).or_else(spoiled) {
                 Some(why) => drop(again.insert(key, why)),
                 None => drop(again.remove(&key)),
             }
