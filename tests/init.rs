@@ -463,6 +463,30 @@ fn files_that_are_none_are_said() {
     }
 }
 
+#[test]
+fn shared_prefixes_keep_their_lengths() {
+    let lab = Lab::new();
+    let sets = r#"[{"dataset_name": "prefix_repetition", "prefix_repetition_prefix_len": 512, "prefix_repetition_num_prefixes": 4},
+        {"random_input_len": 100, "random_prefix_len": 64, "random_output_len": 8}]"#;
+    lab.write("loads.json", sets);
+    let yaml = "server:\n  base_flags: {model_path: org/m}\n  search_space: {max_running_requests: [64, 128]}\n\
+                dataset: {kind: generated-shared-prefix, gsp_num_groups: 8, gsp_prompts_per_group: 4, gsp_system_prompt_len: 900}\n";
+    lab.write("groups.yaml", yaml);
+    let serve = ["--engine-version", "0.17.1", "--", "vllm", "serve", "org/m"];
+    let loads = init(&lab, &[&["--from", "loads.json"], &serve[..]].concat(), "").expect_code(0).stdout;
+    for words in ["prefix   512", "prefixes 4", "input    256", "prefix   64", "input    100"] {
+        assert!(loads.contains(words), "{words} of\n{loads}");
+    }
+    let groups = init(&lab, &["--from", "groups.yaml"], "").expect_code(0).stdout;
+    for words in ["prefix   900", "prefixes 8", "input    128", "requests 32"] {
+        assert!(groups.contains(words), "{words} of\n{groups}");
+    }
+    for (file, text) in [("a.plab", loads), ("b.plab", groups)] {
+        lab.write(file, text);
+        assert_eq!(doubts(&lab, file), Vec::<String>::new(), "{file}");
+    }
+}
+
 /// The files that the comparison shows: name, the lines that are claimed, text.
 fn compared() -> Vec<(String, usize, String)> {
     let page = fs::read_to_string(project().join("docs/comparison.md")).expect("the page");

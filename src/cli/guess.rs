@@ -134,7 +134,7 @@ fn simulated_s(engine: &EngineConfig, p: &Profile, requests: u64, clients: u64) 
     }
     let middle = |t: (u32, u32)| t.0.midpoint(t.1);
     let chat = matches!(p.data, Some(Data::ShareGpt | Data::Conversations(_)));
-    let input = p.input.map(middle).or(chat.then_some(CHAT.0))?;
+    let input = p.prompt_tokens().map(middle).or(chat.then_some(CHAT.0))?;
     let output = p.output.map(middle).or(chat.then_some(CHAT.1))?;
     let some = requests.min(MOST_REQUESTS.max(2 * clients).min(4 * MOST_REQUESTS));
     let arrivals = arrivals(p, some, clients)?;

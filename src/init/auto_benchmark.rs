@@ -279,10 +279,17 @@ impl Reader<'_> {
             }
             "sharegpt" => scenarios.push(("ShareGPT".to_owned(), vec![Line::new("data", "sharegpt")])),
             "generated-shared-prefix" => {
-                self.left_out.push(
-                    "gsp_…: the lengths of generated-shared-prefix have no settings in a profile".to_owned(),
-                );
-                scenarios.push(("Shared Prefix".to_owned(), vec![Line::new("data", "prefix_repetition")]));
+                let number =
+                    |name: &str, usual: u64| data.get(name).and_then(Value::as_u64).unwrap_or(usual).max(1);
+                let lines = [
+                    ("prefix", number("gsp_system_prompt_len", 2048)),
+                    ("prefixes", number("gsp_num_groups", 64)),
+                    ("input", number("gsp_question_len", 128)),
+                    ("output", number("gsp_output_len", 256)),
+                ];
+                let lines = lines.map(|(w, n)| Line::new(w, n.to_string()));
+                let data = vec![Line::new("data", "prefix_repetition")];
+                scenarios.push(("Shared Prefix".to_owned(), [data, lines.to_vec()].concat()));
             }
             _ => {
                 let path =
@@ -291,7 +298,9 @@ impl Reader<'_> {
                 scenarios.push(("Custom".to_owned(), vec![line]));
             }
         }
-        let load = self.load(data.get("num_prompts").and_then(Value::as_u64));
+        let number = |name: &str| data.get(name).and_then(Value::as_u64);
+        let grouped = number("gsp_num_groups").zip(number("gsp_prompts_per_group"));
+        let load = self.load(number("num_prompts").or(grouped.map(|(n, each)| n.saturating_mul(each))));
         let block = |(title, mut lines): (String, Vec<Line>)| {
             lines.extend(load.clone());
             Block { name: value::name(&title), title, settings: lines, ..Block::default() }

@@ -104,7 +104,20 @@ fn data(rest: &mut Settings, left_out: &mut Vec<String>) -> Vec<Line> {
             }
             vec![Line::new("data", "sharegpt")]
         }
-        "prefix_repetition" => vec![Line::new("data", "prefix_repetition")],
+        "prefix_repetition" => {
+            let mut lines = vec![Line::new("data", "prefix_repetition")];
+            let lengths = [
+                ("prefix_len", "prefix", 256.0),
+                ("num_prefixes", "prefixes", 10.0),
+                ("suffix_len", "input", 256.0),
+                ("output_len", "output", 128.0),
+            ];
+            for (theirs, ours, usual) in lengths {
+                let n = count(rest, &[&format!("prefix_repetition_{theirs}")]).unwrap_or(usual).max(1.0);
+                lines.push(Line::new(ours, (n as u64).to_string()));
+            }
+            lines
+        }
         "custom" if path.is_some() => {
             vec![Line::new("data", format!("jsonl {}", value::text(path.as_deref().unwrap_or_default())))]
         }
@@ -132,11 +145,11 @@ fn random(rest: &mut Settings) -> Vec<Line> {
         }
         None => (n.max(1.0) as u64).to_string(),
     };
-    vec![
-        Line::new("data", "random"),
-        Line::new("input", lengths(input)),
-        Line::new("output", lengths(output)),
-    ]
+    let mut lines = vec![Line::new("data", "random")];
+    let prefix = count(rest, &["random_prefix_len"]).filter(|n| *n >= 1.0);
+    lines.extend(prefix.map(|n| Line::new("prefix", (n as u64).to_string())));
+    lines.extend([Line::new("input", lengths(input)), Line::new("output", lengths(output))]);
+    lines
 }
 
 /// All at once behind a cap is a closed loop; a rate with a cap is an open one that waits.

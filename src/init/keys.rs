@@ -29,6 +29,11 @@ const KNOWN: [(&str, &[&str]); 5] = [
             "output_len",
             "random_input_len",
             "random_output_len",
+            "gsp_num_groups",
+            "gsp_prompts_per_group",
+            "gsp_system_prompt_len",
+            "gsp_question_len",
+            "gsp_output_len",
         ],
     ),
     (

@@ -294,7 +294,11 @@ fn load_differences(name: &str, recorded: &IndexMap<String, Json>, p: &Profile) 
     };
     let fixed = |t: Option<(u32, u32)>| t.filter(|(a, b)| a == b).map(|t| f64::from(t.0));
     compare("requests", number(&["total_requests", "num_prompts"]), p.requests.map(|n| n as f64));
-    compare("input tokens", number(&["dataset_input_tokens", "input_tokens"]), fixed(p.input));
+    compare(
+        "input tokens",
+        number(&["dataset_input_tokens", "input_tokens"]),
+        fixed(p.input.filter(|_| p.prefix.is_none())),
+    );
     compare("output tokens", number(&["dataset_output_tokens", "output_tokens"]), fixed(p.output));
     compare("seed", number(&["dataset_seed", "seed"]), Some(p.seed as f64));
     let rate = match &p.load {

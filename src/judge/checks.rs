@@ -142,7 +142,7 @@ fn tokens_out(s: &Subject<'_>) -> Said {
 fn tokens_in(s: &Subject<'_>) -> Said {
     let m = &s.run.metrics;
     let (Some((from, to)), Some(input), Some(completed)) =
-        (s.profile.input, m.number("input_tokens"), m.number("completed"))
+        (s.profile.prompt_tokens(), m.number("input_tokens"), m.number("completed"))
     else {
         return Said::Unchecked;
     };
@@ -282,6 +282,9 @@ fn prefix_hits(s: &Subject<'_>) -> Said {
     let (Some(Data::Random), Some(input)) = (&s.profile.data, s.profile.input) else {
         return Said::Unchecked;
     };
+    if s.profile.prefix.is_some() {
+        return Said::Unchecked;
+    }
     let counted = s.profile.tokenizer.is_some();
     match prefix::unplanned_share_of(&s.run.metrics, input, counted) {
         Some(share) if share > prefix::TOLERATED => {

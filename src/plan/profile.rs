@@ -41,12 +41,19 @@ pub fn settings(p: &Profile) -> Json {
         Some(Warmup::Requests(n)) => json!(n),
         Some(Warmup::Time(s)) => json!({"s": s}),
     };
-    json!({
+    let mut all = json!({
         "data": data, "input": p.input, "output": p.output, "load": load, "in_flight": p.in_flight,
         "requests": p.requests, "duration_s": p.duration_s, "seed": p.seed, "warmup": warmup,
         "timeout_s": p.timeout_s, "recipe": p.recipe, "tokenizer": p.tokenizer,
         "temperature": p.temperature, "ignore_eos": p.ignore_eos,
-    })
+    });
+    // what most loads do not have stands in those alone that have it: theirs stay the same loads
+    for (word, value) in [("prefix", p.prefix), ("prefixes", p.prefixes)] {
+        if let Some(n) = value {
+            all[word] = json!(n);
+        }
+    }
+    all
 }
 
 /// Twelve hex digits that are the same for the same load.
@@ -64,6 +71,10 @@ pub fn describe(p: &Profile) -> String {
         None => "no data".to_owned(),
     }];
     let tokens = |t: (u32, u32)| if t.0 == t.1 { t.0.to_string() } else { format!("{} to {}", t.0, t.1) };
+    parts.extend(p.prefix.map(|n| match p.prefixes {
+        None | Some(1) => format!("a prefix of {n} tokens"),
+        Some(many) => format!("{many} prefixes of {n} tokens"),
+    }));
     parts.extend(p.input.map(|t| format!("{} tokens in", tokens(t))));
     parts.extend(p.output.map(|t| format!("{} tokens out", tokens(t))));
     parts.extend(p.requests.map(|n| format!("{n} requests")));

@@ -25,6 +25,7 @@ mod neutral;
 mod orphans;
 mod params;
 mod picks;
+mod prefixes;
 pub mod problem;
 mod profiles;
 pub mod program;

@@ -66,6 +66,7 @@ impl Checker<'_> {
             seen.push((word, line.span));
             self.setting(module, line, &mut profile, &mut arrivals);
         }
+        self.shared_prefixes(&seen, &mut profile);
         self.either("rate", "concurrency", &seen);
         self.either("requests", "duration", &seen);
         let inherited = arrivals.is_none().then_some(inherited).flatten();
@@ -94,6 +95,8 @@ impl Checker<'_> {
             "data" => p.data = self.data(module, line).or(p.data.take()),
             "input" => p.input = self.tokens(line, 1).or(p.input),
             "output" => p.output = self.tokens(line, 1).or(p.output),
+            "prefix" => p.prefix = self.prefix(line).or(p.prefix),
+            "prefixes" => p.prefixes = self.count(line, 1, 1_000_000).map(|n| n as u32).or(p.prefixes),
             "rate" => p.load = self.rate(line).or(p.load.take()),
             "arrivals" => *arrivals = self.arrival(line).map(|a| (a, line.span)),
             "in_flight" => p.in_flight = self.count(line, 1, 1_000_000).map(|n| n as u32),
@@ -210,6 +213,11 @@ impl Checker<'_> {
                 None
             }
         }
+    }
+
+    fn prefix(&mut self, line: &WordLine) -> Option<u32> {
+        let n = self.one(line)?;
+        self.tokens_number(&n, 1, "`prefix`")
     }
 
     /// Tokens may carry their unit or none.
@@ -334,6 +342,8 @@ fn example(setting: &str) -> &'static str {
         "data" => "data random",
         "input" => "input 1024",
         "output" => "output 100 .. 200",
+        "prefix" => "prefix 512",
+        "prefixes" => "prefixes 10",
         "rate" => "rate 8/s",
         "arrivals" => "arrivals gamma 0.5",
         "in_flight" => "in_flight 256",
@@ -357,6 +367,8 @@ fn empty(decl: &ast::Profile) -> Profile {
         data: None,
         input: None,
         output: None,
+        prefix: None,
+        prefixes: None,
         load: None,
         in_flight: None,
         requests: None,
@@ -380,6 +392,7 @@ fn unmeasured(p: &Profile) -> Vec<NotYet> {
         out.push(NotYet { what: format!("{what} (profile `{}`)", p.name), span: p.span, live_only });
     };
     match &p.data {
+        Some(Data::Random) if p.prefix.is_some() => add("`prefix`", true),
         Some(Data::Random) | None => {}
         Some(Data::ShareGpt) => add("`data sharegpt`", true),
         Some(Data::PrefixRepetition) => add("`data prefix_repetition`", true),

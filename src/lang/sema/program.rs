@@ -330,6 +330,10 @@ pub struct Profile {
     pub data: Option<Data>,
     pub input: Option<(u32, u32)>,
     pub output: Option<(u32, u32)>,
+    /// tokens that a prompt begins with before its input, and shares with others
+    pub prefix: Option<u32>,
+    /// how many different prefixes there are
+    pub prefixes: Option<u32>,
     pub load: Option<Load>,
     pub in_flight: Option<u32>,
     pub requests: Option<u64>,
@@ -344,6 +348,14 @@ pub struct Profile {
     /// what of it this version cannot measure
     pub not_yet: Vec<NotYet>,
     pub span: Span,
+}
+
+impl Profile {
+    /// Tokens of a whole prompt, its prefix included: from, to.
+    pub fn prompt_tokens(&self) -> Option<(u32, u32)> {
+        let prefix = self.prefix.unwrap_or(0);
+        self.input.map(|(from, to)| (from.saturating_add(prefix), to.saturating_add(prefix)))
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]

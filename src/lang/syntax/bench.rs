@@ -13,6 +13,12 @@ pub fn load_setting(word: &str) -> Option<(&'static str, &'static str)> {
         "output_len" | "random_output_len" | "sharegpt_output_len" | "max_tokens" | "osl" => {
             ("output", "output 128")
         }
+        "prefix_len" | "random_prefix_len" | "prefix_repetition_prefix_len" | "gsp_system_prompt_len" => {
+            ("prefix", "prefix 512")
+        }
+        "num_prefixes" | "prefix_repetition_num_prefixes" | "gsp_num_groups" => ("prefixes", "prefixes 10"),
+        "prefix_repetition_suffix_len" | "gsp_question_len" => ("input", "input 1024"),
+        "prefix_repetition_output_len" | "gsp_output_len" => ("output", "output 128"),
         "burstiness" => ("arrivals", "arrivals gamma 0.5"),
         "dataset" | "dataset_name" | "dataset_path" => ("data", "data random"),
         "num_warmups" | "warmup_requests" => ("warmup", "warmup 10"),

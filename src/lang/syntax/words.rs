@@ -14,6 +14,8 @@ pub const PROFILE_SETTINGS: &[&str] = &[
     "data",
     "input",
     "output",
+    "prefix",
+    "prefixes",
     "rate",
     "arrivals",
     "in_flight",
