@@ -8,6 +8,7 @@ use indexmap::IndexMap;
 
 use super::event::{Contained, Event, Kind, LaunchTimes, Neighbourhood, Says};
 use super::made::{Conditions, Machine};
+use super::moved::Moved;
 use crate::judge::neighbours::{Sample, Verdict};
 use crate::judge::{Checks, Results, Run, RunOutcome, machine};
 
@@ -160,8 +161,11 @@ impl History {
 
     /// The runs of the invocation that reads where a failure of the machine stands and a result should be.
     pub fn machine_failures(&self, checks: Checks) -> impl Iterator<Item = &RunRecord> {
-        let reader = self.reader();
-        self.runs.iter().filter(move |r| r.session == reader && !r.put_aside && r.is_the_machine_s(checks))
+        let (reader, moved) = (self.reader(), Moved::of(&self.launches));
+        // what counts for nothing anyway has been measured again
+        let stands = move |r: &&RunRecord| !r.put_aside && moved.doubt(&r.run.launch).is_none();
+        let own = self.runs.iter().filter(move |r| r.session == reader && r.is_the_machine_s(checks));
+        own.filter(stands)
     }
 
     /// Whether there are any: they are to be measured again.
@@ -394,6 +398,35 @@ mod tests {
             seed: None,
         };
         Event { v: VERSION, seq, at: String::new(), session, session_s: 0.0, kind }
+    }
+
+    #[test]
+    fn a_failure_under_which_something_changed_is_measured_again_already() {
+        let mut history = History::default();
+        let event =
+            |seq, kind| Event { v: VERSION, seq, at: String::new(), session: 1, session_s: 0.0, kind };
+        let launch = Kind::Launch {
+            launch: "L002".to_owned(),
+            config_id: "x".to_owned(),
+            config: serde_json::Value::Null,
+            profiles: Vec::new(),
+            label: String::new(),
+            nonce: String::new(),
+            container: None,
+            model_files: None,
+            command: Vec::new(),
+            env: indexmap::IndexMap::new(),
+            slot: None,
+            installed: None,
+            check: false,
+        };
+        history.push(event(1, launch));
+        history.push(run(2, 1, true));
+        assert!(history.machine_failed(Checks::Refuse));
+        let (launch, times) = ("L002".to_owned(), LaunchTimes::default());
+        let changed = vec!["t.jinja".to_owned()];
+        history.push(event(3, Kind::Gone { launch, times, gpus: 0, changed, appeared: Vec::new() }));
+        assert!(!history.machine_failed(Checks::Refuse));
     }
 
     #[test]
