@@ -110,6 +110,42 @@ fn states_say_what_would_happen() {
 }
 
 #[test]
+fn what_is_excluded_over_the_baseline_may_come_over_what_earlier_steps_adopt() {
+    let lab = Lab::with(
+        r#"use std/engines { sim }
+engine here = sim {
+    --max-num-batched-tokens=64
+    --max-num-seqs=64
+}
+profile load {
+    data        random
+    input       8
+    output      8
+    concurrency 2
+    requests    8
+}
+axis batched = --max-num-batched-tokens=[8Ki]
+axis seqs    = --max-num-seqs=[32, 128, 16Ki]
+prune empty "cannot fill the batch" when --max-num-batched-tokens < --max-num-seqs
+study later {
+    model    "Qwen/Qwen3-8B"
+    baseline here
+    maximize total_tps on load
+    repeat   1
+    step batched { vary batched }
+    step seqs    { vary seqs }
+}
+"#,
+    );
+    let plan = plan(&lab, &[]);
+    // 128 fits over the one base that there may be, and 16Ki over none
+    assert_eq!(states(&plan, 1), ["later", "later", "pruned"]);
+    assert_eq!((&plan["launches"]["max"], &plan["trials"]["pruned"]), (&4.into(), &1.into()));
+    let rule = &plan["rules"][0];
+    assert_eq!((&rule["prunes"], &rule["may_prune"]), (&1.into(), &1.into()));
+}
+
+#[test]
 fn a_plan_starts_nothing_and_writes_nothing() {
     let lab = Lab::with(&live_study("step one { vary seqs }"));
     let before = fs::read_dir(lab.path("")).expect("a folder").count();

@@ -14,7 +14,10 @@ pub fn learn(program: &mut Program) {
     let site = program.site.iter().flat_map(|s| &s.env).flat_map(|e| secrets::inside(&e.name, &e.value));
     secrets::learn(engines.chain(site).collect::<Vec<_>>());
     let steps = || program.studies.iter().flat_map(|s| &s.steps);
-    let points = steps().flat_map(|s| s.space.points()).chain(steps().flat_map(|s| match &s.pick {
+    // an axis is varied by many steps
+    let mut known = HashSet::new();
+    let lists = steps().flat_map(|s| s.space.lists()).filter(|list| known.insert(Arc::as_ptr(list)));
+    let points = lists.flat_map(|list| list.iter()).chain(steps().flat_map(|s| match &s.pick {
         Some(pick) => picked(&pick.choice),
         None => Vec::new(),
     }));

@@ -49,18 +49,19 @@ impl<'a> Incumbents<'a> {
     }
 }
 
-/// Whether what a step's candidates stand on is known before earlier steps are decided. A track waits for its own steps only.
-pub fn base_is_settled(study: &Study, steps: &[StepView], step: usize) -> bool {
+/// The steps that may still change what a step's candidates stand on. A track waits for its own steps only.
+pub fn open_before<'a>(study: &'a Study, steps: &[StepView], step: usize) -> Vec<&'a Step> {
     let declared = &study.steps[step];
-    let decided = |until: usize| {
-        let before = steps.iter().take(until);
-        before
-            .filter(|v| study.steps[v.step].track == declared.track || declared.track.is_none())
-            .all(|v| !v.open)
+    let until = match &declared.from {
+        From::Best => step,
+        From::Step(i) => i + 1,
+        From::Engine(_) => 0,
     };
-    match &declared.from {
-        From::Best => decided(step),
-        From::Step(i) => decided(i + 1),
-        From::Engine(_) => true,
-    }
+    let open = steps.iter().take(until).filter(|v| v.open).map(|v| &study.steps[v.step]);
+    open.filter(|s| s.track == declared.track || declared.track.is_none()).collect()
+}
+
+/// Whether what a step's candidates stand on is known before earlier steps are decided.
+pub fn base_is_settled(study: &Study, steps: &[StepView], step: usize) -> bool {
+    open_before(study, steps, step).is_empty()
 }

@@ -13,7 +13,7 @@ use indexmap::{IndexMap, IndexSet};
 
 use super::config::Config;
 use crate::lang::Program;
-use crate::lang::sema::program::{Change, Engine, Expr, From, Point, Study};
+use crate::lang::sema::program::{Change, Engine, Expr, From, Point, Step, Study};
 use crate::lang::sema::schema::{Found, key};
 
 /// More combinations than this are not looked at.
@@ -96,7 +96,12 @@ pub struct Offered<'a> {
 
 impl<'a> Offered<'a> {
     pub fn of(study: &'a Study) -> Self {
-        let points: Vec<&Point> = study.steps.iter().flat_map(|s| s.space.points()).collect();
+        Self::by(study, &study.steps)
+    }
+
+    /// Those of some of its steps.
+    pub fn by(study: &'a Study, steps: impl IntoIterator<Item = &'a Step>) -> Self {
+        let points: Vec<&Point> = steps.into_iter().flat_map(|s| s.space.points()).collect();
         let mut by_flag: HashMap<Cow<'_, str>, Vec<usize>> = HashMap::new();
         let mut with_model = Vec::new();
         for (i, change) in points.iter().enumerate().flat_map(|(i, p)| p.changes.iter().map(move |c| (i, c)))
@@ -137,13 +142,23 @@ pub struct Reach<'a> {
 impl<'a> Reach<'a> {
     /// For conditions, and for the number of GPUs if that is asked.
     pub fn new(engine: &Arc<Engine>, offered: &Offered<'a>, conditions: &[&Expr], gpus: bool) -> Self {
-        let asked = Asked::of(conditions, gpus, engine);
+        Self::over(Config::declared(engine, offered.study), offered, conditions, gpus)
+    }
+
+    /// The same over a configuration.
+    pub fn over(base: Config, offered: &Offered<'a>, conditions: &[&Expr], gpus: bool) -> Self {
+        let asked = Asked::of(conditions, gpus, &base.engine);
         let mut axes: IndexMap<&str, IndexMap<&str, &Point, RandomState>, RandomState> = IndexMap::default();
         for point in offered.touched(&asked) {
             axes.entry(&point.axis).or_default().insert(&point.name, point);
         }
         let axes = axes.into_values().map(|points| points.into_values().collect()).collect();
-        Self { base: Config::declared(engine, offered.study), axes, asked }
+        Self { base, axes, asked }
+    }
+
+    /// Whether a point changes something that was asked for.
+    pub fn tells(&self, point: &Point) -> bool {
+        point.changes.iter().any(|c| self.asked.touches(c))
     }
 
     /// Whether something holds for each of them, with a point set over it if there is one. `None` where there are too many; `budget`

@@ -17,6 +17,7 @@ use crate::lang::diag::sort;
 use crate::lang::sema::bounds::simplified;
 use crate::lang::sema::flags::typed;
 use crate::lang::sema::program::{Change, Engine, Expr, From, Point, Prune, Space, Step, Study};
+use crate::lang::sema::schema::Schema;
 use crate::lang::source::{FileId, Span};
 use crate::lang::{Analysis, Diagnostic, Program};
 
@@ -41,9 +42,11 @@ fn review(program: &Program) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let mut budget = MOST_LOOKED_AT;
     let mut rules: HashMap<Span, (Verdict, &Prune)> = HashMap::new();
+    let mut different = HashSet::new();
     for study in &program.studies {
         let (engines, offered) = (engines(program, study), Offered::of(study));
-        let mut review = Review { program, study, engines, offered, budget: &mut budget };
+        let mut review =
+            Review { program, study, engines, offered, different: &mut different, budget: &mut budget };
         let mut certain = false;
         for rule in &study.prune {
             let verdict = review.verdict(&rule.when);
@@ -105,12 +108,17 @@ fn idle(verdict: Verdict, rule: &Prune) -> Option<Diagnostic> {
     }
 }
 
+/// The points of an axis, and the schemas and versions that they are held against.
+type Leaf = (*const Vec<Point>, Vec<(*const Schema, Option<String>)>);
+
 /// One study under review.
 struct Review<'a> {
     program: &'a Program,
     study: &'a Study,
     engines: Vec<Arc<Engine>>,
     offered: Offered<'a>,
+    /// lists whose points were seen to differ, also in another study
+    different: &'a mut HashSet<Leaf>,
     budget: &'a mut usize,
 }
 
@@ -189,9 +197,14 @@ impl<'a> Review<'a> {
         }
     }
 
-    fn same_twice(&self, step: &Step) -> Vec<Diagnostic> {
+    fn same_twice(&mut self, step: &Step) -> Vec<Diagnostic> {
         let mut out = Vec::new();
-        if !may_repeat(&step.space) || !has_sum(&step.space) && plainly_different(&step.space) {
+        let sum = has_sum(&step.space);
+        if !may_repeat(&step.space) || !sum && plainly_different(&step.space) {
+            return out;
+        }
+        let lists: Vec<Leaf> = step.space.lists().into_iter().map(|l| self.leaf(l)).collect();
+        if !sum && lists.iter().all(|l| self.different.contains(l)) {
             return out;
         }
         let points = step.space.points();
@@ -208,11 +221,20 @@ impl<'a> Review<'a> {
                 }
             }
         });
-        if out.is_empty() && has_sum(&step.space) && step.space.len() <= MOST_COMPARED {
+        if out.is_empty() {
+            self.different.extend(lists);
+        }
+        if out.is_empty() && sum && step.space.len() <= MOST_COMPARED {
             let sets = points.iter().map(|p| std::ptr::from_ref::<Point>(p)).zip(&all).collect();
             out.extend(same_candidates(step, &sets));
         }
         out
+    }
+
+    /// What decides about a list of points: the engines that may take them.
+    fn leaf(&self, points: &Arc<Vec<Point>>) -> Leaf {
+        let engines = self.engines.iter().map(|e| (Arc::as_ptr(&e.schema), e.version.clone())).collect();
+        (Arc::as_ptr(points), engines)
     }
 
     /// Points whose every candidate is excluded before anything runs.
@@ -225,12 +247,19 @@ impl<'a> Review<'a> {
         let reaches: Vec<Reach<'_>> =
             self.engines.iter().map(|e| Reach::new(e, &self.offered, &rules, true)).collect();
         let mut dead: HashMap<(String, String), String> = HashMap::new();
+        // points that change nothing of what rules ask for are all excluded or none
+        let mut idle: Option<Option<String>> = None;
         for point in self.study.steps.iter().flat_map(|s| s.space.points()) {
             let place = named(point);
             if point.axis == "engine" || dead.contains_key(&place) {
                 continue;
             }
-            if let Some(why) = self.excluded(point, &reaches) {
+            let why = if reaches.iter().any(|r| r.tells(point)) {
+                self.excluded(point, &reaches)
+            } else {
+                idle.get_or_insert_with(|| self.excluded(point, &reaches)).clone()
+            };
+            if let Some(why) = why {
                 dead.insert(place, why);
             }
         }

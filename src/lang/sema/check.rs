@@ -8,6 +8,7 @@ use super::asked::AskedFlag;
 use super::program::{Engine, Expr, NotYet, Point, Profile, Program, Space};
 use super::refused::Refused;
 use super::scope::{ItemRef, Kind, Module, Modules};
+use super::sound::Sound;
 use super::template::{self, Inserted, Param, Written};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink};
@@ -30,6 +31,8 @@ pub struct Checker<'a> {
     pub used: HashSet<ItemRef>,
     /// where changes stand that a step could hold against its engines
     pub placed: Vec<Span>,
+    /// axes that need not be held against an engine again
+    pub sound: Sound,
     /// engines and versions of which it was said that another release's flags stand in
     pub stood_in: HashSet<(String, String)>,
     /// flags that a step's engines refuse, and where those stand that some step's take
@@ -64,6 +67,7 @@ pub fn check_program(modules: &Modules, sink: &mut Sink) -> Program {
         trail: Vec::new(),
         used: HashSet::new(),
         placed: Vec::new(),
+        sound: Sound::default(),
         stood_in: HashSet::new(),
         refused: Vec::new(),
         accepted: HashSet::new(),

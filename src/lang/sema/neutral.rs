@@ -24,6 +24,9 @@ struct Bases<'a> {
 impl Checker<'_> {
     /// Warns about candidates that cannot but do what their base does.
     pub fn at_defaults(&mut self, step: &Step, bases: &[Arc<Engine>], earlier: &[Step]) {
+        if step.space.lists().iter().all(|list| self.sound.without_default(list, bases)) {
+            return;
+        }
         let earlier = match step.from {
             From::Engine(_) => Vec::new(),
             From::Step(i) => earlier.iter().take(i + 1).collect(),

@@ -314,6 +314,14 @@ impl Space {
     }
 
     /// Every point that some candidate holds.
+    /// The lists that its points stand in; steps that vary one axis share one.
+    pub fn lists(&self) -> Vec<&Arc<Vec<Point>>> {
+        match self {
+            Self::Points(points) => vec![points],
+            Self::Sum(parts) | Self::Product(parts) => parts.iter().flat_map(Space::lists).collect(),
+        }
+    }
+
     pub fn points(&self) -> Vec<&Point> {
         match self {
             Self::Points(points) => points.iter().collect(),

@@ -2,22 +2,13 @@
 
 use foldhash::{HashMap, HashSet};
 
+use super::removal;
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink, one_of, with_article};
 use crate::lang::source::{FileId, Files, Source, Sources, Span};
 use crate::lang::stdlib;
 use crate::lang::syntax::ast::{File, Item, Literal, Name, Param, Use, UsePath};
 use crate::lang::syntax::{self, Parsed};
-
-/// A name of a `use` with its comma, or all of a `use` that names nothing else.
-pub fn without(u: &Use, index: usize) -> Span {
-    let at = u.names[index].span;
-    match (u.names.get(index + 1), index.checked_sub(1).and_then(|i| u.names.get(i))) {
-        (Some(next), _) => Span { end: next.span.start, ..at },
-        (None, Some(before)) => Span { start: before.span.end, ..at },
-        (None, None) => u.span,
-    }
-}
 
 /// Kinds of items. Each has names of its own, only params and metrics share theirs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -174,6 +165,10 @@ fn one_of_or(known: &[&str], kind: Kind) -> String {
 impl Modules {
     pub fn root(&self) -> &Module {
         &self.all[0]
+    }
+
+    pub fn root_text(&self) -> &str {
+        &self.texts[0]
     }
 
     /// Text as written.
@@ -373,7 +368,10 @@ impl Modules {
         let message = format!("`{}` is imported twice", name.value);
         let d = Diagnostic::new(Code::DeclaredTwice, name.span, message).label("the second time");
         let d = d.related(first.1, "the first time").help("import it once");
-        sink.push(d.edit(without(u, index), ""));
+        sink.push(match removal::of_import(&self.texts[module], u, index) {
+            Some(gone) => d.edit(gone, ""),
+            None => d,
+        });
         true
     }
 

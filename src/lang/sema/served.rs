@@ -10,6 +10,11 @@ use crate::lang::diag::Diagnostic;
 /// Flags that give the model another name.
 const NAMES: [&str; 2] = ["--served-model-name", "--alias"];
 
+/// Whether a flag by its own name is one of them.
+pub fn renames(name: &str) -> bool {
+    NAMES.contains(&key(name).as_str())
+}
+
 impl Checker<'_> {
     /// Warns of a change under which the server may not know the model by its name.
     pub fn served_name(&mut self, change: &Change, engine: &Engine) {

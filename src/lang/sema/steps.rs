@@ -129,8 +129,15 @@ impl Checker<'_> {
         match space {
             Space::Points(points) => {
                 let engines = self.engines_of(space, bases);
+                if self.sound.holds(points, &engines) {
+                    return engines;
+                }
+                let before = self.sink.found().count();
                 for point in points.iter() {
                     self.point_known(step, point, &engines, earlier, reach);
+                }
+                if self.sink.found().count() == before {
+                    self.sound.hold(points, &engines);
                 }
                 engines
             }
@@ -304,11 +311,12 @@ fn reach_named(checker: &mut Checker<'_>, name: &str) -> Vec<Arc<Engine>> {
 }
 
 pub fn union(a: &[Arc<Engine>], b: &[Arc<Engine>]) -> Vec<Arc<Engine>> {
-    let mut all = a.to_vec();
-    for e in b {
-        if !all.iter().any(|x| Arc::ptr_eq(x, e)) {
-            all.push(e.clone());
-        }
+    let same = |(x, y): (&Arc<Engine>, &Arc<Engine>)| Arc::ptr_eq(x, y);
+    // most steps leave the engines as they are
+    if a.len() >= b.len() && a.iter().zip(b).all(same) {
+        return a.to_vec();
     }
-    all
+    let mut seen: HashSet<*const Engine> = a.iter().map(Arc::as_ptr).collect();
+    let new = b.iter().filter(|e| seen.insert(Arc::as_ptr(e)));
+    a.iter().chain(new).cloned().collect()
 }

@@ -3,7 +3,8 @@
 //! In a file with errors a use may be what could not be read. There only what the text names nowhere else is unused for sure.
 
 use super::check::Checker;
-use super::scope::{Kind, Module, declared, without};
+use super::removal;
+use super::scope::{Kind, Module, declared};
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::syntax::ast::{Item, Study, StudyLineKind as Line, Use};
@@ -48,7 +49,11 @@ impl Checker<'_> {
             let d = Diagnostic::new(Code::Unused, name.span, message).label("imported here");
             let d = d.help("use it in a study, or take it out");
             // beside an error its user may be what that error is about: taking it out would break what is right
-            self.sink.push(if self.sink.has_errors() { d } else { d.edit(without(u, i), "") });
+            let gone = removal::of_import(self.modules.root_text(), u, i);
+            self.sink.push(match gone.filter(|_| !self.sink.has_errors()) {
+                Some(gone) => d.edit(gone, ""),
+                None => d,
+            });
         }
     }
 

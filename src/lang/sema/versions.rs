@@ -7,6 +7,9 @@ pub fn compare_versions(a: &str, b: &str) -> Ordering {
     if a == b {
         return Ordering::Equal;
     }
+    if let (Some(a), Some(b)) = (plain(a), plain(b)) {
+        return a.cmp(&b);
+    }
     let (a, b) = (parsed(a), parsed(b));
     a.release.cmp(&b.release).then_with(|| {
         let at = |parts: &[(i8, u64)], i: usize| parts.get(i).copied().unwrap_or(THE_RELEASE);
@@ -15,6 +18,16 @@ pub fn compare_versions(a: &str, b: &str) -> Ordering {
             .find(|o| o.is_ne())
             .unwrap_or(Ordering::Equal)
     })
+}
+
+/// The numbers of a version like `0.17.1`, as most are: they are compared for every flag of a file.
+fn plain(text: &str) -> Option<[u64; 3]> {
+    let mut numbers = [0; 3];
+    for (i, part) in text.split('.').enumerate() {
+        let digits = !part.is_empty() && part.len() < 19 && part.bytes().all(|b| b.is_ascii_digit());
+        *numbers.get_mut(i).filter(|_| digits)? = part.parse().ok()?;
+    }
+    Some(numbers)
 }
 
 /// `rc1` and the like rank below it, `post1` above.

@@ -10,7 +10,7 @@ use super::document::{
 use super::states::{State, States};
 use crate::judge::forecast::{self, By, Costs};
 use crate::judge::neighbours;
-use crate::judge::{Next, Setup, Walk};
+use crate::judge::{Next, Outcome, Setup, Walk};
 use crate::lang::sema::program::{self, Prune, Repeat, Study};
 use crate::plan::profile;
 
@@ -204,11 +204,16 @@ fn heading(study: &Study, step: &program::Step) -> String {
 /// Rules with how many candidates each prunes now, and may prune later.
 fn rules<'a>(m: &Material<'_>, study: &'a Study) -> Vec<Rule<'a>> {
     let (mut now, mut later): (HashMap<&str, usize>, HashMap<&str, usize>) = Default::default();
+    // over the base as it is now, which need not be the base that there will be
+    let mut so_far: HashMap<&str, usize> = HashMap::new();
     for (at, view) in m.walk.steps.iter().enumerate() {
         for (i, row) in view.rows.iter().enumerate() {
             match m.states.of(at, i) {
                 State::Pruned => {
                     *now.entry(row.judged.reason.as_deref().unwrap_or_default()).or_default() += 1;
+                }
+                State::Later if row.judged.outcome == Outcome::Pruned => {
+                    *so_far.entry(row.judged.reason.as_deref().unwrap_or_default()).or_default() += 1;
                 }
                 State::ToMeasure | State::Later => {
                     row.open_rules.iter().for_each(|r| *later.entry(r).or_default() += 1);
@@ -218,14 +223,15 @@ fn rules<'a>(m: &Material<'_>, study: &'a Study) -> Vec<Rule<'a>> {
         }
     }
     let count = |of: &HashMap<&str, usize>, what: &str| of.get(what).copied().unwrap_or(0);
+    let by_reason = |of, p: &Prune| if p.when.is_static() { count(of, &p.reason) } else { 0 };
     let rule = |p: &'a Prune| Rule {
         name: &p.name,
         reason: &p.reason,
         when: &p.text,
         after: p.after,
         settled: settled(p),
-        prunes: if p.when.is_static() { count(&now, &p.reason) } else { 0 },
-        may_prune: count(&later, &p.name),
+        prunes: by_reason(&now, p),
+        may_prune: count(&later, &p.name) + by_reason(&so_far, p),
     };
     study.prune.iter().map(rule).collect()
 }

@@ -10,10 +10,11 @@ use serde::Serialize;
 
 use super::budgets::Needs;
 use super::document::Counts;
-use crate::judge::track::base_is_settled;
+use crate::judge::track::{base_is_settled, open_before};
 use crate::judge::walk::{Role, Row, StepView};
 use crate::judge::{Outcome, Setup, Walk};
 use crate::lang::sema::program::From;
+use crate::plan::bases::Bases;
 use crate::plan::{Config, Id};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -76,7 +77,9 @@ impl<'a> States<'a> {
         for view in &walk.steps {
             let base = base(setup, walk, view);
             let before = states.so_far();
-            let of = view.rows.iter().map(|row| states.row(setup, &profiles, view, row, &base)).collect();
+            let may_be = may_be(setup, walk, view, &base);
+            let rows = view.rows.iter().zip(may_be);
+            let of = rows.map(|(row, may)| states.row(setup, &profiles, view, row, &base, may)).collect();
             states.of.push(of);
             states.bases.push(base);
             let now = states.so_far();
@@ -110,8 +113,14 @@ impl<'a> States<'a> {
         view: &StepView,
         row: &'a Row,
         base: &Base,
+        may_be: bool,
     ) -> State {
         let Some(config) = &row.config else {
+            if may_be {
+                self.to_come += 1;
+                self.to_measure(profiles, setup.repeat(), &view.base);
+                return State::Later;
+            }
             self.counts.pruned += profiles.len();
             return State::Pruned;
         };
@@ -123,7 +132,7 @@ impl<'a> States<'a> {
         let counts = setup.study.steps[view.step].contest.is_empty() || *base == Base::Known;
         let state = match row.judged.outcome {
             _ if is_measured(setup, profiles, config, row) => State::Measured,
-            Outcome::Pruned => State::Pruned,
+            Outcome::Pruned if !may_be => State::Pruned,
             _ if *base != Base::Known || view.skipped.is_some() => State::Later,
             _ => State::ToMeasure,
         };
@@ -150,17 +159,42 @@ impl<'a> States<'a> {
     }
 
     fn count(&mut self, setup: &Setup<'_>, profiles: &[String], config: &Config, state: State) {
-        self.counts.max += profiles.len();
         if state == State::Measured {
+            self.counts.max += profiles.len();
             self.counts.measured += profiles.len();
             return;
         }
-        self.counts.to_measure += profiles.len();
         let have = profiles.iter().map(|p| setup.counted(config, p).len()).min().unwrap_or(0);
-        let missing = setup.repeat().saturating_sub(have);
-        self.launches += missing;
-        self.gpu_launches += missing as f64 * f64::from(config.gpus());
+        self.to_measure(profiles, setup.repeat().saturating_sub(have), config);
     }
+
+    /// Trials that need so many launches on the GPUs of such a configuration.
+    fn to_measure(&mut self, profiles: &[String], launches: usize, like: &Config) {
+        self.counts.max += profiles.len();
+        self.counts.to_measure += profiles.len();
+        self.launches += launches;
+        self.gpu_launches += launches as f64 * f64::from(like.gpus());
+    }
+}
+
+/// For each row, whether it is excluded over the base as it is now and need not be over the base that there will be.
+fn may_be(setup: &Setup<'_>, walk: &Walk, view: &StepView, base: &Base) -> Vec<bool> {
+    let mut out = vec![false; view.rows.len()];
+    if *base == Base::Known || view.skipped.is_some() {
+        return out;
+    }
+    let step = &setup.study.steps[view.step];
+    let open = open_before(setup.study, &walk.steps, view.step);
+    let mut bases = None;
+    let candidates = view.rows.iter().position(|r| r.role == Role::Candidate).unwrap_or(0);
+    for (i, row) in view.rows.iter().enumerate().skip(candidates).take(step.space.len()) {
+        if row.judged.outcome == Outcome::Pruned {
+            let bases =
+                bases.get_or_insert_with(|| Bases::new(setup.program, setup.study, &view.base, &open));
+            out[i] = !bases.exclude(step, i - candidates);
+        }
+    }
+    out
 }
 
 /// Whether every run that a step reads is there, or one has shown that no other is needed.

@@ -121,7 +121,8 @@ fn effect(r: &Rule<'_>) -> String {
     match (r.prunes, r.may_prune) {
         (0, 0) => String::new(),
         (0, later) => format!("; may prune {}", whole(later)),
-        (now, _) => format!("; prunes {}", whole(now)),
+        (now, 0) => format!("; prunes {}", whole(now)),
+        (now, later) => format!("; prunes {}, may prune {}", whole(now), whole(later)),
     }
 }
 

@@ -1,0 +1,90 @@
+//! What goes with a name that is taken out of a `use`: its comma, or all of a `use` that names nothing else. People's comments stay where
+//! they are, so where one would be lost or come to stand at another name, a machine leaves it to them.
+
+use crate::lang::source::Span;
+use crate::lang::syntax::ast::Use;
+
+/// The place to be emptied, in the text that holds the `use`; `None` where a comment is in the way.
+pub fn of_import(text: &str, u: &Use, index: usize) -> Option<Span> {
+    let at = u.names[index].span;
+    let gone = match (u.names.get(index + 1), index.checked_sub(1).and_then(|i| u.names.get(i))) {
+        (Some(next), _) => Span { end: next.span.start, ..at },
+        (None, Some(before)) => Span { start: before.span.end, ..at },
+        (None, None) => whole_line(text, u.span),
+    };
+    // names have no `#` in them
+    let has_comment = |from: u32, to: usize| text.get(from as usize..to).is_none_or(|t| t.contains('#'));
+    let alone = u.names.len() == 1;
+    let one_line = !text.get(u.span.range())?.contains('\n');
+    let rest = text[gone.end as usize..].find('\n').map_or(text.len(), |n| gone.end as usize + n);
+    let behind = if one_line && !alone { gone.end as usize } else { rest };
+    (!has_comment(gone.start, behind)).then_some(gone)
+}
+
+/// With its line end, where nothing else stands on the line.
+fn whole_line(text: &str, span: Span) -> Span {
+    let starts = text[..span.start as usize].chars().next_back().is_none_or(|c| c == '\n');
+    let rest = &text[span.end as usize..];
+    let blank = rest.len() - rest.trim_start_matches([' ', '\t', '\r']).len();
+    let ends = rest[blank..].starts_with('\n');
+    if starts && ends { Span { end: span.end + blank as u32 + 1, ..span } } else { span }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::lang::source::Files;
+    use crate::lang::{analyze, fix};
+
+    struct Nothing;
+
+    impl Files for Nothing {
+        fn read(&self, _: &str) -> Result<String, String> {
+            Err("there is no such file".to_owned())
+        }
+    }
+
+    const REST: &str = "use std/profiles { chat }
+engine a = vllm { version \"0.17.1\" }
+axis q = --max-num-seqs=[64, 128]
+study s {
+    model \"y\"
+    baseline a
+    maximize total_tps on chat
+    repeat 1
+    step one { vary q }
+}
+";
+
+    fn mended(import: &str) -> String {
+        let text = format!("{import}{REST}");
+        let mended = fix::mend(&text, &|t| analyze(&Nothing, "test.plab", t)).text;
+        mended.strip_suffix(REST).expect("the rest is right").to_owned()
+    }
+
+    #[test]
+    fn a_name_goes_with_its_comma() {
+        assert_eq!(mended("use std/engines { vllm, sglang }\n"), "use std/engines { vllm }\n");
+        assert_eq!(
+            mended("use std/engines { sglang, vllm }  # both\n"),
+            "use std/engines { vllm }  # both\n"
+        );
+        assert_eq!(
+            mended("use std/engines {\n    vllm,\n    sglang,\n}\n"),
+            "use std/engines {\n    vllm,\n}\n"
+        );
+        let vllm = "use std/engines { vllm }\n";
+        assert_eq!(mended(&format!("use std/metrics {{ per_gpu }}\n{vllm}")), vllm);
+    }
+
+    #[test]
+    fn comments_neither_go_nor_change_their_place() {
+        for import in [
+            "use std/engines {\n    vllm,  # runs\n    sglang,  # next\n}\n",
+            "use std/engines {\n    vllm,\n    sglang  # next\n}\n",
+            "use std/engines {\n    sglang,  # next\n    vllm\n}\n",
+            "use std/metrics { per_gpu }  # later\nuse std/engines { vllm }\n",
+        ] {
+            assert_eq!(mended(import), import);
+        }
+    }
+}

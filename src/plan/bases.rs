@@ -1,0 +1,56 @@
+//! What a step's candidates may come to stand on while earlier steps are not decided: what excludes a candidate over the base as it is
+//! now need not exclude it over the base that there will be.
+
+use std::sync::Arc;
+
+use super::candidate::{Candidate, Ruling, ruling};
+use super::config::Config;
+use super::prepared::Prepared;
+use super::reach::{Offered, Reach};
+use crate::lang::Program;
+use crate::lang::sema::program::{Change, Engine, Expr, Step, Study};
+
+/// Bases that are looked at for one step. Of what would need more, nothing is certain.
+const MOST_LOOKED_AT: usize = 20_000;
+
+/// The bases that a step may have.
+pub struct Bases<'a> {
+    study: &'a Study,
+    prepared: Prepared<'a>,
+    reaches: Vec<Reach<'a>>,
+    budget: usize,
+}
+
+impl<'a> Bases<'a> {
+    /// Of a step whose base is this one now, and on which some steps before it may still decide.
+    pub fn new(program: &'a Program, study: &'a Study, now: &Config, open: &[&'a Step]) -> Self {
+        let offered = Offered::by(study, open.iter().copied());
+        let rules: Vec<&Expr> = study.prune.iter().map(|r| &r.when).filter(|e| e.is_static()).collect();
+        let others = engines(program, open).into_iter().map(|e| Config::declared(&e, study));
+        let reaches = std::iter::once(now.clone()).chain(others);
+        let reaches = reaches.map(|base| Reach::over(base, &offered, &rules, true)).collect();
+        Self { study, prepared: Prepared::new(program, study), reaches, budget: MOST_LOOKED_AT }
+    }
+
+    /// Whether a step's candidate is excluded over each of them.
+    pub fn exclude(&mut self, step: &'a Step, index: usize) -> bool {
+        let points = step.space.candidate(index);
+        let Self { study, prepared, reaches, budget } = self;
+        let mut excluded = |base: &Config| {
+            let made = Candidate { label: String::new(), config: base.with(&points, prepared) };
+            matches!(ruling(&made, study), Ruling::Pruned { .. })
+        };
+        reaches.iter().all(|r| r.all(None, budget, &mut excluded) == Some(true))
+    }
+}
+
+/// The engines that steps may leave behind.
+fn engines(program: &Program, steps: &[&Step]) -> Vec<Arc<Engine>> {
+    let set = steps.iter().flat_map(|s| s.space.points()).flat_map(|p| &p.changes);
+    let set = set.filter_map(|c| if let Change::Engine(name) = c { Some(name.as_str()) } else { None });
+    let tracks = steps.iter().filter_map(|s| s.track.as_deref());
+    let mut names: Vec<&str> = set.chain(tracks).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.into_iter().filter_map(|n| program.engines.get(n).cloned()).collect()
+}
