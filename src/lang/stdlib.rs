@@ -45,6 +45,11 @@ pub fn parts(library: &str, names: &[&str]) -> Option<Vec<Part>> {
     }
 }
 
+/// The texts of all engines of the library.
+pub fn engine_texts() -> impl Iterator<Item = &'static str> {
+    ENGINES.iter().map(|(_, part)| part.text)
+}
+
 /// One item of the library: its name, what it is in a line, and its text with the comment above it.
 #[derive(Debug, Clone)]
 pub struct Item {

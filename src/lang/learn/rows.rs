@@ -67,6 +67,9 @@ fn is_left_out(row: &Row) -> bool {
         || std::iter::once(&row.flag).chain(&row.aliases).any(|n| LEFT_OUT.contains(&n.as_str()))
 }
 
+/// What vLLM calls the type of a number that the word `auto` may stand for.
+const OR_AUTO: &str = "human_readable_int_or_auto";
+
 fn spec(row: &Row, version: &str, known: &Schema) -> FlagSpec {
     let base = match known.find(&row.flag, Some(version)) {
         Found::Known(spec, false) => Some(spec),
@@ -80,9 +83,11 @@ fn spec(row: &Row, version: &str, known: &Schema) -> FlagSpec {
     let is_negated = |name: &&String| kind == Kind::Switch && negates(name, row, base);
     let negated: Vec<String> = row.aliases.iter().filter(is_negated).cloned().collect();
     let others = row.aliases.iter().filter(|n| !negated.contains(n));
+    let auto = row.kind == OR_AUTO || base.is_some_and(|b| b.auto);
     FlagSpec {
+        auto,
         names: std::iter::once(&row.flag).chain(others).cloned().collect(),
-        default: default(row, &kind, base),
+        default: default(row, &kind, base).or(auto.then(|| "auto".to_owned())),
         since: None,
         until: None,
         negated,
@@ -106,7 +111,7 @@ fn read_kind(row: &Row) -> Kind {
         return Kind::OneOf(choices.iter().filter(|c| !c.is_null()).map(text_of).collect());
     }
     match row.kind.as_str() {
-        "int" | "human_readable_int" | "human_readable_int_or_auto" => Kind::Int { min: None, max: None },
+        "int" | "human_readable_int" | OR_AUTO => Kind::Int { min: None, max: None },
         "float" => Kind::Float { min: None, max: None },
         "json" | "json or str" | "json_list_type" => Kind::Json,
         _ => Kind::Text,

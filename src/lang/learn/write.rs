@@ -60,7 +60,8 @@ fn attributes(spec: &FlagSpec) -> String {
         }
     }
     if let Some(default) = &spec.default {
-        let _ = write!(out, " default {}", word(default));
+        let default = if spec.auto && default == "auto" { "\"auto\"".to_owned() } else { word(default) };
+        let _ = write!(out, " default {default}");
     }
     out
 }

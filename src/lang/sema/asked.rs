@@ -87,7 +87,13 @@ impl Checker<'_> {
 
     /// Holds the flags that were asked for against the engines of a study.
     pub fn rule_flags_of(&mut self, decl: &ast::Study, study: &Study) {
-        let engines: Vec<Arc<Engine>> = self.engines_named(decl).into_iter().map(|(e, _)| e).collect();
+        let mut engines: Vec<Arc<Engine>> = self.engines_named(decl).into_iter().map(|(e, _)| e).collect();
+        if self.sink.has_errors() && self.engine_lost() {
+            // which of the file's engines the study was to name is not known
+            let others =
+                self.own_engines().into_iter().filter(|o| !engines.iter().any(|e| Arc::ptr_eq(e, o)));
+            engines.extend(others.collect::<Vec<_>>());
+        }
         let raw = study.steps.iter().flat_map(|s| s.space.points()).flat_map(|p| &p.changes);
         let raw: Vec<String> = raw
             .filter_map(|c| if let Change::Raw { name, .. } = c { Some(key(name)) } else { None })
@@ -130,7 +136,9 @@ impl Checker<'_> {
                 Some(edit) => format!("write {}", edit.text),
                 None => "compare with a flag of an engine that the study names".to_owned(),
             };
-            self.sink.push(d.help(help));
+            if let Some(d) = self.unless_lost(&asked.name, d.help(help)) {
+                self.sink.push(d);
+            }
         }
     }
 

@@ -21,6 +21,8 @@ pub struct Checker<'a> {
     pub modules: &'a Modules,
     pub sink: &'a mut Sink,
     pub engines: HashMap<ItemRef, Option<Arc<Engine>>>,
+    /// an engine is named somewhere that is not known
+    pub lost_engine: bool,
     pub profiles: HashMap<ItemRef, Option<Arc<Profile>>>,
     pub axes: HashMap<ItemRef, Option<Arc<Vec<Point>>>>,
     /// axes that are algebra over others
@@ -61,6 +63,7 @@ pub fn check_program(modules: &Modules, sink: &mut Sink) -> Program {
         modules,
         sink,
         engines: HashMap::new(),
+        lost_engine: false,
         profiles: HashMap::new(),
         axes: HashMap::new(),
         groups: HashMap::new(),

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use super::check::{Checker, MOST_LEVELS};
 use super::declares::never_there;
+use super::flags::AUTO;
 use super::program::{Api, Engine, Failure, Ready, Reset, Stop, Via};
 use super::schema::{FlagSpec, Kind as FlagType, Schema, UsesGpus};
 use super::scope::{ItemRef, Kind};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, one_of};
 use crate::lang::source::Span;
-use crate::lang::syntax::ast::{self, EngineLineKind as Line, Item, Name, Single};
+use crate::lang::syntax::ast::{self, EngineLineKind as Line, Item, Name, Single, SingleKind};
 use crate::lang::units::Dim;
 
 const SIGNALS: [&str; 3] = ["sigterm", "sigint", "sigkill"];
@@ -34,10 +35,13 @@ impl Checker<'_> {
         let m = self.module(module);
         let Some(at) = m.find(Kind::Engine, &name.value) else {
             m.unknown(Kind::Engine, name, &[], self.sink);
+            self.lost_engine = true;
             return None;
         };
         self.used.insert(at);
-        self.engine(at)
+        let engine = self.engine(at);
+        self.lost_engine |= engine.is_none();
+        engine
     }
 
     fn build_engine(&mut self, module: usize, decl: &ast::Engine) -> Option<Engine> {
@@ -92,6 +96,7 @@ impl Checker<'_> {
 
     /// The flags that an engine declares: with `versions` they are all that it has, else they come before its parent's.
     fn own_flags(&mut self, module: usize, decl: &ast::Engine, engine: &mut Engine) {
+        let parent = decl.parent.as_ref();
         let versions =
             decl.lines.iter().find_map(|l| if let Line::Versions(v) = &l.kind { Some(v) } else { None });
         let versions =
@@ -102,6 +107,9 @@ impl Checker<'_> {
             .filter_map(|l| if let Line::Flag(f) = &l.kind { Some(&**f) } else { None })
             .collect();
         if declared.is_empty() && versions.is_none() && decl.unread_flags.is_empty() {
+            return;
+        }
+        if parent.is_some() && self.version_meant(decl, &declared) {
             return;
         }
         self.versions_named(decl, &declared);
@@ -134,6 +142,7 @@ impl Checker<'_> {
             names: texts(&decl.names),
             kind,
             default: decl.default.as_ref().map(|d| d.text.clone()),
+            auto: decl.default.as_ref().is_some_and(|d| d.kind == SingleKind::Text && d.text == AUTO),
             since: decl.since.as_ref().map(|t| t.value.clone()),
             until: decl.until.as_ref().map(|t| t.value.clone()),
             negated: texts(&decl.negated),
@@ -149,7 +158,7 @@ impl Checker<'_> {
             FlagType::Switch => matches!(default.text.as_str(), "true" | "false"),
             _ => super::schema::value(kind, &default.text).is_ok(),
         };
-        if !fits && default.text != "auto" {
+        if !fits && default.text != AUTO {
             let message = format!("the default `{}` does not fit the flag's type", default.text);
             let help = format!("the flag takes {}; a default may also be `auto`", kind.expected());
             self.sink.push(

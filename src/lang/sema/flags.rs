@@ -98,6 +98,7 @@ impl Checker<'_> {
                 self.doubled_keys(single.span);
                 single.text.clone()
             }
+            SingleKind::Word if self.second_sign(single) => return None,
             SingleKind::Word => single.text.clone(),
         };
         let text_of_launch = launch && single.kind == SingleKind::Text;
@@ -105,6 +106,19 @@ impl Checker<'_> {
         // what waits for nothing is the text that it stands for, here as in an axis
         let text = if text_of_launch && !template { template::single_braces(&text) } else { text };
         Some(WrittenValue { text, json: single.kind == SingleKind::Json, template, span: single.span })
+    }
+
+    /// `--flag==value`: the value would begin with the second sign.
+    fn second_sign(&mut self, single: &Single) -> bool {
+        let signs = single.text.len() - single.text.trim_start_matches('=').len();
+        if signs == 0 {
+            return false;
+        }
+        let span = Span { end: single.span.start + signs as u32, ..single.span };
+        let d = Diagnostic::new(Code::Unexpected, span, "a second `=` stands before a value");
+        let help = "a flag and its value have one `=` between them: remove the other";
+        self.sink.push(d.label("no part of the value").help(help).edit(span, ""));
+        true
     }
 
     /// A key that stands twice in one object: which of the two was meant, nobody knows.
@@ -281,9 +295,9 @@ fn singles(value: &ast::Value) -> Vec<Single> {
     }
 }
 
-/// What a schema says of a default that the engine decides at start, and what may be written for it whatever the flag's type;
-/// a switch takes no value, not this one either.
-const AUTO: &str = "auto";
+/// What a schema says of a default that the engine decides at start. Flags take the word only where it is of their type, or where the
+/// schema quotes it.
+pub const AUTO: &str = "auto";
 
 /// A flag and its value under a schema: the setting that it makes. A version that the schema was not read from may know
 /// better: what speaks against the flag is then no more than a [`doubt`].
@@ -363,8 +377,8 @@ fn setting(spec: &FlagSpec, name: &str, value: Option<&WrittenValue>) -> Result<
         };
     }
     let Some(written) = value else { return Err(Problem::NeedsValue(spec.kind.expected())) };
-    // where the engine itself decides by default, it can be told to: `--max-model-len=auto`
-    if written.text == AUTO && spec.default.as_deref() == Some(AUTO) {
+    // a number, or told to decide: `--max-model-len=auto`
+    if written.text == AUTO && spec.auto {
         let (value, shown) = (Value::Text(AUTO.to_owned()), Some(AUTO.to_owned()));
         return Ok(Setting { canonical, spelled, value, shown, words, template: false });
     }

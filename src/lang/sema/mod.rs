@@ -19,6 +19,7 @@ mod goodput;
 mod gpus;
 mod lists;
 mod loads;
+mod lost;
 mod meant;
 mod metrics;
 mod neutral;

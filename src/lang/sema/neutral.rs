@@ -96,7 +96,9 @@ impl<'a> Bases<'a> {
                 return Over::Impossible;
             };
             let default = engine.schema.default(name, version);
-            differs |= default.is_none_or(|d| d.normal() != setting.value.normal())
+            let as_default = default.is_some_and(|d| d.normal() == setting.value.normal())
+                || engine.schema.is_default_word(name, version, &setting.value);
+            differs |= !as_default
                 || engine.flags.iter().any(|f| f.canonical == setting.canonical)
                 || self.set_before(&setting, engine);
             settings.push((setting, value.as_ref().map_or(*span, |v| v.span)));

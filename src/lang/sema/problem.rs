@@ -1,6 +1,7 @@
 //! Why a flag cannot be set, in words: for a table, and as a diagnostic that says what to write instead.
 
 use super::equivalents::{Equivalent, equivalent};
+use super::flags::AUTO;
 use super::meant;
 use super::program::{Engine, WrittenValue};
 use super::schema::{Elsewhere, Found, key};
@@ -119,7 +120,12 @@ impl Problem {
             Self::BadValue(_, expected) => {
                 let d = Diagnostic::new(Code::BadFlagValue, at_value, message);
                 let ranged = value.is_some_and(|v| v.text.contains("..")) && expected.contains("number");
-                let each = if ranged { "; name each value, `[64, 128, 256]`" } else { "" };
+                let auto = value.is_some_and(|v| v.text == AUTO);
+                let each = match (ranged, auto) {
+                    (true, _) => "; name each value, `[64, 128, 256]`",
+                    (_, true) => "; without the flag, the engine decides itself",
+                    _ => "",
+                };
                 meant::value(d, name, value, engine).help(format!("it takes {expected}{each}"))
             }
             Self::NotJson(flag, expected) => Diagnostic::new(Code::UnknownFlag, at_name, message)

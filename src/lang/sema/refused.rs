@@ -16,17 +16,28 @@ pub struct Refused {
     /// where the step names the axis
     used: Span,
     engine: String,
+    /// the flag, where only the engines that are known lack it and another may stand there
+    doubtful: Option<String>,
     diagnostic: Diagnostic,
 }
 
 impl Checker<'_> {
     /// Notes a refusal; which of the two places is wrong is known once all steps were seen.
-    pub(super) fn refuse(&mut self, change: Span, axis: &str, engine: &Engine, diagnostic: Diagnostic) {
+    /// `unknown` is the flag that not one engine there has, where others could be meant to stand there.
+    pub(super) fn refuse(
+        &mut self,
+        change: Span,
+        axis: &str,
+        engine: &Engine,
+        unknown: Option<&str>,
+        diagnostic: Diagnostic,
+    ) {
         let used = self.varied.iter().rev().find(|(name, _)| name == axis).map(|(_, span)| *span);
         // the built-in axis, and one in a group, stand for all that the step varies
         let used = used.or_else(|| self.varied.last().map(|(_, span)| *span)).unwrap_or(change);
         let (axis, engine) = (axis.to_owned(), engine.title.clone());
-        self.refused.push(Refused { change, axis, used, engine, diagnostic });
+        let doubtful = unknown.map(str::to_owned);
+        self.refused.push(Refused { change, axis, used, engine, doubtful, diagnostic });
     }
 
     /// Where a step names its axes; what it varies as a whole comes last.
@@ -42,7 +53,11 @@ impl Checker<'_> {
 
     /// Reports what was refused, each at the place that is wrong.
     pub(super) fn say_refused(&mut self) {
-        for refused in std::mem::take(&mut self.refused) {
+        for mut refused in std::mem::take(&mut self.refused) {
+            if let Some(flag) = &refused.doubtful {
+                let Some(diagnostic) = self.unless_lost(flag, refused.diagnostic) else { continue };
+                refused.diagnostic = diagnostic;
+            }
             let right_elsewhere = self.accepted.contains(&refused.change);
             let of_another_file = refused.change.file != refused.used.file;
             self.sink.push(if right_elsewhere || of_another_file {

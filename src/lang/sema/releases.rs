@@ -6,6 +6,7 @@ use super::program::Engine as Program;
 use super::versions::compare_versions;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
+use crate::lang::source::Span;
 use crate::lang::syntax::ast::{Engine, EngineLineKind as Line, FlagDecl, Text};
 
 impl Checker<'_> {
@@ -43,6 +44,26 @@ impl Checker<'_> {
                 self.sink.push(d.label("after all of `versions`").help(help));
             }
         }
+    }
+
+    /// `versions "0.17.1"` in an engine that declares no flags: it would have none, and `version` was meant. What it inherits stays.
+    pub fn version_meant(&mut self, decl: &Engine, declared: &[&FlagDecl]) -> bool {
+        let line =
+            decl.lines.iter().find_map(|l| if let Line::Versions(v) = &l.kind { Some((l, v)) } else { None });
+        let Some((line, versions)) = line.filter(|_| declared.is_empty() && decl.unread_flags.is_empty())
+        else {
+            return false;
+        };
+        let span = Span { end: line.span.start + "versions".len() as u32, ..line.span };
+        let message = "`versions` names what flags were read from, and no flags are declared here";
+        let d = Diagnostic::new(Code::EngineSetting, span, message).label("did you mean `version`?");
+        let help = "write `version \"…\"` for the release that is started";
+        let states_one = decl.lines.iter().any(|l| matches!(l.kind, Line::Version(_)));
+        self.sink.push(match versions.as_slice() {
+            [_] if !states_one => d.help(help).edit(span, "version"),
+            _ => d.help(help),
+        });
+        true
     }
 
     /// The version that an engine states, as the engine prints it.

@@ -16,6 +16,8 @@ pub struct FlagSpec {
     pub names: Vec<String>,
     pub kind: Kind,
     pub default: Option<String>,
+    /// the word `auto` may be written, whatever the type; the engine then decides in another way than without the flag
+    pub auto: bool,
     pub since: Option<String>,
     pub until: Option<String>,
     pub negated: Vec<String>,
@@ -260,6 +262,13 @@ impl Schema {
             (None, Some(spec)) => Found::Elsewhere(Elsewhere::Earlier(spec)),
             (None, None) => Found::Unknown,
         }
+    }
+
+    /// Whether a value of a flag is the word that the schema has for its default: a flag that takes `auto` does by itself what it
+    /// does then, whatever that is.
+    pub fn is_default_word(&self, name: &str, version: Option<&str>, set: &Value) -> bool {
+        let Found::Known(spec, _) = self.find(name, version) else { return false };
+        !spec.auto && matches!(set, Value::Text(text) if spec.default.as_ref() == Some(text))
     }
 
     /// The default that the schema gives for a flag, `auto` counting as none.

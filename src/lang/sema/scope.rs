@@ -229,6 +229,11 @@ impl Modules {
         out
     }
 
+    /// The texts of all files.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.texts.iter().map(String::as_str)
+    }
+
     /// How often a module's text holds a piece of text.
     pub fn mentions(&self, module: usize, piece: &str) -> usize {
         self.texts[module].matches(piece).count()

@@ -270,7 +270,10 @@ impl Checker<'_> {
             let helpful =
                 if *problem == Problem::Unknown { diagnostics().find(Problem::suggests) } else { None };
             let d = self.param_meant(helpful.unwrap_or(own), value.as_ref());
-            self.refuse(at, &point.axis, engine, d);
+            // a track tunes its engine alone, and a step from an engine begins there
+            let alone = step.track.is_some() || matches!(step.from, From::Engine(_));
+            let unknown = (*problem == Problem::Unknown && !alone).then_some(name.as_str());
+            self.refuse(at, &point.axis, engine, unknown, d);
             return;
         }
         self.accepted.insert(at);

@@ -45,7 +45,7 @@ impl Checker<'_> {
     }
 
     /// The file's own engines; where it declares none, those that it imports.
-    fn own_engines(&mut self) -> Vec<Arc<Engine>> {
+    pub(super) fn own_engines(&mut self) -> Vec<Arc<Engine>> {
         let root = self.modules.root();
         let items = root.file.items.iter().enumerate();
         let declared = items.filter(|(_, i)| matches!(i, Item::Engine(_)));
@@ -76,7 +76,8 @@ impl Checker<'_> {
             let mut each = problems.iter().map(|(engine, p)| p.diagnostic(name, span, value, engine));
             each.find(Problem::suggests)
         });
-        if let Some(d) = said {
+        let sure = known.is_some();
+        if let Some(d) = said.and_then(|d| if sure { Some(d) } else { self.unless_lost(name, d) }) {
             self.sink.push(d);
         }
     }

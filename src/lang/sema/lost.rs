@@ -1,0 +1,64 @@
+//! Engines that a file means and that cannot be made out, which has been said: a flag that no other engine has may be one of theirs.
+//! So long as one is lost, a flag is called unknown only where no engine could have it, and nothing is mended by a machine.
+
+use super::check::Checker;
+use super::schema::key;
+use crate::lang::diag::Diagnostic;
+use crate::lang::stdlib;
+use crate::lang::syntax::ast::{Item, StudyLineKind as Line};
+
+/// Lines of a study and its steps that may name an engine.
+const NAMES_ENGINES: [&str; 5] = ["baseline", "track", "step", "vary", "from"];
+
+impl Checker<'_> {
+    /// Whether some engine of this file, or where its studies name one, could not be read.
+    pub(super) fn engine_lost(&self) -> bool {
+        self.lost_engine
+            || self.engines.iter().any(|(at, e)| at.module == 0 && e.is_none())
+            || self.lines_lost()
+    }
+
+    fn lines_lost(&self) -> bool {
+        let names = |unread: &[&str]| unread.iter().any(|u| NAMES_ENGINES.contains(u));
+        let mut studies = self
+            .modules
+            .root()
+            .file
+            .items
+            .iter()
+            .filter_map(|i| if let Item::Study(s) = i { Some(s) } else { None });
+        studies.any(|s| {
+            names(&s.unread)
+                || s.lines.iter().any(|l| match &l.kind {
+                    Line::Step(step) => names(&step.unread),
+                    Line::Track(track) => track.steps.iter().any(|step| names(&step.unread)),
+                    _ => false,
+                })
+        })
+    }
+
+    /// Whether no engine can have a flag: the library has it nowhere, and this file declares none of its name.
+    pub(super) fn of_no_engine(&self, flag: &str) -> bool {
+        let flag = key(flag.split('.').next().unwrap_or(flag));
+        let declares = |text: &str| declares_flag(text, &flag);
+        !stdlib::engine_texts().any(declares) && !self.modules.texts().any(declares)
+    }
+
+    /// An unknown flag's diagnostic, so far as it holds whatever a lost engine has.
+    pub(super) fn unless_lost(&self, flag: &str, d: Diagnostic) -> Option<Diagnostic> {
+        if !self.engine_lost() {
+            return Some(d);
+        }
+        // nearly a flag of another engine: most likely nearly one of the lost engine's too
+        let misspelt = !d.edits.is_empty() && self.of_no_engine(flag);
+        misspelt.then(|| Diagnostic { edits: Vec::new(), ..d })
+    }
+}
+
+/// Whether a line declares a flag of that key, in a text that need not be one of the language.
+fn declares_flag(text: &str, wanted: &str) -> bool {
+    text.lines().any(|line| {
+        let mut words = line.split_whitespace();
+        words.any(|w| w == "flag") && words.any(|w| key(w) == wanted)
+    })
+}
