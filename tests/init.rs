@@ -247,7 +247,7 @@ fn the_version_comes_from_the_user_the_image_or_is_marked() {
 
 #[test]
 fn what_cannot_be_read_is_said() {
-    let cases: [(&str, &[&str]); 13] = [
+    let cases: [(&str, &[&str]); 14] = [
         ("", &["no command", "vllm serve"]),
         ("# only a comment\n", &["no command"]),
         ("ls -l", &["no serve command", "`ls -l`", "trtllm-serve"]),
@@ -257,6 +257,7 @@ fn what_cannot_be_read_is_said() {
         ("vllm serve 'org/m", &["never closed"]),
         ("vllm serve org/m -tp $(nproc)", &["$(nproc)", "another command"]),
         ("vllm serve org/m -tp $TP", &["$TP", "sets"]),
+        ("vllm serve \"$1\" -tp $2", &["`$1`, `$2`", "sets"]),
         (
             "vllm serve $MODEL --max-model-len=${LEN:?no} --port $PORT -tp $TP",
             &["`$MODEL`, `$LEN`, `$TP`", "sets"],
@@ -302,7 +303,19 @@ fn defaults_of_variables_are_taken_and_told() {
 
 #[test]
 fn what_starts_the_engine_stays_or_is_told() {
-    let cases: [(&str, &[&str], &[&str]); 5] = [
+    let cases: [(&str, &[&str], &[&str]); 9] = [
+        (
+            "ssh gpu1 'cd x && vllm serve org/m -tp 2'",
+            &["-tp=2"],
+            &["`ssh gpu1 cd x", "start perflab itself there"],
+        ),
+        (
+            "kubectl exec -it pod -- vllm serve org/m",
+            &["model    \"org/m\""],
+            &["`kubectl exec -it …`: start perflab itself there"],
+        ),
+        ("if true; then vllm serve org/m -tp 2; fi", &["-tp=2"], &[]),
+        ("uvx vllm serve org/m", &["serve   \"uvx vllm serve {model}"], &[]),
         (
             "srun -N1 --gres=gpu:8 --container-image=nvcr.io#nvidia/tensorrt-llm/release:1.2.0rc1 bash -c 'trtllm-serve org/m'",
             &["version \"1.2.0rc1\"\n", "gpus     8 "],

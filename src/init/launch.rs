@@ -41,13 +41,14 @@ pub struct Image {
 }
 
 /// Programs that start another one and change how it runs: they stay in front of the engine.
-const KEPT: [&str; 14] = [
+const KEPT: [&str; 15] = [
     "numactl",
     "taskset",
     "nice",
     "ionice",
     "chrt",
     "uv",
+    "uvx",
     "poetry",
     "pixi",
     "pdm",
@@ -57,10 +58,25 @@ const KEPT: [&str; 14] = [
     "mpiexec",
     "trtllm-llmapi-launch",
 ];
-/// Programs that only start another one in some way that perflab has its own for.
-const DROPPED: [&str; 12] = [
+/// Programs and words of a shell that only start another one, in some way that perflab has its own for.
+const DROPPED: [&str; 14] = [
     "nohup", "sudo", "exec", "time", "setsid", "stdbuf", "env", "timeout", "command", "srun", "salloc",
-    "unbuffer",
+    "unbuffer", "then", "do",
+];
+/// Programs that start a command in another place, where perflab has to run itself.
+const ELSEWHERE: [&str; 12] = [
+    "ssh",
+    "kubectl",
+    "oc",
+    "docker",
+    "podman",
+    "nerdctl",
+    "apptainer",
+    "singularity",
+    "enroot",
+    "tmux",
+    "screen",
+    "sbatch",
 ];
 const SHELLS: [&str; 3] = ["bash", "sh", "zsh"];
 /// Commands within commands: more than a shell in a container in a shell is nobody's.
@@ -119,7 +135,11 @@ fn serve_command(command: Simple, vars: &mut Vars, depth: usize) -> Result<Optio
     let Simple { set, words } = command;
     let mut env = set;
     let (prefix, rest) = unwrap(&words, &mut env);
-    let Some(mut launch) = started(rest, vars, depth)? else { return Ok(None) };
+    let (prefix, found) = match started(rest, vars, depth)? {
+        None if elsewhere(&words) => (words.as_slice(), quoted(&words, vars, depth)?),
+        found => (prefix, found),
+    };
+    let Some(mut launch) = found else { return Ok(None) };
     launch.env.splice(0..0, env);
     wrapped(&mut launch, prefix);
     Ok(Some(launch))
@@ -146,6 +166,22 @@ fn started(words: &[Word], vars: &mut Vars, depth: usize) -> Result<Option<Launc
         entrypoint: false,
         left_out: Vec::new(),
     }))
+}
+
+/// Whether words start a command in another place; a container's run is read as what it is.
+fn elsewhere(words: &[Word]) -> bool {
+    let named = words.first().is_some_and(|w| ELSEWHERE.contains(&base_name(&w.text)));
+    named && !container::is_runtime(words)
+}
+
+/// A command that such a program is given in quotes: `ssh box "vllm serve …"`.
+fn quoted(words: &[Word], vars: &mut Vars, depth: usize) -> Result<Option<Launch>, InitError> {
+    for word in words.iter().filter(|w| w.text.contains(' ')) {
+        if let Some(found) = nested(&word.text, vars, depth)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
 }
 
 /// What stands before it joins a launch: wrappers that matter, and what Slurm was asked for.
@@ -212,7 +248,7 @@ fn in_container(run: container::Run, vars: &mut Vars, depth: usize) -> Result<Op
 /// Splits off what stands before the program that matters; what `env` sets joins the environment.
 fn unwrap<'w>(words: &'w [Word], env: &mut Vec<(String, Word)>) -> (&'w [Word], &'w [Word]) {
     let wraps = |w: &Word| KEPT.contains(&base_name(&w.text)) || DROPPED.contains(&base_name(&w.text));
-    if !words.first().is_some_and(wraps) {
+    if !words.first().is_some_and(wraps) && !elsewhere(words) {
         return (&[], words);
     }
     let runs = |at: usize| {
@@ -237,6 +273,10 @@ fn unwrap<'w>(words: &'w [Word], env: &mut Vec<(String, Word)>) -> (&'w [Word], 
 fn wrappers(prefix: &[Word]) -> (Vec<String>, Vec<String>) {
     let (mut kept, mut dropped) = (Vec::new(), Vec::new());
     let mut keep = false;
+    if elsewhere(prefix) {
+        let told = format!("`{}`: start perflab itself there", shown(prefix));
+        return (kept, vec![told]);
+    }
     for (at, word) in prefix.iter().enumerate() {
         let name = base_name(&word.text);
         if KEPT.contains(&name) {

@@ -282,6 +282,12 @@ impl<'a, 'v> Reader<'a, 'v> {
                 self.insert(&name, None, in_quotes);
                 Ok(())
             }
+            // what a script was given
+            Some(c) if c.is_ascii_digit() || matches!(c, '@' | '*' | '#') => {
+                self.chars.next();
+                self.insert(&c.to_string(), None, in_quotes);
+                Ok(())
+            }
             _ => {
                 self.push('$');
                 Ok(())
