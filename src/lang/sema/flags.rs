@@ -167,6 +167,11 @@ impl Checker<'_> {
                 }
                 true
             }
+            // what would not be listed is not explained either: of each unknown name all others are candidates
+            Err(_) if self.sink.is_full() => {
+                self.sink.unexplained(*span);
+                false
+            }
             Err(problem) => {
                 let d = problem.diagnostic(name, *span, value.as_ref(), engine);
                 self.sink.push(self.param_meant(d, value.as_ref()));

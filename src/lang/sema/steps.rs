@@ -259,6 +259,9 @@ impl Checker<'_> {
             return;
         };
         if refused.len() == engines.len() {
+            if self.sink.is_full() {
+                return self.sink.unexplained(*span);
+            }
             // a wrong value of a known flag says more than an engine that lacks the flag
             let (engine, problem) = refused
                 .iter()
