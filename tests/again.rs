@@ -129,9 +129,12 @@ fn a_trial_is_measured_again_where_the_user_says_so() {
     assert_eq!(exec(&lab, &[]), 3);
     lab.write("mended", "");
     assert_eq!(exec(&lab, &[]), 3, "perflab cannot see it");
-    let text = lab.run(&["plan", "study.plab", "--dir", "state"]).expect_code(0).stdout;
+    let strictness = ["--checks", "warn"];
+    let text =
+        lab.run(&[&["plan", "study.plab", "--dir", "state"][..], &strictness].concat()).expect_code(0).stdout;
     assert!(text.contains("`exec --again one` measures it again"), "{text}");
-    let report = lab.run(&["report", "study.plab", "--dir", "state"]).expect_code(0).stdout;
+    let report =
+        lab.run(&[&["exec", "study.plab", "--dir", "state"][..], &strictness].concat()).expect_code(0).stdout;
     assert!(report.contains("`exec --again failed` measures"), "{report}");
     assert_eq!(exec(&lab, &["--again", "failed"]), 4);
     assert!(works(&one(&lab)), "{}", one(&lab));
