@@ -187,6 +187,8 @@ impl At<'_> {
     fn variable(&self) -> Option<Hint> {
         let (word, before) = (self.word, self.before);
         if before.starts_with("env ") && self.is("`=`") && word != "=" {
+            // at the end of a line the token is what stands last, and nothing is missing of it
+            let before = if word.is_empty() { self.chunk.trim_end() } else { before };
             let edit = plain_value(word).then(|| (before.len()..self.token.start, "=".to_owned()));
             return Some(Hint { help: format!("write `{before}=…`, without spaces"), edit });
         }
