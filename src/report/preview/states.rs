@@ -118,7 +118,7 @@ impl<'a> States<'a> {
         let Some(config) = &row.config else {
             if may_be {
                 self.to_come += 1;
-                self.to_measure(profiles, setup.repeat(), &view.base);
+                self.add_to_measure(profiles, setup.repeat(), &view.base);
                 return State::Later;
             }
             self.counts.pruned += profiles.len();
@@ -165,11 +165,11 @@ impl<'a> States<'a> {
             return;
         }
         let have = profiles.iter().map(|p| setup.counted(config, p).len()).min().unwrap_or(0);
-        self.to_measure(profiles, setup.repeat().saturating_sub(have), config);
+        self.add_to_measure(profiles, setup.repeat().saturating_sub(have), config);
     }
 
     /// Trials that need so many launches on the GPUs of such a configuration.
-    fn to_measure(&mut self, profiles: &[String], launches: usize, like: &Config) {
+    fn add_to_measure(&mut self, profiles: &[String], launches: usize, like: &Config) {
         self.counts.max += profiles.len();
         self.counts.to_measure += profiles.len();
         self.launches += launches;
