@@ -53,7 +53,7 @@ pub fn names(text: &str) -> Vec<&'static str> {
         "KB" | "kb" | "Kb" => vec!["KiB", "kB"],
         "mb" | "Mb" => vec!["MiB", "MB"],
         "token" | "tokens" | "toks" => vec!["tok"],
-        "rps" | "qps" | "req/s" | "Hz" | "hz" | "HZ" => vec!["/s"],
+        "rps" | "qps" | "req/s" | "/sec" | "/second" | "Hz" | "hz" | "HZ" => vec!["/s"],
         "t/s" | "tps" | "tokens/s" | "toks/s" | "tokens/sec" | "tok/sec" => vec!["tok/s"],
         "$" | "USD" | "dollar" | "dollars" => vec!["usd"],
         _ => UNITS

@@ -34,6 +34,11 @@ pub fn value(d: Diagnostic, name: &str, value: Option<&WrittenValue>, engine: &E
             d.meant(&value.text, all, "none of the choices", str::to_owned)
         }
         Kind::Int { .. } | Kind::Float { .. } if value.text.contains("..") => d.label("a range"),
+        kind @ Kind::Float { max: Some(1.0), .. } if percent(kind, &value.text).is_some() => {
+            let right = percent(kind, &value.text).unwrap_or_default();
+            let span = d.span;
+            d.label(format!("did you mean `{right}`?")).edit(span, right)
+        }
         kind @ (Kind::Int { .. } | Kind::Float { .. }) => {
             let fixed = unit_slips::mended(&value.text).filter(|t| schema::value(kind, t).is_ok());
             let span = d.span;
@@ -44,6 +49,13 @@ pub fn value(d: Diagnostic, name: &str, value: Option<&WrittenValue>, engine: &E
         }
         _ => d.label("does not fit"),
     }
+}
+
+/// `90` for a share, as `90%`.
+fn percent(kind: &Kind, text: &str) -> Option<String> {
+    let whole = text.parse::<f64>().is_ok_and(|n| (10.0..=100.0).contains(&n));
+    let right = format!("{text}%");
+    (whole && schema::value(kind, &right).is_ok()).then_some(right)
 }
 
 /// What engines that spell types out call the short ones.

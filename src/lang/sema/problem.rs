@@ -96,9 +96,19 @@ impl Problem {
                 );
                 Guess::of(name, engine).or_help(d, at_name, &help)
             }
-            Self::Reserved => Diagnostic::new(Code::ReservedFlag, at_name, message)
-                .label("not a flag of a configuration")
-                .help("perflab inserts host, port and model; name a model with `model \"…\"`"),
+            Self::Reserved => {
+                let d = Diagnostic::new(Code::ReservedFlag, at_name, message);
+                let d = d.label("not a flag of a configuration");
+                let single = value.filter(|_| at_value.start == at_name.end + 1);
+                match single.filter(|v| !v.text.contains(['"', '\\', '{'])) {
+                    Some(model) if matches!(key(name).as_str(), "--model" | "--model-path") => {
+                        let right = format!("model \"{}\"", model.text);
+                        d.help(format!("write `{right}`: perflab inserts it into the serve line"))
+                            .edit(at_name.to(at_value), right)
+                    }
+                    _ => d.help("perflab inserts host, port and model; name a model with `model \"…\"`"),
+                }
+            }
             Self::NeedsValue(expected) => Diagnostic::new(Code::FlagNeedsValue, at_name, message)
                 .label("without a value")
                 .help(format!("write {name}=VALUE; it takes {expected}")),

@@ -517,10 +517,14 @@ impl Modules {
             }
             Err(why) => {
                 let message = format!("`{}` cannot be read: {why}", path.value);
-                let help = "the path is relative to the file that names it";
-                sink.push(
-                    Diagnostic::new(Code::UnreadableFile, path.span, message).label("this file").help(help),
-                );
+                let d = Diagnostic::new(Code::UnreadableFile, path.span, message).label("this file");
+                let bare = path.value.trim_end_matches(".plab");
+                sink.push(if bare.starts_with("std/") {
+                    d.help(format!("the standard library stands without quotes: write `{bare}`"))
+                        .edit(path.span, bare)
+                } else {
+                    d.help("the path is relative to the file that names it")
+                });
                 None
             }
         }

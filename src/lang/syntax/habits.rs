@@ -106,11 +106,14 @@ fn load(line: &str) -> Option<Meant> {
 fn misplaced(block: Block, line: &str) -> Option<Meant> {
     let word = super::blocks::first_word(line);
     let help = match (block, word) {
-        (_, "") if line.starts_with("//") || line.starts_with("/*") || line.starts_with("-- ") => {
-            "comments begin with `#`"
+        (_, "") if line.starts_with("//") || line.starts_with("-- ") => {
+            return Some((Some(format!("#{}", &line[2..])), "comments begin with `#`".to_owned()));
         }
+        (_, "") if line.starts_with("/*") => "comments begin with `#`",
         (Block::Engine, "") if line.starts_with("\"-") => {
-            "flags stand as they are typed in a shell, without quotes"
+            let bare = line[1..].strip_suffix('"').filter(|flag| !flag.contains(['"', '\\']));
+            let help = "flags stand as they are typed in a shell, without quotes";
+            return Some((bare.map(str::to_owned), help.to_owned()));
         }
         (Block::Engine, "vllm" | "python" | "python3" | "sglang" | "docker" | "trtllm") => {
             "an engine is its flags, one after another, as `perflab init -- vllm serve …` writes them; host, port and model \

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{points, signs, slips, spaced};
+use super::{phrases, points, signs, slips, spaced};
 use crate::lang::diag::one_of;
 use crate::lang::units;
 
@@ -25,6 +25,7 @@ pub fn hint(chunk: &str, token: &Range<usize>, word: &str, expected: &[String], 
         return hint;
     }
     let known = points::point(chunk, token, word)
+        .or_else(|| phrases::phrase(chunk, token, word, expected))
         .or_else(|| signs::sign(chunk, token, word, expected))
         .or_else(|| slips::slip(chunk, token, word, expected));
     if let Some(hint) = known {

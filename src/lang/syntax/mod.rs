@@ -14,6 +14,7 @@ mod joins;
 mod lexical;
 mod names;
 mod parser;
+mod phrases;
 mod points;
 mod quotes;
 mod recover;

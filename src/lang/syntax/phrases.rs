@@ -1,0 +1,324 @@
+//! Settings in the phrases of other tools and of everyday speech: `adopt 1%`, `confirm chat`, `step a: vary seqs`, `seqs(64)`. What was
+//! meant is plain, and the edit says it.
+
+use std::ops::Range;
+
+use super::hints::Hint;
+use super::spaced;
+
+/// The remedy for a token (of the chunk, a place in it) that no rule took.
+pub fn phrase(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) -> Option<Hint> {
+    let setting = chunk.trim_start().split([' ', '\t', '\n']).next().unwrap_or_default();
+    let before = chunk[..token.start].trim_end();
+    let at = Place { chunk, token, word, before, expected };
+    match setting {
+        "adopt" | "confirm" | "curve" | "budget" | "maximize" | "minimize" => at.study(setting),
+        "require" | "prune" => at.condition(),
+        "step" | "track" => at.step(setting).or_else(|| at.picked()).or_else(|| at.condition()),
+        "vary" | "pick" => at.picked(),
+        "axis" => at.list(),
+        "use" => at.import(),
+        "engine" | "profile" => at.parent(),
+        "param" => at.param(),
+        "metric" => at.metric(),
+        "env" => at.variable(),
+        _ => at.line(setting),
+    }
+}
+
+/// A token where it stands.
+struct Place<'a> {
+    chunk: &'a str,
+    token: &'a Range<usize>,
+    word: &'a str,
+    /// what stands before it, without spaces at its end
+    before: &'a str,
+    expected: &'a [String],
+}
+
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "as what was meant is known here, it is the answer of whoever asks"
+)]
+fn hint(help: impl Into<String>, edit: Option<(Range<usize>, String)>) -> Option<Hint> {
+    Some(Hint { help: help.into(), edit })
+}
+
+impl<'a> Place<'a> {
+    fn is(&self, what: &str) -> bool {
+        self.expected.iter().any(|e| e == what)
+    }
+
+    fn after(&self) -> &'a str {
+        &self.chunk[self.token.end..]
+    }
+
+    /// From the token to the end of its line.
+    fn rest(&self) -> &'a str {
+        self.chunk[self.token.start..].split(['\n', '#']).next().unwrap_or_default().trim_end()
+    }
+
+    fn to_line_end(&self) -> Range<usize> {
+        self.token.start..self.token.start + self.rest().len()
+    }
+
+    /// A text in front of the token.
+    fn insert(&self, help: impl Into<String>, text: &str) -> Option<Hint> {
+        hint(help, Some((self.token.start..self.token.start, text.to_owned())))
+    }
+
+    /// Another text in its place.
+    fn replace(&self, help: impl Into<String>, text: &str) -> Option<Hint> {
+        hint(help, Some((self.token.clone(), text.to_owned())))
+    }
+
+    fn study(&self, setting: &str) -> Option<Hint> {
+        let number = self.word.starts_with(|c: char| c.is_ascii_digit());
+        match (setting, self.word) {
+            ("adopt", ">" | "=>" | "=" | "==") if self.before.ends_with("gain") => {
+                self.replace("write `adopt gain >= …`", ">=")
+            }
+            ("adopt", _) if number && self.before == "adopt" => {
+                self.insert(format!("write `adopt gain >= {}`", self.word), "gain >= ")
+            }
+            ("adopt", ">" | ">=" | "=>") => {
+                self.replace("what is adopted is a gain: write `adopt gain >= …`", "gain >=")
+            }
+            ("confirm" | "curve", word) if self.before == setting && is_name(word) => {
+                self.insert(format!("write `{setting} on {}`", self.rest()), "on ")
+            }
+            ("confirm" | "curve" | "maximize" | "minimize", word)
+                if self.before.contains(" on ") && is_name(word) =>
+            {
+                let gap = self.before.len()..self.token.start;
+                hint("profiles are separated by commas", Some((gap, ", ".to_owned())))
+            }
+            ("budget", "gpu") if self.after().trim_start().starts_with("hour") => {
+                hint("write `gpu_hours`", Some((self.to_line_end(), "gpu_hours".to_owned())))
+            }
+            _ => None,
+        }
+    }
+
+    /// `p99(ttft) <= 1s, success_rate >= 99%`, `… after 100`
+    fn condition(&self) -> Option<Hint> {
+        if self.word.is_empty() && self.is("`requests`") {
+            let end = self.before.len().max(self.token.end);
+            return hint("write `requests` behind it", Some((end..end, " requests".to_owned())));
+        }
+        let more = !self.after().trim().is_empty();
+        if self.word != "," || !more || self.before.contains(" on ") {
+            return None;
+        }
+        let edit = (self.before.len()..self.token.end, " and".to_owned());
+        hint("conditions are joined by `and`", Some(edit))
+    }
+
+    fn step(&self, setting: &str) -> Option<Hint> {
+        let rest = self.after().trim_start();
+        let example = if setting == "step" { "step NAME { vary AXIS }" } else { "track ENGINE { step … }" };
+        if self.before == setting && self.word == "{" {
+            return hint(format!("a {setting} has a name: `{example}`"), None);
+        }
+        if matches!(self.word, "after" | "on" | "over" | "using" | "based_on" | "starting")
+            && !rest.is_empty()
+        {
+            return self.replace("what a step starts from stands behind `from`", "from");
+        }
+        let line = self.rest();
+        let body = if self.word == ":" { line[1..].trim() } else { line };
+        let lines = ["vary ", "pick ", "step ", "budget ", "note "].iter().any(|w| body.starts_with(w));
+        let axes = setting == "step" && is_name(body) && self.chunk.trim_end().ends_with(body);
+        if !self.is("`{`") && self.word != ":" || body.contains(['{', '}']) {
+            return None;
+        }
+        let inner = if axes { format!("vary {body}") } else { body.to_owned() };
+        let edit =
+            (lines || axes).then(|| (self.before.len()..self.to_line_end().end, format!(" {{ {inner} }}")));
+        hint(format!("its lines stand in braces: `{example}`"), edit.filter(|_| !body.is_empty()))
+    }
+
+    /// `seqs.64`, `seqs(64, 128)`
+    fn picked(&self) -> Option<Hint> {
+        let glued = self.before.len() == self.token.start
+            && self.before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        let help = "points are picked in square brackets: `seqs[64, 128]`";
+        if !glued {
+            return None;
+        }
+        if let Some(point) = self.word.strip_prefix('.').filter(|p| !p.is_empty()) {
+            return self.replace(help, &format!("[{point}]"));
+        }
+        let inner =
+            self.after().split_once(')').map(|(inner, _)| inner).filter(|i| !i.contains(['(', '\n']))?;
+        let edit = (self.token.start..self.token.end + inner.len() + 1, format!("[{inner}]"));
+        (self.word == "(").then(|| hint(help, Some(edit)))?
+    }
+
+    /// `--x=[1,, 2]`, `--x=1, 2`
+    fn list(&self) -> Option<Hint> {
+        if self.word != "," {
+            return None;
+        }
+        if self.before.ends_with(',') {
+            let edit = (self.before.len()..self.token.end, String::new());
+            return hint("one comma stands between two values", Some(edit));
+        }
+        let start = self.before.rfind('=').filter(|_| self.after().starts_with(' '))? + 1;
+        let values = &self.chunk[start..self.to_line_end().end];
+        let plain =
+            |v: &str| !v.is_empty() && v.bytes().all(|b| b.is_ascii_alphanumeric() || b"._%-".contains(&b));
+        let all = values.split(',').map(str::trim).all(plain) && self.before[..start].contains('-');
+        let right = format!("[{values}]");
+        all.then(|| {
+            let edit = (start..start + values.len(), right.clone());
+            hint(format!("a list stands in square brackets: write `{right}`"), Some(edit))
+        })?
+    }
+
+    /// `use std.engines { … }`, `use std/engines vllm`, `use std/engines/vllm`
+    fn import(&self) -> Option<Hint> {
+        let line = self.rest();
+        if let Some(part) = self.word.strip_prefix("std.").filter(|_| self.before == "use") {
+            return self.replace(format!("write `use std/{part} {{ … }}`"), &format!("std/{part}"));
+        }
+        if let Some(name) =
+            self.word.strip_prefix('/').filter(|n| is_name(n) && line.len() == self.word.len())
+        {
+            let edit = (self.before.len()..self.token.end, format!(" {{ {name} }}"));
+            return hint(
+                format!("what is taken stands in braces: `{} {{ {name} }}`", self.before),
+                Some(edit),
+            );
+        }
+        let names = line.split(',').map(str::trim).all(is_name) && self.is("`{`");
+        names.then(|| {
+            let edit = (self.to_line_end(), format!("{{ {line} }}"));
+            hint(format!("what is taken stands in braces: `{{ {line} }}`"), Some(edit))
+        })?
+    }
+
+    /// `engine s "SGLang" sglang {`, `engine s SGLang = sglang {`, `engine s = sglang(`
+    fn parent(&self) -> Option<Hint> {
+        let next = self.after().trim_start();
+        if self.is("`=`") && is_name(self.word) && next.starts_with('{') {
+            return self.insert("what it derives from stands behind `=`", "= ");
+        }
+        let words = |w: &str| w.starts_with(|c: char| c.is_ascii_alphabetic());
+        if self.is("`=`") && words(self.word) && next.starts_with('=') {
+            let quoted = format!("\"{}\"", self.word);
+            return self.replace(format!("a title is a text: write {quoted}"), &quoted);
+        }
+        None
+    }
+
+    /// `param dtype = fp8`, `param sizes = [1, 2]`
+    fn param(&self) -> Option<Hint> {
+        if !self.before.ends_with('=') {
+            return None;
+        }
+        if matches!(self.word, "[" | "{") {
+            return hint("a param is one number, text, true or false; an axis lists values", None);
+        }
+        let (words, quoted) = (self.rest(), format!("\"{}\"", self.rest()));
+        let plain = words.starts_with(|c: char| c.is_ascii_alphabetic())
+            && !words.contains(['"', '\\', '{', '}', ' ', '(']);
+        plain.then(|| {
+            hint(format!("a text is quoted: write {quoted}"), Some((self.to_line_end(), quoted.clone())))
+        })?
+    }
+
+    fn metric(&self) -> Option<Hint> {
+        let divided = "one quantity per another is `a / b`";
+        match self.word {
+            "per" | "over" | "÷" => self.replace(divided, "/"),
+            "^" | "**" => hint("there are no powers: write `a * a`", None),
+            "×" | "x" => self.replace("write `*`", "*"),
+            word if is_name(word) && self.before.ends_with(|c: char| c.is_ascii_digit()) => {
+                self.insert("a product has its sign: write `*`", "* ")
+            }
+            _ => None,
+        }
+    }
+
+    /// `env FOO=a b`
+    fn variable(&self) -> Option<Hint> {
+        let start = self.before.rfind('=')? + 1;
+        let first = &self.before[start..];
+        let words = spaced::words(&self.chunk[start..], first);
+        let quoted = format!("\"{words}\"");
+        (words.len() > first.len()).then(|| {
+            let edit = (start..start + words.len(), quoted.clone());
+            hint(format!("a value that holds a space is quoted: write {quoted}"), Some(edit))
+        })?
+    }
+
+    /// Lines of engines and profiles.
+    fn line(&self, setting: &str) -> Option<Hint> {
+        if self.word == "," && self.after().trim().is_empty() {
+            let edit = (self.before.len()..self.token.end, String::new());
+            return hint("a setting ends with its line: remove the comma", Some(edit));
+        }
+        if setting == "-" && self.chunk.starts_with("- ") {
+            return hint("lines need no `-` in front: remove it", Some((0..self.token.start, String::new())));
+        }
+        match (setting, self.word) {
+            ("rate" | "input" | "output", "-" | "to" | "–" | "...") => {
+                self.replace("a range is written with `..`", "..")
+            }
+            ("rate" | "concurrency" | "input" | "output", "[") => {
+                let inner = self.after().split_once(']').map(|(inner, _)| inner.trim())?;
+                let edit = (self.token.start..self.token.start + self.rest().len(), inner.to_owned());
+                hint(format!("values stand without brackets: write `{setting} {inner}`"), Some(edit))
+            }
+            ("concurrency" | "rate", word) if word.starts_with(|c: char| c.is_ascii_digit()) => {
+                let list = self.rest().split_whitespace().collect::<Vec<_>>().join(", ");
+                let edit = (self.before.len()..self.to_line_end().end, format!(", {list}"));
+                hint("loads that run one after another are separated by commas", Some(edit))
+            }
+            ("data" | "tokenizer", word) if self.is_path(word) => {
+                let quoted = format!("\"{word}\"");
+                self.replace(format!("a path is quoted: write {quoted}"), &quoted)
+            }
+            _ => None,
+        }
+    }
+
+    fn is_path(&self, word: &str) -> bool {
+        word.contains(['/', '.']) && self.to_line_end().len() == word.len()
+    }
+}
+
+fn is_name(word: &str) -> bool {
+    let inner = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    word.starts_with(|c: char| c.is_ascii_lowercase()) && word.chars().all(inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mended(chunk: &str, word: &str, expected: &str) -> Option<String> {
+        let at = chunk.rfind(word).expect("in the chunk");
+        let (range, text) = phrase(chunk, &(at..at + word.len()), word, &[expected.to_owned()])?.edit?;
+        Some(format!("{}{text}{}", &chunk[..range.start], &chunk[range.end..]))
+    }
+
+    #[test]
+    fn everyday_phrases_are_mended() {
+        for (chunk, word, expected, right) in [
+            ("adopt 1%", "1%", "`gain`", "adopt gain >= 1%"),
+            ("confirm chat, code", "chat", "`on`", "confirm on chat, code"),
+            ("budget 6 gpu hours", "gpu", "", "budget 6 gpu_hours"),
+            ("step a: vary seqs", ":", "`{`", "step a { vary seqs }"),
+            ("step a seqs", "seqs", "`{`", "step a { vary seqs }"),
+            ("vary seqs(64, 128) * b", "(", "", "vary seqs[64, 128] * b"),
+            ("axis x = --y=1, 2", ",", "", "axis x = --y=[1, 2]"),
+            ("use std/engines vllm, sglang", "vllm", "`{`", "use std/engines { vllm, sglang }"),
+            ("metric x = total_tps per gpus", "per", "", "metric x = total_tps / gpus"),
+            ("concurrency 1 4 16", "4", "", "concurrency 1, 4, 16"),
+        ] {
+            assert_eq!(mended(chunk, word, expected).as_deref(), Some(right), "{chunk}");
+        }
+    }
+}
