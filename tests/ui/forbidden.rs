@@ -75,6 +75,19 @@ const SENTENCES: &[(&str, &str)] = &[
     ("is warned of (W210)", "site_engine"),
     ("`sigterm`, `sigint` or `sigkill`", "engine_settings"),
     ("is warned of (W314)", "flag_at_its_default"),
+    ("are errors that suggest `32Ki` or `32k`, `5min` or `5ms`", "unknown_unit unknown_unit_of_count"),
+    ("`-` is a sign only before a digit", "minus_before_a_name"),
+    ("A flag that the engine does not know", "unknown_flag flag_of_another_engine flags_by_their_words"),
+    (
+        "a value that does not fit the flag's type",
+        "wrong_type wrong_choice flag_out_of_range words_of_a_flag",
+    ),
+    ("as flags they are errors (E306)", "reserved_flags model_as_flag"),
+    ("An engine that needs more as declared is an error (E315)", "gpus_too_few gpus_too_few_of_point_engine"),
+    ("such a profile is no objective (E519)", "curve_as_objective curve_on_one_load curve_required"),
+    ("A param's own text inserts nothing (E208)", "params_in_params"),
+    ("Each stands once, and no `since` lies behind all of them.", "schema_of_no_release"),
+    ("in an engine an error, in a step such candidates are pruned", "json_keys_wrong"),
 ];
 
 #[test]
