@@ -161,6 +161,17 @@ impl Sink {
         self.errors > 0
     }
 
+    /// How many errors there are, those that are not listed among them.
+    pub fn count(&self) -> usize {
+        self.errors + self.unlisted.map_or(0, |(_, n)| n)
+    }
+
+    /// The errors that begin within a span.
+    pub fn in_span(&self, within: Span) -> impl Iterator<Item = &Diagnostic> {
+        let inside = move |s: Span| s.file == within.file && s.start < within.end && within.start <= s.start;
+        self.found.iter().filter(move |d| d.is_error() && inside(d.span))
+    }
+
     /// Whether a code was given within a span.
     pub fn says(&self, code: Code, within: Span) -> bool {
         let inside = |s: Span| s.file == within.file && s.start < within.end && within.start < s.end;

@@ -45,6 +45,22 @@ pub fn parts(library: &str, names: &[&str]) -> Option<Vec<Part>> {
     }
 }
 
+/// The module that declares a name, by the word of its kind: `profile` for `std/profiles`.
+pub fn home(kind: &str, name: &str) -> Option<&'static str> {
+    let library = match kind {
+        "engine" => "engines",
+        "axis" => "axes",
+        "profile" => "profiles",
+        "metric" => "metrics",
+        _ => return None,
+    };
+    if library == "engines" {
+        return ENGINES.iter().any(|(e, _)| *e == name).then_some(library);
+    }
+    let head = |line: &str| line.strip_prefix(kind).and_then(|l| l.split_whitespace().next()) == Some(name);
+    parts(library, &[])?.iter().any(|p| p.text.lines().any(head)).then_some(library)
+}
+
 /// The texts of all engines of the library.
 pub fn engine_texts() -> impl Iterator<Item = &'static str> {
     ENGINES.iter().map(|(_, part)| part.text)

@@ -7,8 +7,9 @@ use super::program::{Expr, Owner};
 use super::schema::Found;
 use super::scope::{ItemRef, Kind};
 use crate::lang::codes::Code;
-use crate::lang::diag::Diagnostic;
+use crate::lang::diag::{Diagnostic, one_of};
 use crate::lang::source::Span;
+use crate::lang::stdlib;
 use crate::lang::syntax::ast::{self, ExprKind, Item, Literal, Name};
 use crate::lang::units::Dim;
 
@@ -253,6 +254,15 @@ impl Checker<'_> {
         if let Some(flag) = self.flag_meant(&name.value) {
             let d = d.label(format!("did you mean `{flag}`?")).edit(name.span, flag.as_str());
             self.sink.push(d.help(format!("a flag is written with its dashes: `{flag}`")));
+            return;
+        }
+        if let Some(library) = stdlib::home(Kind::Metric.word(), &name.value) {
+            self.sink.push(super::scope::not_imported(d, library, &name.value));
+            return;
+        }
+        if let Some(several) = metrics::one_of_several(&name.value) {
+            let shown: Vec<String> = several.iter().map(|m| format!("`{m}`")).collect();
+            self.sink.push(d.label("which one?").help(format!("write {}", one_of(&shown))));
             return;
         }
         if let Some(near) = metrics::elsewhere(&name.value) {

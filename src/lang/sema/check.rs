@@ -7,6 +7,7 @@ use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use super::asked::AskedFlag;
 use super::program::{Engine, Expr, NotYet, Point, Profile, Program, Space};
 use super::refused::Refused;
+use super::said::Said;
 use super::scope::{ItemRef, Kind, Module, Modules};
 use super::sound::Sound;
 use super::template::{self, Inserted, Param, Written};
@@ -24,6 +25,8 @@ pub struct Checker<'a> {
     /// an engine is named somewhere that is not known
     pub lost_engine: bool,
     pub profiles: HashMap<ItemRef, Option<Arc<Profile>>>,
+    /// what each profile states in some way, by where its name stands
+    pub said_in: HashMap<Span, Said>,
     pub axes: HashMap<ItemRef, Option<Arc<Vec<Point>>>>,
     /// axes that are algebra over others
     pub groups: HashMap<ItemRef, Option<Space>>,
@@ -65,6 +68,7 @@ pub fn check_program(modules: &Modules, sink: &mut Sink) -> Program {
         engines: HashMap::new(),
         lost_engine: false,
         profiles: HashMap::new(),
+        said_in: HashMap::new(),
         axes: HashMap::new(),
         groups: HashMap::new(),
         trail: Vec::new(),

@@ -62,6 +62,7 @@ const ROWS: &[Row] = rows! {
     same { VLLM "--enforce-eager", SGLANG "--disable-cuda-graph" }
     near { VLLM "--scheduling-policy", SGLANG "--schedule-policy" }
     near { VLLM "--cudagraph-capture-sizes" "--cuda-graph-sizes", SGLANG "--cuda-graph-bs" }
+    near { VLLM "--max-cudagraph-capture-size", SGLANG "--cuda-graph-max-bs" }
     same { VLLM "--attention-backend", SGLANG "--attention-backend" }
     near { VLLM "--attention-backend", SGLANG "--attention-backend", LLAMA "--flash-attn" "-fa" }
     near { VLLM "--speculative-config", SGLANG "--speculative-algorithm" "--speculative-algo" "--speculative-draft-model-path"

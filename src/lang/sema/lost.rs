@@ -2,6 +2,7 @@
 //! So long as one is lost, a flag is called unknown only where no engine could have it, and nothing is mended by a machine.
 
 use super::check::Checker;
+use super::program::Engine;
 use super::schema::key;
 use crate::lang::diag::Diagnostic;
 use crate::lang::stdlib;
@@ -16,6 +17,16 @@ impl Checker<'_> {
         self.lost_engine
             || self.engines.iter().any(|(at, e)| at.module == 0 && e.is_none())
             || self.lines_lost()
+    }
+
+    /// Whether a line of an engine, or of one that it derives from, has an error: what it sets is then not all known.
+    pub(super) fn is_torn(&self, engine: &Engine) -> bool {
+        let declared = self.modules.all.iter().flat_map(|m| &m.file.items);
+        let mut declared = declared.filter_map(|i| if let Item::Engine(e) = i { Some(e) } else { None });
+        self.sink.has_errors()
+            && declared.any(|e| {
+                engine.ancestry.contains(&e.name.value) && self.sink.in_span(e.span).next().is_some()
+            })
     }
 
     fn lines_lost(&self) -> bool {

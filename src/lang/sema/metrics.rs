@@ -120,10 +120,19 @@ pub fn is_built_in(name: &str) -> bool {
     kind_of(name).is_some() || OTHERS.contains(&name) || Stat::parse(name).is_some()
 }
 
+/// What a word may stand for that other tools use for several metrics: which of them is wanted, only its writer knows.
+pub fn one_of_several(name: &str) -> Option<&'static [&'static str]> {
+    Some(match name {
+        "throughput" => &["total_tps", "output_tps", "request_rate"],
+        "tps" | "tokens_per_second" | "token_throughput" => &["total_tps", "output_tps"],
+        _ => return None,
+    })
+}
+
 /// What other tools call a metric, in the terms of this language: `throughput`, `p99_ttft`.
 pub fn elsewhere(name: &str) -> Option<String> {
     let plain = match name {
-        "throughput" | "tps" | "tokens_per_second" | "total_throughput" => "total_tps",
+        "total_throughput" => "total_tps",
         "output_throughput" => "output_tps",
         "input_throughput" => "input_tps",
         "rps" | "qps" | "request_throughput" => "request_rate",

@@ -33,6 +33,7 @@ pub mod program;
 mod refused;
 mod releases;
 mod removal;
+mod said;
 pub mod schema;
 pub mod scope;
 mod served;

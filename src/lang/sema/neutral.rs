@@ -34,7 +34,9 @@ impl Checker<'_> {
         };
         let bases = Bases { engines: bases, earlier };
         for (settings, engine) in bases.neutral(&step.space) {
-            self.at_default(&settings, engine);
+            if !self.is_torn(engine) {
+                self.at_default(&settings, engine);
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! Why a flag cannot be set, in words: for a table, and as a diagnostic that says what to write instead.
 
 use super::equivalents::{Equivalent, equivalent};
-use super::flags::AUTO;
+use super::flags::{AUTO, typed};
 use super::meant;
 use super::program::{Engine, WrittenValue};
 use super::schema::{Elsewhere, Found, key};
@@ -136,7 +136,12 @@ impl Problem {
                     (_, true) => "; without the flag, the engine decides itself",
                     _ => "",
                 };
-                meant::value(d, name, value, engine).help(format!("it takes {expected}{each}"))
+                // the schema takes it, and what refuses it is an installed engine: its choices are not at hand here
+                let (schema, version) = (&engine.schema, engine.version.as_deref());
+                let taken = schema.stand_in(version).is_none() && typed(schema, version, name, value).is_ok();
+                let d =
+                    if taken { d.label("not what it takes") } else { meant::value(d, name, value, engine) };
+                d.help(format!("it takes {expected}{each}"))
             }
             Self::NotJson(flag, expected) => Diagnostic::new(Code::UnknownFlag, at_name, message)
                 .label("a key of a flag")
@@ -201,6 +206,12 @@ impl Guess {
         {
             let sign = if level.is_empty() { "" } else { "=" };
             return Self::Renamed(format!("{OPTIMIZATION}{sign}{level}"));
+        }
+        if let Some((_, now)) = RENAMED
+            .iter()
+            .find(|(old, now)| *old == key(name) && matches!(schema.find(now, version), Found::Known(..)))
+        {
+            return Self::Renamed((*now).to_owned());
         }
         if let Some(enable) = enabling(name).filter(|n| matches!(schema.find(n, version), Found::Known(..))) {
             return Self::Near(enable);
@@ -268,14 +279,19 @@ impl Guess {
                 let list = if more.is_empty() { one_of(&list) } else { list.join(", ") + more };
                 d.label("short for several flags").help(format!("a study spells flags out in full: {list}"))
             }
-            Self::Near(near) => d
-                .label(format!("did you mean `{near}`?"))
-                .help(format!("write {near}, or `raw {name}` to pass it on unchecked"))
-                .edit(at, near),
+            Self::Near(near) => {
+                let d = d
+                    .label(format!("did you mean `{near}`?"))
+                    .help(format!("write {near}, or `raw {name}` to pass it on unchecked"));
+                if another_word(name, &near) { d } else { d.edit(at, near) }
+            }
             Self::NearMany(many) => {
                 let all: Vec<String> = many.iter().map(|m| format!("`{m}`")).collect();
                 d.label(format!("did you mean {}?", one_of(&all)))
                     .help(format!("write {}, or `raw {name}` to pass it on unchecked", one_of(&many)))
+            }
+            Self::Renamed(now) if RENAMED.iter().any(|(old, _)| *old == key(name)) => {
+                d.label("its old name").help(format!("write {now}")).edit(at, now)
             }
             Self::Renamed(now) => d.label("its short spelling").help(format!("write {now}")).edit(at, now),
             Self::Nothing => d.label(UNKNOWN).help(format!("`raw {name}` passes it on unchecked")),
@@ -299,6 +315,22 @@ impl Guess {
 
 /// vLLM's `-O3`, spelled out.
 const OPTIMIZATION: &str = "--optimization-level";
+
+/// Flags that went, and what does the same since.
+const RENAMED: [(&str, &str); 1] = [("--disable-log-requests", "--no-enable-log-requests")];
+
+/// `--max-total-len` for `--max-total-tokens`: as many words, one of which is another one, not a slip of it. What was meant is then
+/// no more than a guess.
+fn another_word(name: &str, near: &str) -> bool {
+    let (ours, theirs) = (key(name), key(near));
+    let pairs = || ours.trim_start_matches('-').split('-').zip(theirs.trim_start_matches('-').split('-'));
+    let other = |(a, b): (&str, &str)| {
+        let longest = a.len().max(b.len());
+        let begins_alike = a.get(..3).is_some_and(|start| b.starts_with(start));
+        !begins_alike && strsim::damerau_levenshtein(a, b) * 2 > longest
+    };
+    ours.matches('-').count() == theirs.matches('-').count() && pairs().any(other)
+}
 
 /// The flag that switches on what a name says.
 fn enabling(name: &str) -> Option<String> {

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use super::check::Checker;
 use super::loads;
 use super::program::{Arrivals, Data, Load, NotYet, Profile, Warmup};
+use super::said::{Said, is_load};
 use super::scope::{ItemRef, Kind};
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, did_you_mean, one_of};
+use crate::lang::diag::{Diagnostic, one_of};
 use crate::lang::source::Span;
 use crate::lang::syntax::PROFILE_SETTINGS as SETTINGS;
 use crate::lang::syntax::ast::{self, Item, Literal, Name, Number, WordLine, WordValue};
@@ -47,8 +48,12 @@ impl Checker<'_> {
             Some(name) => (*self.profile_named(module, name)?).clone(),
             None => empty(decl),
         };
+        // what the parent's lines say wrongly, or could not say, is not missing here either
+        let mut said =
+            decl.parent.as_ref().and_then(|_| self.said_in.get(&profile.span)).cloned().unwrap_or_default();
         profile.name.clone_from(&decl.name.value);
         profile.span = decl.name.span;
+        said.lines(decl);
         if let Some(t) = &decl.title {
             profile.title = self.titled(module, Some(t), &decl.name.value);
         }
@@ -64,23 +69,30 @@ impl Checker<'_> {
                 continue;
             }
             seen.push((word, line.span));
+            let errors = self.sink.count();
             self.setting(module, line, &mut profile, &mut arrivals);
+            said.load_unsure |= is_load(word) && self.sink.count() > errors;
         }
         self.shared_prefixes(&seen, &mut profile);
         self.either("rate", "concurrency", &seen);
         self.either("requests", "duration", &seen);
         let inherited = arrivals.is_none().then_some(inherited).flatten();
-        self.arrivals(arrivals, &mut profile);
+        let open = profile.load.as_ref().is_some_and(|l| !loads::closed(l) && *l != Load::Max);
+        if open || !said.load_unsure {
+            self.arrivals(arrivals, &mut profile);
+        }
         if let (Some(how), Some(load)) = (inherited, &mut profile.load) {
             loads::come(load, how);
         }
         match seen.iter().find(|s| s.0 == "in_flight") {
+            Some(_) if said.load_unsure => {}
             Some((_, span)) => self.capped(*span, &profile),
             // a cap that is inherited goes with the rate that it capped
             None if profile.load.as_ref().is_some_and(loads::closed) => profile.in_flight = None,
             None => {}
         }
-        self.whole_profile(decl, &mut profile);
+        self.whole_profile(decl, &mut profile, &mut said);
+        self.said_in.insert(profile.span, said);
         Some(profile)
     }
 
@@ -299,7 +311,7 @@ impl Checker<'_> {
         None
     }
 
-    fn whole_profile(&mut self, decl: &ast::Profile, p: &mut Profile) {
+    fn whole_profile(&mut self, decl: &ast::Profile, p: &mut Profile, said: &mut Said) {
         let incomplete = |c: &mut Self, what: &str, help: &str| {
             let message = format!("the profile `{}` does not say {what}", decl.name.value);
             c.sink.push(
@@ -309,29 +321,29 @@ impl Checker<'_> {
             );
         };
         // a line that says it wrongly, or could not be read, has had its diagnostic
-        let stated = |word: &str| {
-            let meant = |l: &WordLine| {
-                l.word.value == word
-                    || load_setting(&l.word.value).is_some_and(|(setting, _)| setting == word)
-                    || did_you_mean(&l.word.value, SETTINGS.iter().copied()) == Some(word)
-            };
-            decl.lines.iter().any(meant) || decl.unread.contains(&word)
-        };
+        let stated = |word: &str| said.words.contains(&word);
+        let mut lacks = Vec::new();
         if p.load.is_none() && !stated("rate") && !stated("concurrency") {
             incomplete(self, "how much load there is", "add `concurrency 64`, `rate 8/s` or `rate max`");
+            lacks.push("rate");
         }
         match &p.data {
             None if !stated("data") => {
                 incomplete(self, "what is sent", "add `data random` with `input` and `output`");
+                lacks.push("data");
             }
             Some(Data::Random) if p.input.is_none() && !stated("input") => {
                 incomplete(self, "how long the prompts are", "add `input 1024`");
+                lacks.push("input");
             }
             Some(Data::Random) if p.output.is_none() && !stated("output") => {
                 incomplete(self, "how much is generated", "add `output 128`");
+                lacks.push("output");
             }
             _ => {}
         }
+        // what derives from this one lacks the same, and that was said
+        said.words.extend(lacks);
         p.not_yet = unmeasured(p);
     }
 }

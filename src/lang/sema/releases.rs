@@ -91,6 +91,12 @@ impl Checker<'_> {
             let plain = text.value == version.text;
             self.sink.push(if plain { d.edit(text.span, right) } else { d });
         }
+        // builds are tagged `b11434` and call themselves `11434`: one release is one version
+        let digits = |v: &str| !v.is_empty() && v.chars().all(|c| c.is_ascii_digit());
+        let build = version.text.strip_prefix('b').filter(|n| digits(n));
+        if let Some(number) = build.filter(|_| engine.schema.versions().iter().any(|v| digits(v))) {
+            return Some(number.to_owned());
+        }
         Some(version.text)
     }
 
@@ -118,6 +124,17 @@ impl Checker<'_> {
         }
         let message =
             format!("{title} {version} has no schema of its own: its flags are checked as those of {taken}");
+        let longer = engine.schema.versions().iter().find(|v| v.starts_with(&format!("{version}.")));
+        if let Some(full) = longer.filter(|_| version.contains('.')) {
+            let message =
+                format!("{title} {version} is read as {taken}, the nearest lower release with a schema");
+            let d = Diagnostic::new(Code::VersionUnknown, stated.span, message);
+            let help = format!(
+                "write `version \"{full}\"` if that is what runs: releases are named in full, as the engine prints them"
+            );
+            self.sink.push(d.label(format!("did you mean `{full}`?")).help(help));
+            return;
+        }
         let help = format!(
             "`perflab std learn {} --from venv DIR` writes an exact schema from the installed engine; \
              until then, what {taken} does not know is a warning",

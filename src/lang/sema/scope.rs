@@ -144,6 +144,10 @@ impl Module {
         let known = self.known(kind, extra);
         let message = format!("no {} is called `{}`", kind.word(), name.value);
         let d = Diagnostic::new(Code::UnknownName, name.span, message);
+        if let Some(library) = stdlib::home(kind.word(), &name.value) {
+            sink.push(not_imported(d, library, &name.value));
+            return;
+        }
         let d = d.meant(&name.value, known.iter().copied(), "not declared", str::to_owned);
         sink.push(d.help(format!("name {}; or declare or `use` it", one_of_or(&known, kind))));
     }
@@ -153,6 +157,12 @@ impl Module {
         known.extend_from_slice(extra);
         known
     }
+}
+
+/// A name of the standard library that the file does not import.
+pub fn not_imported(d: Diagnostic, library: &str, name: &str) -> Diagnostic {
+    d.label("not imported")
+        .help(format!("it is of the standard library: write `use std/{library} {{ {name} }}` at the top"))
 }
 
 fn one_of_or(known: &[&str], kind: Kind) -> String {

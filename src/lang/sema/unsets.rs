@@ -13,6 +13,9 @@ use crate::lang::syntax::ast::{self, AxisBody, ChangeKind, EngineLineKind as Lin
 impl Checker<'_> {
     /// In an engine: what it inherits is known.
     pub fn engine_unsets(&mut self, decl: &ast::Engine, parent: Option<&Engine>) {
+        if parent.is_some_and(|p| self.is_torn(p)) {
+            return;
+        }
         for line in &decl.lines {
             let Line::Changes(changes) = &line.kind else { continue };
             for change in changes {

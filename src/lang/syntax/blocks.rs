@@ -31,7 +31,9 @@ impl Block {
     /// Whether a line begins something in the block that has a name.
     pub fn declares(self, text: &str) -> bool {
         // a declaration that got into a block, behind a brace that is missing, has a name too
-        matches!((self, first_word(text)), (Self::Study, "step" | "prune" | "track") | (Self::Track, "step"))
+        let word = first_word(text);
+        matches!((self, word), (Self::Study, "step" | "prune" | "track") | (Self::Track, "step"))
+            || self == Self::Study && super::synonyms::settings(self, word).any(|s| s == "step")
             || words::DECLARATIONS.contains(&first_word(text))
                 && !self.settings().1.contains(&first_word(text))
     }

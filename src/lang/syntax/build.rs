@@ -12,9 +12,9 @@ use pest::Parser;
 use pest::iterators::{Pair, Pairs};
 
 use super::ast::{File, Item, Literal, Name, Number, Param, Range, Single, SingleKind, Text, Use, UsePath};
-use super::blocks::Block;
+use super::blocks::{Block, first_word};
 use super::grammar::{Grammar, Rule};
-use super::{joins, recover};
+use super::{joins, recover, words};
 use crate::lang::diag::Sink;
 use crate::lang::source::{FileId, Span, Spanned};
 
@@ -60,6 +60,7 @@ impl<'a, 's> Builder<'a, 's> {
             match pair.as_rule() {
                 Rule::EOI => {}
                 Rule::bad_item if self.sink.is_full() => self.sink.unexplained(self.span(&pair)),
+                Rule::bad_item if self.behind_a_torn_study(&pair, &mut file) => {}
                 Rule::bad_item => {
                     for part in recover::parts(self.text, self.span(&pair)) {
                         let found = recover::item(self.id, self.text, part, self.sink);
@@ -71,6 +72,20 @@ impl<'a, 's> Builder<'a, 's> {
             }
         }
         file
+    }
+
+    /// Lines of a study that a `{` missing in it left outside: that was said, and what they state is not missing.
+    fn behind_a_torn_study(&self, pair: &Pair<'a, Rule>, file: &mut File) -> bool {
+        let (text, start) = (pair.as_str(), pair.as_span().start());
+        let indented = text.starts_with([' ', '\t']) || self.text[..start].ends_with([' ', '\t']);
+        let word = first_word(text.trim_start());
+        let Some(Item::Study(study)) = file.items.last_mut() else { return false };
+        let lacks_brace = self.sink.in_span(study.span).any(|d| d.label.contains("expected `{`"));
+        if !(indented && lacks_brace && words::STUDY_SETTINGS.contains(&word)) {
+            return false;
+        }
+        study.unread.extend(recover::settings_named(Block::Study, text));
+        true
     }
 
     /// The span without the spaces and comments that pest leaves at the end of a rule.

@@ -22,6 +22,7 @@ mod rename;
 mod signs;
 mod slips;
 mod spaced;
+mod synonyms;
 mod words;
 
 pub use bench::load_setting;
@@ -30,4 +31,5 @@ pub use imports::ANY;
 pub use parser::{Parsed, parse};
 pub use points::of_models;
 pub use quotes::as_json;
+pub use synonyms::of_profile as meant_in_profile;
 pub use words::PROFILE_SETTINGS;

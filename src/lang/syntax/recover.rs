@@ -10,7 +10,7 @@ use super::build::Builder;
 use super::expected::by_rule;
 use super::grammar::{Grammar, Rule};
 use super::lexical::{self, Piece};
-use super::{habits, imports, joins, names, words};
+use super::{habits, imports, joins, names, synonyms, words};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink, did_you_mean, one_of, short};
 use crate::lang::invisible;
@@ -42,7 +42,10 @@ pub fn line(id: FileId, block: Block, text: &str, base: usize, sink: &mut Sink) 
             (Block::Profile, _) if habits::line(block, text).is_some() => words::PROFILE_SETTINGS.to_vec(),
             // axes without their word, as in `step a { seqs * batched }`
             (Block::Step, _) if did_you_mean(word, known.iter().copied()).is_none() => vec!["vary"],
-            _ => did_you_mean(word, known.iter().copied()).into_iter().collect(),
+            _ => {
+                let near = did_you_mean(word, known.iter().copied());
+                near.into_iter().chain(synonyms::settings(block, word)).collect()
+            }
         };
     }
     let found = lexical::mistake(id, base, text)
@@ -73,7 +76,9 @@ fn words_of(text: &str) -> impl Iterator<Item = &str> {
 fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<Diagnostic> {
     let word = first_word(text);
     let (what, known) = block.settings();
-    let takes_flags = block == Block::Engine && text.starts_with('-');
+    // docker's way to set a variable
+    let variable = text.starts_with("-e ");
+    let takes_flags = block == Block::Engine && text.starts_with('-') && !variable;
     let open = block == Block::Runner && !text.starts_with('-');
     if takes_flags || open || known.contains(&word) {
         return None;
@@ -84,7 +89,7 @@ fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<
     let mut d =
         Diagnostic::new(Code::UnknownSetting, span, format!("{what} has no setting `{}`", short(shown)));
     let load = block == Block::Profile && habits::line(block, text).is_some();
-    if text.starts_with('-') && !load {
+    if text.starts_with('-') && !load && !variable {
         return Some(
             d.label("a flag").help("flags stand in an engine or in an axis; vary the axis in a step"),
         );
@@ -161,6 +166,9 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
     if !words::DECLARATIONS.contains(&word) {
         sink.push(no_declaration(id, base + indent, &text[indent..], word));
         out.broken.push(word.to_owned());
+        if did_you_mean(word, words::DECLARATIONS.iter().copied()) == Some("use") {
+            out.broken.extend(imports::names(text));
+        }
         return out;
     }
     if word == "use" {

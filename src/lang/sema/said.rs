@@ -1,0 +1,47 @@
+//! What a profile says in some way: what stands in a line that is wrong is not missing, neither there nor in what derives from it.
+
+use crate::lang::diag::did_you_mean;
+use crate::lang::syntax::ast;
+use crate::lang::syntax::{PROFILE_SETTINGS as SETTINGS, load_setting, meant_in_profile};
+
+/// What the lines of a profile and of those that it derives from are about, whether or not they could be read.
+#[derive(Debug, Clone, Default)]
+pub struct Said {
+    pub words: Vec<&'static str>,
+    /// its rate or concurrency is stated, and what it says is not known
+    pub load_unsure: bool,
+}
+
+impl Said {
+    /// Notes what a profile's own lines are about.
+    pub fn lines(&mut self, decl: &ast::Profile) {
+        if decl.lines.iter().any(|l| is_load(&l.word.value)) {
+            self.load_unsure = false;
+        }
+        for line in &decl.lines {
+            let word = line.word.value.as_str();
+            if let Some(known) = SETTINGS.iter().find(|s| **s == word) {
+                self.words.push(known);
+                continue;
+            }
+            let near = did_you_mean(word, SETTINGS.iter().copied());
+            let meant: Vec<&str> = load_setting(word).map(|(s, _)| s).into_iter().chain(near).collect();
+            self.unreadable(
+                SETTINGS.iter().copied().filter(|s| meant.contains(s)).chain(meant_in_profile(word)),
+            );
+        }
+        self.unreadable(decl.unread.iter().copied());
+    }
+
+    fn unreadable(&mut self, settings: impl Iterator<Item = &'static str>) {
+        for setting in settings {
+            self.load_unsure |= is_load(setting);
+            self.words.push(setting);
+        }
+    }
+}
+
+/// Whether a setting says how much load there is.
+pub fn is_load(word: &str) -> bool {
+    matches!(word, "rate" | "concurrency")
+}
