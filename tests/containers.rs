@@ -256,6 +256,29 @@ fn interrupted(pod: &Pod) {
 }
 
 #[test]
+fn a_runtime_that_starts_nothing_is_the_machine_s_failure_and_nothing_is_kept() {
+    let Some(pod) = Pod::new("a_runtime_that_starts_nothing") else { return };
+    let works = pod.lab.read("containers.conf");
+    // more descriptors than anybody may have
+    let limits = "[containers]\ndefault_ulimits = [\"nofile=2000000000:2000000000\"]\n";
+    let (engine, _) = works.split_once("[containers]").unwrap_or((&works, ""));
+    pod.lab.write("containers.conf", format!("{engine}{limits}"));
+    let out = pod.exec().expect_code(75);
+    let (words, again) =
+        ("podman cannot start a container: ", "set back by the machine, container not started");
+    assert!(out.stderr.contains(words) && out.stderr.contains(again), "{}", out.stderr);
+    let mut doctor = pod.lab.command(&["doctor"]);
+    pod.configure(&mut doctor);
+    let said = pod.lab.start_command(doctor).wait();
+    assert!(said.stdout.contains("podman cannot start a container here"), "{}", said.stdout);
+    // once it works, so does the study
+    pod.lab.write("containers.conf", works);
+    let report = pod.exec().expect_code(0).report();
+    assert!(["ok", "flagged"].contains(&report.outcome("seqs", "1")), "{}", report.0);
+    expect_nothing_left(&pod);
+}
+
+#[test]
 fn what_a_container_needs_is_said_before_anything_starts() {
     let lab = Lab::with(STUDY);
     let none: Vec<&str> = Vec::new();

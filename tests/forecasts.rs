@@ -125,7 +125,7 @@ fn worst(program: &Program, dice: &mut Dice) -> (f64, usize) {
         }
         let id = need.config.id().to_owned();
         elapsed += around + loads.iter().map(|(_, s)| s).sum::<f64>();
-        costs.add(&engine_name(&need.config), around, loads.iter().map(|(p, s)| (p.as_str(), *s)));
+        costs.add(&engine_name(&need.config), around, 0.0, loads.iter().map(|(p, s)| (p.as_str(), *s)));
         for (key, run) in made {
             results.add(&id, &key, run);
         }

@@ -185,3 +185,21 @@ fn secrets_of_a_site_are_written_down_nowhere() {
     let masked = format!("\"HF_TOKEN\":\"{}\"", perflab::secrets::MASKED);
     assert!(text.contains("\"PLAIN\":\"seen\"") && text.contains(&masked), "{text}");
 }
+
+/// An edit of the file is a reason like any other: what it changed is named, for the baseline and for what stands on it.
+#[test]
+fn a_plan_says_which_edit_has_a_result_made_again() {
+    let lab = measured();
+    let text = lab.read("study.plab");
+    let load = text.replacen("requests    ", "seed 5\n    requests    ", 1);
+    assert_ne!(load, text);
+    lab.write("study.plab", &load);
+    assert_eq!(to_measure(&lab), ["measured before profile quick was edited"; 2]);
+    let engine = text.replacen("sim { --max", "sim {\n env CASE=\"2\"\n --seed=7 --max", 1);
+    assert_ne!(engine, text);
+    lab.write("study.plab", &engine);
+    assert_eq!(to_measure(&lab), ["measured before --seed, env CASE were edited"; 2]);
+    // a candidate that was never measured has no such reason
+    lab.write("study.plab", text.replace("seqs[1, 2]", "seqs[1, 3]"));
+    assert_eq!(to_measure(&lab), [Value::Null]);
+}

@@ -10,7 +10,7 @@ use crate::judge::{Checks, Grid, Setup, Strategy, Walk};
 use crate::lang::Program;
 use crate::lang::sema::program::Study;
 use crate::report::preview::{self, Account, Material, Plan, SideBySide};
-use crate::run::{Host, Standing, Yard, neighbours};
+use crate::run::{Host, Standing, Yard, edited, neighbours};
 
 pub fn run(args: &PlanArgs, console: Console) -> u8 {
     let Some(mut analysis) = files::analysis(&args.file, &args.set, console) else { return exit::INPUT };
@@ -77,7 +77,8 @@ fn show(
     let setup = Setup::new(program, study, &results, checks, false);
     let (walk, next) = Grid.next(&setup);
     let costs = history.costs(guess::of(program, study));
-    let again = standing.again(&history, checks);
+    let mut again = standing.again(&history, checks);
+    edited(&history, &setup, &walk, &mut again);
     let price_per_s = program.site.as_ref().and_then(|s| s.price_per_s);
     let spent = crate::run::spent(&history, price_per_s);
     let account = Account { spent: &spent, holds_gpus: !simulated || host.held(1) > 0, price_per_s };

@@ -11,10 +11,22 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
 const PATIENCE: Duration = Duration::from_secs(5);
+/// To set up a container takes a moment, on a cold disk some.
+const LONG_PATIENCE: Duration = Duration::from_secs(20);
 const MOST_OUTPUT: u64 = 64 << 10;
 
 /// What a program prints on both streams; `None` if it fails, or takes longer than some seconds.
 pub fn ask(program: &Path, args: &[&str]) -> Option<String> {
+    told(program, args, PATIENCE).filter(|(success, _)| *success).map(|(_, text)| text)
+}
+
+/// What a program prints that takes its time, whether it fails or not; `None` if it does not end.
+pub fn ask_slow(program: &Path, args: &[&str]) -> Option<String> {
+    told(program, args, LONG_PATIENCE).map(|(_, text)| text)
+}
+
+/// Whether it succeeded, and what it printed.
+fn told(program: &Path, args: &[&str], patience: Duration) -> Option<(bool, String)> {
     let mut command = Command::new(program);
     command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn().ok()?;
@@ -27,12 +39,12 @@ pub fn ask(program: &Path, args: &[&str]) -> Option<String> {
         let _ = err.take(MOST_OUTPUT).read_to_end(&mut text);
         let _ = done.send(String::from_utf8_lossy(&text).into_owned());
     });
-    let answer = answered.recv_timeout(PATIENCE).ok();
+    let answer = answered.recv_timeout(patience).ok();
     if answer.is_none() {
         let _ = killpg(group, Signal::SIGKILL);
     }
     let status = child.wait().ok()?;
-    answer.filter(|_| status.success())
+    answer.map(|text| (status.success(), text))
 }
 
 /// The first program of that name on the `PATH`.

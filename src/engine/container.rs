@@ -148,6 +148,11 @@ impl Runtime {
         Ok(self.ask(&words)?.split_whitespace().map(str::to_owned).collect())
     }
 
+    /// Runs the client with a command that starts a container, and waits for its end.
+    pub(super) fn start(&self, words: &[&str]) -> Result<(), RuntimeError> {
+        self.ask(words).map(drop)
+    }
+
     fn ask(&self, words: &[&str]) -> Result<String, RuntimeError> {
         self.ask_within(words, PATIENCE)
     }
@@ -177,9 +182,15 @@ impl Runtime {
             return Ok(said);
         }
         let complaint = complaint.join().unwrap_or_default();
-        let why = complaint.lines().rev().find(|l| !l.trim().is_empty()).unwrap_or("nothing").trim();
+        let tells = |l: &&str| !l.is_empty() && !is_advice(l);
+        let why = complaint.lines().rev().map(str::trim).find(tells).unwrap_or("nothing");
         Err(RuntimeError::Refused { program, why: why.to_owned() })
     }
+}
+
+/// docker ends its complaints with where to read on.
+fn is_advice(line: &str) -> bool {
+    line.ends_with("--help'.") || (line.starts_with("Run '") && line.contains("--help'"))
 }
 
 /// docker: `No such image: x`; podman: `x: image not known`.

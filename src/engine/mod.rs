@@ -29,6 +29,8 @@ mod stamp;
 mod start;
 mod survivor;
 mod sweep;
+mod unstarted;
+mod vigil;
 
 pub use course::LaunchEvent;
 pub use error::{Limit, StartError};
@@ -43,3 +45,4 @@ pub use spec::{LOG_NAME, LaunchSpec, MARK, Ready, Stop};
 pub use start::start;
 pub use survivor::Survivor;
 pub use sweep::{Marked, adopt_orphans, find_marked, kill_marked, sweep, tended_by};
+pub use vigil::Vigil;

@@ -81,11 +81,15 @@ pub(super) enum Owner {
 
 /// Who listens on `address`: the processes below `root`, the `boxed` ones and those below them, or somebody else.
 pub(super) fn owner(address: SocketAddr, root: i32, boxed: &[i32]) -> Owner {
-    let listening = listeners(address);
-    if listening.is_empty() {
+    holder(&listeners(address), root, boxed)
+}
+
+/// Who holds these sockets. One that nobody is seen to hold may have been closed by now.
+pub(super) fn holder(sockets: &HashSet<u64>, root: i32, boxed: &[i32]) -> Owner {
+    if sockets.is_empty() {
         return Owner::Unknown;
     }
-    if all_below(&listening, root, boxed) {
+    if all_below(sockets, root, boxed) {
         return Owner::Tree;
     }
     let table = processes::all();
@@ -93,12 +97,13 @@ pub(super) fn owner(address: SocketAddr, root: i32, boxed: &[i32]) -> Owner {
     let mut tree: HashSet<i32> = processes::descendants(&table, roots).iter().map(|p| p.pid).collect();
     tree.extend(boxed);
     let ours: HashSet<u64> = tree.iter().filter_map(|pid| processes::sockets(*pid)).flatten().collect();
-    let foreign: HashSet<u64> = listening.difference(&ours).copied().collect();
+    let foreign: HashSet<u64> = sockets.difference(&ours).copied().collect();
     if foreign.is_empty() {
         return Owner::Tree;
     }
     let holds = |pid: i32| processes::sockets(pid).is_some_and(|s| !s.is_disjoint(&foreign));
-    let stranger = table.iter().filter(|p| !tree.contains(&p.pid)).find(|p| holds(p.pid));
+    let outside = |pid: i32| !tree.contains(&pid) && !stands_below(pid, root, boxed);
+    let stranger = table.iter().filter(|p| holds(p.pid)).find(|p| outside(p.pid));
     stranger.map_or(Owner::Unknown, |p| Owner::Stranger { pid: p.pid, name: p.name.clone() })
 }
 
@@ -113,7 +118,7 @@ pub(super) fn listening_below(root: i32, boxed: &[i32]) -> Vec<u16> {
         .filter_map(processes::sockets)
         .flatten()
         .collect();
-    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|t| fs::read_to_string(t).unwrap_or_default());
+    let tables = TABLES.map(|t| fs::read_to_string(t).unwrap_or_default());
     let lines = tables.iter().flat_map(|t| t.lines().skip(1));
     let ports: BTreeSet<u16> =
         lines.filter_map(listening).filter(|(_, inode)| held.contains(inode)).map(|(port, _)| port).collect();
@@ -126,6 +131,24 @@ fn listening(line: &str) -> Option<(u16, u64)> {
     let (_, port) = fields.get(1)?.split_once(':')?;
     let inode = fields.get(9)?.parse().ok()?;
     (*fields.get(3)? == LISTEN).then_some((u16::from_str_radix(port, 16).ok()?, inode))
+}
+
+/// Asked of one process, upwards: a parent that ended while the table was read leaves its children without a place in it.
+fn stands_below(pid: i32, root: i32, boxed: &[i32]) -> bool {
+    const DEEPEST: usize = 64;
+    let mut at = pid;
+    for _ in 0..DEEPEST {
+        if (at == root && pid != root) || boxed.contains(&at) {
+            return true;
+        }
+        match processes::read(at) {
+            Some(process) if process.parent > 0 => at = process.parent,
+            // it ended in between; who it belonged to has another parent now
+            None if at != pid => at = pid,
+            _ => return false,
+        }
+    }
+    false
 }
 
 /// Whether processes below `root` or the `boxed` ones hold all of these sockets. Who listens stands near the top of a tree as a rule,
@@ -145,9 +168,22 @@ fn all_below(sockets: &HashSet<u64>, root: i32, boxed: &[i32]) -> bool {
     false
 }
 
+/// The inodes of the sockets at a server's end of connections to `address`; those that no process has accepted yet have none.
+pub(super) fn answering(address: SocketAddr) -> HashSet<u64> {
+    let mut found = HashSet::new();
+    for table in TABLES {
+        let Ok(file) = fs::File::open(table) else { continue };
+        let lines = BufReader::with_capacity(64 << 10, file).lines().skip(1).map_while(Result::ok);
+        found.extend(lines.filter_map(|line| socket_at(&line, ESTABLISHED, address)));
+    }
+    found.remove(&0);
+    found
+}
+
+const TABLES: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
+
 /// The inodes of the sockets that would take a connection to `address`.
-fn listeners(address: SocketAddr) -> HashSet<u64> {
-    const TABLES: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
+pub(super) fn listeners(address: SocketAddr) -> HashSet<u64> {
     let first: HashSet<u64> = TABLES.iter().flat_map(|table| first_listening(table, address)).collect();
     if !first.is_empty() {
         return first;
@@ -164,14 +200,19 @@ fn first_listening(table: &str, address: SocketAddr) -> Vec<u64> {
     lines.take_while(listens).filter_map(|line| listener(&line, address)).collect()
 }
 
-/// The state of a socket that listens.
+/// The states of a socket that listens, and of one end of a connection.
 const LISTEN: &str = "0A";
+const ESTABLISHED: &str = "01";
+
+fn listener(line: &str, address: SocketAddr) -> Option<u64> {
+    socket_at(line, LISTEN, address)
+}
 
 /// A line reads `sl local remote state queues timer retransmits uid timeout inode …`.
-fn listener(line: &str, address: SocketAddr) -> Option<u64> {
+fn socket_at(line: &str, state: &str, address: SocketAddr) -> Option<u64> {
     let fields: Vec<&str> = line.split_ascii_whitespace().collect();
     let (ip, port) = fields.get(1)?.split_once(':')?;
-    let matches = *fields.get(3)? == LISTEN
+    let matches = *fields.get(3)? == state
         && u16::from_str_radix(port, 16).ok()? == address.port()
         && takes(parse_ip(ip)?, address.ip());
     matches.then(|| fields.get(9)?.parse().ok()).flatten()
@@ -233,6 +274,22 @@ mod tests {
         assert_eq!(owner(address, i32::MAX, &[me]), Owner::Tree);
         drop(listener);
         assert_eq!(owner(address, me, &[]), Owner::Unknown);
+    }
+
+    #[test]
+    fn the_server_s_end_of_a_connection_is_found_and_whose_it_is() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let _client = std::net::TcpStream::connect(address).unwrap();
+        assert!(answering(address).is_empty(), "nobody has accepted it");
+        let accepted = listener.accept().unwrap();
+        let ends = answering(address);
+        assert_eq!(ends.len(), 1);
+        let me = std::process::id() as i32;
+        assert!(matches!(holder(&ends, me, &[]), Owner::Stranger { pid, .. } if pid == me));
+        assert_eq!(holder(&ends, std::os::unix::process::parent_id() as i32, &[]), Owner::Tree);
+        drop(accepted);
+        assert_eq!(holder(&ends, me, &[]), Owner::Unknown);
     }
 
     #[test]

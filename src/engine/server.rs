@@ -18,6 +18,7 @@ use super::protocol::{Exit, Order};
 use super::ready;
 use super::spec::Stop;
 use super::survivor::{self, Survivor};
+use super::vigil::Vigil;
 
 /// How long killed processes may take to vanish before they are reported as survivors.
 const KILL_PATIENCE: Duration = Duration::from_secs(20);
@@ -107,6 +108,11 @@ impl Server {
             Owner::Stranger { pid, name } => Some((pid, name)),
             _ => None,
         }
+    }
+
+    /// Watches its port for others until the vigil is dropped.
+    pub fn watch_port(&self) -> Vigil {
+        Vigil::begin(self.address, self.keeper.guard(), self.keeper.container().cloned())
     }
 
     /// Why it failed under load, from its log behind the first `from` bytes, how it ended and what the kernel said.

@@ -21,6 +21,7 @@ use super::ready::{self, Progress, Unready};
 use super::scratch::{self, Scratch};
 use super::server::{self, Server};
 use super::spec::{LOG_NAME, LaunchSpec, MARK};
+use super::unstarted;
 
 /// Starts an engine and waits until it answers. Whatever goes wrong, nothing of it is left running, or the error names
 /// what is; dropping the future kills it too. `on_event` is called in between and must not block.
@@ -140,16 +141,11 @@ impl Attempt<'_> {
             }
             Unready::Ended => {
                 let exit = life.exit.unwrap_or(Exit::Unknown);
-                let contained = self.spec.container.is_some();
-                let Evidence { failure, tail, .. } = self.examine(Some(exit)).await;
-                // docker and podman leave with this code when they could start nothing: no finding about the engine
-                if exit == Exit::Code(125) && contained {
-                    let none = failure.line.is_empty();
-                    return StartError::Impossible(if none {
-                        "no container was started".into()
-                    } else {
-                        failure.line
-                    });
+                let (container, argv) = (self.spec.container.clone(), self.spec.argv.clone());
+                let Evidence { mut failure, tail, .. } = self.examine(Some(exit)).await;
+                if let Some(container) = container {
+                    let blamed = unstarted::by_runtime(&container, &argv, exit, &failure).await;
+                    failure = blamed.unwrap_or(failure);
                 }
                 StartError::Exited { exit, failure, tail }
             }

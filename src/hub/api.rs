@@ -12,8 +12,10 @@ use super::error::HubError;
 const PUBLIC: &str = "https://huggingface.co";
 const CONNECT: Duration = Duration::from_secs(10);
 const ANSWER: Duration = Duration::from_secs(30);
-/// A file that takes longer is asked for again, from where it is: so one that stalls does not stall for ever.
+/// A file that takes longer is asked for again, from where it is; one that stalls was given up long before ([`super::fetch`]).
 const BODY: Duration = Duration::from_mins(5);
+/// A list is there at once, or the hub stalls.
+const LIST_BODY: Duration = Duration::from_secs(20);
 /// A list of files is not longer.
 const LONGEST_LIST: u64 = 64 << 20;
 
@@ -86,10 +88,10 @@ impl Api {
     /// The files of a model's branch `main`.
     pub fn list(&self, name: &str) -> Result<Listing, HubError> {
         let url = format!("{}/api/models/{name}/revision/main?blobs=true", self.endpoint);
-        let mut answer = self.get(&url, None).map_err(|why| self.unreachable(name, &why))?;
+        let mut answer = self.get(&url, None, LIST_BODY).map_err(|why| self.unreachable(name, &why))?;
         self.check(name, &answer)?;
         let text = answer.body_mut().with_config().limit(LONGEST_LIST).read_to_string();
-        let text = text.map_err(|e| self.unreachable(name, &e.to_string()))?;
+        let text = text.map_err(|e| self.unreachable(name, &broken_off(&e)))?;
         let listing: Listing =
             serde_json::from_str(&text).map_err(|_| self.strange(name, "no list of files"))?;
         let commit = &listing.sha;
@@ -110,15 +112,15 @@ impl Api {
         let path: Vec<String> = file.split('/').map(encoded).collect();
         let url = format!("{}/{name}/resolve/{commit}/{}", self.endpoint, path.join("/"));
         let answer =
-            self.get(&url, (from > 0).then_some(from)).map_err(|why| self.unreachable(name, &why))?;
+            self.get(&url, (from > 0).then_some(from), BODY).map_err(|why| self.unreachable(name, &why))?;
         self.check(name, &answer)?;
         let begins = if answer.status().as_u16() == 206 { from } else { 0 };
         Ok((answer, begins))
     }
 
-    fn get(&self, url: &str, from: Option<u64>) -> Result<Response<Body>, String> {
-        let mut request =
-            self.agent.get(url).header("User-Agent", concat!("perflab/", env!("CARGO_PKG_VERSION")));
+    fn get(&self, url: &str, from: Option<u64>, body: Duration) -> Result<Response<Body>, String> {
+        let request = self.agent.get(url).config().timeout_recv_body(Some(body)).build();
+        let mut request = request.header("User-Agent", concat!("perflab/", env!("CARGO_PKG_VERSION")));
         if let Some(token) = &self.token {
             request = request.header("Authorization", format!("Bearer {token}"));
         }
@@ -162,12 +164,21 @@ fn agent() -> Agent {
     Agent::config_builder()
         .timeout_connect(Some(CONNECT))
         .timeout_recv_response(Some(ANSWER))
-        .timeout_recv_body(Some(BODY))
         .http_status_as_error(false)
         .redirect_auth_headers(RedirectAuthHeaders::SameHost)
         .tls_config(tls)
         .build()
         .into()
+}
+
+/// Why a list did not come to its end.
+fn broken_off(error: &ureq::Error) -> String {
+    match error {
+        ureq::Error::Timeout(_) => {
+            format!("it began to answer, and the list of files did not end within {} s", LIST_BODY.as_secs())
+        }
+        other => other.to_string(),
+    }
 }
 
 fn encoded(part: &str) -> String {

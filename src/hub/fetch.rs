@@ -3,12 +3,15 @@
 use std::fs::{self, File as Disk, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::Path;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
 use nix::fcntl::{Flock, FlockArg};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
+use ureq::Body;
+use ureq::http::Response;
 
 use super::api::{Api, File};
 use super::cache::Place;
@@ -17,6 +20,8 @@ use crate::disk::{Feed, hex};
 
 /// A file that breaks off is asked for again so often without a byte more.
 const ATTEMPTS: u32 = 4;
+/// A hub that sends nothing for so long has stalled.
+const SILENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Fetches a file of a commit. `arrived` hears of every piece, with its bytes.
@@ -100,14 +105,13 @@ fn piece(
     if of == Some(got) {
         return Ok(());
     }
-    let (mut answer, begins) = api.open(name, commit, &file.name, got)?;
+    let (answer, begins) = api.open(name, commit, &file.name, got)?;
     if begins != got {
         // it does not go on in the middle
         part.set_len(begins).map_err(io)?;
         got = begins;
     }
-    let mut body = answer.body_mut().as_reader();
-    let mut buffer = vec![0; 1 << 18];
+    let body = Pieces::of(answer);
     let cut = |got: u64, why: String| HubError::Cut {
         name: name.to_owned(),
         file: file.name.clone(),
@@ -116,16 +120,51 @@ fn piece(
         why,
     };
     loop {
-        match body.read(&mut buffer) {
-            Ok(0) if of.is_none_or(|of| got == of) => return Ok(()),
-            Ok(0) => return Err(cut(got, "the connection ended".to_owned())),
-            Ok(n) => {
-                part.write_all(&buffer[..n]).map_err(io)?;
-                got += n as u64;
-                arrived(n as u64);
+        match body.next() {
+            Ok(None) if of.is_none_or(|of| got == of) => return Ok(()),
+            Ok(None) => return Err(cut(got, "the connection ended".to_owned())),
+            Ok(Some(bytes)) => {
+                part.write_all(&bytes).map_err(io)?;
+                got += bytes.len() as u64;
+                arrived(bytes.len() as u64);
             }
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(cut(got, e.to_string())),
+            Err(why) => return Err(cut(got, why)),
+        }
+    }
+}
+
+/// The pieces of an answer as they come. They are read by a thread, as the client knows no limit for the silence between two; of one
+/// that is given up the thread ends with the answer's own limit.
+struct Pieces(Receiver<io::Result<Vec<u8>>>);
+
+impl Pieces {
+    fn of(answer: Response<Body>) -> Self {
+        let (found, pieces) = mpsc::sync_channel(2);
+        thread::spawn(move || {
+            let mut body = answer.into_body().into_reader();
+            let mut buffer = vec![0; 1 << 18];
+            loop {
+                let piece = match body.read(&mut buffer) {
+                    Ok(0) => return,
+                    Ok(n) => Ok(buffer[..n].to_vec()),
+                    Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+                    Err(e) => Err(e),
+                };
+                let last = piece.is_err();
+                if found.send(piece).is_err() || last {
+                    return;
+                }
+            }
+        });
+        Self(pieces)
+    }
+
+    /// The next bytes; none at the end. The error says why there are no more.
+    fn next(&self) -> Result<Option<Vec<u8>>, String> {
+        match self.0.recv_timeout(SILENCE) {
+            Ok(piece) => piece.map(Some).map_err(|e| e.to_string()),
+            Err(RecvTimeoutError::Disconnected) => Ok(None),
+            Err(RecvTimeoutError::Timeout) => Err(format!("nothing came for {} s", SILENCE.as_secs())),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What launches took so far, for predictions: start and stop, and each load's share of the rest.
+//! What launches took so far, for predictions: start and stop with the wait for clean GPUs, perflab's own part, and each load's share of the rest.
 
 use std::collections::HashMap;
 
@@ -22,7 +22,8 @@ impl History {
             // warm-up and repeated loads are shared out by what each load took; a launch that failed taught nothing of loads
             let share = if sum > 0.0 { loaded / sum } else { 0.0 };
             let shares = own.iter().filter(|_| sum > 0.0).map(|(p, s)| (*p, s * share));
-            costs.add(&launch.engine, times.start_s + times.stop_s + times.drain_s + times.own_s, shares);
+            let around_s = times.start_s + times.stop_s + times.drain_s;
+            costs.add(&launch.engine, around_s, times.own_s, shares);
         }
         costs
     }

@@ -51,8 +51,14 @@ impl LaunchRecord {
         self.times.as_ref().map(LaunchTimes::engine_s).or(self.lost_s).unwrap_or(0.0)
     }
 
+    /// Seconds in which it had its GPUs, times these: until their memory was free again nobody else had them.
     pub fn gpu_s(&self) -> f64 {
-        self.engine_s() * f64::from(self.gpus)
+        (self.engine_s() + self.drain_s()) * f64::from(self.gpus)
+    }
+
+    /// Seconds of the wait for clean GPUs.
+    pub fn drain_s(&self) -> f64 {
+        self.times.as_ref().map_or(0.0, |times| times.drain_s)
     }
 }
 

@@ -87,8 +87,8 @@ impl Purse<'_> {
         let asked = self.asked(setup, need);
         if let Some(budget) = self.budget {
             let all: Vec<&Spending> = self.spent.iter().collect();
-            let reserve = if need.confirming { Some(0.0) } else { self.reserve_s(setup, walk) };
-            let refused = self.over("the study's", budget, &all, &asked, reserve.unwrap_or(0.0), walk);
+            let reserve = if need.confirming { None } else { self.reserve_s(setup, walk) };
+            let refused = self.over("the study's", budget, &all, &asked, reserve.unwrap_or_default(), walk);
             if refused.is_some() {
                 return refused;
             }
@@ -100,7 +100,8 @@ impl Purse<'_> {
         };
         if let Some(budget) = step.budget {
             let spent = own(&|i| Some(i) == need.step);
-            let refused = self.over(&format!("step `{}`'s", step.name), budget, &spent, &asked, 0.0, walk);
+            let refused =
+                self.over(&format!("step `{}`'s", step.name), budget, &spent, &asked, (0.0, 0.0), walk);
             if refused.is_some() {
                 return refused;
             }
@@ -113,14 +114,14 @@ impl Purse<'_> {
         };
         let spent = in_track(track);
         if let Some(budget) = setup.study.tracks[declared].budget {
-            let refused = self.over(&format!("track `{track}`'s"), budget, &spent, &asked, 0.0, walk);
+            let refused = self.over(&format!("track `{track}`'s"), budget, &spent, &asked, (0.0, 0.0), walk);
             if refused.is_some() {
                 return refused;
             }
         }
         // tracks that are still to come have an equal share of what is left
         let share = self.share(setup, walk, declared, &spent)?;
-        self.over(&format!("track `{track}`'s share of the study's"), share, &spent, &asked, 0.0, walk)
+        self.over(&format!("track `{track}`'s share of the study's"), share, &spent, &asked, (0.0, 0.0), walk)
     }
 
     fn share(&self, setup: &Setup<'_>, walk: &Walk, track: usize, own: &[&Spending]) -> Option<Budget> {
@@ -128,27 +129,28 @@ impl Purse<'_> {
         let left = setup.study.tracks.len() - track;
         let all: Vec<&Spending> = self.spent.iter().collect();
         let elsewhere = amount(budget, &all) - amount(budget, own);
-        let reserve = self.price(budget, self.reserve_s(setup, walk).unwrap_or(0.0), walk);
+        let reserve = self.price(budget, self.reserve_s(setup, walk).unwrap_or_default(), walk);
         Some(budget.with((budget.amount() - elsewhere - reserve).max(0.0) / left.max(1) as f64))
     }
 
-    /// Seconds that are set aside for the launches that confirm.
-    fn reserve_s(&self, setup: &Setup<'_>, walk: &Walk) -> Option<f64> {
+    /// Seconds that are set aside for the launches that confirm, and those of them in which GPUs are held.
+    fn reserve_s(&self, setup: &Setup<'_>, walk: &Walk) -> Option<(f64, f64)> {
         forecast::confirming_s(setup, self.costs, &walk.baseline.as_ref()?.0)
     }
 
     fn asked<'n>(&self, setup: &Setup<'_>, need: &'n Need) -> Asked<'n> {
         let seconds = forecast::of_launch(setup, self.costs, &need.config, &need.profiles);
         let held = if self.holds_gpus { f64::from(need.config.gpus()) } else { 0.0 };
-        let gpu_s = seconds.map(|s| s * held);
+        let held_s = forecast::held_by_launch(setup, self.costs, &need.config, &need.profiles);
+        let gpu_s = held_s.map(|s| s * held);
         let usd = gpu_s.zip(self.price_per_s).map(|(s, price)| s * price);
         Asked { config_id: need.config.id(), seconds, gpu_s, usd }
     }
 
-    /// Seconds of the baseline in a budget's own unit.
-    fn price(&self, budget: Budget, seconds: f64, walk: &Walk) -> f64 {
+    /// Seconds of the baseline, and those in which it holds GPUs, in a budget's own unit.
+    fn price(&self, budget: Budget, (seconds, held_s): (f64, f64), walk: &Walk) -> f64 {
         let needed = walk.baseline.as_ref().map_or(1, |(c, _)| c.gpus());
-        let gpu_s = if self.holds_gpus { seconds * f64::from(needed) } else { 0.0 };
+        let gpu_s = if self.holds_gpus { held_s * f64::from(needed) } else { 0.0 };
         match budget {
             Budget::Seconds(_) => seconds,
             Budget::GpuSeconds(_) => gpu_s,
@@ -164,7 +166,7 @@ impl Purse<'_> {
         budget: Budget,
         spent: &[&Spending],
         asked: &Asked<'_>,
-        reserve_s: f64,
+        reserve_s: (f64, f64),
         walk: &Walk,
     ) -> Option<String> {
         let already = amount(budget, spent);

@@ -20,9 +20,11 @@ pub struct Guess {
 /// What launches cost so far, and what is guessed of the others. Seconds.
 #[derive(Debug, Clone, Default)]
 pub struct Costs {
-    /// start and stop of each launch, by engine
+    /// start, stop and the wait for clean GPUs of each launch, by engine
     starts: HashMap<String, Mean>,
     start: Mean,
+    /// perflab's own part of each, in which no GPU is held
+    own: Mean,
     /// warm-up and load together, by the profile's settings
     loads: HashMap<String, Mean>,
     guess: Guess,
@@ -94,9 +96,17 @@ impl Costs {
         Self { guess, ..Self::default() }
     }
 
-    /// A launch that is over: of which engine, start and stop together, and what each of its loads took.
-    pub fn add<'p>(&mut self, engine: &str, around_s: f64, loads: impl Iterator<Item = (&'p str, f64)>) {
+    /// A launch that is over: of which engine; start, stop and the wait for clean GPUs together; perflab's own part; and what each of
+    /// its loads took.
+    pub fn add<'p>(
+        &mut self,
+        engine: &str,
+        around_s: f64,
+        own_s: f64,
+        loads: impl Iterator<Item = (&'p str, f64)>,
+    ) {
         self.launches += 1;
+        self.own.add(own_s);
         self.starts.entry(engine.to_owned()).or_default().add(around_s);
         self.start.add(around_s);
         for (profile, seconds) in loads {
@@ -118,6 +128,11 @@ impl Costs {
 
     /// What a launch of an engine (named as it was added) takes, by its profiles' settings; `None` while nothing is known.
     pub fn launch_s<'p>(&self, engine: &str, profiles: impl Iterator<Item = &'p str>) -> Option<f64> {
+        Some(self.held_s(engine, profiles)? + self.own.get().unwrap_or(0.0))
+    }
+
+    /// How long such a launch has its GPUs.
+    pub fn held_s<'p>(&self, engine: &str, profiles: impl Iterator<Item = &'p str>) -> Option<f64> {
         self.by()?;
         let known = self.starts.get(engine).copied().and_then(Mean::get);
         let start = known.or_else(|| self.start.get()).unwrap_or(self.guess.start_s);
@@ -157,7 +172,8 @@ pub fn forecast(setup: &Setup<'_>, walk: &Walk, costs: &Costs) -> Option<Forecas
         let seconds = of_launch(setup, costs, config, profiles)? * times as f64;
         out.launches += times;
         out.seconds += seconds;
-        out.gpu_s += seconds * f64::from(config.gpus());
+        out.gpu_s +=
+            held_by_launch(setup, costs, config, profiles)? * times as f64 * f64::from(config.gpus());
         Some(())
     };
     for need in &walk.needs {
@@ -177,12 +193,19 @@ pub fn of_launch(setup: &Setup<'_>, costs: &Costs, config: &Config, profiles: &[
     costs.launch_s(&engine_name(config), profiles.iter().map(|p| setup.load(p)))
 }
 
-/// Seconds that the launches of `confirm on` will take, which a budget sets aside.
-pub fn confirming_s(setup: &Setup<'_>, costs: &Costs, baseline: &Config) -> Option<f64> {
+/// Seconds for which it has its GPUs, as they are booked when it is over.
+pub fn held_by_launch(setup: &Setup<'_>, costs: &Costs, config: &Config, profiles: &[String]) -> Option<f64> {
+    costs.held_s(&engine_name(config), profiles.iter().map(|p| setup.load(p)))
+}
+
+/// What the launches of `confirm on` will take, which a budget sets aside: all of their seconds, and those in which they hold GPUs.
+pub fn confirming_s(setup: &Setup<'_>, costs: &Costs, baseline: &Config) -> Option<(f64, f64)> {
     if !confirms(setup) {
-        return Some(0.0);
+        return Some((0.0, 0.0));
     }
-    Some(of_launch(setup, costs, baseline, &confirmed(setup))? * (2 * setup.repeat()) as f64)
+    let (profiles, times) = (confirmed(setup), (2 * setup.repeat()) as f64);
+    let held = held_by_launch(setup, costs, baseline, &profiles)? * times;
+    Some((of_launch(setup, costs, baseline, &profiles)? * times, held))
 }
 
 fn confirms(setup: &Setup<'_>) -> bool {
@@ -219,8 +242,10 @@ mod tests {
         let mut costs = Costs::guessed(guess);
         let of = |costs: &Costs, engine: &str, p: &[&str]| costs.launch_s(engine, p.iter().copied());
         assert_eq!((of(&costs, "x", &["a"]), costs.by()), (Some(160.0), Some(By::Simulator)));
-        costs.add("x", 40.0, [("a", 200.0)].into_iter());
-        costs.add("x", 60.0, [("a", 220.0)].into_iter());
+        costs.add("x", 39.0, 2.0, [("a", 200.0)].into_iter());
+        costs.add("x", 57.0, 2.0, [("a", 220.0)].into_iter());
+        // its GPUs are not held in perflab's own part, as when it is booked
+        assert_eq!(costs.held_s("x", ["a"].into_iter()), Some(48.0 + 210.0));
         assert_eq!(costs.by(), Some(By::Journal));
         assert_eq!(of(&costs, "x", &["a"]), Some(50.0 + 210.0));
         // a load that was never run takes what the guess says, as far as the guess is right elsewhere

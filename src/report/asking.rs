@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use indexmap::IndexMap;
 use regex::Regex;
 
 use super::command::quote;
@@ -15,36 +16,28 @@ static HOLE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\*\*\*\d*|<
 
 /// The words quoted for a shell; what is masked in them is asked for under the name of its flag.
 pub fn quoted(words: &[String]) -> Vec<String> {
-    let mut asked = Asked::default();
-    let mut flag = String::new();
-    let mut out = Vec::with_capacity(words.len());
-    for word in words {
-        if word.starts_with('-') {
-            word.split('=').next().unwrap_or_default().clone_into(&mut flag);
-        }
-        out.push(asked.word(word, &flag));
-    }
-    out
+    Asked::default().words(words)
 }
 
-/// `export NAME=VALUE`, of a secret too: then it has to be set by whoever runs it.
-pub fn export(name: &str, value: &str) -> String {
-    let is_secret = HOLE.as_ref().is_some_and(|h| h.find(value).is_some_and(|m| m.len() == value.len()));
-    if is_secret && ![HOST, PORT].contains(&value) {
-        return format!("export {name}=\"{}\"", ask(name, name));
-    }
-    if !holds_one(value) {
-        return format!("export {}", quote(&format!("{name}={value}")));
-    }
-    format!("export {name}={}", Asked::default().pieces(value, &format!("{name}_SECRET"), name))
+/// The same behind these variables. What they ask for is another secret: a flag that would ask by the same name asks by one of its own.
+pub fn quoted_behind(env: &IndexMap<String, String>, words: &[String]) -> Vec<String> {
+    exported(env).1.words(words)
+}
+
+/// `export NAME=VALUE` of each variable. Of a secret too: then it has to be set by whoever runs it.
+pub fn exports(env: &IndexMap<String, String>) -> Vec<String> {
+    exported(env).0
+}
+
+fn exported(env: &IndexMap<String, String>) -> (Vec<String>, Asked) {
+    let mut asked = Asked(env.keys().map(|name| (name.clone(), 1)).collect());
+    (env.iter().map(|(name, value)| asked.export(name, value)).collect(), asked)
 }
 
 /// The recommended command with its variables before it, as one line of shell.
 pub fn with_environment(recommended: &Recommended) -> String {
-    let variables = recommended.env.iter().map(|(name, value)| {
-        let stated = export(name, value);
-        format!("{} ", stated.strip_prefix("export ").unwrap_or(&stated))
-    });
+    let variables = exports(&recommended.env);
+    let variables = variables.iter().map(|v| format!("{} ", v.strip_prefix("export ").unwrap_or(v)));
     variables.collect::<String>() + &recommended.command
 }
 
@@ -61,6 +54,29 @@ fn ask(variable: &str, of: &str) -> String {
 struct Asked(HashMap<String, usize>);
 
 impl Asked {
+    fn words(&mut self, words: &[String]) -> Vec<String> {
+        let mut flag = String::new();
+        let mut out = Vec::with_capacity(words.len());
+        for word in words {
+            if word.starts_with('-') {
+                word.split('=').next().unwrap_or_default().clone_into(&mut flag);
+            }
+            out.push(self.word(word, &flag));
+        }
+        out
+    }
+
+    fn export(&mut self, name: &str, value: &str) -> String {
+        let is_secret = HOLE.as_ref().is_some_and(|h| h.find(value).is_some_and(|m| m.len() == value.len()));
+        if is_secret && ![HOST, PORT].contains(&value) {
+            return format!("export {name}=\"{}\"", ask(name, name));
+        }
+        if !holds_one(value) {
+            return format!("export {}", quote(&format!("{name}={value}")));
+        }
+        format!("export {name}={}", self.pieces(value, &format!("{name}_SECRET"), name))
+    }
+
     fn word(&mut self, word: &str, flag: &str) -> String {
         if !holds_one(word) {
             return quote(word);
@@ -119,6 +135,32 @@ mod tests {
 
     fn words(all: &[&str]) -> Vec<String> {
         quoted(&all.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>())
+    }
+
+    fn export(name: &str, value: &str) -> String {
+        exports(&IndexMap::from([(name.to_owned(), value.to_owned())])).remove(0)
+    }
+
+    #[test]
+    fn two_secrets_of_one_name_are_asked_for_by_two() {
+        let env =
+            |all: &[(&str, &str)]| all.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
+        let key: IndexMap<String, String> =
+            env(&[("API_KEY", "***"), ("U", "http://***@h"), ("U_SECRET", "***")]);
+        assert_eq!(
+            exports(&key)[1..],
+            [
+                r#"export U=http://"${U_SECRET_2:?set it to the secret of U}"@h"#,
+                r#"export U_SECRET="${U_SECRET:?set it to the secret of U_SECRET}""#
+            ]
+        );
+        assert_eq!(
+            quoted_behind(&key, &["--api-key=***".to_owned(), "--u=***".to_owned()]),
+            [
+                r#"--api-key="${API_KEY_2:?set it to the secret of --api-key}""#,
+                r#"--u="${U_SECRET_3:?set it to the secret of --u}""#
+            ]
+        );
     }
 
     #[test]

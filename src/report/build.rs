@@ -13,7 +13,7 @@ use super::metrics::{Distribution, Metrics};
 use crate::journal::{History, LaunchRecord, Recording};
 use crate::judge::spread::{self, Interval};
 use crate::judge::walk::{Role as WalkRole, StepView, trial_id};
-use crate::judge::{self, Judged, Setup, Walk, checks, trial};
+use crate::judge::{self, Judged, RunOutcome, Setup, Walk, checks, trial};
 use crate::lang::sema::program::{Repeat, Require};
 use crate::plan::{self, command, profile};
 
@@ -421,11 +421,12 @@ fn recommended(m: &Material<'_>) -> Option<Recommended> {
         gain_over(m, ratio - 1.0, winner, baseline)
     };
     let published = command::published(winner);
+    let env: IndexMap<String, String> = published.command.env.into_iter().collect();
     Some(Recommended {
         trial: first_trial(m, winner),
-        command: super::asking::quoted(&published.command.argv).join(" "),
+        command: super::asking::quoted_behind(&env, &published.command.argv).join(" "),
         argv: published.command.argv,
-        env: published.command.env.into_iter().collect(),
+        env,
         published: Published { added: published.added, hidden: published.hidden },
         gain,
         partial: lacks_results(m),
@@ -532,25 +533,39 @@ fn warnings(m: &Material<'_>) -> Vec<String> {
     out
 }
 
-/// Which checks could not be made on what there is, and which this version does not make.
+/// Which checks could not be made on what there is, and of whose results, and which this version does not make. What failed has no
+/// results to check.
 fn not_checked(m: &Material<'_>) -> Vec<String> {
-    let mut lacking: BTreeSet<&str> = BTreeSet::new();
-    let configs = m.walk.steps.iter().flat_map(|s| &s.rows).filter_map(|r| r.config.as_ref());
-    for config in m.walk.baseline.iter().map(|b| &b.0).chain(configs) {
+    let mut lacking: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut checked: BTreeSet<&str> = BTreeSet::new();
+    let rows = m.walk.steps.iter().flat_map(|s| &s.rows);
+    let candidates = rows.filter_map(|r| Some((r.config.as_ref()?, r.label.as_str())));
+    for (config, label) in m.walk.baseline.iter().map(|b| (&b.0, "the baseline")).chain(candidates) {
         for name in m.setup.profiles() {
             let Some(profile) = m.setup.program.profiles.get(&name) else { continue };
             for run in m.setup.counted(config, &name) {
                 let claims = m.setup.claims(&name);
                 let subject = checks::Subject { run, profile, config, against: None, claims };
-                if run.metrics.number("completed").is_some() {
-                    lacking.extend(checks::check(&subject).1);
+                let failed =
+                    matches!(run.outcome, RunOutcome::FailedLoad { .. } | RunOutcome::FailedStart { .. });
+                if failed || run.metrics.number("completed").is_none() {
+                    continue;
+                }
+                let without = checks::check(&subject).1;
+                checked.extend(checks::CHECKS.iter().map(|c| c.name).filter(|c| !without.contains(c)));
+                for check in without {
+                    lacking.entry(check).or_default().insert(label);
                 }
             }
         }
     }
-    let about = checks::CHECKS.iter().filter(|c| lacking.contains(c.name));
-    let mut out: Vec<String> =
-        about.map(|c| format!("{}: {} (the results do not hold what it reads)", c.name, c.about)).collect();
+    let about = checks::CHECKS.iter().filter_map(|c| Some((c, lacking.get(c.name)?)));
+    let mut out: Vec<String> = about
+        .map(|(c, of)| {
+            let whose = if checked.contains(c.name) { some_of(of) } else { String::new() };
+            format!("{}: {} ({whose}the results do not hold what it reads)", c.name, c.about)
+        })
+        .collect();
     out.extend(checks::NOT_MADE.iter().map(|s| (*s).to_owned()));
     out
 }
@@ -574,6 +589,15 @@ fn launches(m: &Material<'_>) -> Vec<Launch> {
             }
         })
         .collect()
+}
+
+/// `not of a, b, c and 4 more: `
+fn some_of(labels: &BTreeSet<&str>) -> String {
+    const NAMED: usize = 3;
+    let named: Vec<&str> = labels.iter().take(NAMED).copied().collect();
+    let more = labels.len() - named.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("not of {}{more}: ", named.join(", "))
 }
 
 fn cost(m: &Material<'_>) -> Cost {

@@ -1,12 +1,27 @@
 //! Commands that survive copying: words quoted for a POSIX shell, and long ones broken at their flags.
 
+use indexmap::IndexMap;
+
 use super::asking;
 pub use crate::plan::shell::quote;
 
 /// The words as one command on lines of about that width: whole if it fits, else one flag a line with ` \` between.
 /// A line is only longer when a single flag is.
 pub fn wrapped(words: &[String], width: usize, indent: &str) -> String {
-    let quoted = asking::quoted(words);
+    broken(words, asking::quoted(words), width, indent)
+}
+
+/// The same of a command behind its variables.
+pub fn wrapped_behind(
+    env: &IndexMap<String, String>,
+    words: &[String],
+    width: usize,
+    indent: &str,
+) -> String {
+    broken(words, asking::quoted_behind(env, words), width, indent)
+}
+
+fn broken(words: &[String], quoted: Vec<String>, width: usize, indent: &str) -> String {
     let whole = quoted.join(" ");
     if whole.chars().count() <= width {
         return whole;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::asking;
-use super::command::wrapped;
+use super::command::wrapped_behind;
 use super::document::{Direction, Recommended, Report};
 use super::evidence::Trial;
 use super::format::{fixed, number, percent};
@@ -105,10 +105,9 @@ impl Page<'_> {
         let what =
             report.objective.as_ref().map_or_else(String::new, |o| format!(" to {}", phrases::objective(o)));
         self.md.block(&escape(&format!("Recommended configuration of {}{on}{what}:", report.model)));
-        let exports =
-            recommended.env.iter().map(|(name, value)| format!("{}\n", asking::export(name, value)));
-        let command = wrapped(&recommended.argv, COMMAND_WIDTH, "    ");
-        self.md.fence("bash", &format!("{}{command}", exports.collect::<String>()));
+        let exports: String = asking::exports(&recommended.env).iter().map(|e| format!("{e}\n")).collect();
+        let command = wrapped_behind(&recommended.env, &recommended.argv, COMMAND_WIDTH, "    ");
+        self.md.fence("bash", &format!("{exports}{command}"));
         let mut gain = format!("**{}.**", escape(&phrases::capital(&phrases::gain(report, recommended))));
         if recommended.trial != report.baseline {
             gain.push(' ');

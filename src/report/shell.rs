@@ -1,7 +1,7 @@
 //! `recommended.sh`: the recommended serve command as a script that says what it is and can be run as it stands.
 
-use super::asking::export;
-use super::command::wrapped;
+use super::asking::exports;
+use super::command::wrapped_behind;
 use super::document::{Recommended, Report};
 use super::lookup::Lookup;
 use super::phrases;
@@ -17,8 +17,11 @@ pub fn shell(report: &Report) -> Option<String> {
     let mut lines = vec!["#!/bin/sh".to_owned()];
     lines.extend(comments(&lookup, recommended).iter().flat_map(|text| comment(text)));
     lines.push("\nset -eu".to_owned());
-    lines.extend(recommended.env.iter().map(|(name, value)| export(name, value)));
-    lines.push(format!("exec {} \"$@\"\n", wrapped(&recommended.argv, WIDTH, "    ")));
+    lines.extend(exports(&recommended.env));
+    lines.push(format!(
+        "exec {} \"$@\"\n",
+        wrapped_behind(&recommended.env, &recommended.argv, WIDTH, "    ")
+    ));
     Some(lines.join("\n"))
 }
 

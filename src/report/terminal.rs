@@ -236,10 +236,11 @@ impl Page<'_> {
         let report = self.lookup.report;
         self.heading(&format!("Recommended serve command{tag}"));
         self.line("");
-        for (name, value) in &recommended.env {
-            self.line(&format!("    {}", asking::export(name, value)));
+        for export in asking::exports(&recommended.env) {
+            self.line(&format!("    {export}"));
         }
-        let command = command::wrapped(&recommended.argv, self.style.width().saturating_sub(4), "        ");
+        let width = self.style.width().saturating_sub(4);
+        let command = command::wrapped_behind(&recommended.env, &recommended.argv, width, "        ");
         self.line(&self.style.paint(Tone::Strong, &format!("    {command}")));
         self.line("");
         self.paragraph("", &phrases::gain(report, recommended), Tone::Good);

@@ -239,7 +239,16 @@ async fn unless_lost<R>(
             dead.cancel();
             (run.await, Some(lost))
         }
+        stranger = target.shared() => {
+            dead.cancel();
+            (run.await, Some(not_alone(stranger)))
+        }
     }
+}
+
+fn not_alone((pid, name): (i32, String)) -> Failure {
+    let line = format!("process {pid} ({name}) listens on the engine's port too, or did");
+    Failure::new(crate::engine::failure::PORT, line)
 }
 
 async fn load_result(
@@ -271,9 +280,8 @@ async fn failure(
     target: &Target<'_>,
     log_before: u64,
 ) -> Option<(Failure, Vec<String>)> {
-    if let Some((pid, name)) = target.stranger().await {
-        let line = format!("process {pid} ({name}) listens on the engine's port too");
-        return Some((Failure::new(crate::engine::failure::PORT, line), Vec::new()));
+    if let Some(stranger) = target.stranger().await {
+        return Some((not_alone(stranger), Vec::new()));
     }
     if let Some(refused) = client_refused(outcome) {
         return Some((refused, Vec::new()));

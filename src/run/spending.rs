@@ -5,7 +5,7 @@ use super::execution::Execution;
 use super::sides::Sides;
 use crate::journal::{History, LaunchRecord};
 use crate::judge::budget::{Purse, Spending};
-use crate::judge::forecast::{Costs, forecast, of_launch};
+use crate::judge::forecast::{Costs, forecast, held_by_launch};
 use crate::judge::{Setup, Walk, Wanted};
 
 /// Launches that no budget has room for beside those that run, and why. All that are known are asked at once.
@@ -46,7 +46,7 @@ pub fn recorded(history: &History, price_per_s: Option<f64>) -> Vec<Spending> {
         let gpu_s = l.gpu_s();
         let price = l.price_per_s.or(price_per_s).unwrap_or(0.0);
         let times = l.times.unwrap_or_default();
-        let seconds = times.wall_s.unwrap_or(l.engine_s() + times.own_s);
+        let seconds = times.wall_s.unwrap_or(l.engine_s() + l.drain_s() + times.own_s);
         Spending { config_id: l.config_id.clone(), seconds, gpu_s, usd: gpu_s * price }
     };
     history.launches().iter().map(of).collect()
@@ -54,8 +54,8 @@ pub fn recorded(history: &History, price_per_s: Option<f64>) -> Vec<Spending> {
 
 /// What a launch that runs will have taken: its GPUs' time as predicted; of the study's own time nothing, as it passes anyway.
 fn pledged(x: &Execution<'_>, setup: &Setup<'_>, costs: &Costs, running: &Running) -> Spending {
-    let seconds = of_launch(setup, costs, &running.config, &running.profiles).unwrap_or(0.0);
-    let gpu_s = seconds * f64::from(x.host.held(running.config.gpus()));
+    let held_s = held_by_launch(setup, costs, &running.config, &running.profiles).unwrap_or(0.0);
+    let gpu_s = held_s * f64::from(x.host.held(running.config.gpus()));
     let usd = gpu_s * x.site.price_per_s.unwrap_or(0.0);
     Spending { config_id: running.config.id().to_owned(), seconds: 0.0, gpu_s, usd }
 }

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use super::served;
 use crate::engine::failure::Evidence;
 use crate::engine::lifecycle::Happening;
-use crate::engine::{LaunchEvent, Server};
+use crate::engine::{LaunchEvent, Server, Vigil};
 use crate::plan::Config;
 
 /// A server that runs already answers soon or is not there.
@@ -17,6 +17,8 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// Where requests are sent.
 pub struct Target<'a> {
     server: Option<&'a Server>,
+    /// from before the first question on: what a stranger answers is nothing that the engine said
+    vigil: Option<Vigil>,
     /// the processes of a server of ours when it was ready, by number and name
     members: Vec<(i32, String)>,
     pub base_url: String,
@@ -29,7 +31,7 @@ pub struct Target<'a> {
 impl<'a> Target<'a> {
     /// A server of this launch; `model_at` is where its model was told to lie.
     pub async fn managed(server: &'a Server, config: &Config, model_at: Option<&str>) -> Self {
-        let base_url = server.base_url();
+        let (base_url, vigil) = (server.base_url(), Some(server.watch_port()));
         let mut notes = Vec::new();
         let named = served::models_at(&base_url).await;
         let model = model_at.and_then(|at| served::choose_of_ours(&named, &config.model, at));
@@ -37,7 +39,7 @@ impl<'a> Target<'a> {
             notes.push(format!("the server calls its model {other}, the study {}", config.model));
         }
         let model = model.filter(|m| *m != config.model);
-        Self { server: Some(server), members: server.members(), base_url, model, notes }
+        Self { server: Some(server), vigil, members: server.members(), base_url, model, notes }
     }
 
     /// A server that runs already: asked whether it is ready, and what it serves. The error says why it cannot be measured.
@@ -57,7 +59,7 @@ impl<'a> Target<'a> {
             notes.push(format!("the server calls its model {served}, the study {}", config.model));
         }
         let model = Some(served).filter(|m| *m != config.model);
-        Ok(Self { server: None, members: Vec::new(), base_url: url.to_owned(), model, notes })
+        Ok(Self { server: None, vigil: None, members: Vec::new(), base_url: url.to_owned(), model, notes })
     }
 
     /// Resolves when a server of ours has ended; another's death shows in its answers.
@@ -99,12 +101,27 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// Somebody else who takes connections that are meant for a server of ours.
+    /// Somebody else who takes connections that are meant for a server of ours, or took some since it was ready.
     pub async fn stranger(&self) -> Option<(i32, String)> {
-        match self.server {
-            Some(server) => server.stranger().await,
-            None => None,
+        match (self.seen(), self.server) {
+            (Some(seen), _) => Some(seen),
+            (None, Some(server)) => server.stranger().await,
+            (None, None) => None,
         }
+    }
+
+    /// Resolves when somebody else is seen on the port of a server of ours.
+    pub async fn shared(&self) -> (i32, String) {
+        loop {
+            tokio::time::sleep(PAUSE).await;
+            if let Some(seen) = self.seen() {
+                return seen;
+            }
+        }
+    }
+
+    fn seen(&self) -> Option<(i32, String)> {
+        self.vigil.as_ref()?.stranger()
     }
 
     /// Notes what is done with a server of ours.

@@ -8,6 +8,9 @@ use super::mask::Masker;
 /// Without the end of a line, so much is collected before it goes on.
 const LONGEST_LINE: usize = 64 << 10;
 
+/// Escaped, a secret takes so many times its own length, or less.
+const LONGEST_SPELLING: usize = 7;
+
 /// Takes pieces of a log and gives back what can be written.
 #[derive(Debug)]
 pub struct LogMask {
@@ -20,7 +23,7 @@ pub struct LogMask {
 impl LogMask {
     pub fn new(masker: Masker) -> Self {
         let longest = masker.values().first().map_or(0, String::len);
-        Self { masker, pending: Vec::new(), held_back: (2 * longest).max(512) }
+        Self { masker, pending: Vec::new(), held_back: (LONGEST_SPELLING * longest).max(512) }
     }
 
     /// Whole lines, masked; what follows the last line's end waits for more.

@@ -8,6 +8,7 @@ use regex::bytes::{Captures, Regex, RegexBuilder};
 use serde_json::Value as Json;
 
 use super::names::{hides, is_secret, is_telling, words};
+use super::spellings::patterns;
 
 /// What stands in the place of a secret.
 pub const MASKED: &str = "***";
@@ -53,7 +54,7 @@ impl Masker {
         // the longer first: one may begin with another
         values.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
         values.dedup();
-        let mut forms: Vec<String> = values.iter().flat_map(|v| spellings(v)).collect();
+        let mut forms: Vec<String> = values.iter().flat_map(|v| patterns(v)).collect();
         forms.push(FORMS.to_owned());
         let build = |pattern: &str| RegexBuilder::new(pattern).size_limit(64 << 20).build();
         let numbered = numbers.iter().flat_map(|(value, n)| {
@@ -189,13 +190,7 @@ fn pieces(value: &str) -> Vec<String> {
     parts.into_iter().filter(|p| is_telling(p)).map(str::to_owned).collect()
 }
 
-/// As it is, and as it stands in JSON. A number is only itself as a whole.
-fn spellings(value: &str) -> Vec<String> {
-    let is_number = value.bytes().all(|b| b.is_ascii_digit());
-    let edge = if is_number { r"\b" } else { "" };
-    raw_spellings(value).iter().map(|s| format!("{edge}{}{edge}", regex::escape(s))).collect()
-}
-
+/// As it is, as it stands in JSON and in a URL: alternatives keep their numbers in these.
 fn raw_spellings(value: &str) -> Vec<String> {
     let quoted = serde_json::to_string(value).unwrap_or_default();
     let inner = quoted.trim_start_matches('"').trim_end_matches('"').to_owned();

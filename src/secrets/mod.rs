@@ -10,6 +10,7 @@ mod known;
 mod log;
 mod mask;
 mod names;
+mod spellings;
 
 pub use broken::values as in_broken_text;
 pub use inside::{inside, mask_leaves, mask_value, mask_words};

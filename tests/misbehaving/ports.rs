@@ -74,3 +74,22 @@ fn a_server_on_another_port_is_told_where_it_is() {
     let elsewhere = "port=$((port + 1)); serve";
     expect_failure(elsewhere, &["never ready", "it listens on port ", ", and was given "]);
 }
+
+#[test]
+fn a_stranger_who_listens_only_for_a_moment_of_the_load_is_seen() {
+    let lab = bad_candidate("[ -e intruded ] || echo $port > port; misbehave slowly");
+    let running = lab.start(&exec());
+    let loads =
+        |e: &serde_json::Value| e["event"] == "stage" && e["launch"] == "L002" && e["to"] == "loading";
+    wait_for("the load", || events(&lab).iter().any(loads));
+    // it is gone from the port before the load ends, and goes on to answer what it has taken
+    let listener = stranger(noted(&lab, "port").expect("a port") as u16);
+    lab.write("intruded", "");
+    std::thread::sleep(std::time::Duration::from_millis(350));
+    drop(listener);
+    let out = running.wait();
+    assert!(out.stderr.contains("was set back by the machine, port in use"), "{}", out.stderr);
+    let report = finish(&lab, out);
+    expect_success(&lab, &report);
+    assert_eq!(setbacks(&lab), 1);
+}

@@ -33,8 +33,10 @@ pub const CLIENT_LIMIT: &str = "client at its limit";
 
 /// Whoever killed the process that guards an engine killed the engine with it.
 pub const GUARD_LOST: &str = "guard killed";
+/// docker or podman could start no container at all.
+pub const CONTAINER: &str = "container not started";
 
-const INFRASTRUCTURE: [&str; 9] = [
+const INFRASTRUCTURE: [&str; 10] = [
     PORT,
     GPU_LOST,
     MEMORY_TAKEN,
@@ -44,6 +46,7 @@ const INFRASTRUCTURE: [&str; 9] = [
     NETWORK,
     CLIENT_LIMIT,
     GUARD_LOST,
+    CONTAINER,
 ];
 
 /// The engine's own processes, or a limit of its container, wanted more memory than there is.

@@ -10,7 +10,7 @@ use super::class::{self, Nature};
 use super::kernel::{self, Uptime};
 use super::lines::{Lines, Weight, speaks_of_error};
 use super::pattern::{FailurePattern, Place, lines_of};
-use super::{general, text};
+use super::{general, part, text};
 
 /// SIGKILL, and how a shell passes it on.
 const KILLED: i32 = 9;
@@ -169,7 +169,10 @@ fn match_first(log: &str, lines: &Lines<'_>, patterns: &[FailurePattern]) -> Opt
         of_kind
             .flat_map(|(p, places)| places.iter().map(move |place| (p, place)))
             .find(|(_, place)| counts(lines.at(place.begin)) || counts(lines.at(place.told.start)))
-            .map(|(pattern, place)| Failure::new(&pattern.name, lines_of(log, &place.told)))
+            .map(|(pattern, place)| {
+                let class = part::named(&pattern.name, log, place.begin);
+                Failure::new(class, lines_of(log, &place.told))
+            })
     };
     let exception = lines.exception();
     // what is said in passing before an exception that has no pattern is not its reason

@@ -21,7 +21,7 @@ const MACHINE: [(&str, &str); 3] = [
 ];
 
 /// Causes, then consequences, each from the exact to the vague. The names of consequences are in [`class`].
-const TABLE: [(&str, &str); 29] = [
+const TABLE: [(&str, &str); 31] = [
     ("unknown flag", r"error: unrecognized arguments: (.+)"),
     ("unknown flag", r"error: unexpected argument '(-\S+)' found"),
     ("unknown flag", r"No such option:? (.+)"),
@@ -30,6 +30,7 @@ const TABLE: [(&str, &str); 29] = [
         r"error: argument (-\S+): (?:invalid .+ value|invalid choice|expected .+ argument|Value .* cannot be converted)",
     ),
     ("bad value", r"Error: Invalid value for '([^']+)'|error: invalid value '[^']*' for '([^']+)'"),
+    ("bad value", r"Unknown quantization method: (.+)"),
     (
         class::PORT,
         r"\[Errno 98\].*ddress already in use|Address already in use \(os error 98\)|EADDRINUSE|bind\(\) failed.*ddress already in use",
@@ -40,7 +41,7 @@ const TABLE: [(&str, &str); 29] = [
     ),
     (
         "unsupported hardware",
-        r"only supported on GPUs? with compute capability|requires? (?:a )?(?:GPU with )?compute capability|on Ampere/Ada cards only|not supported on this (?:GPU|device|platform|hardware)|[Mm]inimum capability: \d+",
+        r"only supported on GPUs? with compute capability|requires? (?:a )?(?:GPU with )?compute capability|on Ampere/Ada cards only|not supported on this (?:GPU|device|platform|hardware)|[Mm]inimum capability: \d+|No valid attention backend found",
     ),
     (
         "unsupported model",
@@ -57,7 +58,7 @@ const TABLE: [(&str, &str); 29] = [
     ),
     (
         "out of GPU memory",
-        r"(?:CUDA|HIP|XPU) out of memory|CUDA error: out of memory|OutOfMemoryError|cudaErrorMemoryAllocation|cudaMalloc failed: out of memory",
+        r"(?:CUDA|HIP|XPU) out of memory|CUDA error: out of memory|OutOfMemoryError|cudaErrorMemoryAllocation|CUBLAS_STATUS_ALLOC_FAILED|cudaMalloc failed: out of memory",
     ),
     (
         class::HOST_MEMORY,
@@ -66,11 +67,11 @@ const TABLE: [(&str, &str); 29] = [
     (class::GPU_ERROR, r"CUDA error: (.+)|CUDNN_STATUS_\w+|CUBLAS_STATUS_\w+|HIP error: (.+)"),
     (
         class::GPU_ERROR,
-        r"NCCL error|ncclUnhandledCudaError|ncclSystemError|ncclInternalError|ncclRemoteError",
+        r"NCCL error|ncclUnhandledCudaError|ncclSystemError|ncclInternalError|ncclRemoteError|Watchdog caught collective operation timeout",
     ),
     (
         "model missing",
-        r"(?:HFValidation|OS)Error: Repo id must be|RepositoryNotFoundError|RevisionNotFoundError",
+        r"(?:HFValidation|OS)Error: Repo id must be|RepositoryNotFoundError|RevisionNotFoundError|is not a local folder and is not a valid model identifier",
     ),
     ("model missing", r"Can't load the configuration of '([^']+)'"),
     ("no access", r"GatedRepoError|40[13] Client Error|PermissionError: (.+)|[Pp]ermission denied"),
@@ -78,20 +79,24 @@ const TABLE: [(&str, &str); 29] = [
         class::NETWORK,
         r"Max retries exceeded with url|Temporary failure in name resolution|Name or service not known|LocalEntryNotFoundError|couldn't connect to 'https?://",
     ),
-    ("model broken", r"SafetensorError|Error while deserializing header|invalid magic"),
+    (
+        "model broken",
+        r"SafetensorError|Error while deserializing header|invalid magic|json\.decoder\.JSONDecodeError: ",
+    ),
     ("bad configuration", r"ValidationError: \d+ validation errors? for \w+\n.*?(Value error, .+)"),
     ("bad configuration", r"ValidationError: \d+ validation errors? for (\w+)"),
     (
         "bad configuration",
-        r"must be divisible by (?:the )?(?:tensor|pipeline|tp|TP)|pass the argument `trust_remote_code=True`",
+        r"must be divisible by (?:the )?(?:tensor|pipeline|tp|TP)|pass the argument `trust_remote_code=True`|World size \(\d+\) is larger than the number of available GPUs|LoRA rank \d+ is greater than max_lora_rank",
     ),
     ("too many open files", r"(?:^|[^`])OSError: \[Errno 24\]|Too many open files \(os error 24\)"),
     (
         "missing file",
-        r"FileNotFoundError: (.+)|error while loading shared libraries: (.+)|version `GLIBC\w*[\d.]+' not found|ModuleNotFoundError: (.+)|can't open file '([^']+)'|command not found|: not found$",
+        r"FileNotFoundError: (.+)|error while loading shared libraries: (.+)|version `GLIBC\w*[\d.]+' not found|ModuleNotFoundError: (.+)|ImportError: (.+: cannot open shared object file.*)|failed to be opened\. Reason: (.*No such file.*)|can't open file '([^']+)'|command not found|: not found$",
     ),
     (class::WORKER_LOST, r"(?:Engine core|Worker) proc \S+ died unexpectedly"),
     (class::WORKER_LOST, r"EngineDeadError|WorkerLostError|BrokenProcessPool"),
+    (class::DID_NOT_START, r"WorkerProc initialization failed"),
     (class::DID_NOT_START, r"Engine core initialization failed"),
 ];
 

@@ -5,11 +5,13 @@ mod evidence;
 mod general;
 mod kernel;
 mod lines;
+mod part;
 mod pattern;
 pub(super) mod text;
 
 pub use class::{
-    CLIENT_LIMIT, GPU_LOST, GPU_MEMORY, GPU_MEMORY_TAKEN, NEVER_READY, NO_ANSWER, Nature, PORT, WORKER_LOST,
+    CLIENT_LIMIT, CONTAINER, GPU_LOST, GPU_MEMORY, GPU_MEMORY_TAKEN, NEVER_READY, NO_ANSWER, Nature, PORT,
+    WORKER_LOST,
 };
 pub use evidence::{Evidence, Failure, Moment, Witness, classify};
 pub use kernel::Uptime;

@@ -27,7 +27,8 @@ fn without_prefix(line: &str) -> &str {
             let close = if word.starts_with('[') { ']' } else { ')' };
             // an error's number belongs to its message
             let end = rest.find(close).filter(|e| e + 1 < rest.len() && !rest.starts_with("[Errno"));
-            end.map(|end| end + 1)
+            // `[rank1]:[E1121 …] no`, as PyTorch's own threads say it
+            end.map(|end| end + 1 + usize::from(rest[end + 1..].starts_with(":[")))
         } else if is_level(word) || is_stamp(word) || is_separator(word) || is_logger(word, rest) {
             Some(word.len()).filter(|len| *len < rest.len())
         } else {

@@ -4,6 +4,7 @@
 mod answers;
 mod blamed;
 mod build;
+mod edited;
 mod effective;
 mod elf;
 mod inherited;
@@ -17,6 +18,7 @@ mod secrets;
 mod standing;
 
 pub use answers::{ask, contradiction};
+pub use edited::edited;
 pub use effective::differences;
 pub use machine::machine;
 pub use secrets::masked_variables;
