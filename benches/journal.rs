@@ -1,6 +1,7 @@
 //! A journal of ten thousand trials: how fast it opens, and in how much memory its study resumes. `cargo bench --bench journal`
 //!
-//! Prints what it sees and fails nothing: the machine may be busy. Trials have 300 requests each, as a load has that does not say.
+//! Prints what it sees and fails nothing: the machine may be busy. Trials have 300 requests each, as a load has that does not say, and
+//! lines as long as those of a study of vLLM, whose servers tell dozens of arguments.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -8,7 +9,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use indexmap::IndexMap;
-use perflab::journal::{Conditions, Event, History, Kind, LaunchTimes, Requests, Writer};
+use perflab::journal::{Conditions, Event, History, Kind, LaunchTimes, Requests, Says, Writer};
 use perflab::judge::{
     Checks, Distribution, Grid, Latency, Metrics, Next, Run, RunOutcome, Setup, Strategy as _,
 };
@@ -89,6 +90,20 @@ fn metrics(i: usize) -> Metrics {
     metrics
 }
 
+/// What vLLM 0.17.1 tells of itself, in size.
+fn says(i: usize) -> Says {
+    let short = (0..25).map(|n| (format!("an_argument_of_the_server_{n}"), serde_json::json!(n + i)));
+    let long = ["structured_outputs_config", "observability_config"].map(|name| {
+        let value = "show_hidden_metrics_for_version=None, otlp_traces_endpoint=None, ".repeat(4);
+        (name.to_owned(), serde_json::json!(value))
+    });
+    Says {
+        version: Some("0.17.1".to_owned()),
+        arguments: short.chain(long).collect(),
+        from: Some("log".to_owned()),
+    }
+}
+
 /// Writes the journal as `exec` would have, but for the syncing of each line.
 fn write(path: &Path, configs: &[Config], load: &str, serve: &str) {
     let mut text = Vec::new();
@@ -123,6 +138,7 @@ fn write(path: &Path, configs: &[Config], load: &str, serve: &str) {
             installed: None,
             check: false,
         });
+        push(Kind::Ready { launch: launch.clone(), after_s: 34.13, says: says(i) });
         let run = Run {
             n: 1,
             launch: launch.clone(),
@@ -143,7 +159,14 @@ fn write(path: &Path, configs: &[Config], load: &str, serve: &str) {
             run,
             made: Some(Box::new(Conditions {
                 engine: "sim".to_owned(),
+                build: Some("vllm 0.17.1+cpu (90b0f99b)".to_owned()),
+                libraries: Some("162512df9f3c".to_owned()),
                 model: "m".to_owned(),
+                model_files: Some("aac8cda38e50bd0a9ba1900125efaa142871fc06".to_owned()),
+                cpu: Some("AMD EPYC".to_owned()),
+                inherited: ["CUDA_HOME", "CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH", "c++", "cc", "nvcc"]
+                    .map(|name| (name.to_owned(), Some("/usr/bin/x86_64-linux-gnu-gcc-12".to_owned())))
+                    .into(),
                 load_generator: 1,
                 ..Conditions::default()
             })),

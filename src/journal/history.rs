@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::event::{Contained, Event, Kind, LaunchTimes, Neighbourhood, Says};
+use super::event::{Contained, Event, Kind, LaunchTimes, Neighbourhood};
 use super::made::{Conditions, Machine};
 use super::moved::Moved;
 use crate::judge::neighbours::{Sample, Verdict};
@@ -30,8 +30,6 @@ pub struct LaunchRecord {
     pub price_per_s: Option<f64>,
     /// what its engine was put into
     pub container: Option<Contained>,
-    /// how its server described itself
-    pub says: Option<Says>,
     /// what its end found changed, and new, of what its results are made of
     pub changed: Vec<String>,
     pub appeared: Vec<String>,
@@ -213,7 +211,6 @@ impl History {
                     gpus: 0,
                     price_per_s: self.sessions.last().and_then(|s| s.price_per_s),
                     container,
-                    says: None,
                     check,
                     changed: Vec::new(),
                     appeared: Vec::new(),
@@ -221,11 +218,6 @@ impl History {
                     nonce,
                     begun: (event.session, event.session_s),
                 });
-            }
-            Kind::Ready { launch, says, .. } => {
-                if let Some(l) = self.launch(&launch) {
-                    l.says = Some(says).filter(|s| *s != Says::default());
-                }
             }
             Kind::Run {
                 config_id,
@@ -280,7 +272,8 @@ impl History {
                 let asked = |r: &&mut RunRecord| configs.contains(&r.config_id);
                 self.runs.iter_mut().filter(asked).for_each(|r| r.put_aside = true);
             }
-            Kind::Setback { .. } | Kind::End { .. } => {}
+            // what servers say of themselves is long, stands in the journal for people, and decides nothing
+            Kind::Ready { .. } | Kind::Setback { .. } | Kind::End { .. } => {}
         }
     }
 

@@ -105,9 +105,10 @@ impl Page<'_> {
         let what =
             report.objective.as_ref().map_or_else(String::new, |o| format!(" to {}", phrases::objective(o)));
         self.md.block(&escape(&format!("Recommended configuration of {}{on}{what}:", report.model)));
-        let exports: String = asking::exports(&recommended.env).iter().map(|e| format!("{e}\n")).collect();
+        let exports = asking::exports(&recommended.env);
         let command = wrapped_behind(&recommended.env, &recommended.argv, COMMAND_WIDTH, "    ");
-        self.md.fence("bash", &format!("{exports}{command}"));
+        let lines: Vec<&str> = exports.iter().map(String::as_str).chain([command.as_str()]).collect();
+        self.md.fence("bash", &lines.join("\n"));
         let mut gain = format!("**{}.**", escape(&phrases::capital(&phrases::gain(report, recommended))));
         if recommended.trial != report.baseline {
             gain.push(' ');
