@@ -264,9 +264,9 @@ fn a_runtime_that_starts_nothing_is_the_machine_s_failure_and_nothing_is_kept() 
     let (engine, _) = works.split_once("[containers]").unwrap_or((&works, ""));
     pod.lab.write("containers.conf", format!("{engine}{limits}"));
     let out = pod.exec().expect_code(75);
-    let (words, again) =
-        ("podman cannot start a container: ", "set back by the machine, container not started");
-    assert!(out.stderr.contains(words) && out.stderr.contains(again), "{}", out.stderr);
+    for said in ["podman cannot start a container: ", "set back by the machine, container not started"] {
+        assert!(out.stderr.contains(said), "{said}: {}", out.stderr);
+    }
     let mut doctor = pod.lab.command(&["doctor"]);
     pod.configure(&mut doctor);
     let said = pod.lab.start_command(doctor).wait();
