@@ -344,7 +344,7 @@ mod tests {
             version "1.0"
             flag --tensor-parallel-size -tp int 1..  default 1 uses gpus
             flag --max-num-seqs             int 1..  default 256
-            flag --max-model-len            int 1..  default auto
+            flag --max-model-len            int 1..  default "auto"
             flag --memory                   float 0..1
             flag --config                   json
             flag --prefix-caching           switch   negated --no-prefix-caching default true
