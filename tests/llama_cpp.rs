@@ -40,14 +40,14 @@ fn a_real_server_is_studied_to_the_end() {
     for trial in trials(&report) {
         let expected: &[&str] = match text(&trial["label"]) {
             "64" => &["pruned"],
-            "off + 8-bit KV cache" => &["failed"],
+            "attention off + 8-bit KV cache" => &["failed"],
             _ => MEASURED,
         };
         assert!(expected.contains(&text(&trial["outcome"])), "{trial}");
     }
     let no_room = &labelled(&report, "64")["reason"];
     assert!(text(no_room).contains("do not fit into a slot"), "{no_room}");
-    let failed = &labelled(&report, "off + 8-bit KV cache")["reason"];
+    let failed = &labelled(&report, "attention off + 8-bit KV cache")["reason"];
     assert!(text(failed).contains("a quantized V needs flash attention"), "{failed}");
     all_lengths_are_exact(&lab, &report);
     every_second_belongs_to_a_launch(&lab, &report);
