@@ -85,7 +85,7 @@ fn a_stranger_who_listens_only_for_a_moment_of_the_load_is_seen() {
     // it is gone from the port before the load ends, and goes on to answer what it has taken
     let listener = stranger(noted(&lab, "port").expect("a port") as u16);
     lab.write("intruded", "");
-    std::thread::sleep(std::time::Duration::from_millis(350));
+    std::thread::sleep(std::time::Duration::from_millis(700));
     drop(listener);
     let out = running.wait();
     assert!(out.stderr.contains("was set back by the machine, port in use"), "{}", out.stderr);
