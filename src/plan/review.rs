@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
+use indexmap::IndexSet;
 
 use super::candidate::{Ruling, candidate, label, ruling};
 use super::config::Config;
@@ -42,11 +43,19 @@ fn review(program: &Program) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let mut budget = MOST_LOOKED_AT;
     let mut rules: HashMap<Span, (Verdict, &Prune)> = HashMap::new();
-    let mut different = HashSet::new();
+    let (mut different, mut all_kinds) = (HashSet::new(), IndexSet::new());
     for study in &program.studies {
         let (engines, offered) = (engines(program, study), Offered::of(study));
-        let mut review =
-            Review { program, study, engines, offered, different: &mut different, budget: &mut budget };
+        let (kinds, _) = all_kinds.insert_full(kinds(&engines));
+        let mut review = Review {
+            program,
+            study,
+            engines,
+            offered,
+            kinds,
+            different: &mut different,
+            budget: &mut budget,
+        };
         let mut certain = false;
         for rule in &study.prune {
             let verdict = review.verdict(&rule.when);
@@ -108,8 +117,15 @@ fn idle(verdict: Verdict, rule: &Prune) -> Option<Diagnostic> {
     }
 }
 
-/// The points of an axis, and the schemas and versions that they are held against.
-type Leaf = (*const Vec<Point>, Vec<(*const Schema, Option<String>)>);
+/// The points of an axis, and what they are held against: the place of the study's [`Kinds`] among those of the file.
+type Leaf = (*const Vec<Point>, usize);
+
+/// The schemas and versions of a study's engines, which decide what its points set.
+type Kinds = Vec<(*const Schema, Option<String>)>;
+
+fn kinds(engines: &[Arc<Engine>]) -> Kinds {
+    engines.iter().map(|e| (Arc::as_ptr(&e.schema), e.version.clone())).collect()
+}
 
 /// One study under review.
 struct Review<'a> {
@@ -117,6 +133,7 @@ struct Review<'a> {
     study: &'a Study,
     engines: Vec<Arc<Engine>>,
     offered: Offered<'a>,
+    kinds: usize,
     /// lists whose points were seen to differ, also in another study
     different: &'a mut HashSet<Leaf>,
     budget: &'a mut usize,
@@ -203,7 +220,7 @@ impl<'a> Review<'a> {
         if !may_repeat(&step.space) || !sum && plainly_different(&step.space) {
             return out;
         }
-        let lists: Vec<Leaf> = step.space.lists().into_iter().map(|l| self.leaf(l)).collect();
+        let lists: Vec<Leaf> = step.space.lists().into_iter().map(|l| (Arc::as_ptr(l), self.kinds)).collect();
         if !sum && lists.iter().all(|l| self.different.contains(l)) {
             return out;
         }
@@ -229,12 +246,6 @@ impl<'a> Review<'a> {
             out.extend(same_candidates(step, &sets));
         }
         out
-    }
-
-    /// What decides about a list of points: the engines that may take them.
-    fn leaf(&self, points: &Arc<Vec<Point>>) -> Leaf {
-        let engines = self.engines.iter().map(|e| (Arc::as_ptr(&e.schema), e.version.clone())).collect();
-        (Arc::as_ptr(points), engines)
     }
 
     /// Points whose every candidate is excluded before anything runs.
