@@ -7,40 +7,35 @@ use crate::lang::source::Span;
 /// What only a launch knows stays as it is; the executor inserts it.
 pub const LAUNCH_NAMES: [&str; 4] = ["model", "host", "port", "version"];
 
+/// A text from each of its single braces on.
+fn from_braces(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        loop {
+            let tail = &rest[rest.find(['{', '}'])?..];
+            if tail.starts_with("{{") || tail.starts_with("}}") {
+                rest = &tail[2..];
+                continue;
+            }
+            rest = &tail[1..];
+            return Some(tail);
+        }
+    })
+}
+
 /// Whether a text holds something that only a launch inserts.
 pub fn waits_for_launch(text: &str) -> bool {
-    let mut rest = text;
-    while let Some(at) = rest.find(['{', '}']) {
-        let tail = &rest[at..];
-        if tail.starts_with("{{") || tail.starts_with("}}") {
-            rest = &tail[2..];
-            continue;
-        }
-        if launch_name(tail).is_some() {
-            return true;
-        }
-        rest = &tail[1..];
-    }
-    false
+    from_braces(text).any(|tail| launch_name(tail).is_some())
 }
 
 /// The first name in single braces, with them.
 pub fn first_inserted(text: &str) -> Option<&str> {
-    let mut rest = text;
-    while let Some(at) = rest.find(['{', '}']) {
-        let tail = &rest[at..];
-        if tail.starts_with("{{") || tail.starts_with("}}") {
-            rest = &tail[2..];
-            continue;
-        }
-        let name = tail.strip_prefix('{').and_then(|t| t.split_once('}')).map_or("", |(name, _)| name);
+    from_braces(text).find_map(|tail| {
+        let (name, _) = tail.strip_prefix('{')?.split_once('}')?;
         let begins = name.starts_with(|c: char| c.is_ascii_lowercase());
-        if begins && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-            return Some(&tail[..name.len() + 2]);
-        }
-        rest = &tail[1..];
-    }
-    None
+        let is_name = begins && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        is_name.then(|| &tail[..name.len() + 2])
+    })
 }
 
 /// The braces of what a launch inserts, with the name in them, if a text begins with one.
