@@ -278,7 +278,8 @@ fn a_signal_ends_all_of_them() {
 
 #[test]
 fn a_gpu_that_falls_off_the_bus_in_one_slot_does_not_spoil_the_other() {
-    let machine = Machine::proven(&format!("repeat 1\n{STEP}"), "requests    60", json!({}));
+    // two candidates: whichever ends first, no third takes its slot while the loss is being noticed
+    let machine = Machine::proven("repeat 1\nstep one { vary seqs[2, 4] }", "requests    120", json!({}));
     let exec = machine.start(&[]);
     wait_for("two loads", || {
         let text = fs::read_to_string(machine.0.path("events.jsonl")).unwrap_or_default();
@@ -297,7 +298,7 @@ fn a_gpu_that_falls_off_the_bus_in_one_slot_does_not_spoil_the_other() {
     assert!(marked(&machine.0).is_empty());
     machine.play(json!({}));
     machine.exec(&[]).expect_code(0);
-    assert_eq!(machine.events("run").len(), 4);
+    assert_eq!(machine.events("run").len(), 3);
 }
 
 #[test]
