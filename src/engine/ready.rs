@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use reqwest::header::{AUTHORIZATION, HeaderValue};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
@@ -18,6 +19,7 @@ use super::port::{self, Owner};
 use super::processes;
 use super::progress::Follower;
 use super::spec::Ready;
+use crate::secrets::Key;
 
 /// A server that has not answered by then is asked again.
 const TRY: Duration = Duration::from_secs(5);
@@ -235,9 +237,15 @@ async fn is_ok(client: &reqwest::Client, url: &str) -> bool {
 }
 
 /// Straight to the engine, and without keeping a connection that it would wait for when it stops.
-pub(super) fn client() -> reqwest::Result<reqwest::Client> {
+pub(super) fn client(key: Option<&Key>) -> reqwest::Result<reqwest::Client> {
+    let value = key.and_then(|key| HeaderValue::from_bytes(key.authorization().as_bytes()).ok());
+    let header = value.map(|mut value| {
+        value.set_sensitive(true);
+        (AUTHORIZATION, value)
+    });
     reqwest::Client::builder()
         .no_proxy()
+        .default_headers(header.into_iter().collect())
         .redirect(reqwest::redirect::Policy::none())
         .pool_max_idle_per_host(0)
         .timeout(TRY)

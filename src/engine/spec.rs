@@ -11,6 +11,7 @@ use nix::sys::signal::Signal;
 
 use super::FailurePattern;
 use super::container::Container;
+use crate::secrets::Key;
 
 /// The environment variable that marks every process of a launch; its value is [`LaunchSpec::nonce`].
 pub const MARK: &str = "PERFLAB_LAUNCH";
@@ -37,6 +38,8 @@ pub struct LaunchSpec {
     pub host: String,
     pub port: u16,
     pub ready: Ready,
+    /// What the server asks its clients for.
+    pub key: Option<Key>,
     pub stop: Stop,
     /// What a failed start is called; the first that matches wins.
     pub failures: Vec<FailurePattern>,

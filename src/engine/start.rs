@@ -64,7 +64,8 @@ struct Plan {
 
 fn plan(spec: &LaunchSpec) -> Result<Plan, StartError> {
     let address = check_port(spec)?;
-    let client = ready::client().map_err(|e| StartError::Impossible(format!("no HTTP client: {e}")))?;
+    let client = ready::client(spec.key.as_ref())
+        .map_err(|e| StartError::Impossible(format!("no HTTP client: {e}")))?;
     let (launch, scratch) = prepare(spec)?;
     Ok(Plan { address, client, launch, scratch })
 }

@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use nix::errno::Errno;
-use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
+use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
 use super::error::LoadError;
 use super::record::{Failure, FailureKind};
+use super::spec::Header;
 
 /// Below the 5 s after which uvicorn closes an idle connection, so that no request is written into a closing
 /// one.
@@ -37,12 +38,14 @@ pub(super) struct HttpClient {
 impl HttpClient {
     /// A client for `POST` to `base_url` + `path`: no proxy, no redirects, no retry of what the server has
     /// seen.
-    pub(super) fn new(base_url: &str, path: &str) -> Result<Self, LoadError> {
+    pub(super) fn new(base_url: &str, path: &str, further: &[Header]) -> Result<Self, LoadError> {
         let url = format!("{}{path}", base_url.trim_end_matches('/'));
         let unusable = |e| LoadError::Spec(format!("the server's address `{url}`: {e}"));
         let parsed = reqwest::Url::parse(&url).map_err(unusable)?;
         let keeps = Arc::new(AtomicBool::new(true));
-        Ok(Self { keeping: client(usize::MAX)?, fresh: client(0)?, keeps, url: parsed })
+        let headers = headers(further)?;
+        let (keeping, fresh) = (client(usize::MAX, headers.clone())?, client(0, headers)?);
+        Ok(Self { keeping, fresh, keeps, url: parsed })
     }
 
     /// Sends a body and waits for the answer's head.
@@ -72,7 +75,7 @@ impl HttpClient {
 }
 
 /// A client that keeps so many idle connections.
-fn client(idle: usize) -> Result<reqwest::Client, LoadError> {
+fn client(idle: usize, headers: HeaderMap) -> Result<reqwest::Client, LoadError> {
     reqwest::Client::builder()
         .no_proxy()
         .redirect(reqwest::redirect::Policy::none())
@@ -81,7 +84,7 @@ fn client(idle: usize) -> Result<reqwest::Client, LoadError> {
         .tcp_nodelay(true)
         .pool_max_idle_per_host(idle)
         .pool_idle_timeout(IDLE_CONNECTION)
-        .default_headers(headers())
+        .default_headers(headers)
         .build()
         .map_err(|e| LoadError::Client(chain(&e)))
 }
@@ -112,14 +115,23 @@ impl HttpStream {
     }
 }
 
-fn headers() -> HeaderMap {
+fn headers(further: &[Header]) -> Result<HeaderMap, LoadError> {
     let fixed = HeaderValue::from_static;
-    HeaderMap::from_iter([
+    let mut all = HeaderMap::from_iter([
         (CONTENT_TYPE, fixed("application/json")),
         (ACCEPT, fixed("text/event-stream")),
         // compression would merge chunks
         (ACCEPT_ENCODING, fixed("identity")),
-    ])
+    ]);
+    for header in further {
+        let unfit = |_| LoadError::Spec(format!("the value of the header {} cannot be sent", header.name));
+        let name = header.name.parse::<HeaderName>();
+        let name = name.map_err(|_| LoadError::Spec(format!("`{}` is no header", header.name)))?;
+        let mut value = HeaderValue::from_bytes(header.value.as_bytes()).map_err(unfit)?;
+        value.set_sensitive(true);
+        all.insert(name, value);
+    }
+    Ok(all)
 }
 
 fn failure(error: &reqwest::Error) -> Failure {

@@ -48,6 +48,6 @@ pub use record::{
     Chunk, Failure, FailureKind, Outcome, RECORD_VERSION, RequestRecord, TokenSource, UnknownText,
 };
 pub use run::run;
-pub use spec::{Api, LoadSpec, Prompts, Sampling, Stop, Timeouts, Warmup};
+pub use spec::{Api, Header, LoadSpec, Prompts, Sampling, Stop, Timeouts, Warmup};
 pub use sse::{SseDecoder, SseEvent, TooLong};
 pub use summary::{Steady, Summary, summarize};

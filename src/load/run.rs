@@ -77,7 +77,7 @@ struct Prepared {
 
 impl Prepared {
     async fn of(spec: &LoadSpec, settle: SettleRule) -> Result<Self, LoadError> {
-        let client = HttpClient::new(&spec.base_url, spec.api.path())?;
+        let client = HttpClient::new(&spec.base_url, spec.api.path(), &spec.headers)?;
         let tokenizer = load_tokenizer(spec).await?;
         let prompts = &spec.prompts;
         let maker = PromptMaker {

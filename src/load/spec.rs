@@ -1,6 +1,7 @@
 //! What a load is: where it goes, when requests are sent, what they ask for and when it ends. Plain data
 //! without a parser, so that whoever drives the generator decides where the settings come from.
 
+use std::fmt;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -99,6 +100,28 @@ impl Default for Timeouts {
     }
 }
 
+/// A header that goes with each request. Its value may be a key, and is not shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Header {
+    /// Its name.
+    pub name: &'static str,
+    /// Its value.
+    pub value: String,
+}
+
+impl Header {
+    /// `Authorization`, with its scheme.
+    pub fn authorization(value: String) -> Self {
+        Self { name: "authorization", value }
+    }
+}
+
+impl fmt::Debug for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: …", self.name)
+    }
+}
+
 /// One load: everything that decides which bytes are sent when.
 #[derive(Debug, Clone)]
 pub struct LoadSpec {
@@ -133,6 +156,8 @@ pub struct LoadSpec {
     pub continuous_usage: bool,
     /// Further fields of the request body, e.g. `cache_prompt: false` for llama.cpp.
     pub extra_body: serde_json::Map<String, serde_json::Value>,
+    /// Further headers of each request, warm-up included.
+    pub headers: Vec<Header>,
 }
 
 impl LoadSpec {
@@ -154,6 +179,7 @@ impl LoadSpec {
             checkpoints: Vec::new(),
             continuous_usage: false,
             extra_body: serde_json::Map::new(),
+            headers: Vec::new(),
         }
     }
 

@@ -87,6 +87,12 @@ pub fn env(config: &Config, address: Option<Address<'_>>) -> Vec<(String, String
     config.env().iter().map(|e| (e.name.clone(), value(e))).collect()
 }
 
+/// The value of a flag as it stands in the command, by the flag's first spelling.
+pub fn flag_value(config: &Config, canonical: &str) -> Option<String> {
+    let setting = config.flags().find(|f| f.canonical == canonical)?;
+    inserted(setting, config, None).shown
+}
+
 /// A variable as it will read, with `<host>` and `<port>` where only the launch knows them.
 pub fn normal_variable<'c>(variable: &'c EnvSetting, config: &Config) -> Cow<'c, str> {
     if !variable.template {

@@ -33,7 +33,7 @@ impl Counters {
     /// `None` where the engine's declaration names no page of metrics.
     pub fn of(config: &Config, target: &Target<'_>) -> Option<Self> {
         let path = config.engine.metrics.as_ref()?;
-        let client = reqwest::Client::builder().no_proxy().timeout(WITHIN).build().ok()?;
+        let client = target.client(WITHIN)?;
         Some(Self { client, url: format!("{}{path}", target.base_url) })
     }
 

@@ -16,12 +16,13 @@ use super::provenance;
 use super::reset::{self, Emptied};
 use super::signals::Signals;
 use super::target::Target;
-use super::{stages, taken};
+use super::{key, stages, taken};
 use crate::engine::{self, Failure, Nature, Server, StartError, Survivor};
 use crate::journal::{JournalError, LaunchTimes, Lock, Says};
 use crate::judge::{Devices, Metrics, RunOutcome};
 use crate::lang::sema::program::Via;
 use crate::plan::Config;
+use crate::secrets::Key;
 
 /// A port that someone takes between our look and the engine's bind is tried again, on another one.
 const ATTEMPTS: usize = 3;
@@ -49,6 +50,13 @@ pub struct Crew<'a> {
     /// results that the machine spoiled are refused
     pub strict: bool,
     pub on_ready: &'a OnReady<'a>,
+}
+
+impl Crew<'_> {
+    /// What its server asks its clients for.
+    fn key(&self) -> Option<Key> {
+        key::of(self.config, self.place.site, self.place.study_dir)
+    }
 }
 
 /// One load's result, for the journal.
@@ -136,7 +144,8 @@ pub async fn carry_out(
     if crew.reads_startup && cold::compiled(&crew.place.launch_dir) {
         return warmed(crew, server, listener, times).await;
     }
-    let mut target = Target::managed(&server, crew.config, crew.place.lies_at(crew.config).as_deref()).await;
+    let at = crew.place.lies_at(crew.config);
+    let mut target = Target::managed(&server, crew.config, at.as_deref(), crew.key()).await;
     let introduced = introduce(crew, &mut target, times.start_s).await;
     for note in &target.notes {
         listener.hear(&Event::Warning { text: format!("{}: {note}", crew.launch) });
@@ -229,7 +238,7 @@ async fn carry_out_elsewhere(
     keep: &mut Keep<'_>,
     times: &mut LaunchTimes,
 ) -> Result<LaunchEnd, super::RunError> {
-    let mut target = match Target::elsewhere(url, crew.config, &crew.signals.first).await {
+    let mut target = match Target::elsewhere(url, crew.config, crew.key(), &crew.signals.first).await {
         Ok(target) => target,
         Err(_) if crew.signals.first.is_cancelled() => return Ok(LaunchEnd::Interrupted),
         // nobody started it here: that it is away says nothing about the candidate
@@ -256,8 +265,8 @@ async fn introduce(
     after_s: f64,
 ) -> Result<Option<String>, JournalError> {
     let engine = &crew.config.engine;
-    let says =
-        provenance::ask(&target.base_url, engine.root(), &crew.place.launch_dir.join("server.log")).await;
+    let log = crew.place.launch_dir.join("server.log");
+    let says = provenance::ask(&target.base_url, target.key.as_ref(), engine.root(), &log).await;
     (crew.on_ready)(after_s, &says)?;
     target.notes.extend(provenance::differences(engine, crew.config.flags(), &says));
     let stated = engine.version.as_deref().filter(|_| !engine.own_serve);

@@ -11,14 +11,14 @@ use super::order::LoadOrder;
 use super::pulse::Pulse;
 use super::reset::{self, Emptied};
 use super::target::Target;
-use super::{measured, records, stages, taken};
+use super::{key, measured, records, stages, taken};
 use crate::engine::Failure;
 use crate::engine::lifecycle::Happening;
 use crate::journal::{JournalError, LaunchTimes};
 use crate::judge::checks::{CLIENT_LAG_REFUSED_MS, CLIENT_STALL_REFUSED_MS};
 use crate::judge::{Metrics, RunOutcome};
 use crate::judge::{machine, prefix};
-use crate::load::{self, Ended, FailureKind, LoadOutcome, RequestRecord, Summary, Verdict};
+use crate::load::{self, Ended, FailureKind, Header, LoadOutcome, RequestRecord, Summary, Verdict};
 
 /// A load is run at most so often while the client cannot keep up.
 const LOADS: usize = 3;
@@ -85,7 +85,11 @@ pub async fn all_loads(
             break;
         }
         let mut result =
-            load_result(index, &outcome, rule, (lost, sampled.intruder.as_ref()), target, log_before).await;
+            load_result(index, &outcome, rule, (lost, sampled.intruder.as_ref()), (crew, target), log_before)
+                .await;
+        if let Some(why) = turned_away(target, &result) {
+            return Err(super::RunError::Away(why));
+        }
         result.notes.extend(emptied.note());
         if let Some(tokens) = hits {
             result.metrics.set("prefix_hit_tokens", tokens);
@@ -175,6 +179,7 @@ async fn one_load(
     if let Some(model) = &target.model {
         spec.model.clone_from(model);
     }
+    spec.headers.extend(target.key.as_ref().map(|key| Header::authorization(key.authorization())));
     let counters = Counters::of(crew.config, target);
     let mut attempt = 1;
     loop {
@@ -256,13 +261,13 @@ async fn load_result(
     outcome: &LoadOutcome,
     rule: Option<String>,
     (lost, intruder): (Option<Failure>, Option<&String>),
-    target: &Target<'_>,
+    (crew, target): (&Crew<'_>, &Target<'_>),
     log_before: u64,
 ) -> LoadResult {
     let mut notes = target.notes.clone();
     notes.extend(outcome.findings.iter().map(ToString::to_string));
     let metrics = measured::metrics(&outcome.summary, &outcome.records, target.startup_s());
-    let mut result = match (failure(outcome, lost, target, log_before).await, rule) {
+    let mut result = match (failure(outcome, lost, (crew, target), log_before).await, rule) {
         (Some((failure, tail)), _) => LoadResult::failed_load(index, taken::blamed(failure, intruder), tail),
         (None, Some(rule)) => LoadResult::of(index, RunOutcome::Stopped { rule }),
         (None, None) => LoadResult::of(index, RunOutcome::Done),
@@ -277,7 +282,7 @@ async fn load_result(
 async fn failure(
     outcome: &LoadOutcome,
     lost: Option<Failure>,
-    target: &Target<'_>,
+    (crew, target): (&Crew<'_>, &Target<'_>),
     log_before: u64,
 ) -> Option<(Failure, Vec<String>)> {
     if let Some(stranger) = target.stranger().await {
@@ -292,6 +297,9 @@ async fn failure(
     if !died && !hopeless && !any_failed {
         return None;
     }
+    if let Some(refused) = let_nobody_in(outcome, crew, target).filter(|_| hopeless) {
+        return Some((refused, Vec::new()));
+    }
     let found = target.examine(log_before).await;
     if let Some(lost) = lost {
         let tail = found.as_ref().map(|e| e.tail.clone()).unwrap_or_default();
@@ -304,6 +312,24 @@ async fn failure(
         return Some((e.failure, e.tail));
     }
     hopeless.then(|| (Failure::new("no request succeeded", first_error(outcome)), Vec::new()))
+}
+
+/// A server that answered no request but with a status that asks for another key, or for one at all.
+fn let_nobody_in(outcome: &LoadOutcome, crew: &Crew<'_>, target: &Target<'_>) -> Option<Failure> {
+    let mut statuses = outcome.records.iter().map(|r| r.http_status);
+    let first = statuses.next()??;
+    let refused = key::refused(first, crew.config, target.key.as_ref())?;
+    statuses.all(|status| matches!(status, Some(401 | 403))).then_some(refused)
+}
+
+/// Why a server that runs already cannot be measured, although it was found ready: that is its keeper's affair, and no result.
+fn turned_away(target: &Target<'_>, result: &LoadResult) -> Option<String> {
+    match &result.outcome {
+        RunOutcome::FailedLoad { class, line } if class == key::REFUSED && !target.is_ours() => {
+            Some(line.clone())
+        }
+        _ => None,
+    }
 }
 
 /// A client that this machine gave no connection measured nothing but the machine.

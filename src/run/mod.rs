@@ -1,6 +1,7 @@
 //! The executor: one coordinator owns the state; launches are carried out from a description to a result, one after another or side by
 //! side on GPUs of their own.
 
+mod asking;
 mod books;
 mod clean;
 mod cold;
@@ -12,6 +13,7 @@ pub mod event;
 mod execution;
 mod hits;
 mod host;
+mod key;
 mod launch;
 mod ledger;
 mod leftovers;

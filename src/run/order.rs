@@ -8,6 +8,7 @@ use nix::sys::signal::Signal;
 use thiserror::Error;
 
 use super::container::{self, BoxError};
+use super::key;
 use super::reset;
 use super::surroundings::surroundings;
 use crate::engine::{self, FailurePattern};
@@ -119,6 +120,7 @@ pub fn launch_spec(config: &Config, place: &Place<'_>) -> Result<engine::LaunchS
             within: Duration::from_secs_f64(engine.ready.within_s),
             overall: OVERALL,
         },
+        key: key::of(config, place.site, place.study_dir),
         stop: engine::Stop {
             signal: signal(&engine.stop.signal),
             within: Duration::from_secs_f64(engine.stop.within_s),

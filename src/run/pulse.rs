@@ -64,12 +64,13 @@ impl Pulse {
             return std::future::pending().await;
         }
         let url = format!("{}{ready_path}", target.base_url);
-        self.silenced(&url, || target.missing(), LIMITS).await
+        let Some(client) = target.client(LIMITS.patience) else { return std::future::pending().await };
+        self.silenced(&(client, url), || target.missing(), LIMITS).await
     }
 
     async fn silenced<'n>(
         &self,
-        url: &str,
+        server: &(reqwest::Client, String),
         missing: impl Fn() -> Option<&'n str>,
         limits: Limits,
     ) -> Failure {
@@ -83,7 +84,7 @@ impl Pulse {
             if gone.is_none() && last.elapsed() < limits.long_silent {
                 continue;
             }
-            if is_ready(url, limits.patience).await {
+            if is_ready(server).await {
                 tokio::time::sleep(limits.silent).await;
             } else if self.last() == last {
                 return failure(gone, last.elapsed());
@@ -105,8 +106,7 @@ fn failure(gone: Option<&str>, silent: Duration) -> Failure {
     }
 }
 
-async fn is_ready(url: &str, patience: Duration) -> bool {
-    let Ok(client) = reqwest::Client::builder().no_proxy().timeout(patience).build() else { return true };
+async fn is_ready((client, url): &(reqwest::Client, String)) -> bool {
     client.get(url).send().await.is_ok_and(|answer| answer.status().is_success())
 }
 
@@ -141,7 +141,7 @@ mod tests {
     }
 
     /// A server that accepts, and whose answer to every question is `answer`.
-    fn server(answer: &'static [u8]) -> String {
+    fn server(answer: &'static [u8]) -> (reqwest::Client, String) {
         use std::io::{Read as _, Write as _};
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/health", listener.local_addr().unwrap());
@@ -155,7 +155,7 @@ mod tests {
                 }
             }
         });
-        url
+        (crate::run::asking::client(SHORT.patience, None).unwrap(), url)
     }
 
     #[test]

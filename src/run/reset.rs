@@ -120,7 +120,7 @@ async fn proven(crew: &Crew<'_>, target: &Target<'_>, spec: &LoadSpec, reset: &R
 
 /// Calls the engine's reset. What went wrong, if something did.
 async fn call(target: &Target<'_>, Reset { post, path }: &Reset) -> Option<String> {
-    let client = reqwest::Client::builder().no_proxy().timeout(RESET_WITHIN).build().ok()?;
+    let client = target.client(RESET_WITHIN)?;
     let url = format!("{}{path}", target.base_url);
     let request = if *post { client.post(&url) } else { client.get(&url) };
     match request.send().await {
@@ -151,7 +151,7 @@ impl Question {
             body[name] = value.clone();
         }
         Some(Self {
-            client: reqwest::Client::builder().no_proxy().timeout(RESET_WITHIN).build().ok()?,
+            client: target.client(RESET_WITHIN)?,
             url: format!("{}{}", target.base_url, spec.api.path()),
             body,
             chat: crew.config.engine.api == Api::OpenAi,

@@ -3,29 +3,39 @@
 use std::time::Duration;
 
 use serde_json::Value as Json;
+use tokio::time::{Instant, timeout_at};
 
+use super::asking;
 use crate::plan::{Config, command};
+use crate::secrets::Key;
 
 const WITHIN: Duration = Duration::from_secs(10);
 
-fn client() -> Result<reqwest::Client, String> {
-    reqwest::Client::builder().no_proxy().timeout(WITHIN).build().map_err(|e| format!("no HTTP client: {e}"))
-}
-
-/// Asks until the answer is 200.
-pub async fn until_ready(url: &str, pause: Duration) {
-    let Ok(client) = client() else { return std::future::pending().await };
-    loop {
-        if client.get(url).send().await.is_ok_and(|r| r.status() == reqwest::StatusCode::OK) {
-            return;
+/// Asks until the answer is 200, with pauses and for so long. The error is the status of the last answer, if there was one.
+pub async fn until_ready(
+    url: &str,
+    (pause, patience): (Duration, Duration),
+    key: Option<&Key>,
+) -> Result<(), Option<u16>> {
+    let Some(client) = asking::client(WITHIN, key) else { return Err(None) };
+    let until = Instant::now() + patience;
+    let mut last = None;
+    while let Ok(answer) = timeout_at(until, client.get(url).send()).await {
+        match answer.map(|r| r.status().as_u16()) {
+            Ok(200) => return Ok(()),
+            // it will not change its mind
+            Ok(status @ (401 | 403)) => return Err(Some(status)),
+            Ok(status) => last = Some(status),
+            Err(_) => {}
         }
         tokio::time::sleep(pause).await;
     }
+    Err(last)
 }
 
 /// The models that a server of ours names; none where it does not say.
-pub async fn models_at(base_url: &str) -> Vec<String> {
-    let Ok(client) = client() else { return Vec::new() };
+pub async fn models_at(base_url: &str, key: Option<&Key>) -> Vec<String> {
+    let Some(client) = asking::client(WITHIN, key) else { return Vec::new() };
     match client.get(format!("{base_url}/v1/models")).send().await {
         Ok(answer) if answer.status().is_success() => models(&answer.text().await.unwrap_or_default()),
         _ => Vec::new(),
@@ -46,11 +56,21 @@ pub fn another(named: &[String], config: &Config, at: Option<&str>) -> Option<St
 }
 
 /// What a server calls a model: its name, the directory that it was told, or the only one that there is.
-pub async fn name(base_url: &str, wanted: &str, at: Option<&str>) -> Result<String, String> {
+pub async fn name(
+    base_url: &str,
+    wanted: &str,
+    at: Option<&str>,
+    key: Option<&Key>,
+    refused: impl Fn(u16) -> String,
+) -> Result<String, String> {
     let url = format!("{base_url}/v1/models");
-    let answer = client()?.get(&url).send().await.and_then(reqwest::Response::error_for_status);
+    let client = asking::client(WITHIN, key).ok_or("no HTTP client can be made")?;
+    let answer = client.get(&url).send().await.and_then(reqwest::Response::error_for_status);
     let text = match answer {
-        Ok(answer) => answer.text().await.map_err(|e| format!("{url}: {e}"))?,
+        Ok(answer) => answer.text().await.map_err(|e| format!("{url}: {}", e.without_url()))?,
+        Err(e) if e.status().is_some_and(|s| matches!(s.as_u16(), 401 | 403)) => {
+            return Err(format!("{url}: {}", refused(e.status().map_or(401, |s| s.as_u16()))));
+        }
         Err(e) => return Err(format!("{url} does not say which models there are: {}", e.without_url())),
     };
     choose(&models(&text), wanted, at).ok_or_else(|| {

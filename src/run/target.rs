@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::served;
+use super::{asking, key, served};
 use crate::engine::failure::Evidence;
 use crate::engine::lifecycle::Happening;
 use crate::engine::{LaunchEvent, Server, Vigil};
 use crate::plan::Config;
+use crate::secrets::Key;
 
 /// A server that runs already answers soon or is not there.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -22,6 +23,8 @@ pub struct Target<'a> {
     /// the processes of a server of ours when it was ready, by number and name
     members: Vec<(i32, String)>,
     pub base_url: String,
+    /// what it asks its clients for
+    pub key: Option<Key>,
     /// what the server calls the model, where that is not its name
     pub model: Option<String>,
     /// said of every result
@@ -30,28 +33,42 @@ pub struct Target<'a> {
 
 impl<'a> Target<'a> {
     /// A server of this launch; `model_at` is where its model was told to lie.
-    pub async fn managed(server: &'a Server, config: &Config, model_at: Option<&str>) -> Self {
+    pub async fn managed(
+        server: &'a Server,
+        config: &Config,
+        model_at: Option<&str>,
+        key: Option<Key>,
+    ) -> Self {
         let (base_url, vigil) = (server.base_url(), Some(server.watch_port()));
         let mut notes = Vec::new();
-        let named = served::models_at(&base_url).await;
+        let named = served::models_at(&base_url, key.as_ref()).await;
         let model = model_at.and_then(|at| served::choose_of_ours(&named, &config.model, at));
         if let Some(other) = served::another(&named, config, model_at) {
             notes.push(format!("the server calls its model {other}, the study {}", config.model));
         }
         let model = model.filter(|m| *m != config.model);
-        Self { server: Some(server), vigil, members: server.members(), base_url, model, notes }
+        Self { server: Some(server), vigil, members: server.members(), base_url, key, model, notes }
     }
 
     /// A server that runs already: asked whether it is ready, and what it serves. The error says why it cannot be measured.
-    pub async fn elsewhere(url: &str, config: &Config, cancel: &CancellationToken) -> Result<Self, String> {
+    pub async fn elsewhere(
+        url: &str,
+        config: &Config,
+        key: Option<Key>,
+        cancel: &CancellationToken,
+    ) -> Result<Self, String> {
         let ready = format!("{url}{}", config.engine.ready.path);
+        let asked = key.as_ref();
+        let refused = |status| key::sentence(status, config, asked);
         tokio::select! {
             () = cancel.cancelled() => return Err("interrupted".to_owned()),
-            answered = tokio::time::timeout(PATIENCE, served::until_ready(&ready, PAUSE)) => {
-                answered.map_err(|_| format!("nothing answers {ready} with 200"))?;
-            }
+            answered = served::until_ready(&ready, (PAUSE, PATIENCE), asked) => answered.map_err(|last| match last {
+                Some(status @ (401 | 403)) => format!("{ready}: {}", refused(status)),
+                Some(status) => format!("{ready} answers {status}, and not 200"),
+                None => format!("nothing answers {ready} with 200"),
+            })?,
         }
-        let served = served::name(url, &config.model, None).await?;
+        let served = served::name(url, &config.model, None, asked, refused).await?;
         let mut notes = vec![format!(
             "measured on a server that ran already at {url}: its flags are as declared, not as seen"
         )];
@@ -59,7 +76,13 @@ impl<'a> Target<'a> {
             notes.push(format!("the server calls its model {served}, the study {}", config.model));
         }
         let model = Some(served).filter(|m| *m != config.model);
-        Ok(Self { server: None, vigil: None, members: Vec::new(), base_url: url.to_owned(), model, notes })
+        let (members, base_url) = (Vec::new(), url.to_owned());
+        Ok(Self { server: None, vigil: None, members, base_url, key, model, notes })
+    }
+
+    /// For questions to it, with its key; an answer is waited for so long.
+    pub fn client(&self, within: Duration) -> Option<reqwest::Client> {
+        asking::client(within, self.key.as_ref())
     }
 
     /// Resolves when a server of ours has ended; another's death shows in its answers.

@@ -6,6 +6,7 @@
 
 mod broken;
 mod inside;
+mod key;
 mod known;
 mod log;
 mod mask;
@@ -14,6 +15,7 @@ mod spellings;
 
 pub use broken::values as in_broken_text;
 pub use inside::{inside, mask_leaves, mask_value, mask_words};
+pub use key::Key;
 pub use known::{
     hub_token, known, learn, learn_alternatives, learn_environment, learn_source, mask, mask_document,
     mask_json, mask_source, shown,

@@ -2,6 +2,7 @@
 //! accepts some forms that clap does not know (`-tp 2`, `--max_num_seqs`); they are rewritten before parsing.
 
 use std::ffi::OsString;
+use std::fmt;
 
 use clap::builder::RangedU64ValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -74,9 +75,41 @@ pub struct SimArgs {
     /// Prepare the next step after this one (the default)
     #[arg(long, overrides_with = "async_scheduling")]
     pub no_async_scheduling: bool,
+    /// Key that clients have to send; `SIM_API_KEY` by default, none if that is not set either
+    #[arg(long, value_name = "KEY")]
+    pub api_key: Option<ApiKey>,
     /// Seed of the answers
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
+}
+
+/// A key that is compared, and never printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ApiKey(String);
+
+impl ApiKey {
+    /// The key of the environment.
+    fn from_environment() -> Option<Self> {
+        std::env::var("SIM_API_KEY").ok().filter(|key| !key.is_empty()).map(Self)
+    }
+
+    /// Whether a header's value names it, as `Bearer KEY`.
+    pub fn admits(&self, authorization: &[u8]) -> bool {
+        let (scheme, key) = authorization.split_at_checked(7).unwrap_or_default();
+        scheme.eq_ignore_ascii_case(b"bearer ") && key == self.0.as_bytes()
+    }
+}
+
+impl From<String> for ApiKey {
+    fn from(key: String) -> Self {
+        Self(key)
+    }
+}
+
+impl fmt::Debug for ApiKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
 }
 
 /// `--quantization`.
@@ -158,6 +191,11 @@ impl SimArgs {
     /// Whether prefixes are cached.
     pub const fn prefix_caching(&self) -> bool {
         !self.no_enable_prefix_caching
+    }
+
+    /// The key that clients have to send.
+    pub fn key(&self) -> Option<ApiKey> {
+        self.api_key.clone().or_else(ApiKey::from_environment)
     }
 
     /// Name under which clients find the model.

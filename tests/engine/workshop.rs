@@ -69,6 +69,7 @@ impl Workshop {
             dir: self.dir.join("launch"),
             host: "127.0.0.1".into(),
             port: self.port,
+            key: None,
             ready: Ready { path: "/health".into(), within: PATIENCE, overall: 2 * PATIENCE },
             stop: Stop { signal: Signal::SIGTERM, within: PATIENCE },
             failures: Vec::new(),

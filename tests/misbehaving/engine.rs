@@ -17,6 +17,9 @@ pub const PORT: &str = "PLAB_TEST_ENGINE_PORT";
 /// Where the worker's number is noted.
 pub const WORKER: &str = "PLAB_TEST_WORKER";
 
+/// The key that one asks for which asks for a key.
+const KEY: &str = "PLAB_TEST_KEY";
+
 /// Longer than any test waits.
 const FOR_EVER: Duration = Duration::from_mins(10);
 
@@ -44,6 +47,11 @@ pub fn command_line() -> String {
     format!("'{}' --ignored --exact {test} --nocapture --test-threads=1", program.display())
 }
 
+/// The command that plays one on a port, for a shell.
+pub fn play_line(how: &str, port: &str) -> String {
+    format!("export {HOW}='{how}' {PORT}=\"{port}\"; exec {}", command_line())
+}
+
 fn start_worker() -> Child {
     let test = format!("{}::play", module_path!().split_once("::").unwrap().1);
     let mut command = Command::new(std::env::current_exe().unwrap());
@@ -51,6 +59,22 @@ fn start_worker() -> Child {
     let worker = command.spawn().unwrap();
     std::fs::write(std::env::var(WORKER).unwrap(), worker.id().to_string()).unwrap();
     worker
+}
+
+/// A request, as far as this engine reads it.
+struct Asked {
+    path: String,
+    body: String,
+    authorization: String,
+}
+
+/// Whether a request has the key; written down either way, in the directory that the engine runs in.
+fn admitted(path: &str, authorization: &str) -> bool {
+    let admitted = authorization == format!("Bearer {}", std::env::var(KEY).unwrap());
+    let file = if admitted { "asked-with" } else { "asked-without" };
+    let file = std::fs::OpenOptions::new().create(true).append(true).open(file);
+    file.unwrap().write_all(format!("{path}\n").as_bytes()).unwrap();
+    admitted
 }
 
 struct Connection {
@@ -62,7 +86,11 @@ struct Connection {
 impl Connection {
     /// One request a connection; whatever cannot be written has no reader any more.
     fn serve(mut self) {
-        let Some((path, body)) = self.request() else { return };
+        let Some(Asked { path, body, authorization }) = self.request() else { return };
+        if self.how == "asks for a key" && !admitted(&path, &authorization) {
+            let refusal = b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+            return drop(self.stream.write_all(refusal));
+        }
         if path == "/v1/chat/completions" {
             let _ = self.chat(&body);
             return;
@@ -78,9 +106,9 @@ impl Connection {
         let _ = self.stream.write_all(answer);
     }
 
-    fn request(&mut self) -> Option<(String, String)> {
+    fn request(&mut self) -> Option<Asked> {
         let mut reader = BufReader::new(self.stream.try_clone().ok()?);
-        let (mut first, mut length) = (String::new(), 0);
+        let (mut first, mut length, mut authorization) = (String::new(), 0, String::new());
         reader.read_line(&mut first).ok()?;
         loop {
             let mut line = String::new();
@@ -88,13 +116,17 @@ impl Connection {
             if line.trim().is_empty() {
                 break;
             }
-            if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
-                length = value.trim().parse().ok()?;
+            let (name, value) = line.split_once(':')?;
+            match name.to_lowercase().as_str() {
+                "content-length" => length = value.trim().parse().ok()?,
+                "authorization" => value.trim().clone_into(&mut authorization),
+                _ => {}
             }
         }
         let mut body = vec![0; length];
         reader.read_exact(&mut body).ok()?;
-        Some((first.split(' ').nth(1)?.to_owned(), String::from_utf8(body).ok()?))
+        let path = first.split(' ').nth(1)?.to_owned();
+        Some(Asked { path, body: String::from_utf8(body).ok()?, authorization })
     }
 
     fn chat(&mut self, body: &str) -> std::io::Result<()> {
@@ -126,7 +158,12 @@ impl Connection {
     fn answer(&mut self, body: &str) -> std::io::Result<()> {
         let wanted: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
         let tokens = wanted["max_tokens"].as_u64().or(wanted["max_completion_tokens"].as_u64()).unwrap_or(1);
-        let pace = if self.how == "well" || self.how.starts_with("remembers") { 5 } else { 100 };
+        let pace =
+            if ["well", "asks for a key"].contains(&self.how.as_str()) || self.how.starts_with("remembers") {
+                5
+            } else {
+                100
+            };
         let cached = self.remembered();
         let prompt = if cached.is_empty() { 16 } else { 1000 };
         self.head()?;

@@ -7,3 +7,5 @@ mod memories;
 mod ports;
 mod silence;
 mod trees;
+
+pub use engine::play_line;

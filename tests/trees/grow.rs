@@ -3,10 +3,10 @@
 use perflab::lang::source::{Span, Spanned};
 use perflab::lang::syntax::ast::{
     Axes, Axis, AxisBody, BinaryOp, Budget, BudgetUnit, Change, ChangeKind, Engine, EngineLine,
-    EngineLineKind, Expr, ExprKind, Factor, File, Flag, FlagDecl, FlagKind, Item, Literal, Metric, Name,
-    Number, Param, Point, Profile, Prune, Range, Search, Single, SingleKind, Site, SiteLine, SiteLineKind,
-    Step, StepLine, StepLineKind, Study, StudyLine, StudyLineKind, Text, Track, Use, UsePath, UsesGpus,
-    Value, WordLine, WordValue,
+    EngineLineKind, Expr, ExprKind, Factor, File, Flag, FlagDecl, FlagKind, Item, KeySource, Literal, Metric,
+    Name, Number, Param, Point, Profile, Prune, Range, Search, Single, SingleKind, Site, SiteLine,
+    SiteLineKind, Step, StepLine, StepLineKind, Study, StudyLine, StudyLineKind, Text, Track, Use, UsePath,
+    UsesGpus, Value, WordLine, WordValue,
 };
 
 use super::dice::Dice;
@@ -169,7 +169,7 @@ fn change(d: &mut Dice) -> Change {
 }
 
 fn engine_line(d: &mut Dice) -> EngineLineKind {
-    match d.below(15) {
+    match d.below(16) {
         0 => EngineLineKind::Changes(d.several(1, 3, change)),
         1 => EngineLineKind::Version(text(d)),
         2 => EngineLineKind::Serve(text(d)),
@@ -184,8 +184,13 @@ fn engine_line(d: &mut Dice) -> EngineLineKind {
         11 => EngineLineKind::Failure { name: text(d), pattern: text(d) },
         12 => EngineLineKind::Flag(Box::new(flag_decl(d))),
         13 => EngineLineKind::Versions(d.several(1, 12, text)),
+        14 => EngineLineKind::Key(d.several(1, 3, key_source)),
         _ => EngineLineKind::Publish { changes: d.several(1, 3, change), because: text(d) },
     }
+}
+
+fn key_source(d: &mut Dice) -> KeySource {
+    if d.chance(2) { KeySource::Flag(flag_name(d)) } else { KeySource::Env(variable(d)) }
 }
 
 fn flag_decl(d: &mut Dice) -> FlagDecl {

@@ -132,6 +132,7 @@ fn every_kind_of_item_grows() {
         "Metrics",
         "Reset",
         "Stop",
+        "Key",
         "Failure",
         "Flag",
         "Publish",

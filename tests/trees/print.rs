@@ -2,8 +2,8 @@
 
 use perflab::lang::syntax::ast::{
     Axes, AxisBody, Budget, BudgetUnit, Change, ChangeKind, EngineLineKind, Expr, ExprKind, Factor, File,
-    Flag, FlagDecl, FlagKind, Item, Literal, Name, Number, Prune, Range, Search, Single, SingleKind,
-    SiteLineKind, Step, StepLineKind, StudyLineKind, Text, UsePath, Value, WordLine, WordValue,
+    Flag, FlagDecl, FlagKind, Item, KeySource, Literal, Name, Number, Prune, Range, Search, Single,
+    SingleKind, SiteLineKind, Step, StepLineKind, StudyLineKind, Text, UsePath, Value, WordLine, WordValue,
 };
 
 use super::dice::Dice;
@@ -188,6 +188,13 @@ fn engine_line(line: &EngineLineKind, d: &mut Dice) -> String {
         EngineLineKind::Reset { post, path } => word(if *post { "reset post" } else { "reset get" }, path, d),
         EngineLineKind::Stop { signal, within: t } => {
             format!("stop {}{}", signal.value, within(t.as_ref(), d))
+        }
+        EngineLineKind::Key(sources) => {
+            let each = |s: &KeySource| match s {
+                KeySource::Flag(flag) => flag.value.clone(),
+                KeySource::Env(variable) => format!("env {}", variable.value),
+            };
+            format!("key {}", sources.iter().map(each).collect::<Vec<_>>().join(" "))
         }
         EngineLineKind::Failure { name, pattern } => {
             format!("{}{}when log matches {}", word("failure", name, d), sp(d), text(pattern))

@@ -306,7 +306,8 @@ fn kind(rule: Rule) -> Kind {
         | Rule::e_ready
         | Rule::e_metrics
         | Rule::e_reset
-        | Rule::e_stop => Kind::Setting(ENGINE_WORD),
+        | Rule::e_stop
+        | Rule::e_key => Kind::Setting(ENGINE_WORD),
         Rule::word_line
         | Rule::s_model
         | Rule::s_gpus

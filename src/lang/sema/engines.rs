@@ -249,6 +249,7 @@ impl Checker<'_> {
                 let within_s = self.seconds(within.as_ref(), DEFAULT_STOP_S);
                 engine.stop = Stop { signal: signal.value.clone(), within_s };
             }
+            Line::Key(sources) => engine.key = self.key_sources(sources, engine),
             Line::Failure { .. }
             | Line::Versions(_)
             | Line::Flag(_)
@@ -368,6 +369,7 @@ fn single_setting(line: &Line) -> Option<&'static str> {
         Line::Metrics(_) => "metrics",
         Line::Reset { .. } => "reset",
         Line::Stop { .. } => "stop",
+        Line::Key(_) => "key",
         Line::Failure { .. } | Line::Flag(_) | Line::Publish { .. } | Line::Changes(_) => return None,
     })
 }
@@ -387,6 +389,7 @@ fn root_engine(decl: &ast::Engine) -> Engine {
         reset: None,
         metrics: None,
         stop: Stop { signal: "sigterm".to_owned(), within_s: DEFAULT_STOP_S },
+        key: Vec::new(),
         failures: Vec::new(),
         schema: Arc::default(),
         model: None,

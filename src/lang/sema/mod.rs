@@ -17,6 +17,7 @@ pub mod flags;
 mod glued;
 mod goodput;
 mod gpus;
+pub mod keys;
 mod lists;
 mod loads;
 mod lost;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use super::keys::KeySource;
 use super::metrics::Stat;
 use super::schema::{Schema, Setting};
 use crate::lang::source::Span;
@@ -143,6 +144,8 @@ pub struct Engine {
     pub reset: Option<Reset>,
     pub metrics: Option<String>,
     pub stop: Stop,
+    /// where the key stands that the server asks for
+    pub key: Vec<KeySource>,
     pub failures: Vec<Failure>,
     pub schema: Arc<Schema>,
     pub model: Option<String>,

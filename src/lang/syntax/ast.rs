@@ -118,6 +118,8 @@ pub enum EngineLineKind {
         signal: Name,
         within: Option<Number>,
     },
+    /// where the key stands that the server asks for, the first that is stated winning
+    Key(Vec<KeySource>),
     Failure {
         name: Text,
         pattern: Text,
@@ -128,6 +130,13 @@ pub enum EngineLineKind {
         because: Text,
     },
     Changes(Vec<Change>),
+}
+
+/// `--api-key`, `env VLLM_API_KEY`
+#[derive(Debug, Clone)]
+pub enum KeySource {
+    Flag(Name),
+    Env(Name),
 }
 
 /// `flag --max-num-seqs int 1.. since "0.17"`

@@ -264,6 +264,7 @@ pub fn example(word: &str) -> Option<&'static str> {
         "metrics" => "metrics get \"/metrics\"",
         "reset" => "reset post \"/reset_prefix_cache\"",
         "stop" => "stop sigterm within 30s",
+        "key" => "key --api-key env MY_API_KEY",
         "failure" => "failure \"out of memory\" when log matches \"CUDA out of memory\"",
         "flag" => "flag --max-num-seqs int 1.. default 256",
         "publish" => "publish --tool-call-parser=hermes because \"clients send tools\"",

@@ -8,7 +8,7 @@ pub const DECLARATIONS: &[&str] =
 pub const RESERVED: &[&str] = &["and", "or", "not", "true", "false"];
 pub const ENGINE_SETTINGS: &[&str] = &[
     "version", "versions", "serve", "image", "probe", "api", "args", "ready", "metrics", "reset", "stop",
-    "failure", "flag", "publish", "env", "model", "unset", "raw",
+    "key", "failure", "flag", "publish", "env", "model", "unset", "raw",
 ];
 pub const PROFILE_SETTINGS: &[&str] = &[
     "data",
@@ -93,7 +93,7 @@ fn keyword(rule: Rule) -> Option<&'static str> {
         k_use "use" k_param "param" k_engine "engine" k_axis "axis" k_profile "profile" k_metric "metric" k_study "study"
         k_site "site" k_prune "prune" k_version "version" k_versions "versions" k_serve "serve" k_image "image" k_probe "probe" k_api "api"
         k_args "args" k_joined "joined" k_spaced "spaced" k_ready "ready" k_get "get" k_post "post" k_metrics "metrics"
-        k_reset "reset" k_stop "stop" k_failure "failure" k_when "when" k_log "log" k_matches "matches" k_flag "flag"
+        k_reset "reset" k_stop "stop" k_key "key" k_failure "failure" k_when "when" k_log "log" k_matches "matches" k_flag "flag"
         k_publish "publish" k_within "within" k_because "because" k_switch "switch" k_text "text" k_path "path"
         k_json "json" k_words "words" k_int "int" k_float "float" k_one_of "one_of" k_default "default" k_since "since"
         k_until "until" k_negated "negated" k_uses "uses" k_gpus "gpus" k_unless "unless" k_raw "raw" k_env "env"

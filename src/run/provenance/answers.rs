@@ -9,8 +9,10 @@ use std::time::Duration;
 use indexmap::IndexMap;
 use serde_json::Value as Json;
 
+use super::super::asking;
 use super::{literal, secrets};
 use crate::journal::Says;
+use crate::secrets::Key;
 
 /// A server that has just been found ready answers at once; one that does not is not waited for.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -19,8 +21,8 @@ const MOST_BYTES: usize = 1 << 20;
 /// What engines print of their arguments stands at the beginning of the log.
 const LOG_HEAD: u64 = 1 << 20;
 
-/// Asks a server of an engine (its root's name), and reads its log.
-pub async fn ask(base_url: &str, root: &str, log: &Path) -> Says {
+/// Asks a server of an engine (its root's name), with its key, and reads its log.
+pub async fn ask(base_url: &str, key: Option<&Key>, root: &str, log: &Path) -> Says {
     let mut says = from_log(&head(log));
     let paths: &[&str] = match root {
         "sglang" => &["/get_server_info"],
@@ -28,7 +30,7 @@ pub async fn ask(base_url: &str, root: &str, log: &Path) -> Says {
         _ => &["/version"],
     };
     for path in paths {
-        let Some(answer) = get(base_url, path).await else { continue };
+        let Some(answer) = get(base_url, path, key).await else { continue };
         says.version = version_in(&answer).or(says.version);
         let arguments = match *path {
             "/get_server_info" => plain(&answer),
@@ -60,8 +62,8 @@ fn same_version(stated: &str, said: &str) -> bool {
     stated == said || bare(stated) == bare(said)
 }
 
-async fn get(base_url: &str, path: &str) -> Option<Json> {
-    let client = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().ok()?;
+async fn get(base_url: &str, path: &str, key: Option<&Key>) -> Option<Json> {
+    let client = asking::client(PATIENCE, key)?;
     let mut answer = client.get(format!("{base_url}{path}")).send().await.ok()?.error_for_status().ok()?;
     let mut body = Vec::new();
     while let Some(chunk) = answer.chunk().await.ok()? {

@@ -74,7 +74,8 @@ async fn run(args: &SimArgs) -> Result<(), String> {
     let config = EngineConfig::resolve(args).map_err(|error| error.to_string())?;
     let driver = Driver::start(config.simulation()).map_err(|error| format!("OSError: {error}"))?;
     let address = listener.local_addr().map_err(|error| format!("OSError: {error}"))?;
-    let app = App::new(driver, args.public_name(), config.limits.max_model_len, args.seed);
+    let app =
+        App::new(driver, args.public_name(), config.limits.max_model_len, args.seed).asking_for(args.key());
     let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
     let server = axum::serve(listener, app.clone().router());
     let started = async {

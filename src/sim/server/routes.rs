@@ -13,6 +13,7 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde_json::{Value, json};
 
+use super::super::args::ApiKey;
 use super::super::tokens::mix;
 use super::answer;
 use super::asked::{Asked, ChatBody, CompletionBody, Terms};
@@ -37,13 +38,23 @@ struct Shared {
     model: String,
     context: u32,
     seed: u64,
+    key: Option<ApiKey>,
 }
 
 impl App {
     /// A server that is not ready yet.
     pub fn new(driver: Driver, model: &str, context: u32, seed: u64) -> Self {
-        let shared = Shared { driver, ready: AtomicBool::new(false), model: model.to_owned(), context, seed };
+        let ready = AtomicBool::new(false);
+        let shared = Shared { driver, ready, model: model.to_owned(), context, seed, key: None };
         Self { shared: Arc::new(shared) }
+    }
+
+    /// It answers only clients that send this key; before it is shared.
+    pub fn asking_for(mut self, key: Option<ApiKey>) -> Self {
+        if let Some(shared) = Arc::get_mut(&mut self.shared) {
+            shared.key = key;
+        }
+        self
     }
 
     /// From now on requests are served.
@@ -63,6 +74,7 @@ impl App {
             .route("/reset_prefix_cache", post(reset_prefix_cache))
             .layer(middleware::from_fn_with_state(self.clone(), refuse_until_ready))
             .route("/version", get(version))
+            .layer(middleware::from_fn_with_state(self.clone(), refuse_without_key))
             .layer(DefaultBodyLimit::max(LARGEST_BODY))
             .layer(middleware::map_response(mark_simulated))
             .with_state(self)
@@ -98,6 +110,17 @@ async fn refuse_until_ready(State(app): State<App>, request: Request, next: Next
         next.run(request).await
     } else {
         ApiError::Starting.into_response()
+    }
+}
+
+/// As vLLM does: what is below `/v1` is guarded, and health, metrics and version are everybody's.
+async fn refuse_without_key(State(app): State<App>, request: Request, next: Next) -> Response {
+    let sent = request.headers().get(header::AUTHORIZATION).map(HeaderValue::as_bytes).unwrap_or_default();
+    let admitted = app.shared.key.as_ref().is_none_or(|key| key.admits(sent));
+    if admitted || !request.uri().path().starts_with("/v1") {
+        next.run(request).await
+    } else {
+        (StatusCode::UNAUTHORIZED, Json(json!({"error": "Unauthorized"}))).into_response()
     }
 }
 

@@ -4,7 +4,7 @@ use pest::iterators::Pair;
 
 use super::{Builder, Kids, kids, skip};
 use crate::lang::source::Span;
-use crate::lang::syntax::ast::{Engine, EngineLine, EngineLineKind, FlagDecl, FlagKind, UsesGpus};
+use crate::lang::syntax::ast::{Engine, EngineLine, EngineLineKind, FlagDecl, FlagKind, KeySource, UsesGpus};
 use crate::lang::syntax::blocks::Block;
 use crate::lang::syntax::grammar::Rule;
 
@@ -77,6 +77,16 @@ impl<'a> Builder<'a, '_> {
             }
             Rule::e_stop => {
                 EngineLineKind::Stop { signal: self.maybe_name(&mut k)?, within: self.within(&mut k) }
+            }
+            Rule::e_key => {
+                let mut sources = Vec::new();
+                while let Some(p) = k.next() {
+                    sources.push(match p.as_rule() {
+                        Rule::k_env => KeySource::Env(self.name(&k.next()?)),
+                        _ => KeySource::Flag(self.name(&p)),
+                    });
+                }
+                EngineLineKind::Key(sources)
             }
             Rule::e_failure => {
                 let name = self.maybe_text(&mut k)?;
