@@ -68,8 +68,8 @@ impl Diagnostic {
         self
     }
 
-    /// Says what `word` was probably meant to be, else `otherwise`. It becomes a fix only where no other word is as near: which of
-    /// two was meant, a machine cannot know.
+    /// Says what `word` was probably meant to be, else `otherwise`. It becomes a fix only where no other word is as near, and
+    /// both hold the same digits: which of two was meant, a machine cannot know, and `fp4` is as good a name as `fp8`.
     #[must_use]
     pub fn meant<'a>(
         self,
@@ -81,7 +81,10 @@ impl Diagnostic {
         let span = self.span;
         match nearest(word, known).as_slice() {
             [] => self.label(otherwise),
-            [only] => self.label(format!("did you mean `{}`?", written(only))).edit(span, written(only)),
+            [only] => {
+                let asked = self.label(format!("did you mean `{}`?", written(only)));
+                if same_digits(word, only) { asked.edit(span, written(only)) } else { asked }
+            }
             [first, second, ..] => {
                 self.label(format!("did you mean `{}` or `{}`?", written(first), written(second)))
             }
@@ -240,6 +243,12 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
     near.into_iter().take_while(|n| n.0 == best).map(|n| n.1).collect()
 }
 
+/// Whether two names hold the same digits in the same order.
+pub fn same_digits(a: &str, b: &str) -> bool {
+    let digits = |text: &str| text.bytes().filter(u8::is_ascii_digit).collect::<Vec<_>>();
+    digits(a) == digits(b)
+}
+
 /// A text as messages quote it: no longer than a line.
 pub fn short(text: &str) -> std::borrow::Cow<'_, str> {
     const MOST: usize = 60;
@@ -283,6 +292,26 @@ mod tests {
         let two = d().meant("rate_5", ["rate_1", "rate_4"], "unknown", plain);
         assert_eq!((two.edits.len(), two.label.as_str()), (0, "did you mean `rate_1` or `rate_4`?"));
         assert_eq!(d().meant("x", ["chat"], "unknown", plain).label, "unknown");
+    }
+
+    #[test]
+    fn another_number_is_no_slip() {
+        let d = |word, known: &'static str| {
+            Diagnostic::new(Code::UnknownName, Span::default(), "no").meant(
+                word,
+                [known],
+                "unknown",
+                str::to_owned,
+            )
+        };
+        for (word, known) in
+            [("fp4", "fp8"), ("slo_p99", "slo_p95"), ("per_user_p95", "per_user"), ("log", "log2")]
+        {
+            let d = d(word, known);
+            assert!(d.edits.is_empty(), "{word} {known}");
+        }
+        assert_eq!(d("fp4", "fp8").label, "did you mean `fp8`?");
+        assert_eq!(d("sharegpt_4rsp", "sharegpt_4rps").edits.len(), 1);
     }
 
     #[test]

@@ -81,7 +81,7 @@ fn typed(g: &Given, default: &Literal, span: Span) -> Result<Literal, (String, S
             let written = number_alone(&g.value, span);
             let like = format!("write it like `--set {}={}{}`", g.name, n.value, n.unit);
             match written.as_ref().map(|w| (units::unit(&w.unit), w)) {
-                Some((Some((scale, dim)), w)) if dim == wanted && (w.value * scale).is_finite() => {
+                Some((Some((scale, dim)), w)) if dim == wanted && scale.apply(w.value).is_finite() => {
                     Ok(Literal::Number(w.clone()))
                 }
                 Some((None, w)) if !unit_slips::suggest(w.value, &w.unit).is_empty() => {

@@ -36,8 +36,8 @@ pub fn mended(text: &str) -> Option<String> {
 
 /// A number without a unit, in a unit: `5k` is `5000tok/s`.
 pub fn in_unit(value: f64, count: &str, unit_there: &str) -> String {
-    let factor = unit(count).filter(|(_, dim)| *dim == Dim::PLAIN).map_or(1.0, |(factor, _)| factor);
-    format!("{}{unit_there}", round(value * factor))
+    let plain = unit(count).filter(|(_, dim)| *dim == Dim::PLAIN);
+    format!("{}{unit_there}", round(plain.map_or(value, |(scale, _)| scale.apply(value))))
 }
 
 /// The units that are spelled, or called, otherwise.

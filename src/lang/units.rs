@@ -123,47 +123,83 @@ impl Dim {
     }
 }
 
+/// What a number with a unit is multiplied by. Powers of ten move the decimal point, so that `99.9%` is exactly what `0.999` is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scale {
+    ten: i32,
+    times: f64,
+    over: f64,
+}
+
+impl Scale {
+    const ONE: Self = Self::ten(0);
+
+    const fn ten(power: i32) -> Self {
+        Self { ten: power, times: 1.0, over: 1.0 }
+    }
+
+    const fn times(times: f64) -> Self {
+        Self { ten: 0, times, over: 1.0 }
+    }
+
+    fn per(self, under: Self) -> Self {
+        Self { ten: self.ten - under.ten, times: self.times * under.over, over: self.over * under.times }
+    }
+
+    /// A number of this unit in base units.
+    pub fn apply(self, number: f64) -> f64 {
+        let moved = if self.ten == 0 { number } else { moved(number, self.ten) };
+        moved * self.times / self.over
+    }
+}
+
+/// A number with its decimal point moved: multiplying by a hundredth, which no float is, would miss by the last digit.
+fn moved(number: f64, places: i32) -> f64 {
+    format!("{number}e{places}").parse().unwrap_or(number)
+}
+
 /// A unit as written: how many base units it is, and of what dimension.
-pub fn unit(text: &str) -> Option<(f64, Dim)> {
+pub fn unit(text: &str) -> Option<(Scale, Dim)> {
     if let Some(per) = text.strip_prefix('/') {
         let (scale, dim) = simple(per).filter(|(_, d)| *d == Dim::TIME)?;
-        return Some((1.0 / scale, Dim::PLAIN.per(dim)));
+        return Some((Scale::ONE.per(scale), Dim::PLAIN.per(dim)));
     }
     if let Some((over, under)) = text.split_once('/') {
         let (a, x) = simple(over)?;
         let (b, y) = simple(under)?;
-        return Some((a / b, x.per(y)));
+        return Some((a.per(b), x.per(y)));
     }
     simple(text)
 }
 
-fn simple(text: &str) -> Option<(f64, Dim)> {
+fn simple(text: &str) -> Option<(Scale, Dim)> {
     const KI: f64 = 1024.0;
+    let (ten, times) = (Scale::ten, Scale::times);
     Some(match text {
-        "" => (1.0, Dim::PLAIN),
-        "%" => (0.01, Dim::PLAIN),
-        "k" => (1e3, Dim::PLAIN),
-        "M" => (1e6, Dim::PLAIN),
-        "Ki" => (KI, Dim::PLAIN),
-        "Mi" => (KI * KI, Dim::PLAIN),
-        "us" => (1e-6, Dim::TIME),
-        "ms" => (1e-3, Dim::TIME),
-        "s" => (1.0, Dim::TIME),
-        "min" => (60.0, Dim::TIME),
-        "h" => (3600.0, Dim::TIME),
-        "tok" => (1.0, Dim::TOKENS),
-        "B" => (1.0, Dim::BYTES),
-        "KiB" => (KI, Dim::BYTES),
-        "kB" => (1e3, Dim::BYTES),
-        "MiB" => (KI * KI, Dim::BYTES),
-        "MB" => (1e6, Dim::BYTES),
-        "GiB" => (KI * KI * KI, Dim::BYTES),
-        "GB" => (1e9, Dim::BYTES),
-        "J" => (1.0, Dim::ENERGY),
-        "kJ" => (1e3, Dim::ENERGY),
-        "W" => (1.0, Dim::POWER),
-        "kW" => (1e3, Dim::POWER),
-        "usd" => (1.0, Dim::MONEY),
+        "" => (Scale::ONE, Dim::PLAIN),
+        "%" => (ten(-2), Dim::PLAIN),
+        "k" => (ten(3), Dim::PLAIN),
+        "M" => (ten(6), Dim::PLAIN),
+        "Ki" => (times(KI), Dim::PLAIN),
+        "Mi" => (times(KI * KI), Dim::PLAIN),
+        "us" => (ten(-6), Dim::TIME),
+        "ms" => (ten(-3), Dim::TIME),
+        "s" => (Scale::ONE, Dim::TIME),
+        "min" => (times(60.0), Dim::TIME),
+        "h" => (times(3600.0), Dim::TIME),
+        "tok" => (Scale::ONE, Dim::TOKENS),
+        "B" => (Scale::ONE, Dim::BYTES),
+        "KiB" => (times(KI), Dim::BYTES),
+        "kB" => (ten(3), Dim::BYTES),
+        "MiB" => (times(KI * KI), Dim::BYTES),
+        "MB" => (ten(6), Dim::BYTES),
+        "GiB" => (times(KI * KI * KI), Dim::BYTES),
+        "GB" => (ten(9), Dim::BYTES),
+        "J" => (Scale::ONE, Dim::ENERGY),
+        "kJ" => (ten(3), Dim::ENERGY),
+        "W" => (Scale::ONE, Dim::POWER),
+        "kW" => (ten(3), Dim::POWER),
+        "usd" => (Scale::ONE, Dim::MONEY),
         _ => return None,
     })
 }
@@ -178,14 +214,29 @@ pub const UNITS: &[&str] = &[
 mod tests {
     use super::*;
 
+    fn base(number: f64, written: &str) -> (f64, Dim) {
+        let (scale, dim) = unit(written).expect("known");
+        (scale.apply(number), dim)
+    }
+
     #[test]
     fn units_scale_to_base_units() {
-        assert_eq!(unit("Ki"), Some((1024.0, Dim::PLAIN)));
-        assert_eq!(unit("/s"), Some((1.0, Dim::RATE)));
-        assert_eq!(unit("tok/s"), Some((1.0, Dim::TOKEN_RATE)));
-        let (scale, dim) = unit("usd/h").expect("known");
-        assert_eq!(dim, Dim::MONEY_RATE);
-        assert!((scale * 3600.0 - 1.0).abs() < 1e-12);
+        assert_eq!(base(1.0, "Ki"), (1024.0, Dim::PLAIN));
+        assert_eq!(base(8.0, "/s"), (8.0, Dim::RATE));
+        assert_eq!(base(3.0, "tok/s"), (3.0, Dim::TOKEN_RATE));
+        assert_eq!(base(90.0, "usd/h"), (0.025, Dim::MONEY_RATE));
+        assert_eq!(base(30.0, "/min"), (0.5, Dim::RATE));
         assert_eq!(unit("K"), None);
+    }
+
+    #[test]
+    fn what_is_the_same_in_decimals_is_the_same_number() {
+        assert_eq!(base(99.9, "%").0, 0.999);
+        for tenths in 0..=1000 {
+            let written: f64 = format!("{}.{}", tenths / 10, tenths % 10).parse().expect("a number");
+            let fraction: f64 = format!("{tenths}e-3").parse().expect("a number");
+            assert_eq!(base(written, "%").0.to_bits(), fraction.to_bits(), "{written}%");
+            assert_eq!(base(f64::from(tenths), "ms").0.to_bits(), fraction.to_bits(), "{tenths}ms");
+        }
     }
 }

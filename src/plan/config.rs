@@ -151,11 +151,17 @@ impl Config {
         }
     }
 
-    /// The flag's value here, else its default; `None` if it is not there.
+    /// The flag's value here, else its default; `None` if it is not there. Asked by a negated spelling, a switch says the opposite.
     pub fn flag(&self, name: &str) -> Option<Value> {
         let version = self.engine.version.as_deref();
         let canonical = match self.engine.schema.find(name, version) {
-            Found::Known(spec, _) => key(&spec.names[0]),
+            Found::Known(spec, true) => {
+                return self.flag(&spec.names[0]).map(|value| match value {
+                    Value::Switch(on) => Value::Switch(!on),
+                    other => other,
+                });
+            }
+            Found::Known(spec, false) => key(&spec.names[0]),
             _ if name.contains('.') => {
                 return settings::key_value(self.flags(), name, &self.engine.schema, version);
             }
@@ -523,6 +529,11 @@ mod tests {
         assert_eq!(config.flag("--max-num-seqs"), Some(Value::Int(256)));
         assert_eq!(config.flag("--max-model-len"), None);
         assert_eq!(config.flag("--prefix-caching"), Some(Value::Switch(true)));
+        assert_eq!(config.flag("--no-prefix-caching"), Some(Value::Switch(false)));
+        assert_eq!(
+            self::config("--no-prefix-caching").flag("--no_prefix_caching"),
+            Some(Value::Switch(true))
+        );
         assert_eq!(self::config("--max-model-len=auto").flag("--max-model-len"), None);
     }
 }

@@ -69,6 +69,7 @@ impl Asked {
 
     fn flag(&mut self, name: &str, engine: &Engine) {
         self.flags.insert(key(name));
+        self.flags.insert(flag_key(name).into_owned());
         if let Found::Known(spec, _) = engine.schema.find(name, engine.version.as_deref()) {
             self.flags.extend(spec.names.iter().chain(&spec.negated).map(|n| key(n)));
         }

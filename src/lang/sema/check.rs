@@ -212,7 +212,9 @@ impl<'a> Checker<'a> {
             Literal::Text(t) => t.value.clone(),
             Literal::Bool(b) => b.value.to_string(),
             Literal::Number(n) => match crate::lang::units::unit(&n.unit) {
-                Some((scale, dim)) if dim == crate::lang::units::Dim::PLAIN => format!("{}", n.value * scale),
+                Some((scale, dim)) if dim == crate::lang::units::Dim::PLAIN => {
+                    format!("{}", scale.apply(n.value))
+                }
                 _ => format!("{}{}", n.value, n.unit),
             },
         }

@@ -334,17 +334,13 @@ pub fn value(kind: &Kind, text: &str) -> Result<Value, String> {
 /// A plain number, with a count unit or none.
 fn number(text: &str) -> Result<f64, String> {
     let bad = || format!("`{text}` is not a number");
-    // divided, as a hundredth has no exact float: 57% is what 0.57 is
-    if let Some(percent) = text.strip_suffix('%') {
-        return percent.parse::<f64>().map(|n| n / 100.0).map_err(|_| bad());
-    }
-    let digits = text.find(|c: char| c.is_ascii_alphabetic() && c != 'e').unwrap_or(text.len());
+    let digits = text.find(|c: char| c == '%' || c.is_ascii_alphabetic() && c != 'e').unwrap_or(text.len());
     if let Ok(n) = text.parse::<f64>() {
         return if n.is_finite() { Ok(n) } else { Err(bad()) };
     }
     let n: f64 = text[..digits].parse().map_err(|_| bad())?;
     match units::unit(&text[digits..]) {
-        Some((scale, dim)) if dim == units::Dim::PLAIN => Ok(n * scale),
+        Some((scale, dim)) if dim == units::Dim::PLAIN => Ok(scale.apply(n)),
         Some(_) => Err(format!("`{text}` has a unit, the flag takes a plain number")),
         None => {
             let mut near = unit_slips::suggest(n, &text[digits..]);

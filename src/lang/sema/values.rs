@@ -36,7 +36,7 @@ impl Checker<'_> {
     /// The number in base units and its dimension; an unknown unit is reported.
     pub fn quantity(&mut self, n: &Number) -> Option<(f64, Dim)> {
         if let Some((scale, dim)) = units::unit(&n.unit) {
-            let value = n.value * scale;
+            let value = scale.apply(n.value);
             if value.is_finite() {
                 return Some((value, dim));
             }

@@ -234,6 +234,17 @@ fn unit_behind(chunk: &str, token: &Range<usize>, word: &str, before: &str) -> O
     Some(Hint { help, edit: Some((before.len()..token.end, unit.to_owned())) })
 }
 
+/// `--flag.method=ngram,tokens=3`
+fn another_key(before: &str, other: &str) -> String {
+    let flag = before.rsplit([' ', '\t']).next().and_then(|word| word.split('=').next()).unwrap_or_default();
+    let other = if let (Some((flag, _)), false) = (flag.rsplit_once('.'), other.starts_with('-')) {
+        format!("{flag}.{other}")
+    } else {
+        other.to_owned()
+    };
+    format!("a flag takes one value; what else it sets is written out, with a space between: `{other}`")
+}
+
 /// `--max-num-seqs=256,512`, `--max-model-len=32,768`
 fn comma(chunk: &str, token: &Range<usize>, before: &str) -> Option<Hint> {
     let rest = &chunk[token.end..];
@@ -242,6 +253,9 @@ fn comma(chunk: &str, token: &Range<usize>, before: &str) -> Option<Hint> {
     let value = &chunk[start..token.end + end];
     if value.contains(['"', '{', '[', '\'']) || end == 0 {
         return None;
+    }
+    if let Some((_, other)) = value.split_once(',').filter(|(_, other)| other.contains('=')) {
+        return Some(Hint { help: another_key(before, other), edit: None });
     }
     if chunk.starts_with("axis") {
         let right = format!("[{}]", value.split(',').collect::<Vec<_>>().join(", "));
