@@ -1,12 +1,14 @@
 //! What a machine can mend: the edits that diagnostics carry, applied to a text until nothing more can be.
 //!
 //! A fix is all edits of one diagnostic, or none of them. Whether it helps is not believed but seen: the text is analysed again, and
-//! a fix after which there are not fewer mistakes, or new ones that no other fix mends, is taken back.
+//! a fix after which there are not fewer mistakes, or new ones that no other fix mends, is taken back. So is one that would take
+//! a comment along.
 
 use std::collections::HashSet;
 
 use super::analyze::Analysis;
 use super::codes::Code;
+use super::comments::start_of_comment;
 use super::diag::{Diagnostic, Edit, Severity};
 use super::source::FileId;
 
@@ -92,6 +94,9 @@ fn followed(before: &State, fixes: &[&Diagnostic], analyze: &dyn Fn(&str) -> Ana
         State { text, found, fixes: count + fixes.len() }
     };
     let mut now = step(&before.text, fixes, before.fixes);
+    if !keeps_comments(&before.text, &now.text) {
+        return None;
+    }
     for _ in 0..LONGEST_CHAIN {
         if is_better(&before.found, &now.found) {
             return Some(now);
@@ -105,6 +110,19 @@ fn followed(before: &State, fixes: &[&Diagnostic], analyze: &dyn Fn(&str) -> Ana
         now = step(&now.text, &chosen, now.fixes);
     }
     None
+}
+
+/// Whether every comment of a text is in another.
+fn keeps_comments(before: &str, after: &str) -> bool {
+    let mut there: Vec<&str> = after.lines().filter_map(comment).collect();
+    before.lines().filter_map(comment).all(|c| {
+        let at = there.iter().position(|t| *t == c);
+        at.map(|at| there.swap_remove(at)).is_some()
+    })
+}
+
+fn comment(line: &str) -> Option<&str> {
+    start_of_comment(line).map(|at| line[at..].trim_end())
 }
 
 /// Fewer errors and no new one; where no error is mended, fewer warnings and no new one. With fewer errors, warnings may show
@@ -224,6 +242,13 @@ mod tests {
         let right = "use std/engines { sim }\nengine a = sim {\n    --max-num-seqs=512   # many\n}\n";
         assert_eq!(mended(text), right);
         assert_eq!(mended(right), right);
+    }
+
+    #[test]
+    fn a_fix_that_takes_a_comment_along_is_none() {
+        let text = "profile p {\n data random\n input 1\n output 1\n concurrency 1\n}\nstudy s {\n model \"a/#b\"\n baseline v\n \
+                    maximize total_tps on p,  # because\n     p\n step a { vary a }\n}\n";
+        assert!(mended(text).contains("# because"), "{}", mended(text));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 pub mod analyze;
 pub mod codes;
+mod comments;
 pub mod diag;
 pub mod fix;
 pub mod fmt;

@@ -125,7 +125,7 @@ fn compare(op: BinaryOp, left: &Expr, right: &Expr, facts: &dyn Facts) -> Option
     let (l, r) = match (operand(left, facts), operand(right, facts)) {
         (Known::Absent, _) | (_, Known::Absent) => return Some(false),
         (Known::Later, _) | (_, Known::Later) => return None,
-        (Known::Value(l), Known::Value(r)) => (l, r),
+        (Known::Value(l), Known::Value(r)) => alike(l, r),
     };
     Some(match (op, &l, &r) {
         (BinaryOp::Eq, _, _) => l == r,
@@ -138,6 +138,16 @@ fn compare(op: BinaryOp, left: &Expr, right: &Expr, facts: &dyn Facts) -> Option
         },
         _ => false,
     })
+}
+
+/// A flag that takes any text may hold a number: beside one, it is read as that.
+fn alike(left: Operand, right: Operand) -> (Operand, Operand) {
+    let read = |text: String| text.parse().map_or(Operand::Text(text), Operand::Number);
+    match (left, right) {
+        (Operand::Text(text), Operand::Number(n)) => (read(text), Operand::Number(n)),
+        (Operand::Number(n), Operand::Text(text)) => (Operand::Number(n), read(text)),
+        both => both,
+    }
 }
 
 /// `engine == NAME` holds for all that derive from it.

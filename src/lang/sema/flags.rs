@@ -76,6 +76,7 @@ impl Checker<'_> {
         make: impl Fn(String, Option<WrittenValue>) -> Change,
     ) -> Vec<Change> {
         let name = flag.name.value.clone();
+        self.secret_flag(flag);
         match &flag.value {
             None => vec![make(name, None)],
             Some(value) => {

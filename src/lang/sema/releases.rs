@@ -9,6 +9,14 @@ use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{Engine, EngineLineKind as Line, FlagDecl, Text};
 
+/// The number in what is a range of releases, `>=0.17.1` or `0.17.x`, or has spaces around it.
+fn one_release(version: &str) -> Option<&str> {
+    let one = version.trim_matches(|c: char| c.is_whitespace() || "<>=~^!*".contains(c));
+    let one = one.strip_suffix(".x").unwrap_or(one).trim_end_matches('.');
+    let one = one.split([',', '|', ' ']).next().unwrap_or(one);
+    (one != version && !one.is_empty()).then_some(one)
+}
+
 impl Checker<'_> {
     /// `versions`, and the `since` and `until` of the flags beside it.
     pub fn versions_named(&mut self, decl: &Engine, flags: &[&FlagDecl]) {
@@ -78,6 +86,20 @@ impl Checker<'_> {
             self.sink
                 .push(d.help("write it as the engine prints it: `version \"0.17.1\"`, or remove the line"));
             return None;
+        }
+        if let Some(one) = one_release(&version.text) {
+            let exactly = version.text.trim() == one || version.text.trim_start_matches('=') == one;
+            let within =
+                |v: &&String| **v == one || v.strip_prefix(one).is_some_and(|rest| rest.starts_with('.'));
+            let known = engine.schema.versions().iter().rev().find(within).map(String::as_str);
+            let message = format!("`{}` is not one release", version.text);
+            let d = Diagnostic::new(Code::EngineSetting, text.span, message).label("which one is started?");
+            let right = format!("\"{}\"", if exactly { one } else { known.unwrap_or(one) });
+            let d = d.help(format!(
+                "write the release that is started, as the engine prints it: `version {right}`"
+            ));
+            self.sink.push(if exactly && text.value == version.text { d.edit(text.span, right) } else { d });
+            return known.map(str::to_owned);
         }
         // where releases are numbered, `v0.17.1` is the tag of one
         let number = version.text.strip_prefix('v').filter(|n| n.starts_with(|c: char| c.is_ascii_digit()));

@@ -148,7 +148,11 @@ impl Module {
             sink.push(not_imported(d, library, &name.value));
             return;
         }
-        let d = d.meant(&name.value, known.iter().copied(), "not declared", str::to_owned);
+        let mut d = d.meant(&name.value, known.iter().copied(), "not declared", str::to_owned);
+        // `vLLM` is a title of many engines, and no slip of the one that all of them derive from
+        if kind == Kind::Engine && known.iter().any(|k| k.eq_ignore_ascii_case(&name.value)) {
+            d.edits.clear();
+        }
         sink.push(d.help(format!("name {}; or declare or `use` it", one_of_or(&known, kind))));
     }
 

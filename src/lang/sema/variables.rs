@@ -1,9 +1,9 @@
-//! Variables that no file should set: those that each launch is given by perflab, and secrets, as studies lie in git.
+//! Variables and flags that no study should set: what each launch is given by perflab, and secrets, as studies lie in git.
 
 use super::check::Checker;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
-use crate::lang::syntax::ast::{Name, Single};
+use crate::lang::syntax::ast::{Flag, Name, Single, Value};
 
 /// What a launch sets itself, over whatever a study says, and what to do instead.
 const OF_THE_LAUNCH: [(&str, &str, &str); 2] = [
@@ -20,6 +20,20 @@ const OF_THE_LAUNCH: [(&str, &str, &str); 2] = [
 ];
 
 impl Checker<'_> {
+    /// A flag that is called like one that holds a secret, with a value beside it.
+    pub(super) fn secret_flag(&mut self, flag: &Flag) {
+        let name = &flag.name.value;
+        let Some(Value::Single(value)) = &flag.value else { return };
+        let called = name.trim_start_matches('-').to_uppercase().replace('-', "_");
+        if secret(&called) && !called.starts_with("NO_") && says_something(value) && !value.text.contains('{')
+        {
+            let message = format!("{name} holds a secret, and a study lies in git");
+            let help = "put the variable that the engine reads for it (vLLM: VLLM_API_KEY, HF_TOKEN) into a site file, which stays on the machine";
+            self.sink
+                .push(Diagnostic::new(Code::SecretInStudy, value.span, message).label("a secret").help(help));
+        }
+    }
+
     /// A variable of an engine, an axis or a site.
     pub(super) fn settable(&mut self, name: &Name, values: &[Single], in_site: bool) {
         if let Some((_, why, help)) = OF_THE_LAUNCH.iter().find(|(n, ..)| *n == name.value) {

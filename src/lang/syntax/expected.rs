@@ -8,6 +8,7 @@ use pest::error::{Error, ErrorVariant, InputLocation};
 use super::grammar::{Grammar, Rule};
 use super::{hints, words};
 use crate::lang::codes::Code;
+use crate::lang::comments::start_of_comment;
 use crate::lang::diag::{Diagnostic, did_you_mean, one_of, short};
 use crate::lang::source::{FileId, Span};
 
@@ -50,9 +51,11 @@ pub fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str
     // lines of a site share words with engines and profiles
     let examples = if rule == Rule::only_site_line { hints::site_example } else { hints::example };
     if token.start > 0 && settings.contains(&word) && expected.iter().any(|e| e == "the end of the line") {
+        let between = Span::new(id, base + text[..token.start].trim_end().len()..base + token.start);
         return d
             .label(label)
-            .help(format!("a setting ends with its line: write `{word} …` on a line of its own"));
+            .help(format!("a setting ends with its line: write `{word} …` on a line of its own"))
+            .edit(between, "\n    ");
     }
     let hint = hints::hint(text, &token, word, &expected, examples);
     let d = d.label(label).help(hint.help);
@@ -123,7 +126,9 @@ fn token_at(text: &str, at: usize) -> (Range<usize>, Option<String>) {
     let at = at + text[at..].len() - text[at..].trim_start_matches([' ', '\t']).len();
     let rest = &text[at..];
     if rest.is_empty() || rest.starts_with(['\n', '\r', '#']) {
-        let end = text[..at].trim_end().len();
+        let line = text[..at].rfind('\n').map_or(0, |n| n + 1);
+        let end = start_of_comment(&text[line..at]).map_or(at, |n| line + n);
+        let end = text[..end].trim_end().len();
         let start = text[..end].char_indices().next_back().map_or(0, |(i, _)| i);
         return (start..end, None);
     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{phrases, points, signs, slips, spaced};
-use crate::lang::diag::one_of;
+use crate::lang::diag::{one_of, short};
 use crate::lang::units;
 
 /// How to mend a line: in words, and as an edit of the chunk where there is no doubt.
@@ -37,7 +37,21 @@ pub fn hint(chunk: &str, token: &Range<usize>, word: &str, expected: &[String], 
     if let Some((help, edit)) = missing_sign(chunk, token, word, expected) {
         return Hint { help, edit: Some(edit) };
     }
+    if let [only] = expected
+        && only == "the end of the line"
+    {
+        return rest_of_line(chunk, token);
+    }
     Hint { help: help(chunk, expected, examples), edit: None }
+}
+
+/// `version "0.5.9" --context-length=8Ki`: two settings in one line.
+fn rest_of_line(chunk: &str, token: &Range<usize>) -> Hint {
+    let before = chunk[..token.start].trim_end();
+    let own = before.rsplit('\n').next().unwrap_or(before).split_whitespace().collect::<Vec<_>>().join(" ");
+    let after = if own.is_empty() { String::new() } else { format!(", after `{}`", short(&own)) };
+    let help = format!("a setting ends with its line: write the rest on a line of its own{after}");
+    Hint { help, edit: (!own.is_empty()).then(|| (before.len()..token.start, "\n    ".to_owned())) }
 }
 
 /// `prune a "b"` whose `when` stands on the line after: what goes on there must be asked for at the end of this one.
@@ -173,12 +187,6 @@ fn help(chunk: &str, expected: &[String], examples: Examples) -> String {
             format!("write {only} here")
         }
         ([_, _, ..], _) if expected.iter().all(choice) => format!("write {}", one_of(expected)),
-        ([only], None) if only == "the end of the line" => {
-            "a setting ends with its line: write the rest on a line of its own".to_owned()
-        }
-        ([only], Some(example)) if only == "the end of the line" => {
-            format!("a setting ends with its line: write the rest on a line of its own, after `{example}`")
-        }
         ([_], None) => format!("write {} here", expected[0]),
         (_, Some(example)) => format!("write for example `{example}`"),
         ([], None) => "a setting or declaration ends with its line".to_owned(),

@@ -266,7 +266,10 @@ impl<'a> Place<'a> {
             ("rate" | "input" | "output", "-" | "to" | "–" | "...") => {
                 self.replace("a range is written with `..`", "..")
             }
-            ("rate" | "concurrency" | "input" | "output", "[") => {
+            ("input" | "output", "[") => {
+                hint(format!("write one number, or a range to draw from: `{setting} 256 .. 1024`"), None)
+            }
+            ("rate" | "concurrency", "[") => {
                 let inner = self.after().split_once(']').map(|(inner, _)| inner.trim())?;
                 let edit = (self.token.start..self.token.start + self.rest().len(), inner.to_owned());
                 hint(format!("values stand without brackets: write `{setting} {inner}`"), Some(edit))

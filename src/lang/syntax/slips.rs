@@ -33,6 +33,10 @@ struct Slip<'a> {
     before: &'a str,
 }
 
+/// Types of flags, and what may stand behind them.
+const TYPES: [&str; 8] = ["int", "float", "switch", "text", "path", "json", "words", "one_of"];
+const ATTRIBUTES: [&str; 6] = ["default", "since", "until", "negated", "uses", "unless"];
+
 fn hint(help: impl Into<String>, edit: Option<(Range<usize>, String)>) -> Hint {
     Hint { help: help.into(), edit }
 }
@@ -57,13 +61,24 @@ impl Slip<'_> {
         start..start + end
     }
 
-    /// `flag --seqs int 1.. = 256`
+    /// `flag --seqs int 1.. = 256`, `flag --seqs=int`, `flag --seqs|-s int`, `… uses=gpus`
     fn flag_attribute(&self) -> Option<Hint> {
-        if self.word != "=" || !self.chunk.starts_with("flag ") {
+        if !matches!(self.word, "=" | "|" | "/") || !self.chunk.starts_with("flag ") {
             return None;
         }
+        let spaced = |what: &str| hint(what, Some((self.token.clone(), " ".to_owned())));
         let value = self.next_word();
-        let fixed = format!("default {}", &self.chunk[value.clone()]);
+        let next = &self.chunk[value.clone()];
+        if self.word != "=" {
+            return next.starts_with('-').then(|| spaced("spellings of one flag stand side by side"));
+        }
+        if self.last_words().0.starts_with('-') {
+            return TYPES.contains(&next).then(|| spaced("a flag's type stands behind a space"));
+        }
+        if ATTRIBUTES.contains(&self.last_words().0) {
+            return Some(spaced("an attribute and its value are separated by a space: remove the `=`"));
+        }
+        let fixed = format!("default {next}");
         let edit = (!value.is_empty()).then(|| (self.token.start..value.end, fixed.clone()));
         Some(hint(format!("a default has its word: write `{fixed}`"), edit))
     }

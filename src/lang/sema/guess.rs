@@ -1,0 +1,245 @@
+//! What an unknown flag was probably meant to be. A guess becomes a fix only where nothing else can have been meant.
+
+use super::equivalents::{Equivalent, equivalent};
+use super::problem::UNKNOWN;
+use super::program::Engine;
+use super::schema::{Found, Kind, key};
+use super::switch;
+use crate::lang::diag::{Diagnostic, did_you_mean, one_of, same_digits};
+use crate::lang::source::Span;
+
+/// What an unknown flag was probably meant to be.
+pub(super) enum Guess {
+    /// what another engine calls it
+    Elsewhere(Equivalent),
+    /// the one flag that it is the beginning of
+    Short(String),
+    /// the flags that it is the beginning of
+    ShortForMany(Vec<String>),
+    Near(String),
+    /// several that are as near
+    NearMany(Vec<String>),
+    /// what it is called now
+    Renamed(String),
+    /// the one that switches the same thing the other way
+    Opposite(String),
+    Nothing,
+}
+
+impl Guess {
+    pub(super) fn of(name: &str, engine: &Engine) -> Self {
+        let (schema, version) = (&engine.schema, engine.version.as_deref());
+        if let Some(found) = equivalent(name, engine.root(), schema, version) {
+            return Self::Elsewhere(found);
+        }
+        if let Some(level) = name.strip_prefix("-O")
+            && level.chars().all(|c| c.is_ascii_digit())
+            && matches!(schema.find(OPTIMIZATION, version), Found::Known(..))
+        {
+            let sign = if level.is_empty() { "" } else { "=" };
+            return Self::Renamed(format!("{OPTIMIZATION}{sign}{level}"));
+        }
+        if let Some((_, now)) = RENAMED
+            .iter()
+            .find(|(old, now)| *old == key(name) && matches!(schema.find(now, version), Found::Known(..)))
+        {
+            return Self::Renamed((*now).to_owned());
+        }
+        if let Some(guess) = switched(name, engine) {
+            return guess;
+        }
+        if let Some(enable) = enabling(name).filter(|n| matches!(schema.find(n, version), Found::Known(..))) {
+            return Self::Near(enable);
+        }
+        match schema.longer(name, version).as_slice() {
+            [] => {}
+            [one] => return Self::Short((*one).to_owned()),
+            many => return Self::ShortForMany(many.iter().map(|m| (*m).to_owned()).collect()),
+        }
+        if let Some((flag, path)) = name.split_once('.') {
+            // a key of a flag that is misspelled
+            return match Self::of(flag, engine) {
+                Self::Near(near) => Self::Near(format!("{near}.{path}")),
+                Self::Short(full) => Self::Short(format!("{full}.{path}")),
+                _ => Self::Nothing,
+            };
+        }
+        let known: Vec<(String, &str)> = schema.names(version).map(|n| (key(n), n)).collect();
+        let wanted = key(name);
+        // dashes are alike in all of them, and say nothing of what was meant
+        let bare = |k: &str| k.trim_start_matches('-').to_owned();
+        let bares: Vec<String> = known.iter().map(|(k, _)| bare(k)).collect();
+        if let [one] = abbreviated(&wanted, &known).as_slice() {
+            return Self::Near((*one).to_owned());
+        }
+        let alike = |b: &&str| switch::alike(&wanted, b);
+        let near = did_you_mean(&bare(&wanted), bares.iter().map(String::as_str).filter(alike));
+        let near = near.and_then(|n| bares.iter().position(|b| b == n)).map(|i| known[i].0.as_str());
+        let slip = near.is_some_and(|n| strsim::damerau_levenshtein(n, &wanted) == 1);
+        // `--seqs` for `--max-num-seqs`: what one flag alone ends with is more than a word that looks alike
+        let ending = wanted.strip_prefix("--").filter(|w| w.len() > 3).map(|w| format!("-{w}"));
+        let mut longer =
+            known.iter().filter(|(k, _)| !slip && ending.as_ref().is_some_and(|e| k.ends_with(e.as_str())));
+        if let (Some((_, full)), None) = (longer.next(), longer.next()) {
+            let mut many = with_words(&wanted, &known, 1);
+            many.retain(|m| m != full);
+            many.insert(0, full);
+            return match many.as_slice() {
+                [one] => Self::Near((*one).to_owned()),
+                many => Self::NearMany(many.iter().map(|m| (*m).to_owned()).collect()),
+            };
+        }
+        let spelled = near.and_then(|near| known.iter().find(|(k, _)| k == near));
+        if let Some((_, near)) = spelled {
+            return Self::Near((*near).to_owned());
+        }
+        match (with_words(&wanted, &known, 1).as_slice(), with_words(&wanted, &known, 2).as_slice()) {
+            ([], []) => Self::Nothing,
+            ([one], _) => Self::Near((*one).to_owned()),
+            ([], many) | (many, _) => Self::NearMany(many.iter().map(|m| (*m).to_owned()).collect()),
+        }
+    }
+
+    /// An unknown flag's diagnostic, with what to write instead.
+    pub(super) fn explain(self, d: Diagnostic, name: &str, at: Span, engine: &Engine) -> Diagnostic {
+        let title = &engine.title;
+        match self {
+            Self::Elsewhere(Equivalent { of, here, nearest: false }) => {
+                let label = format!("that is {} spelling; {title} calls it {here}", owners(&of));
+                d.label(label).help(format!("write {here}")).edit(at, here)
+            }
+            Self::Elsewhere(Equivalent { of, here, nearest: true }) => {
+                let label = format!("that is {} flag; the nearest of {title} is {here}", owners(&of));
+                d.label(label)
+                    .help(format!("look whether {here} does what you mean: the two are not the same"))
+            }
+            Self::Short(full) => d
+                .label(format!("did you mean `{full}`?"))
+                .help(format!("write {full}: a study spells flags out in full"))
+                .edit(at, full),
+            Self::ShortForMany(many) => {
+                const SHOWN: usize = 6;
+                let more = if many.len() > SHOWN { " …" } else { "" };
+                let list = many.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>();
+                let list = if more.is_empty() { one_of(&list) } else { list.join(", ") + more };
+                d.label("short for several flags").help(format!("a study spells flags out in full: {list}"))
+            }
+            Self::Near(near) => {
+                let d = d
+                    .label(format!("did you mean `{near}`?"))
+                    .help(format!("write {near}, or `raw {name}` to pass it on unchecked"));
+                if another_word(name, &near) || !same_digits(name, &near) { d } else { d.edit(at, near) }
+            }
+            Self::NearMany(many) => {
+                let all: Vec<String> = many.iter().map(|m| format!("`{m}`")).collect();
+                d.label(format!("did you mean {}?", one_of(&all)))
+                    .help(format!("write {}, or `raw {name}` to pass it on unchecked", one_of(&many)))
+            }
+            Self::Renamed(now) if RENAMED.iter().any(|(old, _)| *old == key(name)) => {
+                d.label("its old name").help(format!("write {now}")).edit(at, now)
+            }
+            Self::Renamed(now) => d.label("its short spelling").help(format!("write {now}")).edit(at, now),
+            Self::Opposite(other) => {
+                let state = if switch::Sense::of(&other).on { "off" } else { "on" };
+                d.label(format!("it is {state} unless `{other}` is given"))
+                    .help(format!("leave it out, or write `unset {other}` where that is set before"))
+            }
+            Self::Nothing => d.label(UNKNOWN).help(format!("`raw {name}` passes it on unchecked")),
+        }
+    }
+
+    /// A guess where there is another explanation already: only one that is sure is better.
+    pub(super) fn or_help(self, d: Diagnostic, at: Span, otherwise: &str) -> Diagnostic {
+        match self {
+            Self::Elsewhere(Equivalent { here, nearest: false, .. }) => {
+                d.help(format!("write {here}")).edit(at, here)
+            }
+            Self::Elsewhere(Equivalent { here, nearest: true, .. }) => {
+                d.help(format!("{otherwise}; the nearest here is {here}"))
+            }
+            Self::Renamed(now) => d.help(format!("write {now}")).edit(at, now),
+            _ => d.help(otherwise),
+        }
+    }
+}
+
+/// vLLM's `-O3`, spelled out.
+const OPTIMIZATION: &str = "--optimization-level";
+
+/// Flags that went, and what does the same since.
+const RENAMED: [(&str, &str); 1] = [("--disable-log-requests", "--no-enable-log-requests")];
+
+/// `--max-total-len` for `--max-total-tokens`: as many words, one of which is another one, not a slip of it. What was meant is then
+/// no more than a guess.
+fn another_word(name: &str, near: &str) -> bool {
+    let (ours, theirs) = (key(name), key(near));
+    let pairs = || ours.trim_start_matches('-').split('-').zip(theirs.trim_start_matches('-').split('-'));
+    let other = |(a, b): (&str, &str)| {
+        let longest = a.len().max(b.len());
+        let begins_alike = a.get(..3).is_some_and(|start| b.starts_with(start));
+        !begins_alike && strsim::damerau_levenshtein(a, b) * 2 > longest
+    };
+    ours.matches('-').count() == theirs.matches('-').count() && pairs().any(other)
+}
+
+/// What a switch of another sense is here: the same under another spelling, or only its opposite.
+fn switched(name: &str, engine: &Engine) -> Option<Guess> {
+    let (schema, version) = (&engine.schema, engine.version.as_deref());
+    let sense = switch::Sense::of(name);
+    let find = |spelling: &String| match schema.find(spelling, version) {
+        Found::Known(spec, _) if matches!(spec.kind, Kind::Switch) => {
+            spec.names.iter().chain(&spec.negated).find(|n| key(n) == *spelling).cloned()
+        }
+        _ => None,
+    };
+    if let Some(same) = sense.spellings(sense.on).iter().find_map(find) {
+        return sense.said.then_some(Guess::Near(same));
+    }
+    let here =
+        |spelling: &String| equivalent(spelling, engine.root(), schema, version).filter(|e| !e.nearest);
+    let opposite = sense.spellings(!sense.on);
+    let other =
+        opposite.iter().find_map(find).or_else(|| opposite.iter().find_map(here).map(|e| e.here.to_owned()));
+    other.map(Guess::Opposite)
+}
+
+/// `--attn-backend` for `--attention-backend`: the flags whose words begin alike and have all letters of the name's, in order.
+fn abbreviated<'a>(wanted: &str, known: &[(String, &'a str)]) -> Vec<&'a str> {
+    let short = |word: &str, full: &str| {
+        let mut letters = full.chars();
+        word.chars().next() == full.chars().next() && word.chars().all(|c| letters.any(|l| l == c))
+    };
+    let words =
+        |flag: &str| -> Vec<String> { flag.trim_start_matches('-').split('-').map(str::to_owned).collect() };
+    let ours = words(wanted);
+    let fits = |flag: &str| {
+        let theirs = words(flag);
+        theirs.len() == ours.len() && ours.iter().zip(&theirs).all(|(o, t)| short(o, t))
+    };
+    if ours.len() < 2 { Vec::new() } else { known.iter().filter(|(k, _)| fits(k)).map(|(_, n)| *n).collect() }
+}
+
+/// The flag that switches on what a name says.
+fn enabling(name: &str) -> Option<String> {
+    name.strip_prefix("--").filter(|n| n.len() > 3).map(|n| format!("--enable-{n}"))
+}
+
+/// `--max-len` for `--max-model-len`: the flags that have its words and so many more. Of many flags, which was meant is not known.
+fn with_words<'a>(wanted: &str, known: &[(String, &'a str)], more: usize) -> Vec<&'a str> {
+    const SHOWN: usize = 3;
+    let words: Vec<&str> = wanted.trim_start_matches('-').split('-').collect();
+    if words.len() < 2 {
+        return Vec::new();
+    }
+    let has_them = |flag: &str| {
+        let mut own = flag.trim_start_matches('-').split('-');
+        flag.matches('-').count() == words.len() + 1 + more && words.iter().all(|w| own.any(|o| o == *w))
+    };
+    let found: Vec<&str> = known.iter().filter(|(k, _)| has_them(k)).map(|(_, n)| *n).collect();
+    if found.len() <= SHOWN { found } else { Vec::new() }
+}
+
+/// `SGLang's`, `SGLang's and llama.cpp's`
+fn owners(engines: &[&str]) -> String {
+    engines.iter().map(|e| format!("{e}'s")).collect::<Vec<_>>().join(" and ")
+}
