@@ -105,3 +105,17 @@ fn a_circle_ends() {
         lab.run(&["check", name]).expect_error(1, &["E206", "loads/quick.plab:1:5"]);
     }
 }
+
+#[test]
+fn every_file_below_a_directory_is_checked() {
+    let lab = lab();
+    fs::create_dir(lab.path(".hidden")).expect("made");
+    lab.write(".hidden/bad.plab", "stuy s {}\n");
+    let out = lab.run(&["check", "."]).expect_code(0);
+    assert!(out.stderr.contains("3 files"), "{}", out.stderr);
+    lab.write("studies/bad.plab", "stuy s {}\n");
+    lab.run(&["check", "./", "./studies/bad.plab"])
+        .expect_error(1, &["studies/bad.plab:1:1", "1 error in 4 files"]);
+    fs::create_dir(lab.path("empty")).expect("made");
+    lab.run(&["check", "empty"]).expect_error(1, &["empty: no .plab file is in this directory"]);
+}

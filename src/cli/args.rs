@@ -132,7 +132,7 @@ pub struct SimWords {
 
 #[derive(Debug, clap::Args)]
 pub struct CheckArgs {
-    /// Study files
+    /// Study files, or directories (every .plab file below them)
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
     /// Ask the installed engines for their versions and flags too, and hold the files against them

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::args::{CheckArgs, CheckFormat};
 use super::console::{Console, learn_broken};
 use super::installed::{self, Answer, AskError, From};
-use super::{exit, files, price, site};
+use super::{below, exit, files, price, site};
 use crate::disk;
 use crate::lang::diag::Severity;
 use crate::lang::learn::{self, Installed};
@@ -24,15 +24,18 @@ pub fn run(args: &CheckArgs, console: Console) -> u8 {
     let mut answers = HashMap::new();
     let mut entries: Vec<Json> = Vec::new();
     let mut found: Vec<Diagnostic> = Vec::new();
-    let studies = args.files.iter().map(|f| (f.clone(), args.set.as_slice()));
-    let mut all: Vec<_> = studies.collect();
-    for file in &args.files {
+    let (given, whole) = below::files(&args.files, console);
+    if !whole {
+        (code, refused) = (exit::INPUT, true);
+    }
+    let mut all: Vec<_> = given.iter().map(|f| (f.clone(), args.set.as_slice())).collect();
+    for file in &given {
         // a site serves many studies: it is checked once, and no param of theirs is its own
         let site = site::file_for(args.site.as_deref(), file).filter(|s| all.iter().all(|(f, _)| f != s));
         all.extend(site.map(|s| (s, &[][..])));
     }
     for (path, set) in &all {
-        if args.fix && args.files.contains(path) && !mend(path, set, console) {
+        if args.fix && given.contains(path) && !mend(path, set, console) {
             code = exit::INPUT;
         }
         let Some(mut analysis) = files::checked(path, set, console) else {
@@ -40,10 +43,10 @@ pub fn run(args: &CheckArgs, console: Console) -> u8 {
             refused = true;
             continue;
         };
-        if args.files.contains(path) {
+        if given.contains(path) {
             price::asked(&mut analysis, args.site.as_deref(), path, console);
         }
-        if args.installed && args.files.contains(path) {
+        if args.installed && given.contains(path) {
             // where an engine lies is the site's to say; what is wrong with the site is said where it is checked
             site::settle(&mut analysis.program, args.site.as_deref(), path, console);
             hold(&mut analysis, &mut answers);

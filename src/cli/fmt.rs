@@ -1,14 +1,13 @@
 //! `perflab fmt`: files in their one layout. What cannot be read, or would not say the same afterwards, stays as it is.
 
-use std::fs;
 use std::io::{self, IsTerminal, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use similar::TextDiff;
 
 use super::args::FmtArgs;
 use super::console::Console;
-use super::{exit, files};
+use super::{below, exit, files};
 use crate::disk;
 use crate::lang::fmt::{Refusal, format};
 use crate::lang::source::{Source, Sources};
@@ -31,7 +30,9 @@ pub fn run(args: &FmtArgs, console: Console) -> u8 {
         }
         stdin(args, console, &mut tally);
     } else {
-        for path in paths(&args.files, console, &mut tally) {
+        let (paths, whole) = below::files(&args.files, console);
+        tally.failed = !whole;
+        for path in paths {
             file(&path, args, console, &mut tally);
         }
         summary(args, console, &tally);
@@ -52,57 +53,6 @@ fn summary(args: &FmtArgs, console: Console, tally: &Tally) {
         (false, _) => format!("{changed} of {files} {noun} changed"),
     });
 }
-
-// ---- which files ---------------------------------------------------------------------------------------------------
-
-/// The files that are meant: those named, and every `.plab` file in the directories named; each once.
-fn paths(given: &[PathBuf], console: Console, tally: &mut Tally) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for path in given {
-        if !path.is_dir() {
-            found.push(path.clone());
-            continue;
-        }
-        let before = found.len();
-        if let Err(e) = below(path, &mut found) {
-            console.error(&format!("{}: {e}", path.display()), "");
-            tally.failed = true;
-        } else if found.len() == before {
-            let message = format!("{}: no .plab file is in this directory", path.display());
-            console.error(&message, "give another directory, or the path of a file");
-            tally.failed = true;
-        }
-    }
-    let mut seen = std::collections::HashSet::new();
-    found.retain(|p| seen.insert(p.clone()));
-    found
-}
-
-/// Every `.plab` file below a directory, in order; hidden directories and links to others are left out.
-fn below(dir: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
-    let mut waiting = vec![dir.to_owned()];
-    let first = found.len();
-    while let Some(dir) = waiting.pop() {
-        for entry in fs::read_dir(&dir)? {
-            let entry = entry?;
-            let (path, kind) = (entry.path(), entry.file_type()?);
-            let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-            if kind.is_dir() && !hidden {
-                waiting.push(path);
-            } else if !kind.is_dir()
-                && !hidden
-                && path.is_file()
-                && path.extension().is_some_and(|e| e == "plab")
-            {
-                found.push(path);
-            }
-        }
-    }
-    found[first..].sort();
-    Ok(())
-}
-
-// ---- one text ------------------------------------------------------------------------------------------------------
 
 fn stdin(args: &FmtArgs, console: Console, tally: &mut Tally) {
     tally.failed = true;

@@ -3,6 +3,7 @@
 mod again;
 mod against;
 mod args;
+mod below;
 mod budget;
 mod check;
 mod closing;
