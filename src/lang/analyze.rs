@@ -6,6 +6,7 @@ use super::given::{self, Given, Refused};
 use super::sema::program::Program;
 use super::sema::{Modules, check_program, without_mark};
 use super::source::{Files, Source, Sources, Span};
+use super::syntax::only_unseen;
 
 /// What an analysis found.
 #[derive(Debug)]
@@ -45,6 +46,7 @@ pub fn analyze_with(files: &dyn Files, name: &str, text: &str, given: &[Given]) 
     }
     let mut program = check_program(&modules, &mut sink);
     program.given = given.iter().map(|g| (g.name.clone(), g.value.clone())).collect();
+    only_unseen(&mut sink);
     let mut diagnostics = sink.into_sorted();
     given::explain(given, &mut diagnostics, &sources);
     for d in &mut diagnostics {

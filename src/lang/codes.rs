@@ -117,9 +117,11 @@ codes! {
     MeasuresNothing = "W521", "a study measures nothing";
     BudgetNeeded = "E520", "a guided search has no budget in trials";
     BudgetUncounted = "W522", "a budget that nothing can count";
+    WrongWay = "W523", "what is worse is asked for";
 
     ProfileSetting = "E601", "a profile setting is wrong";
     ProfileIncomplete = "E602", "a profile lacks what a load needs";
+    TooLong = "W603", "requests are longer than the engine takes";
 
     NotYet = "N901", "this version checks it but cannot carry it out yet";
     NotYetLive = "N902", "this version can replay it but cannot measure it yet";

@@ -63,8 +63,12 @@ struct State {
 /// All fixes that help, and by their marks those that do not.
 fn all(mut state: State, analyze: &dyn Fn(&str) -> Analysis) -> (State, HashSet<String>) {
     let mut refused: HashSet<String> = HashSet::new();
+    let told = unused(&state.found);
+    let guessed = state.found.iter().any(|d| d.code == Code::UnknownMetric);
     for _ in 0..MOST_ROUNDS {
-        let open = |d: &&Diagnostic| fix_of(d).is_some() && !refused.contains(&mark(d));
+        // `total_tps / gpu` beside an imported `per_gpu` that nothing uses: which was meant is for people to say
+        let silent = |d: &Diagnostic| guessed && d.code == Code::Unused && !told.contains(&d.message);
+        let open = |d: &&Diagnostic| fix_of(d).is_some() && !refused.contains(&mark(d)) && !silent(d);
         let fixes: Vec<&Diagnostic> = state.found.iter().filter(open).collect();
         let chosen = apart(&fixes);
         if chosen.is_empty() {
@@ -84,6 +88,11 @@ fn all(mut state: State, analyze: &dyn Fn(&str) -> Analysis) -> (State, HashSet<
         }
     }
     (state, refused)
+}
+
+/// What is said of things that nothing uses.
+fn unused(found: &[Diagnostic]) -> HashSet<String> {
+    found.iter().filter(|d| d.code == Code::Unused).map(|d| d.message.clone()).collect()
 }
 
 /// The text after some fixes and those that follow from them; `None` if it is no better then.

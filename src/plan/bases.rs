@@ -8,7 +8,7 @@ use super::config::Config;
 use super::prepared::Prepared;
 use super::reach::{Offered, Reach};
 use crate::lang::Program;
-use crate::lang::sema::program::{Change, Engine, Expr, Step, Study};
+use crate::lang::sema::program::{Change, Engine, Expr, Point, Step, Study};
 
 /// Bases that are looked at for one step. Of what would need more, nothing is certain.
 const MOST_LOOKED_AT: usize = 20_000;
@@ -25,22 +25,55 @@ impl<'a> Bases<'a> {
     /// Of a step whose base is this one now, and on which some steps before it may still decide.
     pub fn new(program: &'a Program, study: &'a Study, now: &Config, open: &[&'a Step]) -> Self {
         let offered = Offered::by(study, open.iter().copied());
-        let rules: Vec<&Expr> = study.prune.iter().map(|r| &r.when).filter(|e| e.is_static()).collect();
+        // also those that name metrics: one may be settled by what else it names
+        let rules: Vec<&Expr> = study.prune.iter().map(|r| &r.when).collect();
         let others = engines(program, open).into_iter().map(|e| Config::declared(&e, study));
         let reaches = std::iter::once(now.clone()).chain(others);
         let reaches = reaches.map(|base| Reach::over(base, &offered, &rules, true)).collect();
         Self { study, prepared: Prepared::new(program, study), reaches, budget: MOST_LOOKED_AT }
     }
 
+    /// The same with another bound on what may be looked at.
+    #[must_use]
+    pub fn within(self, budget: usize) -> Self {
+        Self { budget, ..self }
+    }
+
+    /// How much may still be looked at.
+    pub fn left(&self) -> usize {
+        self.budget
+    }
+
     /// Whether a step's candidate is excluded over each of them.
     pub fn exclude(&mut self, step: &'a Step, index: usize) -> bool {
-        let points = step.space.candidate(index);
+        self.rulings(&step.space.candidate(index), &mut |_, _| ())
+    }
+
+    /// Why points are excluded over each of them, if a rule or the study's GPUs have a part in it. What no engine has is told of elsewhere.
+    pub fn excluded(&mut self, points: &[&'a Point]) -> Option<String> {
+        let mut why = None;
+        let all = self.rulings(points, &mut |made, ruling| {
+            if let (Ok(_), Ruling::Pruned { reason, rule }) = (&made.config, ruling) {
+                why.get_or_insert(match rule {
+                    Some(rule) => format!("the rule `{rule}` excludes it: {reason}"),
+                    None => format!("it {reason}"),
+                });
+            }
+        });
+        why.filter(|_| all)
+    }
+
+    /// Whether points are excluded over each of them; `heard` is told of each ruling.
+    fn rulings(&mut self, points: &[&'a Point], heard: &mut dyn FnMut(&Candidate, Ruling)) -> bool {
         let Self { study, prepared, reaches, budget } = self;
         let mut excluded = |base: &Config| {
-            let made = Candidate { label: String::new(), config: base.with(&points, prepared) };
-            matches!(ruling(&made, study), Ruling::Pruned { .. })
+            let made = Candidate { label: String::new(), config: base.with(points, prepared) };
+            let ruling = ruling(&made, study);
+            let pruned = matches!(ruling, Ruling::Pruned { .. });
+            heard(&made, ruling);
+            pruned
         };
-        reaches.iter().all(|r| r.all(None, budget, &mut excluded) == Some(true))
+        reaches.iter().all(|r| r.all(budget, &mut excluded) == Some(true))
     }
 }
 

@@ -4,6 +4,7 @@ pub mod bases;
 pub mod candidate;
 pub mod command;
 pub mod config;
+mod dead;
 mod defaults;
 pub mod eval;
 mod held;
@@ -13,6 +14,7 @@ pub mod profile;
 mod reach;
 mod required;
 mod review;
+mod room;
 #[cfg(test)]
 mod same;
 pub mod shell;

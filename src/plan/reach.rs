@@ -162,45 +162,26 @@ impl<'a> Reach<'a> {
         point.changes.iter().any(|c| self.asked.touches(c))
     }
 
-    /// Whether something holds for each of them, with a point set over it if there is one. `None` where there are too many; `budget`
-    /// counts those that may still be looked at.
-    pub fn all(
-        &self,
-        fixed: Option<&Point>,
-        budget: &mut usize,
-        holds: &mut dyn FnMut(&Config) -> bool,
-    ) -> Option<bool> {
+    /// Whether something holds for each of them. `None` where there are too many; `budget` counts those that may still be looked at.
+    pub fn all(&self, budget: &mut usize, holds: &mut dyn FnMut(&Config) -> bool) -> Option<bool> {
         let many = self.axes.iter().fold(1_usize, |n, a| n.saturating_mul(a.len() + 1));
         if many > MOST_COMBINATIONS.min(*budget) {
             return None;
         }
         *budget -= many;
-        Some(self.each(&self.base, &self.axes, fixed, holds))
+        Some(self.each(&self.base, &self.axes, holds))
     }
 
-    fn each(
-        &self,
-        config: &Config,
-        axes: &[Vec<&Point>],
-        fixed: Option<&Point>,
-        holds: &mut dyn FnMut(&Config) -> bool,
-    ) -> bool {
-        let Some((first, rest)) = axes.split_first() else {
-            return match fixed {
-                Some(point) => self.with(config, point, false).is_none_or(|c| holds(&c)),
-                None => holds(config),
-            };
-        };
-        self.each(config, rest, fixed, holds)
-            && first
-                .iter()
-                .all(|point| self.with(config, point, true).is_none_or(|c| self.each(&c, rest, fixed, holds)))
+    fn each(&self, config: &Config, axes: &[Vec<&Point>], holds: &mut dyn FnMut(&Config) -> bool) -> bool {
+        let Some((first, rest)) = axes.split_first() else { return holds(config) };
+        self.each(config, rest, holds)
+            && first.iter().all(|point| self.with(config, point).is_none_or(|c| self.each(&c, rest, holds)))
     }
 
-    /// A configuration with a point set over it, or only what is asked for; `None` if it cannot be.
-    fn with(&self, config: &Config, point: &Point, asked: bool) -> Option<Config> {
+    /// A configuration with what is asked for of a point set over it; `None` if it cannot be.
+    fn with(&self, config: &Config, point: &Point) -> Option<Config> {
         let mut config = config.clone();
-        for change in point.changes.iter().filter(|c| !asked || self.asked.touches(c)) {
+        for change in point.changes.iter().filter(|c| self.asked.touches(c)) {
             config.set(change).ok()?;
         }
         Some(config)

@@ -7,12 +7,14 @@ use std::sync::Arc;
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use indexmap::IndexSet;
 
-use super::candidate::{Ruling, candidate, label, ruling};
+use super::candidate::{candidate, label};
 use super::config::Config;
+use super::dead::unreachable;
 use super::eval::{Before, condition};
 use super::prepared::Prepared;
 use super::reach::{Offered, Reach, engines};
 use super::required::unmet;
+use super::room::too_long;
 use crate::lang::codes::Code;
 use crate::lang::diag::sort;
 use crate::lang::sema::bounds::simplified;
@@ -69,9 +71,10 @@ fn review(program: &Program) -> Vec<Diagnostic> {
             found.extend(review.same_twice(step));
         }
         if !certain {
-            found.extend(review.unreachable());
+            found.extend(unreachable(program, study, &review.engines, review.budget));
         }
         found.extend(unmet(program, study));
+        found.extend(too_long(program, study, &review.engines));
     }
     found.extend(rules.into_values().filter_map(|(verdict, rule)| idle(verdict, rule)));
     let mut seen = HashSet::new();
@@ -155,7 +158,7 @@ impl<'a> Review<'a> {
             let engines = review.engines.clone();
             engines.iter().all(|e| {
                 let reach = Reach::new(e, &review.offered, &[&when], false);
-                reach.all(None, review.budget, &mut holds) == Some(true)
+                reach.all(review.budget, &mut holds) == Some(true)
             })
         };
         if self.engines.is_empty() {
@@ -247,90 +250,10 @@ impl<'a> Review<'a> {
         }
         out
     }
-
-    /// Points whose every candidate is excluded before anything runs.
-    fn unreachable(&mut self) -> Vec<Diagnostic> {
-        let rules: Vec<Expr> = self.study.prune.iter().map(|r| simplified(&r.when)).collect();
-        let rules: Vec<&Expr> = rules.iter().filter(|e| e.is_static()).collect();
-        if rules.is_empty() && self.study.gpus.is_none() {
-            return Vec::new();
-        }
-        let reaches: Vec<Reach<'_>> =
-            self.engines.iter().map(|e| Reach::new(e, &self.offered, &rules, true)).collect();
-        let mut dead: HashMap<(String, String), String> = HashMap::new();
-        // points that change nothing of what rules ask for are all excluded or none
-        let mut idle: Option<Option<String>> = None;
-        for point in self.study.steps.iter().flat_map(|s| s.space.points()) {
-            let place = named(point);
-            if point.axis == "engine" || dead.contains_key(&place) {
-                continue;
-            }
-            let why = if reaches.iter().any(|r| r.tells(point)) {
-                self.excluded(point, &reaches)
-            } else {
-                idle.get_or_insert_with(|| self.excluded(point, &reaches)).clone()
-            };
-            if let Some(why) = why {
-                dead.insert(place, why);
-            }
-        }
-        let written = self.study.steps.iter().filter(|s| !s.space.is_empty());
-        written.flat_map(|s| dead_of(s, &dead)).collect()
-    }
-
-    /// Why no candidate with this point can be, if that is so.
-    fn excluded(&mut self, point: &Point, reaches: &[Reach<'_>]) -> Option<String> {
-        let mut why = None;
-        let mut pruned = |c: &Config| {
-            let made = super::Candidate { label: String::new(), config: Ok(c.clone()) };
-            let Ruling::Pruned { reason, rule } = ruling(&made, self.study) else { return false };
-            why.get_or_insert(match rule {
-                Some(rule) => format!("the rule `{rule}` excludes it: {reason}"),
-                None => format!("it {reason}"),
-            });
-            true
-        };
-        let all = reaches.iter().all(|r| r.all(Some(point), self.budget, &mut pruned) == Some(true));
-        why.filter(|_| all)
-    }
-}
-
-/// What is said of a step with points that cannot be.
-fn dead_of(step: &Step, dead: &HashMap<(String, String), String>) -> Vec<Diagnostic> {
-    let why = |p: &Point| dead.get(&named(p));
-    if no_candidate(&step.space, &|p| why(p).is_some()) {
-        let message = format!("no candidate of the step `{}` can be measured", step.name);
-        let d = Diagnostic::new(Code::Unreachable, step.span, message).label("all are excluded");
-        let first = step.space.points().into_iter().find_map(why);
-        let first = first.map(|w| format!(" ({w})")).unwrap_or_default();
-        return vec![d.help(format!("mend what excludes them{first}, or remove the step"))];
-    }
-    let points = step.space.points();
-    let found = points.into_iter().filter_map(|p| Some((p, why(p)?)));
-    found
-        .map(|(p, why)| {
-            let message = format!("the point `{}` of `{}` can never be measured", p.name, p.axis);
-            let d = Diagnostic::new(Code::Unreachable, place(p, step), message).label("always excluded");
-            d.help(format!("{why}; take the point out, or mend what excludes it"))
-        })
-        .collect()
-}
-
-/// What a point is known by in a study.
-fn named(point: &Point) -> (String, String) {
-    (point.axis.clone(), point.name.clone())
-}
-
-fn no_candidate(space: &Space, dead: &dyn Fn(&Point) -> bool) -> bool {
-    match space {
-        Space::Points(points) => points.iter().all(dead),
-        Space::Sum(parts) => parts.iter().all(|p| no_candidate(p, dead)),
-        Space::Product(parts) => parts.iter().any(|p| no_candidate(p, dead)),
-    }
 }
 
 /// Where a point is written, if that is in the study's file.
-fn place(point: &Point, step: &Step) -> Span {
+pub(super) fn place(point: &Point, step: &Step) -> Span {
     if point.span.file == step.span.file { point.span } else { step.span }
 }
 

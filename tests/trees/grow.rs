@@ -212,6 +212,7 @@ fn flag_decl(d: &mut Dice) -> FlagDecl {
         until: d.maybe(text),
         negated: d.several(0, 2, flag_name),
         uses_gpus: d.maybe(|d| UsesGpus { unless: d.maybe(flag_name) }),
+        limits_requests: d.maybe(|_| ()).is_some(),
         twice: None,
         span: nowhere(),
     }

@@ -234,6 +234,9 @@ fn flag_decl(f: &FlagDecl, d: &mut Dice) -> String {
         out += " uses gpus";
         out += &uses.unless.as_ref().map(|n| format!(" unless {}", n.value)).unwrap_or_default();
     }
+    if f.limits_requests {
+        out += " limits requests";
+    }
     out
 }
 

@@ -88,6 +88,14 @@ const SENTENCES: &[(&str, &str)] = &[
     ("A param's own text inserts nothing (E208)", "params_in_params"),
     ("Each stands once, and no `since` lies behind all of them.", "schema_of_no_release"),
     ("in an engine an error, in a step such candidates are pruned", "json_keys_wrong"),
+    (
+        "A setting that says one thing stands in a block once (E502).",
+        "setting_twice setting_twice_in_engine setting_twice_in_profile budget_twice_in_track",
+    ),
+    ("It names exactly one candidate of the step (E506).", "pick_many pick_another"),
+    ("a guided search needs a budget in trials (E520)", "guided_without_budget guided_with_hours"),
+    ("One that asks for what is worse, `maximize p99(ttft)`, is warned of (W523).", "the_wrong_way"),
+    ("the most tokens of one request, prompt and output together: W603", "too_long_requests"),
 ];
 
 #[test]

@@ -59,6 +59,9 @@ fn attributes(spec: &FlagSpec) -> String {
             let _ = write!(out, " unless {unless}");
         }
     }
+    if spec.limits_requests {
+        out.push_str(" limits requests");
+    }
     if let Some(default) = &spec.default {
         let default = if spec.auto && default == "auto" { "\"auto\"".to_owned() } else { word(default) };
         let _ = write!(out, " default {default}");

@@ -177,7 +177,9 @@ impl Checker<'_> {
                 self.listed_models(name, models);
                 return None;
             }
-            m.unknown(Kind::Axis, name, &["engine"], self.sink);
+            if !self.load_as_axis(module, name) {
+                m.unknown(Kind::Axis, name, &["engine"], self.sink);
+            }
             return None;
         };
         self.used.insert(at);

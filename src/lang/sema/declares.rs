@@ -59,6 +59,9 @@ impl Checker<'_> {
         if flag.uses_gpus.is_some() && !matches!(flag.kind, FlagKind::Int(_)) {
             wrong(name, "only whole numbers count GPUs", "make it an `int`, or remove `uses gpus`");
         }
+        if flag.limits_requests && !matches!(flag.kind, FlagKind::Int(_)) {
+            wrong(name, "only whole numbers count tokens", "make it an `int`, or remove `limits requests`");
+        }
         if let Some(until) = flag.until.as_ref().filter(|_| never_there(flag)) {
             let d = Diagnostic::new(Code::EngineSetting, until.span, "the flag is gone before it is there");
             self.sink.push(

@@ -46,7 +46,10 @@ impl Checker<'_> {
 
     fn build_engine(&mut self, module: usize, decl: &ast::Engine) -> Option<Engine> {
         let parent = match &decl.parent {
-            Some(name) => Some(self.engine_named(module, name)?),
+            Some(name) => {
+                let named = self.engine_named(module, name)?;
+                Some(self.parent_meant(module, decl, name, &named).unwrap_or(named))
+            }
             None if self.parent_forgotten(module, decl) => return None,
             None => None,
         };
@@ -146,6 +149,7 @@ impl Checker<'_> {
             since: decl.since.as_ref().map(|t| t.value.clone()),
             until: decl.until.as_ref().map(|t| t.value.clone()),
             negated: texts(&decl.negated),
+            limits_requests: decl.limits_requests,
             uses_gpus: decl
                 .uses_gpus
                 .as_ref()

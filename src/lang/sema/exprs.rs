@@ -259,9 +259,14 @@ impl Checker<'_> {
                 let span = l.0.span.to(r.0.span);
                 let message = format!("`{}` cannot compare these two", op.symbol());
                 let d = Diagnostic::new(Code::Dimension, span, message).label("of different kinds");
-                self.sink.push(
-                    d.help("numbers compare with numbers, text with text by `==` and `!=`; text is quoted"),
-                );
+                let sides = [(l, r.1), (r, l.1)].into_iter();
+                let mut of_param = sides.filter_map(|(e, other)| match (e.1, other) {
+                    (Type::Text, Type::Number(wanted)) => self.param_help(e.0, wanted),
+                    _ => None,
+                });
+                let help = "numbers compare with numbers, text with text by `==` and `!=`; text is quoted";
+                let help = of_param.next().unwrap_or_else(|| help.to_owned());
+                self.sink.push(d.help(help));
                 None
             }
         }
@@ -340,7 +345,10 @@ impl Checker<'_> {
         let span = l.0.span.to(r.0.span);
         let message = format!("`{}` meets {} and {}", op.symbol(), l.1, r.1);
         let d = Diagnostic::new(Code::Dimension, span, message).label("quantities of different kinds");
-        self.sink.push(d.help("only `*` and `/` combine different kinds"));
+        let of_param =
+            [(l.0, r.1), (r.0, l.1)].into_iter().find_map(|(e, wanted)| self.param_help(e, wanted));
+        self.sink
+            .push(d.help(of_param.unwrap_or_else(|| "only `*` and `/` combine different kinds".to_owned())));
     }
 }
 

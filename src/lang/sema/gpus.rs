@@ -21,28 +21,27 @@ impl Checker<'_> {
         let line = decl.lines.iter().find(|l| matches!(l.kind, Line::Gpus { .. }));
         let named = self.engines_named(decl);
         match (&study.gpus, line) {
-            (Some(gpus), Some(line)) => {
-                for (engine, span) in named {
-                    let needed = needed(&engine);
-                    if needed > gpus.count {
-                        let many = |n: u32| format!("{n} GPU{}", if n == 1 { "" } else { "s" });
-                        let message = format!(
-                            "the engine `{}` needs {}, and the study has {}",
-                            engine.name,
-                            many(needed),
-                            gpus.count
-                        );
-                        let d = Diagnostic::new(Code::TooManyGpus, span, message).label("can never start");
-                        let d = d.related(line.span, "so many there are");
-                        self.sink.push(
-                            d.help(format!("write `gpus {needed}`, or make its parallel sizes smaller")),
-                        );
-                    }
-                }
-            }
+            (Some(gpus), Some(line)) => self.too_many(gpus.count, line.span, &named),
             (None, None) if !unread => self.unstated(study, &named),
             _ => {}
         }
+    }
+
+    /// Engines that need more GPUs than there are. It is one number that they are too many for, and said once.
+    fn too_many(&mut self, there: u32, line: Span, named: &[(Arc<Engine>, Span)]) {
+        let all = named.iter().map(|(engine, span)| (needed(engine), engine, *span));
+        let mut over = all.filter(|(n, ..)| *n > there);
+        let Some((first, engine, span)) = over.next() else { return };
+        let many = format!("{first} GPU{}", if first == 1 { "" } else { "s" });
+        let message = format!("the engine `{}` needs {many}, and the study has {there}", engine.name);
+        let d = Diagnostic::new(Code::TooManyGpus, span, message).label("can never start");
+        let mut d = d.related(line, "so many there are");
+        let (mut most, mut whose) = (first, "its");
+        for (needed, engine, span) in over {
+            d = d.related(span, format!("`{}` needs {needed}", engine.name));
+            (most, whose) = (most.max(needed), "their");
+        }
+        self.sink.push(d.help(format!("write `gpus {most}`, or make {whose} parallel sizes smaller")));
     }
 
     /// Metrics of GPUs in a study that takes none: a recording may hold them, a live run never will.

@@ -21,6 +21,8 @@ pub(super) enum Guess {
     NearMany(Vec<String>),
     /// what it is called now
     Renamed(String),
+    /// `-tp4`: the flag, and the number that is glued to it
+    Glued(String, String),
     /// the one that switches the same thing the other way
     Opposite(String),
     Nothing,
@@ -38,6 +40,11 @@ impl Guess {
         {
             let sign = if level.is_empty() { "" } else { "=" };
             return Self::Renamed(format!("{OPTIMIZATION}{sign}{level}"));
+        }
+        if let Some((flag, number)) = glued(name)
+            && matches!(schema.find(flag, version), Found::Known(spec, _) if spec.kind != Kind::Switch)
+        {
+            return Self::Glued(flag.to_owned(), number.to_owned());
         }
         if let Some((_, now)) = RENAMED
             .iter()
@@ -138,6 +145,12 @@ impl Guess {
             Self::Renamed(now) if RENAMED.iter().any(|(old, _)| *old == key(name)) => {
                 d.label("its old name").help(format!("write {now}")).edit(at, now)
             }
+            Self::Glued(flag, number) => {
+                let right = format!("{flag}={number}");
+                d.label("a flag and its value are joined by `=`")
+                    .help(format!("write {right}"))
+                    .edit(at, right)
+            }
             Self::Renamed(now) => d.label("its short spelling").help(format!("write {now}")).edit(at, now),
             Self::Opposite(other) => {
                 let state = if switch::Sense::of(&other).on { "off" } else { "on" };
@@ -217,6 +230,13 @@ fn abbreviated<'a>(wanted: &str, known: &[(String, &'a str)]) -> Vec<&'a str> {
         theirs.len() == ours.len() && ours.iter().zip(&theirs).all(|(o, t)| short(o, t))
     };
     if ours.len() < 2 { Vec::new() } else { known.iter().filter(|(k, _)| fits(k)).map(|(_, n)| *n).collect() }
+}
+
+/// A short flag with its number behind it, as many programs take it: `-tp4`.
+fn glued(name: &str) -> Option<(&str, &str)> {
+    let flag = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let short = name.starts_with('-') && !name.starts_with("--") && flag.len() > 1;
+    (short && flag.len() < name.len()).then(|| name.split_at(flag.len()))
 }
 
 /// The flag that switches on what a name says.

@@ -3,6 +3,7 @@
 use super::check::Checker;
 use super::program::Engine;
 use super::schema::{Found, Kind};
+use super::scope;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
@@ -10,6 +11,29 @@ use crate::lang::syntax::ast::{self, ChangeKind, Name, Single};
 use crate::lang::syntax::of_models;
 
 impl Checker<'_> {
+    /// `axis c = concurrency [1, 8]`: the load is a profile's, and no axis varies it.
+    pub(super) fn load_as_axis(&mut self, module: usize, name: &Name) -> bool {
+        let what = name.value.as_str();
+        let declared = scope::Kind::IMPORTABLE.iter().any(|k| self.module(module).find(*k, what).is_some());
+        if declared || !matches!(what, "concurrency" | "rate" | "input" | "output" | "requests" | "duration")
+        {
+            return false;
+        }
+        let message = format!("`{what}` is no axis: it belongs to a profile, and axes vary what is launched");
+        let help = match what {
+            "concurrency" => {
+                "derive a profile: `profile busy = chat { concurrency 64 }`; several loads, `concurrency 1, 4, 16`, are a curve for `confirm on`"
+            }
+            "rate" => {
+                "derive a profile: `profile busy = chat { rate 8/s }`; several loads, `rate 2/s, 4/s, 8/s`, are a curve for `confirm on`"
+            }
+            _ => "derive a profile that states it: `profile longer = chat { input 4Ki }`",
+        };
+        self.sink
+            .push(Diagnostic::new(Code::UnknownName, name.span, message).label("not an axis").help(help));
+        true
+    }
+
     /// A list in an engine or a point: of a flag that takes several words or JSON it is one value, else the points of an axis.
     pub fn list_of_one(&mut self, change: &ast::Change, span: Span, engine: Option<&Engine>) {
         let message = "a list of values stands for the points of an axis";

@@ -42,6 +42,9 @@ pub fn value(d: Diagnostic, name: &str, value: Option<&WrittenValue>, engine: &E
         kind @ (Kind::Int { .. } | Kind::Float { .. }) => {
             let fixed = unit_slips::mended(&value.text).filter(|t| schema::value(kind, t).is_ok());
             let span = d.span;
+            if let Some(product) = product(&value.text).filter(|p| schema::value(kind, p).is_ok()) {
+                return d.label(format!("did you mean `{product}`?")).edit(span, product);
+            }
             match fixed {
                 Some(fixed) => d.label("unknown unit").edit(span, fixed),
                 None => d.label("does not fit"),
@@ -49,6 +52,14 @@ pub fn value(d: Diagnostic, name: &str, value: Option<&WrittenValue>, engine: &E
         }
         _ => d.label("does not fit"),
     }
+}
+
+/// `8*1024`, `$((8*1024))` as the number that it comes to: nothing computes here.
+pub fn product(text: &str) -> Option<String> {
+    let inner = text.strip_prefix("$((").and_then(|t| t.strip_suffix("))")).unwrap_or(text);
+    let factors = inner.split('*').map(|n| n.trim().parse::<u64>().ok());
+    let product = factors.clone().try_fold(1_u64, |all, n| all.checked_mul(n?))?;
+    (factors.count() > 1).then(|| product.to_string())
 }
 
 /// `90` for a share, as `90%`.

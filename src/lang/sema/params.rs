@@ -1,10 +1,12 @@
 //! Params: what one may be called, and that its text stands as it is.
 
 use super::check::Checker;
+use super::scope::Kind;
 use super::template::{self, LAUNCH_NAMES};
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
-use crate::lang::syntax::ast::{Literal, Param};
+use crate::lang::syntax::ast::{self, ExprKind, Item, Literal, Param};
+use crate::lang::units::Dim;
 
 impl Checker<'_> {
     /// A declaration by itself.
@@ -25,5 +27,20 @@ impl Checker<'_> {
                 "a param's text stands as it is: insert the params one after another where they are used",
             ));
         }
+    }
+
+    /// How to declare a param that stands alone where a quantity of another kind is wanted.
+    pub(super) fn param_help(&self, e: &ast::Expr, wanted: Dim) -> Option<String> {
+        let ExprKind::Call { owner: None, name, args: None } = &e.kind else { return None };
+        let Item::Param(param) = self.modules.item(self.modules.root().find(Kind::Param, &name.value)?)
+        else {
+            return None;
+        };
+        let written = self.source_text(param.value.span());
+        let unit = wanted.usual_unit()?;
+        let name = &name.value;
+        Some(format!(
+            "the param `{name}` is {written}: declare it as {wanted}, such as `param {name} = 500{unit}`"
+        ))
     }
 }

@@ -677,6 +677,15 @@ impl Expr {
         known && !self.compares()
     }
 
+    /// Whether it reads what a configuration is, beside what is measured of it.
+    pub fn reads_configuration(&self) -> bool {
+        let mut found = false;
+        self.walk(&mut |e| {
+            found |= matches!(e, Expr::Flag(_) | Expr::Engine | Expr::Model | Expr::Gpus { of: Owner::Own });
+        });
+        found
+    }
+
     /// Whether it compares with the incumbent or the baseline.
     pub fn compares(&self) -> bool {
         let mut found = false;

@@ -22,6 +22,8 @@ pub struct FlagSpec {
     pub until: Option<String>,
     pub negated: Vec<String>,
     pub uses_gpus: Option<UsesGpus>,
+    /// its value is the most tokens that one request may have, prompt and output together
+    pub limits_requests: bool,
 }
 
 /// The flag's value multiplies the GPUs that a configuration needs.
@@ -55,7 +57,7 @@ impl Kind {
             Self::Switch => "no value".to_owned(),
             Self::Text => "a text".to_owned(),
             Self::Path => "a path".to_owned(),
-            Self::Json => "a JSON value".to_owned(),
+            Self::Json => "a JSON value, such as `{\"key\": \"text\"}`".to_owned(),
             Self::Words => "words separated by spaces".to_owned(),
             Self::Int { min, max } => range("a whole number", min, max),
             Self::Float { min, max } => range("a number", min, max),
@@ -324,10 +326,18 @@ pub fn value(kind: &Kind, text: &str) -> Result<Value, String> {
         }
         Kind::OneOf(choices) if choices.iter().any(|c| c == text) => Ok(Value::Text(text.to_owned())),
         Kind::OneOf(_) => Err(format!("`{text}` is none of the choices")),
-        Kind::Json => {
-            serde_json::from_str(text).map(Value::Json).map_err(|e| format!("this is not JSON: {e}"))
-        }
+        Kind::Json => serde_json::from_str(text).map(Value::Json).map_err(|e| not_json(text, &e)),
         Kind::Text | Kind::Path | Kind::Words => Ok(Value::Text(text.to_owned())),
+    }
+}
+
+/// A bare word is plainly no JSON; of all else the reader knows best what is wrong.
+fn not_json(text: &str, error: &serde_json::Error) -> String {
+    let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
+    if text.chars().all(word) {
+        format!("`{text}` is not JSON")
+    } else {
+        format!("this is not JSON: {error}")
     }
 }
 

@@ -103,7 +103,7 @@ impl Checker<'_> {
                 study.baseline.clone_from(&name.value);
                 *baseline = Some(name.clone());
             }
-            Line::Objective { maximize, expr, on } => self.objective(*maximize, expr, on, study),
+            Line::Objective { maximize, expr, on } => self.objective(line.span, *maximize, expr, on, study),
             Line::Require { expr, on } => self.require(expr, on.as_ref(), study),
             Line::Adopt(n) => {
                 let value = self.number_of(n, Dim::PLAIN, "the gain to adopt from");
@@ -139,7 +139,7 @@ impl Checker<'_> {
         }
     }
 
-    fn objective(&mut self, maximize: bool, expr: &ast::Expr, on: &[Name], study: &mut Study) {
+    fn objective(&mut self, word: Span, maximize: bool, expr: &ast::Expr, on: &[Name], study: &mut Study) {
         let text = self.source_text(expr.span);
         let profiles = self.profile_names(on);
         let span = expr.span;
@@ -153,6 +153,7 @@ impl Checker<'_> {
                 let d = Diagnostic::new(Code::WrongPlace, span, message).label("names no metric");
                 self.sink.push(d.help("name a metric: `maximize total_tps on …`, `minimize p99(ttft) on …`"));
             }
+            self.objective_improves(word, maximize, &expr);
             study.objective = Some(Objective { maximize, expr, text, dim, profiles });
         }
     }
@@ -168,6 +169,7 @@ impl Checker<'_> {
         };
         if let Some(expr) = checked {
             self.can_be_met(written, &expr);
+            self.requires_better(written, &expr);
             study.require.push(Require { expr, text, on, implied: false, span: written.span });
         }
     }
@@ -193,6 +195,7 @@ impl Checker<'_> {
             let d = Diagnostic::new(Code::WrongPlace, span, message).label("after requests of what?");
             self.sink.push(d.help("remove `after … requests`"));
         }
+        self.prunes_worse(&p.when, &when);
         let name = p.name.value.clone();
         Some(Prune { name, reason, when, text, after, span: p.when.span })
     }

@@ -7,6 +7,7 @@ use super::removal;
 use super::scope::{Kind, Module, declared};
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
+use crate::lang::source::FileId;
 use crate::lang::syntax::ast::{Item, Study, StudyLineKind as Line, Use};
 
 /// Kinds that matter only where something names them. Rules hold by being there.
@@ -60,7 +61,7 @@ impl Checker<'_> {
     fn is_unused(&self, root: &Module, kind: Kind, name: &str) -> bool {
         let Some(at) = root.find(kind, name) else { return false };
         let inserted = kind == Kind::Param && self.modules.mentions(0, &format!("{{{name}}}")) > 0;
-        if self.used.contains(&at) || inserted {
+        if self.used.contains(&at) || inserted || self.study_lacks_its_user(kind) {
             return false;
         }
         !self.sink.has_errors()
@@ -68,6 +69,12 @@ impl Checker<'_> {
                 && self.modules.words(0, name) <= 1
                 && !self.sink.suggests(name)
                 && !self.may_be_missed(kind)
+    }
+
+    /// Whether a study measures nothing, which has been said: what it would measure is not yet named.
+    fn study_lacks_its_user(&self, kind: Kind) -> bool {
+        matches!(kind, Kind::Profile | Kind::Metric)
+            && self.sink.found().any(|d| d.code == Code::MeasuresNothing)
     }
 
     /// Whether something of the kind is named that there is not: it may be this.
@@ -85,7 +92,12 @@ impl Checker<'_> {
         let studies = self.modules.root().file.items.iter();
         let mut studies = studies.filter_map(|i| if let Item::Study(s) = i { Some(s) } else { None });
         let has = |s: &Study, is: fn(&Line) -> bool| s.lines.iter().any(|l| is(&l.kind));
+        // what goes in a circle was meant to derive from something else
+        if self.sink.found().any(|d| d.code == Code::Cycle) {
+            return true;
+        }
         match kind {
+            Kind::Param => self.condition_lost(),
             Kind::Engine => {
                 // an engine that cannot be started was meant to derive from one
                 self.sink.found().any(|d| d.code == Code::EngineIncomplete)
@@ -96,5 +108,18 @@ impl Checker<'_> {
             }
             _ => false,
         }
+    }
+
+    /// Whether a line with an expression could not be read: any param may have stood in it.
+    fn condition_lost(&self) -> bool {
+        const WITH_EXPRESSIONS: [&str; 6] = ["metric", "prune", "require", "step", "maximize", "minimize"];
+        let text = self.modules.root_text();
+        let first = |at: u32| {
+            let line = &text[..(at as usize).min(text.len())];
+            let line = &text[line.rfind('\n').map_or(0, |n| n + 1)..];
+            line.split_whitespace().next().unwrap_or_default().to_owned()
+        };
+        let unread = |d: &&Diagnostic| d.code.id().starts_with("E1") && d.span.file == FileId::default();
+        self.sink.found().filter(unread).any(|d| WITH_EXPRESSIONS.contains(&first(d.span.start).as_str()))
     }
 }

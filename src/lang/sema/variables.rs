@@ -3,7 +3,8 @@
 use super::check::Checker;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
-use crate::lang::syntax::ast::{Flag, Name, Single, Value};
+use crate::lang::source::Span;
+use crate::lang::syntax::ast::{Flag, Item, Name, Single, Value};
 
 /// What a launch sets itself, over whatever a study says, and what to do instead.
 const OF_THE_LAUNCH: [(&str, &str, &str); 2] = [
@@ -38,6 +39,9 @@ impl Checker<'_> {
     pub(super) fn settable(&mut self, name: &Name, values: &[Single], in_site: bool) {
         if let Some((_, why, help)) = OF_THE_LAUNCH.iter().find(|(n, ..)| *n == name.value) {
             let message = format!("`{}` is not a study's to set: {why}", name.value);
+            if self.said_in_axis(name, &message) {
+                return;
+            }
             self.sink.push(
                 Diagnostic::new(Code::ReservedVariable, name.span, message)
                     .label("set by every launch")
@@ -52,6 +56,14 @@ impl Checker<'_> {
             self.sink
                 .push(Diagnostic::new(Code::SecretInStudy, name.span, message).label("a secret").help(help));
         }
+    }
+
+    /// Whether another point of the same axis had the same message.
+    fn said_in_axis(&self, name: &Name, message: &str) -> bool {
+        let items = self.modules.all.iter().flat_map(|m| &m.file.items);
+        let mut axes = items.filter_map(|i| if let Item::Axis(a) = i { Some(a.span) } else { None });
+        let holds = |s: &Span| s.file == name.span.file && s.range().contains(&(name.span.start as usize));
+        axes.find(holds).is_some_and(|axis| self.sink.in_span(axis).any(|d| d.message == message))
     }
 }
 

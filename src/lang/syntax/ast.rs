@@ -149,6 +149,7 @@ pub struct FlagDecl {
     pub until: Option<Text>,
     pub negated: Vec<Name>,
     pub uses_gpus: Option<UsesGpus>,
+    pub limits_requests: bool,
     /// an attribute that stands a second time
     pub twice: Option<Span>,
     pub span: Span,

@@ -29,7 +29,11 @@ pub fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str
         InputLocation::Pos(p) | InputLocation::Span((p, _)) => p,
     };
     let (at, expected) = expectation(&error, at, text);
-    let (token, found) = token_at(text, at);
+    let (token, found) = match text.strip_prefix("- ") {
+        // a list of YAML: the dash is one too many, not what follows it
+        Some(_) if text[..at].trim_end() == "-" => (0..1, Some("`-`".to_owned())),
+        _ => token_at(text, at),
+    };
     let span = Span::new(id, base + token.start..base + token.end);
     let message = match &found {
         Some(found) => format!("{found} was not expected here"),

@@ -105,6 +105,16 @@ fn load(line: &str) -> Option<Meant> {
 /// Declarations inside of a block, and what newcomers look for in a study.
 fn misplaced(block: Block, line: &str) -> Option<Meant> {
     let word = super::blocks::first_word(line);
+    if block == Block::Study && word == "gain" {
+        let number = line[word.len()..].trim_start_matches([' ', '\t', '>', '=', ':']);
+        let plain = number.trim_end_matches('%').parse::<f64>().is_ok();
+        let right = format!("adopt gain >= {number}");
+        let help = format!(
+            "the gain from which a step adopts: write `{}`",
+            if plain { &right } else { "adopt gain >= 2%" }
+        );
+        return Some((plain.then_some(right), help));
+    }
     let help = match (block, word) {
         (_, "") if line.starts_with("//") || line.starts_with("-- ") => {
             return Some((Some(format!("#{}", &line[2..])), "comments begin with `#`".to_owned()));

@@ -3,6 +3,7 @@
 pub mod ast;
 mod bench;
 mod blocks;
+mod borrowed;
 mod brackets;
 mod build;
 mod expected;
@@ -23,6 +24,7 @@ mod signs;
 mod slips;
 mod spaced;
 mod synonyms;
+mod unseen;
 mod words;
 
 pub use bench::load_setting;
@@ -32,4 +34,5 @@ pub use parser::{Parsed, parse};
 pub use points::of_models;
 pub use quotes::as_json;
 pub use synonyms::of_profile as meant_in_profile;
+pub use unseen::only_unseen;
 pub use words::PROFILE_SETTINGS;

@@ -45,10 +45,26 @@ pub fn without_brace(id: FileId, base: usize, text: &str, indent: usize) -> Opti
     )
 }
 
+/// `metrics good = …`: a keyword in the plural, before a name and what follows one.
+fn plural(line: &str, word: &str) -> Option<(Option<String>, String)> {
+    let keyword = word.strip_suffix('s').filter(|w| words::DECLARATIONS.contains(w))?;
+    let rest = line[word.len()..].trim_start();
+    let end = rest.find(|c: char| !(c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'))?;
+    let behind = rest[end..].trim_start();
+    let named = end > 0 && behind.starts_with(['=', '"', '{']) && !rest.starts_with("get ");
+    named.then(|| {
+        let right = format!("{keyword}{}", &line[word.len()..]);
+        (Some(right), format!("each is declared by itself: write `{keyword} {} …`", &rest[..end]))
+    })
+}
+
 /// What a line without a declaration's keyword was meant to declare.
 pub fn meant_to_declare(line: &str) -> Option<(Option<String>, String)> {
     let line = line.trim_end();
     let word = first_word(line);
+    if let Some(found) = plural(line, word) {
+        return Some(found);
+    }
     let settings =
         [words::STUDY_SETTINGS, words::STEP_SETTINGS, words::PROFILE_SETTINGS, words::ENGINE_SETTINGS];
     if settings.iter().any(|s| s.contains(&word)) {

@@ -6,6 +6,7 @@ use pest::Parser;
 use super::ast::File;
 use super::build::Builder;
 use super::grammar::{Grammar, Rule};
+use super::unseen::unseen;
 use super::{lexical, rename, words};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink};
@@ -35,6 +36,7 @@ pub fn parse(id: FileId, text: &str, sink: &mut Sink) -> Parsed {
             let broken = builder.into_broken();
             uses_of_no_names(id, text, &broken, sink);
             rename::everywhere(id, text, sink);
+            unseen(id, text, sink);
             Parsed { file, broken }
         }
         Err(error) => {

@@ -260,7 +260,9 @@ impl<'a> Place<'a> {
             return hint("a setting ends with its line: remove the comma", Some(edit));
         }
         if setting == "-" && self.chunk.starts_with("- ") {
-            return hint("lines need no `-` in front: remove it", Some((0..self.token.start, String::new())));
+            let rest = self.chunk["-".len()..].trim_start();
+            let edit = (0..self.chunk.len() - rest.len(), String::new());
+            return hint("lines need no `-` in front: remove it", Some(edit));
         }
         match (setting, self.word) {
             ("rate" | "input" | "output", "-" | "to" | "–" | "...") => {

@@ -100,7 +100,11 @@ impl<'a> Body<'a> {
     /// Where a point's name should stand.
     fn name(&self) -> Option<Hint> {
         if self.word.starts_with(|c: char| c.is_ascii_digit()) {
-            return Some(hint("a point's name begins with a lower-case letter", None));
+            let help = format!(
+                "a point's name begins with a lower-case letter: `p{0} \"{0}\": …`; values of one flag need no names: `--flag=[64, 128]`",
+                self.word
+            );
+            return Some(hint(help, None));
         }
         let flag = self.word.trim_start_matches('-');
         let end = flag.find(['=', ' ']).unwrap_or(flag.len());

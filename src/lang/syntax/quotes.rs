@@ -10,16 +10,36 @@ pub fn single(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Di
         let d = d.label("JSON takes double quotes");
         return d.help(format!("write {json}")).edit(span(start, end), json);
     }
+    if let Some((end, json)) = quoted_object(chunk, at) {
+        let d =
+            Diagnostic::new(Code::SingleQuotes, span(at, end), "a JSON object is written in single quotes");
+        return d.label("a JSON object takes none").help(format!("write {json}")).edit(span(at, end), json);
+    }
     let line_end = chunk[at..].find(['\n', '\r']).map_or(chunk.len(), |n| at + n);
     let end = chunk[at + 1..line_end].find('\'').map_or(line_end, |n| at + n + 2);
     let inner = chunk[at..end].trim_matches('\'');
-    // what a shell needs quotes for is a value of its own here
-    let is_object = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(inner).is_ok();
-    let right = if is_object { inner.to_owned() } else { format!("\"{}\"", inner.replace('"', "\\\"")) };
+    let right = format!("\"{}\"", inner.replace('"', "\\\""));
     Diagnostic::new(Code::SingleQuotes, span(at, end), "a string is written in single quotes")
-        .label(if is_object { "a JSON object takes none" } else { "strings take double quotes" })
+        .label("strings take double quotes")
         .help(format!("write {right}"))
         .edit(span(at, end), right)
+}
+
+/// `'{"key": 1}'`, as a shell needs it, over several lines too: what is within the quotes is a value of its own here. Where it ends,
+/// and as JSON.
+fn quoted_object(chunk: &str, at: usize) -> Option<(usize, String)> {
+    let inner = chunk.get(at + 1..)?;
+    let blank = inner.len() - inner.trim_start().len();
+    let text = &inner[blank..];
+    let end = inner.find('\'').filter(|_| text.starts_with('{'))?;
+    let object = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&inner[..end]);
+    let json = match object {
+        Ok(_) => inner[..end].trim().to_owned(),
+        Err(_) => {
+            as_json(inner[..end].trim_start()).filter(|(_, len)| inner[blank + len..end].trim().is_empty())?.0
+        }
+    };
+    Some((at + 1 + end + 1, json))
 }
 
 /// Quotes as a word processor makes them.

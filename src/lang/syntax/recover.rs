@@ -10,7 +10,7 @@ use super::build::Builder;
 use super::expected::by_rule;
 use super::grammar::{Grammar, Rule};
 use super::lexical::{self, Piece};
-use super::{habits, imports, joins, names, synonyms, words};
+use super::{borrowed, habits, imports, joins, names, synonyms, words};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink, did_you_mean, one_of, short};
 use crate::lang::invisible;
@@ -206,9 +206,20 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
     let named = if word == "use" { imports::mistake(id, base, text) } else { None };
     let found = lexical::mistake(id, base, text)
         .or(named)
+        .or_else(|| semicolons(id, base + indent, &text[indent..]))
         .unwrap_or_else(|| by_rule(id, Rule::only_item, text, base, &[]));
     sink.push(found);
     out
+}
+
+/// Points of an axis that end with semicolons.
+fn semicolons(id: FileId, base: usize, text: &str) -> Option<Diagnostic> {
+    let all = borrowed::semicolons(text);
+    let span = |at: &usize| Span::new(id, base + at..base + at + 1);
+    let d = Diagnostic::new(Code::Unexpected, span(all.first()?), "`;` was not expected here");
+    let d = d.label("expected `,` or `}`").help("points are separated by commas");
+    let last = |at: &usize| text[at + 1..].trim_start().starts_with('}');
+    Some(all.iter().fold(d, |d, at| d.edit(span(at), if last(at) { "" } else { "," })))
 }
 
 /// A declaration whose name is none: `axis Seqs`, `axis max-seqs`, `axis not`.

@@ -125,7 +125,6 @@ impl At<'_> {
             ">" if self.before.ends_with('<') => self.from(self.before.len() - 1, "write `!=`", "!="),
             "is" | "equals" | "eq" => self.here("write `==` to compare", "=="),
             "in" => only("compare with each: `engine == vllm or engine == sglang`"),
-            "of" if self.before.ends_with('%') => self.here("write `*`: `0.5 * best.total_tps`", "*"),
             "for" | "with" | "over" if self.is("`on`") => self.here("write `on`", "on"),
             "and" if self.before.contains(" on ") && self.is("`,`") => {
                 self.from(self.before.len(), "profiles are separated by commas", ",")
@@ -266,6 +265,11 @@ fn comma(chunk: &str, token: &Range<usize>, before: &str) -> Option<Hint> {
     if !value.chars().all(|c| c.is_ascii_digit() || c == ',') {
         let help = format!("a value that holds a comma is quoted: write `{quoted}`");
         return Some(Hint { help, edit: Some((start..token.end + end, quoted)) });
+    }
+    if let Some(decimals) = value.strip_prefix("0,").filter(|d| !d.contains(',')) {
+        let right = format!("0.{decimals}");
+        let help = format!("decimals stand behind a point: write `{right}`");
+        return Some(Hint { help, edit: Some((start..token.end + end, right)) });
     }
     // of `1,2,4,8` nobody means 1248
     if value.split(',').skip(1).any(|group| group.len() != 3) {

@@ -76,9 +76,9 @@ fn whole(value: &str) -> &str {
 
 /// A word after a flag that can only be its value: no other flag, keyword, bracket or operator.
 fn is_value(word: &str) -> bool {
-    const FOLLOW: [&str; 20] = [
+    const FOLLOW: [&str; 21] = [
         "env", "model", "unset", "raw", "because", "int", "float", "switch", "text", "path", "json", "words",
-        "one_of", "and", "or", "not", "when", "uses", "unless", "default",
+        "one_of", "and", "or", "not", "when", "uses", "unless", "limits", "default",
     ];
     let first = word.as_bytes().first().copied().unwrap_or(b'}');
     // a JSON object begins with a key: other braces open the block of a step or of points

@@ -147,10 +147,30 @@ fn changed(out: &mut Vec<String>, sign: &str, all: &[Changed], state: fn(&Change
 }
 
 /// Breaks at spaces, and takes line feeds and other control characters for such; what does not fit on the first line is indented further.
+/// The words of a text; a space within a command's quotes is part of one, as a line that ends there would change what is copied.
+fn words(text: &str) -> Vec<&str> {
+    let (mut words, mut start, mut quote, mut before) = (Vec::new(), 0, None, ' ');
+    for (at, c) in text.char_indices() {
+        match (c, quote) {
+            // an apostrophe stands in a word
+            ('\'' | '"', None) if !before.is_alphanumeric() && text[at + 1..].contains(c) => quote = Some(c),
+            (_, Some(open)) if c == open => quote = None,
+            (' ', None) => {
+                words.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+        before = c;
+    }
+    words.push(&text[start..]);
+    words
+}
+
 fn push_wrapped(out: &mut Vec<String>, indent: &str, text: &str, style: Style) {
     let mut line = indent.to_owned();
     let mut fresh = true;
-    for word in clean(text).split(' ') {
+    for word in words(&clean(text)) {
         let len = line.chars().count() + word.chars().count() + usize::from(!fresh);
         if !fresh && len > style.width() {
             out.push(std::mem::replace(&mut line, " ".repeat(indent.chars().count() + 2)));

@@ -112,6 +112,7 @@ impl<'a> Builder<'a, '_> {
             until: None,
             negated: Vec::new(),
             uses_gpus: None,
+            limits_requests: false,
             twice: None,
             span,
         };
@@ -145,6 +146,7 @@ impl<'a> Builder<'a, '_> {
             Rule::k_since => decl.since.is_some(),
             Rule::k_until => decl.until.is_some(),
             Rule::k_negated => !decl.negated.is_empty(),
+            Rule::k_limits => decl.limits_requests,
             _ => decl.uses_gpus.is_some(),
         };
         if stated {
@@ -154,6 +156,7 @@ impl<'a> Builder<'a, '_> {
             Rule::k_default => decl.default = self.single(k.next()?),
             Rule::k_since => decl.since = self.maybe_text(&mut k),
             Rule::k_until => decl.until = self.maybe_text(&mut k),
+            Rule::k_limits => decl.limits_requests = true,
             Rule::k_negated => decl.negated = k.map(|p| self.name(&p)).collect(),
             _ => {
                 let unless = k.find(|p| p.as_rule() == Rule::flag_name).map(|p| self.name(&p));

@@ -1,0 +1,174 @@
+//! Which way is better: an objective, a requirement or a rule that asks for slower answers or less work done is a slip of the word or
+//! of the sign. Said only of metrics that everybody reads one way, and of expressions of which that is certain.
+
+use super::bounds;
+use super::check::Checker;
+use super::program::{Expr, Owner};
+use crate::lang::codes::Code;
+use crate::lang::diag::Diagnostic;
+use crate::lang::source::Span;
+use crate::lang::syntax::ast::{self, BinaryOp, ExprKind};
+
+/// What it means that an expression's value grows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Growth {
+    Better,
+    Worse,
+    /// it is the same for every result, or above zero and neither
+    Same,
+}
+
+impl Growth {
+    fn flipped(self) -> Self {
+        match self {
+            Self::Better => Self::Worse,
+            Self::Worse => Self::Better,
+            Self::Same => Self::Same,
+        }
+    }
+
+    /// Of two that grow together; `None` where they pull apart.
+    fn with(self, other: Self) -> Option<Self> {
+        match (self, other) {
+            (Self::Same, one) | (one, Self::Same) => Some(one),
+            _ => (self == other).then_some(self),
+        }
+    }
+}
+
+impl Checker<'_> {
+    /// `maximize p99(ttft)`; `word` is the span of its line, which begins with `maximize` or `minimize`.
+    pub(super) fn objective_improves(&mut self, word: Span, maximize: bool, expr: &Expr) {
+        let Some((growth, metric)) = growth(expr).zip(first_metric(expr)) else { return };
+        if growth == Growth::Same || (growth == Growth::Better) == maximize {
+            return;
+        }
+        let (written, meant) = if maximize { ("maximize", "minimize") } else { ("minimize", "maximize") };
+        let (what, is) = if maximize { ("highest", worst(metric)) } else { ("lowest", worst(metric)) };
+        let message = format!("the {what} `{metric}` is the worst: {is}");
+        let span = Span { end: word.start + written.len() as u32, ..word };
+        let d = Diagnostic::new(Code::WrongWay, span, message).label(format!("did you mean `{meant}`?"));
+        self.sink.push(d.help(format!("write `{meant}`, or measure something else")));
+    }
+
+    /// `require p99(ttft) >= 2s`, in each part that must hold.
+    pub(super) fn requires_better(&mut self, written: &ast::Expr, checked: &Expr) {
+        self.keeps_worse(written, checked, BinaryOp::And, true);
+    }
+
+    /// `prune … when p99(ttft) < 2s`, in each part that suffices.
+    pub(super) fn prunes_worse(&mut self, written: &ast::Expr, checked: &Expr) {
+        self.keeps_worse(written, checked, BinaryOp::Or, false);
+    }
+
+    /// A comparison that is met by what is worse, where `keeps` what meets it.
+    fn keeps_worse(&mut self, written: &ast::Expr, checked: &Expr, joint: BinaryOp, keeps: bool) {
+        let ExprKind::Binary { op: as_written, left: l, right: r } = &written.kind else { return };
+        let Expr::Binary { op, left, right } = checked else { return };
+        if as_written != op {
+            return;
+        }
+        if *op == joint {
+            self.keeps_worse(l, left, joint, keeps);
+            self.keeps_worse(r, right, joint, keeps);
+            return;
+        }
+        // one that is settled is told of as that
+        if bounds::settled(checked).is_some() {
+            return;
+        }
+        let above = match op {
+            BinaryOp::Gt | BinaryOp::Ge => true,
+            BinaryOp::Lt | BinaryOp::Le => false,
+            _ => return,
+        };
+        let (Some(mine), Some(bound)) = (growth(left), growth(right)) else { return };
+        // as if the metric stood on the left
+        let (growth, side, above) = match (mine, bound) {
+            (Growth::Same, Growth::Same) => return,
+            (mine, Growth::Same) => (mine, left, above),
+            (Growth::Same, bound) => (bound, right, !above),
+            _ => return,
+        };
+        let (met_by, metric) = (if above { growth } else { growth.flipped() }, first_metric(side));
+        let Some(metric) = metric.filter(|_| (met_by == Growth::Worse) == keeps) else { return };
+        let (does, line) = if keeps {
+            ("keeps only what is worse", "require")
+        } else {
+            ("prunes what is better", "prune … when")
+        };
+        let message = format!("this {does}: {}", worst(metric));
+        let d = Diagnostic::new(Code::WrongWay, written.span, message).label("the other way round?");
+        let sign = if above { "<" } else { ">" };
+        self.sink.push(d.help(format!("turn the sign: `{line} {} {sign} …`", spelled(side, metric))));
+    }
+}
+
+/// The metric as it reads in a help.
+fn spelled(side: &Expr, metric: &str) -> String {
+    let mut found = None;
+    side.walk(&mut |e| {
+        if let Expr::Metric { name, stat: Some(stat), .. } = e
+            && name == metric
+        {
+            found.get_or_insert_with(|| format!("{}({name})", stat.name()));
+        }
+    });
+    found.unwrap_or_else(|| if metric == "goodput" { "goodput(…)".to_owned() } else { metric.to_owned() })
+}
+
+/// What growing says of an expression, if that is certain whatever is measured.
+fn growth(expr: &Expr) -> Option<Growth> {
+    Some(match expr {
+        Expr::Number(n) if *n >= 0.0 => Growth::Same,
+        Expr::Gpus { .. } => Growth::Same,
+        // what another configuration came to is a bound like any number
+        Expr::Metric { of, .. } | Expr::Goodput { of, .. } if *of != Owner::Own => Growth::Same,
+        Expr::Metric { name, .. } => of_metric(name)?,
+        Expr::Goodput { .. } => Growth::Better,
+        Expr::Binary { op, left, right } => {
+            let (left, right) = (growth(left)?, growth(right)?);
+            match op {
+                BinaryOp::Add | BinaryOp::Mul => left.with(right)?,
+                BinaryOp::Div | BinaryOp::Sub => left.with(right.flipped())?,
+                _ => return None,
+            }
+        }
+        _ => return None,
+    })
+}
+
+/// The metrics that everybody reads one way.
+fn of_metric(name: &str) -> Option<Growth> {
+    Some(match name {
+        "ttft" | "tpot" | "itl" | "latency" | "startup" | "failed" | "cost_per_mtok" => Growth::Worse,
+        "request_rate" | "input_tps" | "output_tps" | "total_tps" | "success_rate" | "tokens_per_joule"
+        | "accept_length" | "draft_acceptance" | "exact_match" => Growth::Better,
+        _ => return None,
+    })
+}
+
+/// The metric that decides which way an expression goes.
+fn first_metric(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Metric { of: Owner::Own, name, .. } => of_metric(name).map(|_| name.as_str()),
+        Expr::Goodput { of: Owner::Own, .. } => Some("goodput"),
+        Expr::Binary { left, right, .. } => first_metric(left).or_else(|| first_metric(right)),
+        _ => None,
+    }
+}
+
+/// What is bad about the worse end of a metric.
+fn worst(metric: &str) -> &'static str {
+    match metric {
+        "ttft" | "tpot" | "itl" | "latency" => "a longer time is a slower answer",
+        "startup" => "a longer time is a slower start",
+        "failed" => "more of it are more failed requests",
+        "cost_per_mtok" => "more of it costs more",
+        "success_rate" => "less of it are more failed requests",
+        "exact_match" => "less of it are more wrong answers",
+        "tokens_per_joule" => "less of it is more energy for the same",
+        "accept_length" | "draft_acceptance" => "less of it are more drafts in vain",
+        _ => "less of it is less work done",
+    }
+}

@@ -1,0 +1,216 @@
+//! Points, products and steps of which nothing can be measured, as rules or the number of GPUs exclude each candidate before anything
+//! runs. A rule may read two axes, so each combination that rules can tell apart is looked at, over each base that its step may have.
+
+use std::sync::Arc;
+
+use foldhash::{HashMap, HashMapExt, HashSet};
+
+use super::bases::Bases;
+use super::config::Config;
+use super::reach::{Offered, Reach};
+use super::review::place;
+use crate::lang::codes::Code;
+use crate::lang::sema::program::{Change, Engine, Expr, From, Point, Space, Step, Study};
+use crate::lang::{Diagnostic, Program};
+
+/// Combinations of one step that are looked at.
+const MOST_COMBINATIONS: usize = 2048;
+/// Steps that may decide on one's base; of what would have more, nothing is said.
+const MOST_DECIDING: usize = 64;
+
+/// What is said of a study's points that cannot be; `budget` counts the configurations that may still be looked at.
+pub(super) fn unreachable(
+    program: &Program,
+    study: &Study,
+    engines: &[Arc<Engine>],
+    budget: &mut usize,
+) -> Vec<Diagnostic> {
+    let rules: Vec<&Expr> = study.prune.iter().map(|r| &r.when).filter(|e| e.reads_configuration()).collect();
+    if rules.is_empty() && study.gpus.is_none() {
+        return Vec::new();
+    }
+    let nothing = Offered::by(study, []);
+    let asking: Vec<Reach> = engines.iter().map(|e| Reach::new(e, &nothing, &rules, true)).collect();
+    let mut search = Search { program, study, asking, budget, idle_alive: HashSet::default() };
+    let found: Vec<Option<Found>> = (0..study.steps.len()).map(|i| search.look(i)).collect();
+    // what can be measured in another step is there for that one
+    let alive: HashSet<Place> =
+        study.steps.iter().zip(&found).flat_map(|(s, f)| alive(s, f.as_ref())).collect();
+    let told = study.steps.iter().zip(&found).filter_map(|(s, f)| Some((s, f.as_ref()?)));
+    told.flat_map(|(step, found)| found.told(step, &alive)).collect()
+}
+
+/// What a point is known by in a study.
+type Place<'a> = (&'a str, &'a str);
+
+fn named(point: &Point) -> Place<'_> {
+    (&point.axis, &point.name)
+}
+
+/// Points of a step of which no candidate can be, each with the reason.
+struct Found<'a>(HashMap<Place<'a>, String>);
+
+struct Search<'a, 'b> {
+    program: &'a Program,
+    study: &'a Study,
+    /// what rules ask of each engine
+    asking: Vec<Reach<'a>>,
+    budget: &'b mut usize,
+    /// tracks, or the study, of which a base is not excluded as it is
+    idle_alive: HashSet<Option<&'a str>>,
+}
+
+impl<'a> Search<'a, '_> {
+    fn tells(&self, point: &Point) -> bool {
+        point.changes.iter().any(|c| matches!(c, Change::Engine(_)))
+            || self.asking.iter().any(|r| r.tells(point))
+    }
+
+    /// Looks at a step; `None` where nothing is certain, or nothing is to be said.
+    fn look(&mut self, index: usize) -> Option<Found<'a>> {
+        let step = &self.study.steps[index];
+        let idle = !step.space.any(&|p| self.tells(p));
+        let scope = step.track.as_deref();
+        let best = matches!(step.from, From::Best);
+        if step.space.is_empty() || idle && best && self.idle_alive.contains(&scope) {
+            return None;
+        }
+        let combinations = self.combinations(&step.space)?;
+        let mut bases = self.bases(index)?.within(*self.budget);
+        let (mut alive, mut dead) = (HashSet::default(), HashMap::new());
+        for points in &combinations {
+            let told: Vec<&Point> = points.iter().copied().filter(|p| self.tells(p)).collect();
+            match bases.excluded(&told) {
+                Some(why) => points.iter().for_each(|p| {
+                    dead.entry(named(p)).or_insert_with(|| why.clone());
+                }),
+                None => alive.extend(points.iter().map(|p| named(p))),
+            }
+        }
+        *self.budget = bases.left();
+        if idle && best && dead.is_empty() {
+            self.idle_alive.insert(scope);
+        }
+        dead.retain(|place, _| !alive.contains(place));
+        self.others(&step.space, &mut dead);
+        (!dead.is_empty()).then_some(Found(dead))
+    }
+
+    /// The candidates that rules can tell apart: of a list's points of which they read nothing, the first stands for all.
+    fn combinations(&self, space: &'a Space) -> Option<Vec<Vec<&'a Point>>> {
+        let all = match space {
+            Space::Points(points) => {
+                let mut idle = false;
+                let first = |p: &&Point| self.tells(p) || !std::mem::replace(&mut idle, true);
+                points.iter().filter(first).map(|p| vec![p]).collect()
+            }
+            Space::Sum(parts) => {
+                let parts: Option<Vec<_>> = parts.iter().map(|p| self.combinations(p)).collect();
+                parts?.concat()
+            }
+            Space::Product(factors) => {
+                let mut all = vec![Vec::new()];
+                for factor in factors {
+                    let of = self.combinations(factor)?;
+                    if all.len() * of.len() > MOST_COMBINATIONS {
+                        return None;
+                    }
+                    let with = |points: &Vec<&'a Point>| -> Vec<Vec<&'a Point>> {
+                        of.iter().map(|more| [points.as_slice(), more].concat()).collect()
+                    };
+                    all = all.iter().flat_map(with).collect();
+                }
+                all
+            }
+        };
+        (all.len() <= MOST_COMBINATIONS).then_some(all)
+    }
+
+    /// The points for which a dead one stood are dead too.
+    fn others(&self, space: &'a Space, dead: &mut HashMap<Place<'a>, String>) {
+        for list in space.lists() {
+            let mut idle = list.iter().filter(|p| !self.tells(p));
+            let Some(why) = idle.next().and_then(|first| dead.get(&named(first)).cloned()) else { continue };
+            dead.extend(idle.map(|p| (named(p), why.clone())));
+        }
+    }
+
+    /// The bases that a step may have, whichever way round the steps stand: a point that only their order excludes is not called dead.
+    fn bases(&self, index: usize) -> Option<Bases<'a>> {
+        let study = self.study;
+        let step = &study.steps[index];
+        let (start, decided) = match &step.from {
+            From::Engine(name) => (name.as_str(), false),
+            From::Best | From::Step(_) => (step.track.as_deref().unwrap_or(&study.baseline), true),
+        };
+        let others =
+            study.steps.iter().filter(|s| decided && (step.track.is_none() || s.track == step.track));
+        // a track leaves its engine, whatever its steps set
+        let settles = |s: &&Step| s.track.is_some() || s.space.any(&|p| self.tells(p));
+        let open: Vec<&Step> = others.filter(settles).collect();
+        let start = self.program.engines.get(start)?;
+        (open.len() <= MOST_DECIDING)
+            .then(|| Bases::new(self.program, study, &Config::declared(start, study), &open))
+    }
+}
+
+/// The points of a step that can be measured there, as far as is known.
+fn alive<'a>(step: &'a Step, found: Option<&Found<'a>>) -> Vec<Place<'a>> {
+    let dead = |p: &Place| found.is_some_and(|f| f.0.contains_key(p));
+    step.space.points().into_iter().map(named).filter(|p| !dead(p)).collect()
+}
+
+impl Found<'_> {
+    fn told(&self, step: &Step, alive: &HashSet<Place>) -> Vec<Diagnostic> {
+        if self.nothing_of(&step.space) {
+            let message = format!("no candidate of the step `{}` can be measured", step.name);
+            return vec![self.all_excluded(message, &step.space, step, "remove the step")];
+        }
+        let mut out = Vec::new();
+        self.terms(&step.space, step, alive, &mut out);
+        out
+    }
+
+    /// Products that are dead as a whole are told of once, else each point.
+    fn terms(&self, space: &Space, step: &Step, alive: &HashSet<Place>, out: &mut Vec<Diagnostic>) {
+        match space {
+            Space::Product(factors) if factors.len() > 1 && self.nothing_of(space) => {
+                let mut axes: Vec<&str> = space.points().into_iter().map(|p| p.axis.as_str()).collect();
+                axes.dedup();
+                let product = axes.join(" * ");
+                let message =
+                    format!("no candidate of `{product}` can be measured in the step `{}`", step.name);
+                out.push(self.all_excluded(message, space, step, &format!("take `{product}` out")));
+            }
+            Space::Sum(parts) | Space::Product(parts) => {
+                for part in parts {
+                    self.terms(part, step, alive, out);
+                }
+            }
+            Space::Points(points) => {
+                let dead = points.iter().filter(|p| !alive.contains(&named(p)));
+                out.extend(dead.filter_map(|p| Some((p, self.0.get(&named(p))?))).map(|(p, why)| {
+                    let message = format!("the point `{}` of `{}` can never be measured", p.name, p.axis);
+                    let d =
+                        Diagnostic::new(Code::Unreachable, place(p, step), message).label("always excluded");
+                    d.help(format!("{why}; take the point out, or mend what excludes it"))
+                }));
+            }
+        }
+    }
+
+    fn all_excluded(&self, message: String, space: &Space, step: &Step, or: &str) -> Diagnostic {
+        let first = space.points().into_iter().find_map(|p| self.0.get(&named(p)));
+        let first = first.map(|why| format!(" ({why})")).unwrap_or_default();
+        let d = Diagnostic::new(Code::Unreachable, step.span, message).label("all are excluded");
+        d.help(format!("mend what excludes them{first}, or {or}"))
+    }
+
+    fn nothing_of(&self, space: &Space) -> bool {
+        match space {
+            Space::Points(points) => points.iter().all(|p| self.0.contains_key(&named(p))),
+            Space::Sum(parts) => parts.iter().all(|p| self.nothing_of(p)),
+            Space::Product(parts) => parts.iter().any(|p| self.nothing_of(p)),
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Requests that an engine has no room for: prompt and output of a profile together are more tokens than a flag that the schema marks
+//! `limits requests` lets one request have. Every engine refuses such requests or cuts them short, so nothing that is measured is what
+//! the profile says.
+
+use std::sync::Arc;
+
+use foldhash::HashSet;
+use indexmap::{IndexMap, IndexSet};
+
+use super::review::place;
+use crate::lang::codes::Code;
+use crate::lang::sema::flags::typed;
+use crate::lang::sema::program::{Change, Engine, Point, Profile, Study};
+use crate::lang::sema::schema::{FlagSpec, Found, Value, key};
+use crate::lang::source::Span;
+use crate::lang::{Diagnostic, Program};
+
+/// What is said of a study whose engines or points leave too little room; `engines` are all that it names.
+pub(super) fn too_long(program: &Program, study: &Study, engines: &[Arc<Engine>]) -> Vec<Diagnostic> {
+    let Some((profile, tokens)) = longest(program, study) else { return Vec::new() };
+    let limits: HashSet<String> = engines.iter().flat_map(|e| limiting(e)).flat_map(names).collect();
+    if limits.is_empty() {
+        return Vec::new();
+    }
+    let asks = Asks { study, profile, tokens, limits };
+    let alone = asks.alone();
+    let declared = engines.iter().filter(|e| alone.contains(e.name.as_str()));
+    let mut out: Vec<Diagnostic> = declared.filter_map(|e| asks.of_engine(e)).collect();
+    for step in &study.steps {
+        // the points of one axis are told of together
+        let mut axes: IndexMap<&str, Diagnostic> = IndexMap::new();
+        for point in step.space.points().into_iter().filter(|p| asks.limited(p)) {
+            let Some((flag, limit)) = engines.iter().find_map(|e| asks.of_point(point, e)) else { continue };
+            let at = place(point, step);
+            let d = match axes.swap_remove(point.axis.as_str()) {
+                Some(d) => d.related(at, "nor here"),
+                None => asks.told(at, &flag, limit),
+            };
+            axes.insert(&point.axis, d);
+        }
+        out.extend(axes.into_values());
+    }
+    out
+}
+
+/// The flags of an engine that limit requests.
+fn limiting(engine: &Engine) -> impl Iterator<Item = &FlagSpec> {
+    let marked = engine.schema.specs().iter().filter(|s| s.limits_requests);
+    marked.filter(|s| {
+        let found = engine.schema.find(&s.names[0], engine.version.as_deref());
+        matches!(found, Found::Known(known, _) if std::ptr::eq(known, *s))
+    })
+}
+
+fn names(spec: &FlagSpec) -> impl Iterator<Item = String> {
+    spec.names.iter().map(|n| key(n))
+}
+
+/// The profile with the longest requests, and how long they can be.
+fn longest<'a>(program: &'a Program, study: &Study) -> Option<(&'a Profile, u32)> {
+    let objective = study.objective.iter().flat_map(|o| &o.profiles);
+    let names: IndexSet<&String> =
+        objective.chain(&study.confirm).chain(study.require.iter().filter_map(|r| r.on.as_ref())).collect();
+    let length = |p: &Profile| Some(p.prompt_tokens()?.1.saturating_add(p.output?.1));
+    let all = names.into_iter().filter_map(|n| program.profiles.get(n));
+    all.filter_map(|p| Some((&**p, length(p)?))).reduce(|most, p| if p.1 > most.1 { p } else { most })
+}
+
+struct Asks<'a> {
+    study: &'a Study,
+    profile: &'a Profile,
+    tokens: u32,
+    /// keys of the flags that limit requests in some engine
+    limits: HashSet<String>,
+}
+
+impl<'a> Asks<'a> {
+    /// The engines that are measured with the room that they declare: no point beside theirs sets it.
+    fn alone(&self) -> HashSet<&'a str> {
+        let mut names: HashSet<&str> = [self.study.baseline.as_str()].into_iter().collect();
+        for step in &self.study.steps {
+            names.extend(step.track.as_deref());
+            let points = step.space.points();
+            let engines: Vec<&str> = points.iter().flat_map(|p| &p.changes).filter_map(engine_of).collect();
+            if !engines.is_empty() && !points.iter().any(|p| self.limited(p)) {
+                names.extend(engines);
+            }
+        }
+        names
+    }
+
+    fn limited(&self, point: &Point) -> bool {
+        let set = point.changes.iter().filter_map(flag_of);
+        set.into_iter().any(|name| self.limits.contains(&key(name)))
+    }
+
+    /// An engine whose flag, or its default, is below what is asked.
+    fn of_engine(&self, engine: &Engine) -> Option<Diagnostic> {
+        let (spec, limit) = limiting(engine).find_map(|spec| {
+            let set = engine.flags.iter().find(|s| s.canonical == spec.names[0]).map(|s| s.value.clone());
+            let value = set.or_else(|| engine.schema.default(&spec.names[0], engine.version.as_deref()))?;
+            Some((spec, self.below(&value)?))
+        })?;
+        let names: Vec<String> = names(spec).collect();
+        let written = engine.written.iter().rev();
+        let span =
+            written.filter(|c| flag_of(c).is_some_and(|n| names.contains(&key(n)))).find_map(value_span);
+        let span = span.unwrap_or(engine.span);
+        let span = if span.file == self.study.span.file { span } else { self.study.span };
+        Some(self.told(span, &spec.names[0], limit))
+    }
+
+    /// The flag of a point that leaves too little room, and how much it leaves.
+    fn of_point(&self, point: &Point, engine: &Engine) -> Option<(String, i64)> {
+        let (schema, version) = (&engine.schema, engine.version.as_deref());
+        point.changes.iter().find_map(|change| {
+            let Change::Flag { name, value, .. } = change else { return None };
+            if !matches!(schema.find(name, version), Found::Known(spec, _) if spec.limits_requests) {
+                return None;
+            }
+            let set = typed(schema, version, name, value.as_ref()).ok()?;
+            Some((set.canonical, self.below(&set.value)?))
+        })
+    }
+
+    /// A limit that is below what is asked. None and less leave it to the engine.
+    fn below(&self, value: &Value) -> Option<i64> {
+        match value {
+            Value::Int(n) if *n > 0 && *n < i64::from(self.tokens) => Some(*n),
+            _ => None,
+        }
+    }
+
+    fn told(&self, span: Span, flag: &str, limit: i64) -> Diagnostic {
+        let Self { profile, tokens, .. } = self;
+        let message = format!(
+            "requests of `{}` have up to {tokens} tokens, and {flag} lets one have {limit}",
+            profile.name
+        );
+        let d = Diagnostic::new(Code::TooLong, span, message).label("not enough");
+        let (prompt, output) =
+            (profile.prompt_tokens().unwrap_or_default().1, profile.output.unwrap_or_default().1);
+        d.help(format!(
+            "{prompt} of the prompt and {output} of the output count together: an engine refuses what is longer, or cuts it short; \
+             give it {tokens} or more, with some to spare for the chat template, or shorten the profile"
+        ))
+    }
+}
+
+fn engine_of(change: &Change) -> Option<&str> {
+    if let Change::Engine(name) = change { Some(name) } else { None }
+}
+
+/// The flag that a change sets or takes away.
+fn flag_of(change: &Change) -> Option<&str> {
+    match change {
+        Change::Flag { name, .. } | Change::Raw { name, .. } | Change::UnsetFlag { name, .. } => Some(name),
+        _ => None,
+    }
+}
+
+fn value_span(change: &Change) -> Option<Span> {
+    match change {
+        Change::Flag { value, .. } | Change::Raw { value, .. } => value.as_ref().map(|v| v.span),
+        _ => None,
+    }
+}
