@@ -29,6 +29,7 @@ mod hidden;
 mod house;
 mod hub;
 mod init;
+mod installed;
 mod keys;
 mod left;
 mod llama_cpp;

@@ -16,8 +16,8 @@ use crate::lang::learn::{self, Installed};
 use crate::lang::sema::program::Via;
 use crate::lang::{Analysis, Diagnostic, Given, fix, render};
 
-/// What was said where, of each engine.
-type Answers = HashMap<(String, From), Result<Answer, AskError>>;
+/// What was said, by root, serve line and place.
+type Answers = HashMap<(String, String, From), Result<Answer, AskError>>;
 
 pub fn run(args: &CheckArgs, console: Console) -> u8 {
     let (mut code, mut refused) = (exit::DONE, false);
@@ -108,6 +108,11 @@ fn mend(path: &Path, set: &[Given], console: Console) -> bool {
     true
 }
 
+/// An engine that nobody here can be asked about.
+fn untold(why: String) -> Installed {
+    Installed::Missing { why, help: "its flags are checked against its schema all the same" }
+}
+
 /// Adds what the installed engines say; each is asked once.
 fn hold(analysis: &mut Analysis, answers: &mut Answers) {
     let found = learn::held(&analysis.program, &mut |engine| {
@@ -119,23 +124,19 @@ fn hold(analysis: &mut Analysis, answers: &mut Answers) {
         let from = match &engine.via {
             Via::Path => From::Path,
             Via::Venv(dir) => From::Venv(dir.into()),
-            Via::Url(url) => {
-                return Some(Installed::Missing(format!("{url} runs already and lists no flags")));
-            }
-            Via::Container(_) => {
-                return Some(Installed::Missing("flags are not read from images yet".to_owned()));
-            }
+            Via::Url(url) => return Some(untold(format!("{url} runs already and lists no flags"))),
+            Via::Container(_) => return Some(untold("flags are not read from images yet".to_owned())),
         };
         let answer = answers
-            .entry((engine.root().to_owned(), from.clone()))
-            .or_insert_with(|| installed::ask(engine.root(), &from));
+            .entry((engine.root().to_owned(), engine.serve.clone(), from.clone()))
+            .or_insert_with(|| installed::ask(engine, &from));
         Some(match answer {
             Ok(a) => {
                 let version = a.version.split('+').next().unwrap_or(&a.version).to_owned();
                 let schema = learn::schema(&a.rows, &version, &library.schema);
                 Installed::Found { version, schema }
             }
-            Err(e) => Installed::Missing(e.to_string()),
+            Err(e) => Installed::Missing { why: e.to_string(), help: e.help() },
         })
     });
     analysis.diagnostics.extend(found);

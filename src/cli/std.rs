@@ -108,9 +108,9 @@ fn learned(args: &LearnArgs, console: Console) -> Result<(), Wrong> {
     };
     let from = source(args)?;
     console.say(&format!("asking {} for its flags; this may take a minute", engine.title));
-    let answer = installed::ask(&args.engine, &from).map_err(|e| {
-        let help = "vllm and sglang are asked in their virtual environment, llama_cpp by its llama-server: \
-                    `--from venv DIR`, where DIR/bin holds it, or `--from path`";
+    let answer = installed::ask(&engine, &from).map_err(|e| {
+        let help = "vllm and sglang are asked by the program that serves, or in their virtual environment, llama_cpp \
+                    by its llama-server: `--from venv DIR`, where DIR/bin holds it, or `--from path`";
         (e.to_string(), help.to_owned())
     })?;
     let version = answer.version.split('+').next().unwrap_or(&answer.version);

@@ -16,7 +16,7 @@ pub enum Installed {
     /// its version, and its flags
     Found { version: String, schema: Schema },
     /// why it could not be asked, as a fragment
-    Missing(String),
+    Missing { why: String, help: &'static str },
 }
 
 /// What the file says and the installed engines do not: `ask` is called once for an engine of the file.
@@ -25,7 +25,7 @@ pub fn held(program: &Program, ask: &mut dyn FnMut(&Engine) -> Option<Installed>
     for engine in program.engines.values() {
         let Some(installed) = ask(engine) else { continue };
         let found = match installed {
-            Installed::Missing(why) => vec![missing(engine, &why)],
+            Installed::Missing { why, help } => vec![missing(engine, &why, help)],
             Installed::Found { version, schema } => against(program, engine, &version, &schema),
         };
         for d in found {
@@ -37,11 +37,11 @@ pub fn held(program: &Program, ask: &mut dyn FnMut(&Engine) -> Option<Installed>
     out
 }
 
-fn missing(engine: &Engine, why: &str) -> Diagnostic {
+fn missing(engine: &Engine, why: &str, help: &str) -> Diagnostic {
     let message = format!("the installed {} could not be asked: {why}", engine.title);
     Diagnostic::new(Code::InstalledMissing, engine.span, message)
         .label("not held against an installed engine")
-        .help("install it, or activate its environment, so that its program is on the PATH")
+        .help(help)
 }
 
 fn against(program: &Program, engine: &Engine, version: &str, schema: &Schema) -> Vec<Diagnostic> {

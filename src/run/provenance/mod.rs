@@ -21,5 +21,6 @@ pub use answers::{ask, contradiction};
 pub use edited::edited;
 pub use effective::differences;
 pub use machine::machine;
+pub use python::named_by as interpreter_named_by;
 pub use secrets::masked_variables;
 pub use standing::{Standing, as_measured};

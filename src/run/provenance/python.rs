@@ -35,6 +35,9 @@ impl Python {
     /// The environment that a program runs in: an interpreter's own, or that of the one that its first line names.
     pub fn of(program: &Path, path: &str) -> Option<Self> {
         let interpreter = if is_interpreter(program) { program.to_owned() } else { named_by(program, path)? };
+        if !is_interpreter(&interpreter) {
+            return None;
+        }
         // the link to an interpreter says which environment is meant, and what it leads to does not
         let prefix = interpreter.parent()?.parent()?.to_owned();
         let mut sites = sites_below(&prefix.join("lib"));
@@ -122,18 +125,21 @@ pub fn normal(name: &str) -> String {
 }
 
 fn is_interpreter(program: &Path) -> bool {
-    let name = program.file_name().unwrap_or_default().to_string_lossy();
-    let called =
-        name.strip_prefix("python").is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || c == '.'));
     // a version manager puts scripts of that name before it
     let mut head = [0; 2];
     let is_script = fs::File::open(program).is_ok_and(|mut f| io::Read::read(&mut f, &mut head).is_ok())
         && head == *b"#!";
-    called && !is_script
+    is_called_python(program) && !is_script
 }
 
-/// The interpreter in a script's first line, or in the second of those whose path is too long for a first one.
-fn named_by(script: &Path, path: &str) -> Option<PathBuf> {
+fn is_called_python(program: &Path) -> bool {
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    name.strip_prefix("python").is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || c == '.'))
+}
+
+/// The interpreter in a script's first line, or in the second of those whose path is too long for a first one; that of a version
+/// manager is a script itself. `path` is where `env` looks.
+pub fn named_by(script: &Path, path: &str) -> Option<PathBuf> {
     let mut head = vec![0; 1024];
     let read = io::Read::read(&mut fs::File::open(script).ok()?, &mut head).ok()?;
     let text = String::from_utf8_lossy(&head[..read]).into_owned();
@@ -153,7 +159,7 @@ fn named_by(script: &Path, path: &str) -> Option<PathBuf> {
         }
         _ => PathBuf::from(named),
     };
-    is_interpreter(&found).then_some(found)
+    is_called_python(&found).then_some(found)
 }
 
 fn sites_below(lib: &Path) -> Vec<PathBuf> {
