@@ -10,7 +10,7 @@ use crate::lang::learn;
 use crate::lang::sema::program::Engine;
 use crate::lang::source::NoFiles;
 use crate::lang::stdlib::{self, Item};
-use crate::lang::{analyze, diag::did_you_mean};
+use crate::lang::{analyze, diag::did_you_mean, fmt};
 
 pub fn run(args: &StdArgs, console: Console) -> u8 {
     if let Some(StdCommand::Learn(learn)) = &args.command {
@@ -128,6 +128,8 @@ fn learned(args: &LearnArgs, console: Console) -> Result<(), Wrong> {
             "please report this".to_owned(),
         ));
     }
+    // as `perflab fmt` has it
+    let text = fmt::format(&text).unwrap_or(text);
     let path = args.output.clone().unwrap_or_else(|| format!("{name}.plab").into());
     write(&path, &text, args.force)?;
     let count = schema.specs().len();

@@ -98,7 +98,8 @@ fn ask_program(program: &Path, before: &[String]) -> Result<Answer, AskError> {
     let help = |word: &str| output(Command::new(program).args(before).arg(word));
     // the short help of some releases lists groups of flags only
     let help = help("--help=all").or_else(|_| help("--help"))?;
-    let rows = rows_of_argparse(&help.stdout);
+    let mut rows = rows_of_argparse(&help.stdout);
+    rows.sort_by(|a, b| a.flag.cmp(&b.flag));
     if rows.is_empty() { Err(strange()) } else { Ok(Answer { version, rows }) }
 }
 
