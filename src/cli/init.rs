@@ -85,6 +85,9 @@ fn deliver(args: &InitArgs, written: &Written, console: Console) -> u8 {
     for remark in &written.remarks {
         console.say(&format!("left out: {remark}"));
     }
+    for note in &written.notes {
+        console.say(&format!("note: {note}"));
+    }
     let Some(path) = &args.output else {
         console.print_file(&written.text);
         return exit::DONE;

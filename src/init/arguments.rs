@@ -7,6 +7,9 @@ use crate::lang::sema::schema::{self, Kind};
 /// Why a flag is raw that says what the engine does anyway.
 pub const DEFAULT: &str = "the default, kept because it was pasted";
 
+/// Why a flag has a comment that the engine itself would refuse.
+pub const WRONG: &str = "not what the engine takes: `perflab check` says more";
+
 /// One flag of the command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Argument {
@@ -34,6 +37,16 @@ impl Argument {
     /// The schema does not have it like this, or not at all.
     pub fn refused(&self) -> bool {
         self.raw.as_deref().is_some_and(|why| why != DEFAULT)
+    }
+
+    /// The schema has the flag, and not with such a value: no engine starts with it.
+    pub fn wrong(&self) -> bool {
+        self.raw.as_deref() == Some(WRONG)
+    }
+
+    /// The schema cannot check it, and it is passed on unchecked.
+    pub fn passed_on(&self) -> bool {
+        self.refused() && !self.wrong()
     }
 
     /// Whether the language has a way to write it: a flag's name is ASCII and begins with a letter, and no string holds a
@@ -86,6 +99,8 @@ pub struct Arguments {
     /// part of what is published, and in the way of measuring: the flags, and why
     pub published: Vec<(Argument, &'static str)>,
     pub left_out: Vec<String>,
+    /// what `--host` and `--port` said
+    pub place: Vec<String>,
 }
 
 impl Arguments {

@@ -6,7 +6,7 @@ use super::draft::{Axis, Block, Draft, Line, Step, Study};
 use super::error::InitError;
 use super::known::Engine;
 use super::params::{self, Point, Reading};
-use super::study::{self, Asked, Base, Command, Written};
+use super::study::{self, Asked, Base, Command, Said, Written};
 use super::{arguments, keys, value, yaml};
 
 /// The study of a file.
@@ -38,7 +38,7 @@ pub fn study(file: &str, tree: &Value, asked: &Asked) -> Result<Written, InitErr
         draft.profiles.push(profile);
     }
     let left_out = out.left_out;
-    study::finish(draft, left_out, Vec::new())
+    study::finish(draft, Said { left_out, ..base.said() })
 }
 
 fn part(map: &Map<String, Value>, name: &str) -> Option<Map<String, Value>> {
@@ -221,6 +221,9 @@ impl Reader<'_> {
     fn speculation(&mut self) -> Option<(Vec<Axis>, Step)> {
         let block = part(self.root, "speculative")?;
         if block.get("enabled") != Some(&Value::Bool(true)) {
+            if block.get("enabled") != Some(&Value::Bool(false)) {
+                self.left_out.push("speculative: it has no `enabled: true`".to_owned());
+            }
             return None;
         }
         let mut fixed = Vec::new();
@@ -277,7 +280,13 @@ impl Reader<'_> {
                     scenarios.push((title, [vec![Line::new("data", "random")], lines.to_vec()].concat()));
                 }
             }
-            "sharegpt" => scenarios.push(("ShareGPT".to_owned(), vec![Line::new("data", "sharegpt")])),
+            "sharegpt" => {
+                let path = text("path");
+                if !path.is_empty() {
+                    self.left_out.push(format!("dataset.path {path}: where data lies stands in a site file"));
+                }
+                scenarios.push(("ShareGPT".to_owned(), vec![Line::new("data", "sharegpt")]));
+            }
             "generated-shared-prefix" => {
                 let number =
                     |name: &str, usual: u64| data.get(name).and_then(Value::as_u64).unwrap_or(usual).max(1);
@@ -319,12 +328,13 @@ impl Reader<'_> {
         }
         let caps = benchmark.get("max_concurrency").map(list).unwrap_or_default();
         let open = caps.iter().any(Value::is_null);
-        if let Some(cap) = caps.iter().find_map(Value::as_u64).filter(|_| !open) {
-            lines.push(Line::new("in_flight", cap.to_string()));
-        }
+        let taken = caps.iter().find(|c| c.as_u64().is_some()).filter(|_| !open);
+        lines.extend(taken.map(|cap| Line::new("in_flight", cap.to_string())));
         if caps.len() > 1 {
-            let all: Vec<String> = caps.iter().map(ToString::to_string).collect();
-            self.left_out.push(format!("max_concurrency [{}]: a profile has one cap", all.join(", ")));
+            let others = caps.iter().filter(|c| Some(*c) != taken && !c.is_null()).map(ToString::to_string);
+            let kept = taken.map_or("no cap".to_owned(), ToString::to_string);
+            let others = others.collect::<Vec<_>>().join(", ");
+            self.left_out.push(format!("max_concurrency {others}: a profile has one cap, and {kept} is kept"));
         }
         let requests = prompts.or(benchmark.get("num_prompts").and_then(Value::as_u64)).unwrap_or(1000);
         lines.push(Line::new("requests", requests.max(1).to_string()));

@@ -52,6 +52,8 @@ pub struct Change {
     /// without `raw`
     pub text: String,
     pub raw: bool,
+    /// it stands as it was typed, though the engine does not take it: `check` explains it
+    pub as_typed: bool,
     pub comment: Option<String>,
     /// stands under `publish`, for this reason
     pub published: Option<String>,

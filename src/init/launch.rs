@@ -99,19 +99,12 @@ fn one_of(commands: Vec<Simple>, vars: &mut Vars) -> Result<Launch, InitError> {
     if commands.is_empty() {
         return Err(InitError::Nothing);
     }
-    let (mut found, mut others) = (Vec::new(), Vec::new());
-    for command in commands {
-        let first = shown(&command.words);
-        match serve_command(command, vars, 0)? {
-            Some(launch) => found.push(launch),
-            None => others.push(first),
-        }
-    }
+    let (mut found, others) = apart(commands, vars, 0)?;
     match found.len() {
         0 => Err(InitError::NoServe(others.first().map(|o| format!(" in `{o}`")).unwrap_or_default())),
         1 => {
             let mut launch = found.remove(0);
-            launch.left_out.extend(others.into_iter().map(|o| format!("`{o}`: another command")));
+            launch.left_out.extend(others.iter().map(|o| another(o)));
             Ok(launch)
         }
         n => {
@@ -119,6 +112,27 @@ fn one_of(commands: Vec<Simple>, vars: &mut Vars) -> Result<Launch, InitError> {
             Err(InitError::Several(n, all.join(", ")))
         }
     }
+}
+
+/// The serve commands among others, and the beginnings of the others.
+fn apart(
+    commands: Vec<Simple>,
+    vars: &mut Vars,
+    depth: usize,
+) -> Result<(Vec<Launch>, Vec<String>), InitError> {
+    let (mut found, mut others) = (Vec::new(), Vec::new());
+    for command in commands {
+        let first = shown(&command.words);
+        match serve_command(command, vars, depth)? {
+            Some(launch) => found.push(launch),
+            None => others.push(first),
+        }
+    }
+    Ok((found, others))
+}
+
+fn another(command: &str) -> String {
+    format!("`{command}`: another command")
 }
 
 fn shown(words: &[Word]) -> String {
@@ -208,14 +222,16 @@ fn version_of(engine: Engine, image: &str) -> Option<String> {
 }
 
 fn nested(script: &str, vars: &mut Vars, depth: usize) -> Result<Option<Launch>, InitError> {
-    let mut found: Vec<Launch> = Vec::new();
-    for command in shell::commands(script, vars)? {
-        found.extend(serve_command(command, vars, depth + 1)?);
-    }
+    let commands = shell::commands(script, vars)?;
+    let (mut found, others) = apart(commands, vars, depth + 1)?;
     if found.len() > 1 {
         return Err(InitError::Several(found.len(), "in one script".to_owned()));
     }
-    Ok(found.pop())
+    let mut launch = found.pop();
+    if let Some(launch) = &mut launch {
+        launch.left_out.extend(others.iter().map(|o| another(o)));
+    }
+    Ok(launch)
 }
 
 fn in_container(run: container::Run, vars: &mut Vars, depth: usize) -> Result<Option<Launch>, InitError> {

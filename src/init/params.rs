@@ -184,8 +184,15 @@ fn unique(points: Vec<Point>) -> Vec<Point> {
     points.into_iter().map(&mut named).collect()
 }
 
-/// A point's name from the values that it sets: `s64_2048`.
+/// A point's name from the values that it sets, as those are called: `lpm`, `on_fa3`; numbers have a word before them, `set_64_2048`.
 pub fn point_name<'v>(values: impl Iterator<Item = &'v Value>) -> String {
-    let words: Vec<String> = values.map(|v| yaml::word(v).unwrap_or_else(|| "set".to_owned())).collect();
-    value::name(&format!("s{}", words.join("_")))
+    let word = |v: &Value| match v {
+        Value::Bool(true) => "on".to_owned(),
+        Value::Bool(false) => "off".to_owned(),
+        other => yaml::word(other).unwrap_or_else(|| "set".to_owned()),
+    };
+    let words: Vec<String> = values.map(word).collect();
+    let all = words.join("_");
+    let begins = all.starts_with(|c: char| c.is_ascii_alphabetic());
+    value::name(&if begins { all } else { format!("set_{all}") })
 }

@@ -1,6 +1,6 @@
 //! A serve command's arguments, read as the engine itself would: which word is a value, which one the model.
 
-use super::arguments::{Argument, Arguments, DEFAULT};
+use super::arguments::{Argument, Arguments, DEFAULT, WRONG};
 use super::error::InitError;
 use super::known::Engine;
 use super::secret;
@@ -82,6 +82,7 @@ impl Reader<'_> {
         };
         let following = words.get(at + 1).filter(|w| !is_flag(&w.text));
         if self.serve_decides(written) {
+            self.out.place.extend(glued.clone().or_else(|| following.map(|w| w.text.clone())));
             return Ok(if glued.is_none() && following.is_some() { 2 } else { 1 });
         }
         if self.engine.model_options().contains(&written) {
@@ -91,9 +92,15 @@ impl Reader<'_> {
             self.out.model_option = Some(written.to_owned());
             return Ok(if word.text.contains('=') { 1 } else { 2 });
         }
+        let level = self.level(written);
+        let (written, glued) = level.as_ref().map_or((written, glued), |(flag, n)| (flag, Some(n.clone())));
         let named = self.named(written);
         let (value, used) = match (&named.kind, glued) {
             (_, Some(value)) => (Some(value), 1),
+            // a switch has no value, and people give it one all the same
+            (Some(Kind::Switch), None) if following.is_some_and(|w| is_bool(&w.text)) => {
+                (following.map(|w| w.text.clone()), 2)
+            }
             (Some(Kind::Switch), None) => (None, 1),
             (Some(Kind::Words), None) => gathered(&words[at + 1..]),
             (_, None) => (following.map(|w| w.text.clone()), 1 + usize::from(following.is_some())),
@@ -103,6 +110,14 @@ impl Reader<'_> {
         }
         self.flag(named, value);
         Ok(used)
+    }
+
+    /// `-O3` of vLLM: the flag that it is short for, and the level.
+    fn level(&self, written: &str) -> Option<(&'static str, String)> {
+        let level = written.strip_prefix("-O").filter(|l| !l.is_empty())?;
+        let long = "--optimization-level";
+        let known = matches!(self.schema.find(long, self.version), Found::Known(..));
+        (known && level.chars().all(|c| c.is_ascii_digit())).then(|| (long, level.to_owned()))
     }
 
     /// Words that the launch decides, or that would end it.
@@ -207,7 +222,7 @@ impl Reader<'_> {
             }
             Err(Problem::NotYet(since)) => return Some(format!("new in {since}, passed on unchecked")),
             Err(Problem::NoLonger(until)) => return Some(format!("gone in {until}, passed on unchecked")),
-            Err(_) => return Some("not what the schema takes, passed on unchecked".to_owned()),
+            Err(_) => return Some(WRONG.to_owned()),
         };
         let default = self.schema.default(&setting.canonical, self.version);
         let same = default.is_some_and(|d| d.normal() == setting.value.normal());
@@ -237,6 +252,10 @@ fn sound(word: Option<&Word>) -> Result<(), InitError> {
         Some(name) if !secret::variable(&name) => Err(InitError::Unset(format!("`${name}`"))),
         _ => Ok(()),
     }
+}
+
+fn is_bool(word: &str) -> bool {
+    matches!(word, "true" | "false" | "True" | "False")
 }
 
 fn kind_is_number(kind: Option<&Kind>) -> bool {
@@ -296,17 +315,30 @@ mod tests {
     }
 
     #[test]
-    fn what_the_schema_does_not_take_is_raw_and_says_why() {
+    fn what_the_schema_does_not_know_is_raw_and_what_it_refuses_stands_as_typed() {
         let a = read_line(
             Engine::Vllm,
             "0.17.1",
-            "m --my-fork 3 --gpu-memory-utilization 0.9 --num-scheduler-steps 8 --dtype bf16 -O3",
+            "m --my-fork 3 --num-scheduler-steps 8 --dtype bf16 --gpu-memory-utilization 90 --max-num-seqs -5 \
+             --enable-prefix-caching true -O3",
         );
         assert_eq!(
             texts(&a),
-            ["--my-fork=3", "--gpu-memory-utilization=0.9", "--num-scheduler-steps=8", "--dtype=bf16", "-O3"]
+            [
+                "--my-fork=3",
+                "--num-scheduler-steps=8",
+                "--dtype=bf16",
+                "--gpu-memory-utilization=90",
+                "--max-num-seqs=-5",
+                "--enable-prefix-caching=true",
+                "--optimization-level=3"
+            ]
         );
-        assert!(a.flags.iter().all(|f| f.raw.is_some()), "{a:?}");
+        let of = |test: fn(&Argument) -> bool| a.flags.iter().map(test).collect::<Vec<_>>();
+        assert_eq!(of(Argument::passed_on), [true, true, false, false, false, false, false], "{a:?}");
+        assert_eq!(of(Argument::wrong), [false, false, true, true, true, true, false], "{a:?}");
+        let default = read_line(Engine::Vllm, "0.17.1", "m --gpu-memory-utilization 0.9");
+        assert_eq!(default.flags[0].raw.as_deref(), Some(DEFAULT));
     }
 
     #[test]

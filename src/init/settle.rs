@@ -22,7 +22,7 @@ pub fn settle(mut draft: Draft) -> Result<Settled, InitError> {
     for _ in 0..rounds {
         let text = write::file(&draft);
         let analysis = analyze(&NoFiles, "study.plab", &text.text);
-        let Some((part, found)) = objection(&analysis, &text)? else {
+        let Some((part, found)) = objection(&analysis, &text, &draft)? else {
             if draft.studies.iter().any(|s| s.steps.is_empty()) {
                 let why = "none of the flags that are usually tuned fits this command";
                 return Err(InitError::Inexpressible(why.to_owned()));
@@ -37,13 +37,19 @@ pub fn settle(mut draft: Draft) -> Result<Settled, InitError> {
 }
 
 /// The first error, else the first warning, and the part of the draft that it is about.
-fn objection(analysis: &Analysis, text: &Text) -> Result<Option<(Part, Diagnostic)>, InitError> {
+fn objection(analysis: &Analysis, text: &Text, draft: &Draft) -> Result<Option<(Part, Diagnostic)>, InitError> {
     // what a sweep offers at its default is still what it offers
     let doubts = |d: &&Diagnostic| d.severity() == Severity::Warning && d.code != Code::AaPair;
-    let first = analysis.diagnostics.iter().find(|d| d.is_error());
-    let others = analysis.diagnostics.iter().filter(doubts);
+    let at = |d: &Diagnostic| text.part_at(d.span.start as usize);
+    // what no engine takes is the user's to mend
+    let typed = |d: &Diagnostic| match at(d) {
+        Some(Part::Change(i)) => draft.engine.changes[i].as_typed,
+        _ => false,
+    };
+    let first = analysis.diagnostics.iter().find(|d| d.is_error() && !typed(d));
+    let others = analysis.diagnostics.iter().filter(doubts).filter(|d| !typed(d));
     for d in first.into_iter().chain(others) {
-        match text.part_at(d.span.start as usize) {
+        match at(d) {
             // an unknown version is read by the nearest lower schema: that doubt is the user's to settle
             Some(Part::Version) if !d.is_error() => {}
             Some(part) => return Ok(Some((part, d.clone()))),

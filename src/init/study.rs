@@ -9,9 +9,10 @@ use super::launch::{self, Devices, Image, Launch};
 use super::settle::settle;
 use super::shell::{self, Vars, Word};
 use super::value;
-use super::{pasted, reader, secret, write};
+use super::environment::environment;
+use super::gpus::gpus;
+use super::{notes, pasted, reader, secret, write};
 use crate::lang::sema::program;
-use crate::lang::sema::schema::Found;
 
 /// Lines of a first study that are read at one go.
 const PAGE: usize = 28;
@@ -39,6 +40,8 @@ pub struct Written {
     pub remarks: Vec<String>,
     /// what was taken for something that the input does not say
     pub assumed: Vec<String>,
+    /// what stands in the study and deserves a word
+    pub notes: Vec<String>,
 }
 
 /// The engine of a draft with all that was found out about it.
@@ -51,6 +54,22 @@ pub struct Base {
     pub draft: Engine,
     pub left_out: Vec<String>,
     pub assumed: Vec<String>,
+    pub notes: Vec<String>,
+}
+
+impl Base {
+    /// What is said of the command, once its engine has been taken.
+    pub fn said(&self) -> Said {
+        Said { left_out: self.left_out.clone(), assumed: self.assumed.clone(), notes: self.notes.clone() }
+    }
+}
+
+/// What is said beside a study.
+#[derive(Debug, Clone, Default)]
+pub struct Said {
+    pub left_out: Vec<String>,
+    pub assumed: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 /// A first study for a serve command.
@@ -71,7 +90,7 @@ pub fn from_command(command: Command<'_>, asked: &Asked) -> Result<Written, Init
         studies: vec![study(&facts, &ideas, &base)],
     };
     to_a_page(&mut draft);
-    settled(draft, base.left_out, base.assumed)
+    settled(draft, base.said())
 }
 
 /// A long command leaves room for fewer steps: the least promising goes, as long as two stay.
@@ -85,20 +104,20 @@ fn to_a_page(draft: &mut Draft) {
 }
 
 /// A draft of another tool's files, which says itself what of them it does not have.
-pub fn finish(mut draft: Draft, left_out: Vec<String>, assumed: Vec<String>) -> Result<Written, InitError> {
+pub fn finish(mut draft: Draft, said: Said) -> Result<Written, InitError> {
     draft.engine.about.push("the command as it is: every gain is a gain over this".to_owned());
-    if !left_out.is_empty() {
+    if !said.left_out.is_empty() {
         draft.engine.about.push("left out of what was given:".to_owned());
-        draft.engine.about.extend(left_out.iter().map(|l| format!(" * {l}")));
+        draft.engine.about.extend(said.left_out.iter().map(|l| format!(" * {l}")));
     }
-    settled(draft, left_out, assumed)
+    settled(draft, said)
 }
 
 /// Has the checker look at a draft, and joins what it took out to what was left out before.
-fn settled(draft: Draft, left_out: Vec<String>, assumed: Vec<String>) -> Result<Written, InitError> {
+fn settled(draft: Draft, said: Said) -> Result<Written, InitError> {
     let settled = settle(draft)?;
-    let remarks = left_out.into_iter().chain(settled.remarks).collect();
-    Ok(Written { text: settled.text, remarks, assumed })
+    let remarks = said.left_out.into_iter().chain(settled.remarks).collect();
+    Ok(Written { text: settled.text, remarks, assumed: said.assumed, notes: said.notes })
 }
 
 /// The engine of a study, from a command.
@@ -135,8 +154,9 @@ pub fn base(command: Command<'_>, asked: &Asked) -> Result<Base, InitError> {
     draft.changes.extend(
         arguments.published.iter().map(|(a, why)| Change { published: Some((*why).to_owned()), ..flag(a) }),
     );
-    let assumed = assumed(&vars);
-    Ok(Base { launch, known, arguments, devices, draft, left_out, assumed })
+    let assumed = assumed(&vars, &arguments.place);
+    let notes = notes::of(&known, &arguments);
+    Ok(Base { launch, known, arguments, devices, draft, left_out, assumed, notes })
 }
 
 /// How a site has every launch in such a container.
@@ -153,12 +173,14 @@ fn containers(image: &Image, engine: known::Engine) -> String {
     format!("the container: to start one for every launch, write site.plab beside the study: {site}")
 }
 
-/// Variables that the command has a value for where they are unset, which they are here.
-fn assumed(vars: &Vars) -> Vec<String> {
+/// Variables that the command has a value for where they are unset, which they are here; those of the place that every launch
+/// chooses anew are nobody's.
+fn assumed(vars: &Vars, place: &[String]) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for (name, text) in &vars.assumed {
         let told = format!("${name} is {text}, the default in the command, as nothing in the input sets it");
-        if !secret::variable(name) && !secret::value_is(text) && !out.contains(&told) {
+        let placed = place.contains(text) && ["HOST", "PORT", "ADDR"].iter().any(|p| name.contains(p));
+        if !placed && !secret::variable(name) && !secret::value_is(text) && !out.contains(&told) {
             out.push(told);
         }
     }
@@ -265,7 +287,8 @@ fn shell_word(word: &str) -> String {
 fn flag(argument: &Argument) -> Change {
     Change {
         text: argument.text(),
-        raw: argument.refused(),
+        raw: argument.passed_on(),
+        as_typed: argument.wrong(),
         comment: argument.raw.clone().filter(|_| argument.refused()),
         published: None,
     }
@@ -275,72 +298,6 @@ fn flag(argument: &Argument) -> Change {
 fn secret_word(word: &str) -> bool {
     let named = shell::assignment(word).is_some_and(|(name, _)| secret::variable(name));
     named || secret::value_is(word)
-}
-
-/// The variables that the engine gets; which GPUs, and secrets, are no part of a study.
-fn environment(
-    launch: &Launch,
-    left_out: &mut Vec<String>,
-) -> Result<(Vec<Change>, Option<Devices>), InitError> {
-    let mut devices = launch.devices.clone();
-    let mut changes: Vec<(String, Change)> = Vec::new();
-    for (name, word) in &launch.env {
-        if name.ends_with("_VISIBLE_DEVICES") {
-            if let Some(found) = visible(name, &word.text) {
-                left_out.push(format!("{}: set it for perflab itself", found.written));
-                devices = Some(found);
-            }
-            continue;
-        }
-        if secret::variable(name) || secret::value_is(&word.text) {
-            left_out.push(format!("{name}: a secret, and a study lies in git; put it into a site file"));
-            continue;
-        }
-        if let Some(missing) = &word.missing {
-            return Err(InitError::Unset(format!("`${missing}`")));
-        }
-        let upper = name.starts_with(|c: char| c.is_ascii_uppercase() || c == '_');
-        if !upper || word.text.contains(|c: char| c.is_control() && !"\n\t".contains(c)) {
-            left_out.push(format!("{name}: it cannot be written as a variable of the engine"));
-            continue;
-        }
-        let text = format!("env {name}={}", value::single(&word.text));
-        changes.retain(|(n, _)| n != name);
-        changes.push((name.clone(), Change { text, ..Change::default() }));
-    }
-    Ok((changes.into_iter().map(|(_, c)| c).collect(), devices))
-}
-
-fn visible(name: &str, value: &str) -> Option<Devices> {
-    let count = value.split(',').filter(|d| !d.trim().is_empty()).count() as u32;
-    let named = !matches!(value, "all" | "none" | "void" | "-1");
-    (count > 0 && named).then(|| Devices { count, written: format!("{name}={value}") })
-}
-
-/// How many GPUs the command uses, and how many it may use.
-fn gpus(base: &Base) -> (u64, u64) {
-    let used = gpus_used(&base.known, &base.arguments.flags);
-    let given = base.devices.as_ref().map_or(used, |d| u64::from(d.count).max(used));
-    (used, given)
-}
-
-/// How many GPUs an engine takes with these flags.
-pub fn gpus_used(known: &program::Engine, flags: &[Argument]) -> u64 {
-    let mut used: u64 = 1;
-    for flag in flags {
-        let Found::Known(spec, _) = known.schema.find(&flag.name, known.version.as_deref()) else {
-            // a spelling that the schema does not have still takes its GPUs
-            let name = flag.name.trim_start_matches('-').replace('_', "-");
-            let size = ["tensor-parallel-size", "pipeline-parallel-size", "data-parallel-size"]
-                .contains(&name.as_str());
-            used = used.saturating_mul(if size { flag.number().unwrap_or(1).max(1) } else { 1 });
-            continue;
-        };
-        let Some(takes) = &spec.uses_gpus else { continue };
-        let shared = takes.unless.as_ref().is_some_and(|u| flags.iter().any(|f| f.canonical == *u));
-        used = used.saturating_mul(if shared { 1 } else { flag.number().unwrap_or(1).max(1) });
-    }
-    used
 }
 
 fn axis(idea: &Idea) -> Axis {

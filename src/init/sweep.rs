@@ -9,8 +9,8 @@ use super::draft::{Block, Draft, Line, Step, Study};
 use super::error::InitError;
 use super::params::{self, Point, Reading};
 use super::shell::{self, Vars};
-use super::study::{self, Asked, Base, Command, Written};
-use super::{arguments, files, json, pasted, value};
+use super::study::{self, Asked, Base, Command, Said, Written};
+use super::{arguments, files, gpus, json, pasted, value};
 use crate::lang::source::Files;
 
 /// What `vllm bench sweep serve` is given.
@@ -128,7 +128,8 @@ impl Sweep {
     pub fn study(mut self, command: Command<'_>, asked: &Asked) -> Result<Written, InitError> {
         let own = self.serve_command.take();
         let base = study::base(own.as_deref().map_or(command, Command::Text), asked)?;
-        let mut left_out = base.left_out.clone();
+        let mut said = base.said();
+        let mut left_out = std::mem::take(&mut said.left_out);
         left_out.append(&mut self.left_out);
         let points = self.points(&base, &mut left_out);
         if points.is_empty() && !self.serve.is_empty() {
@@ -149,7 +150,7 @@ impl Sweep {
             (draft.axes, draft.rules, only.steps) = study::proposed(&base);
         }
         draft.studies = vec![only];
-        study::finish(draft, left_out, base.assumed)
+        study::finish(draft, Said { left_out, ..said })
     }
 
     fn points(&self, base: &Base, left_out: &mut Vec<String>) -> Vec<Point> {
@@ -196,7 +197,7 @@ impl Sweep {
                 flags.retain(|f| f.canonical != argument.canonical);
                 flags.push(argument);
             }
-            study::gpus_used(&base.known, &flags)
+            gpus::gpus_used(&base.known, &flags)
         };
         self.serve.iter().map(of).max().unwrap_or(1)
     }

@@ -75,7 +75,8 @@ const PIECES: [&str; 64] = [
     "é…\u{2028}",
 ];
 
-/// The study, if there is one, has no error and no warning but a doubt about its version.
+/// The study, if there is one, has no error but of flags that it is told to have as they were typed, and no warning but a doubt about
+/// its version.
 fn holds(text: &str, version: Option<&str>) -> Result<(), TestCaseError> {
     let asked = Asked { version: version.map(str::to_owned), variables: Vec::new() };
     let Ok(written) = from_command(Command::Text(text), &asked) else { return Ok(()) };
@@ -83,8 +84,12 @@ fn holds(text: &str, version: Option<&str>) -> Result<(), TestCaseError> {
     for d in &analysis.diagnostics {
         let version = d.severity() == Severity::Warning
             && written.text[d.span.range()].contains(|c: char| c.is_ascii_digit());
+        let start = written.text[..d.span.start as usize].rfind(' ').map_or(0, |at| at + 1);
+        let flag = written.text[start..].split([' ', '=', '\n']).next().unwrap_or_default();
+        let told = |n: &&String| n.starts_with(flag) && n.contains("as it was typed");
+        let typed = d.is_error() && flag.starts_with('-') && written.notes.iter().any(|n| told(&n));
         prop_assert!(
-            d.severity() == Severity::Note || version,
+            d.severity() == Severity::Note || version || typed,
             "{}: {}\n{text:?}\n{}",
             d.code.id(),
             d.message,

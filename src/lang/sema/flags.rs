@@ -11,7 +11,8 @@ use super::program::{Change, Engine, EnvSetting, WrittenValue};
 use super::schema::{self, Elsewhere, FlagSpec, Found, Kind, Schema, Setting, Value, key};
 use super::scope::Kind as ItemKind;
 use super::settings::{self, JsonKey};
-use super::template;
+use super::unexpanded::Of;
+use super::{template, variables};
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
@@ -41,6 +42,10 @@ impl Checker<'_> {
                 let values = singles(value);
                 self.settable(name, &values, false);
                 let all = values.iter().filter_map(|s| self.written(module, s, launch)).collect::<Vec<_>>();
+                // of a secret it has been said that it belongs into a site
+                if !variables::secret(&name.value) {
+                    all.iter().for_each(|v| self.unexpanded(module, v.span, Of::Variable(&name.value)));
+                }
                 let variable = |v: WrittenValue| EnvSetting {
                     name: name.value.clone(),
                     value: v.text,
@@ -65,6 +70,7 @@ impl Checker<'_> {
             let d = Diagnostic::new(Code::MissingInStudy, text.span, "the model is empty").label("no model");
             self.sink.push(d.help("name a model or a path: `model \"Qwen/Qwen3-8B\"`"));
         }
+        self.unexpanded(module, text.span, Of::Model);
         name.text
     }
 
@@ -152,6 +158,9 @@ impl Checker<'_> {
     /// Whether a change is possible for an engine; what is not is reported at the change.
     pub fn check_change(&mut self, change: &Change, engine: &Engine) -> bool {
         let Change::Flag { name, value, span } = change else {
+            if let Change::Raw { name, value: Some(value), .. } = change {
+                self.unexpanded(0, value.span, Of::Flag(name));
+            }
             return match change {
                 Change::UnsetFlag { name, span } => {
                     self.check_unset(name, *span, std::slice::from_ref(&engine))
@@ -165,6 +174,8 @@ impl Checker<'_> {
                 let problem = doubt(&engine.schema, engine.version.as_deref(), name, value.as_ref());
                 if let Some(problem) = problem {
                     self.sink.push(problem.doubt(name, *span, value.as_ref(), engine));
+                } else if let Some(value) = value {
+                    self.unexpanded(0, value.span, Of::Flag(name));
                 }
                 true
             }
@@ -175,7 +186,8 @@ impl Checker<'_> {
             }
             Err(problem) => {
                 let d = problem.diagnostic(name, *span, value.as_ref(), engine);
-                self.sink.push(self.param_meant(d, value.as_ref()));
+                let d = self.param_meant(d, value.as_ref());
+                self.sink.push(self.unexpanded_help(d, value.as_ref().map(|v| v.span)));
                 false
             }
         }

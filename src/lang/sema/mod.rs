@@ -52,6 +52,7 @@ mod switch;
 mod template;
 mod texts;
 mod tracks;
+mod unexpanded;
 mod unplaced;
 mod unsets;
 mod unused;

@@ -197,6 +197,7 @@ impl Checker<'_> {
     fn tokenizer(&mut self, module: usize, line: &WordLine) -> Option<String> {
         let WordValue::Text(path) = &line.value else { return self.text_of(module, line) };
         let help = format!("write for example `{}`", example("tokenizer"));
+        self.unexpanded(module, path.span, Of::Path);
         Some(self.said(module, path, Code::ProfileSetting, "the path of the tokenizer", &help))
     }
 
@@ -251,6 +252,7 @@ impl Checker<'_> {
                     self.filed(line, message, &format!("data {} \"FILE\"", word.value));
                     return None;
                 }
+                self.unexpanded(module, t.span, Of::Path);
                 Some(self.modules.from_root(module, &file.text))
             }
             Some(_) => {

@@ -67,6 +67,7 @@ impl Checker<'_> {
     /// Where a model or data lie on this machine.
     fn placed_at(&mut self, module: usize, at: &Text) -> String {
         let help = "write its directory or file on this machine, or leave the line out";
+        self.unexpanded(module, at.span, Of::Site);
         self.said(module, at, Code::EngineSetting, "the path", help)
     }
 
@@ -110,6 +111,7 @@ impl Checker<'_> {
             }
             Value::Single(single) => {
                 self.settable(name, std::slice::from_ref(single), true);
+                self.unexpanded(module, single.span, Of::Site);
                 let text = match single.kind {
                     SingleKind::Text => self.inserted_text(module, &single.text, single.span, false).text,
                     SingleKind::Json | SingleKind::Word => single.text.clone(),
@@ -120,6 +122,9 @@ impl Checker<'_> {
     }
 
     fn via(&mut self, module: usize, method: &Name, argument: Option<&Text>) -> Option<Via> {
+        if let Some(argument) = argument {
+            self.unexpanded(module, argument.span, Of::Site);
+        }
         let given = argument.map(|a| (self.inserted(module, a, false), a.span));
         let mut wrong = |span: Span, message: String, help: &str| {
             self.sink.push(

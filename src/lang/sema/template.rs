@@ -142,7 +142,8 @@ pub fn insert<'a>(
                 Param::Unreadable => whole = false,
                 Param::Unknown => {
                     whole = false;
-                    sink.push(unknown(span, name, launch, known()));
+                    let of_a_shell = rest[..at].ends_with('$');
+                    sink.push(if of_a_shell { shells(span, name) } else { unknown(span, name, launch, known()) });
                 }
             }
         }
@@ -157,6 +158,15 @@ fn stray_brace(span: Span, brace: &str) -> Diagnostic {
     Diagnostic::new(Code::UnknownParam, span, message)
         .label("a lone brace")
         .help(format!("write `{brace}{brace}` for a brace, or `{{name}}` to insert a param"))
+}
+
+/// `${HOME}`: the braces insert params, and the sign before them nothing.
+fn shells(span: Span, name: &str) -> Diagnostic {
+    let message = format!("`{{{name}}}` inserts a param that does not exist");
+    let param = name.to_ascii_lowercase();
+    Diagnostic::new(Code::UnknownParam, span, message).label("no shell reads this").help(format!(
+        "write the value, or `param {param} = …` and `{{{param}}}` without `$`, which `--set {param}=…` changes"
+    ))
 }
 
 fn unknown(span: Span, name: &str, launch: bool, known: Vec<&str>) -> Diagnostic {

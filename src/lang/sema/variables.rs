@@ -68,7 +68,7 @@ impl Checker<'_> {
 }
 
 /// Whether a variable is called like one that holds a secret.
-fn secret(name: &str) -> bool {
+pub(super) fn secret(name: &str) -> bool {
     let last = name.rsplit('_').next().unwrap_or(name);
     matches!(last, "TOKEN" | "KEY" | "APIKEY" | "SECRET" | "PASSWORD" | "PASSWD" | "CREDENTIALS")
 }

@@ -1,0 +1,90 @@
+//! The environment of a command: what the engine gets of it, and what a machine's site file says instead.
+
+use super::draft::Change;
+use super::error::InitError;
+use super::launch::{Devices, Launch};
+use super::shell::Word;
+use super::{secret, value};
+
+/// Variables that say where things lie on one machine and how it reaches others: a study is for other machines too.
+const OF_THE_MACHINE: [&str; 26] = [
+    "HF_HOME",
+    "HF_HUB_CACHE",
+    "HUGGINGFACE_HUB_CACHE",
+    "HF_DATASETS_CACHE",
+    "HF_ENDPOINT",
+    "TRANSFORMERS_CACHE",
+    "XDG_CACHE_HOME",
+    "VLLM_CACHE_ROOT",
+    "TRITON_CACHE_DIR",
+    "TORCHINDUCTOR_CACHE_DIR",
+    "TORCH_HOME",
+    "TORCH_EXTENSIONS_DIR",
+    "FLASHINFER_WORKSPACE_BASE",
+    "LLAMA_CACHE",
+    "HOME",
+    "PATH",
+    "LD_LIBRARY_PATH",
+    "CUDA_HOME",
+    "PYTHONPATH",
+    "NCCL_SOCKET_IFNAME",
+    "GLOO_SOCKET_IFNAME",
+    "NCCL_IB_HCA",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "ALL_PROXY",
+];
+
+/// The variables that the engine gets; which GPUs, and secrets, are no part of a study.
+pub fn environment(
+    launch: &Launch,
+    left_out: &mut Vec<String>,
+) -> Result<(Vec<Change>, Option<Devices>), InitError> {
+    let mut devices = launch.devices.clone();
+    let mut changes: Vec<(String, Change)> = Vec::new();
+    for (name, word) in &launch.env {
+        if name.ends_with("_VISIBLE_DEVICES") {
+            if let Some(found) = visible(name, &word.text) {
+                left_out.push(format!("{}: set it for perflab itself", found.written));
+                devices = Some(found);
+            }
+            continue;
+        }
+        if secret::variable(name) || secret::value_is(&word.text) {
+            left_out.push(format!("{name}: a secret, and a study lies in git; put it into a site file"));
+            continue;
+        }
+        if OF_THE_MACHINE.contains(&name.as_str()) {
+            left_out.push(of_the_machine(name, word));
+            continue;
+        }
+        if let Some(missing) = &word.missing {
+            return Err(InitError::Unset(format!("`${missing}`")));
+        }
+        let upper = name.starts_with(|c: char| c.is_ascii_uppercase() || c == '_');
+        if !upper || word.text.contains(|c: char| c.is_control() && !"\n\t".contains(c)) {
+            left_out.push(format!("{name}: it cannot be written as a variable of the engine"));
+            continue;
+        }
+        let text = format!("env {name}={}", value::single(&word.text));
+        changes.retain(|(n, _)| n != name);
+        changes.push((name.clone(), Change { text, ..Change::default() }));
+    }
+    Ok((changes.into_iter().map(|(_, c)| c).collect(), devices))
+}
+
+fn visible(name: &str, value: &str) -> Option<Devices> {
+    let count = value.split(',').filter(|d| !d.trim().is_empty()).count() as u32;
+    let named = !matches!(value, "all" | "none" | "void" | "-1");
+    (count > 0 && named).then(|| Devices { count, written: format!("{name}={value}") })
+}
+
+/// How a site file gives every launch such a variable.
+fn of_the_machine(name: &str, word: &Word) -> String {
+    let why = "a fact of the machine, which stands in site.plab beside the study";
+    if word.missing.is_some() {
+        return format!("{name}: {why}, `env {name}=\"…\"`");
+    }
+    format!("{name}: {why}: site here {{ env {name}={} }}", value::single(&word.text))
+}

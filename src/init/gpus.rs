@@ -1,0 +1,32 @@
+//! How many GPUs a command takes.
+
+use super::arguments::Argument;
+use super::study::Base;
+use crate::lang::sema::program;
+use crate::lang::sema::schema::Found;
+
+/// How many GPUs the command uses, and how many it may use.
+pub fn gpus(base: &Base) -> (u64, u64) {
+    let used = gpus_used(&base.known, &base.arguments.flags);
+    let given = base.devices.as_ref().map_or(used, |d| u64::from(d.count).max(used));
+    (used, given)
+}
+
+/// How many GPUs an engine takes with these flags.
+pub fn gpus_used(known: &program::Engine, flags: &[Argument]) -> u64 {
+    let mut used: u64 = 1;
+    for flag in flags {
+        let Found::Known(spec, _) = known.schema.find(&flag.name, known.version.as_deref()) else {
+            // a spelling that the schema does not have still takes its GPUs
+            let name = flag.name.trim_start_matches('-').replace('_', "-");
+            let size = ["tensor-parallel-size", "pipeline-parallel-size", "data-parallel-size"]
+                .contains(&name.as_str());
+            used = used.saturating_mul(if size { flag.number().unwrap_or(1).max(1) } else { 1 });
+            continue;
+        };
+        let Some(takes) = &spec.uses_gpus else { continue };
+        let shared = takes.unless.as_ref().is_some_and(|u| flags.iter().any(|f| f.canonical == *u));
+        used = used.saturating_mul(if shared { 1 } else { flag.number().unwrap_or(1).max(1) });
+    }
+    used
+}

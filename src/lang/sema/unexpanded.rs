@@ -1,0 +1,232 @@
+//! Values that a shell would have changed: `~/models`, `$HOME/models`, `${TOKEN}`. No shell reads a study, so they are passed on as they
+//! stand, and an engine looks for a directory called `~`. Only what a shell would surely expand is doubted: JSON has `$defs`, patterns end
+//! in `$`, and templates have signs of their own.
+
+use serde_json::Value as Json;
+
+use super::check::Checker;
+use super::scope::Kind;
+use crate::lang::codes::Code;
+use crate::lang::diag::Diagnostic;
+use crate::lang::source::Span;
+
+/// What a value belongs to, which decides what to write instead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Of<'a> {
+    Flag(&'a str),
+    Variable(&'a str),
+    Model,
+    /// a file or directory that a profile names
+    Path,
+    /// something of a site, where `~/` is the home directory
+    Site,
+}
+
+/// What a shell would replace in a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Piece<'t> {
+    Home,
+    /// `$NAME` or `${NAME}`, as written, and the name
+    Variable(&'t str, &'t str),
+}
+
+impl Checker<'_> {
+    /// Doubts a value that holds what only a shell would have inserted.
+    pub(super) fn unexpanded(&mut self, module: usize, span: Span, of: Of<'_>) {
+        if let Some(d) = self.unexpanded_in(module, span, of) {
+            self.sink.push(d);
+        }
+    }
+
+    fn unexpanded_in(&self, module: usize, span: Span, of: Of<'_>) -> Option<Diagnostic> {
+        let source = self.modules.slice(span);
+        let m = self.module(module);
+        let is_param = |name: &str| m.find(Kind::Param, name).is_some();
+        let (piece, at) = found(source, &is_param)?;
+        let start = span.start as usize + at;
+        let (written, name) = match piece {
+            Piece::Home if of == Of::Site => return None,
+            Piece::Home => ("~", None),
+            Piece::Variable(written, name) => (written, Some(name)),
+        };
+        let piece_span = Span::new(span.file, start..start + written.len());
+        let message = format!("`{written}` is passed on as it stands: no shell reads this");
+        let d = Diagnostic::new(Code::Unexpanded, piece_span, message).label("inserts nothing");
+        let Some(name) = name.filter(|n| is_param(n)) else { return Some(d.help(instead(of, name))) };
+        // a param is inserted into a text
+        let fixed = format!("{{{name}}}");
+        let d = d.help(format!("write `{fixed}`: that inserts the param"));
+        Some(if source.starts_with('"') {
+            d.edit(piece_span, fixed)
+        } else {
+            d.edit(span, format!("\"{}\"", source.replacen(written, &fixed, 1)))
+        })
+    }
+
+    /// What a value means that a shell would have replaced, where it is refused for what it is.
+    pub(super) fn unexpanded_help(&self, d: Diagnostic, span: Option<Span>) -> Diagnostic {
+        let variable = |span: Span| match found(self.modules.slice(span), &|_| false)?.0 {
+            Piece::Variable(written, name) => Some((written, name)),
+            Piece::Home => None,
+        };
+        match span.and_then(variable) {
+            Some((written, name)) => {
+                let help = instead(Of::Flag(""), Some(name));
+                Diagnostic { edits: Vec::new(), ..d }.help(format!("`{written}` inserts nothing: {help}"))
+            }
+            None => d,
+        }
+    }
+}
+
+/// What to write.
+fn instead(of: Of<'_>, name: Option<&str>) -> String {
+    let site = "site.plab stays on the machine";
+    match (of, name) {
+        (Of::Flag(flag), Some(_)) if is_secret(flag) => {
+            format!("no study holds a secret: give it to the engine as a variable, `env NAME=…` in a site; {site}")
+        }
+        (Of::Flag(_) | Of::Model | Of::Path, Some(name)) => {
+            let param = name.to_ascii_lowercase();
+            format!(
+                "write the value, or `param {param} = …` and `\"{{{param}}}\"`, which `--set {param}=…` changes"
+            )
+        }
+        (Of::Variable(variable), _) => {
+            format!("write the value, or put `env {variable}=…` into a site, where `~/` is your home; {site}")
+        }
+        (Of::Site, _) => format!("write the value itself: {site}"),
+        (Of::Model, None) => {
+            "name the model, and say in a site where it lies: `model \"NAME\" at \"~/…\"`".to_owned()
+        }
+        (Of::Flag(_) | Of::Path, None) => {
+            "write the whole path, or one beside the study; `~/` is your home in a site only".to_owned()
+        }
+    }
+}
+
+fn is_secret(flag: &str) -> bool {
+    let last = flag.rsplit(['-', '_']).next().unwrap_or(flag);
+    matches!(last.to_ascii_lowercase().as_str(), "key" | "token" | "secret" | "password")
+}
+
+/// The first piece of a value as written, and where in it that stands.
+fn found<'s>(source: &'s str, is_param: &dyn Fn(&str) -> bool) -> Option<(Piece<'s>, usize)> {
+    if source.starts_with('{') {
+        return in_json(source);
+    }
+    let text = source.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    let before = usize::from(text.is_some());
+    let text = text.unwrap_or(source);
+    // a template of chats has a language of its own
+    if text.contains("{%") || text.contains("{{ ") {
+        return None;
+    }
+    in_text(text, text.len() < source.len(), is_param).map(|(piece, at)| (piece, before + at))
+}
+
+/// The texts of a JSON object; its keys are names.
+fn in_json(source: &str) -> Option<(Piece<'_>, usize)> {
+    if !source.contains(['~', '$']) {
+        return None;
+    }
+    let mut left = vec![serde_json::from_str::<Json>(source).ok()?];
+    while let Some(json) = left.pop() {
+        match json {
+            Json::String(text) if in_text(&text, false, &|_| false).is_some() => {
+                let at = source.find(&format!("\"{text}\""))? + 1;
+                let piece = in_text(&source[at..at + text.len()], false, &|_| false);
+                return piece.map(|(piece, inside)| (piece, at + inside));
+            }
+            Json::Array(all) => left.extend(all),
+            Json::Object(all) => left.extend(all.into_iter().map(|(_, v)| v)),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Where braces insert params, `{HOME}` has been said to be none.
+fn in_text<'t>(
+    text: &'t str,
+    inserts: bool,
+    is_param: &dyn Fn(&str) -> bool,
+) -> Option<(Piece<'t>, usize)> {
+    if text == "~" || text.starts_with("~/") {
+        return Some((Piece::Home, 0));
+    }
+    let mut dollars = text.match_indices('$');
+    dollars.find_map(|(at, _)| {
+        let begins = at == 0 || text[..at].ends_with(['/', ':', '=', ',', ' ']);
+        let (written, name) = variable(&text[at..]).filter(|_| begins)?;
+        let said = inserts && written.starts_with("${") && !written.starts_with("${{");
+        let upper = name.len() > 1 && !name.contains(|c: char| c.is_ascii_lowercase()) && !said;
+        (upper || is_param(name)).then_some((Piece::Variable(written, name), at))
+    })
+}
+
+/// `$NAME`, `${NAME}`, or `${{NAME}}`, which is the same in a string of the language.
+fn variable(text: &str) -> Option<(&str, &str)> {
+    let rest = text.strip_prefix('$')?;
+    let inner = rest.trim_start_matches('{');
+    let opened = rest.len() - inner.len();
+    let end = inner.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(inner.len());
+    let name = &inner[..end];
+    let closed = inner[end..].len() - inner[end..].trim_start_matches('}').len();
+    let named = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let whole = &text[..1 + opened + end + opened.min(closed)];
+    (named && opened == closed.min(opened) && opened <= 2).then_some((whole, name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(source: &str) -> Option<(String, usize)> {
+        found(source, &|name| name == "ctx").map(|(piece, at)| match piece {
+            Piece::Home => ("~".to_owned(), at),
+            Piece::Variable(written, _) => (written.to_owned(), at),
+        })
+    }
+
+    #[test]
+    fn what_a_shell_would_expand_is_found() {
+        let cases = [
+            ("~/m/x.gguf", "~", 0),
+            ("\"~/m\"", "~", 1),
+            ("$HOME/x", "$HOME", 0),
+            ("\"${{HOME}}/x\"", "${{HOME}}", 1),
+            ("/opt:$LD_LIBRARY_PATH", "$LD_LIBRARY_PATH", 5),
+            ("\"${ctx}\"", "${ctx}", 1),
+            ("$ctx", "$ctx", 0),
+            ("{\"model\": \"~/draft\"}", "~", 11),
+            ("{\"model\": \"${HOME}/draft\"}", "${HOME}", 11),
+            ("{\"a\": {\"b\": [\"$HOME/d\"]}}", "$HOME", 14),
+        ];
+        for (source, piece, start) in cases {
+            assert_eq!(at(source), Some((piece.to_owned(), start)), "{source}");
+        }
+    }
+
+    #[test]
+    fn what_no_shell_would_expand_is_left_alone() {
+        for source in [
+            "a~/b",
+            "~user",
+            "^abc$",
+            "\"^(a|b)$|c\"",
+            "pa$word",
+            "paSS$WORD",
+            "$1",
+            "$ref",
+            "{\"$defs\": {\"x\": 1}, \"$ref\": \"#/$defs/x\"}",
+            "{\"$HOME\": 1}",
+            "\"{% if a %}$HOME{% endif %}\"",
+            "US$",
+            "\"${HOME}/x\"",
+            "${{model}}",
+        ] {
+            assert_eq!(at(source), None, "{source}");
+        }
+    }
+}
