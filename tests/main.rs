@@ -51,5 +51,6 @@ mod spending;
 mod spoiled;
 mod stdlib;
 mod terminals;
+mod told;
 mod trees;
 mod ui;

@@ -334,7 +334,8 @@ impl Reader<'_> {
             let others = caps.iter().filter(|c| Some(*c) != taken && !c.is_null()).map(ToString::to_string);
             let kept = taken.map_or("no cap".to_owned(), ToString::to_string);
             let others = others.collect::<Vec<_>>().join(", ");
-            self.left_out.push(format!("max_concurrency {others}: a profile has one cap, and {kept} is kept"));
+            self.left_out
+                .push(format!("max_concurrency {others}: a profile has one cap, and {kept} is kept"));
         }
         let requests = prompts.or(benchmark.get("num_prompts").and_then(Value::as_u64)).unwrap_or(1000);
         lines.push(Line::new("requests", requests.max(1).to_string()));

@@ -5,6 +5,7 @@ use super::error::InitError;
 use super::known::Engine;
 use super::shell::{self, Simple, Vars, Word};
 use super::slurm;
+use super::{manifest, pasted};
 
 /// A serve command, found and taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,6 +82,24 @@ const ELSEWHERE: [&str; 12] = [
 const SHELLS: [&str; 3] = ["bash", "sh", "zsh"];
 /// Commands within commands: more than a shell in a container in a shell is nobody's.
 const DEEPEST: usize = 4;
+
+/// The one serve command of what a person pasted: a manifest, a unit of systemd, or commands with what stood around them.
+pub fn pasted(text: &str, vars: &mut Vars) -> Result<Launch, InitError> {
+    let all = manifest::commands(text);
+    let mut found = Vec::new();
+    for words in &all {
+        match in_words(words, vars) {
+            Ok(launch) => found.push(launch),
+            Err(InitError::NoServe(_) | InitError::Nothing) => {}
+            Err(other) => return Err(other),
+        }
+    }
+    match found.len() {
+        0 => find(&pasted::commands_only(text), vars),
+        1 => Ok(found.remove(0)),
+        n => Err(InitError::Several(n, "in one manifest".to_owned())),
+    }
+}
 
 /// The one serve command of a text; `vars` has the variables that the text and its surroundings set.
 pub fn find(text: &str, vars: &mut Vars) -> Result<Launch, InitError> {

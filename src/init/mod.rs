@@ -21,6 +21,7 @@ pub mod json;
 pub mod keys;
 pub mod known;
 pub mod launch;
+pub mod manifest;
 pub mod notes;
 pub mod params;
 pub mod pasted;

@@ -5,18 +5,20 @@ use crate::lang::sema::flags::typed;
 use crate::lang::sema::program::{self, WrittenValue};
 use crate::lang::source::Span;
 
+/// Flags that name a file of settings.
+const SETTINGS: [&str; 3] = ["--config", "--extra-llm-api-options", "--models-preset"];
+
 /// One line each.
 pub fn of(known: &program::Engine, arguments: &Arguments) -> Vec<String> {
     let flags = arguments.flags.iter();
-    let told = flags.filter_map(|flag| match () {
-        () if flag.wrong() => Some(wrong(known, flag)),
-        () if flag.passed_on() => {
-            let why = flag.raw.as_deref().unwrap_or_default();
-            Some(format!("{}: {why}", flag.text()))
-        }
-        () => None,
+    let told = flags.filter_map(|flag| match &flag.raw {
+        Some(_) if flag.wrong() => Some(wrong(known, flag)),
+        Some(why) if flag.passed_on() => Some(format!("{}: {why}", flag.text())),
+        _ => None,
     });
-    told.chain(one_of_several(arguments)).collect()
+    let files = arguments.flags.iter().filter(|f| SETTINGS.contains(&f.canonical.replace('_', "-").as_str()));
+    let unread = files.map(|f| format!("{}: what the file sets is not checked", f.text()));
+    told.chain(unread).chain(one_of_several(arguments)).collect()
 }
 
 /// What the checker says of a flag that stands as it was typed.

@@ -11,6 +11,9 @@ static PROMPT: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// The commands of a pasted text, without what is around them. Where lines have a prompt, the others are output.
 pub fn commands_only(text: &str) -> String {
+    if let Some(started) = of_a_unit(text) {
+        return started;
+    }
     let lines: Vec<&str> = text.lines().filter(|l| !l.trim_start().starts_with("```")).collect();
     let prompted = lines.iter().any(|l| prompt(l).is_some());
     let mut kept: Vec<&str> = Vec::new();
@@ -25,6 +28,29 @@ pub fn commands_only(text: &str) -> String {
         open = goes_on(&kept);
     }
     kept.join("\n")
+}
+
+/// What a unit of systemd starts, with its variables as a shell has them.
+fn of_a_unit(text: &str) -> Option<String> {
+    const START: &str = "ExecStart=";
+    text.lines().find(|l| l.trim_start().starts_with(START))?;
+    let mut kept = String::new();
+    let mut open = false;
+    for line in text.lines() {
+        let line = line.trim();
+        let of_unit = if let Some(variables) = line.strip_prefix("Environment=") {
+            Some(format!("export {variables}"))
+        } else {
+            // signs before the program say how systemd runs it
+            line.strip_prefix(START).map(|c| c.trim_start_matches(['-', '@', ':', '+', '!']).to_owned())
+        };
+        if let Some(kept_line) = of_unit.or_else(|| open.then(|| line.to_owned())) {
+            open = kept_line.ends_with('\\');
+            kept.push_str(&kept_line);
+            kept.push('\n');
+        }
+    }
+    Some(kept.trim_end().to_owned())
 }
 
 fn prompt(line: &str) -> Option<&str> {
@@ -53,6 +79,10 @@ mod tests {
             ("[me@box w]$ vllm serve x", "vllm serve x"),
             ("# a comment\nvllm serve x", "# a comment\nvllm serve x"),
             ("```bash\nvllm serve x\n```", "vllm serve x"),
+            (
+                "[Service]\nEnvironment=\"A=1 2\" B=3\nExecStart=-/opt/vllm serve x \\\n  --y 1\nRestart=always",
+                "export \"A=1 2\" B=3\n/opt/vllm serve x \\\n--y 1",
+            ),
             ("$ vllm serve x --c '{\n \"a\": 1}'\nINFO", "vllm serve x --c '{\n \"a\": 1}'"),
         ];
         for (text, expected) in cases {

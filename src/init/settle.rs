@@ -37,7 +37,11 @@ pub fn settle(mut draft: Draft) -> Result<Settled, InitError> {
 }
 
 /// The first error, else the first warning, and the part of the draft that it is about.
-fn objection(analysis: &Analysis, text: &Text, draft: &Draft) -> Result<Option<(Part, Diagnostic)>, InitError> {
+fn objection(
+    analysis: &Analysis,
+    text: &Text,
+    draft: &Draft,
+) -> Result<Option<(Part, Diagnostic)>, InitError> {
     // what a sweep offers at its default is still what it offers
     let doubts = |d: &&Diagnostic| d.severity() == Severity::Warning && d.code != Code::AaPair;
     let at = |d: &Diagnostic| text.part_at(d.span.start as usize);

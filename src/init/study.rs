@@ -2,16 +2,16 @@
 
 use super::arguments::{self, Argument, Arguments};
 use super::draft::{Axis, Block, Change, Draft, Engine, Line, Step, Study};
+use super::environment::environment;
 use super::error::InitError;
+use super::gpus::gpus;
 use super::ideas::{self, Facts, Idea, Ideas};
 use super::known;
 use super::launch::{self, Devices, Image, Launch};
 use super::settle::settle;
 use super::shell::{self, Vars, Word};
 use super::value;
-use super::environment::environment;
-use super::gpus::gpus;
-use super::{notes, pasted, reader, secret, write};
+use super::{notes, reader, secret, write};
 use crate::lang::sema::program;
 
 /// Lines of a first study that are read at one go.
@@ -127,8 +127,8 @@ pub fn base(command: Command<'_>, asked: &Asked) -> Result<Base, InitError> {
         vars.set(name, Word::plain(value.clone()));
     }
     let mut launch = match command {
-        Command::Text(text) => launch::find(&pasted::commands_only(text), &mut vars)?,
-        Command::Words([one]) => launch::find(&pasted::commands_only(one), &mut vars)?,
+        Command::Text(text) => launch::pasted(text, &mut vars)?,
+        Command::Words([one]) => launch::pasted(one, &mut vars)?,
         Command::Words(words) => launch::in_words(words, &mut vars)?,
     };
     if let Some(word) = launch.launcher.iter().find(|w| secret_word(w)) {

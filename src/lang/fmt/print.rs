@@ -85,6 +85,10 @@ fn print_row<'a>(row: &Row<'a>, gaps: &[usize], indent: usize, lines: &mut Vec<L
         mark(lines, body.remark.as_ref());
         print(&body.entries, indent + INDENT, lines);
         lines.push(Line { indent, code: "}".to_owned(), ..Line::default() });
+        // the comments inside are no neighbours of one behind the block, nor is where it stood before
+        let tail = row.tail.as_ref().map(|t| Remark { column: 0, ..t.clone() });
+        mark(lines, tail.as_ref());
+        return;
     }
     mark(lines, row.tail.as_ref());
 }

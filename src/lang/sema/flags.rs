@@ -44,7 +44,9 @@ impl Checker<'_> {
                 let all = values.iter().filter_map(|s| self.written(module, s, launch)).collect::<Vec<_>>();
                 // of a secret it has been said that it belongs into a site
                 if !variables::secret(&name.value) {
-                    all.iter().for_each(|v| self.unexpanded(module, v.span, Of::Variable(&name.value)));
+                    for value in &all {
+                        self.unexpanded(module, value.span, Of::Variable(&name.value));
+                    }
                 }
                 let variable = |v: WrittenValue| EnvSetting {
                     name: name.value.clone(),

@@ -8,6 +8,7 @@ use super::loads;
 use super::program::{Arrivals, Data, Load, NotYet, Profile, Warmup};
 use super::said::{Said, is_load};
 use super::scope::{ItemRef, Kind};
+use super::unexpanded::Of;
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, one_of};
 use crate::lang::source::Span;

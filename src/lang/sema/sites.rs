@@ -7,6 +7,7 @@ use super::check::Checker;
 use super::profiles::DATA;
 use super::program::{BoxRuntime, Boxed, EnvSetting, Site, SiteEngine, Via};
 use super::scope::Kind;
+use super::unexpanded::Of;
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, did_you_mean, one_of};
 use crate::lang::source::Span;

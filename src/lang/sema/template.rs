@@ -143,7 +143,11 @@ pub fn insert<'a>(
                 Param::Unknown => {
                     whole = false;
                     let of_a_shell = rest[..at].ends_with('$');
-                    sink.push(if of_a_shell { shells(span, name) } else { unknown(span, name, launch, known()) });
+                    sink.push(if of_a_shell {
+                        shells(span, name)
+                    } else {
+                        unknown(span, name, launch, known())
+                    });
                 }
             }
         }

@@ -52,30 +52,37 @@ impl Checker<'_> {
         let piece_span = Span::new(span.file, start..start + written.len());
         let message = format!("`{written}` is passed on as it stands: no shell reads this");
         let d = Diagnostic::new(Code::Unexpanded, piece_span, message).label("inserts nothing");
-        let Some(name) = name.filter(|n| is_param(n)) else { return Some(d.help(instead(of, name))) };
-        // a param is inserted into a text
+        match name.filter(|n| is_param(n)) {
+            Some(name) => Some(self.param_for(d, span, written, name)),
+            None if source.starts_with('{') && name.is_some() => Some(d.help(
+                "write the value: JSON inserts nothing; a key set alone does, `--flag.key=\"{name}\"`",
+            )),
+            None => Some(d.help(instead(of, name))),
+        }
+    }
+
+    /// A param with the sign of a shell: it is inserted into a text, without the sign.
+    fn param_for(&self, d: Diagnostic, value: Span, written: &str, name: &str) -> Diagnostic {
         let fixed = format!("{{{name}}}");
-        let d = d.help(format!("write `{fixed}`: that inserts the param"));
-        Some(if source.starts_with('"') {
-            d.edit(piece_span, fixed)
-        } else {
-            d.edit(span, format!("\"{}\"", source.replacen(written, &fixed, 1)))
-        })
+        let text = self.modules.slice(value).replacen(written, &fixed, 1);
+        let text = if text.starts_with('"') { text } else { format!("\"{text}\"") };
+        d.help(format!("write `{fixed}`: that inserts the param")).edit(value, text)
     }
 
     /// What a value means that a shell would have replaced, where it is refused for what it is.
-    pub(super) fn unexpanded_help(&self, d: Diagnostic, span: Option<Span>) -> Diagnostic {
-        let variable = |span: Span| match found(self.modules.slice(span), &|_| false)?.0 {
-            Piece::Variable(written, name) => Some((written, name)),
-            Piece::Home => None,
+    pub(super) fn unexpanded_help(&self, d: Diagnostic, value: Option<Span>) -> Diagnostic {
+        let Some(span) = value else { return d };
+        let m = self.module(0);
+        let is_param = |name: &str| m.find(Kind::Param, name).is_some();
+        let Some((Piece::Variable(written, name), _)) = found(self.modules.slice(span), &is_param) else {
+            return d;
         };
-        match span.and_then(variable) {
-            Some((written, name)) => {
-                let help = instead(Of::Flag(""), Some(name));
-                Diagnostic { edits: Vec::new(), ..d }.help(format!("`{written}` inserts nothing: {help}"))
-            }
-            None => d,
+        let d = Diagnostic { edits: Vec::new(), ..d };
+        if is_param(name) {
+            return self.param_for(d, span, written, name);
         }
+        let help = instead(Of::Flag(""), Some(name));
+        d.help(format!("`{written}` inserts nothing: {help}"))
     }
 }
 
@@ -84,7 +91,9 @@ fn instead(of: Of<'_>, name: Option<&str>) -> String {
     let site = "site.plab stays on the machine";
     match (of, name) {
         (Of::Flag(flag), Some(_)) if is_secret(flag) => {
-            format!("no study holds a secret: give it to the engine as a variable, `env NAME=…` in a site; {site}")
+            format!(
+                "no study holds a secret: give it to the engine as a variable, `env NAME=…` in a site; {site}"
+            )
         }
         (Of::Flag(_) | Of::Model | Of::Path, Some(name)) => {
             let param = name.to_ascii_lowercase();
@@ -147,11 +156,7 @@ fn in_json(source: &str) -> Option<(Piece<'_>, usize)> {
 }
 
 /// Where braces insert params, `{HOME}` has been said to be none.
-fn in_text<'t>(
-    text: &'t str,
-    inserts: bool,
-    is_param: &dyn Fn(&str) -> bool,
-) -> Option<(Piece<'t>, usize)> {
+fn in_text<'t>(text: &'t str, inserts: bool, is_param: &dyn Fn(&str) -> bool) -> Option<(Piece<'t>, usize)> {
     if text == "~" || text.starts_with("~/") {
         return Some((Piece::Home, 0));
     }
