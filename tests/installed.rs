@@ -83,7 +83,7 @@ fn a_script_of_a_shell_is_asked_for_its_help() {
     program(&machine.0.path("bin/vllm"), &format!("#!/bin/sh\n{HELP}\n"));
     let said = machine.check();
     assert!(said.contains("vLLM 9.9.9 is installed, and this says 0.17.1"), "{said}");
-    machine.0.write("study.plab", &STUDY.replace("0.17.1", "9.9.9"));
+    machine.0.write("study.plab", STUDY.replace("0.17.1", "9.9.9"));
     let said = machine.check();
     assert!(said.contains("the installed vLLM 9.9.9 says: vLLM has no flag --max-num-seqs"), "{said}");
     // a Python script that only starts the engine says nothing of the Python that the engine runs in
@@ -98,7 +98,7 @@ fn a_serve_line_of_ones_own_says_who_is_asked() {
     let machine = Machine::new();
     let tool = machine.tool("serve-it", &format!("#!/bin/sh\n{}\n", HELP.replace("serve --help", "--help")));
     let serve = format!("    serve \"{tool} {{model}} --port {{port}}\"\n");
-    machine.0.write("study.plab", &STUDY.replace("    --max", &format!("{serve}    --max")));
+    machine.0.write("study.plab", STUDY.replace("    --max", &format!("{serve}    --max")));
     let said = machine.check();
     assert!(said.contains("vLLM 9.9.9 is installed"), "{said}");
 }
