@@ -114,8 +114,7 @@ fn every_file_below_a_directory_is_checked() {
     let out = lab.run(&["check", "."]).expect_code(0);
     assert!(out.stderr.contains("3 files"), "{}", out.stderr);
     lab.write("studies/bad.plab", "stuy s {}\n");
-    lab.run(&["check", "./", "./studies/bad.plab"])
-        .expect_error(1, &["studies/bad.plab:1:1", " in 4 files"]);
+    lab.run(&["check", "./", "./studies/bad.plab"]).expect_error(1, &["studies/bad.plab:1:1", " in 4 files"]);
     fs::create_dir(lab.path("empty")).expect("made");
     lab.run(&["check", "empty"]).expect_error(1, &["empty: no .plab file is in this directory"]);
 }

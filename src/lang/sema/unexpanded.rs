@@ -6,6 +6,7 @@ use serde_json::Value as Json;
 
 use super::check::Checker;
 use super::scope::Kind;
+use super::variables;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
@@ -39,6 +40,9 @@ impl Checker<'_> {
     }
 
     fn unexpanded_in(&self, module: usize, span: Span, of: Of<'_>) -> Option<Diagnostic> {
+        if matches!(of, Of::Flag(flag) if is_secret(flag)) {
+            return None;
+        }
         let source = self.modules.slice(span);
         let m = self.module(module);
         let is_param = |name: &str| m.find(Kind::Param, name).is_some();
@@ -90,11 +94,6 @@ impl Checker<'_> {
 fn instead(of: Of<'_>, name: Option<&str>) -> String {
     let site = "site.plab stays on the machine";
     match (of, name) {
-        (Of::Flag(flag), Some(_)) if is_secret(flag) => {
-            format!(
-                "no study holds a secret: give it to the engine as a variable, `env NAME=…` in a site; {site}"
-            )
-        }
         (Of::Flag(_) | Of::Model | Of::Path, Some(name)) => {
             let param = name.to_ascii_lowercase();
             format!(
@@ -114,9 +113,9 @@ fn instead(of: Of<'_>, name: Option<&str>) -> String {
     }
 }
 
+/// Of a secret it is said that it belongs into a site, whatever its value.
 fn is_secret(flag: &str) -> bool {
-    let last = flag.rsplit(['-', '_']).next().unwrap_or(flag);
-    matches!(last.to_ascii_lowercase().as_str(), "key" | "token" | "secret" | "password")
+    variables::secret(&flag.trim_start_matches('-').to_uppercase().replace('-', "_"))
 }
 
 /// The first piece of a value as written, and where in it that stands.
