@@ -93,6 +93,10 @@ impl Checker<'_> {
             None => {}
         }
         self.whole_profile(decl, &mut profile, &mut said);
+        if said.load_unsure {
+            // what does not fit the load that is left is no further mistake
+            profile.load = None;
+        }
         self.said_in.insert(profile.span, said);
         Some(profile)
     }

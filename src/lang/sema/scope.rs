@@ -407,8 +407,13 @@ impl Modules {
             if !broken {
                 let found = self.unknown_import(from, name);
                 // the name that was meant is used under its right spelling further down: no second mistake
-                for edit in &found.edits {
-                    self.all[module].mark_broken(&edit.text);
+                let begun = |known: &&str| known.starts_with(&name.value);
+                let names = |m: &usize| Kind::IMPORTABLE.map(|kind| self.all[*m].names(kind)).concat();
+                let longer: Vec<String> =
+                    from.iter().flat_map(names).filter(begun).map(str::to_owned).collect();
+                let meant = found.edits.iter().map(|edit| edit.text.clone());
+                for right in meant.chain(longer) {
+                    self.all[module].mark_broken(&right);
                 }
                 sink.push(found);
             }

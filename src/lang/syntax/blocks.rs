@@ -2,6 +2,7 @@
 
 use super::grammar::Rule;
 use super::words;
+use crate::lang::diag::did_you_mean;
 
 /// The block in which a bad line stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +33,13 @@ impl Block {
     pub fn declares(self, text: &str) -> bool {
         // a declaration that got into a block, behind a brace that is missing, has a name too
         let word = first_word(text);
-        matches!((self, word), (Self::Study, "step" | "prune" | "track") | (Self::Track, "step"))
+        let named: &[&str] = match self {
+            Self::Study => &["step", "prune", "track"],
+            Self::Track => &["step"],
+            _ => &[],
+        };
+        named.contains(&word)
+            || did_you_mean(word, named.iter().copied()).is_some()
             || self == Self::Study && super::synonyms::settings(self, word).any(|s| s == "step")
             || words::DECLARATIONS.contains(&first_word(text))
                 && !self.settings().1.contains(&first_word(text))
