@@ -17,7 +17,7 @@ mod tests {
 
     #[test]
     fn a_sign_within_quotes_begins_none() {
-        assert_eq!(start_of_comment(r##"env A="# \" #"  # b "##), Some(15));
+        assert_eq!(start_of_comment(r##"env A="# \" #"  # b "##), Some(16));
         assert_eq!(start_of_comment("a # b # c"), Some(2));
         assert_eq!(start_of_comment(r##"a "#"##), None);
     }

@@ -48,7 +48,11 @@ fn named(point: &Point) -> Place<'_> {
 }
 
 /// Points of a step of which no candidate can be, each with the reason.
-struct Found<'a>(HashMap<Place<'a>, String>);
+struct Found<'a> {
+    dead: HashMap<Place<'a>, String>,
+    /// only as no step before it changes what excludes them, and one behind it does
+    by_order: bool,
+}
 
 struct Search<'a, 'b> {
     program: &'a Program,
@@ -76,9 +80,40 @@ impl<'a> Search<'a, '_> {
             return None;
         }
         let combinations = self.combinations(&step.space)?;
-        let mut bases = self.bases(index)?.within(*self.budget);
+        let dead = self.dead(step, &combinations, self.bases(index, false)?);
+        if idle && best && dead.is_empty() {
+            self.idle_alive.insert(scope);
+        }
+        let found = Found { dead, by_order: false };
+        if found.nothing_of(&step.space) || !self.later_tells(index) {
+            return (!found.dead.is_empty()).then_some(found);
+        }
+        let here = self.dead(step, &combinations, self.bases(index, true)?);
+        let by_order = Found { dead: here, by_order: true };
+        if by_order.nothing_of(&step.space) {
+            return Some(by_order);
+        }
+        (!found.dead.is_empty()).then_some(found)
+    }
+
+    /// Whether a step behind this one changes what rules ask, in the same track.
+    fn later_tells(&self, index: usize) -> bool {
+        let step = &self.study.steps[index];
+        let later = &self.study.steps[index + 1..];
+        matches!(step.from, From::Best)
+            && later.iter().any(|s| s.track == step.track && s.space.any(&|p| self.tells(p)))
+    }
+
+    /// The points that are in no combination which some base can take.
+    fn dead(
+        &mut self,
+        step: &'a Step,
+        combinations: &[Vec<&'a Point>],
+        bases: Bases<'a>,
+    ) -> HashMap<Place<'a>, String> {
+        let mut bases = bases.within(*self.budget);
         let (mut alive, mut dead) = (HashSet::default(), HashMap::new());
-        for points in &combinations {
+        for points in combinations {
             let told: Vec<&Point> = points.iter().copied().filter(|p| self.tells(p)).collect();
             match bases.excluded(&told) {
                 Some(why) => points.iter().for_each(|p| {
@@ -88,12 +123,9 @@ impl<'a> Search<'a, '_> {
             }
         }
         *self.budget = bases.left();
-        if idle && best && dead.is_empty() {
-            self.idle_alive.insert(scope);
-        }
         dead.retain(|place, _| !alive.contains(place));
         self.others(&step.space, &mut dead);
-        (!dead.is_empty()).then_some(Found(dead))
+        dead
     }
 
     /// The candidates that rules can tell apart: of a list's points of which they read nothing, the first stands for all.
@@ -135,16 +167,17 @@ impl<'a> Search<'a, '_> {
         }
     }
 
-    /// The bases that a step may have, whichever way round the steps stand: a point that only their order excludes is not called dead.
-    fn bases(&self, index: usize) -> Option<Bases<'a>> {
+    /// The bases that a step may have, whichever way round the steps stand, as a point that only their order excludes is not called
+    /// dead; or as they are written.
+    fn bases(&self, index: usize, as_written: bool) -> Option<Bases<'a>> {
         let study = self.study;
         let step = &study.steps[index];
         let (start, decided) = match &step.from {
             From::Engine(name) => (name.as_str(), false),
             From::Best | From::Step(_) => (step.track.as_deref().unwrap_or(&study.baseline), true),
         };
-        let others =
-            study.steps.iter().filter(|s| decided && (step.track.is_none() || s.track == step.track));
+        let among = if as_written { &study.steps[..index] } else { &study.steps[..] };
+        let others = among.iter().filter(|s| decided && (step.track.is_none() || s.track == step.track));
         // a track leaves its engine, whatever its steps set
         let settles = |s: &&Step| s.track.is_some() || s.space.any(&|p| self.tells(p));
         let open: Vec<&Step> = others.filter(settles).collect();
@@ -156,15 +189,19 @@ impl<'a> Search<'a, '_> {
 
 /// The points of a step that can be measured there, as far as is known.
 fn alive<'a>(step: &'a Step, found: Option<&Found<'a>>) -> Vec<Place<'a>> {
-    let dead = |p: &Place| found.is_some_and(|f| f.0.contains_key(p));
+    let dead = |p: &Place| found.is_some_and(|f| !f.by_order && f.dead.contains_key(p));
     step.space.points().into_iter().map(named).filter(|p| !dead(p)).collect()
 }
 
 impl Found<'_> {
     fn told(&self, step: &Step, alive: &HashSet<Place>) -> Vec<Diagnostic> {
         if self.nothing_of(&step.space) {
-            let message = format!("no candidate of the step `{}` can be measured", step.name);
-            return vec![self.all_excluded(message, &step.space, step, "remove the step")];
+            let (place, or) = match self.by_order {
+                true => (" where it stands", "move the step behind the one that changes this"),
+                false => ("", "remove the step"),
+            };
+            let message = format!("no candidate of the step `{}` can be measured{place}", step.name);
+            return vec![self.all_excluded(message, &step.space, step, or)];
         }
         let mut out = Vec::new();
         self.terms(&step.space, step, alive, &mut out);
@@ -189,7 +226,7 @@ impl Found<'_> {
             }
             Space::Points(points) => {
                 let dead = points.iter().filter(|p| !alive.contains(&named(p)));
-                out.extend(dead.filter_map(|p| Some((p, self.0.get(&named(p))?))).map(|(p, why)| {
+                out.extend(dead.filter_map(|p| Some((p, self.dead.get(&named(p))?))).map(|(p, why)| {
                     let message = format!("the point `{}` of `{}` can never be measured", p.name, p.axis);
                     let d =
                         Diagnostic::new(Code::Unreachable, place(p, step), message).label("always excluded");
@@ -200,7 +237,7 @@ impl Found<'_> {
     }
 
     fn all_excluded(&self, message: String, space: &Space, step: &Step, or: &str) -> Diagnostic {
-        let first = space.points().into_iter().find_map(|p| self.0.get(&named(p)));
+        let first = space.points().into_iter().find_map(|p| self.dead.get(&named(p)));
         let first = first.map(|why| format!(" ({why})")).unwrap_or_default();
         let d = Diagnostic::new(Code::Unreachable, step.span, message).label("all are excluded");
         d.help(format!("mend what excludes them{first}, or {or}"))
@@ -208,7 +245,7 @@ impl Found<'_> {
 
     fn nothing_of(&self, space: &Space) -> bool {
         match space {
-            Space::Points(points) => points.iter().all(|p| self.0.contains_key(&named(p))),
+            Space::Points(points) => points.iter().all(|p| self.dead.contains_key(&named(p))),
             Space::Sum(parts) => parts.iter().all(|p| self.nothing_of(p)),
             Space::Product(parts) => parts.iter().any(|p| self.nothing_of(p)),
         }

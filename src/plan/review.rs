@@ -20,7 +20,7 @@ use crate::lang::diag::sort;
 use crate::lang::sema::bounds::simplified;
 use crate::lang::sema::flags::typed;
 use crate::lang::sema::program::{Change, Engine, Expr, From, Point, Prune, Space, Step, Study};
-use crate::lang::sema::schema::Schema;
+use crate::lang::sema::schema::{Found, Schema, key};
 use crate::lang::source::{FileId, Span};
 use crate::lang::{Analysis, Diagnostic, Program};
 
@@ -186,16 +186,17 @@ impl<'a> Review<'a> {
         Some(d.help("a guard reads the incumbent's metrics, such as `when p50(tpot) > 15ms`"))
     }
 
-    /// A step whose base is known and whose candidates all are that base.
-    fn only_base(&self, step: &Step) -> Option<Diagnostic> {
+    /// A step whose candidates all are its base, in what they set.
+    fn only_base(&self, step: &'a Step) -> Option<Diagnostic> {
         let count = step.space.len();
-        if count == 0 || count > MOST_OVER_BASE {
+        let engine = self.program.engines.get(self.start(step)?)?;
+        if count == 0 || count > MOST_OVER_BASE || !states(engine, step.space.candidate(0).first()?) {
             return None;
         }
-        let base = Config::declared(self.program.engines.get(self.base(step)?)?, self.study);
+        let base = Config::declared(engine, self.study);
         let mut prepared = Prepared::new(self.program, self.study);
         let same = |i| candidate(step, i, &base, &mut prepared).config.is_ok_and(|c| c.key() == base.key());
-        if !(0..count).all(same) {
+        if !(0..count).all(same) || self.changed_before(step, engine) {
             return None;
         }
         let message = format!("the step `{}` offers nothing but its base", step.name);
@@ -203,18 +204,25 @@ impl<'a> Review<'a> {
         Some(d.help("its base has all of this already: vary something else, or remove the step"))
     }
 
-    /// The engine from which a step starts as declared, if that is certain.
-    fn base(&self, step: &'a Step) -> Option<&'a str> {
-        let first = self.study.steps.iter().find(|s| s.track == step.track)?;
+    /// The engine from whose declaration a step's base comes, if that is certain.
+    fn start(&self, step: &'a Step) -> Option<&'a str> {
         match &step.from {
             From::Engine(name) => Some(name),
-            From::Best if std::ptr::eq(first, step) => {
+            From::Best => {
                 // what stands before a step outside of tracks may be a track's winner
                 let alone = step.track.is_some() || self.study.steps.iter().all(|s| s.track.is_none());
                 alone.then(|| step.track.as_deref().unwrap_or(&self.study.baseline))
             }
-            _ => None,
+            From::Step(_) => None,
         }
+    }
+
+    /// Whether a step before this one may have changed what this one sets.
+    fn changed_before(&self, step: &'a Step, engine: &Engine) -> bool {
+        let before = self.study.steps.iter().take_while(|s| !std::ptr::eq(*s, step));
+        let mut before = before.filter(|s| s.track == step.track && matches!(step.from, From::Best));
+        let Some(own) = things(step, engine) else { return before.next().is_some() };
+        before.any(|s| things(s, engine).is_none_or(|other| !own.is_disjoint(&other)))
     }
 
     fn same_twice(&mut self, step: &Step) -> Vec<Diagnostic> {
@@ -250,6 +258,36 @@ impl<'a> Review<'a> {
         }
         out
     }
+}
+
+/// Whether an engine's own lines set what a point sets first: else it is no part of the engine as declared.
+fn states(engine: &Engine, point: &Point) -> bool {
+    let Some(first) = point.changes.first() else { return true };
+    let Change::Flag { .. } = first else { return true };
+    let thing = thing(first, engine);
+    engine.flags.iter().any(|set| thing.as_ref() == Some(&key(&set.canonical)))
+}
+
+/// What the points of a step set; `None` where one replaces the engine, and with it everything.
+fn things(step: &Step, engine: &Engine) -> Option<HashSet<String>> {
+    step.space.points().into_iter().flat_map(|p| &p.changes).map(|c| thing(c, engine)).collect()
+}
+
+/// The flag, variable or other thing that a change is about.
+fn thing(change: &Change, engine: &Engine) -> Option<String> {
+    Some(match change {
+        Change::Engine(_) => return None,
+        Change::Model(_) => "model".to_owned(),
+        Change::Env(e) => format!("env {}", e.name),
+        Change::UnsetEnv(name) => format!("env {name}"),
+        Change::Flag { name, .. } | Change::Raw { name, .. } | Change::UnsetFlag { name, .. } => {
+            let flag = name.split('.').next().unwrap_or(name);
+            match engine.schema.find(flag, engine.version.as_deref()) {
+                Found::Known(spec, _) => key(&spec.names[0]),
+                _ => key(flag),
+            }
+        }
+    })
 }
 
 /// Where a point is written, if that is in the study's file.
