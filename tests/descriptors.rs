@@ -16,6 +16,25 @@ fn exec(lab: &Lab, files: usize) -> Output {
 }
 
 #[test]
+fn descriptors_of_whoever_started_perflab_do_not_reach_an_engine() {
+    let lab = Lab::with(
+        &live_study("step one { vary seqs[1] }")
+            .replace("sim { --max-model-len=4Ki }", "sim { serve \"sh engine.sh {model} {host} {port}\" }"),
+    );
+    let sim = format!("exec '{}' sim --model \"$1\" --host \"$2\" --port \"$3\"", binary());
+    lab.write(
+        "engine.sh",
+        format!("for fd in 7 9; do [ ! -e /proc/$$/fd/$fd ] || echo $fd >> leaked; done\n{sim}\n"),
+    );
+    let inner = lab.command(&EXEC);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "exec 7</dev/null 9>/dev/null \"$@\"", "sh", binary()]).args(inner.get_args());
+    shell.current_dir(inner.get_current_dir().expect("a lab")).env("COLUMNS", "80").env("NO_COLOR", "1");
+    lab.start_command(shell).wait().expect_code(0);
+    assert!(!lab.path("leaked").exists(), "{}", lab.read("leaked"));
+}
+
+#[test]
 fn a_limit_that_does_not_do_is_refused_before_anything_starts() {
     let lab = Lab::with(&live_study("step one { vary seqs[1] }"));
     for files in [4, 6, 8, 10, 14, 20, 30, 60, 67] {

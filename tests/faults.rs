@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 
 use crate::containers::children;
-use crate::support::{EXEC, Lab, events, live_study, marked, skip, wait_for};
+use crate::support::{EXEC, Lab, events, live_study, marked, skip, unsealed, wait_for};
 
 const STEPS: &str = "step one { vary seqs[1, 2] }";
 /// Launches that the study takes when nothing happens to it.
@@ -156,7 +156,7 @@ fn a_clock_that_was_stepped_back_changes_nothing() {
     lab.run(&EXEC).expect_code(0);
     // what was written before was written in the future
     let year = |text: &str| text.replace("\"at\":\"20", "\"at\":\"29");
-    lab.write("state/journal.jsonl", year(&journal(&lab)));
+    lab.write("state/journal.jsonl", unsealed(&year(&journal(&lab))));
     lab.write("study.plab", live_study("step one { vary seqs[1, 2] }"));
     let report = lab.run(&EXEC).expect_code(0).report();
     let cost = &report.0["cost"];

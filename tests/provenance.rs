@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{EXEC, Lab, binary, live_study};
+use crate::support::{EXEC, Lab, binary, live_study, unsealed};
 
 const ONE_STEP: &str = "step one { vary seqs[1, 2] }";
 
@@ -84,7 +84,7 @@ fn a_result_counts_only_while_what_made_it_holds() {
     ];
     for (from, to, why) in edits {
         assert!(text.contains(&from), "{from}");
-        lab.write("state/journal.jsonl", text.replace(&from, to));
+        lab.write("state/journal.jsonl", unsealed(&text).replace(&from, to));
         assert_eq!(to_measure(&lab), [why.as_str(), why.as_str()], "{why}");
         let tree = lab.run(&["plan", "study.plab", "--dir", "state"]).expect_code(0).stdout;
         let words: Vec<&str> = tree.split_whitespace().collect();
@@ -95,6 +95,33 @@ fn a_result_counts_only_while_what_made_it_holds() {
     let out = lab.run(&EXEC).expect_code(0);
     assert_eq!(out.report().0["cost"]["launches"], 6);
     assert_eq!(to_measure(&lab), [] as [Value; 0]);
+}
+
+#[test]
+fn another_serve_line_another_api_and_another_way_are_told_apart() {
+    let lab = measured();
+    let study = lab.read("study.plab");
+    let serve = "serve \"perflab sim --model {model} --host {host} --port {port} --seed 7\"";
+    for (line, why) in [
+        ("api openai_completions", "measured through another `api`"),
+        (serve, "measured with another serve line"),
+    ] {
+        lab.write(
+            "study.plab",
+            study.replacen(
+                "sim { --max-model-len=4Ki }",
+                &format!("sim {{\n {line}\n --max-model-len=4Ki\n}}"),
+                1,
+            ),
+        );
+        assert_eq!(to_measure(&lab), [why, why]);
+    }
+    lab.write("study.plab", &study);
+    lab.write("site.plab", "site lab { engine sim via url \"http://127.0.0.1:9\" }\n");
+    let plan = lab.run(&["plan", "study.plab", "--dir", "state"]);
+    let words: Vec<&str> = plan.stdout.split_whitespace().collect();
+    let why = "measured on a server of its own, now on one that runs already";
+    assert!(words.join(" ").contains(why), "{}{}", plan.stdout, plan.stderr);
 }
 
 #[test]
@@ -117,6 +144,7 @@ fn a_journal_from_before_conditions_were_written_still_counts() {
                 }
             }
         }
+        event.as_object_mut().and_then(|e| e.shift_remove("sum"));
         old += &(event.to_string() + "\n");
     }
     lab.write("state/journal.jsonl", &old);

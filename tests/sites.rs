@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-use crate::support::{EXEC, LIVE, Lab, Report, binary, wait_for};
+use crate::support::{EXEC, LIVE, Lab, Report, binary, unsealed, wait_for};
 
 /// An engine that writes down what it got, and serves with the simulated one.
 const RECORDED: &str = r#"
@@ -256,7 +256,8 @@ fn what_a_launch_cost_is_kept_with_it() {
     lab.run(&EXEC).expect_code(0);
     // a machine without a GPU: as if each launch had held one
     let journal = lab.path("state/journal.jsonl");
-    let held = fs::read_to_string(&journal).expect("a journal").replace("\"gpus\":0", "\"gpus\":1");
+    let held =
+        unsealed(&fs::read_to_string(&journal).expect("a journal")).replace("\"gpus\":0", "\"gpus\":1");
     fs::write(&journal, held).expect("written");
     // the report reads no site, and a price that changes later changes nothing
     let report = ["report", "study.plab", "--dir", "state", "--format", "json"];

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use indexmap::IndexMap;
+
 use super::args::ExecArgs;
 use super::console::Console;
 use super::notify::{self, Notice};
@@ -10,7 +12,7 @@ use super::progress::Progress;
 use super::{again, budget, closing, descriptors, ending, exit, models, replay, state};
 use crate::disk;
 use crate::engine;
-use crate::journal::{self, Lock, LockError, Requests, Writer};
+use crate::journal::{self, Lock, LockError, Owner, Requests, Writer};
 use crate::judge::budget::LeftOut;
 use crate::judge::{Grid, Setup, Strategy};
 use crate::lang::Program;
@@ -96,18 +98,20 @@ fn prepare<'a>(
     // before the lock: what outlives a killed guard must come back to us, not to init
     let _ = engine::adopt_orphans();
     let lock = Lock::take(&dir).map_err(|e| match e {
+        LockError::Owned { owner: Owner { guard: true, stopped: true, .. }, .. } => {
+            (e.to_string(), "continue it with `kill -CONT PID`: it ends its engine, and then itself")
+        }
+        LockError::Owned { owner: Owner { guard: true, .. }, .. } => {
+            (e.to_string(), "it ends its engine and then itself; run the same command again in a moment")
+        }
         LockError::Owned { .. } => {
             (e.to_string(), "wait for it, or stop it; two runs of one study would disturb each other")
         }
         LockError::Io { .. } => (e.to_string(), "choose another state directory with `--dir DIR`"),
     })?;
     disk::sweep_drafts(&dir, &state::PLACED);
-    let journal = Writer::open(&dir.join(journal::FILE), requests(study), began).map_err(|e| {
-        (
-            e.to_string(),
-            "the journal is kept as it is; move it away to begin anew, or use another `--dir DIR`",
-        )
-    })?;
+    let journal = Writer::open(&dir.join(journal::FILE), requests(study), began)
+        .map_err(|e| (e.to_string(), KEPT_JOURNAL))?;
     let site = super::site::launched(program);
     Ok(Execution {
         site,
@@ -197,27 +201,32 @@ fn carry_out(args: &ExecArgs, x: &mut Execution<'_>, console: Console) -> u8 {
     status
 }
 
-/// The report of a study from its journal alone, for the other commands.
+/// What helps where a journal cannot be read.
+pub const KEPT_JOURNAL: &str = "the journal is kept as it is; put a copy of it back, move it away to begin anew, or use another `--dir DIR`";
+
+/// The report of a study from its journal alone, for the other commands, and the params that its last invocation set.
 pub fn recorded(
     file: &Path,
     program: &Program,
     study: &Study,
     dir: &Path,
     checks: crate::judge::Checks,
-) -> Result<report::Report, String> {
+) -> Result<(report::Report, IndexMap<String, String>), String> {
     let history = journal::read(&dir.join(journal::FILE), requests(study)).map_err(|e| e.to_string())?;
     let results = run::as_measured(&history, &run::serve_ids_anywhere(program, &history), checks);
     let setup = Setup::new(program, study, &results, checks, false);
     let (walk, _) = Grid.next(&setup);
     let file = file.to_string_lossy();
-    Ok(report::build(&Material {
+    let report = report::build(&Material {
         setup: &setup,
         walk: &walk,
         history: &history,
         file: &file,
         recording: None,
         warnings: Vec::new(),
-    }))
+    });
+    let set = history.sessions().last().map(|s| s.set.clone()).unwrap_or_default();
+    Ok((report, set))
 }
 
 /// What of the journal the study reads.

@@ -60,8 +60,7 @@ fn show(
             h
         }
         Err(e) => {
-            console
-                .error(&e.to_string(), "move the journal away, or name another directory with `--dir DIR`");
+            console.error(&e.to_string(), measure::KEPT_JOURNAL);
             return exit::INPUT;
         }
     };

@@ -1,10 +1,16 @@
 //! `perflab report`: what a study found, from its journal.
 
+use indexmap::IndexMap;
+
 use super::args::ReportArgs;
 use super::console::Console;
 use super::{exit, files, measure, replay, state};
-use crate::journal::{self, Requests};
 use crate::report::Report;
+
+/// What is wrong, and what helps.
+type Told = (String, &'static str);
+
+const MEASURE: &str = "`perflab exec FILE` measures a study";
 
 pub fn run(args: &ReportArgs, console: Console) -> u8 {
     let found = if args.file.is_dir() { from_directory(args) } else { from_study(args, console) };
@@ -15,21 +21,22 @@ pub fn run(args: &ReportArgs, console: Console) -> u8 {
             exit::DONE
         }
         Ok(None) => exit::INPUT,
-        Err(why) => {
-            console.error(&why, "`perflab exec FILE` measures a study");
+        Err((why, help)) => {
+            console.error(&why, help);
             exit::INPUT
         }
     }
 }
 
 /// A state directory holds the report as it was last written.
-fn from_directory(args: &ReportArgs) -> Result<Option<Report>, String> {
+fn from_directory(args: &ReportArgs) -> Result<Option<Report>, Told> {
     let path = args.file.join("report.json");
-    let text = files::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-    Report::from_json(&text).map(Some).map_err(|e| format!("{}: {e}", path.display()))
+    let told = |why: String| (format!("{}: {why}", path.display()), MEASURE);
+    let text = files::read(&path).map_err(told)?;
+    Report::from_json(&text).map(Some).map_err(|e| told(e.to_string()))
 }
 
-fn from_study(args: &ReportArgs, console: Console) -> Result<Option<Report>, String> {
+fn from_study(args: &ReportArgs, console: Console) -> Result<Option<Report>, Told> {
     let Some(analysis) = files::analysis(&args.file, &args.set, console) else { return Ok(None) };
     if analysis.has_errors() {
         console.diagnostics(&analysis.diagnostics, &analysis.sources);
@@ -41,24 +48,20 @@ fn from_study(args: &ReportArgs, console: Console) -> Result<Option<Report>, Str
     };
     let dir = state::directory(&args.file, &study.name, args.dir.as_deref(), false);
     if !dir.join(crate::journal::FILE).exists() {
-        return Err(format!(
-            "{} has not been measured: {} has no journal",
-            args.file.display(),
-            dir.display()
-        ));
+        let why = format!("{} has not been measured: {} has no journal", args.file.display(), dir.display());
+        return Err((why, MEASURE));
     }
+    let made = measure::recorded(&args.file, program, study, &dir, replay::checks(args.checks));
+    let (report, set) = made.map_err(|why| (why, measure::KEPT_JOURNAL))?;
     if args.set.is_empty() {
-        say_last_set(&dir, console);
+        say_last_set(&set, console);
     }
-    measure::recorded(&args.file, program, study, &dir, replay::checks(args.checks)).map(Some)
+    Ok(Some(report))
 }
 
 /// A report is of the file's own values unless it is told others: what was measured with others may be missing in it.
-fn say_last_set(dir: &std::path::Path, console: Console) {
-    let history = journal::read(&dir.join(journal::FILE), Requests::LeftOut).unwrap_or_default();
-    let last = history.sessions().last().map(|s| &s.set);
-    let set: Vec<String> =
-        last.into_iter().flatten().map(|(name, value)| format!("--set {name}={value}")).collect();
+fn say_last_set(last: &IndexMap<String, String>, console: Console) {
+    let set: Vec<String> = last.iter().map(|(name, value)| format!("--set {name}={value}")).collect();
     if !set.is_empty() {
         console.say(&format!("note: the last run was made with {}; this report is without", set.join(" ")));
     }

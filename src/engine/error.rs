@@ -40,6 +40,8 @@ pub enum StartError {
         limit: Limit,
         /// What the log looks like, although the engine did not end.
         failure: Failure,
+        /// The status of its last answer to the question whether it is ready.
+        answered: Option<u16>,
         tail: Vec<String>,
     },
 
@@ -132,6 +134,7 @@ mod tests {
             after: Duration::from_millis(1500),
             limit: Limit::Silence(Duration::from_secs(1)),
             failure: Failure::new("never ready", "loading"),
+            answered: None,
             tail: vec![],
         };
         let expected = "the engine was not ready 1.5 s after its start and made no progress for 1.0 s: never ready: loading";

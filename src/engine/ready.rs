@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use reqwest::header::{AUTHORIZATION, HeaderValue};
@@ -38,7 +38,7 @@ const GRACE: u32 = 2;
 pub(super) enum Unready {
     /// The engine ended, or was never started.
     Ended,
-    Late(Limit),
+    Late(Limit, Option<LastAnswer>),
     Stranger {
         pid: i32,
         name: String,
@@ -51,7 +51,7 @@ impl Unready {
         match self {
             Self::Ended if life.pid.is_none() => Happening::NotSpawned,
             Self::Ended => Happening::LeaderEnded,
-            Self::Late(_) => Happening::TooLate,
+            Self::Late(..) => Happening::TooLate,
             Self::Stranger { .. } => Happening::StrangerAnswered,
             Self::Cancelled => Happening::KillWanted,
         }
@@ -72,7 +72,8 @@ pub(super) async fn wait(
     let mut looks = interval(pause);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let url = format!("http://{address}{path}");
-    let answer = answer(client, &url);
+    let last = Mutex::default();
+    let answer = answer(client, &url, &last);
     tokio::pin!(answer);
     loop {
         tokio::select! {
@@ -87,7 +88,7 @@ pub(super) async fn wait(
             }
             () = &mut answer => break,
             _ = looks.tick() => progress.look(keeper.guard()),
-            () = sleep_until(progress.deadline()) => return Err(Unready::Late(progress.limit())),
+            () = sleep_until(progress.deadline()) => return Err(Unready::Late(progress.limit(), taken(&last))),
         }
     }
     // what was printed before the answer is told before it, and that it runs before that it answers: its guard may be slower
@@ -223,17 +224,56 @@ impl<'a, 't> Progress<'a, 't> {
     }
 }
 
-/// Asks until the answer is 200.
-async fn answer(client: &reqwest::Client, url: &str) {
+/// What a server said when it was last asked whether it is ready, if that was not that it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct LastAnswer {
+    pub status: Option<u16>,
+    /// As a sentence says it: `503 Service Unavailable: model is loading`.
+    pub words: String,
+}
+
+fn taken(last: &Mutex<Option<LastAnswer>>) -> Option<LastAnswer> {
+    last.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+/// Asks until the answer is 200, and keeps the last one that was not.
+async fn answer(client: &reqwest::Client, url: &str, last: &Mutex<Option<LastAnswer>>) {
     let mut pause = SHORTEST_PAUSE;
-    while !is_ok(client, url).await {
+    loop {
+        let said = match client.get(url).send().await {
+            Ok(response) if response.status() == reqwest::StatusCode::OK => return,
+            Ok(response) => Some(told(response).await),
+            Err(e) if e.is_connect() => None,
+            Err(e) if e.is_timeout() => Some(unsaid(format!("nothing within {} s", TRY.as_secs()))),
+            Err(_) => Some(unsaid("something that is no HTTP".to_owned())),
+        };
+        // nobody listens yet, or no more: what was said before still is the last word
+        if said.is_some() {
+            *last.lock().unwrap_or_else(PoisonError::into_inner) = said;
+        }
         sleep(pause).await;
         pause = (pause * 3 / 2).min(LONGEST_PAUSE);
     }
 }
 
-async fn is_ok(client: &reqwest::Client, url: &str) -> bool {
-    client.get(url).send().await.is_ok_and(|response| response.status() == reqwest::StatusCode::OK)
+fn unsaid(words: String) -> LastAnswer {
+    LastAnswer { status: None, words }
+}
+
+/// Status and first words of an answer.
+async fn told(mut response: reqwest::Response) -> LastAnswer {
+    const WORDS: usize = 120;
+    let status = response.status();
+    let mut body = Vec::new();
+    while body.len() < 4 * WORDS
+        && let Ok(Some(bytes)) = response.chunk().await
+    {
+        body.extend_from_slice(&bytes);
+    }
+    let text = String::from_utf8_lossy(&body);
+    let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(WORDS).collect();
+    let text = if text.is_empty() { text } else { format!(": {text}") };
+    LastAnswer { status: Some(status.as_u16()), words: format!("{status}{text}") }
 }
 
 /// Straight to the engine, and without keeping a connection that it would wait for when it stops.

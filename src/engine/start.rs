@@ -119,7 +119,7 @@ impl Attempt<'_> {
         let after = self.began.elapsed();
         let life = self.keeper.life().borrow().clone();
         let elsewhere = match why {
-            Unready::Late(_) => self.elsewhere().await,
+            Unready::Late(..) => self.elsewhere().await,
             _ => None,
         };
         let (_, survivors) = server::kill(&self.keeper, &mut self.course, why.happening(&life)).await;
@@ -132,13 +132,14 @@ impl Attempt<'_> {
         match why {
             Unready::Cancelled => StartError::Cancelled,
             Unready::Stranger { pid, name } => StartError::Stranger { port: self.spec.port, pid, name },
-            Unready::Late(limit) => {
+            Unready::Late(limit, last) => {
+                let asked = format!("GET {}", self.spec.ready.path);
                 let Evidence { mut failure, tail, .. } = self.examine(None).await;
-                if let Some(elsewhere) = elsewhere {
-                    let said = if failure.line.is_empty() { "" } else { "; " };
-                    failure.line = format!("{elsewhere}{said}{}", failure.line);
-                }
-                StartError::NeverReady { after, limit, failure, tail }
+                let answered = last.as_ref().and_then(|l| l.status);
+                let last = last.map(|l| format!("{asked} was last answered with {}", l.words));
+                let seen = [elsewhere, last, Some(failure.line).filter(|l| !l.is_empty())];
+                failure.line = seen.into_iter().flatten().collect::<Vec<_>>().join("; ");
+                StartError::NeverReady { after, limit, failure, answered, tail }
             }
             Unready::Ended => {
                 let exit = life.exit.unwrap_or(Exit::Unknown);

@@ -1,7 +1,7 @@
-//! The journal's events, version 4: one JSON object a line. A field is never given another meaning; what is new gets a new name.
+//! The journal's events, version 5: one JSON object a line. A field is never given another meaning; what is new gets a new name.
 //!
 //! Version 2 added the event `ready`, version 3 those of the A/A check of neighbours, version 4 `again`: an older reader would take them for
-//! broken lines.
+//! broken lines. From version 5 on a line ends in a checksum (`seal`); lines of older versions are read without.
 //! Lines of all versions stand in one file.
 
 use std::collections::BTreeMap;
@@ -15,7 +15,9 @@ use crate::judge::Run;
 use crate::judge::neighbours::{Sample, Verdict};
 
 /// The version that this binary writes; a higher one is refused.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
+/// From this version on each line ends in its checksum.
+pub const SEALED: u32 = 5;
 
 /// One line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

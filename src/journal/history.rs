@@ -1,7 +1,7 @@
 //! What a journal tells, kept small: ten thousand trials are read in a moment and held in a few megabytes. Events are folded in one
 //! after another, whether they are read or just written, so that nothing is ever looked for in all of them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -124,7 +124,7 @@ pub struct History {
     runs: Vec<RunRecord>,
     /// most runs were made under the same conditions, and most launches are of few configurations
     conditions: Vec<Arc<Conditions>>,
-    configs: HashMap<String, Arc<str>>,
+    configs: HashSet<Arc<str>>,
     installed: HashMap<String, BTreeMap<String, String>>,
     /// the lowest level of each GPU that an invocation saw before it began
     gpu_levels: BTreeMap<String, u64>,
@@ -195,9 +195,7 @@ impl History {
             Kind::Launch { launch, config_id, config, nonce, container, slot, installed, check, .. } => {
                 let word = |key: &str| config[key].as_str().unwrap_or_default();
                 let engine = format!("{} {}", word("engine"), word("version"));
-                let config =
-                    self.configs.entry(config_id.clone()).or_insert_with(|| config.to_string().into());
-                let config = config.clone();
+                let config = self.config(&config.to_string());
                 self.installed.extend(installed.map(|i| (i.id, i.libraries)));
                 self.by_id.insert(launch.clone(), self.launches.len());
                 self.open.push(self.launches.len());
@@ -285,6 +283,15 @@ impl History {
         if let Some(i) = self.by_id.get(id) {
             self.open.retain(|o| o != i);
         }
+    }
+
+    fn config(&mut self, text: &str) -> Arc<str> {
+        if let Some(known) = self.configs.get(text) {
+            return known.clone();
+        }
+        let config: Arc<str> = text.into();
+        self.configs.insert(config.clone());
+        config
     }
 
     fn shared(&mut self, made: Conditions) -> Arc<Conditions> {

@@ -3,9 +3,10 @@
 //! The lock's descriptor is also held by each launch's guard. So it is free only when nothing that the owner started is alive, even
 //! if the owner was killed.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -22,8 +23,55 @@ const GLANCE: Duration = Duration::from_millis(100);
 pub enum LockError {
     #[error("{path}: {source}")]
     Io { path: PathBuf, source: io::Error },
-    #[error("another perflab owns {path}{}", .pid.map(|p| format!(" (pid {p})")).unwrap_or_default())]
-    Owned { path: PathBuf, pid: Option<u32> },
+    #[error("{} owns {path}{}", .owner.who(), .owner.pid.map(|p| format!(" (pid {p}{})", .owner.state())).unwrap_or_default())]
+    Owned { path: PathBuf, owner: Owner },
+}
+
+/// Who holds a lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Owner {
+    pub pid: Option<u32>,
+    /// the guard of a launch whose perflab is dead
+    pub guard: bool,
+    /// it was stopped, by a signal or a debugger, and does nothing until it is continued
+    pub stopped: bool,
+}
+
+impl Owner {
+    fn who(&self) -> &'static str {
+        if self.guard { "a guard that outlived its perflab" } else { "another perflab" }
+    }
+
+    fn state(&self) -> &'static str {
+        if self.stopped { ", stopped" } else { "" }
+    }
+
+    /// The process that the lock's file names, if it lives; else whoever holds the file open.
+    fn of(path: &Path, named: Option<u32>) -> Self {
+        let guard = named.is_none_or(|pid| !Path::new(&format!("/proc/{pid}")).exists());
+        let pid = if guard { holder(path) } else { named };
+        let stopped = pid.is_some_and(is_stopped);
+        Self { pid, guard: guard && pid.is_some(), stopped }
+    }
+}
+
+/// A process that holds a file open, this one excepted.
+fn holder(path: &Path) -> Option<u32> {
+    let identity = |path: &Path| fs::metadata(path).ok().map(|m| (m.dev(), m.ino()));
+    let wanted = identity(path)?;
+    let own = std::process::id();
+    let pids =
+        fs::read_dir("/proc").ok()?.flatten().filter_map(|e| e.file_name().to_str()?.parse::<u32>().ok());
+    let holds = |pid: &u32| {
+        let open = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+        open.into_iter().any(|fd| identity(&fd.path()) == Some(wanted))
+    };
+    pids.filter(|pid| *pid != own).find(holds)
+}
+
+fn is_stopped(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['T', 't']))
 }
 
 pub struct Lock {
@@ -59,7 +107,8 @@ impl Lock {
                     // who only looks whether there is an owner holds it for an instant
                     let refused = alive && began.elapsed() > GLANCE;
                     if refused || began.elapsed() > PATIENCE {
-                        return Err(LockError::Owned { path: dir.to_owned(), pid });
+                        let owner = Owner::of(&path, pid);
+                        return Err(LockError::Owned { path: dir.to_owned(), owner });
                     }
                     std::thread::sleep(Duration::from_millis(20));
                 }
@@ -91,8 +140,37 @@ mod tests {
     fn one_owner_at_a_time() {
         let dir = tempfile::tempdir().expect("temp dir");
         let first = Lock::take(dir.path()).expect("free");
-        assert!(matches!(Lock::take(dir.path()), Err(LockError::Owned { pid: Some(_), .. })));
+        assert!(matches!(
+            Lock::take(dir.path()),
+            Err(LockError::Owned { owner: Owner { pid: Some(_), guard: false, .. }, .. })
+        ));
         drop(first);
         Lock::take(dir.path()).expect("free again");
+    }
+
+    #[test]
+    fn a_guard_that_outlives_its_owner_is_named() {
+        let dir = tempfile::tempdir().expect("temp dir");
+        let path = dir.path().join("lock");
+        fs::write(&path, "").expect("writes");
+        let mut guard = std::process::Command::new("sleep")
+            .arg("60")
+            .stdin(File::open(&path).expect("opens"))
+            .spawn()
+            .expect("starts");
+        let pid = Some(guard.id());
+        // no process has this number
+        let gone = Some(u32::MAX);
+        assert_eq!(Owner::of(&path, gone), Owner { pid, guard: true, stopped: false });
+        let number = nix::unistd::Pid::from_raw(guard.id() as i32);
+        nix::sys::signal::kill(number, nix::sys::signal::Signal::SIGSTOP).expect("lives");
+        while !is_stopped(guard.id()) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let stopped = LockError::Owned { path: "st".into(), owner: Owner::of(&path, gone) };
+        let said = format!("a guard that outlived its perflab owns st (pid {}, stopped)", guard.id());
+        assert_eq!(stopped.to_string(), said);
+        let _ = guard.kill().and_then(|()| guard.wait());
+        assert_eq!(Owner::of(&path, gone), Owner { pid: None, guard: false, stopped: false });
     }
 }

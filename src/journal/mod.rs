@@ -8,15 +8,17 @@ mod made;
 mod moved;
 mod reader;
 pub mod recording;
+mod seal;
 mod writer;
 
 pub use event::{Contained, Event, Installed, Kind, LaunchTimes, Neighbourhood, Says, Slot};
 pub use history::{History, LaunchRecord, RunRecord, SessionRecord};
-pub use lock::{Lock, LockError};
+pub use lock::{Lock, LockError, Owner};
 pub use made::{Conditions, Machine};
 pub use moved::{Moved, between};
 pub use reader::{JournalError, Requests, Tail, read};
 pub use recording::{Recording, RecordingError};
+pub use seal::seal;
 pub use writer::Writer;
 
 /// The journal's file in a state directory.

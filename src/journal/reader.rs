@@ -8,8 +8,9 @@ use memchr::{memchr, memmem};
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::event::{Event, VERSION};
+use super::event::{Event, SEALED, VERSION};
 use super::history::History;
+use super::seal::{self, Seal};
 
 /// Why a journal cannot be read.
 #[derive(Debug, Error)]
@@ -90,14 +91,22 @@ impl Tail {
     }
 
     fn event(&mut self, line: &mut Vec<u8>) -> Result<Event, JournalError> {
+        let seal = seal::check(line);
         if self.requests == Requests::LeftOut {
             leave_out_requests(line);
         }
+        let corrupt = |why| JournalError::Corrupt { path: self.path.clone(), line: self.line, why };
+        if seal == Seal::Broken {
+            return Err(corrupt("it is not as it was written: its checksum does not fit".to_owned()));
+        }
         let event = parse(line, &self.path, self.line)?;
+        if seal == Seal::Missing && event.v >= SEALED {
+            return Err(corrupt("it is not as it was written: it has no checksum".to_owned()));
+        }
         if event.seq != self.seq + 1 {
             let why =
                 format!("event {} follows event {}: lines are missing or out of order", event.seq, self.seq);
-            return Err(JournalError::Corrupt { path: self.path.clone(), line: self.line, why });
+            return Err(corrupt(why));
         }
         self.seq = event.seq;
         Ok(event)

@@ -10,6 +10,7 @@ use std::time::{Instant, SystemTime};
 use super::event::{Event, Kind, VERSION};
 use super::history::History;
 use super::reader::{JournalError, Requests, read_whole};
+use super::seal;
 use crate::secrets;
 
 /// The one writer of a journal; the state directory's lock sees to that.
@@ -108,6 +109,7 @@ impl Writer {
 
     fn write(&mut self, event: &Event) -> io::Result<()> {
         let mut line = secrets::mask_json(serde_json::to_vec(event)?);
+        seal::seal(&mut line);
         line.push(b'\n');
         let before = self.file.metadata()?.len();
         let written = self.file.write_all(&line).and_then(|()| self.file.sync_data());

@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use super::latencies::{Latencies, Latency};
 use super::name::Name;
 use super::scale;
+use super::table::Table;
 use crate::lang::sema::Stat;
 
 /// Numbers in base units (`total_tps` in tokens per second, `duration_s`), distributions in milliseconds (`ttft_ms`). Copies share
 /// what they hold.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Metrics {
-    numbers: Arc<IndexMap<Name, f64>>,
-    distributions: Arc<IndexMap<Name, Packed>>,
+    numbers: Arc<Table<f64>>,
+    distributions: Arc<Table<Packed>>,
     /// the completed requests; empty for a recording's
     #[serde(default, skip_serializing_if = "Latencies::is_empty")]
     pub requests: Latencies,
@@ -23,6 +23,7 @@ pub struct Metrics {
 
 /// Milliseconds. What was not measured, or cannot be from so few samples, is `None`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Distribution {
     pub mean: Option<f64>,
     pub stddev: Option<f64>,

@@ -23,6 +23,7 @@ pub mod setup;
 pub mod spread;
 pub mod strategy;
 mod student;
+mod table;
 pub mod track;
 pub mod trial;
 pub mod walk;

@@ -25,4 +25,5 @@ pub use config::{Config, Normal};
 pub use eval::{Facts, Known};
 pub use identity::Id;
 pub use prepared::Prepared;
+pub use reach::engines as named_engines;
 pub use review::reviewed;

@@ -8,8 +8,8 @@ use super::document::{
     By, Checks, Confirm, Direction, Engine, Gain, Gpus, Objective, Profile, Proof, Published, Recommended,
     Replay, Report, Role, Row, SCHEMA, Spread, Step, Track, Verdict,
 };
-use super::evidence::{Config, Cost, Finding, Flag, Launch, Level, Outcome, Run, Trial};
-use super::metrics::{Distribution, Metrics};
+use super::evidence::{Config, Cost, Finding, Flag, Launch, LaunchConfig, Level, Outcome, Run, Trial};
+use super::metrics::Metrics;
 use crate::journal::{History, LaunchRecord, Recording};
 use crate::judge::spread::{self, Interval};
 use crate::judge::walk::{Role as WalkRole, StepView, trial_id};
@@ -190,13 +190,11 @@ fn trial(m: &Material<'_>, config: &plan::Config, label: &str, name: &str, judge
             .map(|r| Run {
                 n: r.n,
                 launch: (!r.launch.is_empty()).then(|| r.launch.clone()),
-                metrics: document_metrics(&r.metrics),
+                metrics: Metrics::of(&r.metrics),
                 log_tail: r.log_tail.clone(),
             })
             .collect(),
-        metrics: document_metrics(&judge::Metrics::mean(
-            setup.counted(config, name).iter().map(|r| &r.metrics),
-        )),
+        metrics: Metrics::of(&judge::Metrics::mean(setup.counted(config, name).iter().map(|r| &r.metrics))),
         objective: objective.and_then(|o| trial::objective_on(setup, config, o, name)),
     }
 }
@@ -226,28 +224,6 @@ fn outcome(o: judge::Outcome) -> Outcome {
         judge::Outcome::Pruned => Outcome::Pruned,
         judge::Outcome::Missing => Outcome::Missing,
     }
-}
-
-fn document_metrics(m: &judge::Metrics) -> Metrics {
-    let mut out = Metrics::default();
-    for (name, value) in m.numbers() {
-        out.number(name, value);
-    }
-    for (name, d) in m.distributions() {
-        let d = Distribution {
-            mean: d.mean,
-            stddev: d.stddev,
-            p50: d.p50,
-            p90: d.p90,
-            p95: d.p95,
-            p99: d.p99,
-            p999: d.p999,
-            min: d.min,
-            max: d.max,
-        };
-        out.distribution(name, d);
-    }
-    out
 }
 
 fn document_config(config: &plan::Config) -> Config {
@@ -578,7 +554,7 @@ fn launches(m: &Material<'_>) -> Vec<Launch> {
             let t = l.times.unwrap_or_default();
             Launch {
                 id: l.id.clone(),
-                config: serde_json::from_str(&l.config).unwrap_or_default(),
+                config: LaunchConfig::written(l.config.clone()),
                 start_s: t.start_s,
                 warmup_s: t.warmup_s,
                 load_s: t.load_s,

@@ -1,7 +1,9 @@
 //! The evidence in a report document: trials with their runs, launches, and what it all cost.
 
+use std::sync::Arc;
+
 use indexmap::IndexMap;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::metrics::Metrics;
 
@@ -98,11 +100,40 @@ pub struct Run {
     pub log_tail: Vec<String>,
 }
 
+/// The configuration of a launch as the journal has it. It is looked into when the document is written: a long study has ten thousand.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LaunchConfig(Arc<str>);
+
+impl LaunchConfig {
+    /// From its text, as JSON.
+    pub fn written(text: Arc<str>) -> Self {
+        Self(text)
+    }
+}
+
+impl From<&Config> for LaunchConfig {
+    fn from(config: &Config) -> Self {
+        Self(serde_json::to_string(config).unwrap_or_default().into())
+    }
+}
+
+impl Serialize for LaunchConfig {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        serde_json::from_str::<Config>(&self.0).unwrap_or_default().serialize(to)
+    }
+}
+
+impl<'de> Deserialize<'de> for LaunchConfig {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Config::deserialize(from).map(|config| Self::from(&config))
+    }
+}
+
 /// One start of an engine and where its time went, in seconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Launch {
     pub id: String,
-    pub config: Config,
+    pub config: LaunchConfig,
     /// From the start of the process until it is ready.
     pub start_s: f64,
     pub warmup_s: f64,

@@ -63,7 +63,7 @@ pub fn full() -> Report {
         launches: vec![Launch {
             check: false,
             id: "l-1".to_owned(),
-            config: config("vllm_base", &[]),
+            config: (&config("vllm_base", &[])).into(),
             start_s: 41.5,
             warmup_s: 12.0,
             load_s: 54.74,

@@ -71,5 +71,5 @@ pub fn row<'a>(step: &'a Step, id: &str) -> Option<&'a Row> {
 
 /// The mean of a distribution.
 pub fn mean(trial: &Trial, metric: &str) -> Option<f64> {
-    trial.metrics.get_distribution(metric).and_then(|d: &Distribution| d.mean)
+    trial.metrics.get_distribution(metric).and_then(|d: Distribution| d.mean)
 }

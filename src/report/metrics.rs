@@ -6,15 +6,17 @@
 
 use std::fmt;
 
-use indexmap::IndexMap;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Metrics of a run or a trial. Units stand in the names: `duration_s`, `ttft_ms`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Metrics(IndexMap<String, Metric>);
+use crate::judge;
+pub use crate::judge::Distribution;
+
+/// Metrics of a run or a trial. Units stand in the names: `duration_s`, `ttft_ms`. They are shared with the results that they were taken
+/// from.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Metrics(judge::Metrics);
 
 /// One measured value.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,58 +25,76 @@ pub enum Metric {
     Distribution(Distribution),
 }
 
-/// A distribution in the unit of its name. What a source does not tell is `null`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Distribution {
-    pub mean: Option<f64>,
-    pub stddev: Option<f64>,
-    pub p50: Option<f64>,
-    pub p90: Option<f64>,
-    pub p95: Option<f64>,
-    pub p99: Option<f64>,
-    pub p999: Option<f64>,
-    pub min: Option<f64>,
-    pub max: Option<f64>,
-}
-
 impl Metrics {
+    /// What a run measured, without its single requests.
+    pub fn of(measured: &judge::Metrics) -> Self {
+        let mut shared = measured.clone();
+        shared.requests = judge::Latencies::default();
+        Self(shared)
+    }
+
     /// Enters a number. What is not finite was not measured and is left out.
-    pub fn number(&mut self, name: impl Into<String>, value: f64) {
-        if value.is_finite() {
-            self.0.insert(name.into(), Metric::Number(value));
-        }
+    pub fn number(&mut self, name: &str, value: f64) {
+        self.0.set(name, value);
     }
 
     /// Enters a distribution.
-    pub fn distribution(&mut self, name: impl Into<String>, value: Distribution) {
-        self.0.insert(name.into(), Metric::Distribution(value));
+    pub fn distribution(&mut self, name: &str, value: Distribution) {
+        self.0.set_distribution(name, value);
     }
 
     /// The number of that name.
     pub fn get(&self, name: &str) -> Option<f64> {
-        match self.0.get(name)? {
-            Metric::Number(value) => Some(*value).filter(|v| v.is_finite()),
-            Metric::Distribution(_) => None,
-        }
+        self.0.number(name)
     }
 
     /// The distribution of that name.
-    pub fn get_distribution(&self, name: &str) -> Option<&Distribution> {
-        match self.0.get(name)? {
-            Metric::Number(_) => None,
-            Metric::Distribution(distribution) => Some(distribution),
-        }
+    pub fn get_distribution(&self, name: &str) -> Option<Distribution> {
+        self.0.distribution(name)
     }
 
-    /// Every metric in order.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Metric)> {
-        self.0.iter().map(|(name, metric)| (name.as_str(), metric))
+    /// Every metric, numbers first, each kind in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Metric)> {
+        let numbers = self.0.numbers().map(|(name, value)| (name, Metric::Number(value)));
+        numbers.chain(self.0.distributions().map(|(name, d)| (name, Metric::Distribution(d))))
     }
 
     /// True when nothing was measured.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.iter().next().is_none()
+    }
+}
+
+impl Serialize for Metrics {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
+    }
+}
+
+impl<'de> Deserialize<'de> for Metrics {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(MetricsVisitor)
+    }
+}
+
+struct MetricsVisitor;
+
+impl<'de> Visitor<'de> for MetricsVisitor {
+    type Value = Metrics;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("metrics by name")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Metrics, A::Error> {
+        let mut metrics = Metrics::default();
+        while let Some((name, metric)) = map.next_entry::<String, Metric>()? {
+            match metric {
+                Metric::Number(value) => metrics.number(&name, value),
+                Metric::Distribution(d) => metrics.distribution(&name, d),
+            }
+        }
+        Ok(metrics)
     }
 }
 

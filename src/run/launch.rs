@@ -217,7 +217,13 @@ async fn not_started(
         };
     };
     gpus_answer(crew).await?;
-    let failure = taken::blamed(failure, intruder.as_ref());
+    let let_in = match &error {
+        StartError::NeverReady { answered: Some(status), .. } => {
+            key::refused(*status, crew.config, crew.key().as_ref())
+        }
+        _ => None,
+    };
+    let failure = let_in.unwrap_or_else(|| taken::blamed(failure, intruder.as_ref()));
     listener.hear(&Event::LaunchFails { launch: crew.launch.to_owned(), reason: error.to_string() });
     // a port has been tried again, on others
     if failure.nature == Nature::Infrastructure && !error.is_about_the_port() && !crew.last_try {

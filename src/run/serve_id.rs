@@ -1,12 +1,14 @@
 //! The identity of a `serve` line: a result counts as long as its engine is started, and spoken to, in the same way.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::container;
 use crate::journal::{Contained, History};
 use crate::lang::Program;
-use crate::lang::sema::program::{Engine, Via};
+use crate::lang::sema::program::{Api, Engine, Via};
 use crate::plan::config::short_hash;
+use crate::plan::named_engines;
 
 /// How an engine is started and spoken to. What somebody else started is no run of ours, wherever it answers, and another image
 /// is another engine, whatever it is called.
@@ -40,9 +42,75 @@ fn spaced(serve: &str) -> String {
     serve.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// The engines that studies of a file run. Of one that is only derived from nothing is measured, and what was measured of its children is
+/// not its own.
+fn used(program: &Program) -> Vec<Arc<Engine>> {
+    let used = program.studies.iter().flat_map(|s| named_engines(program, s));
+    let mut seen = BTreeSet::new();
+    used.filter(|e| seen.insert(e.name.clone())).collect()
+}
+
 /// Identities of all serve lines: a result counts as long as its engine is started the same way.
 pub fn serve_ids(program: &Program, images: &BTreeMap<String, String>) -> Vec<String> {
-    program.engines.values().map(|e| serve_id(e, images)).collect()
+    used(program).iter().map(|e| serve_id(e, images)).collect()
+}
+
+/// Why a result's serve line, API or way to launch is none of this program's; `then` is what its launch stood in.
+pub(super) fn otherwise(
+    program: &Program,
+    images: &BTreeMap<String, String>,
+    id: &str,
+    then: Option<&Contained>,
+) -> String {
+    let boxed = then.map(|c| contained_in(c.id.as_ref().unwrap_or(&c.image)));
+    let hows = boxed.as_deref().map_or(vec!["", NOT_MANAGED], |how| vec![how]);
+    let used = used(program);
+    let engines = || used.iter();
+    let same = engines().find_map(|e| Some((e, *hows.iter().find(|how| serve_id_of(e, how) == id)?)));
+    if let Some((engine, how)) = same {
+        return another_way(engine, images, how == NOT_MANAGED, then);
+    }
+    let other_api = |e: &Engine| {
+        let api = if e.api == Api::OpenAi { Api::OpenAiCompletions } else { Api::OpenAi };
+        let other = Engine { api, ..e.clone() };
+        hows.iter().any(|how| serve_id_of(&other, how) == id)
+    };
+    let api = engines().find(|e| other_api(e)).map(|e| e.api);
+    let what = if api.is_some() { "through another `api`" } else { "with another serve line" };
+    format!("measured {what}")
+}
+
+/// The same line, started in another way.
+fn another_way(
+    engine: &Engine,
+    images: &BTreeMap<String, String>,
+    ran_already: bool,
+    then: Option<&Contained>,
+) -> String {
+    let then = match then {
+        Some(c) => format!("in the image {}", c.image),
+        None if ran_already => "on a server that ran already".to_owned(),
+        None => "on a server of its own".to_owned(),
+    };
+    let now = match &engine.via {
+        Via::Url(_) => "on one that runs already".to_owned(),
+        Via::Container(boxed) => {
+            let image = container::image(engine, boxed).unwrap_or_default();
+            if then.strip_prefix("in the image ") == Some(image.as_str()) {
+                let id = images.get(&image).map_or("another one", String::as_str);
+                return format!("measured {then} as it was then, now it is {}", short(id));
+            }
+            format!("in {image}")
+        }
+        Via::Path | Via::Venv(_) => "on a server of its own".to_owned(),
+    };
+    format!("measured {then}, now {now}")
+}
+
+/// Enough of an image's id to tell it.
+fn short(id: &str) -> &str {
+    let hash = id.strip_prefix("sha256:").unwrap_or(id);
+    hash.get(..12).unwrap_or(hash)
 }
 
 /// The same however a site launches the engines: for a report, which is made without one.
@@ -50,7 +118,7 @@ pub fn serve_ids_anywhere(program: &Program, history: &History) -> Vec<String> {
     let images: BTreeSet<String> =
         containers(history).map(|c| contained_in(c.id.as_ref().unwrap_or(&c.image))).collect();
     let hows: Vec<&str> = ["", NOT_MANAGED].into_iter().chain(images.iter().map(String::as_str)).collect();
-    program.engines.values().flat_map(|e| hows.iter().map(|how| serve_id_of(e, how))).collect()
+    used(program).iter().flat_map(|e| hows.iter().map(|how| serve_id_of(e, how))).collect()
 }
 
 /// What launches stood in.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::support::{EXEC, Lab, events, live_study, marked, skip, wait_for};
+use crate::support::{EXEC, Lab, events, live_study, marked, skip, unsealed, wait_for};
 
 const ONE_STEP: &str = "step one { vary seqs[1, 2] }";
 
@@ -102,6 +102,31 @@ fn a_journal_with_a_broken_line_is_refused_and_kept() {
     lab.run(&["plan", "study.plab", "--dir", "state"]).expect_error(1, &["journal.jsonl", &line]);
     lab.run(&["report", "study.plab", "--dir", "state"]).expect_error(1, &["journal.jsonl", &line]);
     assert_eq!(lab.read("state/journal.jsonl"), broken);
+}
+
+#[test]
+fn a_digit_that_changed_on_the_disk_is_seen() {
+    let lab = measured();
+    let text = lab.read("state/journal.jsonl");
+    let at = text.find("\"total_tps\":").expect("a result") + "\"total_tps\":".len();
+    let line = format!("line {}", text[..at].lines().count());
+    let mut bytes = text.clone().into_bytes();
+    bytes[at] ^= 1;
+    lab.write("state/journal.jsonl", &bytes);
+    for args in
+        [&EXEC[..], &["plan", "study.plab", "--dir", "state"], &["report", "study.plab", "--dir", "state"]]
+    {
+        let out = lab.run(args).expect_code(1);
+        assert!(out.stderr.contains(&line) && out.stderr.contains("checksum"), "{}", out.stderr);
+        assert!(
+            out.stderr.contains("put a copy of it back") && !out.stderr.contains("measures a study"),
+            "{}",
+            out.stderr
+        );
+    }
+    // a journal of a version without checksums is read as it is
+    lab.write("state/journal.jsonl", unsealed(&text));
+    assert_eq!(lab.run(&EXEC).expect_code(0).report().0["cost"]["launches"], 3);
 }
 
 #[test]

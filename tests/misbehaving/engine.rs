@@ -98,6 +98,9 @@ impl Connection {
         let answer: &[u8] = match (path.as_str(), self.how.as_str()) {
             ("/health", "never answers") => return std::thread::sleep(FOR_EVER),
             ("/health", "answers garbage to the probe") => b"\0\xff\xfe garbage\r\n\r\n",
+            ("/health", "is loading for ever") => {
+                b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 17\r\nconnection: close\r\n\r\nmodel  is loading"
+            }
             ("/health", "hangs without its worker") if self.lost_its_worker() => {
                 b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
             }

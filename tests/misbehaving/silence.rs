@@ -5,13 +5,22 @@ use std::fs;
 use super::lab::{expect_failure, expect_success, log_of, run, setbacks, stages};
 
 #[test]
+fn a_server_that_is_never_ready_has_its_last_answer_told() {
+    let said = "GET /health was last answered with 503 Service Unavailable: model is loading";
+    expect_failure("misbehave 'is loading for ever'", &["did not start: never ready", said]);
+}
+
+#[test]
 fn a_probe_that_is_never_answered() {
     expect_failure("echo waiting; misbehave 'never answers'", &["did not start: never ready"]);
 }
 
 #[test]
 fn a_probe_that_is_answered_with_garbage() {
-    expect_failure("echo waiting; misbehave 'answers garbage to the probe'", &["did not start: never ready"]);
+    expect_failure(
+        "echo waiting; misbehave 'answers garbage to the probe'",
+        &["did not start: never ready", "GET /health was last answered with something that is no HTTP"],
+    );
 }
 
 #[test]

@@ -8,7 +8,7 @@ mod report;
 mod terminal;
 
 pub use lab::{Lab, Output, Running, assert_close, binary, project, skip, studies, wait_for};
-pub use live::{EXEC, LIVE, descends_from, events, live_study, marked, parent, runs};
+pub use live::{EXEC, LIVE, descends_from, events, live_study, marked, parent, runs, unsealed};
 pub use made_up::{Recording, TOYS, toy_study};
 pub use report::Report;
 pub use terminal::Terminal;

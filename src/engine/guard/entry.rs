@@ -20,6 +20,7 @@ use super::super::memory::{self, Group};
 use super::super::protocol::{Launch, Report};
 use super::super::scratch;
 use super::super::stamp::Stamp;
+use super::doors;
 use super::outbox::Outbox;
 use super::tree::Tree;
 use super::watch::Watch;
@@ -59,6 +60,7 @@ enum Start {
 /// What to watch, and the limit of its memory, which lasts as long.
 fn begin() -> Result<(Watch, Option<Group>), Start> {
     detach().map_err(|e| Start::Failed(format!("cannot become a guard: {e}")))?;
+    doors::close_at_exec();
     let signals = signals().map_err(|e| Start::Failed(format!("cannot watch for signals: {e}")))?;
     let (launch, orders) = read_launch().ok_or(Start::NotAsked)?;
     let held = take_over_stderr(launch.holds_descriptor)

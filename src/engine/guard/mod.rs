@@ -4,6 +4,7 @@
 //! the reaper of its descendants, so that none can escape by a double fork, and it ends with the last of them.
 //! Single-threaded and synchronous: everything it waits for is a descriptor.
 
+mod doors;
 mod entry;
 mod outbox;
 mod tree;

@@ -304,6 +304,14 @@ impl FlagSpec {
     }
 }
 
+/// A path without the `./` that it may begin with: it is the same file.
+fn without_here(path: &str) -> &str {
+    match path.strip_prefix("./").map(|rest| rest.trim_start_matches('/')) {
+        Some(rest) if !rest.is_empty() => without_here(rest),
+        _ => path,
+    }
+}
+
 /// What a written text means under a flag's type. The error says what is wrong, as a fragment.
 pub fn value(kind: &Kind, text: &str) -> Result<Value, String> {
     match kind {
@@ -327,7 +335,8 @@ pub fn value(kind: &Kind, text: &str) -> Result<Value, String> {
         Kind::OneOf(choices) if choices.iter().any(|c| c == text) => Ok(Value::Text(text.to_owned())),
         Kind::OneOf(_) => Err(format!("`{text}` is none of the choices")),
         Kind::Json => serde_json::from_str(text).map(Value::Json).map_err(|e| not_json(text, &e)),
-        Kind::Text | Kind::Path | Kind::Words => Ok(Value::Text(text.to_owned())),
+        Kind::Text | Kind::Words => Ok(Value::Text(text.to_owned())),
+        Kind::Path => Ok(Value::Text(without_here(text).to_owned())),
     }
 }
 
@@ -383,6 +392,16 @@ mod tests {
         assert_eq!(value(&float, "0.90").map(|v| v.normal()), value(&float, "0.9").map(|v| v.normal()));
         let a = value(&Kind::Json, r#"{"b":1.0, "a":[1]}"#).map(|v| v.normal().to_string());
         assert_eq!(a, Ok(r#"{"a":[1],"b":1}"#.to_owned()));
+    }
+
+    #[test]
+    fn a_path_from_here_is_the_path() {
+        for (path, same) in
+            [("./a/b.jinja", "a/b.jinja"), (".//././a", "a"), ("./", "./"), ("../a", "../a"), (".a", ".a")]
+        {
+            assert_eq!(value(&Kind::Path, path), Ok(Value::Text(same.to_owned())));
+        }
+        assert_eq!(value(&Kind::Text, "./a"), Ok(Value::Text("./a".to_owned())));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::judge::{Checks, Results, RunOutcome};
 use crate::lang::Program;
 use crate::lang::sema::program::{Engine, Profile, Site, Via};
 use crate::plan::{Config, profile};
-use crate::run::serve_id::{serve_id, serve_ids};
+use crate::run::serve_id::{otherwise, serve_id, serve_ids};
 use crate::run::{Host, LOAD_GENERATION, container, order};
 use crate::{disk, hub};
 
@@ -127,7 +127,8 @@ impl<'a> Standing<'a> {
             return Some("asked for with `--again`".to_owned());
         }
         if !self.serve_ids.contains(&run.serve_id) {
-            return Some("measured with another serve line, image or way to launch".to_owned());
+            let then = history.launch_of(&run.run.launch).and_then(|l| l.container.as_ref());
+            return Some(otherwise(self.program, self.images, &run.serve_id, then));
         }
         let Some(made) = &run.made else {
             let elsewhere = "measured on other GPUs, with another driver or with other variables of the site";
