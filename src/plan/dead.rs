@@ -196,9 +196,10 @@ fn alive<'a>(step: &'a Step, found: Option<&Found<'a>>) -> Vec<Place<'a>> {
 impl Found<'_> {
     fn told(&self, step: &Step, alive: &HashSet<Place>) -> Vec<Diagnostic> {
         if self.nothing_of(&step.space) {
-            let (place, or) = match self.by_order {
-                true => (" where it stands", "move the step behind the one that changes this"),
-                false => ("", "remove the step"),
+            let (place, or) = if self.by_order {
+                (" where it stands", "move the step behind the one that changes this")
+            } else {
+                ("", "remove the step")
             };
             let message = format!("no candidate of the step `{}` can be measured{place}", step.name);
             return vec![self.all_excluded(message, &step.space, step, or)];
