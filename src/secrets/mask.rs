@@ -85,15 +85,25 @@ impl Masker {
         }
     }
 
-    /// One JSON document: texts are masked, names and structure stay.
+    /// One JSON document: texts are masked, names and structure stay. `None` if there is nothing to mask.
     pub fn json(&self, document: &[u8]) -> Option<Json> {
-        let by_form = self.regex.as_ref().is_none_or(|r| r.is_match(document))
-            || ASSIGNED.as_ref().is_none_or(|r| r.is_match(document));
-        if !by_form && !names_a_secret(document) {
+        if !self.may_hold(document) {
             return None;
         }
         let mut value: Json = serde_json::from_slice(document).ok()?;
-        self.leaves(&mut value, false).then_some(value)
+        self.tree(&mut value).then_some(value)
+    }
+
+    /// Whether a document has to be looked at piece by piece.
+    pub(super) fn may_hold(&self, document: &[u8]) -> bool {
+        self.regex.as_ref().is_none_or(|r| r.is_match(document))
+            || ASSIGNED.as_ref().is_none_or(|r| r.is_match(document))
+            || names_a_secret(document)
+    }
+
+    /// A document that has been read; whether anything was masked.
+    pub(super) fn tree(&self, value: &mut Json) -> bool {
+        self.leaves(value, false)
     }
 
     /// Whether anything was masked.
@@ -171,7 +181,7 @@ fn plain(value: &Json) -> String {
 }
 
 /// Names of fields are perflab's own; only variables and settings of engines are secret by their names.
-fn is_variable(name: &str) -> bool {
+pub(super) fn is_variable(name: &str) -> bool {
     is_secret(name) && (name.contains('_') || name.contains('-') || name == name.to_uppercase())
 }
 

@@ -5,6 +5,7 @@
 //! message can forget it.
 
 mod broken;
+mod document;
 mod inside;
 mod key;
 mod known;
