@@ -290,7 +290,10 @@ impl Checker<'_> {
         let path = self.inserted(module, text, false);
         if !path.starts_with('/') {
             let message = format!("`{path}` is not a path of the server");
-            let help = format!("begin it with a slash: \"/{path}\"");
+            let below = path
+                .split_once("://")
+                .map_or(path.as_str(), |(_, rest)| rest.split_once('/').map_or("", |r| r.1));
+            let help = format!("begin it with a slash, without a host: \"/{below}\"");
             self.sink.push(
                 Diagnostic::new(Code::EngineSetting, text.span, message).label("no leading `/`").help(help),
             );

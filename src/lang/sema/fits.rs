@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::bounds;
 use super::check::Checker;
+use super::loads;
 use super::program::{Arrivals, Data, Expr, Load, Profile, Study};
 use super::scope::Kind;
 use crate::lang::codes::Code;
@@ -115,7 +116,10 @@ impl Checker<'_> {
             ) => (
                 format!("the profile `{p}` gives a range, and nothing here searches it"),
                 "a range",
-                "name a profile with one load, or make it the objective: `maximize rate on …`".to_owned(),
+                format!(
+                    "name a profile with one load, or make it the objective: `maximize {} on {p}`",
+                    if loads::closed(load) { "concurrency" } else { "rate" }
+                ),
             ),
             _ => return,
         };

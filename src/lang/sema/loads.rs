@@ -42,6 +42,13 @@ impl Checker<'_> {
         let poisson = Arrivals::Poisson;
         match &line.value {
             WordValue::Word { word, argument: None } if word.value == "max" => Some(Load::Max),
+            WordValue::Word { word, argument: None } if matches!(word.value.as_str(), "inf" | "infinity") => {
+                let message = format!("`{}` is no rate", word.value);
+                let d = Diagnostic::new(Code::ProfileSetting, word.span, message).label("all at once");
+                self.sink
+                    .push(d.help("write `rate max`: all requests are sent at once").edit(word.span, "max"));
+                None
+            }
             WordValue::Numbers(all) if all.len() == 1 => {
                 let per_s = self.positive(&all[0], Dim::RATE, "`rate`")?;
                 Some(Load::Rate { per_s, arrivals: poisson })

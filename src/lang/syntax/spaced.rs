@@ -35,8 +35,19 @@ pub fn flag(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Opti
             "write {name}=[{list}] for a point each, or {name}=\"{words}\" if it takes several words"
         )));
     }
+    // `--limit-mm-per-prompt image=4`, as some engines read it
+    if let Some((key, _)) = word.split_once('=').filter(|(key, _)| !several && !declared && is_key(key)) {
+        return Some(d.help(format!(
+            "a key of a JSON flag is written {name}.{word}, or all of it {name}={{\"{key}\": …}}"
+        )));
+    }
     let fixed = if several { format!("{name}=\"{words}\"") } else { format!("{name}={word}") };
     Some(d.help(format!("write {fixed}")).edit(whole, fixed))
+}
+
+fn is_key(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_alphabetic())
+        && word.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
 }
 
 /// The first word of a value and those behind it that can only belong to it: `1 2 4 8`.
