@@ -23,11 +23,11 @@ pub(super) fn masked(masker: &Masker, text: &str) -> Option<String> {
     let mut out = String::new();
     let mut copied = 0;
     for piece in pieces(text)? {
-        let Some(masked) = piece.masked(masker, lines) else { continue };
+        let Some(instead) = piece.masked(masker, lines) else { continue };
         // a raw value is a part of the text that it was read from
         let start = piece.raw.get().as_ptr().addr() - text.as_ptr().addr();
         out.push_str(&text[copied..start]);
-        out.push_str(&masked);
+        out.push_str(&instead);
         copied = start + piece.raw.get().len();
     }
     (copied > 0).then(|| out + &text[copied..])

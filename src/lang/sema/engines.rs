@@ -290,10 +290,13 @@ impl Checker<'_> {
         let path = self.inserted(module, text, false);
         if !path.starts_with('/') {
             let message = format!("`{path}` is not a path of the server");
-            let below = path
-                .split_once("://")
-                .map_or(path.as_str(), |(_, rest)| rest.split_once('/').map_or("", |r| r.1));
-            let help = format!("begin it with a slash, without a host: \"/{below}\"");
+            let help = match path.split_once("://") {
+                Some((_, rest)) => {
+                    let below = rest.split_once('/').map_or("", |(_, below)| below);
+                    format!("write what stands behind the host: \"/{below}\"")
+                }
+                None => format!("begin it with a slash: \"/{path}\""),
+            };
             self.sink.push(
                 Diagnostic::new(Code::EngineSetting, text.span, message).label("no leading `/`").help(help),
             );
