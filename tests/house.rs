@@ -145,7 +145,11 @@ fn complaint(block: &Block, dir: &Path) -> Option<String> {
     let errors = errors(&block.text, dir);
     let codes: BTreeSet<&str> = errors.iter().map(|(code, _)| code.as_str()).collect();
     match block.language.as_str() {
-        "plab" => (!errors.is_empty()).then(|| format!("is not a sound file: {errors:?}")),
+        "plab" if errors.is_empty() => {
+            let laid_out = perflab::lang::fmt::format(&block.text).is_ok_and(|text| text == block.text);
+            (!laid_out).then(|| "is not as `perflab fmt` lays it out".to_owned())
+        }
+        "plab" => Some(format!("is not a sound file: {errors:?}")),
         "plab,fragment" => {
             let far: Vec<_> = errors.iter().filter(|(code, _)| !may_be_elsewhere(code)).collect();
             (!far.is_empty()).then(|| format!("is not a sound fragment: {far:?}"))

@@ -96,3 +96,28 @@ fn manifests_and_units_are_read_as_commands() {
         assert_eq!(errors(&lab, &out.stdout), [] as [&str; 0]);
     }
 }
+
+#[test]
+fn a_rate_without_end_is_no_part_of_a_range() {
+    let lab = Lab::new();
+    let text = "server:\n  base_flags: {model_path: org/m}\n  search_space: {max_running_requests: [64, 128]}\n\
+                dataset: {kind: random, scenario_names: [a, b], input_len: [1000, 8000], output_len: [1000, 500]}\n\
+                benchmark: {qps: [2, 4, .inf]}\n";
+    lab.write("auto.yaml", text);
+    let out = lab.run(&["init", "--from", "auto.yaml"]).expect_code(0);
+    assert!(out.stdout.contains("2/s .. 4/s"), "{}", out.stdout);
+    assert_eq!(
+        out.stderr.matches("left out: benchmark.qps .inf: a range has an end").count(),
+        1,
+        "{}",
+        out.stderr
+    );
+}
+
+#[test]
+fn a_distilled_model_has_no_layers_of_its_own_for_drafts() {
+    let lab = Lab::new();
+    let tried = |command: &str| init(&lab, command).stdout.contains("\"mtp\"");
+    assert!(tried("vllm serve deepseek-ai/DeepSeek-R1"));
+    assert!(!tried("vllm serve deepseek-ai/DeepSeek-R1-Distill-Llama-70B"));
+}

@@ -326,6 +326,9 @@ impl Reader<'_> {
         } else {
             lines.push(Line::new("rate", "max"));
         }
+        if self.rates().is_some() {
+            self.rates_left_out(&benchmark);
+        }
         let caps = benchmark.get("max_concurrency").map(list).unwrap_or_default();
         let open = caps.iter().any(Value::is_null);
         let taken = caps.iter().find(|c| c.as_u64().is_some()).filter(|_| !open);
@@ -364,6 +367,23 @@ impl Reader<'_> {
         let low = all.iter().copied().fold(f64::INFINITY, f64::min);
         let high = all.iter().copied().fold(0.0, f64::max);
         (low.is_finite() && low > 0.0 && high.is_finite()).then_some((low, high))
+    }
+
+    /// What a range of rates does not hold: `.inf`.
+    fn rates_left_out(&mut self, benchmark: &Map<String, Value>) {
+        let qps = benchmark.get("qps").or_else(|| benchmark.get("request_rate"));
+        let all = qps.map(|q| list(q.get("values").unwrap_or(q))).unwrap_or_default();
+        let odd: Vec<String> =
+            all.iter().filter(|q| !q.is_object() && q.as_f64().is_none()).filter_map(yaml::word).collect();
+        if !odd.is_empty() {
+            let why = format!(
+                "benchmark.qps {}: a range has an end; `rate max` is a profile of its own",
+                odd.join(", ")
+            );
+            if !self.left_out.contains(&why) {
+                self.left_out.push(why);
+            }
+        }
     }
 
     fn study(&self, profile: &Block, steps: Vec<Step>, index: usize) -> Study {

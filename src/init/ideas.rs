@@ -58,6 +58,12 @@ impl Facts<'_> {
         self.arguments.flag(canonical).is_some()
     }
 
+    /// Whether the command sets a key of a JSON flag.
+    fn has_key_of(&self, flag: &str) -> bool {
+        let key = |name: &str| name.strip_prefix(flag).is_some_and(|rest| rest.starts_with('.'));
+        self.arguments.flags.iter().any(|f| key(&f.name) || key(&f.canonical))
+    }
+
     fn number(&self, canonical: &str) -> Option<u64> {
         self.arguments.flag(canonical)?.number().filter(|n| *n > 0)
     }
@@ -301,7 +307,9 @@ fn speculation(facts: &Facts<'_>, out: &mut Ideas) {
         return;
     }
     let model = facts.arguments.model.to_ascii_lowercase();
-    if facts.has("--spec-method") || !WITH_MTP.iter().any(|m| model.contains(m)) {
+    let states = facts.has("--spec-method") || facts.has_key_of("--speculative-config");
+    // distilled models have another's layers
+    if states || model.contains("distill") || !WITH_MTP.iter().any(|m| model.contains(m)) {
         return;
     }
     let recent = facts.known.version.as_deref().is_none_or(|v| compare_versions(v, "0.11.0").is_ge());

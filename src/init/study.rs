@@ -1,5 +1,7 @@
 //! From a serve command to a first study: what stands where, and what is said of it.
 
+use std::collections::HashSet;
+
 use super::arguments::{self, Argument, Arguments};
 use super::draft::{Axis, Block, Change, Draft, Engine, Line, Step, Study};
 use super::environment::environment;
@@ -104,7 +106,10 @@ fn to_a_page(draft: &mut Draft) {
 }
 
 /// A draft of another tool's files, which says itself what of them it does not have.
-pub fn finish(mut draft: Draft, said: Said) -> Result<Written, InitError> {
+pub fn finish(mut draft: Draft, mut said: Said) -> Result<Written, InitError> {
+    // each of several loads may lack the same
+    let mut once = HashSet::new();
+    said.left_out.retain(|why| once.insert(why.clone()));
     draft.engine.about.push("the command as it is: every gain is a gain over this".to_owned());
     if !said.left_out.is_empty() {
         draft.engine.about.push("left out of what was given:".to_owned());
