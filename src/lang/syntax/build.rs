@@ -15,6 +15,7 @@ use super::ast::{File, Item, Literal, Name, Number, Param, Range, Single, Single
 use super::blocks::{Block, first_word};
 use super::grammar::{Grammar, Rule};
 use super::{joins, recover, words};
+use crate::lang::comments::start_of_comment;
 use crate::lang::diag::Sink;
 use crate::lang::source::{FileId, Span, Spanned};
 
@@ -136,13 +137,27 @@ impl<'a, 's> Builder<'a, 's> {
                 let (more, meant) =
                     self.torn(block, &lines, at).unwrap_or_else(|| (0, self.bad(block, line)));
                 unread.extend(meant);
-                at += more;
+                at += if more == 0 { self.below_a_colon(&lines[at..]) } else { more };
             } else {
                 found.extend(read(self, line.clone()));
             }
             at += 1;
         }
         (found, unread)
+    }
+
+    /// How many bad lines stand below a bad one as in YAML, behind its `:` and further in: what is wrong with it is wrong with them.
+    fn below_a_colon(&self, lines: &[Pair<'a, Rule>]) -> usize {
+        let column = |p: &Pair<'_, Rule>| {
+            let start = p.as_span().start();
+            start - self.text[..start].rfind('\n').map_or(0, |n| n + 1)
+        };
+        let Some((first, rest)) = lines.split_first() else { return 0 };
+        let head = first.as_str().lines().next().unwrap_or_default();
+        if !head[..start_of_comment(head).unwrap_or(head.len())].trim_end().ends_with(':') {
+            return 0;
+        }
+        rest.iter().take_while(|p| p.as_rule() == Rule::bad_line && column(p) > column(first)).count()
     }
 
     /// A bad line that was torn from the one before or after it: how many lines after it are read with it, and the settings.

@@ -5,6 +5,7 @@ use pest::Parser;
 use super::grammar::{Grammar, Rule};
 use super::habits;
 use crate::lang::codes::Code;
+use crate::lang::comments::start_of_comment;
 use crate::lang::diag::{Diagnostic, short};
 use crate::lang::source::{FileId, Span};
 
@@ -18,13 +19,15 @@ pub fn head(id: FileId, base: usize, text: &str) -> Option<(Diagnostic, String)>
     let mut first = None;
     for _ in 1..MOST_LINES {
         let end = joined.trim_end().find('\n')?;
-        let line = joined[..end].trim_end();
-        if line.trim().is_empty() || line.contains(['#', '{']) {
+        let line = plain(joined[..end].trim_end());
+        let line = line.trim_end();
+        if line.trim().is_empty() || line.contains('{') {
             return None;
         }
         let end = line.len();
         let next = end + joined[end..].len() - joined[end..].trim_start().len();
         first.get_or_insert(end..next);
+        // a comment between them goes with the end of the line
         joined.replace_range(end..next, &" ".repeat(next - end));
         if reads(Rule::only_item, &joined) {
             return Some((torn(id, base, text, first?), joined));
@@ -45,12 +48,13 @@ pub fn following(
     let start = lines.first()?.0;
     for (count, window) in (2..=lines.len().min(MOST_LINES)).map(|n| (n, &lines[..n])) {
         let whole = text.get(start..window[count - 1].1)?;
-        if whole.len() > MOST_BYTES || whole.contains('#') {
+        if whole.len() > MOST_BYTES {
             return None;
         }
+        let bare = plain(whole);
         let breaks: Vec<_> = window.windows(2).map(|w| w[0].1 - start..w[1].0 - start).collect();
         let without = |some: &[std::ops::Range<usize>]| {
-            let mut joined = whole.to_owned();
+            let mut joined = bare.clone();
             for gap in some {
                 joined.replace_range(gap.clone(), &" ".repeat(gap.len()));
             }
@@ -95,14 +99,31 @@ fn reads(rule: Rule, text: &str) -> bool {
     Grammar::parse(rule, text).is_ok()
 }
 
+/// A text with spaces in place of its comments.
+fn plain(text: &str) -> String {
+    let line = |line: &str| match start_of_comment(line) {
+        Some(at) => format!("{}{}", &line[..at], " ".repeat(line.len() - at)),
+        None => line.to_owned(),
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
 /// Something is missing at the end of a line, and stands on the next.
 fn torn(id: FileId, base: usize, text: &str, gap: std::ops::Range<usize>) -> Diagnostic {
+    let said = plain(&text[..gap.start]).trim_end().len();
+    let between = said..gap.end;
+    let commented = text[between.clone()].contains('#');
+    let gap = if commented { between } else { gap };
     let last = text[..gap.start].char_indices().next_back().map_or(0, |(at, _)| at);
     let span = Span::new(id, base + last..base + gap.start);
     let next = first_token(&text[gap.end..]);
-    Diagnostic::new(Code::Unexpected, span, "something is missing at the end of the line")
-        .label("goes on in the next line")
-        .help(format!("`{}` stands on the same line: join the two", short(next)))
+    let d = Diagnostic::new(Code::Unexpected, span, "something is missing at the end of the line")
+        .label("goes on in the next line");
+    let next = short(next);
+    if commented {
+        return d.help(format!("`{next}` stands on the same line, before the comment: join the two"));
+    }
+    d.help(format!("`{next}` stands on the same line: join the two"))
         .edit(Span::new(id, base + gap.start..base + gap.end), " ")
 }
 
