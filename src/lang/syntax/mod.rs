@@ -14,6 +14,7 @@ mod imports;
 mod joins;
 mod lexical;
 mod names;
+mod opened;
 mod parser;
 mod phrases;
 mod points;

@@ -6,6 +6,7 @@ use pest::Parser;
 use super::ast::File;
 use super::build::Builder;
 use super::grammar::{Grammar, Rule};
+use super::opened::opened;
 use super::unseen::unseen;
 use super::{lexical, rename, words};
 use crate::lang::codes::Code;
@@ -29,6 +30,7 @@ pub fn parse(id: FileId, text: &str, sink: &mut Sink) -> Parsed {
         sink.push(problem);
         return Parsed::default();
     }
+    let text = &*opened(id, text, sink);
     match Grammar::parse(Rule::file, text) {
         Ok(pairs) => {
             let mut builder = Builder::new(id, text, 0, sink);
