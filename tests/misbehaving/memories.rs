@@ -16,12 +16,15 @@ fn two_loads(script: &str) -> Lab {
     lab
 }
 
-/// The labels of the candidate's launches.
+/// The candidate's launches that no fault of this machine ended: a busy one may have held the client up.
 fn launches(lab: &Lab) -> Vec<String> {
     let all = events(lab);
+    let set_back =
+        |launch: &str| all.iter().any(|e| e["event"] == "setback" && e["launch"].as_str() == Some(launch));
     let begins = all.iter().filter(|e| e["event"] == "launch_begins");
     let bad = begins.filter(|e| e["command"].as_str().is_some_and(|c| c.contains("--mode=bad")));
-    bad.map(|e| e["label"].to_string()).collect()
+    let names = bad.filter_map(|e| e["launch"].as_str());
+    names.filter(|launch| !set_back(launch)).map(str::to_owned).collect()
 }
 
 fn warnings(lab: &Lab) -> String {
