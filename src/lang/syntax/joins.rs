@@ -51,10 +51,10 @@ pub fn following(
         if whole.len() > MOST_BYTES {
             return None;
         }
-        let bare = plain(whole);
+        let uncommented = plain(whole);
         let breaks: Vec<_> = window.windows(2).map(|w| w[0].1 - start..w[1].0 - start).collect();
         let without = |some: &[std::ops::Range<usize>]| {
-            let mut joined = bare.clone();
+            let mut joined = uncommented.clone();
             for gap in some {
                 joined.replace_range(gap.clone(), &" ".repeat(gap.len()));
             }
