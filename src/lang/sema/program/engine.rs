@@ -1,0 +1,103 @@
+//! An engine as a study has it: how it is launched, asked and stopped, and what it is set to.
+
+use std::sync::Arc;
+
+use super::super::keys::KeySource;
+use super::super::schema::{Schema, Setting};
+use super::site::Via;
+use super::space::Change;
+use crate::lang::source::Span;
+
+/// An engine with everything that it inherits.
+#[derive(Debug, Clone)]
+pub struct Engine {
+    pub name: String,
+    pub title: String,
+    /// itself, its parent, … its root: `engine == vllm` holds for all that derive from it
+    pub ancestry: Vec<String>,
+    pub version: Option<String>,
+    /// where it is stated
+    pub version_span: Option<Span>,
+    pub serve: String,
+    /// the serve line is not the standard library's: what such a server calls its version is its own affair
+    pub own_serve: bool,
+    pub api: Api,
+    pub joined: bool,
+    pub ready: Ready,
+    pub reset: Option<Reset>,
+    pub metrics: Option<String>,
+    pub stop: Stop,
+    /// where the key stands that the server asks for
+    pub key: Vec<KeySource>,
+    pub failures: Vec<Failure>,
+    pub schema: Arc<Schema>,
+    pub model: Option<String>,
+    pub flags: Vec<Setting>,
+    /// the changes that made them, as written, inherited ones first
+    pub written: Vec<Change>,
+    pub env: Vec<EnvSetting>,
+    pub publish: Vec<Publish>,
+    /// how it is launched on this machine
+    pub via: Via,
+    pub span: Span,
+}
+
+impl Engine {
+    pub fn root(&self) -> &str {
+        self.ancestry.last().map_or(&self.name, |r| r)
+    }
+
+    /// Serve lines of the simulated engine make every result a simulated one.
+    pub fn simulated(&self) -> bool {
+        let mut words = self.serve.split_whitespace();
+        words.next() == Some("perflab") && words.next() == Some("sim")
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Api {
+    /// OpenAI's chat completions, `/v1/chat/completions`: the engine applies its chat template
+    OpenAi,
+    /// OpenAI's completions, `/v1/completions`: the prompt as it is
+    OpenAiCompletions,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ready {
+    pub path: String,
+    /// seconds since the last sign of progress
+    pub within_s: f64,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reset {
+    pub post: bool,
+    pub path: String,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stop {
+    pub signal: String,
+    pub within_s: f64,
+}
+
+#[derive(Debug, Clone)]
+pub struct Failure {
+    pub name: String,
+    pub pattern: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EnvSetting {
+    pub name: String,
+    pub value: String,
+    /// whether a launch inserts something
+    pub template: bool,
+}
+
+/// What the recommended command says and the measured one did not.
+#[derive(Debug, Clone)]
+pub struct Publish {
+    pub change: Change,
+    pub because: String,
+}

@@ -1,0 +1,97 @@
+//! Conditions and metrics, with every name resolved.
+
+use super::super::metrics::Stat;
+use crate::lang::syntax::ast::BinaryOp;
+
+/// A checked expression: names resolved, params and derived metrics inserted, dimensions right, numbers in base units.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Expr {
+    Number(f64),
+    Text(String),
+    Bool(bool),
+    Flag(String),
+    Engine,
+    /// an engine's name, which all that derive from it are equal to
+    EngineName(String),
+    Model,
+    /// how many GPUs a configuration needs
+    Gpus {
+        of: Owner,
+    },
+    Gain,
+    Metric {
+        of: Owner,
+        name: String,
+        stat: Option<Stat>,
+    },
+    /// completed requests per second that meet a condition; in it, metrics are a request's own times
+    Goodput {
+        of: Owner,
+        when: Box<Expr>,
+    },
+    Not(Box<Expr>),
+    Binary {
+        op: BinaryOp,
+        left: Box<Expr>,
+        right: Box<Expr>,
+    },
+}
+
+impl Expr {
+    /// Visits every node.
+    pub fn walk(&self, visit: &mut dyn FnMut(&Expr)) {
+        visit(self);
+        match self {
+            Self::Not(e) | Self::Goodput { when: e, .. } => e.walk(visit),
+            Self::Binary { left, right, .. } => {
+                left.walk(visit);
+                right.walk(visit);
+            }
+            _ => {}
+        }
+    }
+
+    /// How many parts it has.
+    pub fn size(&self) -> usize {
+        let mut count = 0;
+        self.walk(&mut |_| count += 1);
+        count
+    }
+
+    /// Whether it can be settled before anything runs.
+    pub fn is_static(&self) -> bool {
+        let mut known = true;
+        self.walk(&mut |e| known &= !matches!(e, Expr::Metric { .. } | Expr::Goodput { .. } | Expr::Gain));
+        known && !self.compares()
+    }
+
+    /// Whether it reads what a configuration is, beside what is measured of it.
+    pub fn reads_configuration(&self) -> bool {
+        let mut found = false;
+        self.walk(&mut |e| {
+            found |= matches!(e, Expr::Flag(_) | Expr::Engine | Expr::Model | Expr::Gpus { of: Owner::Own });
+        });
+        found
+    }
+
+    /// Whether it compares with the incumbent or the baseline.
+    pub fn compares(&self) -> bool {
+        let mut found = false;
+        self.walk(&mut |e| {
+            found |= match e {
+                Expr::Gain => true,
+                Expr::Metric { of, .. } | Expr::Goodput { of, .. } | Expr::Gpus { of } => *of != Owner::Own,
+                _ => false,
+            };
+        });
+        found
+    }
+}
+
+/// Whose metric: the candidate's own, the incumbent's, the baseline's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    Own,
+    Best,
+    Baseline,
+}
