@@ -6,7 +6,9 @@ use std::sync::Arc;
 use foldhash::{HashMap, HashMapExt, HashSet};
 
 use super::bases::Bases;
+use super::candidate::{Candidate, Ruling, ruling};
 use super::config::Config;
+use super::prepared::Prepared;
 use super::reach::{Offered, Reach};
 use super::review::place;
 use crate::lang::codes::Code;
@@ -31,13 +33,19 @@ pub(super) fn unreachable(
     }
     let nothing = Offered::by(study, []);
     let asking: Vec<Reach> = engines.iter().map(|e| Reach::new(e, &nothing, &rules, true)).collect();
-    let mut search = Search { program, study, asking, budget, idle_alive: HashSet::default() };
+    let prepared = Prepared::new(program, study);
+    let mut search = Search { program, study, prepared, asking, budget, idle_alive: HashSet::default() };
     let found: Vec<Option<Found>> = (0..study.steps.len()).map(|i| search.look(i)).collect();
     // what can be measured in another step is there for that one
     let alive: HashSet<Place> =
         study.steps.iter().zip(&found).flat_map(|(s, f)| alive(s, f.as_ref())).collect();
     let told = study.steps.iter().zip(&found).filter_map(|(s, f)| Some((s, f.as_ref()?)));
     told.flat_map(|(step, found)| found.told(step, &alive)).collect()
+}
+
+/// Whether a point changes what rules ask.
+fn tells(asking: &[Reach<'_>], point: &Point) -> bool {
+    point.changes.iter().any(|c| matches!(c, Change::Engine(_))) || asking.iter().any(|r| r.tells(point))
 }
 
 /// What a point is known by in a study.
@@ -57,6 +65,7 @@ struct Found<'a> {
 struct Search<'a, 'b> {
     program: &'a Program,
     study: &'a Study,
+    prepared: Prepared<'a>,
     /// what rules ask of each engine
     asking: Vec<Reach<'a>>,
     budget: &'b mut usize,
@@ -66,8 +75,7 @@ struct Search<'a, 'b> {
 
 impl<'a> Search<'a, '_> {
     fn tells(&self, point: &Point) -> bool {
-        point.changes.iter().any(|c| matches!(c, Change::Engine(_)))
-            || self.asking.iter().any(|r| r.tells(point))
+        tells(&self.asking, point)
     }
 
     /// Looks at a step; `None` where nothing is certain, or nothing is to be said.
@@ -80,6 +88,13 @@ impl<'a> Search<'a, '_> {
             return None;
         }
         let combinations = self.combinations(&step.space)?;
+        // the engine as declared is a base too: what it excludes nothing of needs no look at the others, which costs much more
+        if !self.excludes_some(step, &combinations)? {
+            if idle && best {
+                self.idle_alive.insert(scope);
+            }
+            return None;
+        }
         let dead = self.dead(step, &combinations, self.bases(index, false)?);
         if idle && best && dead.is_empty() {
             self.idle_alive.insert(scope);
@@ -94,6 +109,24 @@ impl<'a> Search<'a, '_> {
             return Some(by_order);
         }
         (!found.dead.is_empty()).then_some(found)
+    }
+
+    /// Whether some combination is excluded over the declaration of the engine that a step starts from.
+    fn excludes_some(&mut self, step: &'a Step, combinations: &[Vec<&'a Point>]) -> Option<bool> {
+        let base = self.prepared.declared(self.start(step)).ok()?.clone();
+        Some(combinations.iter().any(|points| {
+            let told: Vec<&Point> = points.iter().copied().filter(|p| tells(&self.asking, p)).collect();
+            let made = Candidate { label: String::new(), config: base.with(&told, &mut self.prepared) };
+            matches!(ruling(&made, self.study), Ruling::Pruned { .. })
+        }))
+    }
+
+    /// The engine from whose declaration a step's bases come.
+    fn start(&self, step: &'a Step) -> &'a str {
+        match &step.from {
+            From::Engine(name) => name.as_str(),
+            From::Best | From::Step(_) => step.track.as_deref().unwrap_or(&self.study.baseline),
+        }
     }
 
     /// Whether a step behind this one changes what rules ask, in the same track.
@@ -172,10 +205,7 @@ impl<'a> Search<'a, '_> {
     fn bases(&self, index: usize, as_written: bool) -> Option<Bases<'a>> {
         let study = self.study;
         let step = &study.steps[index];
-        let (start, decided) = match &step.from {
-            From::Engine(name) => (name.as_str(), false),
-            From::Best | From::Step(_) => (step.track.as_deref().unwrap_or(&study.baseline), true),
-        };
+        let (start, decided) = (self.start(step), !matches!(step.from, From::Engine(_)));
         let among = if as_written { &study.steps[..index] } else { &study.steps[..] };
         let others = among.iter().filter(|s| decided && (step.track.is_none() || s.track == step.track));
         // a track leaves its engine, whatever its steps set
