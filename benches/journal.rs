@@ -9,7 +9,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use indexmap::IndexMap;
-use perflab::journal::{Conditions, Event, History, Kind, LaunchTimes, Requests, Says, Writer};
+use perflab::journal::event::VERSION;
+use perflab::journal::{Conditions, Event, History, Kind, LaunchTimes, Requests, Says, Writer, seal};
 use perflab::judge::{
     Checks, Distribution, Grid, Latency, Metrics, Next, Run, RunOutcome, Setup, Strategy as _,
 };
@@ -111,14 +112,16 @@ fn write(path: &Path, configs: &[Config], load: &str, serve: &str) {
     let mut push = |kind: Kind| {
         seq += 1;
         let event = Event {
-            v: 2,
+            v: VERSION,
             seq,
             at: "2026-01-01T00:00:00Z".to_owned(),
             session: 1,
             session_s: seq as f64,
             kind,
         };
-        serde_json::to_writer(&mut text, &event).expect("memory");
+        let mut line = serde_json::to_vec(&event).expect("memory");
+        seal(&mut line);
+        text.extend(line);
         text.push(b'\n');
     };
     for (i, config) in configs.iter().take(TRIALS).enumerate() {

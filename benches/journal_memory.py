@@ -2,8 +2,9 @@
 """What a journal of 10,000 launches costs the real binary: python3 benches/journal_memory.py [PERFLAB]
 
 A study of one candidate is measured once. Its lines, made as long as vLLM's are (the arguments that its server tells, the times of 300
-requests), are written 10,000 times under configurations of their own; then `plan`, `report` and `exec` read them. Printed are the most
-memory that each held (VmHWM) and the processor time that it took. `exec` has a budget that admits nothing, so that it only resumes.
+requests) and sealed as perflab seals them, are written 10,000 times; then `plan`, `report` and `exec` read them. Two journals: one whose
+launches are of configurations that the study has no more, and one whose launches are the study's 10,000 candidates. Printed are the most
+memory that each command held (VmHWM) and the processor time that it took. `exec` has a budget that admits nothing, so that it only resumes.
 """
 import json
 import pathlib
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PERFLAB = str(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "target/release/perflab").resolve())
@@ -29,19 +31,26 @@ profile chat {
     requests    16
     warmup      0
 }
-axis seqs    = --max-num-seqs=[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
-axis batched = --max-num-batched-tokens=[512, 1024, 2048, 4096, 8192]
+axis seqs    = --max-num-seqs=[SEQS]
+axis batched = --max-num-batched-tokens=[BATCHED]
 study one { model "m"
     baseline plain
     maximize total_tps on chat
     repeat   1
     step all { vary seqs[1] } }
+study few { model "m"
+    baseline plain
+    maximize total_tps on chat
+    repeat   1
+    step all { vary seqs[1, 2, 3, 4, 5, 6, 7, 8, 9, 10] * batched[512, 1024, 2048, 4096, 8192] } }
 study many { model "m"
     baseline plain
     maximize total_tps on chat
     repeat   1
     step all { vary seqs * batched } }
 """
+STUDY = STUDY.replace("SEQS", ", ".join(str(n) for n in range(1, 101)))
+STUDY = STUDY.replace("BATCHED", ", ".join(str(512 * n) for n in range(1, 101)))
 SAYS = {"version": "0.17.1", "from": "log", "arguments": {f"an_argument_of_the_server_{n}": 1024 + n for n in range(40)}}
 REQUESTS = {
     "ttft_us": [100_000 + 37 * n for n in range(300)],
@@ -67,15 +76,15 @@ def most_memory(folder, *words):
     return most / 1024, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, process.returncode
 
 
-def lengthened(event, number):
+def lengthened(event, number, config):
     """A line of the template for the launch of that number."""
     event = json.loads(json.dumps(event))
-    event.pop("sum", None)
-    # as version 4, whose lines have no checksum
-    event["v"], (kind, fields) = 4, next(iter(event["kind"].items()))
+    kind, fields = next(iter(event["kind"].items()))
     fields["launch"] = f"L{number:03}"
     if "config_id" in fields:
-        fields["config_id"] = f"{number * 7919:012x}"
+        fields["config_id"] = config["id"]
+    if "config" in fields:
+        fields["config"] = config["config"]
     if kind == "ready":
         fields["says"] = SAYS
     if kind == "run":
@@ -84,17 +93,31 @@ def lengthened(event, number):
     return event
 
 
-def journal(folder):
+def sealed(event, seq):
+    """The line as perflab writes it: its checksum is the last field."""
+    event = {key: value for key, value in event.items() if key != "sum"} | {"seq": seq}
+    text = json.dumps(event, separators=(",", ":")).encode()[:-1]
+    return text + b',"sum":"%08x"}\n' % zlib.crc32(text)
+
+
+def journal(folder, name, configs):
+    """Writes a journal with a launch of each configuration; its size in bytes."""
     events = [json.loads(line) for line in (folder / "one/journal.jsonl").read_text().splitlines()]
     session = next(e for e in events if "session" in e["kind"])
-    session.pop("sum", None)
     of_launch = [e for e in events if next(iter(e["kind"].values())).get("launch") == "L002"]
-    lines = [session | {"v": 4}] + [lengthened(e, n) for n in range(1, LAUNCHES + 1) for e in of_launch]
-    (folder / "many").mkdir()
-    with open(folder / "many/journal.jsonl", "w") as out:
-        for seq, event in enumerate(lines, 1):
-            out.write(json.dumps(event | {"seq": seq}, separators=(",", ":")) + "\n")
-    return (folder / "many/journal.jsonl").stat().st_size
+    lines = [lengthened(e, n, config) for n, config in enumerate(configs, 1) for e in of_launch]
+    (folder / name).mkdir()
+    with open(folder / name / "journal.jsonl", "wb") as out:
+        for seq, event in enumerate([session] + lines, 1):
+            out.write(sealed(event, seq))
+    return (folder / name / "journal.jsonl").stat().st_size
+
+
+def candidates(folder):
+    """The baseline and the candidates of the study `many`, but for the last one."""
+    words = [PERFLAB, "plan", "study.plab", "many", "--format", "json"]
+    plan = json.loads(subprocess.run(words, cwd=folder, stdout=subprocess.PIPE, check=True).stdout)
+    return ([plan["baseline"]] + plan["steps"][0]["candidates"])[:LAUNCHES]
 
 
 def main():
@@ -105,11 +128,14 @@ def main():
             [PERFLAB, "exec", "study.plab", "one", "--dir", "one", "--checks", "warn"],
             cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True,
         )
-        print(f"{LAUNCHES} launches, {journal(folder) / 1e6:.1f} MB")
-        for command in (["plan"], ["report"], ["exec", "--checks", "warn", "--budget", "1trials"]):
-            words = [command[0], "study.plab", "many", "--dir", "many", *command[1:]]
-            mib, seconds, code = most_memory(folder, *words)
-            print(f"{command[0]:8} {mib:6.1f} MiB at most, {seconds:.2f} s of processor time, exit {code}")
+        own = candidates(folder)
+        others = [{"id": f"{n * 7919:012x}", "config": own[1]["config"]} for n in range(1, LAUNCHES + 1)]
+        for study, configs, of in (("few", others, "configurations that are no candidates"), ("many", own, "candidates")):
+            print(f"{LAUNCHES} launches of {of}, {journal(folder, study, configs) / 1e6:.1f} MB")
+            for command in (["plan"], ["report"], ["exec", "--checks", "warn", "--budget", "1trials"]):
+                words = [command[0], "study.plab", study, "--dir", study, *command[1:]]
+                mib, seconds, code = most_memory(folder, *words)
+                print(f"{command[0]:8} {mib:6.1f} MiB at most, {seconds:.2f} s of processor time, exit {code}")
 
 
 if __name__ == "__main__":

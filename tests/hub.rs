@@ -127,6 +127,12 @@ fn serve(mut stream: TcpStream, log: &Mutex<Vec<String>>, cuts: &Counts, config:
     log.lock().expect("a list").push(path.clone());
     let from =
         header("range").and_then(|r| r.strip_prefix("bytes=")?.trim_end_matches('-').parse::<usize>().ok());
+    if path.contains("silent") {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{");
+        // until the client has had enough
+        let _ = stream.read(&mut byte);
+        return;
+    }
     let answer = answer(&path, header("authorization").as_deref(), from.unwrap_or(0), cuts, config);
     let _ = stream.write_all(&answer);
 }
@@ -250,6 +256,7 @@ fn what_cannot_be_had_is_said_before_anything_starts() {
         ("org/fine", &[("HF_ENDPOINT", "http://127.0.0.1:1")], 75, vec!["cannot be reached", "org/fine"]),
         ("org/broken", &[], 75, vec!["HTTP 500", "org/broken"]),
         ("org/wrong", &[], 75, vec!["model.safetensors of the model org/wrong", "its hash differs"]),
+        ("org/silent", &[], 75, vec!["org/silent", "it began to answer", "did not end within 20 s"]),
         ("org/dead", &[], 75, vec!["broke off at 100000 of 300000 bytes", "what has arrived is kept"]),
         ("org/huge", &[], 75, vec!["needs 1152921504.6 GB more", "HF_HUB_CACHE"]),
     ] {

@@ -29,7 +29,7 @@ fn strict(states: &str) -> Lab {
         &study(&format!("{engine}{second}"), "asking")
             .replace("total_tps on quick", "total_tps on quick, second"),
     );
-    lab.write("keys.txt", format!("\n{KEY}\nanother-key-4471\n"));
+    lab.write("keys.txt", format!("# keys of clients\n\n{KEY}\nanother-key-4471\n"));
     let play = crate::misbehaving::play_line("asks for a key", "$3");
     lab.write("engine.sh", format!("export PLAB_TEST_KEY={KEY}\n{play}\n"));
     lab

@@ -6,6 +6,7 @@ wrong flag ends in argparse's words and with exit code 2, and a flag that is not
 SIGTERM and SIGINT end it at once, in whatever state it is: open streams are cut.
 """
 import argparse
+import os
 import signal
 import sys
 
@@ -31,7 +32,16 @@ def arguments():
     p.add_argument("-cram", "--cache-ram", type=int, default=8192, help="MiB for the prompts of past requests")
     p.add_argument("--cache-prompt", action=argparse.BooleanOptionalAction, default=True)
     p.add_argument("--metrics", action="store_true", help="answer GET /metrics")
+    p.add_argument("--api-key", help="keys of clients, apart by commas; else those of LLAMA_API_KEY")
+    p.add_argument("--api-key-file", help="a file with a key on each line; # begins a comment")
     return p.parse_args()
+
+
+def keys(args):
+    """Who knows one of them is let in; without any, everybody."""
+    given = args.api_key if args.api_key is not None else os.environ.get("LLAMA_API_KEY", "")
+    lines = open(args.api_key_file).read().splitlines() if args.api_key_file else []
+    return [key.strip() for key in given.split(",") + [line for line in lines if not line.startswith("#")] if key.strip()]
 
 
 def parameters(args):
@@ -51,6 +61,7 @@ def parameters(args):
     p.cache_ram_mib = args.cache_ram
     p.cache_prompt = args.cache_prompt
     p.endpoint_metrics = args.metrics
+    p.api_keys = keys(args)
     return p
 
 

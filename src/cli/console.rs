@@ -10,7 +10,7 @@ use crate::lang::render::Look;
 use crate::lang::source::Sources;
 use crate::lang::{Diagnostic, render};
 use crate::report::Style;
-use crate::secrets::{self, MaskedWriter};
+use crate::secrets::{self, DocumentWriter, MaskedWriter};
 
 /// Where nobody says how wide the page is.
 const DEFAULT_WIDTH: usize = 100;
@@ -85,6 +85,16 @@ impl Console {
     #[expect(clippy::unused_self, reason = "everything that is written goes through the console")]
     pub fn stream(self, write: impl FnOnce(&mut MaskedWriter<io::StdoutLock<'static>>) -> io::Result<()>) {
         let mut out = MaskedWriter::new(io::stdout().lock());
+        note_loss(write(&mut out).and_then(|()| out.finish()));
+    }
+
+    /// A document of JSON that is written as it is made.
+    #[expect(clippy::unused_self, reason = "everything that is written goes through the console")]
+    pub fn document(
+        self,
+        write: impl FnOnce(&mut DocumentWriter<io::StdoutLock<'static>>) -> io::Result<()>,
+    ) {
+        let mut out = DocumentWriter::new(io::stdout().lock());
         note_loss(write(&mut out).and_then(|()| out.finish()));
     }
 

@@ -82,7 +82,7 @@ pub fn print(report: &Report, dir: Option<&Path>, format: ReportFormat, console:
     let text = match format {
         ReportFormat::Text => report::terminal(report, console.stdout_style(), dir),
         ReportFormat::Md => report::markdown(report),
-        ReportFormat::Json => report.to_json().map(|j| j + "\n").unwrap_or_default(),
+        ReportFormat::Json => return console.document(|out| report.write_json(out)),
     };
     console.print(&text);
 }

@@ -7,5 +7,5 @@ mod tree;
 
 pub use digest::{Feed, hex};
 pub use identity::{Key, identity, of_file, remembered};
-pub use place::{place, place_in_passing, replace, sweep_drafts};
+pub use place::{place, place_by, place_in_passing, replace, sweep_drafts};
 pub use tree::{Which, tree};

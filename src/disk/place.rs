@@ -8,8 +8,13 @@ use std::path::{Path, PathBuf};
 /// Puts bytes in the place of a file, which may be missing; its directory is there. The mode is what the user's umask leaves of it.
 /// They are on the disk when this returns.
 pub fn place(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    place_by(path, mode, |file| file.write_all(bytes))
+}
+
+/// The same for what is written as it is made.
+pub fn place_by(path: &Path, mode: u32, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     through_draft(path, mode, |file| {
-        file.write_all(bytes)?;
+        fill(file)?;
         file.sync_all()
     })
 }

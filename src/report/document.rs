@@ -4,6 +4,8 @@
 //! unrounded and in base units with the unit in the key, gains as fractions (0.0209), absent values as `null`.
 //! Trials are named by their id everywhere; labels are for people and may repeat.
 
+use std::io;
+
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -359,6 +361,12 @@ impl Report {
         let mut text = serde_json::to_string_pretty(self)?;
         text.push('\n');
         Ok(text)
+    }
+
+    /// The same as it is made.
+    pub fn write_json(&self, mut out: impl io::Write) -> io::Result<()> {
+        serde_json::to_writer_pretty(&mut out, self)?;
+        out.write_all(b"\n")
     }
 
     /// Reads a document back; refuses other documents and other versions by name.

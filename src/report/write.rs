@@ -29,19 +29,28 @@ pub enum WriteError {
     /// A recommendation that no longer holds must not stay behind.
     #[error("cannot remove {}: {source}", path.display())]
     Remove { path: PathBuf, source: io::Error },
-    #[error("cannot write the report as JSON: {0}")]
-    Json(#[from] serde_json::Error),
 }
 
 /// Writes `report.md`, `report.json` and an executable `recommended.sh` into the directory, which must exist.
 pub fn write(report: &Report, dir: &Path) -> Result<Written, WriteError> {
-    let json = place(dir, "report.json", &report.to_json()?, 0o644)?;
+    let json = document(dir, "report.json", report)?;
     let markdown = place(dir, "report.md", &markdown(report), 0o644)?;
     let script = match shell(report) {
         Some(text) => Some(place(dir, "recommended.sh", &text, 0o755)?),
         None => remove(dir.join("recommended.sh"))?,
     };
     Ok(Written { markdown, json, script })
+}
+
+/// Puts the document in its place, as it is made: that of a long study has tens of megabytes.
+fn document(dir: &Path, name: &str, report: &Report) -> Result<PathBuf, WriteError> {
+    let path = dir.join(name);
+    let written = disk::place_by(&path, 0o644, |file| {
+        let mut out = secrets::DocumentWriter::new(io::BufWriter::new(file));
+        report.write_json(&mut out)?;
+        out.finish()
+    });
+    written.map(|()| path.clone()).map_err(|source| WriteError::Write { path, source })
 }
 
 /// Puts one file in its place; the mode is what the user's umask leaves of it.

@@ -31,15 +31,19 @@ pub fn of(config: &Config, site: &Site, study_dir: &Path) -> Option<Key> {
     stated.map(|key| key.trim().to_owned()).find(|key| !key.is_empty()).map(Key::new)
 }
 
-/// llama.cpp takes several, apart by commas; each of them opens.
+/// llama.cpp takes several, apart by commas and perhaps in quotes; each of them opens.
 fn first(engine: &Engine, text: &str) -> String {
-    let one = if engine.root() == "llama_cpp" { text.split(',').next() } else { None };
-    one.unwrap_or(text).to_owned()
+    let bare = |one: &str| one.trim().trim_matches('"').trim().to_owned();
+    if engine.root() == "llama_cpp" {
+        return text.split(',').map(bare).find(|one| !one.is_empty()).unwrap_or_default();
+    }
+    text.to_owned()
 }
 
+/// The first line that is no comment.
 fn first_line(file: &Path) -> Option<String> {
     let text = fs::read_to_string(file).ok()?;
-    text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
+    text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned)
 }
 
 fn variable(config: &Config, site: &Site, name: &str) -> Option<String> {

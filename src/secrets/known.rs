@@ -179,7 +179,7 @@ pub fn mask_document(text: &str) -> Cow<'_, str> {
     document::masked(&masker(), text).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-fn masker() -> Arc<Masker> {
+pub(super) fn masker() -> Arc<Masker> {
     if let Some(known) = &*KNOWN.read().unwrap_or_else(PoisonError::into_inner) {
         return known.clone();
     }

@@ -13,6 +13,7 @@ mod log;
 mod mask;
 mod names;
 mod spellings;
+mod stream;
 
 pub use broken::values as in_broken_text;
 pub use inside::{inside, mask_leaves, mask_value, mask_words};
@@ -24,3 +25,4 @@ pub use known::{
 pub use log::{LogMask, MaskedWriter};
 pub use mask::{MASKED, Masker};
 pub use names::{hides, is_secret};
+pub use stream::DocumentWriter;

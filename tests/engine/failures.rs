@@ -183,6 +183,11 @@ fn gpu_memory_is_told_apart() {
             "out of GPU memory (KV cache)",
         ),
         (
+            "vllm",
+            "ValueError: The model's max seq len (131072) is larger than the maximum number of tokens that can be stored in KV cache (12352).",
+            "out of GPU memory (KV cache)",
+        ),
+        (
             "other",
             "ValueError: Total number of attention heads (40) must be divisible by tensor parallel size (3).",
             "bad configuration",

@@ -117,3 +117,60 @@ fn a_baseline_that_cannot_start_ends_the_study_at_once() {
     let reason = ended.report.0["no_recommendation"].to_string();
     assert!(reason.contains("unknown flag"), "{reason}");
 }
+
+/// The engine of the standard library, with the server of the example, which is started without a key, with one in each place that the
+/// engine's declaration names, and with one that nobody states.
+const KEYS: &str = r#"
+use std/engines { llama_cpp }
+engine open "No key" = llama_cpp {
+    version "11434"
+    serve   "sh engine.sh {model} {host} {port}"
+    --threads=1 --ctx-size=2048 --no-cache-prompt --cache-ram=0 --metrics
+}
+profile chat "Short chats" {
+    data        random
+    tokenizer   "llama_cpp/tokenizer.json"
+    input       64
+    output      16
+    concurrency 2
+    requests    8
+    warmup      2
+}
+axis trouble = {
+    flag    "a flag":      --api-key=key-of-llama-5531,
+    several "two keys":    --api-key="key-of-llama-7742,key-of-llama-5531",
+    file    "a file":      --api-key-file=keys.txt,
+    env     "a variable":  env LLAMA_API_KEY=key-of-llama-5531,
+    locked  "not stated":  env TROUBLE=locked
+}
+study keys "Keys" {
+    model    "llama_cpp/tiny.gguf"
+    baseline open
+    maximize output_tps on chat
+    repeat   1
+    step trouble "Keys" { vary trouble }
+}
+"#;
+
+#[test]
+fn a_server_with_a_key_is_measured_wherever_its_key_stands() {
+    let Some(_turn) = turn() else { return };
+    let lab = Lab::with(KEYS);
+    symlink(project().join("examples/llama_cpp"), lab.path("llama_cpp")).expect("a link");
+    let locked = "[ \"$TROUBLE\" != locked ] || export LLAMA_API_KEY=key-of-llama-6613\n";
+    let (_, engine) = ENGINE.split_once("exec ").expect("it ends so");
+    lab.write("engine.sh", format!("model=$1 host=$2 port=$3\nshift 3\n{locked}exec {engine}"));
+    lab.write("keys.txt", "# of clients\n\nkey-of-llama-9954\nkey-of-llama-5531\n");
+    let ended = Session::start(lab, &[]).end(0);
+
+    let asked = Asked { requests: 8, input: 64 + 3, output: 16 };
+    for label in ["a flag", "two keys", "a file", "a variable"] {
+        ended.measured(label, &asked);
+    }
+    let said = "the server answers 401, and no key is stated: perflab sends the one of --api-key or --api-key-file or LLAMA_API_KEY";
+    ended.failed("not stated", &["access refused", said]);
+    ended.recommends_what_works(&asked);
+    for key in ["key-of-llama-5531", "key-of-llama-7742", "key-of-llama-9954"] {
+        ended.nowhere_is(key);
+    }
+}

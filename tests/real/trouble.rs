@@ -170,6 +170,21 @@ impl Ended {
         asked.expect(self.report.trial(row["trial"].as_str().expect("an id")));
     }
 
+    /// Nothing that the study wrote has this text.
+    #[track_caller]
+    pub fn nowhere_is(&self, secret: &str) {
+        let mut left = vec![self.lab.path("state")];
+        while let Some(path) = left.pop() {
+            if path.is_dir() {
+                left.extend(fs::read_dir(&path).expect("a directory").flatten().map(|entry| entry.path()));
+                continue;
+            }
+            let text = fs::read(&path).expect("a file");
+            assert!(!String::from_utf8_lossy(&text).contains(secret), "it is in {}", path.display());
+        }
+        assert!(!self.stderr.contains(secret), "{}", self.stderr);
+    }
+
     /// The baseline ran to its end too, and what is recommended was measured.
     #[track_caller]
     pub fn recommends_what_works(&self, asked: &Asked) {

@@ -54,7 +54,7 @@ const TABLE: [(&str, &str); 31] = [
     ),
     (
         "out of GPU memory (KV cache)",
-        r"No available memory for the cache blocks|larger than the available KV cache memory",
+        r"No available memory for the cache blocks|larger than the available KV cache memory|larger than the maximum number of tokens that can be stored in KV cache",
     ),
     (
         "out of GPU memory",
