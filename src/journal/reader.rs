@@ -45,6 +45,7 @@ pub(super) fn read_whole(path: &Path, requests: Requests) -> Result<(History, u6
     let mut history = History::default();
     let mut tail = Tail::new(path, requests);
     tail.read(|event| history.push(event))?;
+    history.shrink();
     Ok((history, tail.offset))
 }
 

@@ -1,6 +1,7 @@
 //! Builds the report document from a study's walk, its results and its journal. Everything that outputs may say is settled here.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 
@@ -8,7 +9,7 @@ use super::document::{
     By, Checks, Confirm, Direction, Engine, Gain, Gpus, Objective, Profile, Proof, Published, Recommended,
     Replay, Report, Role, Row, SCHEMA, Spread, Step, Track, Verdict,
 };
-use super::evidence::{Config, Cost, Finding, Flag, Launch, LaunchConfig, Level, Outcome, Run, Trial};
+use super::evidence::{Config, ConfigText, Cost, Finding, Flag, Launch, Level, Outcome, Run, Trial};
 use super::metrics::Metrics;
 use crate::journal::{History, LaunchRecord, Recording};
 use crate::judge::spread::{self, Interval};
@@ -33,7 +34,8 @@ pub struct Material<'a> {
 /// The report of a study as far as it has come.
 pub fn build(m: &Material<'_>) -> Report {
     let study = m.setup.study;
-    let mut trials = Trials { m, all: IndexMap::new() };
+    let launched = m.history.launches().iter().map(|l| l.config.clone()).collect();
+    let mut trials = Trials { m, launched, all: IndexMap::new() };
     let baseline = m.walk.baseline.as_ref();
     if let Some((config, judged)) = baseline {
         trials.add(config, &config.engine.title, judged.as_ref());
@@ -97,6 +99,8 @@ fn requirement(r: &Require) -> String {
 /// The trials by id, in the order in which they are met.
 struct Trials<'a> {
     m: &'a Material<'a>,
+    /// configurations as launches have them
+    launched: HashSet<Arc<str>>,
     all: IndexMap<String, Trial>,
 }
 
@@ -129,7 +133,7 @@ impl Trials<'_> {
         if known {
             return;
         }
-        let trial = trial(self.m, config, label, name, judged);
+        let trial = self.trial(config, label, name, judged);
         self.all.insert(id, trial);
     }
 
@@ -137,7 +141,7 @@ impl Trials<'_> {
     fn add_impossible(&mut self, base: &plan::Config, step: &str, row: &judge::walk::Row) -> String {
         let id = plan::config::short_hash(&format!("{step}/{}/{}", row.label, base.id()));
         let profile = self.m.setup.profiles().into_iter().next().unwrap_or_default();
-        let mut trial = trial(self.m, base, &row.label, &profile, Some(&row.judged));
+        let mut trial = self.trial(base, &row.label, &profile, Some(&row.judged));
         trial.id.clone_from(&id);
         trial.command = String::new();
         trial.runs.clear();
@@ -146,6 +150,46 @@ impl Trials<'_> {
         trial.objective = None;
         self.all.insert(id.clone(), trial);
         id
+    }
+
+    fn trial(&self, config: &plan::Config, label: &str, name: &str, judged: Option<&Judged>) -> Trial {
+        let setup = self.m.setup;
+        let runs = setup.all(config, name);
+        let command = command::to_copy(config);
+        let (outcome, reason) = match judged {
+            Some(j) => (outcome(j.outcome), j.reason.clone()),
+            None => (Outcome::Missing, Some("not measured yet".to_owned())),
+        };
+        let objective = setup.study.objective.as_ref().filter(|o| o.profiles.iter().any(|p| p == name));
+        Trial {
+            id: trial_id(setup, config, name),
+            label: label.to_owned(),
+            config: self.written(config),
+            profile: name.to_owned(),
+            load: setup.program.profiles.get(name).map(|p| profile::load_words(p)),
+            command: shell_words_of(&command.argv, &command.env),
+            outcome,
+            reason,
+            findings: findings(setup, config, name, judged).into_iter().map(finding).collect(),
+            runs: runs
+                .iter()
+                .map(|r| Run {
+                    n: r.n,
+                    launch: (!r.launch.is_empty()).then(|| r.launch.clone()),
+                    metrics: Metrics::of(&r.metrics),
+                    log_tail: r.log_tail.clone(),
+                })
+                .collect(),
+            metrics: Metrics::of(&judge::Metrics::mean(
+                setup.counted(config, name).iter().map(|r| &r.metrics),
+            )),
+            objective: objective.and_then(|o| trial::objective_on(setup, config, o, name)),
+        }
+    }
+
+    fn written(&self, config: &plan::Config) -> ConfigText {
+        let text = serde_json::to_string(&document_config(config)).unwrap_or_default();
+        ConfigText::written(self.launched.get(text.as_str()).cloned().unwrap_or_else(|| text.into()))
     }
 }
 
@@ -164,39 +208,6 @@ fn findings(
         }
     }
     found
-}
-
-fn trial(m: &Material<'_>, config: &plan::Config, label: &str, name: &str, judged: Option<&Judged>) -> Trial {
-    let setup = m.setup;
-    let runs = setup.all(config, name);
-    let command = command::to_copy(config);
-    let (outcome, reason) = match judged {
-        Some(j) => (outcome(j.outcome), j.reason.clone()),
-        None => (Outcome::Missing, Some("not measured yet".to_owned())),
-    };
-    let objective = setup.study.objective.as_ref().filter(|o| o.profiles.iter().any(|p| p == name));
-    Trial {
-        id: trial_id(setup, config, name),
-        label: label.to_owned(),
-        config: document_config(config),
-        profile: name.to_owned(),
-        load: setup.program.profiles.get(name).map(|p| profile::load_words(p)),
-        command: shell_words_of(&command.argv, &command.env),
-        outcome,
-        reason,
-        findings: findings(setup, config, name, judged).into_iter().map(finding).collect(),
-        runs: runs
-            .iter()
-            .map(|r| Run {
-                n: r.n,
-                launch: (!r.launch.is_empty()).then(|| r.launch.clone()),
-                metrics: Metrics::of(&r.metrics),
-                log_tail: r.log_tail.clone(),
-            })
-            .collect(),
-        metrics: Metrics::of(&judge::Metrics::mean(setup.counted(config, name).iter().map(|r| &r.metrics))),
-        objective: objective.and_then(|o| trial::objective_on(setup, config, o, name)),
-    }
 }
 
 /// A command as people paste it: variables first.
@@ -554,7 +565,7 @@ fn launches(m: &Material<'_>) -> Vec<Launch> {
             let t = l.times.unwrap_or_default();
             Launch {
                 id: l.id.clone(),
-                config: LaunchConfig::written(l.config.clone()),
+                config: ConfigText::written(l.config.clone()),
                 start_s: t.start_s,
                 warmup_s: t.warmup_s,
                 load_s: t.load_s,

@@ -12,7 +12,7 @@ use super::metrics::Metrics;
 pub struct Trial {
     pub id: String,
     pub label: String,
-    pub config: Config,
+    pub config: ConfigText,
     /// The profile's name.
     pub profile: String,
     /// Which of a curve's loads ("concurrency 16"); `null` for a profile of one load.
@@ -100,30 +100,31 @@ pub struct Run {
     pub log_tail: Vec<String>,
 }
 
-/// The configuration of a launch as the journal has it. It is looked into when the document is written: a long study has ten thousand.
+/// A configuration as JSON, shared with the journal where a launch has it. It is looked into when the document is written: a long study has
+/// ten thousand.
 #[derive(Debug, Clone, PartialEq)]
-pub struct LaunchConfig(Arc<str>);
+pub struct ConfigText(Arc<str>);
 
-impl LaunchConfig {
+impl ConfigText {
     /// From its text, as JSON.
     pub fn written(text: Arc<str>) -> Self {
         Self(text)
     }
 }
 
-impl From<&Config> for LaunchConfig {
+impl From<&Config> for ConfigText {
     fn from(config: &Config) -> Self {
         Self(serde_json::to_string(config).unwrap_or_default().into())
     }
 }
 
-impl Serialize for LaunchConfig {
+impl Serialize for ConfigText {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         serde_json::from_str::<Config>(&self.0).unwrap_or_default().serialize(to)
     }
 }
 
-impl<'de> Deserialize<'de> for LaunchConfig {
+impl<'de> Deserialize<'de> for ConfigText {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         Config::deserialize(from).map(|config| Self::from(&config))
     }
@@ -133,7 +134,7 @@ impl<'de> Deserialize<'de> for LaunchConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Launch {
     pub id: String,
-    pub config: LaunchConfig,
+    pub config: ConfigText,
     /// From the start of the process until it is ready.
     pub start_s: f64,
     pub warmup_s: f64,

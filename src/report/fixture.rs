@@ -354,7 +354,7 @@ fn measured(id: &str, label: &str, flags: &[&str], tps: f64, ttft: f64, tpot: f6
         runs: vec![Run { n: 1, launch: Some("l-1".to_owned()), metrics: metrics.clone(), log_tail: vec![] }],
         metrics,
         objective: Some(tps),
-        config: config("vllm_base", flags),
+        config: (&config("vllm_base", flags)).into(),
         command: [&["vllm", "serve", MODEL, "--max-model-len=32768"], flags]
             .concat()
             .iter()
@@ -369,7 +369,7 @@ fn unmeasured(id: &str, label: &str, outcome: Outcome) -> Trial {
     Trial {
         id: id.to_owned(),
         label: label.to_owned(),
-        config: config(label, &[]),
+        config: (&config(label, &[])).into(),
         profile: "sharegpt".to_owned(),
         load: None,
         command: format!("vllm serve {MODEL} --max-model-len=32768"),

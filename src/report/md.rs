@@ -59,12 +59,17 @@ impl Markdown {
 
     /// A table of cells that are Markdown already; see [`cell`] and [`code`].
     pub fn table(&mut self, head: &[String], rows: &[Vec<String>]) {
-        let line = |cells: &[String]| format!("| {} |", cells.join(" | "));
-        let rule = format!("|{}", " --- |".repeat(head.len()));
-        let lines: Vec<String> =
-            [line(head), rule].into_iter().chain(rows.iter().map(|row| line(row))).collect();
-        self.block(&lines.join("\n"));
+        self.block(&format!("{}\n|{}", line(head), " --- |".repeat(head.len())));
+        // that of a long study is megabytes long
+        for row in rows {
+            self.out.push_str(&line(row));
+            self.out.push('\n');
+        }
     }
+}
+
+fn line(cells: &[String]) -> String {
+    format!("| {} |", cells.join(" | "))
 }
 
 /// Plain text as Markdown: nothing in it is a mark but `code` between single backticks, and it stays on one line.

@@ -37,7 +37,7 @@ pub use document::{
     By, Checks, Confirm, Direction, Engine, Gain, Gpus, Objective, Profile, Proof, Published, ReadError,
     Recommended, Replay, Report, Role, Row, SCHEMA, Step, Track, Verdict,
 };
-pub use evidence::{Config, Cost, Finding, Flag, Launch, LaunchConfig, Level, Outcome, Run, Trial};
+pub use evidence::{Config, ConfigText, Cost, Finding, Flag, Launch, Level, Outcome, Run, Trial};
 pub use format::{decimals_for, duration, fixed, grouped, number, percent, share};
 pub use markdown::markdown;
 pub use metrics::{Distribution, Metric, Metrics};

@@ -71,7 +71,7 @@ impl<'a> Page<'a> {
             "Outcome",
         ]);
         let rows: Vec<Vec<String>> = step.rows.iter().map(|row| self.step_row(row)).collect();
-        let (head, rows) = without_empty(&head, &rows, &["Launches: min – max", "Between (95 %)"]);
+        let (head, rows) = without_empty(head, rows, &["Launches: min – max", "Between (95 %)"]);
         self.md.table(&head, &rows);
     }
 
@@ -241,12 +241,21 @@ fn significant(value: f64) -> String {
 }
 
 /// A table without those of the named columns in which nothing stands.
-fn without_empty(head: &[String], rows: &[Vec<String>], may_go: &[&str]) -> (Vec<String>, Vec<Vec<String>>) {
+fn without_empty(
+    head: Vec<String>,
+    mut rows: Vec<Vec<String>>,
+    may_go: &[&str],
+) -> (Vec<String>, Vec<Vec<String>>) {
     let stays = |c: usize| {
         !may_go.contains(&head[c].as_str())
             || rows.iter().any(|row| row.get(c).is_some_and(|cell| !cell.is_empty()))
     };
-    let kept: Vec<usize> = (0..head.len()).filter(|c| stays(*c)).collect();
-    let pick = |row: &[String]| kept.iter().filter_map(|c| row.get(*c).cloned()).collect::<Vec<_>>();
-    (pick(head), rows.iter().map(|row| pick(row)).collect())
+    let kept: Vec<bool> = (0..head.len()).map(stays).collect();
+    let pick = |row: Vec<String>| -> Vec<String> {
+        row.into_iter().zip(&kept).filter_map(|(cell, stays)| stays.then_some(cell)).collect()
+    };
+    for row in &mut rows {
+        *row = pick(std::mem::take(row));
+    }
+    (pick(head), rows)
 }
