@@ -165,6 +165,17 @@ mod tests {
     }
 
     #[test]
+    fn a_long_document_is_never_held() {
+        let trials: Vec<_> = (0..10_000).map(|n| serde_json::json!({"id": n, "MY_KEY": "one"})).collect();
+        let mut out = Vec::new();
+        let mut writer = DocumentWriter::with(Arc::new(Masker::default()), &mut out);
+        serde_json::to_writer_pretty(&mut writer, &serde_json::json!({"trials": trials})).expect("memory");
+        writer.finish().expect("memory");
+        assert!(writer.piece.capacity() + writer.line.capacity() < 4096);
+        assert!(out.len() > 400_000 && !String::from_utf8_lossy(&out).contains("one"));
+    }
+
+    #[test]
     fn what_is_no_indented_document_is_masked_all_the_same() {
         let masker = Arc::new(Masker::default());
         super::super::learn(["streamed-secret".to_owned()]);
