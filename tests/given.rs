@@ -20,6 +20,8 @@ fn lab() -> Lab {
 #[test]
 fn a_value_has_the_type_of_the_default() {
     let lab = lab();
+    let quoted = lab.run(&["plan", "study.plab", "--set", "note=\"a b\""]).expect_code(0).stdout;
+    assert!(quoted.contains("S a b"), "{quoted}");
     for right in ["seqs=1Ki", "seqs=7", "slow=2s", "slow=1min", "note=a b", "note=", "note=1", "on=false"] {
         lab.run(&["check", "study.plab", "--set", right]).expect_code(0);
     }

@@ -119,6 +119,7 @@ codes! {
     BudgetNeeded = "E520", "a guided search has no budget in trials";
     BudgetUncounted = "W522", "a budget that nothing can count";
     WrongWay = "W523", "what is worse is asked for";
+    Undrafted = "W524", "a requirement reads what only drafting engines have, and the baseline drafts nothing";
 
     ProfileSetting = "E601", "a profile setting is wrong";
     ProfileIncomplete = "E602", "a profile lacks what a load needs";

@@ -71,7 +71,9 @@ pub fn apply(given: &[Given], modules: &mut Modules, sources: &mut Sources) -> V
 /// The value as the type that the default has; the error says what that is, and how to write it.
 fn typed(g: &Given, default: &Literal, span: Span) -> Result<Literal, (String, String)> {
     match default {
-        Literal::Text(_) => Ok(Literal::Text(Spanned { value: g.value.clone(), span })),
+        Literal::Text(_) => {
+            Ok(Literal::Text(Spanned { value: unquoted(&g.value).unwrap_or(&g.value).to_owned(), span }))
+        }
         Literal::Bool(_) => match g.value.as_str() {
             "true" | "false" => Ok(Literal::Bool(Spanned { value: g.value == "true", span })),
             _ => Err(("true or false".to_owned(), format!("write `--set {}=true` or `=false`", g.name))),
@@ -93,6 +95,12 @@ fn typed(g: &Given, default: &Literal, span: Span) -> Result<Literal, (String, S
             }
         }
     }
+}
+
+/// `"14B"` as a file would write it: of `--set 'who="14B"'` the shell leaves the quotes to us.
+fn unquoted(value: &str) -> Option<&str> {
+    let inner = value.strip_prefix('"')?.strip_suffix('"')?;
+    (!inner.contains(['"', '\\'])).then_some(inner)
 }
 
 fn wrong(g: &Given, param: &Param, expected: &str, help: String, sources: &Sources) -> Refused {

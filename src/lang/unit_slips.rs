@@ -54,6 +54,8 @@ pub fn names(text: &str) -> Vec<&'static str> {
         "mb" | "Mb" => vec!["MiB", "MB"],
         "token" | "tokens" | "toks" => vec!["tok"],
         "rps" | "qps" | "req/s" | "/sec" | "/second" | "Hz" | "hz" | "HZ" => vec!["/s"],
+        "/m" | "/minute" | "/mins" | "rpm" => vec!["/min"],
+        "/hr" | "/hour" => vec!["/h"],
         "t/s" | "tps" | "tokens/s" | "toks/s" | "tokens/sec" | "tok/sec" => vec!["tok/s"],
         "$" | "USD" | "dollar" | "dollars" => vec!["usd"],
         _ => UNITS

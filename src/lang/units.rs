@@ -206,8 +206,8 @@ fn simple(text: &str) -> Option<(Scale, Dim)> {
 
 /// Every unit that can stand alone, for did-you-mean.
 pub const UNITS: &[&str] = &[
-    "%", "k", "M", "Ki", "Mi", "us", "ms", "s", "min", "h", "/s", "tok", "tok/s", "B", "kB", "KiB", "MB",
-    "MiB", "GB", "GiB", "J", "kJ", "W", "kW", "usd", "usd/h",
+    "%", "k", "M", "Ki", "Mi", "us", "ms", "s", "min", "h", "/s", "/min", "/h", "tok", "tok/s", "B", "kB",
+    "KiB", "MB", "MiB", "GB", "GiB", "J", "kJ", "W", "kW", "usd", "usd/h",
 ];
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ mod room;
 #[cfg(test)]
 mod same;
 pub mod shell;
+mod undrafted;
 
 pub use candidate::{Candidate, Ruling};
 pub use command::Command;

@@ -87,6 +87,7 @@ pub fn describe(p: &Profile) -> String {
 /// The load alone, in words.
 pub fn load_words(p: &Profile) -> String {
     match &p.load {
+        None if matches!(p.data, Some(Data::Trace(_))) => "at the trace's own times".to_owned(),
         None => "no load".to_owned(),
         Some(Load::Max) => "all at once".to_owned(),
         Some(Load::Rate { per_s, arrivals }) => format!("{per_s} requests/s ({})", arrival_words(arrivals)),

@@ -15,6 +15,7 @@ use super::prepared::Prepared;
 use super::reach::{Offered, Reach, engines};
 use super::required::unmet;
 use super::room::too_long;
+use super::undrafted::undrafted;
 use crate::lang::codes::Code;
 use crate::lang::diag::sort;
 use crate::lang::sema::bounds::simplified;
@@ -74,6 +75,7 @@ fn review(program: &Program) -> Vec<Diagnostic> {
             found.extend(unreachable(program, study, &review.engines, review.budget));
         }
         found.extend(unmet(program, study));
+        found.extend(undrafted(program, study));
         found.extend(too_long(program, study, &review.engines));
     }
     found.extend(rules.into_values().filter_map(|(verdict, rule)| idle(verdict, rule)));

@@ -134,6 +134,9 @@ impl Checker<'_> {
 
     /// The space of an algebra over axes, clashes reported.
     pub fn space(&mut self, module: usize, axes: &ast::Axes) -> Option<Space> {
+        if self.engines_as_axes(module, axes) {
+            return None;
+        }
         let mut sum = Vec::new();
         for product in &axes.sum {
             let factors = product.iter().map(|f| self.factor(module, f)).collect::<Option<Vec<_>>>()?;
@@ -177,7 +180,7 @@ impl Checker<'_> {
                 self.listed_models(name, models);
                 return None;
             }
-            if !self.load_as_axis(module, name) {
+            if !self.load_as_axis(module, name) && !self.env_as_axis(name, picks) {
                 m.unknown(Kind::Axis, name, &["engine"], self.sink);
             }
             return None;

@@ -1,6 +1,7 @@
 //! What is certain of a condition before anything is measured: shares lie between 0 and 1, no time, rate or count is below zero, a
 //! gain is more than −100 %, and nothing is above one bound and below a smaller one.
 
+use super::metrics::Stat;
 use super::program::Expr;
 use crate::lang::syntax::ast::BinaryOp;
 
@@ -104,16 +105,34 @@ fn contradicts(e: &Expr) -> bool {
     let mut bounds: Vec<(&Expr, BinaryOp, f64)> = Vec::new();
     conjuncts(e, &mut bounds);
     bounds.iter().any(|(x, op, a)| {
-        let others = bounds.iter().filter(|(y, ..)| x == y);
-        others.into_iter().any(|(_, other, b)| match (op, other) {
+        bounds.iter().any(|(y, other, b)| match (op, other) {
             (BinaryOp::Gt, BinaryOp::Lt | BinaryOp::Le) | (BinaryOp::Ge | BinaryOp::Eq, BinaryOp::Lt) => {
-                a >= b
+                a >= b && at_most(x, y)
             }
-            (BinaryOp::Ge, BinaryOp::Le) => a > b,
-            (BinaryOp::Eq, BinaryOp::Gt) => a <= b,
+            (BinaryOp::Ge | BinaryOp::Eq, BinaryOp::Le | BinaryOp::Eq) => a > b && at_most(x, y),
+            (BinaryOp::Gt, BinaryOp::Eq) => a >= b && at_most(x, y),
             _ => false,
         })
     })
+}
+
+/// Whether one is the other, or a statistic that is never above that of the same metric.
+fn at_most(x: &Expr, y: &Expr) -> bool {
+    const ORDER: [Stat; 7] = [Stat::Min, Stat::P50, Stat::P90, Stat::P95, Stat::P99, Stat::P999, Stat::Max];
+    let (
+        Expr::Metric { of, name, stat: Some(lower) },
+        Expr::Metric { of: of_other, name: other, stat: Some(higher) },
+    ) = (x, y)
+    else {
+        return x == y;
+    };
+    let rank = |stat| ORDER.iter().position(|s| s == stat);
+    let mean = |stat: &Stat| *stat == Stat::Mean;
+    let ordered = lower == higher
+        || rank(lower).zip(rank(higher)).is_some_and(|(l, h)| l < h)
+        || mean(lower) && *higher == Stat::Max
+        || mean(higher) && *lower == Stat::Min;
+    of == of_other && name == other && ordered
 }
 
 /// `x OP number` for every such comparison among the parts of an `and`.
@@ -176,5 +195,29 @@ mod tests {
         assert_eq!(settled(&binary(above.clone(), BinaryOp::And, below.clone())), Some(false));
         assert_eq!(settled(&binary(above.clone(), BinaryOp::And, other)), None);
         assert_eq!(settled(&binary(above, BinaryOp::Or, below)), None);
+    }
+
+    #[test]
+    fn a_median_is_never_above_a_tail() {
+        let ttft = |stat| Expr::Metric { of: Owner::Own, name: "ttft".to_owned(), stat: Some(stat) };
+        let both = |low, high| {
+            let above = binary(ttft(low), BinaryOp::Ge, Expr::Number(2.0));
+            let below = binary(ttft(high), BinaryOp::Le, Expr::Number(1.0));
+            settled(&binary(below, BinaryOp::And, above))
+        };
+        assert_eq!(both(Stat::P50, Stat::P99), Some(false));
+        assert_eq!(both(Stat::P99, Stat::P99), Some(false));
+        assert_eq!(both(Stat::Mean, Stat::Max), Some(false));
+        assert_eq!(both(Stat::P99, Stat::P50), None);
+        assert_eq!(both(Stat::Mean, Stat::P99), None);
+    }
+
+    #[test]
+    fn two_numbers_for_one_thing_exclude_each_other() {
+        let is = |n| binary(metric("failed"), BinaryOp::Eq, Expr::Number(n));
+        assert_eq!(settled(&binary(is(1.0), BinaryOp::And, is(2.0))), Some(false));
+        assert_eq!(settled(&binary(is(2.0), BinaryOp::And, is(2.0))), None);
+        let above = binary(metric("failed"), BinaryOp::Gt, Expr::Number(2.0));
+        assert_eq!(settled(&binary(is(2.0), BinaryOp::And, above)), Some(false));
     }
 }

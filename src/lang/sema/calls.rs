@@ -256,6 +256,9 @@ impl Checker<'_> {
             self.sink.push(d.help(format!("a flag is written with its dashes: `{flag}`")));
             return;
         }
+        if self.axis_as_metric(module, name, &d) {
+            return;
+        }
         if let Some(library) = stdlib::home(Kind::Metric.word(), &name.value) {
             self.sink.push(super::scope::not_imported(d, library, &name.value));
             return;

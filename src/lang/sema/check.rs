@@ -130,6 +130,7 @@ impl<'a> Checker<'a> {
         self.unplaced();
         self.unknown_asked_flags();
         self.axis_unsets();
+        self.forget_what_follows();
         self.unused();
         program.engines = self.by_name(Kind::Engine, Checker::engine);
         program.engines.extend(std::mem::take(&mut self.away));

@@ -68,6 +68,11 @@ impl Checker<'_> {
         if as_written != op {
             return;
         }
+        // parts that exclude each other are told of as that
+        let unsettled = |e: &Expr| bounds::settled(e).is_none();
+        if keeps && bounds::settled(checked) == Some(false) && unsettled(left) && unsettled(right) {
+            return;
+        }
         if *op == joint {
             self.keeps_worse(l, left, joint, keeps);
             self.keeps_worse(r, right, joint, keeps);

@@ -141,7 +141,12 @@ impl Checker<'_> {
         if bounds::settled(checked) == Some(false) {
             let message = "no result can meet this requirement";
             let d = Diagnostic::new(Code::Impossible, written.span, message).label("never true");
-            self.sink.push(d.help("shares go up to 100 %, and no time, rate or count is below zero"));
+            let joined = matches!(checked, Expr::Binary { op: BinaryOp::And, .. });
+            self.sink.push(d.help(if joined {
+                "its parts exclude each other, and all of them must hold: mend or remove one"
+            } else {
+                "shares go up to 100 %, and no time, rate or count is below zero"
+            }));
         }
     }
 

@@ -67,7 +67,7 @@ impl Checker<'_> {
 }
 
 /// Whether a line declares a flag of that key, in a text that need not be one of the language.
-fn declares_flag(text: &str, wanted: &str) -> bool {
+pub(super) fn declares_flag(text: &str, wanted: &str) -> bool {
     text.lines().any(|line| {
         let mut words = line.split_whitespace();
         words.any(|w| w == "flag") && words.any(|w| key(w) == wanted)

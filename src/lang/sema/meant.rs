@@ -3,6 +3,7 @@
 use super::program::{Engine, WrittenValue};
 use super::schema::{self, Found, Kind};
 use crate::lang::diag::Diagnostic;
+use crate::lang::source::Span;
 use crate::lang::unit_slips;
 
 /// `--enable-x=true` is the switch, `--enable-x=false` its negated spelling.
@@ -19,7 +20,13 @@ pub fn switch(name: &str, value: Option<&WrittenValue>, engine: &Engine) -> Opti
 }
 
 /// The nearest choice, or the unit that is usual for counts.
-pub fn value(d: Diagnostic, name: &str, value: Option<&WrittenValue>, engine: &Engine) -> Diagnostic {
+/// `at_name` is where the flag is named.
+pub fn value(
+    d: Diagnostic,
+    (name, at_name): (&str, Span),
+    value: Option<&WrittenValue>,
+    engine: &Engine,
+) -> Diagnostic {
     let (Some(value), Found::Known(spec, _)) = (value, engine.schema.find(name, engine.version.as_deref()))
     else {
         return d.label("does not fit");
@@ -50,8 +57,26 @@ pub fn value(d: Diagnostic, name: &str, value: Option<&WrittenValue>, engine: &E
                 None => d.label("does not fit"),
             }
         }
+        // `--limit-mm-per-prompt=image=4`, as some engines read it
+        Kind::Json if key_and_value(&value.text) && value.span.start == at_name.end + 1 => {
+            let right = format!("{name}.{}", value.text);
+            let key = value.text.split('=').next().unwrap_or_default();
+            let whole = at_name.to(d.span);
+            let d = d.label(format!("did you mean `{right}`?"));
+            d.help(format!("a key of a JSON flag is written {right}, or all of it {name}={{\"{key}\": …}}"))
+                .edit(whole, right)
+        }
         _ => d.label("does not fit"),
     }
+}
+
+fn key_and_value(text: &str) -> bool {
+    let plain = |t: &str| {
+        !t.is_empty() && t.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
+    };
+    text.split_once('=').is_some_and(|(key, value)| {
+        key.starts_with(|c: char| c.is_ascii_alphabetic()) && plain(key) && !key.contains('.') && plain(value)
+    })
 }
 
 /// `8*1024`, `$((8*1024))` as the number that it comes to: nothing computes here.

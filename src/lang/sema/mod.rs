@@ -1,5 +1,6 @@
 //! From the tree to a checked program: names, units, flags against schemas, studies. Each pass pushes into one sink.
 
+mod agree;
 mod asked;
 mod axes;
 pub mod bounds;
@@ -15,6 +16,7 @@ mod equivalents;
 mod exprs;
 mod fits;
 pub mod flags;
+mod follows;
 mod glued;
 mod goodput;
 mod gpus;
@@ -49,6 +51,7 @@ mod step;
 mod steps;
 mod study;
 mod switch;
+mod taken_for;
 mod template;
 mod texts;
 mod tracks;

@@ -139,9 +139,15 @@ impl Problem {
                 // the schema takes it, and what refuses it is an installed engine: its choices are not at hand here
                 let (schema, version) = (&engine.schema, engine.version.as_deref());
                 let taken = schema.stand_in(version).is_none() && typed(schema, version, name, value).is_ok();
-                let d =
-                    if taken { d.label("not what it takes") } else { meant::value(d, name, value, engine) };
-                d.help(format!("it takes {expected}{each}"))
+                let d = if taken {
+                    d.label("not what it takes")
+                } else {
+                    meant::value(d, (name, at_name), value, engine)
+                };
+                match d.help {
+                    Some(_) => d,
+                    None => d.help(format!("it takes {expected}{each}")),
+                }
             }
             Self::NotJson(flag, expected) => Diagnostic::new(Code::UnknownFlag, at_name, message)
                 .label("a key of a flag")

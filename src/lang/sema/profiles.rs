@@ -330,7 +330,9 @@ impl Checker<'_> {
         // a line that says it wrongly, or could not be read, has had its diagnostic
         let stated = |word: &str| said.words.contains(&word);
         let mut lacks = Vec::new();
-        if p.load.is_none() && !stated("rate") && !stated("concurrency") {
+        // a trace says itself when its requests come
+        let traced = matches!(p.data, Some(Data::Trace(_)));
+        if p.load.is_none() && !traced && !stated("rate") && !stated("concurrency") {
             incomplete(self, "how much load there is", "add `concurrency 64`, `rate 8/s` or `rate max`");
             lacks.push("rate");
         }

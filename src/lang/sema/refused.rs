@@ -3,6 +3,7 @@
 
 use super::check::Checker;
 use super::program::Engine;
+use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{Axes, Factor, Step, StepLineKind as Line};
@@ -58,6 +59,11 @@ impl Checker<'_> {
                 let Some(diagnostic) = self.unless_lost(flag, refused.diagnostic) else { continue };
                 refused.diagnostic = diagnostic;
             }
+            if let Some(flag) = refused.flag_of_release()
+                && self.may_be_anothers(&flag)
+            {
+                continue;
+            }
             let right_elsewhere = self.accepted.contains(&refused.change);
             let of_another_file = refused.change.file != refused.used.file;
             self.sink.push(if right_elsewhere || of_another_file {
@@ -70,6 +76,17 @@ impl Checker<'_> {
 }
 
 impl Refused {
+    /// The flag, where the engine has it in another release.
+    fn flag_of_release(&self) -> Option<String> {
+        let (_, flag) = self
+            .diagnostic
+            .message
+            .split_once(" have ")
+            .or_else(|| self.diagnostic.message.split_once(" has "))?;
+        let flag = flag.split(' ').next().filter(|f| f.starts_with('-'))?;
+        (self.diagnostic.code == Code::FlagVersion).then(|| flag.to_owned())
+    }
+
     fn at_use(self) -> Diagnostic {
         let d = self.diagnostic;
         let spelled = match d.label.split_once("; ") {

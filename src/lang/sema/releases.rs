@@ -17,6 +17,9 @@ fn one_release(version: &str) -> Option<&str> {
     (one != version && !one.is_empty()).then_some(one)
 }
 
+/// The label of a `since` that lies behind all releases.
+pub(super) const BEYOND: &str = "after all of `versions`";
+
 impl Checker<'_> {
     /// `versions`, and the `since` and `until` of the flags beside it.
     pub fn versions_named(&mut self, decl: &Engine, flags: &[&FlagDecl]) {
@@ -49,7 +52,7 @@ impl Checker<'_> {
                     "no version of the schema has this flag",
                 );
                 let help = "name the version in `versions` too, or mend the `since`";
-                self.sink.push(d.label("after all of `versions`").help(help));
+                self.sink.push(d.label(BEYOND).help(help));
             }
         }
     }
@@ -158,9 +161,11 @@ impl Checker<'_> {
             return;
         }
         let help = format!(
-            "`perflab std learn {} --from venv DIR` writes an exact schema from the installed engine; \
+            "`perflab std learn {} --from {}` writes an exact schema from the installed engine; \
              until then, what {taken} does not know is a warning",
-            engine.root()
+            engine.root(),
+            // it is one program, and mostly in no virtual environment
+            if engine.root() == "llama_cpp" { "path" } else { "venv DIR" }
         );
         self.sink.push(Diagnostic::new(Code::VersionUnknown, stated.span, message).label(label).help(help));
     }

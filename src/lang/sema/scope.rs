@@ -4,7 +4,7 @@ use foldhash::{HashMap, HashSet};
 
 use super::removal;
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, Sink, one_of, with_article};
+use crate::lang::diag::{Diagnostic, Edit, Sink, one_of, with_article};
 use crate::lang::source::{FileId, Files, Source, Sources, Span};
 use crate::lang::stdlib;
 use crate::lang::syntax::ast::{File, Item, Literal, Name, Param, Use, UsePath};
@@ -143,9 +143,17 @@ impl Module {
         }
         let known = self.known(kind, extra);
         let message = format!("no {} is called `{}`", kind.word(), name.value);
+        if named_again(&message, name.span, sink) {
+            return;
+        }
         let d = Diagnostic::new(Code::UnknownName, name.span, message);
         if let Some(library) = stdlib::home(kind.word(), &name.value) {
             sink.push(not_imported(d, library, &name.value));
+            return;
+        }
+        if let Some(called) = self.titled(&name.value).filter(|_| kind == Kind::Engine) {
+            let d = d.label(format!("did you mean `{called}`?")).edit(name.span, called);
+            sink.push(d.help(format!("that is its title; lines call it by its name, `{called}`")));
             return;
         }
         let mut d = d.meant(&name.value, known.iter().copied(), "not declared", str::to_owned);
@@ -156,11 +164,40 @@ impl Module {
         sink.push(d.help(format!("name {}; or declare or `use` it", one_of_or(&known, kind))));
     }
 
+    /// The one engine of the file that has this title.
+    fn titled(&self, title: &str) -> Option<&str> {
+        let is =
+            |i: &&Item| matches!(i, Item::Engine(e) if e.title.as_ref().is_some_and(|t| t.value == title));
+        let mut all = self.file.items.iter().filter(is).filter_map(name_of);
+        let (_, first) = all.next()?;
+        all.next().is_none().then_some(first.value.as_str())
+    }
+
     fn known<'a>(&'a self, kind: Kind, extra: &[&'a str]) -> Vec<&'a str> {
         let mut known = self.names(kind);
         known.extend_from_slice(extra);
         known
     }
+}
+
+/// What is not declared is one mistake, however often it is named: says so where it was told of first.
+fn named_again(message: &str, again: Span, sink: &mut Sink) -> bool {
+    const MOST_SHOWN: usize = 4;
+    let mut said = sink.each_mut();
+    let Some(first) = said.find(|d| d.code == Code::UnknownName && d.message == message) else {
+        return false;
+    };
+    if first.span != again
+        && first.related.len() < MOST_SHOWN
+        && first.related.iter().all(|(s, _)| *s != again)
+    {
+        first.related.push((again, "and here".to_owned()));
+        if let [edit] = first.edits.as_slice() {
+            let text = edit.text.clone();
+            first.edits.push(Edit { span: again, text });
+        }
+    }
+    true
 }
 
 /// A name of the standard library that the file does not import.
@@ -447,6 +484,10 @@ impl Modules {
         }
         let message = format!("nothing called `{}` can be imported from there", name.value);
         let d = Diagnostic::new(Code::UnknownImport, name.span, message);
+        if super::metrics::kind_of(&name.value).is_some() {
+            let help = format!("`{}` is there without being imported: take it out of the list", name.value);
+            return d.label("built in").help(help);
+        }
         let d = d.meant(&name.value, known.iter().copied(), "not there", str::to_owned);
         known.truncate(24);
         d.help(if known.is_empty() {

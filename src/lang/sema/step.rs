@@ -195,6 +195,9 @@ impl Checker<'_> {
             self.sink.push(d.help(format!("move it further up, or start from {}", one_of(known))));
             return;
         }
+        if self.baseline_as_base(name) {
+            return;
+        }
         let message = format!("no earlier step and no engine is called `{}`", name.value);
         let d = Diagnostic::new(Code::UnknownName, name.span, message);
         let d = d.meant(&name.value, known.iter().copied(), "not declared", str::to_owned);

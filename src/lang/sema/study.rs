@@ -46,6 +46,7 @@ impl Checker<'_> {
         for line in &decl.lines {
             self.study_line(line, &mut study, &mut baseline);
         }
+        self.requirements_agree(decl, &study);
         self.file_rules(decl, &mut study);
         implied_success(&mut study);
         self.missing(decl, &study);
@@ -169,7 +170,6 @@ impl Checker<'_> {
         };
         if let Some(expr) = checked {
             self.can_be_met(written, &expr);
-            self.requires_better(written, &expr);
             study.require.push(Require { expr, text, on, implied: false, span: written.span });
         }
     }

@@ -154,6 +154,10 @@ impl Checker<'_> {
                 format!("the step `{}` stands outside the track `{track}`", name.value),
                 "a track starts from its engine as declared, or from one of its own steps",
             ),
+            // which engine the track tunes is not known, which has been said
+            (None, Some(track)) if is_engine && self.modules.root().find(Kind::Engine, track).is_none() => {
+                return false;
+            }
             (None, Some(track)) if is_engine => (
                 format!("the track `{track}` tunes another engine than `{}`", name.value),
                 "a track starts from its engine as declared, or from one of its own steps",

@@ -70,6 +70,10 @@ impl Checker<'_> {
                 Err(problem) => problems.push((engine, problem)),
             }
         }
+        let of_release = |p: &Problem| matches!(p, Problem::NotYet(_) | Problem::NoLonger(_));
+        if problems.iter().any(|(_, p)| of_release(p)) && self.may_be_anothers(name) {
+            return;
+        }
         let known = problems.iter().find(|(_, p)| !matches!(p, Problem::Unknown));
         let said = known.map(|(engine, p)| p.diagnostic(name, span, value, engine)).or_else(|| {
             // an engine that could not be read may have it: only a name that is nearly one is a mistake for certain

@@ -80,8 +80,11 @@ impl Checker<'_> {
     /// Whether something of the kind is named that there is not: it may be this.
     fn may_be_misspelled(&self, kind: Kind) -> bool {
         let unknown = format!("no {} is called", kind.word());
+        let other = format!(" {}", kind.word());
         self.sink.found().any(|d| match kind {
             Kind::Metric | Kind::Param => matches!(d.code, Code::UnknownMetric | Code::NeedsStatistic),
+            // something of another kind stands in its place
+            _ if d.code == Code::WrongKind => d.message.ends_with(&other),
             // what was meant by a slip is known
             _ => d.code == Code::UnknownName && d.edits.is_empty() && d.message.starts_with(&unknown),
         })
@@ -98,13 +101,16 @@ impl Checker<'_> {
         }
         match kind {
             Kind::Param => self.condition_lost(),
+            Kind::Axis => self.name_lost(&["step", "vary", "pick", "axis"]),
             Kind::Engine => {
                 // an engine that cannot be started was meant to derive from one
                 self.sink.found().any(|d| d.code == Code::EngineIncomplete)
                     || studies.any(|s| !has(s, |l| matches!(l, Line::Baseline(_))))
+                    || self.name_lost(&["engine"])
             }
             Kind::Profile | Kind::Metric => {
                 studies.any(|s| !s.unread.is_empty() && !has(s, |l| matches!(l, Line::Objective { .. })))
+                    || kind == Kind::Profile && self.name_lost(&["profile"])
             }
             _ => false,
         }
@@ -112,7 +118,16 @@ impl Checker<'_> {
 
     /// Whether a line with an expression could not be read: any param may have stood in it.
     fn condition_lost(&self) -> bool {
-        const WITH_EXPRESSIONS: [&str; 6] = ["metric", "prune", "require", "step", "maximize", "minimize"];
+        self.line_lost(&["metric", "prune", "require", "step", "maximize", "minimize"], |_| true)
+    }
+
+    /// Whether a line that begins with one of these words lacks a name.
+    fn name_lost(&self, begins: &[&str]) -> bool {
+        self.line_lost(begins, |d| d.label.contains("a name") || d.label.contains("an axis"))
+    }
+
+    /// Whether a line that begins with one of these words could not be read, for such a reason: what it names is not known.
+    fn line_lost(&self, begins: &[&str], reason: impl Fn(&Diagnostic) -> bool) -> bool {
         let text = self.modules.root_text();
         let first = |at: u32| {
             let line = &text[..(at as usize).min(text.len())];
@@ -120,6 +135,10 @@ impl Checker<'_> {
             line.split_whitespace().next().unwrap_or_default().to_owned()
         };
         let unread = |d: &&Diagnostic| d.code.id().starts_with("E1") && d.span.file == FileId::default();
-        self.sink.found().filter(unread).any(|d| WITH_EXPRESSIONS.contains(&first(d.span.start).as_str()))
+        self.sink
+            .found()
+            .filter(unread)
+            .filter(|d| reason(d))
+            .any(|d| begins.contains(&first(d.span.start).as_str()))
     }
 }

@@ -49,10 +49,8 @@ impl Checker<'_> {
             );
         } else if !in_site && secret(&name.value) && values.iter().any(says_something) {
             let message = format!("`{}` is a secret, and a study lies in git", name.value);
-            let help = format!(
-                "put `env {}=…` into a site file, which stays on the machine; a model that is fetched needs no token here",
-                name.value
-            );
+            // no `NAME=`: what is behind one is masked
+            let help = "put this `env` line into a site file, which stays on the machine; a model that is fetched needs no token here";
             self.sink
                 .push(Diagnostic::new(Code::SecretInStudy, name.span, message).label("a secret").help(help));
         }

@@ -170,6 +170,11 @@ impl Place<'_> {
         if self.word.starts_with('"') {
             return Some(hint(help, Some((self.range.start..self.range.start, "because ".to_owned()))));
         }
+        if self.word.is_empty() && self.chunk.starts_with("pick ") {
+            let picked =
+                self.chunk.lines().next().and_then(|l| l.split(" #").next()).unwrap_or_default().trim_end();
+            return Some(hint(format!("a pick says why: `{picked} because \"…\"`"), None));
+        }
         let other = matches!(self.word, "reason" | "why" | "since" | "as" | "for" | "note");
         (other && self.after().trim_start().starts_with('"'))
             .then(|| hint(help, Some((self.range.clone(), "because".to_owned()))))

@@ -14,6 +14,7 @@ use pest::iterators::{Pair, Pairs};
 use super::ast::{File, Item, Literal, Name, Number, Param, Range, Single, SingleKind, Text, Use, UsePath};
 use super::blocks::{Block, first_word};
 use super::grammar::{Grammar, Rule};
+use super::imports::ANY;
 use super::{joins, recover, words};
 use crate::lang::comments::start_of_comment;
 use crate::lang::diag::Sink;
@@ -112,6 +113,10 @@ impl<'a, 's> Builder<'a, 's> {
         let text = pair.as_str().trim_end();
         let base = self.base + pair.as_span().start();
         self.broken.extend(recover::declared_name(text).filter(|_| block.declares(text)));
+        // `step "Title" { … }`: what it was to be called, nobody knows
+        if block.declares(text) && text[first_word(text).len()..].trim_start().starts_with(['"', '{']) {
+            self.broken.insert(ANY.to_owned());
+        }
         if block == Block::Engine {
             self.unread_flags.extend(recover::declared_flags(text));
         }
@@ -185,7 +190,12 @@ impl<'a, 's> Builder<'a, 's> {
         let before = || joins::before(id, block.rule(), base, text, place(good?), bad[0]).map(|d| (0, d));
         let (more, found) = joins::following(id, block.rule(), base, text, &bad).or_else(before)?;
         self.sink.push(found);
-        Some((more, recover::settings_named(block, &text[bad[0].0..bad[more].1])))
+        let lost = &text[bad[0].0..bad[more].1];
+        // a value without its word, `256 .. 1Ki`, may be that of any setting
+        let unnamed = block == Block::Profile && lost.starts_with(|c: char| c.is_ascii_digit());
+        let settings =
+            if unnamed { words::PROFILE_SETTINGS.to_vec() } else { recover::settings_named(block, lost) };
+        Some((more, settings))
     }
 
     fn name(&self, pair: &Pair<'_, Rule>) -> Name {

@@ -54,7 +54,11 @@ pub fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str
     };
     // lines of a site share words with engines and profiles
     let examples = if rule == Rule::only_site_line { hints::site_example } else { hints::example };
-    if token.start > 0 && settings.contains(&word) && expected.iter().any(|e| e == "the end of the line") {
+    if token.start > 0
+        && !text.starts_with(word)
+        && settings.contains(&word)
+        && expected.iter().any(|e| e == "the end of the line")
+    {
         let between = Span::new(id, base + text[..token.start].trim_end().len()..base + token.start);
         return d
             .label(label)

@@ -130,6 +130,17 @@ fn misplaced(block: Block, line: &str) -> Option<Meant> {
              are perflab's"
         }
         (Block::Engine, "environment" | "envs" | "export") => "a variable is set by `env NAME=value`",
+        (Block::Study, "base" | "reference" | "control" | "start_from") => {
+            let engine = line[word.len()..].trim_start_matches([' ', '\t', '=', ':']);
+            let right = format!("baseline {engine}");
+            let named = is_word(engine);
+            let help = if named {
+                format!("write `{right}`")
+            } else {
+                "the engine that a study starts from is its baseline: `baseline ENGINE`".to_owned()
+            };
+            return Some((named.then_some(right), help));
+        }
         (Block::Study, "num_gpus" | "n_gpus" | "gpu_count") => "write `gpus 8 of \"H100\"`",
         (Block::Study, "slo" | "sla" | "constraint" | "assert") => {
             "what must hold is `require p99(ttft) <= 500ms`"

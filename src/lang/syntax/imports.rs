@@ -40,6 +40,16 @@ pub fn names(text: &str) -> Vec<String> {
     out
 }
 
+/// All that an import of the library may take, where its list has a comma too many: a name was left out, and nobody knows which.
+pub fn left_out(text: &str) -> Vec<String> {
+    let Some((path, list)) = text.split_once('{') else { return Vec::new() };
+    let list = list.split('}').next().unwrap_or_default();
+    let items: Vec<&str> = list.split(',').map(str::trim).collect();
+    let empty = items.iter().rev().skip(1).any(|item| item.is_empty());
+    let library = library(path).filter(|_| empty);
+    library.into_iter().flat_map(stdlib::items).map(|i| i.name).collect()
+}
+
 /// The part of the standard library that a path names, in whatever way it is written.
 fn library(path: &str) -> Option<&str> {
     let rest = &path[path.find("std")? + 3..];

@@ -58,7 +58,13 @@ pub fn following(
             for gap in some {
                 joined.replace_range(gap.clone(), &" ".repeat(gap.len()));
             }
+            // nothing stands between a flag's sign and its value
             reads(rule, &joined)
+                || some.iter().all(|gap| uncommented[..gap.start].ends_with('=')) && {
+                    let mut glued = uncommented.clone();
+                    some.iter().rev().for_each(|gap| glued.replace_range(gap.clone(), ""));
+                    reads(rule, &glued)
+                }
         };
         let one = breaks.iter().find(|b| without(std::slice::from_ref(b)));
         if let Some(at) = one.or_else(|| breaks.first().filter(|_| without(&breaks))) {
@@ -95,6 +101,27 @@ pub fn before(
     Some(d.label("goes on from the line before").help("write it on the line before").edit(gap, " "))
 }
 
+/// A change on the line below an axis, which ends with its line: `axis a = --x` and then `env B=1`. `at` is where the line begins.
+pub fn behind_axis(id: FileId, file: &str, at: usize, text: &str) -> Option<Diagnostic> {
+    let line = text.lines().next()?.trim_end();
+    let begins = ["-", "env ", "model \"", "raw -", "unset "].iter().any(|w| line.starts_with(w));
+    let before = file.get(..at)?.trim_end();
+    let above = before.rsplit('\n').next()?;
+    let commented = start_of_comment(above);
+    let axis = plain(above);
+    let axis = axis.trim_end();
+    if !begins || !axis.starts_with("axis ") || !reads(Rule::only_item, &format!("{axis} {}", plain(line))) {
+        return None;
+    }
+    let word = first_token(line);
+    let span = Span::new(id, at..at + word.len());
+    let d = Diagnostic::new(Code::NotADeclaration, span, format!("`{}` begins no declaration", short(word)));
+    let d = d
+        .label("of the axis above?")
+        .help("an axis ends with its line: write all that its point sets on one line");
+    Some(if commented.is_some() { d } else { d.edit(Span::new(id, before.len()..at), " ") })
+}
+
 fn reads(rule: Rule, text: &str) -> bool {
     Grammar::parse(rule, text).is_ok()
 }
@@ -123,8 +150,10 @@ fn torn(id: FileId, base: usize, text: &str, gap: std::ops::Range<usize>) -> Dia
     if commented {
         return d.help(format!("`{next}` stands on the same line, before the comment: join the two"));
     }
+    let flag = text[..gap.start].ends_with('=');
+    let between = if flag && text.starts_with('-') { "" } else { " " };
     d.help(format!("`{next}` stands on the same line: join the two"))
-        .edit(Span::new(id, base + gap.start..base + gap.end), " ")
+        .edit(Span::new(id, base + gap.start..base + gap.end), between)
 }
 
 fn first_token(text: &str) -> &str {

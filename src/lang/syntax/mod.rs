@@ -20,6 +20,7 @@ mod phrases;
 mod points;
 mod quotes;
 mod recover;
+mod remedies;
 mod rename;
 mod signs;
 mod slips;

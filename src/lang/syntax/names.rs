@@ -76,6 +76,10 @@ pub fn meant_to_declare(line: &str) -> Option<(Option<String>, String)> {
         };
         return Some((None, help));
     }
+    if line.starts_with("std/") && line.contains('{') {
+        let right = format!("use {line}");
+        return Some((Some(right.clone()), format!("an import begins with `use`: write `{right}`")));
+    }
     let bare = ["let ", "const ", "var ", "set ", "local "]
         .iter()
         .find_map(|w| line.strip_prefix(w))

@@ -18,6 +18,12 @@ pub fn opened<'t>(id: FileId, text: &'t str, sink: &mut Sink) -> Cow<'t, str> {
         .scan(0, |at, line| Some((std::mem::replace(at, *at + line.len()), line)))
         .collect();
     for (n, &(at, line)) in lines.iter().enumerate() {
+        let body = body(line).filter(|_| closes_too_much(&mended));
+        if let Some(body) = body {
+            mended.to_mut().replace_range(at + body - 1..at + body, "{");
+            sink.push(lacks_brace(id, at, &line[..body], "write `{` before its first word", 0));
+            continue;
+        }
         let Some(head) = head(line).filter(|_| is_opened(&lines[n + 1..], indent(line))) else { continue };
         if !closes_too_much(&mended) {
             break;
@@ -30,17 +36,35 @@ pub fn opened<'t>(id: FileId, text: &'t str, sink: &mut Sink) -> Cow<'t, str> {
         let gap = place..end.max(place + 1);
         let spaces = gap.len() - 1;
         mended.to_mut().replace_range(gap, &format!("{{{}", " ".repeat(spaces)));
-        let last = written.char_indices().next_back().map_or(0, |(i, _)| i);
-        let span = Span::new(id, at + last..at + written.len());
-        let instead = Span::new(id, place..at + written.len());
-        sink.push(
-            Diagnostic::new(Code::Unexpected, span, "the block that begins here lacks its `{`")
-                .label("expected `{`")
-                .help("write `{` at the end of the line")
-                .edit(instead, " {"),
-        );
+        sink.push(lacks_brace(id, at, written, "write `{` at the end of the line", usize::from(colon)));
     }
     mended
+}
+
+/// What is said of a head without its brace, of which `spare` bytes at its end give way to it.
+fn lacks_brace(id: FileId, at: usize, head: &str, help: &str, spare: usize) -> Diagnostic {
+    let written = head.trim_end();
+    let last = written.char_indices().next_back().map_or(0, |(i, _)| i);
+    let end = at + written.len();
+    Diagnostic::new(
+        Code::Unexpected,
+        Span::new(id, at + last..end),
+        "the block that begins here lacks its `{`",
+    )
+    .label("expected `{`")
+    .help(help)
+    .edit(Span::new(id, end - spare..end), " {")
+}
+
+/// Where the lines of a step begin that stands on one line and closes a brace that it did not open.
+fn body(line: &str) -> Option<usize> {
+    let word = first_word(line.trim_start());
+    let bare = line[..start_of_comment(line).unwrap_or(line.len())].trim_end();
+    if word != "step" || indent(line) == 0 || !bare.ends_with('}') || bare.contains('{') {
+        return None;
+    }
+    let begins = |w: &str| Some(bare.find(w)? + 1);
+    begins(" vary ").or_else(|| begins(" pick "))
 }
 
 /// The part of a line that names a step or a track, if no brace follows it; up to where the brace belongs.

@@ -269,7 +269,10 @@ impl<'a> Place<'a> {
                 self.replace("a range is written with `..`", "..")
             }
             ("input" | "output", "[") => {
-                hint(format!("write one number, or a range to draw from: `{setting} 256 .. 1024`"), None)
+                let inner = self.after().split_once(']').map_or("", |(inner, _)| inner);
+                let both = inner.split_once(',').map(|(from, to)| (from.trim(), to.trim()));
+                let (from, to) = both.filter(|(_, to)| !to.contains(',')).unwrap_or(("256", "1Ki"));
+                hint(format!("write one number, or a range to draw from: `{setting} {from} .. {to}`"), None)
             }
             ("rate" | "concurrency", "[") => {
                 let inner = self.after().split_once(']').map(|(inner, _)| inner.trim())?;

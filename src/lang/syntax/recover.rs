@@ -40,6 +40,12 @@ pub fn line(id: FileId, block: Block, text: &str, base: usize, sink: &mut Sink) 
             (Block::Step, "by") => vec!["vary"],
             // what `vllm bench serve` calls a load's settings: which of them are meant, the help says
             (Block::Profile, _) if habits::line(block, text).is_some() => words::PROFILE_SETTINGS.to_vec(),
+            // `256 .. 1Ki`: the value of whatever is missing
+            (Block::Profile, word) if word.starts_with(|c: char| c.is_ascii_digit()) => {
+                words::PROFILE_SETTINGS.to_vec()
+            }
+            // `total_tps on chat`
+            (Block::Study, _) if text.contains(" on ") => vec!["maximize", "minimize"],
             // axes without their word, as in `step a { seqs * batched }`
             (Block::Step, _) if did_you_mean(word, known.iter().copied()).is_none() => vec!["vary"],
             _ => {
@@ -92,6 +98,12 @@ fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<
     if text.starts_with('-') && !load && !variable {
         return Some(
             d.label("a flag").help("flags stand in an engine or in an axis; vary the axis in a step"),
+        );
+    }
+    let snake = shown.replace('-', "_");
+    if snake != shown && known.contains(&snake.as_str()) {
+        return Some(
+            d.label(format!("did you mean `{snake}`?")).help(format!("write `{snake}`")).edit(span, snake),
         );
     }
     let near = did_you_mean(word, known.iter().copied()).is_some();
@@ -164,7 +176,11 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
         return out;
     }
     if !words::DECLARATIONS.contains(&word) {
-        sink.push(no_declaration(id, base + indent, &text[indent..], word));
+        let found = joins::behind_axis(id, file, base + indent, &text[indent..]);
+        sink.push(found.unwrap_or_else(|| no_declaration(id, base + indent, &text[indent..], word)));
+        if text[indent..].starts_with("std/") {
+            out.broken.extend(imports::names(text));
+        }
         out.broken.push(word.to_owned());
         if did_you_mean(word, words::DECLARATIONS.iter().copied()) == Some("use") {
             out.broken.extend(imports::names(text));
@@ -173,6 +189,14 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
     }
     if word == "use" {
         out.broken.extend(imports::names(text));
+        out.broken.extend(imports::left_out(text));
+    }
+    // `axis axis mode = …`, `axis = …`
+    let behind = text[indent + word.len()..].trim_start();
+    if first_word(behind) == word {
+        out.broken.extend(declared_name(behind));
+    } else if word != "use" && behind.starts_with(['=', '{', ':']) {
+        out.broken.push(imports::ANY.to_owned());
     }
     if let Some(found) = bad_name(id, base, &text[indent..], indent) {
         out.broken.push(file[found.span.range()].to_owned());
@@ -325,5 +349,12 @@ pub fn declared_flags(text: &str) -> impl Iterator<Item = String> + '_ {
     let declares = did_you_mean(first, ["flag"]).is_some();
     let in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     let flag = move |word: &'_ str| word.split(|c| !in_name(c)).next().unwrap_or_default().to_owned();
-    words.take_while(move |w| declares && w.starts_with('-')).map(flag)
+    // a name without its dashes, and flags in a wrong place, are declared all the same
+    words.enumerate().filter_map(move |(n, w)| {
+        let plain = n == 0 && w.starts_with(|c: char| c.is_ascii_lowercase()) && !TYPES.contains(&w);
+        let named = if w.starts_with('-') { Some(flag(w)) } else { plain.then(|| format!("--{}", flag(w))) };
+        named.filter(|_| declares)
+    })
 }
+
+const TYPES: [&str; 8] = ["int", "float", "switch", "text", "path", "json", "words", "one_of"];

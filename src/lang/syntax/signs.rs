@@ -148,7 +148,7 @@ impl At<'_> {
             }
             _ if !chunk.starts_with("axis") => return None,
             "|" => only("one or the other is `a + b`"),
-            "=" if point_name(before) => {
+            "=" if point_name(before) && !unclosed_json(before) => {
                 self.from(before.len(), "a colon stands between a point's name and what it changes", ":")
             }
             "=" if last.contains('_') => {

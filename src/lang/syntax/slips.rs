@@ -150,7 +150,8 @@ impl Slip<'_> {
 
     /// `fp8 "FP8" model "org/M"`
     fn missing_colon(&self, expected: &[String]) -> Option<Hint> {
-        if !self.chunk.starts_with("axis") || !matches!(expected, [only] if only == "`:`") {
+        let json = self.before.contains("={");
+        if json || !self.chunk.starts_with("axis") || !matches!(expected, [only] if only == "`:`") {
             return None;
         }
         let at = self.before.len();
@@ -276,6 +277,18 @@ impl Slip<'_> {
         let open = self.before.rfind("={")?;
         let within = self.before[open..].matches('{').count() > self.before[open..].matches('}').count();
         within.then_some(())?;
+        let ends = self.before.ends_with(['"', '}', ']'])
+            || self.before.ends_with(|c: char| c.is_ascii_alphanumeric());
+        if self.word == "=" {
+            return Some(hint(
+                "in JSON a colon stands between a key and its value",
+                Some((self.token.clone(), ":".to_owned())),
+            ));
+        }
+        if self.word.starts_with('"') && ends {
+            let at = self.before.len();
+            return Some(hint("in JSON commas separate keys", Some((at..at, ",".to_owned()))));
+        }
         Some(hint("JSON takes double quotes around keys and texts: `--flag={\"key\": \"text\"}`", None))
     }
 }

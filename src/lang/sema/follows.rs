@@ -1,0 +1,77 @@
+//! Mistakes that follow from another one, taken back once everything was looked at: a point that is not there because its axis is broken,
+//! a flag that is too new for the engine that is left, a release that nobody has.
+
+use super::check::Checker;
+use super::schema::key;
+use crate::lang::codes::Code;
+use crate::lang::diag::Diagnostic;
+use crate::lang::source::{FileId, Span};
+use crate::lang::stdlib;
+use crate::lang::syntax::ast::{Axis, Item};
+
+impl Checker<'_> {
+    /// Takes back what follows from something else that was said.
+    pub(super) fn forget_what_follows(&mut self) {
+        if !self.sink.has_errors() {
+            return;
+        }
+        self.points_of_broken_axes();
+        self.releases_of_nobody();
+        self.doubled_for_want_of_a_value();
+    }
+
+    /// `--seqs --seqs=5`: the one without its value is the mistake.
+    fn doubled_for_want_of_a_value(&mut self) {
+        let wanting = self.sink.found().filter(|d| d.code == Code::FlagNeedsValue);
+        let wanting: Vec<Span> = wanting.map(|d| d.span).collect();
+        let at =
+            |s: &Span| wanting.iter().any(|w| w.file == s.file && s.range().contains(&(w.start as usize)));
+        self.sink
+            .forget(|d| d.code == Code::FlagTwice && (at(&d.span) || d.related.iter().any(|(s, _)| at(s))));
+    }
+
+    /// `seqs[512]` of an axis in whose list `512` was misspelt.
+    fn points_of_broken_axes(&mut self) {
+        let axes = self.modules.root().file.items.iter();
+        let axes = axes.filter_map(|i| if let Item::Axis(a) = i { Some(a) } else { None });
+        let torn = |a: &&Axis| self.sink.in_span(a.span).any(|d| d.code != Code::UnknownPoint);
+        let said: Vec<String> =
+            axes.filter(torn).map(|a| format!("the axis `{}` has no point", a.name.value)).collect();
+        self.sink.forget(|d| {
+            d.code == Code::UnknownPoint && said.iter().any(|s| d.message.starts_with(s.as_str()))
+        });
+    }
+
+    /// A flag `since` a release that the schema does not have, which was said of the `since`.
+    fn releases_of_nobody(&mut self) {
+        let beyond = |d: &&Diagnostic| d.code == Code::EngineSetting && d.label == super::releases::BEYOND;
+        let found: Vec<Span> = self.sink.found().filter(beyond).map(|d| d.span).collect();
+        let said: Vec<String> = found
+            .into_iter()
+            .map(|span| format!("yet ({} has it)", self.modules.slice(span).trim_matches('"')))
+            .collect();
+        self.sink
+            .forget(|d| d.code == Code::FlagVersion && said.iter().any(|s| d.message.ends_with(s.as_str())));
+    }
+
+    /// Whether an engine may be meant that is not known here, and another one of the library has the flag: that the known one lacks it
+    /// in its release is then no mistake for certain.
+    pub(super) fn may_be_anothers(&self, flag: &str) -> bool {
+        let flag = key(flag.split('.').next().unwrap_or(flag));
+        stdlib::engine_texts().filter(|text| super::lost::declares_flag(text, &flag)).count() > 1
+            && (self.engine_lost() || self.sink.found().any(|d| self.hides_engine(d)))
+    }
+
+    /// Whether a diagnostic is about a line that names engines.
+    fn hides_engine(&self, d: &Diagnostic) -> bool {
+        if d.span.file != FileId::default() || !d.is_error() {
+            return false;
+        }
+        let text = self.modules.root_text();
+        let before = &text[..(d.span.start as usize).min(text.len())];
+        let line = &text[before.rfind('\n').map_or(0, |n| n + 1)..];
+        let word = line.split_whitespace().next().unwrap_or_default();
+        let names = matches!(word, "use" | "engine" | "baseline" | "track" | "step" | "vary");
+        d.message.starts_with("no engine is called") || d.code.id().starts_with("E1") && names
+    }
+}

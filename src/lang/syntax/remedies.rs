@@ -1,0 +1,365 @@
+//! Remedies that studies of strangers asked for: signs and words for which every other hint names something that was not meant. They are
+//! asked first.
+
+use std::ops::Range;
+
+use super::hints::{Hint, is_condition};
+use super::words;
+
+/// The remedy for a token (of the chunk, a place in it) that no rule took.
+pub fn remedy(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
+    let at = At { chunk, token, word, before: chunk[..token.start].trim_end() };
+    at.comment()
+        .or_else(|| at.import())
+        .or_else(|| at.counted())
+        .or_else(|| at.head())
+        .or_else(|| at.compared())
+        .or_else(|| at.param())
+        .or_else(|| at.profile())
+        .or_else(|| at.device())
+        .or_else(|| at.flags())
+        .or_else(|| at.algebra())
+        .or_else(|| at.on())
+}
+
+struct At<'a> {
+    chunk: &'a str,
+    token: &'a Range<usize>,
+    word: &'a str,
+    /// what stands before it, without spaces at its end
+    before: &'a str,
+}
+
+fn only(help: impl Into<String>) -> Hint {
+    Hint { help: help.into(), edit: None }
+}
+
+fn mend(help: impl Into<String>, at: Range<usize>, right: impl Into<String>) -> Hint {
+    Hint { help: help.into(), edit: Some((at, right.into())) }
+}
+
+impl<'a> At<'a> {
+    /// The word that the line begins with.
+    fn setting(&self) -> &'a str {
+        self.chunk.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next().unwrap_or_default()
+    }
+
+    fn after(&self) -> &'a str {
+        &self.chunk[self.token.end..]
+    }
+
+    /// From the token to the end of its line, without a comment.
+    fn rest(&self) -> &'a str {
+        let line = self.chunk[self.token.start..].split('\n').next().unwrap_or_default();
+        line.split(" #").next().unwrap_or_default().trim_end()
+    }
+
+    fn here(&self, help: impl Into<String>, right: &str) -> Hint {
+        mend(help, self.token.clone(), right)
+    }
+
+    /// From the end of what stands before it on: with the space between.
+    fn with_gap(&self, help: impl Into<String>, right: &str) -> Hint {
+        mend(help, self.before.len()..self.token.end, right)
+    }
+
+    /// `--x=1  // why`
+    fn comment(&self) -> Option<Hint> {
+        let begins = self.word.starts_with("//") && !self.chunk[..self.token.start].ends_with(':');
+        let at = self.token.start;
+        begins.then(|| mend("comments begin with `#`", at..at + 2, "#"))
+    }
+
+    /// `use std/engines { , sglang }`
+    fn import(&self) -> Option<Hint> {
+        let spare = self.chunk.starts_with("use ") && self.word == "," && self.before.ends_with(['{', ',']);
+        spare.then(|| self.with_gap("a name stands between two commas: add it, or remove one comma", ""))
+    }
+
+    /// `repeat three`, `gpus two`, `gpus eight of "H100"`
+    fn counted(&self) -> Option<Hint> {
+        const NUMBERS: [&str; 10] =
+            ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+        let setting = self.setting();
+        if !matches!(setting, "repeat" | "gpus" | "after" | "budget") || self.before != setting {
+            return None;
+        }
+        match NUMBERS.iter().position(|n| n.eq_ignore_ascii_case(self.word)) {
+            Some(n) => Some(self.here(format!("write `{setting} {}`", n + 1), &(n + 1).to_string())),
+            None if setting == "repeat" && self.word.starts_with(|c: char| c.is_ascii_alphabetic()) => {
+                Some(only("write how many launches each candidate has, or `auto`: `repeat 3`"))
+            }
+            None => None,
+        }
+    }
+
+    /// `prune fill = "cannot fill" when`, `step a = { … }`, `step b from a, c`, `profile p = {`
+    fn head(&self) -> Option<Hint> {
+        let setting = self.setting();
+        let named = self.before.strip_prefix(setting).is_some_and(|name| is_name(name.trim()));
+        if self.before == format!("{setting} {setting}") && words::DECLARATIONS.contains(&setting) {
+            let second = setting.len()..self.before.len();
+            return Some(mend(format!("`{setting}` stands here twice: remove one"), second, ""));
+        }
+        if self.before == setting && words::DECLARATIONS.contains(&setting) && matches!(self.word, "=" | "{")
+        {
+            return Some(only(format!("what is declared has a name: `{setting} NAME {} …`", self.word)));
+        }
+        let head = matches!(setting, "prune" | "step" | "track" | "study" | "site");
+        if head && named && matches!(self.word, "=" | ":=") {
+            let text = self.after().trim_start().starts_with(['"', '{']);
+            return Some(if text {
+                self.with_gap("no sign stands behind the name: remove it", "")
+            } else if setting == "prune" {
+                only(format!("a rule says why and when: `{} \"reason\" when CONDITION`", self.before))
+            } else {
+                only(format!("its lines stand in braces: `{} {{ … }}`", self.before))
+            });
+        }
+        if matches!(setting, "engine" | "profile") && self.word == "{" && self.before.ends_with('=') {
+            return Some(only(format!(
+                "name what it derives from, `{} NAME {{`, or remove the `=`",
+                self.before
+            )));
+        }
+        let base = self.before.rsplit_once(' ').filter(|(rest, _)| rest.trim_end().ends_with(" from"))?.1;
+        (setting == "step" && matches!(self.word, "," | "and" | "or" | "+")).then(|| {
+            only(format!("a step starts from one step or engine: write `from {base}` alone, or another one"))
+        })
+    }
+
+    /// `model = "x"`, `total_tps below 5`, `p99(ttft) > 2s after 1min`
+    fn compared(&self) -> Option<Hint> {
+        if !is_condition(self.chunk) {
+            return None;
+        }
+        let last = self.before.rsplit([' ', '(']).next().unwrap_or_default();
+        let condition = [" when ", "require "].iter().any(|w| self.before.contains(w));
+        match self.word {
+            "=" if condition && matches!(last, "model" | "engine" | "gpus") => {
+                Some(self.here("write `==` to compare", "=="))
+            }
+            "under" | "below" => Some(self.here("write `<`", "<")),
+            "above" | "over" | "exceeds" if condition => Some(self.here("write `>`", ">")),
+            "" if self.chunk[..self.token.end].rsplit_once(" after ").is_some_and(|(_, n)| is_time(n)) => {
+                Some(only("a rule waits for a number of requests, not for a time: `after 100 requests`"))
+            }
+            _ => None,
+        }
+    }
+
+    /// `> $slo`
+    fn param(&self) -> Option<Hint> {
+        let rest = self.after();
+        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
+        let name = &rest[..end];
+        let named = self.word == "$" && is_name(name) && (is_condition(self.chunk));
+        named.then(|| self.here(format!("a param stands by its name: write `{name}`"), ""))
+    }
+
+    /// `input 6Ki, output 200`, `requests 900 requests`, `arrivals gamma(0.5)`
+    fn profile(&self) -> Option<Hint> {
+        let setting = self.setting();
+        if !words::PROFILE_SETTINGS.contains(&setting) {
+            return None;
+        }
+        if words::PROFILE_SETTINGS.contains(&self.word) && self.before.ends_with(',') {
+            let comma = self.before.len() - 1..self.token.start;
+            return Some(mend("each setting has a line of its own", comma, "\n    "));
+        }
+        let number = self.before.ends_with(|c: char| c.is_ascii_digit()) && !self.rest().contains(' ');
+        let counted = matches!(self.word, "requests" | "request" | "reqs" | "users" | "clients")
+            && !matches!(setting, "duration" | "timeout");
+        if number && counted {
+            return Some(self.with_gap("the setting says what is counted: write the number alone", ""));
+        }
+        let inner =
+            self.after().strip_suffix(')').or_else(|| self.after().split_once(')').map(|(i, _)| i))?;
+        let inner = inner.split_once('=').map_or(inner, |(_, value)| value).trim();
+        let glued = setting == "arrivals" && self.word == "(" && inner.parse::<f64>().is_ok();
+        glued.then(|| {
+            let end = self.token.end + self.after().find(')').map_or(0, |n| n + 1);
+            mend(format!("write `{} {inner}`", self.before), self.token.start..end, format!(" {inner}"))
+        })
+    }
+
+    /// `gpus 2 x H100`, `gpus 2 H100`, `gpus "H100" of 2`
+    fn device(&self) -> Option<Hint> {
+        if self.setting() != "gpus" || self.word.is_empty() {
+            return None;
+        }
+        let rest = self.rest();
+        if self.before == "gpus" && self.word.starts_with('"') {
+            let count = rest.rsplit(' ').next().filter(|n| n.parse::<u32>().is_ok()).unwrap_or("8");
+            let right = format!("{count} of {}", self.word);
+            let end = self.token.start + rest.len();
+            return Some(mend(format!("write `gpus {right}`"), self.token.start..end, right));
+        }
+        let count = self.before.strip_prefix("gpus ")?.trim();
+        count.parse::<u32>().ok()?;
+        let name = rest.strip_prefix(['x', '*', '×']).filter(|r| r.starts_with(' ')).unwrap_or(rest).trim();
+        let name = name.trim_matches('"');
+        if name.is_empty() || name.contains(['"', '\\', '{', '}']) || name.starts_with("of") {
+            return None;
+        }
+        let right = format!("of \"{name}\"");
+        let at = self.token.start..self.token.start + rest.len();
+        Some(mend(format!("write `gpus {count} {right}`"), at, right))
+    }
+
+    /// `--a && --b`, `flag --mode one_of=[a, b]`
+    fn flags(&self) -> Option<Hint> {
+        let next = self.after().trim_start();
+        let change = |text: &str| ["-", "env "].iter().any(|w| text.starts_with(w));
+        let body = self.chunk.strip_prefix("axis ").and_then(|rest| rest.split_once('='));
+        let sets = change(self.chunk) || body.is_some_and(|(_, body)| change(body.trim_start()));
+        if sets && change(next) && matches!(self.word, "&&" | "&" | "and" | ";") {
+            return Some(self.with_gap("what one engine or point sets stands side by side: remove it", ""));
+        }
+        let typed = self.chunk.starts_with("flag ") && self.before.ends_with(" one_of");
+        (typed && self.word == "=" && next.starts_with('[')).then(|| {
+            self.here(
+                "choices stand behind a space: remove the `=`",
+                if next.len() == self.after().len() { " " } else { "" },
+            )
+        })
+    }
+
+    /// `axis q = quantization=[fp8]`, `axis s = max-num-seqs=[1]`, `axis a = b, c`, `vary a or b`, `--x=[low: 64]`
+    fn algebra(&self) -> Option<Hint> {
+        let named = "every pair is `a * b`, one or the other `a + b`";
+        if self.before.contains("vary ") && self.word == "or" {
+            return Some(self.here("one or the other is a sum: write `+`", "+"));
+        }
+        let (head, body) = self.chunk.split_once('=').filter(|_| self.chunk.starts_with("axis "))?;
+        let said = self.before.get(head.len() + 1..)?.trim_start();
+        if matches!(self.word, "," | "and" | "&") && !said.is_empty() && said.split(' ').all(is_algebra) {
+            return Some(only(named));
+        }
+        let glued = self.before.len() == self.token.start;
+        let start = self.before.len() - said.len();
+        let unspaced = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        let dashed = glued && self.word.starts_with('-') && self.word.chars().all(unspaced);
+        let equals = glued && self.word == "=" && !self.after().starts_with(' ');
+        if is_name(said) && !said.contains('_') && (dashed || equals) {
+            let end = if dashed { self.token.end } else { self.before.len() };
+            let right = format!("--{}", &self.chunk[start..end]);
+            return Some(mend(format!("a flag is written with its dashes: `{right}=…`"), start..end, right));
+        }
+        let open = said.rfind('[').filter(|_| said.ends_with(':') && !said.contains(']'))?;
+        let flag = said[..open].trim_end_matches('=');
+        let (inner, _) = body.split_once('[')?.1.split_once(']')?;
+        let point = |item: &str| {
+            let (name, value) = item.split_once(':')?;
+            let (name, value) = (name.trim(), value.trim());
+            (is_name(name) && is_value(value)).then(|| format!("{name}: {flag}={value}"))
+        };
+        let points: Option<Vec<String>> = inner.split(',').map(point).collect();
+        let right = points.map(|all| format!("{{ {} }}", all.join(", ")));
+        let end = self.chunk.len() - self.chunk.split_once(']')?.1.len();
+        let help = "points that have names stand in braces";
+        Some(match right.filter(|_| flag.starts_with('-') && !flag.contains(' ')) {
+            Some(right) => mend(format!("{help}: write `{right}`"), start..end, right),
+            None => only(format!("{help}: `{{ low: --flag=64, high: --flag=512 }}`")),
+        })
+    }
+
+    /// `confirm with chat`, `adopt if gain >= 1%`
+    fn on(&self) -> Option<Hint> {
+        let setting = self.setting();
+        if self.before != setting {
+            return None;
+        }
+        let next = self.after().trim_start();
+        match (setting, self.word) {
+            ("confirm" | "curve", "with" | "for" | "over" | "using" | "against" | "by" | "=" | ":")
+                if next.starts_with(|c: char| c.is_ascii_lowercase()) =>
+            {
+                Some(self.here(format!("write `{setting} on {}`", next.trim_end()), "on"))
+            }
+            ("adopt", "if" | "when" | "where" | "from") if next.starts_with("gain") => {
+                let at = self.token.start..self.chunk.len() - next.len();
+                Some(mend(format!("write `adopt {}`", next.trim_end()), at, ""))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A number with the unit of a time.
+fn is_time(text: &str) -> bool {
+    let unit = text.trim().trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    matches!(unit, "ms" | "s" | "min" | "h" | "m" | "sec" | "minutes" | "seconds")
+        && unit.len() < text.trim().len()
+}
+
+fn is_name(word: &str) -> bool {
+    let inner = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    word.starts_with(|c: char| c.is_ascii_lowercase()) && word.chars().all(inner)
+}
+
+fn is_value(word: &str) -> bool {
+    !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '%'))
+}
+
+/// A name of an axis, picked from or not, or a sign between two.
+fn is_algebra(word: &str) -> bool {
+    matches!(word, "*" | "+") || is_name(word.split('[').next().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mended(chunk: &str, word: &str) -> Option<String> {
+        let at = chunk.rfind(word).expect("in the chunk");
+        let word = word.split(' ').next().unwrap_or(word);
+        let (range, text) = remedy(chunk, &(at..at + word.len()), word)?.edit?;
+        Some(format!("{}{text}{}", &chunk[..range.start], &chunk[range.end..]))
+    }
+
+    #[test]
+    fn what_strangers_wrote_is_mended() {
+        for (chunk, word, right) in [
+            ("--x=1  // few", "//", "--x=1  # few"),
+            ("duration 2min //few", "//few", "duration 2min #few"),
+            ("use std/engines { vllm, , sim }", ", s", "use std/engines { vllm, sim }"),
+            ("axis axis a = --x", "a ", "axis a = --x"),
+            ("repeat three", "three", "repeat 3"),
+            ("prune a = \"b\" when c", "=", "prune a \"b\" when c"),
+            ("prune a \"b\" when model = \"x\"", "=", "prune a \"b\" when model == \"x\""),
+            ("require p99(ttft) under 2s", "under", "require p99(ttft) < 2s"),
+            ("prune a \"b\" when p99(ttft) > $slo", "$", "prune a \"b\" when p99(ttft) > slo"),
+            ("input 6Ki, output 200", "output", "input 6Ki\n    output 200"),
+            ("requests 900 requests", "requests", "requests 900"),
+            ("arrivals gamma(0.5)", "(", "arrivals gamma 0.5"),
+            ("gpus 2 x H100", "x", "gpus 2 of \"H100\""),
+            ("gpus 2 H100 SXM # ours", "H100", "gpus 2 of \"H100 SXM\" # ours"),
+            ("gpus \"H100\" of 2", "\"H100\"", "gpus 2 of \"H100\""),
+            ("--a=1 && --b", "&&", "--a=1 --b"),
+            ("flag --a one_of=[b, c]", "=", "flag --a one_of [b, c]"),
+            ("axis q = quantization=[fp8]", "=", "axis q = --quantization=[fp8]"),
+            ("axis q = max-num-seqs=[8]", "-num-seqs", "axis q = --max-num-seqs=[8]"),
+            ("axis q = --s=[low: 64, high: 512]", "64", "axis q = { low: --s=64, high: --s=512 }"),
+            ("vary a or b", "or", "vary a + b"),
+            ("confirm with chat, code", "with", "confirm on chat, code"),
+            ("adopt if gain >= 1%", "if", "adopt gain >= 1%"),
+        ] {
+            assert_eq!(mended(chunk, word).as_deref(), Some(right), "{chunk}");
+        }
+    }
+
+    #[test]
+    fn what_is_another_mistake_is_left_to_others() {
+        for (chunk, word) in [
+            ("api http://x", "//x"),
+            ("price $20", "$"),
+            ("axis q = a = b", "= b"),
+            ("gpus 2 of H100", "H100"),
+            ("prune a \"b\" when c after 100", ""),
+        ] {
+            let at = if word.is_empty() { chunk.len() } else { chunk.rfind(word).expect("in the chunk") };
+            assert!(remedy(chunk, &(at..at + word.len()), word).is_none(), "{chunk}");
+        }
+    }
+}
