@@ -21,10 +21,11 @@ const MOST_COMBINATIONS: usize = 2048;
 const MOST_DECIDING: usize = 64;
 
 /// What is said of a study's points that cannot be; `budget` counts the configurations that may still be looked at.
-pub(super) fn unreachable(
-    program: &Program,
-    study: &Study,
+pub(super) fn unreachable<'a>(
+    program: &'a Program,
+    study: &'a Study,
     engines: &[Arc<Engine>],
+    prepared: &mut Prepared<'a>,
     budget: &mut usize,
 ) -> Vec<Diagnostic> {
     let rules: Vec<&Expr> = study.prune.iter().map(|r| &r.when).filter(|e| e.reads_configuration()).collect();
@@ -33,7 +34,7 @@ pub(super) fn unreachable(
     }
     let nothing = Offered::by(study, []);
     let asking: Vec<Reach> = engines.iter().map(|e| Reach::new(e, &nothing, &rules, true)).collect();
-    let prepared = Prepared::new(program, study);
+    prepared.turn_to(study);
     let mut search = Search { program, study, prepared, asking, budget, idle_alive: HashSet::default() };
     let found: Vec<Option<Found>> = (0..study.steps.len()).map(|i| search.look(i)).collect();
     // what can be measured in another step is there for that one
@@ -65,7 +66,7 @@ struct Found<'a> {
 struct Search<'a, 'b> {
     program: &'a Program,
     study: &'a Study,
-    prepared: Prepared<'a>,
+    prepared: &'b mut Prepared<'a>,
     /// what rules ask of each engine
     asking: Vec<Reach<'a>>,
     budget: &'b mut usize,
@@ -116,7 +117,7 @@ impl<'a> Search<'a, '_> {
         let base = self.prepared.declared(self.start(step)).ok()?.clone();
         Some(combinations.iter().any(|points| {
             let told: Vec<&Point> = points.iter().copied().filter(|p| tells(&self.asking, p)).collect();
-            let made = Candidate { label: String::new(), config: base.with(&told, &mut self.prepared) };
+            let made = Candidate { label: String::new(), config: base.with(&told, self.prepared) };
             matches!(ruling(&made, self.study), Ruling::Pruned { .. })
         }))
     }

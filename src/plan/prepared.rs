@@ -30,6 +30,12 @@ impl<'a> Prepared<'a> {
         Self { program, study, engines: HashMap::new(), flags: HashMap::new() }
     }
 
+    /// Keeps what holds for another study too: what points make of an engine. What engines declare hangs on the study's model.
+    pub fn turn_to(&mut self, study: &'a Study) {
+        self.study = study;
+        self.engines.clear();
+    }
+
     /// An engine as declared.
     pub fn declared(&mut self, name: &str) -> Result<&Config, String> {
         if !self.engines.contains_key(name) {

@@ -46,6 +46,8 @@ fn review(program: &Program) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let mut budget = MOST_LOOKED_AT;
     let mut rules: HashMap<Span, (Verdict, &Prune)> = HashMap::new();
+    // studies of one file share axes, whose points are worked out once
+    let mut prepared = None;
     let (mut different, mut all_kinds) = (HashSet::new(), IndexSet::new());
     for study in &program.studies {
         let (engines, offered) = (engines(program, study), Offered::of(study));
@@ -72,7 +74,8 @@ fn review(program: &Program) -> Vec<Diagnostic> {
             found.extend(review.same_twice(step));
         }
         if !certain {
-            found.extend(unreachable(program, study, &review.engines, review.budget));
+            let prepared = prepared.get_or_insert_with(|| Prepared::new(program, study));
+            found.extend(unreachable(program, study, &review.engines, prepared, review.budget));
         }
         found.extend(unmet(program, study));
         found.extend(undrafted(program, study));
