@@ -154,7 +154,7 @@ pub fn line(config: &Config) -> String {
                 mask_words(setting_words(&inserted(&held.setting, config, None), config.engine.joined));
             out.push_str(&words.iter().map(|w| quote(w)).collect::<Vec<_>>().join(" "));
         } else {
-            out.push_str(&held.typed);
+            out.push_str(held.typed());
         }
     }
     out

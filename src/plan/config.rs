@@ -239,8 +239,8 @@ impl Config {
                 let shown = held.setting.shown.as_deref().unwrap_or_default();
                 Cow::Owned(held::normal(&held.setting, &seen(super::command::normal_json(shown, self))))
             }
-            _ if masked => Cow::Borrowed(held.shown.as_ref().map_or(&*held.normal, |s| &**s)),
-            _ => Cow::Borrowed(&*held.normal),
+            _ if masked => Cow::Borrowed(held.shown()),
+            _ => Cow::Borrowed(held.normal()),
         }
     }
 
@@ -276,6 +276,15 @@ impl Config {
         flags + gone + env + usize::from(model) + usize::from(own.name != baseline.name)
     }
 
+    /// Whether some flag shows at a glance that another configuration is not the same one: most need no look at their keys.
+    pub fn plainly_differs(&self, other: &Config) -> bool {
+        let differs = |h: &Arc<Held>| {
+            let there = other.flags.iter().find(|o| o.key == h.key);
+            there.is_some_and(|o| plainly_differ(&o.setting.value, &h.setting.value))
+        };
+        self.flags.iter().any(differs)
+    }
+
     /// What differs from another configuration, as flags are typed: for tables.
     pub fn difference(&self, base: &Config) -> Vec<String> {
         self.differences(base).into_iter().map(Cow::into_owned).collect()
@@ -296,7 +305,7 @@ impl Config {
             Arc::ptr_eq(a, b) || (a.key == b.key && a.setting.value.normal() == b.setting.value.normal())
         };
         let changed = self.flags.iter().filter(|h| !base.flags.iter().any(|o| same(o, h)));
-        out.extend(changed.map(|h| Cow::from(&*h.change)));
+        out.extend(changed.map(|h| Cow::from(h.change())));
         if same_engine {
             let gone = base.flags().filter(|o| !self.flags().any(|s| s.canonical == o.canonical));
             out.extend(gone.map(|o| format!("without {}", o.spelled).into()));
@@ -306,6 +315,15 @@ impl Config {
         let new = self.env.iter().filter(|e| !base.env.contains(e));
         out.extend(new.map(|e| format!("{}={}", e.name, mask_value(&e.name, &e.value)).into()));
         out
+    }
+}
+
+/// Whole numbers and switches that are not the same, however they are spelt.
+fn plainly_differ(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Int(a), Value::Int(b)) => a != b,
+        (Value::Switch(a), Value::Switch(b)) => a != b,
+        _ => false,
     }
 }
 

@@ -34,9 +34,11 @@ pub(super) fn unreachable<'a>(
     }
     let nothing = Offered::by(study, []);
     let asking: Vec<Reach> = engines.iter().map(|e| Reach::new(e, &nothing, &rules, true)).collect();
-    prepared.turn_to(study);
     let mut search = Search { program, study, prepared, asking, budget, idle_alive: HashSet::default() };
     let found: Vec<Option<Found>> = (0..study.steps.len()).map(|i| search.look(i)).collect();
+    if found.iter().all(Option::is_none) {
+        return Vec::new();
+    }
     // what can be measured in another step is there for that one
     let alive: HashSet<Place> =
         study.steps.iter().zip(&found).flat_map(|(s, f)| alive(s, f.as_ref())).collect();

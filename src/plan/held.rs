@@ -1,7 +1,7 @@
 //! A flag as configurations hold it. Thousands of candidates set the same few flags, so what identity, GPU count and comparison need
 //! is worked out once and shared.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value as Json, json};
@@ -12,22 +12,27 @@ use crate::lang::sema::program::Engine;
 use crate::lang::sema::schema::{Found, Setting, Value, key};
 use crate::secrets::{mask_leaves, mask_words};
 
-/// One flag of a configuration.
+/// One flag of a configuration. What a check never asks for is worked out when it is asked for first.
 #[derive(Debug)]
 pub struct Held {
     pub setting: Setting,
     /// under which it replaces another and by which the normal form is ordered
     pub key: String,
-    /// its part of the normal form
-    pub normal: Box<RawValue>,
-    /// the same as people may see it, where that is something else
-    pub shown: Option<Box<RawValue>>,
-    /// as it is typed in a command, its secrets masked; what only a launch knows is inserted elsewhere
-    pub typed: String,
-    /// as a change is printed, its secrets masked
-    pub change: String,
     /// where the schema says that it multiplies the GPUs that are needed
     pub gpus: Option<Uses>,
+    /// the engine takes a flag and its value as one word
+    joined: bool,
+    normal: OnceLock<Box<RawValue>>,
+    seen: OnceLock<Seen>,
+}
+
+/// A flag as people may see it.
+#[derive(Debug)]
+struct Seen {
+    /// its part of the normal form, where a secret makes it another
+    shown: Option<Box<RawValue>>,
+    typed: String,
+    change: String,
 }
 
 /// A flag that `uses gpus`.
@@ -40,19 +45,49 @@ pub struct Uses {
 
 impl Held {
     pub fn new(setting: Setting, engine: &Engine) -> Arc<Self> {
-        let value = match &setting.value {
-            // words go word by word
-            Value::Text(t) if setting.words => t.split_whitespace().collect::<Vec<_>>().join(" ").into(),
-            value => value.normal(),
-        };
-        let seen = mask_leaves(&setting.canonical, value.clone());
-        let shown = (seen != value).then(|| normal(&setting, &seen));
-        let normal = normal(&setting, &value);
-        let words = mask_words(setting_words(&setting, engine.joined));
-        let typed = words.iter().map(|w| quote(w)).collect::<Vec<_>>().join(" ");
-        let change = mask_words(setting_words(&setting, true)).join(" ");
         let (key, gpus) = (key(&setting.canonical), uses(&setting, engine));
-        Arc::new(Self { setting, key, normal, shown, typed, change, gpus })
+        let (normal, seen) = (OnceLock::new(), OnceLock::new());
+        Arc::new(Self { setting, key, gpus, joined: engine.joined, normal, seen })
+    }
+
+    /// Its part of the normal form.
+    pub fn normal(&self) -> &RawValue {
+        self.normal.get_or_init(|| normal(&self.setting, &self.value()))
+    }
+
+    /// The same as people may see it.
+    pub fn shown(&self) -> &RawValue {
+        self.seen().shown.as_deref().unwrap_or_else(|| self.normal())
+    }
+
+    /// As it is typed in a command, its secrets masked; what only a launch knows is inserted elsewhere.
+    pub fn typed(&self) -> &str {
+        &self.seen().typed
+    }
+
+    /// As a change is printed, its secrets masked.
+    pub fn change(&self) -> &str {
+        &self.seen().change
+    }
+
+    fn value(&self) -> Json {
+        match &self.setting.value {
+            // words go word by word
+            Value::Text(t) if self.setting.words => t.split_whitespace().collect::<Vec<_>>().join(" ").into(),
+            value => value.normal(),
+        }
+    }
+
+    fn seen(&self) -> &Seen {
+        self.seen.get_or_init(|| {
+            let value = self.value();
+            let masked = mask_leaves(&self.setting.canonical, value.clone());
+            let shown = (masked != value).then(|| normal(&self.setting, &masked));
+            let words = mask_words(setting_words(&self.setting, self.joined));
+            let typed = words.iter().map(|w| quote(w)).collect::<Vec<_>>().join(" ");
+            let change = mask_words(setting_words(&self.setting, true)).join(" ");
+            Seen { shown, typed, change }
+        })
     }
 }
 

@@ -30,10 +30,12 @@ impl<'a> Prepared<'a> {
         Self { program, study, engines: HashMap::new(), flags: HashMap::new() }
     }
 
-    /// Keeps what holds for another study too: what points make of an engine. What engines declare hangs on the study's model.
+    /// Keeps what holds for another study of the file too: what points make of an engine, and under the same model what engines declare.
     pub fn turn_to(&mut self, study: &'a Study) {
+        if study.model != self.study.model {
+            self.engines.clear();
+        }
         self.study = study;
-        self.engines.clear();
     }
 
     /// An engine as declared.

@@ -58,7 +58,7 @@ impl Asked {
             });
         }
         if gpus {
-            let counting = engine.schema.specs().iter().filter_map(|s| Some((s, s.uses_gpus.as_ref()?)));
+            let counting = engine.schema.marked().filter_map(|s| Some((s, s.uses_gpus.as_ref()?)));
             for (spec, uses) in counting {
                 asked.flag(&spec.names[0], engine);
                 uses.unless.iter().for_each(|u| asked.flag(u, engine));
@@ -128,7 +128,7 @@ impl<'a> Offered<'a> {
 }
 
 /// The key of the flag that a name belongs to; a JSON key belongs to its flag.
-fn flag_key(name: &str) -> Cow<'_, str> {
+pub(super) fn flag_key(name: &str) -> Cow<'_, str> {
     let flag = name.split('.').next().unwrap_or(name);
     if flag.contains('_') { Cow::Owned(key(flag)) } else { Cow::Borrowed(flag) }
 }

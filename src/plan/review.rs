@@ -46,10 +46,12 @@ fn review(program: &Program) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let mut budget = MOST_LOOKED_AT;
     let mut rules: HashMap<Span, (Verdict, &Prune)> = HashMap::new();
-    // studies of one file share axes, whose points are worked out once
-    let mut prepared = None;
     let (mut different, mut all_kinds) = (HashSet::new(), IndexSet::new());
+    let Some(first) = program.studies.first() else { return found };
+    // studies of one file share axes, whose points are worked out once
+    let mut prepared = Prepared::new(program, first);
     for study in &program.studies {
+        prepared.turn_to(study);
         let (engines, offered) = (engines(program, study), Offered::of(study));
         let (kinds, _) = all_kinds.insert_full(kinds(&engines));
         let mut review = Review {
@@ -59,6 +61,7 @@ fn review(program: &Program) -> Vec<Diagnostic> {
             offered,
             kinds,
             different: &mut different,
+            prepared: &mut prepared,
             budget: &mut budget,
         };
         let mut certain = false;
@@ -74,8 +77,7 @@ fn review(program: &Program) -> Vec<Diagnostic> {
             found.extend(review.same_twice(step));
         }
         if !certain {
-            let prepared = prepared.get_or_insert_with(|| Prepared::new(program, study));
-            found.extend(unreachable(program, study, &review.engines, prepared, review.budget));
+            found.extend(unreachable(program, study, &review.engines, review.prepared, review.budget));
         }
         found.extend(unmet(program, study));
         found.extend(undrafted(program, study));
@@ -136,18 +138,19 @@ fn kinds(engines: &[Arc<Engine>]) -> Kinds {
 }
 
 /// One study under review.
-struct Review<'a> {
+struct Review<'a, 'b> {
     program: &'a Program,
     study: &'a Study,
     engines: Vec<Arc<Engine>>,
     offered: Offered<'a>,
     kinds: usize,
     /// lists whose points were seen to differ, also in another study
-    different: &'a mut HashSet<Leaf>,
-    budget: &'a mut usize,
+    different: &'b mut HashSet<Leaf>,
+    prepared: &'b mut Prepared<'a>,
+    budget: &'b mut usize,
 }
 
-impl<'a> Review<'a> {
+impl<'a> Review<'a, '_> {
     fn verdict(&mut self, when: &Expr) -> Verdict {
         self.verdict_among(when, u32::MAX)
     }
@@ -192,15 +195,18 @@ impl<'a> Review<'a> {
     }
 
     /// A step whose candidates all are its base, in what they set.
-    fn only_base(&self, step: &'a Step) -> Option<Diagnostic> {
+    fn only_base(&mut self, step: &'a Step) -> Option<Diagnostic> {
         let count = step.space.len();
         let engine = self.program.engines.get(self.start(step)?)?;
         if count == 0 || count > MOST_OVER_BASE || !states(engine, step.space.candidate(0).first()?) {
             return None;
         }
-        let base = Config::declared(engine, self.study);
-        let mut prepared = Prepared::new(self.program, self.study);
-        let same = |i| candidate(step, i, &base, &mut prepared).config.is_ok_and(|c| c.key() == base.key());
+        let base = self.prepared.declared(&engine.name).ok()?.clone();
+        let same = |i| {
+            candidate(step, i, &base, self.prepared)
+                .config
+                .is_ok_and(|c| !c.plainly_differs(&base) && c.key() == base.key())
+        };
         if !(0..count).all(same) || self.changed_before(step, engine) {
             return None;
         }

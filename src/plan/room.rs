@@ -7,6 +7,7 @@ use std::sync::Arc;
 use foldhash::HashSet;
 use indexmap::{IndexMap, IndexSet};
 
+use super::reach::flag_key;
 use super::review::place;
 use crate::lang::codes::Code;
 use crate::lang::sema::flags::typed;
@@ -45,7 +46,7 @@ pub(super) fn too_long(program: &Program, study: &Study, engines: &[Arc<Engine>]
 
 /// The flags of an engine that limit requests.
 fn limiting(engine: &Engine) -> impl Iterator<Item = &FlagSpec> {
-    let marked = engine.schema.specs().iter().filter(|s| s.limits_requests);
+    let marked = engine.schema.marked().filter(|s| s.limits_requests);
     marked.filter(|s| {
         let found = engine.schema.find(&s.names[0], engine.version.as_deref());
         matches!(found, Found::Known(known, _) if std::ptr::eq(known, *s))
@@ -91,7 +92,7 @@ impl<'a> Asks<'a> {
 
     fn limited(&self, point: &Point) -> bool {
         let set = point.changes.iter().filter_map(flag_of);
-        set.into_iter().any(|name| self.limits.contains(&key(name)))
+        set.into_iter().any(|name| self.limits.contains(&*flag_key(name)))
     }
 
     /// An engine whose flag, or its default, is below what is asked.

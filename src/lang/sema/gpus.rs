@@ -165,8 +165,7 @@ fn points_that_need(space: &Space, named: &[(Arc<Engine>, Span)]) -> Vec<(u32, S
             let Change::Flag { name, value, .. } = change else { continue };
             let sizes = named.iter().filter_map(|(e, _)| {
                 // most flags are no sizes: their values need not be read
-                let found = e.schema.find(name, e.version.as_deref());
-                matches!(found, Found::Known(spec, _) if spec.uses_gpus.is_some()).then_some(())?;
+                e.schema.marked().any(|s| s.uses_gpus.is_some() && s.is_called(name)).then_some(())?;
                 let setting = typed(&e.schema, e.version.as_deref(), name, value.as_ref()).ok()?;
                 size(&setting, e, &|_| false)
             });

@@ -131,6 +131,8 @@ pub struct Schema {
     versions: Vec<String>,
     specs: Vec<FlagSpec>,
     by_key: HashMap<String, Vec<usize>>,
+    /// the few that mean something to more than their engine: that limit requests, or multiply the GPUs that are needed
+    marked: Vec<usize>,
     /// keys of flags whose declarations could not be read, which has been said: nothing is held against their uses
     unread: HashSet<String>,
 }
@@ -169,6 +171,9 @@ impl Schema {
         for name in spec.names.iter().chain(&spec.negated) {
             self.by_key.entry(key(name)).or_default().push(index);
         }
+        if spec.limits_requests || spec.uses_gpus.is_some() {
+            self.marked.push(index);
+        }
         self.specs.push(spec);
     }
 
@@ -198,6 +203,11 @@ impl Schema {
 
     pub fn specs(&self) -> &[FlagSpec] {
         &self.specs
+    }
+
+    /// The flags of any version that are marked `limits requests` or `uses gpus`.
+    pub fn marked(&self) -> impl Iterator<Item = &FlagSpec> {
+        self.marked.iter().map(|i| &self.specs[*i])
     }
 
     /// The flags of one version.
@@ -296,6 +306,13 @@ impl FlagSpec {
         let Some(version) = version else { return true };
         let from = self.since.as_deref().is_none_or(|s| compare_versions(version, s) != Ordering::Less);
         from && self.until.as_deref().is_none_or(|u| compare_versions(version, u) == Ordering::Less)
+    }
+
+    /// Whether a name is one of its spellings, those that switch it off aside.
+    pub fn is_called(&self, name: &str) -> bool {
+        let dash = |b: u8| if b == b'_' { b'-' } else { b };
+        let same = |n: &String| n.len() == name.len() && n.bytes().map(dash).eq(name.bytes().map(dash));
+        self.names.iter().any(same)
     }
 
     /// Whether a name is one of the spellings that switch it off.
