@@ -1,7 +1,8 @@
 //! What perflab and a guard leave when both are killed at one time, and what the next execution does about it.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
@@ -9,7 +10,7 @@ use nix::unistd::Pid;
 
 use crate::faults::{count, journal};
 use crate::signals::endless;
-use crate::support::{EXEC, Lab, binary, events, live_study, marked, parent, runs, wait_for};
+use crate::support::{EXEC, Lab, binary, events, live_study, marked, parent, runs, skip, wait_for};
 
 /// An engine that starts a daemon without a session, a parent, a group or an environment of the launch's.
 fn with_a_daemon() -> Lab {
@@ -88,6 +89,40 @@ fn a_daemon_that_lost_its_mark_is_found_after_both_were_killed() {
     // whoever adopted it collects it when it likes
     assert!(!runs(daemon, "sh"));
     assert!(scratch.iter().all(|dir| !dir.exists()), "{scratch:?}");
+}
+
+/// What an engine mounts into its directory for temporary files is somebody's: it is not emptied with the directory.
+#[test]
+fn what_is_mounted_in_a_directory_is_not_removed_with_it() {
+    let study = live_study("step one { vary seqs[1] }");
+    let lab = Lab::with(
+        &study.replace("sim { --max", "sim {\n serve \"sh engine.sh {model} {host} {port}\"\n --max"),
+    );
+    fs::create_dir(lab.path("precious")).expect("a folder");
+    lab.write("precious/file", "of somebody");
+    let script = format!(
+        "if [ ! -e mounted ]; then mkdir \"$TMPDIR/in\" && mount --bind precious \"$TMPDIR/in\" && echo \"$TMPDIR\" > mounted; fi\n\
+         exec '{}' sim --model \"$1\" --host \"$2\" --port \"$3\"\n",
+        binary()
+    );
+    lab.write("engine.sh", script);
+    let out = lab.run(&EXEC).expect_code(0);
+    if !lab.path("mounted").exists() {
+        return skip("mounts in a launch's directory", "this user may mount nothing");
+    }
+    let directory = lab.read("mounted").trim().to_owned();
+    let next = Lab::with(&study).run(&EXEC).expect_code(0);
+    let unmounted = Command::new("umount").arg(format!("{directory}/in")).status();
+    assert_eq!(lab.read("precious/file"), "of somebody");
+    let named =
+        format!("{directory} was left by an engine and stays: something is mounted at {directory}/in");
+    for out in [&out, &next] {
+        assert!(out.stderr.contains(&named), "{}", out.stderr);
+    }
+    // with nothing mounted it goes as all others do
+    assert!(unmounted.is_ok_and(|s| s.success()));
+    let last = Lab::with(&study).run(&EXEC).expect_code(0);
+    assert!(!last.stderr.contains(&directory) && !Path::new(&directory).exists());
 }
 
 #[test]

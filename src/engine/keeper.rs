@@ -10,6 +10,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::{mpsc, watch};
 
 use super::container::Container;
+use super::mounts::remove_tree;
 use super::protocol::{Exit, Launch, Order, Report};
 use super::scratch::Scratch;
 use super::sweep::{Guarded, kill_launch, spawn_guard};
@@ -144,7 +145,7 @@ async fn keep(
         let _ = tokio::task::spawn_blocking(work).await;
     }
     // a guard has removed it already, unless it was killed or could not start
-    let _ = std::fs::remove_dir_all(&scratch.path);
+    let _ = remove_tree(&scratch.path);
     news.send_modify(Life::end);
 }
 

@@ -9,6 +9,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use super::mounts::{mount_in, remove_tree};
 use super::processes;
 use super::stamp::Stamp;
 
@@ -55,15 +56,8 @@ pub(super) fn is_one(path: &Path) -> bool {
 /// Removes the directories of launches of which nothing is left: their makers are gone, nobody holds them, and no
 /// process has its temporary files, its working directory, a file or a socket there.
 pub fn sweep_scratch() -> Vec<PathBuf> {
-    let bases = BTreeSet::from([short_enough(std::env::temp_dir()), PathBuf::from("/tmp")]);
-    let me = nix::unistd::geteuid().as_raw();
-    let entries = bases.iter().filter_map(|base| fs::read_dir(base).ok()).flatten().flatten();
-    let left: Vec<PathBuf> = entries
-        // not followed: a link to somewhere else is no directory of ours
-        .filter(|e| e.metadata().is_ok_and(|m| m.is_dir() && m.uid() == me))
-        .map(|e| e.path())
-        .filter(|path| Owner::of(path).is_some_and(|owner| !owner.lives()))
-        .collect();
+    let left: Vec<PathBuf> =
+        directories().filter(|(_, owner)| !owner.lives()).map(|(path, _)| path).collect();
     if left.is_empty() {
         return left;
     }
@@ -71,11 +65,31 @@ pub fn sweep_scratch() -> Vec<PathBuf> {
     left.into_iter().filter(|path| !used.has(path) && remove(path)).collect()
 }
 
+/// Directories of launches that stay as something is mounted in them, and where: those of this perflab, or those of others that are gone.
+pub fn mounted_scratch(own: bool) -> Vec<(PathBuf, PathBuf)> {
+    let this = Owner::this();
+    let ended = directories().filter(|(_, owner)| if own { *owner == this } else { !owner.lives() });
+    ended
+        .filter_map(|(path, _)| Some((mount_in(&path).ok()??, path)))
+        .map(|(mount, path)| (path, mount))
+        .collect()
+}
+
+/// All directories of launches of this user.
+fn directories() -> impl Iterator<Item = (PathBuf, Owner)> {
+    let bases = BTreeSet::from([short_enough(std::env::temp_dir()), PathBuf::from("/tmp")]);
+    let me = nix::unistd::geteuid().as_raw();
+    let entries = bases.into_iter().filter_map(|base| fs::read_dir(base).ok()).flatten().flatten();
+    // not followed: a link to somewhere else is no directory of ours
+    let ours = entries.filter(move |e| e.metadata().is_ok_and(|m| m.is_dir() && m.uid() == me));
+    ours.map(|e| e.path()).filter_map(|path| Owner::of(&path).map(|owner| (path, owner)))
+}
+
 /// Who may take the whole lock is alone with it.
 fn remove(path: &Path) -> bool {
     let Ok(file) = File::open(path) else { return false };
     match file.try_lock() {
-        Ok(()) => fs::remove_dir_all(path).is_ok(),
+        Ok(()) => remove_tree(path).is_ok(),
         Err(TryLockError::WouldBlock | TryLockError::Error(_)) => false,
     }
 }

@@ -15,6 +15,7 @@ use super::error::StartError;
 use super::failure::{Evidence, Moment, Uptime, Witness};
 use super::keeper::Keeper;
 use super::lifecycle::Happening;
+use super::mounts::remove_tree;
 use super::port;
 use super::protocol::{Exit, Launch};
 use super::ready::{self, Progress, Unready};
@@ -244,7 +245,7 @@ fn find_program(spec: &LaunchSpec) -> Result<PathBuf, StartError> {
 fn launch_guard(spec: &mut LaunchSpec, launch: Launch, scratch: Scratch) -> Result<Keeper, StartError> {
     let path = scratch.path.clone();
     Keeper::launch(&spec.guard, launch, scratch, spec.keep_fd.take()).map_err(|e| {
-        let _ = fs::remove_dir_all(path);
+        let _ = remove_tree(&path);
         StartError::Impossible(format!("cannot start a guard: {e}"))
     })
 }

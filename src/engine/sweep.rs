@@ -16,6 +16,7 @@ use nix::sys::signal::{Signal, kill, killpg};
 use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::{Pid, getsid};
 
+use super::mounts::remove_tree;
 use super::processes::{self, Process};
 use super::scratch;
 use super::spec::MARK;
@@ -247,7 +248,7 @@ fn kill_all(find: impl for<'a> Fn(&'a [Process]) -> Vec<Target<'a>>, at_sight: i
         }
     }
     for directory in scratch {
-        let _ = std::fs::remove_dir_all(directory);
+        let _ = remove_tree(&directory);
     }
     met.into_values().collect()
 }

@@ -39,6 +39,7 @@ pub async fn execute(x: &mut Execution<'_>, listener: &mut dyn Listener) -> Resu
         (ended, coordinator.left_out)
     };
     x.left_out = left_out;
+    leftovers::name_mounted(true, listener);
     ended
 }
 

@@ -30,12 +30,25 @@ pub fn clean_up(x: &Execution<'_>, listener: &mut dyn Listener) -> Result<(), Ru
     }
     // of whichever study: nobody else would ever remove them
     engine::sweep_scratch();
+    name_mounted(false, listener);
     sweep_containers(x, listener)?;
     let ends = lost::ends(&x.journal.history(), lived_on_s, |needed| x.host.held(needed));
     for end in ends {
         x.journal.append(end)?;
     }
     Ok(())
+}
+
+/// Names the temporary directories that could not be removed: an engine has mounted something in them, which is not ours to empty.
+pub fn name_mounted(own: bool, listener: &mut dyn Listener) {
+    for (directory, mount) in engine::mounted_scratch(own) {
+        let text = format!(
+            "{} was left by an engine and stays: something is mounted at {}; unmount it, then remove the directory",
+            directory.display(),
+            mount.display()
+        );
+        listener.hear(&Event::Warning { text });
+    }
 }
 
 /// Containers outlive guards and this machine's crashes: those of earlier runs, under whatever started them.

@@ -1,6 +1,6 @@
 //! The guard's loop: orders in, output to the log, reports out, until no process is left.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, PipeReader, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
@@ -11,6 +11,7 @@ use nix::sys::signalfd::SignalFd;
 
 use super::super::container::Container;
 use super::super::masked_log::MaskedLog;
+use super::super::mounts::remove_tree;
 use super::super::protocol::{Exit, Order, Report};
 use super::outbox::Outbox;
 use super::tree::Tree;
@@ -235,7 +236,7 @@ impl Watch {
             // as long as it is there, nothing may start beside it; perflab names it meanwhile
             let _ = container.remove(Instant::now() + CONTAINER_PATIENCE);
         }
-        let _ = fs::remove_dir_all(&self.scratch);
+        let _ = remove_tree(&self.scratch);
         outbox.push(&Report::Log { bytes });
         if !self.exit_reported {
             outbox.push(&Report::Exited(self.tree.exit().unwrap_or(Exit::Unknown)));
