@@ -113,6 +113,10 @@ fn owner(of: Owner) -> &'static str {
 pub fn number(e: &Expr, facts: &dyn Facts) -> Known<f64> {
     match operand(e, facts) {
         Known::Value(Operand::Number(n)) if n.is_finite() => Known::Value(n),
+        // a flag that takes any text, or one of some, may hold a number
+        Known::Value(Operand::Text(t)) => {
+            t.parse().ok().filter(|n: &f64| n.is_finite()).map_or(Known::Absent, Known::Value)
+        }
         Known::Later => Known::Later,
         _ => Known::Absent,
     }
@@ -125,7 +129,7 @@ fn compare(op: BinaryOp, left: &Expr, right: &Expr, facts: &dyn Facts) -> Option
     let (l, r) = match (operand(left, facts), operand(right, facts)) {
         (Known::Absent, _) | (_, Known::Absent) => return Some(false),
         (Known::Later, _) | (_, Known::Later) => return None,
-        (Known::Value(l), Known::Value(r)) => alike(l, r),
+        (Known::Value(l), Known::Value(r)) => alike(op, l, r),
     };
     Some(match (op, &l, &r) {
         (BinaryOp::Eq, _, _) => l == r,
@@ -140,12 +144,14 @@ fn compare(op: BinaryOp, left: &Expr, right: &Expr, facts: &dyn Facts) -> Option
     })
 }
 
-/// A flag that takes any text may hold a number: beside one, it is read as that.
-fn alike(left: Operand, right: Operand) -> (Operand, Operand) {
+/// A flag that takes any text may hold a number: beside one, and where two are put in order, it is read as that.
+fn alike(op: BinaryOp, left: Operand, right: Operand) -> (Operand, Operand) {
+    let ordered = !matches!(op, BinaryOp::Eq | BinaryOp::Ne);
     let read = |text: String| text.parse().map_or(Operand::Text(text), Operand::Number);
     match (left, right) {
         (Operand::Text(text), Operand::Number(n)) => (read(text), Operand::Number(n)),
         (Operand::Number(n), Operand::Text(text)) => (Operand::Number(n), read(text)),
+        (Operand::Text(l), Operand::Text(r)) if ordered => (read(l), read(r)),
         both => both,
     }
 }

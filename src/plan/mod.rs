@@ -9,6 +9,7 @@ mod defaults;
 pub mod eval;
 mod held;
 pub mod identity;
+mod itself;
 mod prepared;
 pub mod profile;
 mod reach;

@@ -2,6 +2,7 @@
 
 use super::config::Config;
 use super::eval::{Before, condition};
+use super::itself::of_itself;
 use crate::lang::codes::Code;
 use crate::lang::sema::bounds::simplified;
 use crate::lang::sema::program::Study;
@@ -12,14 +13,21 @@ pub fn unmet(program: &Program, study: &Study) -> Vec<Diagnostic> {
     let Some(engine) = program.engines.get(&study.baseline) else { return Vec::new() };
     let baseline = Config::declared(engine, study);
     let never = |e| condition(&simplified(e), &Before(&baseline)) == Some(false);
-    let wrong = study.require.iter().filter(|r| never(&r.expr));
+    let wrong = study.require.iter().filter_map(|r| match never(&r.expr) {
+        true => Some((r, "false for it as declared", "mend the requirement")),
+        false if of_itself(&r.expr) == Some(false) => Some((
+            r,
+            "false of it against itself",
+            "what a candidate has to gain is a line `adopt gain >= 5%`",
+        )),
+        false => None,
+    });
     wrong
-        .map(|r| {
+        .map(|(r, label, mend)| {
             let message = format!("the baseline `{}` does not meet this requirement", study.baseline);
-            Diagnostic::new(Code::Impossible, r.span, message).label("false for it as declared").help(
-                "the study would end at its first launch and recommend nothing: mend the requirement, or keep candidates out by \
-                 `prune`",
-            )
+            Diagnostic::new(Code::Impossible, r.span, message).label(label).help(format!(
+                "the study would end at its first launch and recommend nothing: {mend}, or keep candidates out by `prune`"
+            ))
         })
         .collect()
 }

@@ -22,7 +22,9 @@ pub struct AskedFlag {
     engines: Vec<Arc<Engine>>,
     /// what it is compared with, where that stands there as it is
     against: Option<(Literal, Span)>,
-    /// whether an engine's flag can have that value; `None` where no engine was sure
+    /// it stands there alone, as a switch does
+    alone: bool,
+    /// whether an engine's flag can have that value, or be true alone; `None` where no engine was sure
     can_be: Option<bool>,
     /// what a flag takes that cannot
     takes: Option<Takes>,
@@ -69,10 +71,18 @@ impl Checker<'_> {
                 known: false,
                 engines: Vec::new(),
                 against: None,
+                alone: false,
                 can_be: None,
                 takes: None,
             };
             self.asked_flags.push(asked);
+        }
+    }
+
+    /// Notes a flag that is a condition by itself.
+    pub fn asked_alone(&mut self, flag: &ast::Expr) {
+        if let Some(asked) = self.asked_flags.iter_mut().find(|a| a.span == flag.span) {
+            asked.alone = true;
         }
     }
 
@@ -118,6 +128,7 @@ impl Checker<'_> {
     pub fn unknown_asked_flags(&mut self) {
         for asked in std::mem::take(&mut self.asked_flags) {
             self.never_equal(&asked);
+            self.never_true(&asked);
             let Some(engine) = asked.engines.first().filter(|_| !asked.known) else { continue };
             let many = asked.engines.iter().any(|e| e.name != engine.name);
             let message = if many {
@@ -165,13 +176,35 @@ impl Checker<'_> {
     }
 }
 
+impl Checker<'_> {
+    /// A flag that takes a value stands alone: that is never true, and under a `not` always.
+    fn never_true(&mut self, asked: &AskedFlag) {
+        let (true, Some(false), Some(takes)) = (asked.alone, asked.can_be, &asked.takes) else { return };
+        let message = format!("{} is no switch: it has a value, and is not true or false", asked.name);
+        let d = Diagnostic::new(Code::NotCondition, asked.span, message).label("compare it with something");
+        let example = match takes {
+            Takes::OneOf(choices) => choices.last().map_or("…".to_owned(), |c| format!("\"{c}\"")),
+            Takes::Int { .. } | Takes::Float { .. } => "1".to_owned(),
+            _ => "\"…\"".to_owned(),
+        };
+        self.sink.push(d.help(format!(
+            "compare its value: `{} == {example}`; where it is not set and has no default, that is not met",
+            asked.name
+        )));
+    }
+}
+
 impl AskedFlag {
     /// Whether an engine's flag can have the value that it is compared with; a schema that stands in for a version's own may be wrong.
     fn hold_against(&mut self, engine: &Engine) {
-        let Some((literal, _)) = &self.against else { return };
         let version = engine.version.as_deref();
         let Found::Known(spec, _) = engine.schema.find(&self.name, version) else { return };
-        let fits = literal.fits(&spec.kind) || engine.schema.stand_in(version).is_some();
+        let fits = match &self.against {
+            Some((literal, _)) => literal.fits(&spec.kind),
+            None if self.alone => spec.kind == Takes::Switch,
+            None => return,
+        };
+        let fits = fits || engine.schema.stand_in(version).is_some();
         self.can_be = Some(fits || self.can_be == Some(true));
         if !fits {
             self.takes.get_or_insert_with(|| spec.kind.clone());

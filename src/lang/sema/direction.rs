@@ -53,16 +53,19 @@ impl Checker<'_> {
 
     /// `require p99(ttft) >= 2s`, in each part that must hold.
     pub(super) fn requires_better(&mut self, written: &ast::Expr, checked: &Expr) {
-        self.keeps_worse(written, checked, BinaryOp::And, true);
+        self.keeps_worse(written, checked, Asks { prunes: false, not: false });
     }
 
     /// `prune … when p99(ttft) < 2s`, in each part that suffices.
     pub(super) fn prunes_worse(&mut self, written: &ast::Expr, checked: &Expr) {
-        self.keeps_worse(written, checked, BinaryOp::Or, false);
+        self.keeps_worse(written, checked, Asks { prunes: true, not: false });
     }
 
-    /// A comparison that is met by what is worse, where `keeps` what meets it.
-    fn keeps_worse(&mut self, written: &ast::Expr, checked: &Expr, joint: BinaryOp, keeps: bool) {
+    /// A comparison that is met by what is worse, where what meets it is kept; or by what is better, where that is pruned.
+    fn keeps_worse(&mut self, written: &ast::Expr, checked: &Expr, asks: Asks) {
+        if let (ExprKind::Not(w), Expr::Not(c)) = (&written.kind, checked) {
+            return self.keeps_worse(w, c, Asks { not: !asks.not, ..asks });
+        }
         let ExprKind::Binary { op: as_written, left: l, right: r } = &written.kind else { return };
         let Expr::Binary { op, left, right } = checked else { return };
         if as_written != op {
@@ -70,42 +73,64 @@ impl Checker<'_> {
         }
         // parts that exclude each other are told of as that
         let unsettled = |e: &Expr| bounds::settled(e).is_none();
-        if keeps && bounds::settled(checked) == Some(false) && unsettled(left) && unsettled(right) {
+        if asks.keeps() && bounds::settled(checked) == Some(false) && unsettled(left) && unsettled(right) {
             return;
         }
-        if *op == joint {
-            self.keeps_worse(l, left, joint, keeps);
-            self.keeps_worse(r, right, joint, keeps);
+        if *op == if asks.keeps() { BinaryOp::And } else { BinaryOp::Or } {
+            self.keeps_worse(l, left, asks);
+            self.keeps_worse(r, right, asks);
             return;
         }
         // one that is settled is told of as that
         if bounds::settled(checked).is_some() {
             return;
         }
-        let above = match op {
-            BinaryOp::Gt | BinaryOp::Ge => true,
-            BinaryOp::Lt | BinaryOp::Le => false,
-            _ => return,
-        };
-        let (Some(mine), Some(bound)) = (growth(left), growth(right)) else { return };
-        // as if the metric stood on the left
-        let (growth, side, above) = match (mine, bound) {
-            (Growth::Same, Growth::Same) => return,
-            (mine, Growth::Same) => (mine, left, above),
-            (Growth::Same, bound) => (bound, right, !above),
-            _ => return,
-        };
-        let (met_by, metric) = (if above { growth } else { growth.flipped() }, first_metric(side));
-        let Some(metric) = metric.filter(|_| (met_by == Growth::Worse) == keeps) else { return };
-        let (does, line) = if keeps {
-            ("keeps only what is worse", "require")
-        } else {
-            ("prunes what is better", "prune … when")
-        };
+        let Some((side, above)) = bounded(*op, left, right) else { return };
+        let Some((growth, metric)) = growth(side).zip(first_metric(side)) else { return };
+        let met_by = if above { growth } else { growth.flipped() };
+        if (met_by == Growth::Worse) != asks.keeps() {
+            return;
+        }
+        let does = if asks.keeps() { "keeps only what is worse" } else { "prunes what is better" };
         let message = format!("this {does}: {}", worst(metric));
         let d = Diagnostic::new(Code::WrongWay, written.span, message).label("the other way round?");
-        let sign = if above { "<" } else { ">" };
+        let (line, sign) = (asks.line(), if above { "<" } else { ">" });
         self.sink.push(d.help(format!("turn the sign: `{line} {} {sign} …`", spelled(side, metric))));
+    }
+}
+
+/// What a condition does with what meets it.
+#[derive(Debug, Clone, Copy)]
+struct Asks {
+    prunes: bool,
+    /// under a `not`
+    not: bool,
+}
+
+impl Asks {
+    fn keeps(self) -> bool {
+        self.prunes == self.not
+    }
+
+    fn line(self) -> String {
+        let line = if self.prunes { "prune … when" } else { "require" };
+        format!("{line}{}", if self.not { " not" } else { "" })
+    }
+}
+
+/// The side of a comparison that has the metric, and whether it is to be above the other, which says the same of every result.
+fn bounded<'e>(op: BinaryOp, left: &'e Expr, right: &'e Expr) -> Option<(&'e Expr, bool)> {
+    let above = match op {
+        BinaryOp::Gt | BinaryOp::Ge => true,
+        BinaryOp::Lt | BinaryOp::Le => false,
+        _ => return None,
+    };
+    // a gain is held against bounds below zero too
+    let same = |e: &Expr| matches!(e, Expr::Number(_)) || growth(e) == Some(Growth::Same);
+    match (same(left), same(right)) {
+        (false, true) => Some((left, above)),
+        (true, false) => Some((right, !above)),
+        _ => None,
     }
 }
 
@@ -130,7 +155,7 @@ fn growth(expr: &Expr) -> Option<Growth> {
         // what another configuration came to is a bound like any number
         Expr::Metric { of, .. } | Expr::Goodput { of, .. } if *of != Owner::Own => Growth::Same,
         Expr::Metric { name, .. } => of_metric(name)?,
-        Expr::Goodput { .. } => Growth::Better,
+        Expr::Goodput { .. } | Expr::Gain => Growth::Better,
         Expr::Binary { op, left, right } => {
             let (left, right) = (growth(left)?, growth(right)?);
             match op {
@@ -158,6 +183,7 @@ fn first_metric(expr: &Expr) -> Option<&str> {
     match expr {
         Expr::Metric { of: Owner::Own, name, .. } => of_metric(name).map(|_| name.as_str()),
         Expr::Goodput { of: Owner::Own, .. } => Some("goodput"),
+        Expr::Gain => Some("gain"),
         Expr::Binary { left, right, .. } => first_metric(left).or_else(|| first_metric(right)),
         _ => None,
     }
@@ -172,6 +198,7 @@ fn worst(metric: &str) -> &'static str {
         "cost_per_mtok" => "more of it costs more",
         "success_rate" => "less of it are more failed requests",
         "exact_match" => "less of it are more wrong answers",
+        "gain" => "less of it is a worse result",
         "tokens_per_joule" => "less of it is more energy for the same",
         "accept_length" | "draft_acceptance" => "less of it are more drafts in vain",
         _ => "less of it is less work done",

@@ -46,8 +46,12 @@ impl Checker<'_> {
     pub fn condition(&mut self, module: usize, e: &ast::Expr, place: Place) -> Option<Expr> {
         let (expr, found) = self.expr(module, e, place)?;
         match found {
+            Type::Bool => Some(expr),
             // a switch alone is its value
-            Type::Bool | Type::Flag => Some(expr),
+            Type::Flag => {
+                self.asked_alone(e);
+                Some(expr)
+            }
             Type::Distribution => {
                 self.needs_statistic(e);
                 None

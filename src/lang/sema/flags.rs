@@ -369,6 +369,12 @@ fn strict(
         return Err(Problem::Reserved);
     }
     match schema.find(name, version) {
+        // no version is none of them: what one of them takes is right
+        Found::Known(..) if version.is_none() => {
+            let mut of_each = schema.named(name).rev().map(|spec| setting(spec, name, value));
+            let newest = of_each.next().unwrap_or(Err(Problem::Unknown));
+            newest.or_else(|problem| of_each.find_map(Result::ok).ok_or(problem))
+        }
         Found::Known(spec, _) => setting(spec, name, value),
         Found::Elsewhere(elsewhere) => Err(elsewhere.into()),
         Found::Unknown if schema.is_unread(name) => Ok(settings::untyped(key(name), name, value)),

@@ -20,6 +20,24 @@ fn one_release(version: &str) -> Option<&str> {
 /// The label of a `since` that lies behind all releases.
 pub(super) const BEYOND: &str = "after all of `versions`";
 
+/// The newest release that a number is, or is the beginning of.
+fn known_release<'a>(one: &str, versions: &'a [String]) -> Option<&'a str> {
+    let within = |v: &&String| **v == one || v.strip_prefix(one).is_some_and(|rest| rest.starts_with('.'));
+    versions.iter().rev().find(within).map(String::as_str)
+}
+
+/// A version where it is stated.
+struct Said<'a> {
+    text: &'a str,
+    span: Span,
+    /// nothing is inserted into it
+    plain: bool,
+    /// of what
+    title: &'a str,
+    /// what stands before it
+    line: &'a str,
+}
+
 impl Checker<'_> {
     /// `versions`, and the `since` and `until` of the flags beside it.
     pub fn versions_named(&mut self, decl: &Engine, flags: &[&FlagDecl]) {
@@ -90,31 +108,19 @@ impl Checker<'_> {
                 .push(d.help("write it as the engine prints it: `version \"0.17.1\"`, or remove the line"));
             return None;
         }
-        if let Some(one) = one_release(&version.text) {
-            let exactly = version.text.trim() == one || version.text.trim_start_matches('=') == one;
-            let within =
-                |v: &&String| **v == one || v.strip_prefix(one).is_some_and(|rest| rest.starts_with('.'));
-            let known = engine.schema.versions().iter().rev().find(within).map(String::as_str);
-            let message = format!("`{}` is not one release", version.text);
-            let d = Diagnostic::new(Code::EngineSetting, text.span, message).label("which one is started?");
-            let right = format!("\"{}\"", if exactly { one } else { known.unwrap_or(one) });
-            let d = d.help(format!(
-                "write the release that is started, as the engine prints it: `version {right}`"
-            ));
-            self.sink.push(if exactly && text.value == version.text { d.edit(text.span, right) } else { d });
-            return known.map(str::to_owned);
-        }
+        let versions = engine.schema.versions();
         // where releases are numbered, `v0.17.1` is the tag of one
-        let number = version.text.strip_prefix('v').filter(|n| n.starts_with(|c: char| c.is_ascii_digit()));
-        let numbered = engine.schema.versions().iter().any(|v| v.starts_with(|c: char| c.is_ascii_digit()));
-        if let Some(number) = number.filter(|_| numbered) {
-            let message =
-                format!("`{}` is a tag, and the version of {} a number", version.text, engine.title);
-            let d = Diagnostic::new(Code::EngineSetting, text.span, message).label("with a `v`");
-            let right = format!("\"{number}\"");
-            let d = d.help(format!("write it as the engine prints it: `version {right}`"));
-            let plain = text.value == version.text;
-            self.sink.push(if plain { d.edit(text.span, right) } else { d });
+        let numbered = versions.iter().any(|v| v.starts_with(|c: char| c.is_ascii_digit()));
+        let plain = text.value == version.text;
+        let said =
+            Said { text: &version.text, span: text.span, plain, title: &engine.title, line: "version" };
+        if self.is_range(&said, versions) {
+            return one_release(&version.text)
+                .and_then(|one| known_release(one, versions))
+                .map(str::to_owned);
+        }
+        if numbered {
+            self.is_tag(&said);
         }
         // builds are tagged `b11434` and call themselves `11434`: one release is one version
         let digits = |v: &str| !v.is_empty() && v.chars().all(|c| c.is_ascii_digit());
@@ -123,6 +129,47 @@ impl Checker<'_> {
             return Some(number.to_owned());
         }
         Some(version.text)
+    }
+
+    /// The version that a site's line is about: one that no engine can state never matches, and another launch would be taken.
+    pub fn site_version(&mut self, module: usize, engine: &str, text: &Text) {
+        let version = self.inserted_text(module, &text.value, text.span, false);
+        if !version.whole {
+            return;
+        }
+        let (plain, line) = (text.value == version.text, format!("engine {engine}"));
+        let said = Said { text: &version.text, span: text.span, plain, title: engine, line: &line };
+        if !self.is_range(&said, &[]) {
+            self.is_tag(&said);
+        }
+    }
+
+    /// `>=0.17.1`, which names no release that can be started.
+    fn is_range(&mut self, said: &Said<'_>, versions: &[String]) -> bool {
+        let Some(one) = one_release(said.text) else { return false };
+        let exactly = said.text.trim() == one || said.text.trim_start_matches('=') == one;
+        let message = format!("`{}` is not one release", said.text);
+        let d = Diagnostic::new(Code::EngineSetting, said.span, message).label("which one is started?");
+        let help = "write the release that is started, as the engine prints it";
+        let Some(right) = (if exactly { Some(one) } else { known_release(one, versions) }) else {
+            self.sink.push(d.help(help));
+            return true;
+        };
+        let right = format!("\"{right}\"");
+        let d = d.help(format!("{help}: `{} {right}`", said.line));
+        self.sink.push(if exactly && said.plain { d.edit(said.span, right) } else { d });
+        true
+    }
+
+    /// `v0.17.1`, the tag of a release that calls itself a number.
+    fn is_tag(&mut self, said: &Said<'_>) {
+        let number = said.text.strip_prefix('v').filter(|n| n.starts_with(|c: char| c.is_ascii_digit()));
+        let Some(number) = number else { return };
+        let message = format!("`{}` is a tag, and the version of {} a number", said.text, said.title);
+        let d = Diagnostic::new(Code::EngineSetting, said.span, message).label("with a `v`");
+        let right = format!("\"{number}\"");
+        let d = d.help(format!("write it as the engine prints it: `{} {right}`", said.line));
+        self.sink.push(if said.plain { d.edit(said.span, right) } else { d });
     }
 
     /// Once for each engine and version: that its flags are those of another release.

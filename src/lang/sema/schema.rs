@@ -205,6 +205,11 @@ impl Schema {
         &self.specs
     }
 
+    /// What the versions know of a name, lowest first.
+    pub fn named(&self, name: &str) -> impl DoubleEndedIterator<Item = &FlagSpec> {
+        self.by_key.get(&key(name)).into_iter().flatten().map(|i| &self.specs[*i])
+    }
+
     /// The flags of any version that are marked `limits requests` or `uses gpus`.
     pub fn marked(&self) -> impl Iterator<Item = &FlagSpec> {
         self.marked.iter().map(|i| &self.specs[*i])

@@ -39,6 +39,9 @@ impl Checker<'_> {
         match line {
             Line::Engine { name, version, via, argument } => {
                 self.nearly_an_engine(module, name);
+                if let Some(version) = version {
+                    self.site_version(module, &name.value, version);
+                }
                 let version = version.as_ref().map(|v| self.inserted(module, v, false));
                 if let Some(via) = self.via(module, via, argument.as_ref()) {
                     site.engines.push(SiteEngine { name: name.value.clone(), version, via });
