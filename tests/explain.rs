@@ -84,7 +84,9 @@ fn complaints(lab: &Lab, code: Code) -> Vec<String> {
     if !fits {
         out.push(format!("{id}: the wrong example gives {said:?}"));
     }
-    let said = found(lab, &right, code);
+    let mut said = found(lab, &right, code);
+    // what cannot be measured yet may stand in an example of something else
+    said.retain(|(c, s)| c == id || weight(s) >= least.min(1));
     if !said.is_empty() {
         out.push(format!("{id}: the right example gives {said:?}"));
     }
