@@ -83,7 +83,8 @@ impl Diagnostic {
             [] => self.label(otherwise),
             [only] => {
                 let asked = self.label(format!("did you mean `{}`?", written(only)));
-                if same_digits(word, only) { asked.edit(span, written(only)) } else { asked }
+                let slip = same_digits(word, only) && signs(word) == signs(only);
+                if slip { asked.edit(span, written(only)) } else { asked }
             }
             [first, second, ..] => {
                 self.label(format!("did you mean `{}` or `{}`?", written(first), written(second)))
@@ -247,6 +248,11 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
 pub fn same_digits(a: &str, b: &str) -> bool {
     let digits = |text: &str| text.bytes().filter(u8::is_ascii_digit).collect::<Vec<_>>();
     digits(a) == digits(b)
+}
+
+/// What of a word means more than its letters: `!64` and `<96` are no slips of `64` and `96`, nor is `-fp8` one of `fp8`.
+fn signs(word: &str) -> (bool, Vec<char>) {
+    (word.starts_with('-'), word.chars().filter(|c| "!<>=^~*%+&|".contains(*c)).collect())
 }
 
 /// A text as messages quote it: no longer than a line.

@@ -143,8 +143,9 @@ impl Checker<'_> {
                 Some(guess) => Diagnostic { label: guess.label, edits: guess.edits, ..d },
                 None => d,
             };
-            let help = match d.edits.first() {
-                Some(edit) => format!("write {}", edit.text),
+            let guessed = d.label.strip_prefix("did you mean `").and_then(|rest| rest.split('`').next());
+            let help = match guessed.or(d.edits.first().map(|e| e.text.as_str())) {
+                Some(flag) => format!("write {flag}"),
                 None => "compare with a flag of an engine that the study names".to_owned(),
             };
             if let Some(d) = self.unless_lost(&asked.name, d.help(help)) {

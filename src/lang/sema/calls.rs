@@ -269,8 +269,11 @@ impl Checker<'_> {
             return;
         }
         if let Some(near) = metrics::elsewhere(&name.value) {
-            let d = d.label(format!("did you mean `{near}`?")).help(format!("write `{near}`"));
-            self.sink.push(d.edit(name.span, near));
+            // which statistic was meant, a machine cannot know
+            let certain = !metrics::lacks_statistic(&name.value);
+            let eg = if certain { "write" } else { "a statistic of it is a number: write for example" };
+            let d = d.label(format!("did you mean `{near}`?")).help(format!("{eg} `{near}`"));
+            self.sink.push(if certain { d.edit(name.span, near) } else { d });
             return;
         }
         let d = d.meant(&name.value, known.iter().map(String::as_str), "not known", str::to_owned);

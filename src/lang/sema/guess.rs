@@ -25,12 +25,19 @@ pub(super) enum Guess {
     Glued(String, String),
     /// the one that switches the same thing the other way
     Opposite(String),
+    /// another spelling of the same switch
+    Same(String),
+    /// `--version`: what an engine states on a line of its own
+    Release,
     Nothing,
 }
 
 impl Guess {
     pub(super) fn of(name: &str, engine: &Engine) -> Self {
         let (schema, version) = (&engine.schema, engine.version.as_deref());
+        if key(name) == "--version" {
+            return Self::Release;
+        }
         if let Some(found) = equivalent(name, engine.root(), schema, version) {
             return Self::Elsewhere(found);
         }
@@ -55,7 +62,7 @@ impl Guess {
         if let Some(guess) = switched(name, engine) {
             return guess;
         }
-        if let Some(enable) = enabling(name).filter(|n| matches!(schema.find(n, version), Found::Known(..))) {
+        if let Some(enable) = enabling(name).and_then(|n| spelled(&n, engine)) {
             return Self::Near(enable);
         }
         match schema.longer(name, version).as_slice() {
@@ -120,10 +127,13 @@ impl Guess {
                 d.label(label)
                     .help(format!("look whether {here} does what you mean: the two are not the same"))
             }
-            Self::Short(full) => d
-                .label(format!("did you mean `{full}`?"))
-                .help(format!("write {full}: a study spells flags out in full"))
-                .edit(at, full),
+            // what it is the beginning of need not be what was meant: `--enable-ep` of `--enable-eplb`
+            Self::Short(full) => {
+                let d = d
+                    .label(format!("did you mean `{full}`?"))
+                    .help(format!("write {full}: a study spells flags out in full"));
+                if is_slip(name, &full) { d.edit(at, full) } else { d }
+            }
             Self::ShortForMany(many) => {
                 const SHOWN: usize = 6;
                 let more = if many.len() > SHOWN { " …" } else { "" };
@@ -135,7 +145,11 @@ impl Guess {
                 let d = d
                     .label(format!("did you mean `{near}`?"))
                     .help(format!("write {near}, or `raw {name}` to pass it on unchecked"));
-                if another_word(name, &near) || !same_digits(name, &near) { d } else { d.edit(at, near) }
+                if is_slip(name, &near) && same_digits(name, &near) { d.edit(at, near) } else { d }
+            }
+            Self::Same(same) => {
+                let d = d.label(format!("did you mean `{same}`?"));
+                d.help(format!("write {same}, or `raw {name}` to pass it on unchecked")).edit(at, same)
             }
             Self::NearMany(many) => {
                 let all: Vec<String> = many.iter().map(|m| format!("`{m}`")).collect();
@@ -151,7 +165,14 @@ impl Guess {
                     .help(format!("write {right}"))
                     .edit(at, right)
             }
+            // `-O` alone may have had JSON for a value, which is another flag's now
+            Self::Renamed(now) if now == OPTIMIZATION => {
+                d.label("its short spelling").help(format!("write {now}{OR_JSON}"))
+            }
             Self::Renamed(now) => d.label("its short spelling").help(format!("write {now}")).edit(at, now),
+            Self::Release => d
+                .label("no flag of a server")
+                .help("the release that is started is a setting of the engine: `version \"…\"`"),
             Self::Opposite(other) => {
                 let state = if switch::Sense::of(&other).on { "off" } else { "on" };
                 d.label(format!("it is {state} unless `{other}` is given"))
@@ -170,6 +191,7 @@ impl Guess {
             Self::Elsewhere(Equivalent { here, nearest: true, .. }) => {
                 d.help(format!("{otherwise}; the nearest here is {here}"))
             }
+            Self::Renamed(now) if now == OPTIMIZATION => d.help(format!("write {now}{OR_JSON}")),
             Self::Renamed(now) => d.help(format!("write {now}")).edit(at, now),
             _ => d.help(otherwise),
         }
@@ -178,21 +200,38 @@ impl Guess {
 
 /// vLLM's `-O3`, spelled out.
 const OPTIMIZATION: &str = "--optimization-level";
+const OR_JSON: &str = "; JSON, which `-O` took before, goes to the flag that takes it";
 
 /// Flags that went, and what does the same since.
 const RENAMED: [(&str, &str); 1] = [("--disable-log-requests", "--no-enable-log-requests")];
 
-/// `--max-total-len` for `--max-total-tokens`: as many words, one of which is another one, not a slip of it. What was meant is then
-/// no more than a guess.
-fn another_word(name: &str, near: &str) -> bool {
+/// Whether a name is a flag's with a letter or two wrong, or with words cut short: as many words, each of which is one of its own.
+/// `--max-total-len` for `--max-total-tokens`, `--enable-hicache` for `--enable-lmcache` and a word more or less are no more than a guess.
+fn is_slip(name: &str, near: &str) -> bool {
     let (ours, theirs) = (key(name), key(near));
+    if enabling(&ours).is_some_and(|n| n == theirs) {
+        return true;
+    }
     let pairs = || ours.trim_start_matches('-').split('-').zip(theirs.trim_start_matches('-').split('-'));
-    let other = |(a, b): (&str, &str)| {
-        let longest = a.len().max(b.len());
+    let slips = |(a, b): (&str, &str)| {
         let begins_alike = a.get(..3).is_some_and(|start| b.starts_with(start));
-        !begins_alike && strsim::damerau_levenshtein(a, b) * 2 > longest
+        let wrong = strsim::damerau_levenshtein(a, b);
+        begins_alike || wrong <= 1 || wrong == 2 && a.len().min(b.len()) > LONG_WORD
     };
-    ours.matches('-').count() == theirs.matches('-').count() && pairs().any(other)
+    ours.matches('-').count() == theirs.matches('-').count() && pairs().all(slips)
+}
+
+/// Of longer words two letters may be wrong.
+const LONG_WORD: usize = 7;
+
+/// A flag as the schema spells it.
+fn spelled(name: &str, engine: &Engine) -> Option<String> {
+    match engine.schema.find(name, engine.version.as_deref()) {
+        Found::Known(spec, _) => {
+            spec.names.iter().chain(&spec.negated).find(|n| key(n) == key(name)).cloned()
+        }
+        _ => None,
+    }
 }
 
 /// What a switch of another sense is here: the same under another spelling, or only its opposite.
@@ -206,7 +245,7 @@ fn switched(name: &str, engine: &Engine) -> Option<Guess> {
         _ => None,
     };
     if let Some(same) = sense.spellings(sense.on).iter().find_map(find) {
-        return sense.said.then_some(Guess::Near(same));
+        return sense.said.then_some(Guess::Same(same));
     }
     let here =
         |spelling: &String| equivalent(spelling, engine.root(), schema, version).filter(|e| !e.nearest);

@@ -1,7 +1,7 @@
 //! What a flag's value was probably meant to be, where a machine can know it.
 
 use super::program::{Engine, WrittenValue};
-use super::schema::{self, Found, Kind};
+use super::schema::{self, FlagSpec, Found, Kind};
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
 use crate::lang::unit_slips;
@@ -37,6 +37,12 @@ pub fn value(
             if let Some(full) = short_type(&value.text).filter(|full| all.clone().any(|c| c == *full)) {
                 let span = d.span;
                 return d.label(format!("did you mean `{full}`?")).edit(span, full);
+            }
+            // what another release takes is no slip
+            let elsewhere =
+                |other: &FlagSpec| matches!(&other.kind, Kind::OneOf(all) if all.contains(&value.text));
+            if engine.schema.named(name).any(elsewhere) {
+                return d.label("a choice of other releases");
             }
             d.meant(&value.text, all, "none of the choices", str::to_owned)
         }

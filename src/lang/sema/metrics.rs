@@ -129,6 +129,11 @@ pub fn one_of_several(name: &str) -> Option<&'static [&'static str]> {
     })
 }
 
+/// Whether a name of other tools is that of a distribution, without a statistic of it.
+pub fn lacks_statistic(name: &str) -> bool {
+    distribution_elsewhere(name).is_some()
+}
+
 /// What other tools call a metric, in the terms of this language: `throughput`, `p99_ttft`.
 pub fn elsewhere(name: &str) -> Option<String> {
     let plain = match name {

@@ -115,9 +115,14 @@ impl Problem {
             // one of several values, `=[true, false]`: the list is the mistake, and it is one
             Self::TakesNone if at_value.start > at_name.end + 1 => {
                 let d = Diagnostic::new(Code::FlagNeedsValue, at_name, message);
-                d.label("a switch is present or not").help(format!(
-                    "write a point with it and one without: `{{ on: {name}, off: unset {name} }}`"
-                ))
+                let off = match engine.schema.find(name, engine.version.as_deref()) {
+                    Found::Known(spec, false) => spec.negated.first().cloned(),
+                    _ => None,
+                };
+                // without the flag a switch may be on by default
+                let off = off.unwrap_or_else(|| format!("unset {name}"));
+                d.label("a switch is present or not")
+                    .help(format!("write a point with it and one without: `{{ on: {name}, off: {off} }}`"))
             }
             Self::TakesNone => {
                 let d = Diagnostic::new(Code::FlagNeedsValue, at_value, message);
