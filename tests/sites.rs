@@ -182,6 +182,10 @@ fn elsewhere(model: &str) -> Elsewhere {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
     drop(listener);
+    elsewhere_at(model, port)
+}
+
+fn elsewhere_at(model: &str, port: u16) -> Elsewhere {
     let mut command = Command::new(binary());
     command.args(["sim", "--model", model, "--host", "127.0.0.1", "--port", &port.to_string()]);
     let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a server");
@@ -227,6 +231,73 @@ fn a_server_that_runs_already_is_measured_and_left_alone() {
     fs::remove_file(lab.path("site.plab")).expect("removed");
     let again = lab.run(&EXEC).expect_code(0).report();
     assert!(again.0["cost"]["launches"].as_u64() > report.0["cost"]["launches"].as_u64());
+}
+
+#[test]
+fn a_result_of_one_server_is_never_told_of_another() {
+    let first = elsewhere("Qwen/Qwen3-0.6B");
+    let lab = Lab::with(&study_elsewhere("step engines { vary engine[there] }"));
+    let at = |port: u16| {
+        lab.write("site.plab", format!("site lab {{ engine there via url \"http://127.0.0.1:{port}\" }}\n"))
+    };
+    let launches = || lab.read("state/journal.jsonl").matches("\"kind\":{\"launch\"").count();
+    let planned = || {
+        let plan = lab.run(&["plan", "study.plab", "--dir", "state"]).expect_code(0);
+        plan.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    at(first.1);
+    lab.run(&EXEC).expect_code(0);
+    assert!(planned().contains("0 to measure"), "{}", planned());
+    lab.run(&EXEC).expect_code(0);
+    assert_eq!(launches(), 1, "the same server still answers");
+    // another address
+    let second = elsewhere("Qwen/Qwen3-0.6B");
+    at(second.1);
+    let why = format!("measured at http://127.0.0.1:{}, now http://127.0.0.1:{}", first.1, second.1);
+    assert!(planned().contains(&why), "{}", planned());
+    lab.run(&EXEC).expect_code(0);
+    assert_eq!(launches(), 2);
+    let made = lab.read("state/journal.jsonl");
+    assert!(made.contains(&format!("\"running\":{{\"url\":\"http://127.0.0.1:{}\"", second.1)), "{made}");
+    // nobody at it
+    let port = second.1;
+    drop(second);
+    let why = format!("measured at http://127.0.0.1:{port}, which does not answer now");
+    assert!(planned().contains(&why), "{}", planned());
+    // somebody else at it
+    let third = elsewhere_at("org/another", port);
+    let why = format!(
+        "measured when http://127.0.0.1:{port} called its model Qwen/Qwen3-0.6B, now it is org/another"
+    );
+    assert!(planned().contains(&why), "{}", planned());
+    lab.run(&EXEC).expect_code(0);
+    assert_eq!(launches(), 3);
+    drop(third);
+}
+
+#[test]
+fn old_numbers_are_not_told_of_a_server_that_does_not_answer() {
+    let server = elsewhere("Qwen/Qwen3-0.6B");
+    let lab = Lab::with(&study_elsewhere("step engines { vary engine[there] }"));
+    let site = format!("site lab {{ engine there via url \"http://127.0.0.1:{}\" }}\n", server.1);
+    lab.write("site.plab", site);
+    lab.run(&EXEC).expect_code(0);
+    drop(server);
+    let out = lab.run(&EXEC).expect_code(1);
+    assert!(out.stderr.contains("a server that should run already cannot be measured"), "{}", out.stderr);
+    assert!(out.stderr.contains("does not count until it does"), "{}", out.stderr);
+}
+
+#[test]
+fn one_configuration_does_not_run_in_two_places() {
+    let text = study_elsewhere("step engines { vary engine[twin] }")
+        .replace("study s {", "engine twin \"Twin\" = sim { --max-num-seqs=9 }\nstudy s {");
+    let lab = Lab::with(&text);
+    let site = "site lab {\n engine there via url \"http://127.0.0.1:9\"\n engine twin via url \"http://127.0.0.1:10\"\n}\n";
+    lab.write("site.plab", site);
+    lab.run(&EXEC).expect_error(1, &["`there` and `twin` are one configuration, and run in two places"]);
+    lab.write("site.plab", "site lab { engine twin via url \"http://127.0.0.1:9\" }\n");
+    lab.run(&EXEC).expect_error(1, &["`there` and `twin` are one configuration"]);
 }
 
 #[test]

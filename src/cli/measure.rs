@@ -18,6 +18,7 @@ use crate::judge::{Grid, Setup, Strategy};
 use crate::lang::Program;
 use crate::lang::sema::program::{Expr, Study};
 use crate::report::{self, Material};
+use crate::run::elsewhere::Servers;
 use crate::run::{self, Execution, Host, Ledger, Signals, Yard, execute};
 
 pub fn run(args: &ExecArgs, program: &Program, study: &Study, file_hash: String, console: Console) -> u8 {
@@ -117,6 +118,7 @@ fn prepare<'a>(
         site,
         images,
         models,
+        servers: Servers::default(),
         program,
         study,
         checks: replay::checks(args.checks),

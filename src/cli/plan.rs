@@ -1,15 +1,19 @@
 //! `perflab plan`: the dry run, over what the journal already holds.
 
+use std::collections::BTreeMap;
 use std::path::Path;
+
+use tokio_util::sync::CancellationToken;
 
 use super::args::{PlanArgs, PlanFormat};
 use super::console::Console;
 use super::{against, exit, files, guess, measure, replay, site, state};
-use crate::journal::{self, History};
+use crate::journal::{self, History, Running};
 use crate::judge::{Checks, Grid, Setup, Strategy, Walk};
 use crate::lang::Program;
 use crate::lang::sema::program::Study;
 use crate::report::preview::{self, Account, Material, Plan, SideBySide};
+use crate::run::elsewhere::{Elsewhere, Servers};
 use crate::run::{Host, Standing, Yard, edited, neighbours};
 
 pub fn run(args: &PlanArgs, console: Console) -> u8 {
@@ -71,7 +75,10 @@ fn show(
     let images = site::images(program, study, None).unwrap_or_default();
     let checks: Checks = replay::checks(args.checks);
     let (facts, study_dir) = (site::launched(program), measure::study_dir(&args.file));
+    let elsewhere = Elsewhere { program, study, site: &facts, study_dir: &study_dir };
+    let running = running(&elsewhere, &history, console);
     let standing = Standing::new(program, &host, &facts, &study_dir, &images);
+    let standing = standing.with_servers(&elsewhere, running.clone());
     let results = standing.results(&history, checks);
     let setup = Setup::new(program, study, &results, checks, false);
     let (walk, next) = Grid.next(&setup);
@@ -89,8 +96,9 @@ fn show(
     }
     let mut plan = preview::plan(&material);
     if let Some(old) = old {
-        let results =
-            Standing::new(old.program, &host, &facts, &study_dir, &images).results(&history, checks);
+        let elsewhere = Elsewhere { program: old.program, study: old.study, ..elsewhere };
+        let standing = Standing::new(old.program, &host, &facts, &study_dir, &images);
+        let results = standing.with_servers(&elsewhere, running).results(&history, checks);
         let before = Setup::new(old.program, old.study, &results, checks, false);
         let (old_walk, _) = Grid.next(&before);
         let new = preview::against::Side { setup: &setup, walk: &walk };
@@ -99,6 +107,18 @@ fn show(
     }
     print(&plan, args.format, console);
     exit::DONE
+}
+
+/// What answers at the addresses of servers that run already, where something was measured on them.
+fn running(of: &Elsewhere<'_>, history: &History, console: Console) -> BTreeMap<String, Running> {
+    let servers = Servers::default();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    if let Ok(runtime) = runtime {
+        for text in runtime.block_on(servers.ask(of, history, &CancellationToken::new())) {
+            console.say(&format!("note: {text}"));
+        }
+    }
+    servers.known()
 }
 
 /// Where launches would run: on the GPUs of this machine, else on those that the study names.

@@ -184,6 +184,15 @@ impl History {
         self.runs.shrink_to(self.runs.len() + MORE);
     }
 
+    /// Why an event cannot follow on what is here: a run is of the configuration that its launch started.
+    pub(super) fn contradiction(&self, event: &Event) -> Option<String> {
+        let Kind::Run { launch, config_id, .. } = &event.kind else { return None };
+        let started = &self.launch_of(launch)?.config_id;
+        (started != config_id).then(|| {
+            format!("it is a run of configuration {config_id}, and its launch {launch} started {started}")
+        })
+    }
+
     /// Takes the next event in.
     pub fn push(&mut self, event: Event) {
         if event.session != self.session {
@@ -418,8 +427,19 @@ mod tests {
         let mut history = History::default();
         let event =
             |seq, kind| Event { v: VERSION, seq, at: String::new(), session: 1, session_s: 0.0, kind };
-        let launch = Kind::Launch {
-            launch: "L002".to_owned(),
+        history.push(launched("L002"));
+        history.push(run(2, 1, true));
+        assert!(history.machine_failed(Checks::Refuse));
+        let (launch, times) = ("L002".to_owned(), LaunchTimes::default());
+        let changed = vec!["t.jinja".to_owned()];
+        history.push(event(3, Kind::Gone { launch, times, gpus: 0, changed, appeared: Vec::new() }));
+        assert!(!history.machine_failed(Checks::Refuse));
+    }
+
+    /// A launch of the configuration of the runs here.
+    fn launched(launch: &str) -> Event {
+        let kind = Kind::Launch {
+            launch: launch.to_owned(),
             config_id: "x".to_owned(),
             config: serde_json::Value::Null,
             profiles: Vec::new(),
@@ -433,13 +453,22 @@ mod tests {
             installed: None,
             check: false,
         };
-        history.push(event(1, launch));
-        history.push(run(2, 1, true));
-        assert!(history.machine_failed(Checks::Refuse));
-        let (launch, times) = ("L002".to_owned(), LaunchTimes::default());
-        let changed = vec!["t.jinja".to_owned()];
-        history.push(event(3, Kind::Gone { launch, times, gpus: 0, changed, appeared: Vec::new() }));
-        assert!(!history.machine_failed(Checks::Refuse));
+        Event { v: VERSION, seq: 1, at: String::new(), session: 1, session_s: 0.0, kind }
+    }
+
+    #[test]
+    fn a_run_is_of_the_configuration_of_its_launch() {
+        let mut history = History::default();
+        let (mut launch, run) = (launched("L002"), run(2, 1, false));
+        history.push(launch.clone());
+        assert_eq!(history.contradiction(&run), None);
+        if let Kind::Launch { config_id, .. } = &mut launch.kind {
+            *config_id = "y".to_owned();
+        }
+        let mut history = History::default();
+        history.push(launch);
+        let why = history.contradiction(&run).expect("refused");
+        assert_eq!(why, "it is a run of configuration x, and its launch L002 started y");
     }
 
     #[test]

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::running::Running;
+
 /// What can change a result. What is `None` was not to be found out, and is then not compared.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conditions {
@@ -23,6 +25,9 @@ pub struct Conditions {
     /// the digest of the image that the engine ran in
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
+    /// the server, where somebody else runs it
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub running: Option<Running>,
     /// names of the GPUs that the study may use
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gpus: Vec<String>,
@@ -71,6 +76,9 @@ impl Conditions {
         }
         if let Some((then, now)) = both(self.cpu.as_ref(), now.cpu.as_ref()) {
             return Some(format!("measured on {then}, now {now}"));
+        }
+        if let Some(why) = self.running.as_ref().zip(now.running.as_ref()).and_then(|(a, b)| a.differs(b)) {
+            return Some(why);
         }
         if let Some((then, now)) = both(self.build.as_ref(), now.build.as_ref()) {
             return with("", then, now);

@@ -8,6 +8,7 @@ mod made;
 mod moved;
 mod reader;
 pub mod recording;
+mod running;
 mod seal;
 mod writer;
 
@@ -18,6 +19,7 @@ pub use made::{Conditions, Machine};
 pub use moved::{Moved, between};
 pub use reader::{JournalError, Requests, Tail, read};
 pub use recording::{Recording, RecordingError};
+pub use running::Running;
 pub use seal::seal;
 pub use writer::Writer;
 

@@ -44,7 +44,13 @@ pub fn read(path: &Path, requests: Requests) -> Result<History, JournalError> {
 pub(super) fn read_whole(path: &Path, requests: Requests) -> Result<(History, u64), JournalError> {
     let mut history = History::default();
     let mut tail = Tail::new(path, requests);
-    tail.read(|event| history.push(event))?;
+    tail.follow(|event| {
+        if let Some(why) = history.contradiction(&event) {
+            return Err(why);
+        }
+        history.push(event);
+        Ok(())
+    })?;
     history.shrink();
     Ok((history, tail.offset))
 }
@@ -57,16 +63,26 @@ pub struct Tail {
     offset: u64,
     line: usize,
     seq: u64,
+    /// of the line before: a newer perflab may go on with an older one's file, and never the other way
+    version: u32,
 }
 
 impl Tail {
     /// From the first line on.
     pub fn new(path: &Path, requests: Requests) -> Self {
-        Self { path: path.to_owned(), requests, offset: 0, line: 0, seq: 0 }
+        Self { path: path.to_owned(), requests, offset: 0, line: 0, seq: 0, version: 0 }
     }
 
     /// Every whole line since the last time. What follows the last line end is being written, or was when its writer died.
     pub fn read(&mut self, mut hear: impl FnMut(Event)) -> Result<(), JournalError> {
+        self.follow(|event| {
+            hear(event);
+            Ok(())
+        })
+    }
+
+    /// The same for a listener that may refuse an event, and says why.
+    fn follow(&mut self, mut hear: impl FnMut(Event) -> Result<(), String>) -> Result<(), JournalError> {
         let io_error = |source| JournalError::Io { path: self.path.clone(), source };
         let mut file = match File::open(&self.path) {
             Ok(file) => file,
@@ -85,7 +101,9 @@ impl Tail {
             }
             self.line += 1;
             if !line.is_empty() {
-                hear(self.event(&mut line)?);
+                let event = self.event(&mut line)?;
+                let corrupt = |why| JournalError::Corrupt { path: self.path.clone(), line: self.line, why };
+                hear(event).map_err(corrupt)?;
             }
             self.offset += read as u64;
         }
@@ -104,6 +122,13 @@ impl Tail {
         if seal == Seal::Missing && event.v >= SEALED {
             return Err(corrupt("it is not as it was written: it has no checksum".to_owned()));
         }
+        if event.v < self.version {
+            return Err(corrupt(format!(
+                "it is of version {}, and follows a line of version {}: no perflab writes that",
+                event.v, self.version
+            )));
+        }
+        self.version = event.v;
         if event.seq != self.seq + 1 {
             let why =
                 format!("event {} follows event {}: lines are missing or out of order", event.seq, self.seq);
@@ -148,6 +173,34 @@ fn parse(bytes: &[u8], path: &Path, line: usize) -> Result<Event, JournalError> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn versions_rise_and_never_fall() {
+        let end = |v: u32, seq: u32| {
+            let at = "2026-01-01T00:00:00Z";
+            let text = format!(
+                r#"{{"v":{v},"seq":{seq},"at":"{at}","session":1,"session_s":0.0,"kind":{{"end":{{"complete":true}}}}}}"#
+            );
+            let mut line = text.into_bytes();
+            if v >= SEALED {
+                seal::seal(&mut line);
+            }
+            line.push(b'\n');
+            line
+        };
+        let read = |lines: &[Vec<u8>]| {
+            let file = tempfile::NamedTempFile::new().expect("a file");
+            std::fs::write(file.path(), lines.concat()).expect("written");
+            super::read(file.path(), Requests::Kept).map(|h| h.last_seq()).map_err(|e| e.to_string())
+        };
+        // begun by an older version, continued by this one
+        assert_eq!(read(&[end(1, 1), end(4, 2), end(5, 3)]), Ok(3));
+        let refused = read(&[end(4, 1), end(5, 2), end(4, 3)]).expect_err("it falls");
+        assert!(refused.ends_with(
+            "line 3: it is of version 4, and follows a line of version 5: no perflab writes that"
+        ));
+        assert!(read(&[end(2, 1), end(1, 2)]).is_err());
+    }
 
     #[test]
     fn requests_are_cut_out_of_a_line_and_nothing_else() {

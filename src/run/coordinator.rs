@@ -11,6 +11,7 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
 use super::clean::{self, Cleanness};
+use super::elsewhere;
 use super::event::{Event, Listener};
 use super::execution::{Ended, Execution, RunError};
 use super::launch::LaunchEnd;
@@ -33,6 +34,9 @@ use crate::plan::Config;
 pub async fn execute(x: &mut Execution<'_>, listener: &mut dyn Listener) -> Result<Ended, RunError> {
     leftovers::clean_up(x, listener)?;
     let (ended, left_out) = {
+        for text in elsewhere::ask(x).await {
+            listener.hear(&Event::Warning { text });
+        }
         let ground = ground(x, listener);
         let mut coordinator = Coordinator::new(x, &ground);
         let ended = coordinator.run().await;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use super::elsewhere::{Elsewhere, Servers};
 use super::host::Host;
 use super::ledger::Ledger;
 use super::order::OrderError;
@@ -73,6 +74,8 @@ pub struct Execution<'a> {
     pub models: BTreeMap<String, Resolved>,
     /// images of this machine by name, with their own ids
     pub images: BTreeMap<String, String>,
+    /// what runs already at the addresses that the site names
+    pub servers: Servers,
     pub lock: Lock,
     pub journal: Ledger,
     pub signals: Signals,
@@ -99,7 +102,8 @@ impl Execution<'_> {
         for (name, resolved) in self.models.iter().filter(|(_, m)| m.of_hub) {
             standing.resolved(name, &resolved.identity);
         }
-        standing
+        let Self { program, study, site, study_dir, .. } = self;
+        standing.with_servers(&Elsewhere { program, study, site, study_dir }, self.servers.known())
     }
 
     /// Names this study's launches among all of this machine, so that leftovers of an earlier run are known as ours.

@@ -15,7 +15,7 @@ use super::order::{LoadOrder, OrderError, Place, launch_spec};
 use super::provenance;
 use super::reset::{self, Emptied};
 use super::signals::Signals;
-use super::target::Target;
+use super::target::{PATIENCE, Target};
 use super::{key, stages, taken};
 use crate::engine::{self, Failure, Nature, Server, StartError, Survivor};
 use crate::journal::{JournalError, LaunchTimes, Lock, Says};
@@ -244,12 +244,13 @@ async fn carry_out_elsewhere(
     keep: &mut Keep<'_>,
     times: &mut LaunchTimes,
 ) -> Result<LaunchEnd, super::RunError> {
-    let mut target = match Target::elsewhere(url, crew.config, crew.key(), &crew.signals.first).await {
-        Ok(target) => target,
-        Err(_) if crew.signals.first.is_cancelled() => return Ok(LaunchEnd::Interrupted),
-        // nobody started it here: that it is away says nothing about the candidate
-        Err(why) => return Err(super::RunError::Away(why)),
-    };
+    let mut target =
+        match Target::elsewhere(url, crew.config, crew.key(), PATIENCE, &crew.signals.first).await {
+            Ok(target) => target,
+            Err(_) if crew.signals.first.is_cancelled() => return Ok(LaunchEnd::Interrupted),
+            // nobody started it here: that it is away says nothing about the candidate
+            Err(why) => return Err(super::RunError::Away(why)),
+        };
     fs::create_dir_all(&crew.place.launch_dir)
         .map_err(|e| super::RunError::Machine(format!("{}: {e}", crew.place.launch_dir.display())))?;
     listener.hear(&Event::LaunchReady { launch: crew.launch.to_owned(), after_s: 0.0 });

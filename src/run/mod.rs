@@ -9,6 +9,7 @@ pub mod container;
 mod coordinator;
 pub mod cores;
 mod devices;
+pub mod elsewhere;
 pub mod event;
 mod execution;
 mod hits;

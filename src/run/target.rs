@@ -12,7 +12,7 @@ use crate::plan::Config;
 use crate::secrets::Key;
 
 /// A server that runs already answers soon or is not there.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// Where requests are sent.
@@ -55,6 +55,7 @@ impl<'a> Target<'a> {
         url: &str,
         config: &Config,
         key: Option<Key>,
+        patience: Duration,
         cancel: &CancellationToken,
     ) -> Result<Self, String> {
         let ready = format!("{url}{}", config.engine.ready.path);
@@ -62,7 +63,7 @@ impl<'a> Target<'a> {
         let refused = |status| key::sentence(status, config, asked);
         tokio::select! {
             () = cancel.cancelled() => return Err("interrupted".to_owned()),
-            answered = served::until_ready(&ready, (PAUSE, PATIENCE), asked) => answered.map_err(|last| match last {
+            answered = served::until_ready(&ready, (PAUSE, patience), asked) => answered.map_err(|last| match last {
                 Some(status @ (401 | 403)) => format!("{ready}: {}", refused(status)),
                 Some(status) => format!("{ready} answers {status}, and not 200"),
                 None => format!("nothing answers {ready} with 200"),

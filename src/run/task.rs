@@ -11,6 +11,7 @@ use super::books::{Books, begin, gone};
 use super::clean::{Cleanness, Held, Waited};
 use super::cold;
 use super::devices::LaunchGpus;
+use super::elsewhere;
 use super::event::{Event, Listener};
 use super::execution::{Execution, RunError};
 use super::launch::{Crew, LaunchEnd, LoadResult, Ruler, carry_out};
@@ -158,6 +159,12 @@ async fn launched(
         return Ok(not_clean);
     }
     let before = waiting.elapsed();
+    match elsewhere::before(x, config, &ground.signals.first).await {
+        Err(_) if ground.signals.first.is_cancelled() => return Ok(LaunchEnd::Interrupted),
+        // nobody started it here: that it is away says nothing about the candidate
+        Err(why) => return Err(RunError::Away(why)),
+        Ok(()) => {}
+    }
     let loads = orders(&setup, task, &x.study_dir, model_at(x, config).as_deref())?;
     // nothing is awaited between the number and its line in the journal
     let launch = format!("L{:03}", x.journal.history().launches().len() + 1);
@@ -193,6 +200,7 @@ async fn launched(
     times.energy_j =
         energy_after.zip(energy_before).map(|(after, before)| after - before).filter(|j| *j >= 0.0);
     books.close(&ended)?;
+    elsewhere::after(x, config, &ground.signals.first).await;
     let waiting = Instant::now();
     if matches!(ended, LaunchEnd::Done)
         && let Some(not_clean) = wait_for_gpus(ground, gpus).await?

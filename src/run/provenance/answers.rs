@@ -1,6 +1,7 @@
 //! What a server says of itself once it answers: its version, and the arguments that it runs with. It is asked over its own interface
 //! (`/version`, `/get_server_info`, `/props`), and its log is read for what it printed.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
@@ -12,6 +13,7 @@ use serde_json::Value as Json;
 use super::super::asking;
 use super::{literal, secrets};
 use crate::journal::Says;
+use crate::plan::config::short_hash;
 use crate::secrets::Key;
 
 /// A server that has just been found ready answers at once; one that does not is not waited for.
@@ -60,6 +62,26 @@ fn same_version(stated: &str, said: &str) -> bool {
         v.split(['+', '-']).next().unwrap_or(v).to_owned()
     };
     stated == said || bare(stated) == bare(said)
+}
+
+/// What a server tells of a model that it serves: where its weights lie, and how long its requests may be.
+pub async fn facts_of(base_url: &str, key: Option<&Key>, model: &str) -> IndexMap<String, Json> {
+    let answer = get(base_url, "/v1/models", key).await.unwrap_or_default();
+    let all = answer["data"].as_array().into_iter().flatten();
+    let Some(own) = all.filter_map(Json::as_object).find(|m| m.get("id").is_some_and(|id| id == model))
+    else {
+        return IndexMap::new();
+    };
+    let known = ["root", "max_model_len"].into_iter();
+    known.filter_map(|name| Some((format!("model {name}"), own.get(name)?.clone()))).collect()
+}
+
+/// A hash over what a server tells, in whichever order; `None` where that is nothing. What it draws anew at each start is no part of it.
+pub fn hash_of(told: &IndexMap<String, Json>) -> Option<String> {
+    let all: BTreeMap<&String, String> =
+        told.iter().filter(|(name, _)| *name != "random_seed").map(|(n, v)| (n, v.to_string())).collect();
+    let text = serde_json::to_string(&all).ok().filter(|_| !all.is_empty())?;
+    Some(short_hash(&text))
 }
 
 async fn get(base_url: &str, path: &str, key: Option<&Key>) -> Option<Json> {

@@ -17,7 +17,7 @@ mod python;
 mod secrets;
 mod standing;
 
-pub use answers::{ask, contradiction};
+pub use answers::{ask, contradiction, facts_of, hash_of};
 pub use edited::edited;
 pub use effective::differences;
 pub use machine::machine;

@@ -7,11 +7,12 @@ use std::path::Path;
 
 use super::build::{Installed, Search};
 use super::{blamed, build, inherited, libraries, named, secrets};
-use crate::journal::{Conditions, History, Moved, RunRecord};
+use crate::journal::{Conditions, History, Moved, RunRecord, Running};
 use crate::judge::{Checks, Results, RunOutcome};
 use crate::lang::Program;
 use crate::lang::sema::program::{Engine, Profile, Site, Via};
 use crate::plan::{Config, profile};
+use crate::run::elsewhere::Elsewhere;
 use crate::run::serve_id::{otherwise, serve_id, serve_ids};
 use crate::run::{Host, LOAD_GENERATION, container, order};
 use crate::{disk, hub};
@@ -23,6 +24,10 @@ pub struct Standing<'a> {
     study_dir: &'a Path,
     /// images of this machine by name, with their own ids
     images: &'a BTreeMap<String, String>,
+    /// addresses of servers that run already, by the ids of their configurations
+    addresses: BTreeMap<String, String>,
+    /// those that answer, by address
+    running: BTreeMap<String, Running>,
     serve_ids: Vec<String>,
     host_id: String,
     /// what every result made here has in common
@@ -49,6 +54,8 @@ impl<'a> Standing<'a> {
             study_dir,
             serve_ids: serve_ids(program, images),
             images,
+            addresses: BTreeMap::new(),
+            running: BTreeMap::new(),
             host_id: host.id(),
             machine: machine(host, site),
             profiles: program.profiles.values().map(|p| (profile::id(p), &**p)).collect(),
@@ -64,6 +71,13 @@ impl<'a> Standing<'a> {
         self.models.borrow_mut().insert(name.to_owned(), Some(identity.to_owned()));
     }
 
+    /// With what runs already at the addresses that a study's engines have.
+    #[must_use]
+    pub fn with_servers(mut self, of: &Elsewhere<'_>, running: BTreeMap<String, Running>) -> Self {
+        (self.addresses, self.running) = (of.addresses(), running);
+        self
+    }
+
     /// What a launch of a configuration under a profile is made under.
     pub fn conditions(&self, config: &Config, p: &Profile) -> Conditions {
         let key = (serve_id(&config.engine, self.images), stated(&config.engine));
@@ -74,6 +88,9 @@ impl<'a> Standing<'a> {
         now.inherited = inherited::inherited(config, self.site, !now.gpus.is_empty());
         self.name(config, &mut now);
         now.container = self.image(&config.engine);
+        if let Via::Url(url) = &config.engine.via {
+            now.running = self.running.get(url).cloned();
+        }
         now.model.clone_from(&config.model);
         if !config.engine.simulated() {
             now.model_files = self.model(&config.model);
@@ -137,6 +154,9 @@ impl<'a> Standing<'a> {
         if let Some(name) = moved.doubt(&run.run.launch) {
             return Some(format!("{name} changed while it was measured"));
         }
+        if let Some(why) = self.other_server(run, made) {
+            return Some(why);
+        }
         let mut now = self.machine.clone();
         let found = self.installed(&(run.serve_id.clone(), made.engine.clone()));
         now.build = found.build;
@@ -158,6 +178,25 @@ impl<'a> Standing<'a> {
             let (then, now) = (made.libraries.as_ref()?, found.libraries?);
             (*then != libraries::id(&now)).then(|| libraries::difference(history.libraries(then), &now))
         })
+    }
+
+    /// Why a result of a server that somebody else runs is none of the one that answers now.
+    fn other_server(&self, run: &RunRecord, made: &Conditions) -> Option<String> {
+        let then = made.running.as_ref();
+        let url = match (self.addresses.get(&run.config_id), then) {
+            (Some(url), _) => url,
+            (None, then) => &then?.url,
+        };
+        let Some(then) = then else {
+            return Some(format!("measured at an address that was not written down, now {url}"));
+        };
+        if then.url != *url {
+            return Some(format!("measured at {}, now {url}", then.url));
+        }
+        match self.running.get(url) {
+            Some(now) => then.differs(now),
+            None => Some(format!("measured at {url}, which does not answer now")),
+        }
     }
 
     /// What a configuration names, into the conditions of its results.
@@ -272,6 +311,7 @@ pub fn as_measured(history: &History, serve_ids: &[String], checks: Checks) -> R
     let mut builds: HashMap<(&str, &str), &Conditions> = HashMap::new();
     let mut models: HashMap<&str, &Option<String>> = HashMap::new();
     let mut data: HashMap<(&str, &str), &Option<String>> = HashMap::new();
+    let mut servers: HashMap<&str, &Option<Running>> = HashMap::new();
     let mut named: BTreeMap<&str, Option<&String>> = BTreeMap::new();
     let moved = Moved::of(history.launches());
     for run in history.runs() {
@@ -279,6 +319,7 @@ pub fn as_measured(history: &History, serve_ids: &[String], checks: Checks) -> R
         named.extend(made.files.iter().map(|(word, id)| (word.as_str(), Some(id))));
         named.extend(made.absent.iter().map(|word| (word.as_str(), None)));
         builds.insert((&run.serve_id, &made.engine), made);
+        servers.insert(&run.config_id, &made.running);
         models.insert(&made.model, &made.model_files);
         data.insert((&run.profile_id, &made.model), &made.data);
     }
@@ -295,6 +336,7 @@ pub fn as_measured(history: &History, serve_ids: &[String], checks: Checks) -> R
             libraries: build.and_then(|b| b.libraries.clone()),
             files: words().filter_map(|w| Some((w.clone(), lasts(w)?))).collect(),
             absent: words().filter(|w| lasts(w).is_none()).cloned().collect(),
+            running: servers.get(run.config_id.as_str()).and_then(|s| (*s).clone()),
             model_files: models.get(made.model.as_str()).and_then(|m| (*m).clone()),
             blamed: made.blamed.clone(),
             data: data.get(&(run.profile_id.as_str(), made.model.as_str())).and_then(|d| (*d).clone()),

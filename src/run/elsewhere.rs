@@ -1,0 +1,133 @@
+//! Servers that somebody else runs (`via url`): what answers at their addresses now. A result counts only for the server that it was
+//! measured on, so each is asked before what was measured there is used again, before a launch and after it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::execution::Execution;
+use super::target::Target;
+use super::{key, provenance};
+use crate::journal::{History, Running};
+use crate::lang::Program;
+use crate::lang::sema::program::{Site, Study, Via};
+use crate::plan::{Config, named_engines};
+
+/// One that answers does so at once; a study is not held up for one that nobody may need.
+const GLANCE: Duration = Duration::from_secs(3);
+
+/// What is known of them, by address.
+#[derive(Debug, Default)]
+pub struct Servers(Mutex<BTreeMap<String, Running>>);
+
+impl Servers {
+    /// As they are known now.
+    pub fn known(&self) -> BTreeMap<String, Running> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn learn(&self, found: Running) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(found.url.clone(), found);
+    }
+
+    /// Asks those of a study on which something was measured. What comes back is why some do not answer, a sentence each.
+    pub async fn ask(
+        &self,
+        of: &Elsewhere<'_>,
+        history: &History,
+        cancel: &CancellationToken,
+    ) -> Vec<String> {
+        let made = history.runs().iter().filter_map(|r| r.made.as_ref()?.running.as_ref());
+        let measured: BTreeSet<&str> = made.map(|r| r.url.as_str()).collect();
+        let mut silent = Vec::new();
+        for (config, url) in of.configs() {
+            if !measured.contains(url.as_str()) || cancel.is_cancelled() {
+                continue;
+            }
+            match of.look(&url, &config, GLANCE, cancel).await {
+                Ok(found) => self.learn(found),
+                Err(why) => {
+                    silent.push(format!("{why}: what was measured at {url} does not count until it does"));
+                }
+            }
+        }
+        silent
+    }
+}
+
+/// Where a study's running servers are named.
+pub struct Elsewhere<'a> {
+    pub program: &'a Program,
+    pub study: &'a Study,
+    pub site: &'a Site,
+    pub study_dir: &'a Path,
+}
+
+impl<'a> Elsewhere<'a> {
+    fn of(x: &'a Execution<'_>) -> Self {
+        Self { program: x.program, study: x.study, site: &x.site, study_dir: &x.study_dir }
+    }
+
+    /// The configurations that run already, each with the address of its server.
+    fn configs(&self) -> Vec<(Config, String)> {
+        let engines = named_engines(self.program, self.study);
+        let running = engines.into_iter().filter_map(|engine| match &engine.via {
+            Via::Url(url) => Some((Config::declared(&engine, self.study), url.clone())),
+            _ => None,
+        });
+        running.collect()
+    }
+
+    /// The addresses by the configurations' ids.
+    pub fn addresses(&self) -> BTreeMap<String, String> {
+        self.configs().into_iter().map(|(config, url)| (config.id().to_owned(), url)).collect()
+    }
+
+    /// Asks one what it is. The error says why that is not to be known.
+    async fn look(
+        &self,
+        url: &str,
+        config: &Config,
+        patience: Duration,
+        cancel: &CancellationToken,
+    ) -> Result<Running, String> {
+        let key = key::of(config, self.site, self.study_dir);
+        let target = Target::elsewhere(url, config, key, patience, cancel).await?;
+        let root = config.engine.root();
+        // its log is its owner's
+        let says = provenance::ask(url, target.key.as_ref(), root, Path::new("")).await;
+        let model = target.model.unwrap_or_else(|| config.model.clone());
+        let mut told = says.arguments;
+        told.extend(provenance::facts_of(url, target.key.as_ref(), &model).await);
+        Ok(Running {
+            url: url.to_owned(),
+            version: says.version,
+            model,
+            arguments: provenance::hash_of(&told),
+        })
+    }
+}
+
+/// Asks those on which something was measured, before any of that is used again.
+pub async fn ask(x: &Execution<'_>) -> Vec<String> {
+    x.servers.ask(&Elsewhere::of(x), &x.journal.history(), &x.signals.first).await
+}
+
+/// Asks the server of a configuration before it is loaded, and waits for it; nothing to do for one of ours. The error says why it
+/// cannot be measured.
+pub async fn before(x: &Execution<'_>, config: &Config, cancel: &CancellationToken) -> Result<(), String> {
+    let Via::Url(url) = &config.engine.via else { return Ok(()) };
+    x.servers.learn(Elsewhere::of(x).look(url, config, super::target::PATIENCE, cancel).await?);
+    Ok(())
+}
+
+/// Asks it again after its loads: one that was exchanged under them shows. One that does not answer any more has failed them.
+pub async fn after(x: &Execution<'_>, config: &Config, cancel: &CancellationToken) {
+    let Via::Url(url) = &config.engine.via else { return };
+    if let Ok(found) = Elsewhere::of(x).look(url, config, GLANCE, cancel).await {
+        x.servers.learn(found);
+    }
+}
