@@ -11,6 +11,7 @@
 //! ```
 
 pub mod cli;
+pub mod data;
 pub mod disk;
 pub mod doctor;
 pub mod engine;

@@ -4,6 +4,7 @@ mod support;
 mod watching;
 
 mod again;
+mod bench;
 mod budgets;
 mod cli;
 mod cold;

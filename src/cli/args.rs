@@ -70,6 +70,8 @@ pub enum Command {
     /// Print the standard library, or write a schema from an installed engine
     #[command(args_conflicts_with_subcommands = true)]
     Std(StdArgs),
+    /// Load a server that runs already, and say how fast it is
+    Bench(Box<super::bench::BenchArgs>),
     /// The simulated engine: a model of continuous batching behind an OpenAI-compatible server
     #[command(disable_help_flag = true)]
     Sim(SimWords),

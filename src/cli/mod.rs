@@ -4,6 +4,7 @@ mod again;
 mod against;
 mod args;
 mod below;
+mod bench;
 mod budget;
 mod check;
 mod closing;
@@ -86,6 +87,7 @@ pub fn main() -> ExitCode {
         Command::Doctor(a) => doctor::run(&a, console),
         Command::Init(a) => init::run(&a, console),
         Command::Std(a) => self::std::run(&a, console),
+        Command::Bench(a) => bench::run(&a, console),
         Command::Sim(a) => return crate::sim::command(a.words),
     };
     ExitCode::from(if lost_output(reports, console) && code == exit::DONE { exit::INPUT } else { code })

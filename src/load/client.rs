@@ -6,6 +6,7 @@ use std::time::Duration;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use serde::{Deserialize, Serialize};
+use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -36,10 +37,10 @@ pub(super) struct ClientWatch {
 }
 
 impl ClientWatch {
-    /// Starts to watch, on the runtime that it is called on.
-    pub(super) fn start() -> Self {
+    /// Starts to watch the thread that a load's requests run on.
+    pub(super) fn start(on: &Handle) -> Self {
         let stop = CancellationToken::new();
-        Self { beats: tokio::spawn(beat(stop.clone())), stop: stop.drop_guard(), cpu_s: cpu_s() }
+        Self { beats: on.spawn(beat(stop.clone())), stop: stop.drop_guard(), cpu_s: cpu_s() }
     }
 
     /// What was seen since.

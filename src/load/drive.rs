@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::runtime::Handle;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
@@ -37,21 +38,21 @@ pub(super) struct Drive {
 }
 
 impl Drive {
-    /// Starts to send, on the runtime that it is called on. Dropping it ends all requests.
-    pub(super) fn start(lab: &Arc<Lab>, source: Source) -> Result<Self, LoadError> {
+    /// Starts to send, on a worker's thread. Dropping it ends all requests.
+    pub(super) fn start(lab: &Arc<Lab>, source: Source, on: &Handle) -> Result<Self, LoadError> {
         let (out, records) = mpsc::unbounded_channel();
         let mut tasks = JoinSet::new();
         match source {
             Source::Closed { slots, feed } => {
                 for _ in 0..slots {
-                    tasks.spawn(closed_client(Arc::clone(lab), Arc::clone(&feed), out.clone()));
+                    tasks.spawn_on(closed_client(Arc::clone(lab), Arc::clone(&feed), out.clone()), on);
                 }
             }
             Source::Open { requests, cap } => {
                 let (times, bodies): (Vec<_>, Vec<_>) = requests.into_iter().unzip();
                 let metronome = Metronome::start(lab.began, times.clone()).map_err(LoadError::Thread)?;
                 let arrivals = Arrivals { times, bodies, cap: cap.map(|cap| Arc::new(Semaphore::new(cap))) };
-                tasks.spawn(arrivals.send(Arc::clone(lab), metronome, out));
+                tasks.spawn_on(arrivals.send(Arc::clone(lab), metronome, out), on);
             }
         }
         Ok(Self { records, tasks })

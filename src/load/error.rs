@@ -25,9 +25,6 @@ pub enum LoadError {
         /// Tokens of the last attempt.
         nearest: usize,
     },
-    /// The HTTP client could not be built.
-    #[error("cannot build the http client: {0}")]
-    Client(String),
     /// The operating system refused a thread that the load needs.
     #[error("cannot start a thread of the load generator: {0}")]
     Thread(#[source] std::io::Error),

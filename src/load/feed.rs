@@ -162,7 +162,7 @@ mod tests {
 
     fn kitchen() -> Arc<Kitchen> {
         let maker = PromptMaker { input: 3..=3, output: 2..=2, tokenizer: None, seed: 1 };
-        Arc::new(Kitchen { maker, form: BodyForm::of(&LoadSpec::new("http://h", "m")) })
+        Arc::new(Kitchen { maker, given: None, form: BodyForm::of(&LoadSpec::new("http://h", "m")) })
     }
 
     #[test]

@@ -9,8 +9,9 @@ use bytes::Bytes;
 
 use super::body::BodyForm;
 use super::error::LoadError;
-use super::prompts::PromptMaker;
+use super::prompts::{Prompt, PromptMaker};
 use super::seeds::Purpose;
+use crate::data::Question;
 
 /// A request ready to be sent.
 #[derive(Debug, Clone)]
@@ -24,6 +25,8 @@ pub(super) struct Rendered {
 #[derive(Debug)]
 pub(super) struct Kitchen {
     pub maker: PromptMaker,
+    /// What the load asks instead of what the maker makes.
+    pub given: Option<Arc<[Question]>>,
     pub form: BodyForm,
 }
 
@@ -58,9 +61,20 @@ impl Kitchen {
     }
 
     fn one(&self, purpose: Purpose, index: u64) -> Result<Rendered, LoadError> {
-        let prompt = self.maker.make(purpose, index)?;
+        let prompt = self.prompt(purpose, index)?;
         let body =
             self.form.render(&prompt).map_err(|e| LoadError::Spec(format!("a body that is no json: {e}")))?;
         Ok(Rendered { body: body.into(), input_tokens: prompt.tokens, output_tokens: prompt.output })
+    }
+
+    fn prompt(&self, purpose: Purpose, index: u64) -> Result<Prompt, LoadError> {
+        let Some(given) = self.given.as_ref().filter(|_| purpose == Purpose::Load) else {
+            return self.maker.make(purpose, index);
+        };
+        let place = usize::try_from(index % given.len().max(1) as u64).unwrap_or(0);
+        let question = given.get(place).cloned();
+        let Question { text, tokens, output } =
+            question.ok_or_else(|| LoadError::Spec("it has no question to ask".to_owned()))?;
+        Ok(Prompt { text, tokens, output })
     }
 }

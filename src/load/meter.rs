@@ -6,8 +6,11 @@ use std::borrow::Cow;
 use super::event::{Event, error_text};
 use super::record::{Chunk, Failure, FailureKind, Outcome, TokenSource, UnknownText};
 use super::sse::{SseDecoder, SseEvent};
+use super::template::Template;
 
 const EXAMPLE_BYTES: usize = 300;
+/// Chunks that room is made for ahead, at most: a limit of tokens is no promise.
+const ROOM_MOST: usize = 4096;
 
 /// The server's token counts.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +50,15 @@ pub struct StreamMeter {
 }
 
 impl StreamMeter {
+    /// A meter with room for the chunks of an answer of so many tokens, so that none of them has to make room.
+    pub fn expecting(tokens: u32) -> Self {
+        let mut meter = Self::default();
+        let room = (tokens as usize + 1).min(ROOM_MOST);
+        meter.reading.chunks.reserve_exact(room);
+        meter.reading.text_bytes.reserve_exact(room);
+        meter
+    }
+
     /// Takes bytes that came at `at_ns`; returns how many chunks of generated text they completed.
     pub fn bytes(&mut self, at_ns: u64, bytes: &[u8]) -> usize {
         let before = self.reading.chunks.len();
@@ -87,6 +99,8 @@ impl StreamMeter {
 #[derive(Debug, Default)]
 struct Reading {
     chunks: Vec<Chunk>,
+    /// What most events of the stream look like.
+    template: Option<Template>,
     /// Bytes of text of each chunk, by which tokens are spread where the server merged some.
     text_bytes: Vec<u32>,
     /// The server's last running total, where it sends them.
@@ -122,6 +136,12 @@ impl Reading {
             return;
         }
         self.events += 1;
+        let plain = self.template.as_ref().filter(|_| event.name.is_empty());
+        if let Some(bytes) = plain.and_then(|t| t.text_bytes(event.data)) {
+            let counted = self.chunks.last().map_or(0, |chunk| chunk.tokens());
+            self.push(at_ns, counted + 1, bytes);
+            return;
+        }
         if event.data == b"[DONE]" {
             self.done = true;
             return;
@@ -131,7 +151,11 @@ impl Reading {
             return;
         }
         match Event::parse(event.data) {
-            Ok(parsed) => self.chunk(at_ns, parsed, event.data),
+            Ok(parsed) => {
+                // an event of another kind may come between those of the usual one
+                self.template = Template::of(event.data, &parsed).or(self.template.take());
+                self.chunk(at_ns, parsed, event.data);
+            }
             Err(_) if self.at_end => self.cut = true,
             Err(e) => self.bad(format!("an event that is not understood ({e}): {}", shown(event.data))),
         }
@@ -152,8 +176,7 @@ impl Reading {
         let counted = self.chunks.last().map_or(0, |chunk| chunk.tokens());
         if event.is_token || (self.running.is_some() && running.is_some_and(|total| total > counted)) {
             let tokens = running.filter(|total| *total > counted).unwrap_or(counted + 1);
-            self.chunks.push(Chunk(at_ns, tokens));
-            self.text_bytes.push(event.text_bytes);
+            self.push(at_ns, tokens, event.text_bytes);
         }
         self.running = running.or(self.running);
         self.usage = merge(self.usage, event.usage);
@@ -161,6 +184,11 @@ impl Reading {
             self.finish_reason = Some(reason);
             self.finish_ns = at_ns;
         }
+    }
+
+    fn push(&mut self, at_ns: u64, tokens: u32, text_bytes: u32) {
+        self.chunks.push(Chunk(at_ns, tokens));
+        self.text_bytes.push(text_bytes);
     }
 
     fn note_unknown(&mut self, field: String, data: &[u8]) {

@@ -29,9 +29,11 @@ mod seeds;
 mod spec;
 mod sse;
 mod summary;
+mod template;
 mod tokens;
 mod warmup;
 mod words;
+mod worker;
 
 #[cfg(test)]
 mod tests;
@@ -41,6 +43,7 @@ pub use client::ClientFacts;
 pub use dist::{Dist, samples_needed};
 pub use error::LoadError;
 pub use findings::Finding;
+pub use http::{Decoder as HttpDecoder, Head as HttpHead, HttpError};
 pub use meter::{StreamMeter, StreamReport, Usage};
 pub use observer::{Observer, Phase, Progress, Silent, Verdict};
 pub use outcome::{Ended, LoadOutcome, WarmupFacts};

@@ -58,8 +58,9 @@ pub(super) async fn perform(lab: Arc<Lab>, job: Job) -> Option<RequestRecord> {
         sent: Instant::now(),
         headers: None,
         status: None,
+        location: None,
         resent: false,
-        meter: StreamMeter::default(),
+        meter: StreamMeter::expecting(job.rendered.output_tokens),
     };
     let Job { index, scheduled_ns, released_ns, rendered } = job;
     let end = tokio::select! {
@@ -99,6 +100,7 @@ struct Run {
     sent: Instant,
     headers: Option<Instant>,
     status: Option<u16>,
+    location: Option<String>,
     resent: bool,
     meter: StreamMeter,
 }
@@ -106,15 +108,27 @@ struct Run {
 impl Run {
     async fn exchange(&mut self, lab: &Lab, body: bytes::Bytes) -> Result<(), Failure> {
         let mut guard = Guard::new(lab.timeouts, self.sent, &lab.dead);
-        let mut stream = guard.run(lab.client.open(body)).await??;
-        self.headers = Some(Instant::now());
-        self.status = Some(stream.status());
-        self.resent = stream.resent();
-        if stream.status() != 200 {
-            return Err(refusal(&mut guard, &mut stream).await);
-        }
-        while let Some((at, bytes)) = guard.run(stream.next()).await?? {
-            let texts = self.meter.bytes(lab.ns(at), &bytes);
+        let mut stream = guard.run(lab.client.connect(body)).await??;
+        // a handshake is no part of how long a server takes to answer
+        self.sent = Instant::now();
+        guard.run(stream.send()).await??;
+        let mut refused = Vec::new();
+        loop {
+            let (meter, mut texts) = (&mut self.meter, 0);
+            let mut sink = |at: Instant, status: u16, run: &[u8]| match status {
+                200 => texts += meter.bytes(lab.ns(at), run),
+                _ => refused.extend_from_slice(&run[..run.len().min(ERROR_BODY - refused.len())]),
+            };
+            let came = guard.run(stream.next(&mut sink)).await;
+            self.head(&stream);
+            if let Some(status) = self.status.filter(|status| *status != 200) {
+                // what is missing of a refusal does not change that it is one
+                if !matches!(came, Ok(Ok(Some(_)))) || refused.len() == ERROR_BODY {
+                    return Err(refusal(status, self.location.as_deref(), &refused));
+                }
+            }
+            let Some(at) = came?? else { return Ok(()) };
+            self.headers.get_or_insert(at);
             lab.chunks.fetch_add(texts as u64, Ordering::Relaxed);
             if self.meter.has_text() {
                 guard.heard(at);
@@ -123,20 +137,21 @@ impl Run {
                 guard.linger(at);
             }
         }
-        Ok(())
+    }
+
+    fn head(&mut self, stream: &HttpStream) {
+        self.resent = stream.resent();
+        if let (None, Some(head)) = (self.status, stream.head()) {
+            self.status = Some(head.status);
+            self.location.clone_from(&head.location);
+        }
     }
 }
 
 /// The failure of an answer that is not 200, with what its body says.
-async fn refusal(guard: &mut Guard, stream: &mut HttpStream) -> Failure {
-    let status = stream.status();
-    let mut body = Vec::new();
-    while body.len() < ERROR_BODY
-        && let Ok(Ok(Some((_, bytes)))) = guard.run(stream.next()).await
-    {
-        body.extend_from_slice(&bytes);
-    }
+fn refusal(status: u16, location: Option<&str>, body: &[u8]) -> Failure {
     let said =
-        serde_json::from_slice(&body).map_or_else(|_| shown(&body).into_owned(), |json| error_text(&json));
-    Failure::new(FailureKind::HttpStatus, format!("{status}: {}", shown(said.as_bytes())))
+        serde_json::from_slice(body).map_or_else(|_| shown(body).into_owned(), |json| error_text(&json));
+    let to = location.map_or_else(String::new, |to| format!(" (to {to}, which is not followed)"));
+    Failure::new(FailureKind::HttpStatus, format!("{status}{to}: {}", shown(said.as_bytes())))
 }

@@ -25,8 +25,12 @@ use super::spec::{Api, LoadSpec, Warmup};
 use super::summary::summarize;
 use super::tokens::ExactTokens;
 use super::warmup::{SettleRule, Settling};
+use super::worker::Worker;
 
-/// Runs a load against a server that is ready, on the runtime that it is called on.
+/// Connections that are opened before the clock starts, at most.
+const OPENED_AHEAD: usize = 4096;
+
+/// Runs a load against a server that is ready, on a thread of its own.
 ///
 /// `cancel` ends it at once: open connections are dropped, and the outcome holds what had ended. `dead` says
 /// that the server's process is gone: nothing more is sent, and open requests fail by what they see within a
@@ -54,7 +58,8 @@ pub(super) async fn run_with(
         prepared = Prepared::of(spec, settle) => prepared?,
         () = cancel.cancelled() => return Ok(cancelled(spec, WarmupFacts::default())),
     };
-    let mut bench = Bench { spec, client: prepared.client, observer, cancel, dead };
+    let worker = Worker::start()?;
+    let mut bench = Bench { spec, client: prepared.client, worker, observer, cancel, dead };
     let warmup = match prepared.warmup {
         Some(plan) => bench.warm_up(plan, settle).await?,
         None => WarmupFacts::default(),
@@ -77,7 +82,7 @@ struct Prepared {
 
 impl Prepared {
     async fn of(spec: &LoadSpec, settle: SettleRule) -> Result<Self, LoadError> {
-        let client = HttpClient::new(&spec.base_url, spec.api.path(), &spec.headers)?;
+        let client = HttpClient::new(&spec.base_url, spec.api.path(), &spec.headers).await?;
         let tokenizer = load_tokenizer(spec).await?;
         let prompts = &spec.prompts;
         let maker = PromptMaker {
@@ -86,7 +91,7 @@ impl Prepared {
             tokenizer,
             seed: spec.seed,
         };
-        let kitchen = Arc::new(Kitchen { maker, form: BodyForm::of(spec) });
+        let kitchen = Arc::new(Kitchen { maker, given: spec.questions.clone(), form: BodyForm::of(spec) });
         let load = plan::of_load(spec, &kitchen).await?;
         let warmup = plan::of_warmup(spec, &kitchen, settle).await?;
         Ok(Self { client, warmup, load })
@@ -95,7 +100,9 @@ impl Prepared {
 
 /// Reading a large vocabulary takes a good part of a second, so it is not done on the runtime's threads.
 async fn load_tokenizer(spec: &LoadSpec) -> Result<Option<ExactTokens>, LoadError> {
-    let Some(path) = spec.prompts.tokenizer.clone() else { return Ok(None) };
+    // questions that are given need none, and a warm-up needs no exact lengths
+    let wanted = spec.prompts.tokenizer.clone().filter(|_| spec.questions.is_none());
+    let Some(path) = wanted else { return Ok(None) };
     let with_added = spec.api == Api::Completions;
     let loaded = tokio::task::spawn_blocking(move || ExactTokens::load(&path, with_added)).await;
     loaded.map_err(|e| LoadError::Task(e.to_string()))?.map(Some)
@@ -113,6 +120,7 @@ struct Sent {
 struct Bench<'a> {
     spec: &'a LoadSpec,
     client: HttpClient,
+    worker: Worker,
     observer: &'a mut dyn Observer,
     cancel: &'a CancellationToken,
     dead: &'a CancellationToken,
@@ -138,7 +146,7 @@ impl Bench<'_> {
         let slots = plan::slots(self.spec);
         let watch = if looks { Watch::Settling(Settling::new(settle), slots) } else { Watch::Nothing };
         let lab = self.lab();
-        let drive = Drive::start(&lab, plan.source)?;
+        let drive = Drive::start(&lab, plan.source, self.worker.handle())?;
         let got = collect(drive, &lab, self.observer, plan.planned, slots, watch).await?;
         let took = lab.began.elapsed();
         let settled = looks.then_some(got.settled);
@@ -162,12 +170,14 @@ impl Bench<'_> {
                 () = self.cancel.cancelled() => {}
             }
         }
-        self.observer.phase(Phase::LoadBegun { planned: plan.planned });
-        let watch = ClientWatch::start();
-        let lab = self.lab();
-        let drive = Drive::start(&lab, plan.source)?;
-        let checkpoints = Watch::Checkpoints(&self.spec.checkpoints);
         let slots = plan::slots(self.spec);
+        let client = self.client.clone();
+        self.worker.run(async move { client.open_ahead(slots.min(OPENED_AHEAD)).await }).await?;
+        self.observer.phase(Phase::LoadBegun { planned: plan.planned });
+        let watch = ClientWatch::start(self.worker.handle());
+        let lab = self.lab();
+        let drive = Drive::start(&lab, plan.source, self.worker.handle())?;
+        let checkpoints = Watch::Checkpoints(&self.spec.checkpoints);
         let collected = collect(drive, &lab, self.observer, plan.planned, slots, checkpoints).await?;
         let client = watch.stop().await;
         if let Some(error) = feed.as_ref().and_then(|feed| feed.take_error()) {

@@ -1,13 +1,16 @@
 //! What a load is: where it goes, when requests are sent, what they ask for and when it ends. Plain data
 //! without a parser, so that whoever drives the generator decides where the settings come from.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::arrivals::Arrivals;
 use super::error::LoadError;
+use crate::data::Question;
 
 /// Which endpoint is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +107,7 @@ impl Default for Timeouts {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Header {
     /// Its name.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Its value.
     pub value: String,
 }
@@ -112,7 +115,7 @@ pub struct Header {
 impl Header {
     /// `Authorization`, with its scheme.
     pub fn authorization(value: String) -> Self {
-        Self { name: "authorization", value }
+        Self { name: "authorization".into(), value }
     }
 }
 
@@ -142,6 +145,9 @@ pub struct LoadSpec {
     pub warmup: Warmup,
     /// What is asked.
     pub prompts: Prompts,
+    /// What the load asks instead, in this order and from the beginning again where it needs more: prompts of a
+    /// data set. The warm-up asks what `prompts` says.
+    pub questions: Option<Arc<[Question]>>,
     /// Decides prompts, lengths and arrivals: the same spec sends the same bytes on the same schedule.
     pub seed: u64,
     /// Sampling parameters.
@@ -173,6 +179,7 @@ impl LoadSpec {
             stop: Stop::Auto,
             warmup: Warmup::Auto,
             prompts: Prompts { input: 1024..=1024, output: 128..=128, tokenizer: None },
+            questions: None,
             seed: 42,
             sampling: Sampling::default(),
             timeouts: Timeouts::default(),
@@ -208,6 +215,9 @@ impl LoadSpec {
             return refuse(
                 "a closed loop is capped by its concurrency, a cap on requests in flight has no meaning",
             );
+        }
+        if self.questions.as_ref().is_some_and(|questions| questions.is_empty()) {
+            return refuse("it has no question to ask");
         }
         if !self.base_url.starts_with("http://") {
             return refuse(&format!("the server's address `{}` does not begin with http://", self.base_url));

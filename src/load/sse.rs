@@ -66,11 +66,18 @@ impl SseDecoder {
                     continue;
                 }
             }
-            let Some(end) = bytes.iter().position(|b| matches!(b, b'\n' | b'\r')) else {
+            if let Some((data, rest)) = self.whole(bytes) {
+                sink(SseEvent { name: b"", data });
+                bytes = rest;
+                continue;
+            }
+            let Some(end) = memchr::memchr2(b'\n', b'\r', bytes) else {
                 return self.hold(bytes);
             };
             self.after_cr = bytes[end] == b'\r';
             let (piece, rest) = (&bytes[..end], &bytes[end + 1..]);
+            // however it was cut, the same line is too long
+            self.check(self.line.len() + piece.len())?;
             if self.line.is_empty() {
                 self.line_ended(piece, sink)?;
             } else {
@@ -94,6 +101,17 @@ impl SseDecoder {
         }
         self.dispatch(sink);
         Ok(())
+    }
+
+    /// The data of an event that lies in `bytes` whole and in its usual form, and what follows it: nothing of it is copied.
+    fn whole<'b>(&self, bytes: &'b [u8]) -> Option<(&'b [u8], &'b [u8])> {
+        let begun = self.at_start || self.has_data || !self.line.is_empty() || !self.name.is_empty();
+        let value = bytes.strip_prefix(b"data:").filter(|_| !begun)?;
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        let end = memchr::memchr2(b'\n', b'\r', value)?;
+        let rest = value[end..].strip_prefix(b"\n\n")?;
+        let line = bytes.len() - value.len() + end;
+        (line <= self.limit).then_some((&value[..end], rest))
     }
 
     fn hold(&mut self, piece: &[u8]) -> Result<(), TooLong> {
@@ -217,7 +235,7 @@ mod tests {
         assert_eq!(decoder.feed(&piece, &mut sink), Ok(()));
         assert_eq!(decoder.feed(&piece, &mut sink), Err(TooLong { limit: 100 }));
         let mut decoder = SseDecoder::with_limit(100);
-        let many = "data: 0123456789\n".repeat(9);
+        let many = "data: 0123456789\n".repeat(8);
         assert_eq!(decoder.feed(many.as_bytes(), &mut sink), Ok(()));
         assert_eq!(decoder.feed(many.as_bytes(), &mut sink), Err(TooLong { limit: 100 }));
     }

@@ -1,0 +1,251 @@
+//! The options of `perflab bench`, and what a load is made of by them.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+use crate::load::{Api, Arrivals, Header, LoadSpec, Prompts, Stop, Warmup};
+
+const EXAMPLES: &str = "\
+Examples:
+  perflab bench http://127.0.0.1:8000 --model Qwen/Qwen3-8B --max-concurrency 64 --num-prompts 640
+  perflab bench http://127.0.0.1:8000 --model m --request-rate 20 --tokenizer ~/models/Qwen3-8B --save-result
+  perflab bench http://127.0.0.1:8000 --model m --tokenizer DIR --dataset-name sharegpt --dataset-path FILE.json";
+
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct BenchArgs {
+    /// Where the server is: http://host:port
+    pub url: String,
+    /// The model's name in requests
+    #[arg(long)]
+    pub model: String,
+    /// `/v1/chat/completions` or `/v1/completions`
+    #[arg(long, default_value = "/v1/chat/completions", value_parser = api)]
+    pub endpoint: Api,
+    /// Requests to send
+    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub num_prompts: u64,
+    /// Requests in flight at most; without a rate, so many clients that each send one request after the other
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub max_concurrency: Option<usize>,
+    /// Requests per second; `inf` sends all at once, or as many as may be in flight
+    #[arg(long, default_value = "inf", value_parser = rate, value_name = "RATE")]
+    pub request_rate: f64,
+    /// Shape of the gaps between requests: 1 is a Poisson process, less comes in bursts, more is steadier
+    #[arg(long, default_value = "1", value_parser = positive, value_name = "SHAPE")]
+    pub burstiness: f64,
+    /// Where prompts come from
+    #[arg(long, value_enum, default_value_t = DataSet::Random, value_name = "NAME")]
+    pub dataset_name: DataSet,
+    /// The file of `sharegpt` (JSON) or `custom` (JSON lines with `prompt` and `output_tokens`)
+    #[arg(long, value_name = "FILE")]
+    pub dataset_path: Option<PathBuf>,
+    /// Draw `random` prompts as another tool does, byte for byte; without it lengths are exact, and no prompt of a warm-up
+    /// begins as one of the load
+    #[arg(long, value_enum, value_name = "TOOL")]
+    pub recipe: Option<RecipeName>,
+    /// Tokens of each prompt of `random`
+    #[arg(long, default_value_t = 1024, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub random_input_len: u32,
+    /// Tokens of each answer of `random`
+    #[arg(long, default_value_t = 128, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub random_output_len: u32,
+    /// How far lengths of `random` vary: from (1 − r) to (1 + r) times; with `--recipe sglang` from r to 1 times
+    #[arg(long, value_parser = share, value_name = "R")]
+    pub random_range_ratio: Option<f64>,
+    /// Tokens that all prompts of a recipe begin with
+    #[arg(long, default_value_t = 0, value_name = "TOKENS", requires = "recipe")]
+    pub random_prefix_len: u32,
+    /// One length for all answers of `sharegpt` instead of those in the file
+    #[arg(long, value_name = "TOKENS")]
+    pub sharegpt_output_len: Option<u32>,
+    /// One length for all answers of `custom` instead of those in the file
+    #[arg(long, value_name = "TOKENS")]
+    pub custom_output_len: Option<u32>,
+    /// Tokens that the prompts of a group of `prefix_repetition` share
+    #[arg(long, default_value_t = 256, value_name = "TOKENS")]
+    pub prefix_repetition_prefix_len: u32,
+    /// Tokens after them
+    #[arg(long, default_value_t = 256, value_name = "TOKENS")]
+    pub prefix_repetition_suffix_len: u32,
+    /// How many groups
+    #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub prefix_repetition_num_prefixes: u32,
+    /// Tokens of each answer of `prefix_repetition`
+    #[arg(long, default_value_t = 128, value_name = "TOKENS")]
+    pub prefix_repetition_output_len: u32,
+    /// A tokenizer.json or its folder; without one a word counts as a token
+    #[arg(long, value_name = "PATH")]
+    pub tokenizer: Option<PathBuf>,
+    /// Have answers as long as asked for, whatever the model says
+    #[arg(long)]
+    pub ignore_eos: bool,
+    /// Requests before the clock starts, with prompts of their own
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub num_warmups: u64,
+    /// Decides prompts and arrivals
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    #[arg(long, default_value_t = 0.0, value_name = "T")]
+    pub temperature: f64,
+    #[arg(long, default_value_t = 1.0, value_name = "P")]
+    pub top_p: f64,
+    /// Further fields of each request, as a JSON object
+    #[arg(long, value_name = "JSON", value_parser = object)]
+    pub extra_body: Option<serde_json::Map<String, serde_json::Value>>,
+    /// A further header of each request; `OPENAI_API_KEY` of the environment is sent as a bearer key
+    #[arg(long, value_name = "NAME=VALUE", value_parser = header, num_args = 1..)]
+    pub header: Vec<Header>,
+    /// Distributions to print: ttft, tpot, itl, e2el
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "ttft,tpot,itl", value_name = "NAMES")]
+    pub percentile_metrics: Vec<Metric>,
+    /// Percentiles to print: of 50, 90, 95, 99, 99.9
+    #[arg(long, value_delimiter = ',', default_value = "99", value_parser = percentile, value_name = "NUMBERS")]
+    pub metric_percentiles: Vec<Percentile>,
+    /// Write the numbers as JSON, by perflab's own definitions
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write the JSON that `vllm bench serve` writes
+    #[arg(long)]
+    pub save_result: bool,
+    /// With it, times and lengths of each request
+    #[arg(long, requires = "save_result")]
+    pub save_detailed: bool,
+    /// The folder for it
+    #[arg(long, value_name = "DIR", requires = "save_result")]
+    pub result_dir: Option<PathBuf>,
+    /// Its name, else LABEL-RATEqps-concurrencyN-MODEL-DATE.json
+    #[arg(long, value_name = "FILE", requires = "save_result")]
+    pub result_filename: Option<PathBuf>,
+    /// What stands in front of its name and in it
+    #[arg(long, requires = "save_result")]
+    pub label: Option<String>,
+    /// What else stands in it
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair, num_args = 1.., requires = "save_result")]
+    pub metadata: Vec<(String, String)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DataSet {
+    /// random tokens
+    Random,
+    /// first questions of conversations
+    Sharegpt,
+    /// groups of prompts that begin alike
+    #[value(name = "prefix_repetition")]
+    PrefixRepetition,
+    /// prompts of a file of JSON lines
+    Custom,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RecipeName {
+    /// vLLM from 0.17 on
+    Vllm,
+    /// vLLM 0.11
+    #[value(name = "vllm-0.11")]
+    Vllm011,
+    /// SGLang's `random-ids`
+    Sglang,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Metric {
+    Ttft,
+    Tpot,
+    Itl,
+    E2el,
+}
+
+/// Percentiles that a distribution keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Percentile {
+    P50,
+    P90,
+    P95,
+    P99,
+    P999,
+}
+
+impl BenchArgs {
+    /// The load, without the questions of a data set.
+    pub(super) fn spec(&self) -> LoadSpec {
+        let (arrivals, in_flight) = match (self.request_rate, self.max_concurrency) {
+            (rate, Some(clients)) if rate.is_infinite() => (Arrivals::Closed { concurrency: clients }, None),
+            (rate, None) if rate.is_infinite() => (Arrivals::AllAtOnce, None),
+            (rate, cap) => (Arrivals::Gamma { rate, burstiness: self.burstiness }, cap),
+        };
+        let mut spec = LoadSpec::new(self.url.trim_end_matches('/'), &self.model);
+        spec.api = self.endpoint;
+        (spec.arrivals, spec.in_flight) = (arrivals, in_flight);
+        spec.stop = Stop::Requests(self.num_prompts);
+        spec.warmup = if self.num_warmups == 0 { Warmup::None } else { Warmup::Requests(self.num_warmups) };
+        let (input, output) = (self.around(self.random_input_len), self.around(self.random_output_len));
+        spec.prompts = Prompts { input, output, tokenizer: self.tokenizer.clone() };
+        spec.seed = self.seed;
+        spec.sampling.temperature = self.temperature;
+        spec.sampling.top_p = self.top_p;
+        spec.sampling.ignore_eos = Some(self.ignore_eos);
+        spec.extra_body = self.extra_body.clone().unwrap_or_default();
+        spec.headers.clone_from(&self.header);
+        spec
+    }
+
+    /// A length and how far it varies.
+    fn around(&self, length: u32) -> std::ops::RangeInclusive<u32> {
+        let ratio = self.random_range_ratio.unwrap_or(0.0);
+        let at = |factor: f64| f64::from(length) * factor;
+        (at(1.0 - ratio).floor() as u32).max(1)..=(at(1.0 + ratio).ceil() as u32).max(1)
+    }
+}
+
+fn api(text: &str) -> Result<Api, String> {
+    let all = [Api::Chat, Api::Completions];
+    let found = all.into_iter().find(|api| api.path() == text);
+    found.ok_or_else(|| format!("write {} or {}", Api::Chat.path(), Api::Completions.path()))
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let rate: f64 = text.parse().map_err(|_| "write a number of requests per second, or inf".to_owned())?;
+    if rate > 0.0 { Ok(rate) } else { Err("a rate is more than 0".to_owned()) }
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|n: &f64| *n > 0.0 && n.is_finite());
+    number.ok_or_else(|| "write a number above 0".to_owned())
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|n: &f64| (0.0..=1.0).contains(n));
+    number.ok_or_else(|| "write a number from 0 to 1".to_owned())
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "write a whole number from 1 on".to_owned())
+}
+
+fn object(text: &str) -> Result<serde_json::Map<String, serde_json::Value>, String> {
+    serde_json::from_str(text).map_err(|e| format!("no JSON object: {e}"))
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("write KEY=VALUE")?;
+    Ok((key.trim().to_owned(), value.trim().to_owned()))
+}
+
+fn header(text: &str) -> Result<Header, String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
+    Ok(Header { name: name.trim().to_owned().into(), value: value.to_owned() })
+}
+
+fn percentile(text: &str) -> Result<Percentile, String> {
+    Ok(match text.trim() {
+        "50" => Percentile::P50,
+        "90" => Percentile::P90,
+        "95" => Percentile::P95,
+        "99" => Percentile::P99,
+        "99.9" => Percentile::P999,
+        _ => return Err("perflab keeps the percentiles 50, 90, 95, 99 and 99.9".to_owned()),
+    })
+}

@@ -1,0 +1,11 @@
+//! `perflab bench`: one load against a server that runs already, with options that are called as in `vllm bench serve`
+//! where they mean the same.
+
+mod args;
+mod command;
+mod documents;
+mod questions;
+mod table;
+
+pub use args::BenchArgs;
+pub use command::run;

@@ -1,0 +1,125 @@
+//! The table that users of `vllm bench serve` know, by perflab's definitions.
+
+use std::fmt::{Display, Write as _};
+
+use super::args::{BenchArgs, Metric, Percentile};
+use crate::load::{Dist, LoadOutcome, Summary};
+
+const WIDTH: usize = 50;
+
+pub(super) fn render(args: &BenchArgs, outcome: &LoadOutcome) -> String {
+    let s = &outcome.summary;
+    let mut table = Table(format!("{:=^WIDTH$}\n", " Serving Benchmark Result "));
+    table.line("Successful requests:", s.completed);
+    table.line("Failed requests:", s.failed);
+    if s.short > 0 {
+        table.line("Shorter than asked for:", s.short);
+    }
+    if let Some(cap) = args.max_concurrency {
+        table.line("Maximum request concurrency:", cap);
+    }
+    if args.request_rate.is_finite() {
+        table.number("Request rate configured (RPS):", args.request_rate);
+    }
+    table.number("Benchmark duration (s):", s.duration_s);
+    table.line("Total input tokens:", s.input_tokens);
+    table.line("Total generated tokens:", s.output_tokens);
+    table.number("Request throughput (req/s):", s.request_rate);
+    table.number("Output token throughput (tok/s):", s.output_tps);
+    table.number("Total token throughput (tok/s):", s.total_tps);
+    table.line("Peak concurrent requests:", s.peak_in_flight);
+    for metric in &args.percentile_metrics {
+        table.distribution(*metric, s, &args.metric_percentiles);
+    }
+    table.client(s);
+    table.0
+}
+
+impl Metric {
+    /// The heading and the short name.
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Ttft => ("Time to First Token", "TTFT"),
+            Self::Tpot => ("Time per Output Token (excl. 1st token)", "TPOT"),
+            Self::Itl => ("Inter-token Latency", "ITL"),
+            Self::E2el => ("End-to-end Latency", "E2EL"),
+        }
+    }
+
+    fn of(self, summary: &Summary) -> Option<&Dist> {
+        match self {
+            Self::Ttft => summary.ttft_ms.as_ref(),
+            Self::Tpot => summary.tpot_ms.as_ref(),
+            Self::Itl => summary.itl_ms.as_ref(),
+            Self::E2el => summary.latency_ms.as_ref(),
+        }
+    }
+}
+
+impl Percentile {
+    /// As vLLM writes it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::P50 => "50",
+            Self::P90 => "90",
+            Self::P95 => "95",
+            Self::P99 => "99",
+            Self::P999 => "99.9",
+        }
+    }
+
+    /// Its value.
+    pub(super) fn of(self, dist: &Dist) -> f64 {
+        match self {
+            Self::P50 => dist.p50,
+            Self::P90 => dist.p90,
+            Self::P95 => dist.p95,
+            Self::P99 => dist.p99,
+            Self::P999 => dist.p999,
+        }
+    }
+}
+
+struct Table(String);
+
+impl Table {
+    fn line(&mut self, name: &str, value: impl Display) {
+        // writing to a string cannot fail
+        let _ = writeln!(self.0, "{name:<40} {value}");
+    }
+
+    fn number(&mut self, name: &str, value: f64) {
+        self.line(name, format_args!("{value:.2}"));
+    }
+
+    fn heading(&mut self, title: &str) {
+        let _ = writeln!(self.0, "{title:-^WIDTH$}");
+    }
+
+    fn distribution(&mut self, metric: Metric, summary: &Summary, percentiles: &[Percentile]) {
+        let (title, short) = metric.names();
+        let Some(dist) = metric.of(summary) else { return };
+        self.heading(title);
+        self.number(&format!("Mean {short} (ms):"), dist.mean);
+        self.number(&format!("Median {short} (ms):"), dist.p50);
+        for percentile in percentiles {
+            self.number(&format!("P{} {short} (ms):", percentile.name()), percentile.of(dist));
+        }
+    }
+
+    /// How the client itself fared: its part in the numbers above.
+    fn client(&mut self, summary: &Summary) {
+        self.heading("Client");
+        if let Some(cpu) = summary.client.cpu_s {
+            self.number("CPU time (s):", cpu);
+        }
+        if let Some(lag) = &summary.schedule_lag_ms {
+            self.number("P99 schedule lag (ms):", lag.p99);
+        }
+        if let Some(lag) = summary.client.loop_lag_p99_ms {
+            self.number("P99 event-loop lag (ms):", lag);
+        }
+        self.0.push_str(&"=".repeat(WIDTH));
+        self.0.push('\n');
+    }
+}

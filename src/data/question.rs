@@ -1,0 +1,41 @@
+//! What one request asks, and what may be wrong with where it comes from.
+
+use std::path::PathBuf;
+
+/// One request's question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// The prompt, or the one user message.
+    pub text: String,
+    /// Its tokens, as its recipe counts them.
+    pub tokens: u32,
+    /// Tokens of the answer to ask for.
+    pub output: u32,
+}
+
+/// Why there are no questions.
+#[derive(Debug, thiserror::Error)]
+pub enum DataError {
+    /// A tokenizer that cannot be used.
+    #[error("the tokenizer {path}: {why}", path = path.display())]
+    Tokenizer {
+        /// The file or folder.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// A file of a data set.
+    #[error("the data set {path}: {why}", path = path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with its line where it has one.
+        why: String,
+    },
+    /// Settings that the recipe cannot take.
+    #[error("{0}")]
+    Settings(String),
+    /// The tokenizer failed on a text.
+    #[error("the tokenizer cannot {0}")]
+    Tokenizing(String),
+}

@@ -1,0 +1,144 @@
+//! Conversations of a ShareGPT file, chosen and ordered as vLLM's or SGLang's load generator does.
+//!
+//! Sources: `ShareGPTDataset` and `is_valid_sequence` of `vllm/benchmarks/datasets.py` (0.17.1), `sample_sharegpt_requests` of
+//! `sglang/bench_serving.py` (0.5.9).
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
+
+use super::chance::Python;
+use super::question::{DataError, Question};
+use super::recipe::on_all_cores;
+use super::vocabulary::Vocabulary;
+
+/// Which conversations are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShareGptFilter {
+    /// vLLM: 4 to 1,024 tokens of prompt, at least 4 of answer, at most 2,048 together; too few are drawn again.
+    Vllm,
+    /// SGLang: at least 2 tokens each.
+    Sglang,
+}
+
+/// The first question of each conversation, with an answer as long as the one in the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShareGpt {
+    /// `ShareGPT_V3_unfiltered_cleaned_split.json`, or a file like it.
+    pub file: PathBuf,
+    /// Whose choice.
+    pub filter: ShareGptFilter,
+    /// How many.
+    pub count: usize,
+    /// The tool's own `--seed`.
+    pub seed: u64,
+    /// One length for all answers instead of those in the file.
+    pub output: Option<u32>,
+}
+
+impl ShareGpt {
+    /// The questions, in the tool's order.
+    ///
+    /// # Errors
+    /// A file that cannot be read, is no such data set, or holds nothing that the filter takes.
+    pub fn questions(&self, vocabulary: &Vocabulary) -> Result<Vec<Question>, DataError> {
+        let mut pairs = self.read()?;
+        Python::seeded(self.seed).shuffle(&mut pairs);
+        let mut chosen = Vec::with_capacity(self.count);
+        // about three of four are taken: no more texts become tokens than are needed
+        for part in pairs.chunks(self.count.max(64)) {
+            let looked_at = on_all_cores(part, |_, pair| self.question(vocabulary, pair))?;
+            chosen.extend(looked_at.into_iter().flatten().take(self.count - chosen.len()));
+            if chosen.len() == self.count {
+                return Ok(chosen);
+            }
+        }
+        self.filled(chosen)
+    }
+
+    fn read(&self) -> Result<Vec<(String, String)>, DataError> {
+        let refuse = |why: String| DataError::File { path: self.file.clone(), why };
+        let file = File::open(&self.file).map_err(|e| refuse(e.to_string()))?;
+        let entries: Vec<Entry> = serde_json::from_reader(BufReader::with_capacity(1 << 20, file))
+            .map_err(|e| refuse(e.to_string()))?;
+        Ok(entries.into_iter().filter_map(|entry| entry.conversations.0).collect())
+    }
+
+    fn question(
+        &self,
+        vocabulary: &Vocabulary,
+        pair: &(String, String),
+    ) -> Result<Option<Question>, DataError> {
+        let count = |text: &str| {
+            vocabulary.encode(text, true).map(|ids| u32::try_from(ids.len()).unwrap_or(u32::MAX))
+        };
+        let tokens = count(&pair.0)?;
+        let output = self.output.map_or_else(|| count(&pair.1), Ok)?;
+        let taken = match self.filter {
+            ShareGptFilter::Vllm => {
+                let long_enough = tokens >= 4 && (output >= 4 || self.output.is_some());
+                long_enough && tokens <= 1024 && tokens.saturating_add(output) <= 2048
+            }
+            ShareGptFilter::Sglang => tokens >= 2 && output >= 2,
+        };
+        Ok(taken.then(|| Question { text: pair.0.clone(), tokens, output }))
+    }
+
+    /// What a file with too few conversations gives: vLLM draws among those that it has, SGLang sends fewer.
+    fn filled(&self, mut chosen: Vec<Question>) -> Result<Vec<Question>, DataError> {
+        let found = chosen.len();
+        if found == 0 {
+            let why = "it holds no conversation of two turns of the lengths that are taken".to_owned();
+            return Err(DataError::File { path: self.file.clone(), why });
+        }
+        if self.filter == ShareGptFilter::Vllm {
+            let mut python = Python::seeded(self.seed);
+            let end = u32::try_from(found).unwrap_or(u32::MAX);
+            while chosen.len() < self.count {
+                chosen.push(chosen[python.below(end) as usize].clone());
+            }
+        }
+        Ok(chosen)
+    }
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    #[serde(default, alias = "conversation")]
+    conversations: FirstTwo,
+}
+
+#[derive(Deserialize)]
+struct Turn {
+    value: String,
+}
+
+/// The texts of the first two turns, if there are as many. The rest of a file of some 600 MB is not kept.
+#[derive(Default)]
+struct FirstTwo(Option<(String, String)>);
+
+impl<'de> Deserialize<'de> for FirstTwo {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(Turns)
+    }
+}
+
+struct Turns;
+
+impl<'de> Visitor<'de> for Turns {
+    type Value = FirstTwo;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a list of turns, each with a `value`")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut turns: A) -> Result<FirstTwo, A::Error> {
+        let first: Option<Turn> = turns.next_element()?;
+        let second: Option<Turn> = turns.next_element()?;
+        while turns.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(FirstTwo(first.zip(second).map(|(question, answer)| (question.value, answer.value))))
+    }
+}

@@ -1,0 +1,225 @@
+//! Requests to one endpoint over connections that are kept, until one turns out to have been closed while a request was being
+//! written into it.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+use std::{fmt, io};
+
+use bytes::Bytes;
+use nix::errno::Errno;
+
+use super::connection::{Broken, Connection};
+use super::decoder::{HttpError, Where};
+use super::head::Head;
+use crate::load::error::LoadError;
+use crate::load::record::{Failure, FailureKind};
+use crate::load::spec::Header;
+
+/// Connections that are opened at one time: a server's queue for them is short.
+const OPENED_AT_ONCE: usize = 64;
+
+/// Opens streams to one endpoint.
+///
+/// Some servers (llama.cpp's) close a connection after an answer without announcing it. A request that was written into such
+/// a connection is sent once more on a new one and marked, and from then on every request gets a connection of its own: it
+/// costs a handshake, where the race costs a failure.
+#[derive(Debug, Clone)]
+pub(crate) struct HttpClient(Arc<Endpoint>);
+
+struct Endpoint {
+    addresses: Vec<SocketAddr>,
+    /// The request's head up to the number of bytes of its body; keys may stand in it.
+    head: String,
+    keeps: AtomicBool,
+    resting: Mutex<Vec<Connection>>,
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoint").field("addresses", &self.addresses).finish_non_exhaustive()
+    }
+}
+
+impl HttpClient {
+    /// A client for `POST` to `base_url` + `path`: no proxy, no redirects, no retry of what the server has
+    /// seen.
+    pub(crate) async fn new(base_url: &str, path: &str, further: &[Header]) -> Result<Self, LoadError> {
+        let url = format!("{}{path}", base_url.trim_end_matches('/'));
+        let unusable = |why: String| LoadError::Spec(format!("the server's address `{url}`: {why}"));
+        let parsed = reqwest::Url::parse(&url).map_err(|e| unusable(e.to_string()))?;
+        let host = parsed.host_str().ok_or_else(|| unusable("it names no host".to_owned()))?;
+        let port = parsed.port_or_known_default().unwrap_or(80);
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        let found = tokio::net::lookup_host((bare, port)).await.map_err(|e| unusable(e.to_string()))?;
+        let named = parsed.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        let query = parsed.query().map_or_else(String::new, |query| format!("?{query}"));
+        let target = format!("{}{query}", parsed.path());
+        // compression would merge chunks
+        let further = further.iter().map(line).collect::<Result<String, _>>()?;
+        let head = format!(
+            "POST {target} HTTP/1.1\r\nhost: {named}\r\ncontent-type: application/json\r\n\
+             accept: text/event-stream\r\naccept-encoding: identity\r\n{further}content-length: "
+        );
+        let (keeps, resting) = (AtomicBool::new(true), Mutex::default());
+        Ok(Self(Arc::new(Endpoint { addresses: found.collect(), head, keeps, resting })))
+    }
+
+    /// Opens connections until so many are there, so that no request has to wait for a handshake. What cannot be opened now will
+    /// be told by the requests.
+    pub(crate) async fn open_ahead(&self, wanted: usize) {
+        let ready = {
+            let mut resting = self.resting();
+            resting.retain(Connection::is_fresh);
+            resting.len()
+        };
+        let mut left = wanted.saturating_sub(ready);
+        while left > 0 && self.0.keeps.load(Ordering::Relaxed) {
+            let now = left.min(OPENED_AT_ONCE);
+            let opening = (0..now).map(|_| Connection::open(&self.0.addresses));
+            let opened = futures_util::future::join_all(opening).await;
+            let good: Vec<_> = opened.into_iter().flatten().collect();
+            if good.len() < now {
+                left = now;
+            }
+            self.resting().extend(good);
+            left -= now;
+        }
+    }
+
+    /// Takes a connection: a kept one, or a new one.
+    pub(crate) async fn connect(&self, body: Bytes) -> Result<HttpStream, Failure> {
+        let kept = self.kept();
+        let connection = match kept {
+            Some(connection) => connection,
+            None => self.open().await?,
+        };
+        Ok(HttpStream { client: self.clone(), connection: Some(connection), body, resent: false })
+    }
+
+    fn kept(&self) -> Option<Connection> {
+        let mut resting = self.resting();
+        std::iter::from_fn(|| resting.pop()).find(Connection::is_fresh)
+    }
+
+    async fn open(&self) -> Result<Connection, Failure> {
+        Connection::open(&self.0.addresses).await.map_err(|e| {
+            let kind = if is_local(&e) { FailureKind::Local } else { FailureKind::Connect };
+            Failure::new(kind, format!("cannot connect: {e}"))
+        })
+    }
+
+    fn resting(&self) -> std::sync::MutexGuard<'_, Vec<Connection>> {
+        self.0.resting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request and its answer.
+#[derive(Debug)]
+pub(crate) struct HttpStream {
+    client: HttpClient,
+    /// `None` once it was given back.
+    connection: Option<Connection>,
+    body: Bytes,
+    resent: bool,
+}
+
+impl HttpStream {
+    /// Writes the request.
+    pub(crate) async fn send(&mut self) -> Result<(), Failure> {
+        let sent = self.write().await;
+        if matches!(&sent, Err(e) if self.is_stale(&Broken::Io(e.kind().into()))) {
+            return self.send_again().await;
+        }
+        sent.map_err(|e| failure(&Broken::Io(e)))
+    }
+
+    async fn write(&mut self) -> io::Result<()> {
+        let head = format!("{}{}\r\n\r\n", self.client.0.head, self.body.len());
+        match &mut self.connection {
+            Some(connection) => connection.write(head.as_bytes(), &self.body).await,
+            None => Err(io::ErrorKind::NotConnected.into()),
+        }
+    }
+
+    /// The next bytes: `sink` is called with the time, the status and each run of the body in them. Returns when they came; none
+    /// at the body's proper end.
+    pub(crate) async fn next(
+        &mut self,
+        sink: &mut impl FnMut(Instant, u16, &[u8]),
+    ) -> Result<Option<Instant>, Failure> {
+        loop {
+            let Some(connection) = &mut self.connection else { return Ok(None) };
+            if connection.decoder.is_done() {
+                self.give_back();
+                return Ok(None);
+            }
+            match connection.read(sink).await {
+                Ok(at) => return Ok(Some(at)),
+                Err(broken) if self.is_stale(&broken) => self.send_again().await?,
+                Err(broken) => return Err(failure(&broken)),
+            }
+        }
+    }
+
+    /// The answer's head, once it has come.
+    pub(crate) fn head(&self) -> Option<&Head> {
+        self.connection.as_ref()?.decoder.head()
+    }
+
+    /// Whether the request was sent twice, because the kept connection had been closed.
+    pub(crate) fn resent(&self) -> bool {
+        self.resent
+    }
+
+    /// A kept connection that the server had closed: it has seen nothing of the request.
+    fn is_stale(&self, broken: &Broken) -> bool {
+        let reused = self.connection.as_ref().is_some_and(|c| c.used && !c.decoder.has_begun());
+        let closed = match broken {
+            Broken::Http(e) => *e == HttpError::Closed(Where::BeforeAnswer),
+            Broken::Io(e) => matches!(e.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset),
+        };
+        reused && closed && !self.resent
+    }
+
+    async fn send_again(&mut self) -> Result<(), Failure> {
+        self.client.0.keeps.store(false, Ordering::Relaxed);
+        self.client.resting().clear();
+        self.resent = true;
+        self.connection = Some(self.client.open().await?);
+        self.write().await.map_err(|e| failure(&Broken::Io(e)))
+    }
+
+    fn give_back(&mut self) {
+        let Some(mut connection) = self.connection.take() else { return };
+        if connection.decoder.may_be_kept() && self.client.0.keeps.load(Ordering::Relaxed) {
+            connection.rest();
+            self.client.resting().push(connection);
+        }
+    }
+}
+
+/// A header's line. Nothing in it may end the line: what follows would be read as further headers.
+fn line(header: &Header) -> Result<String, LoadError> {
+    let Header { name, value } = header;
+    let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+    if name.is_empty() || !name.bytes().all(token) {
+        return Err(LoadError::Spec(format!("`{name}` is no header")));
+    }
+    if !value.bytes().all(|b| b == b'\t' || (b >= b' ' && b != 0x7f)) {
+        return Err(LoadError::Spec(format!("the value of the header {name} cannot be sent")));
+    }
+    Ok(format!("{name}: {value}\r\n"))
+}
+
+fn failure(broken: &Broken) -> Failure {
+    Failure::new(FailureKind::StreamBroken, broken.to_string())
+}
+
+/// Whether the client's own machine, or a limit of its process, refused the connection.
+fn is_local(error: &io::Error) -> bool {
+    const LIMITS: [Errno; 5] =
+        [Errno::EMFILE, Errno::ENFILE, Errno::EADDRNOTAVAIL, Errno::ENOBUFS, Errno::ENOMEM];
+    error.raw_os_error().is_some_and(|code| LIMITS.contains(&Errno::from_raw(code)))
+}

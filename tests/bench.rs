@@ -1,0 +1,129 @@
+//! `perflab bench` against a server that runs already, as a person would type it.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use crate::support::{Lab, Output, binary};
+
+/// A simulated engine on a free port; it ends with the test.
+struct Server {
+    process: Child,
+    url: String,
+}
+
+impl Server {
+    fn start() -> Self {
+        let mut command = Command::new(binary());
+        command.args(["sim", "--model", "Qwen/Qwen3-0.6B", "--host", "127.0.0.1", "--port", "0"]);
+        let mut process = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
+        let said = BufReader::new(process.stdout.take().expect("a pipe"));
+        let mut lines = said.lines().map_while(Result::ok);
+        let url = lines.find_map(|line| {
+            let from = line.find("http://127.0.0.1:")?;
+            Some(line[from..].split_whitespace().next()?.trim_end_matches('/').to_owned())
+        });
+        let url = url.expect("it says where it listens");
+        // what it says on is read, so that it never waits
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { process, url }
+    }
+
+    fn bench(&self, lab: &Lab, more: &[&str]) -> Output {
+        let mut args = vec!["bench", &self.url, "--model", "Qwen/Qwen3-0.6B"];
+        args.extend(["--num-prompts", "12", "--random-input-len", "16", "--random-output-len", "8"]);
+        args.extend(more);
+        lab.run(&args)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn line<'t>(table: &'t str, name: &str) -> &'t str {
+    let found = table.lines().find_map(|l| l.strip_prefix(name));
+    found.unwrap_or_else(|| panic!("no `{name}` in\n{table}")).trim()
+}
+
+#[test]
+fn the_table_and_both_documents_agree() {
+    let (lab, server) = (Lab::new(), Server::start());
+    let more =
+        ["--max-concurrency", "4", "--ignore-eos", "--json", "own.json", "--save-result", "--save-detailed"];
+    let named = ["--result-dir", "results", "--result-filename", "vllm.json", "--metadata", "gpu=none"];
+    let output = server.bench(&lab, &[&more[..], &named[..]].concat()).expect_code(0);
+    let table = output.stdout.clone();
+    assert!(table.lines().all(|l| l.len() <= 80), "{table}");
+    assert_eq!(line(&table, "Successful requests:"), "12");
+    assert_eq!(line(&table, "Failed requests:"), "0");
+    assert_eq!(line(&table, "Total generated tokens:"), "96");
+    assert_eq!(line(&table, "Maximum request concurrency:"), "4");
+    assert!(line(&table, "Mean TTFT (ms):").parse::<f64>().is_ok_and(|ms| ms > 0.0));
+    let own: Value = serde_json::from_str(&lab.read("own.json")).expect("JSON");
+    assert_eq!(own["schema"], "perflab.bench/1");
+    assert_eq!((&own["requests"]["completed"], &own["output_tokens"]), (&12.into(), &96.into()));
+    assert!(own["ttft_ms"]["p99"].as_f64() >= own["ttft_ms"]["p50"].as_f64());
+    let theirs: Value = serde_json::from_str(&lab.read("results/vllm.json")).expect("JSON");
+    assert_eq!((&theirs["completed"], &theirs["total_output_tokens"]), (&12.into(), &96.into()));
+    assert_eq!((&theirs["request_rate"], &theirs["backend"]), (&"inf".into(), &"openai-chat".into()));
+    assert_eq!((&theirs["gpu"], &theirs["mean_ttft_ms"]), (&"none".into(), &own["ttft_ms"]["mean"]));
+    assert_eq!(theirs["output_lens"], serde_json::json!(vec![8; 12]));
+    assert_eq!(theirs["itls"].as_array().map(Vec::len), Some(12));
+    assert!(theirs["p99_tpot_ms"].is_number() && theirs["std_itl_ms"].is_number());
+}
+
+#[test]
+fn prompts_of_a_file_are_asked() {
+    let (lab, server) = (Lab::new(), Server::start());
+    lab.write(
+        "prompts.jsonl",
+        "{\"prompt\": \"a b\", \"output_tokens\": 3}\n{\"prompt\": \"c d\", \"output_tokens\": 5}\n",
+    );
+    let custom = ["--dataset-name", "custom", "--dataset-path", "prompts.jsonl", "--num-prompts", "2"];
+    let more = ["--request-rate", "500", "--ignore-eos", "--endpoint", "/v1/completions"];
+    let args = [&["bench", &server.url, "--model", "Qwen/Qwen3-0.6B"], &custom[..], &more[..]].concat();
+    let output = lab.run(&args).expect_code(0);
+    assert_eq!(line(&output.stdout, "Total generated tokens:"), "8");
+    assert_eq!(line(&output.stdout, "Request rate configured (RPS):"), "500.00");
+}
+
+#[test]
+fn the_file_s_own_name_is_vllm_s() {
+    let (lab, server) = (Lab::new(), Server::start());
+    server.bench(&lab, &["--request-rate", "400", "--max-concurrency", "9", "--save-result"]).expect_code(0);
+    let mut names = std::fs::read_dir(lab.path(".")).expect("the folder").flatten();
+    let name = names.find_map(|e| e.file_name().into_string().ok().filter(|n| n.starts_with("openai-")));
+    let name = name.expect("a result");
+    assert!(name.starts_with("openai-chat-400.0qps-concurrency9-Qwen3-0.6B-20"), "{name}");
+}
+
+#[test]
+fn what_cannot_be_is_refused_before_anything_is_sent() {
+    let lab = Lab::new();
+    let url = "http://127.0.0.1:9";
+    let refused = |more: &[&str], code: i32, words: &[&str]| {
+        let args = [&["bench", url, "--model", "m"], more].concat();
+        lab.run(&args).expect_error(code, words);
+    };
+    refused(&["--num-prompts", "0"], 2, &["--num-prompts"]);
+    refused(&["--request-rate", "0"], 2, &["a rate is more than 0"]);
+    refused(&["--metric-percentiles", "42"], 2, &["50, 90, 95, 99 and 99.9"]);
+    refused(&["--header", "no header=x"], 1, &["`no header` is no header"]);
+    refused(&["--dataset-name", "sharegpt"], 1, &["--dataset-path"]);
+    refused(&["--recipe", "vllm"], 1, &["--tokenizer"]);
+    refused(&["--dataset-name", "custom", "--dataset-path", "none.jsonl"], 1, &["none.jsonl"]);
+    lab.run(&["bench", "https://host", "--model", "m"]).expect_error(1, &["http://"]);
+}
+
+#[test]
+fn a_server_that_is_not_there_gives_nothing() {
+    let output = Lab::new().run(&["bench", "http://127.0.0.1:9", "--model", "m", "--num-prompts", "2"]);
+    let output = output.expect_code(3);
+    assert_eq!(line(&output.stdout, "Failed requests:"), "2");
+    assert!(output.stderr.contains("connect: "), "{}", output.stderr);
+}
