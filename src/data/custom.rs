@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use super::chance::Python;
-use super::question::{DataError, Question};
+use super::question::{DataError, Question, drawn_again};
 use super::vocabulary::Vocabulary;
 
 /// The prompts of a file, shuffled; where it has too few, some are drawn again.
@@ -49,12 +49,7 @@ impl Custom {
             };
             questions.push(Question { text, tokens: u32::try_from(tokens).unwrap_or(u32::MAX), output });
         }
-        let mut python = Python::seeded(self.seed);
-        let found = u32::try_from(questions.len()).unwrap_or(u32::MAX);
-        while questions.len() < self.count {
-            questions.push(questions[python.below(found) as usize].clone());
-        }
-        Ok(questions)
+        Ok(drawn_again(questions, self.count, self.seed))
     }
 
     fn read(&self) -> Result<Vec<(String, u32)>, DataError> {

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::chance::Python;
+
 /// One request's question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
@@ -38,4 +40,14 @@ pub enum DataError {
     /// The tokenizer failed on a text.
     #[error("the tokenizer cannot {0}")]
     Tokenizing(String),
+}
+
+/// As many questions as are wanted: where there are too few, vLLM draws among those that it has.
+pub(super) fn drawn_again(mut questions: Vec<Question>, count: usize, seed: u64) -> Vec<Question> {
+    let mut python = Python::seeded(seed);
+    let found = u32::try_from(questions.len()).unwrap_or(u32::MAX);
+    while found > 0 && questions.len() < count {
+        questions.push(questions[python.below(found) as usize].clone());
+    }
+    questions
 }

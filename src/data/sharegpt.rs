@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 
 use super::chance::Python;
-use super::question::{DataError, Question};
+use super::question::{DataError, Question, drawn_again};
 use super::recipe::on_all_cores;
 use super::vocabulary::Vocabulary;
 
@@ -88,20 +88,15 @@ impl ShareGpt {
     }
 
     /// What a file with too few conversations gives: vLLM draws among those that it has, SGLang sends fewer.
-    fn filled(&self, mut chosen: Vec<Question>) -> Result<Vec<Question>, DataError> {
-        let found = chosen.len();
-        if found == 0 {
+    fn filled(&self, chosen: Vec<Question>) -> Result<Vec<Question>, DataError> {
+        if chosen.is_empty() {
             let why = "it holds no conversation of two turns of the lengths that are taken".to_owned();
             return Err(DataError::File { path: self.file.clone(), why });
         }
-        if self.filter == ShareGptFilter::Vllm {
-            let mut python = Python::seeded(self.seed);
-            let end = u32::try_from(found).unwrap_or(u32::MAX);
-            while chosen.len() < self.count {
-                chosen.push(chosen[python.below(end) as usize].clone());
-            }
-        }
-        Ok(chosen)
+        Ok(match self.filter {
+            ShareGptFilter::Vllm => drawn_again(chosen, self.count, self.seed),
+            ShareGptFilter::Sglang => chosen,
+        })
     }
 }
 

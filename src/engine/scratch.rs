@@ -69,10 +69,11 @@ pub fn sweep_scratch() -> Vec<PathBuf> {
 pub fn mounted_scratch(own: bool) -> Vec<(PathBuf, PathBuf)> {
     let this = Owner::this();
     let ended = directories().filter(|(_, owner)| if own { *owner == this } else { !owner.lives() });
-    ended
-        .filter_map(|(path, _)| Some((mount_in(&path).ok()??, path)))
-        .map(|(mount, path)| (path, mount))
-        .collect()
+    let mounted = ended.filter_map(|(path, _)| {
+        let mount = mount_in(&path).ok()??;
+        Some((path, mount))
+    });
+    mounted.collect()
 }
 
 /// All directories of launches of this user.
