@@ -59,29 +59,14 @@ enum Operand {
 
 /// Whether a condition holds; `None` if that is known later.
 pub fn condition(e: &Expr, facts: &dyn Facts) -> Option<bool> {
-    match e {
-        Expr::Not(inner) => condition(inner, facts).map(|b| !b),
-        Expr::Binary { op: BinaryOp::And, left, right } => {
-            match (condition(left, facts), condition(right, facts)) {
-                (Some(false), _) | (_, Some(false)) => Some(false),
-                (Some(true), Some(true)) => Some(true),
-                _ => None,
-            }
-        }
-        Expr::Binary { op: BinaryOp::Or, left, right } => {
-            match (condition(left, facts), condition(right, facts)) {
-                (Some(true), _) | (_, Some(true)) => Some(true),
-                (Some(false), Some(false)) => Some(false),
-                _ => None,
-            }
-        }
+    e.truth(&|part| match part {
         Expr::Binary { op, left, right } if op.is_comparison() => compare(*op, left, right, facts),
         other => match operand(other, facts) {
             Known::Value(Operand::Bool(b)) => Some(b),
             Known::Later => None,
             _ => Some(false),
         },
-    }
+    })
 }
 
 /// The first metric that an expression reads and that is known not to be there, in words.

@@ -21,23 +21,12 @@ const ABOVE_ZERO: &[&str] = &[
 
 /// Whether a condition holds of the baseline, if that is certain whatever it measures.
 pub(super) fn of_itself(e: &Expr) -> Option<bool> {
-    match e {
-        Expr::Not(inner) => of_itself(inner).map(|b| !b),
-        Expr::Binary { op: BinaryOp::And, left, right } => match (of_itself(left), of_itself(right)) {
-            (Some(false), _) | (_, Some(false)) => Some(false),
-            (Some(true), Some(true)) => Some(true),
-            _ => None,
-        },
-        Expr::Binary { op: BinaryOp::Or, left, right } => match (of_itself(left), of_itself(right)) {
-            (Some(true), _) | (_, Some(true)) => Some(true),
-            (Some(false), Some(false)) => Some(false),
-            _ => None,
-        },
-        Expr::Binary { op, left, right } if op.is_comparison() && e.compares() => {
+    e.truth(&|part| match part {
+        Expr::Binary { op, left, right } if op.is_comparison() && part.compares() => {
             compared(*op, &Linear::of(left)?.and(Linear::of(right)?, -1.0))
         }
         _ => None,
-    }
+    })
 }
 
 /// How a difference lies to zero: of a number, or of some times a metric that is above zero.

@@ -51,6 +51,22 @@ impl Expr {
         }
     }
 
+    /// Whether a condition holds, by what is known of the parts that `not`, `and` and `or` join: one part may settle it.
+    pub fn truth(&self, part: &impl Fn(&Expr) -> Option<bool>) -> Option<bool> {
+        match self {
+            Self::Not(inner) => inner.truth(part).map(|b| !b),
+            Self::Binary { op: op @ (BinaryOp::And | BinaryOp::Or), left, right } => {
+                let settles = Some(*op == BinaryOp::Or);
+                match (left.truth(part), right.truth(part)) {
+                    (l, r) if l == settles || r == settles => settles,
+                    (Some(l), Some(_)) => Some(l),
+                    _ => None,
+                }
+            }
+            other => part(other),
+        }
+    }
+
     /// How many parts it has.
     pub fn size(&self) -> usize {
         let mut count = 0;
