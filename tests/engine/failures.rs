@@ -333,8 +333,8 @@ fn log(name: &str) -> String {
 }
 
 /// The patterns of the engine that a log is of; none for one that the library does not have.
-fn patterns_of(name: &str) -> Vec<FailurePattern> {
-    let engine = ["vllm", "sglang", "llama"].into_iter().find(|e| name.contains(e));
+pub fn patterns_of(name: &str) -> Vec<FailurePattern> {
+    let engine = ["vllm", "sglang", "trtllm", "llama"].into_iter().find(|e| name.contains(e));
     let engine = match engine {
         Some("llama") => "llama_cpp",
         Some(engine) => engine,

@@ -2,6 +2,7 @@
 
 mod death;
 mod environment;
+mod failure_tails;
 mod failures;
 mod roles;
 mod starting;

@@ -25,7 +25,10 @@ pub const GPU_MEMORY: &str = "out of GPU memory";
 pub const DISK_FULL: &str = "disk full";
 /// The memory that processes share, `/dev/shm`, which is small in containers and after a crash may be full of leftovers.
 pub const SHARED_MEMORY: &str = "shared memory full";
-/// A model's hub, or another server that the engine asks, is out of reach.
+/// A disk, or the server that a directory lies on, gives errors.
+pub const STORAGE: &str = "storage failed";
+/// A model's hub, or another server that the engine asks, is out of reach or refuses everybody for a while; or this machine cannot even
+/// reach itself.
 pub const NETWORK: &str = "network";
 
 /// This machine refused the load's client a connection: descriptors, ports or memory are used up.
@@ -36,13 +39,14 @@ pub const GUARD_LOST: &str = "guard killed";
 /// docker or podman could start no container at all.
 pub const CONTAINER: &str = "container not started";
 
-const INFRASTRUCTURE: [&str; 10] = [
+const INFRASTRUCTURE: [&str; 11] = [
     PORT,
     GPU_LOST,
     MEMORY_TAKEN,
     GPU_MEMORY_TAKEN,
     DISK_FULL,
     SHARED_MEMORY,
+    STORAGE,
     NETWORK,
     CLIENT_LIMIT,
     GUARD_LOST,

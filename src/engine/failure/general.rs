@@ -8,7 +8,7 @@ use super::class;
 use super::pattern::FailurePattern;
 
 /// Broken machines: asked before an engine's own patterns, which would see only what follows from them.
-const MACHINE: [(&str, &str); 3] = [
+const MACHINE: [(&str, &str); 6] = [
     (
         class::GPU_LOST,
         r"GPU (?:has )?fallen off the bus|GPU is lost|Unable to determine the device handle for GPU|uncorrectable ECC error|cudaErrorECCUncorrectable",
@@ -18,10 +18,23 @@ const MACHINE: [(&str, &str); 3] = [
         r"/dev/shm.*No space left on device|No space left on device.*(?:/dev/shm|/psm_|shm_open)|while (?:creating|attaching to) shared memory segment|insufficient shared memory",
     ),
     (class::DISK_FULL, r"No space left on device|Disk quota exceeded"),
+    (
+        class::STORAGE,
+        r"Stale (?:NFS )?file handle|Input/output error|Remote I/O error|Transport endpoint is not connected",
+    ),
+    (
+        class::GPU_MEMORY_TAKEN,
+        r"memory capacity is unbalanced|Error in memory profiling\. .*other processes|CUDA-capable device\(s\) is/are busy or unavailable",
+    ),
+    // a hub that is overloaded, or that has had enough of this address
+    (
+        class::NETWORK,
+        r"\b429 Client Error|\b5\d\d Server Error|Server error '5\d\d |Client error '429 |HTTP status (?:server error \(5\d\d|client error \(429)",
+    ),
 ];
 
 /// Causes, then consequences, each from the exact to the vague. The names of consequences are in [`class`].
-const TABLE: [(&str, &str); 31] = [
+const TABLE: [(&str, &str); 37] = [
     ("unknown flag", r"error: unrecognized arguments: (.+)"),
     ("unknown flag", r"error: unexpected argument '(-\S+)' found"),
     ("unknown flag", r"No such option:? (.+)"),
@@ -33,7 +46,7 @@ const TABLE: [(&str, &str); 31] = [
     ("bad value", r"Unknown quantization method: (.+)"),
     (
         class::PORT,
-        r"\[Errno 98\].*ddress already in use|Address already in use \(os error 98\)|EADDRINUSE|bind\(\) failed.*ddress already in use",
+        r"\[Errno 98\].*ddress already in use|Address already in use \(os error 98\)|EADDRINUSE|bind\(\) failed.*ddress already in use|ZMQError: Address already in use",
     ),
     (
         "unsupported hardware",
@@ -41,7 +54,7 @@ const TABLE: [(&str, &str); 31] = [
     ),
     (
         "unsupported hardware",
-        r"only supported on GPUs? with compute capability|requires? (?:a )?(?:GPU with )?compute capability|on Ampere/Ada cards only|not supported on this (?:GPU|device|platform|hardware)|[Mm]inimum capability: \d+|No valid attention backend found",
+        r"only supported on GPUs? with compute capability|requires? (?:a )?(?:GPU with )?compute capability|on Ampere/Ada cards only|only supports \w+ GPUs or newer|not supported (?:on this (?:GPU|device|platform|hardware)|for the current GPU)|OutOfResources: out of resource|[Mm]inimum capability: \d+|No valid attention backend found",
     ),
     (
         "unsupported model",
@@ -73,21 +86,40 @@ const TABLE: [(&str, &str); 31] = [
         "model missing",
         r"(?:HFValidation|OS)Error: Repo id must be|RepositoryNotFoundError|RevisionNotFoundError|is not a local folder and is not a valid model identifier",
     ),
-    ("model missing", r"Can't load the configuration of '([^']+)'"),
+    (
+        "model missing",
+        r"Can't load (?:the configuration of|tokenizer for|image processor for|feature extractor for) '([^']+)'",
+    ),
+    (
+        "model missing",
+        r"does not appear to have (?:a file|files) named|Cannot find any (?:model weights|safetensors)|EntryNotFoundError: 404",
+    ),
+    // perflab fetches models itself, so that engines run offline
+    ("model missing", r"outgoing traffic has been disabled|OfflineModeIsEnabled|offline mode is enabled"),
     ("no access", r"GatedRepoError|40[13] Client Error|PermissionError: (.+)|[Pp]ermission denied"),
     (
         class::NETWORK,
-        r"Max retries exceeded with url|Temporary failure in name resolution|Name or service not known|LocalEntryNotFoundError|couldn't connect to 'https?://",
+        r"Max retries exceeded with url|Temporary failure in name resolution|Name or service not known|Network is unreachable|No route to host|HTTPSConnectionPool\(.*Read timed out|IncompleteRead\(|Cannot assign requested address \(addr='tcp://(?:127\.|localhost|\[::1\])",
     ),
+    ("model missing", r"LocalEntryNotFoundError"),
+    (class::NETWORK, r"couldn't connect to 'https?://"),
     (
         "model broken",
-        r"SafetensorError|Error while deserializing header|invalid magic|json\.decoder\.JSONDecodeError: ",
+        r"SafetensorError|Error while deserializing header|invalid magic|json\.decoder\.JSONDecodeError: |There is no module or parameter named",
     ),
     ("bad configuration", r"ValidationError: \d+ validation errors? for \w+\n.*?(Value error, .+)"),
     ("bad configuration", r"ValidationError: \d+ validation errors? for (\w+)"),
     (
         "bad configuration",
-        r"must be divisible by (?:the )?(?:tensor|pipeline|tp|TP)|pass the argument `trust_remote_code=True`|World size \(\d+\) is larger than the number of available GPUs|LoRA rank \d+ is greater than max_lora_rank",
+        r"must be divisible by (?:the )?(?:tensor|pipeline|tp|TP)|pass the argument `trust_remote_code=True`|set the option `trust_remote_code=True`|contains custom code which must be executed|World size \(\d+\) is larger than the number of available GPUs|LoRA rank \d+ is greater than max_lora_rank",
+    ),
+    (
+        "kernels not compiled",
+        r"Ninja build failed|ninja: build stopped|Failed to find C compiler|Could not find nvcc|nvcc fatal|nvrtc: error|PTXAS error|CompilationError: ",
+    ),
+    (
+        "engine assertion",
+        r"GGML_ASSERT\(.+\) failed|GGML_ABORT|\[TensorRT-LLM\]\[ERROR\] Assertion failed: (.+)",
     ),
     ("too many open files", r"(?:^|[^`])OSError: \[Errno 24\]|Too many open files \(os error 24\)"),
     (

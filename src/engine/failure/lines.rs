@@ -92,7 +92,8 @@ impl<'a> Lines<'a> {
     /// The same without regard to what came of it: a process that is lost stays lost, however others go on.
     pub fn loudness(&self, at: usize) -> Weight {
         let Some(line) = self.lines.get(at) else { return Weight::Mention };
-        let is_error = line.level == Some(Level::Error) || line.kind == Kind::Exception;
+        let is_error =
+            line.level == Some(Level::Error) || line.kind == Kind::Exception || is_of_validator(line.said);
         match line {
             _ if !is_error && is_advice(line.said) => Weight::Advice,
             _ if line.kind == Kind::Code || line.is_quiet() => Weight::Mention,
@@ -234,6 +235,11 @@ fn is_class(line: &str) -> bool {
     let last = name.rsplit('.').next().unwrap_or_default();
     name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.')
         && last.starts_with(|c: char| c.is_uppercase())
+}
+
+/// What a check of values says below its exception, which has a number only.
+fn is_of_validator(line: &str) -> bool {
+    line.starts_with("Value error, ") || line.starts_with("Assertion failed, ")
 }
 
 fn points_elsewhere(line: &str) -> bool {
