@@ -296,3 +296,27 @@ fn spaces_in_a_serve_line_say_nothing() {
     lab.write("study.plab", lab.read("study.plab").replace("sh engine.sh", "sh   engine.sh"));
     expect(&lab, "");
 }
+
+#[test]
+fn modules_that_a_script_imports_from_beside_it_are_part_of_a_result() {
+    let serve = "import os, sys\nimport helper\n\nos.execv(helper.program(), ['x', 'sim', '--model', sys.argv[1], '--host', sys.argv[2], '--port', sys.argv[3]])\n";
+    let helper = format!("import deeper\n\n\ndef program():\n    return '{}'\n", binary());
+    for (words, dir) in [("python3 app/serve.py", "app/"), ("python3 -m serve", "")] {
+        let lab = Lab::with(&STUDY.replace("WORDS", words).replace("LINES", ""));
+        write(&lab, &format!("{dir}serve.py"), serve);
+        write(&lab, &format!("{dir}helper.py"), &helper);
+        write(&lab, &format!("{dir}deeper.py"), "x = 1\n");
+        assert_eq!(exec(&lab), 2);
+        expect(&lab, "");
+        write(&lab, &format!("{dir}deeper.py"), "x = 2\n");
+        expect(&lab, "measured with another ./deeper.py");
+        write(&lab, &format!("{dir}deeper.py"), "x = 1\n");
+        // what nobody imports, and what Python itself leaves there
+        write(&lab, &format!("{dir}analysis.py"), "x = 1\n");
+        expect(&lab, "");
+        write(&lab, &format!("{dir}helper.py"), format!("{helper}# edited\n"));
+        expect(&lab, "measured with another ./helper.py");
+        assert_eq!(exec(&lab), 2 + 2, "measured again");
+        expect(&lab, "");
+    }
+}

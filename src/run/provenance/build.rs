@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::beside;
 use super::elf;
 use super::python::{Python, normal};
 use crate::disk;
@@ -73,6 +74,7 @@ fn look(engine: &Engine, search: &Search, study_dir: &Path) -> Option<Installed>
         (Some(build), Some(wrapper)) => Some(format!("{build} behind {wrapper}")),
         (build, wrapper) => build.or(wrapper),
     };
+    libraries.extend(beside::modules(&program, &words, study_dir));
     Some(Installed { build, libraries: Some(libraries) })
 }
 
@@ -130,7 +132,7 @@ fn state(path: &Path) -> Option<String> {
 }
 
 /// Directories of the whole system: what lies in them has nothing to do with each other.
-fn is_shared_by_all(dir: &Path) -> bool {
+pub(super) fn is_shared_by_all(dir: &Path) -> bool {
     let system = [
         "/bin",
         "/sbin",

@@ -21,7 +21,7 @@ pub fn edited(history: &History, setup: &Setup<'_>, walk: &Walk, again: &mut Aga
     if history.launches().is_empty() {
         return;
     }
-    let measured: HashSet<&str> = history.runs().iter().map(|r| r.config_id.as_str()).collect();
+    let measured: HashSet<&str> = history.runs().iter().map(|r| &*r.config_id).collect();
     let before = if measured.contains(baseline.id()) { None } else { Before::of(history, baseline) };
     for need in &walk.needs {
         let id = need.config.id();

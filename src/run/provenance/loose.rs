@@ -33,7 +33,7 @@ pub fn modules(site: &Path, own: bool) -> Vec<(String, String)> {
         .collect()
 }
 
-fn shown(name: &str, path: &Path) -> (String, String) {
+pub(super) fn shown(name: &str, path: &Path) -> (String, String) {
     let (name, hash) = if path.is_dir() {
         (format!("{name}/"), disk::tree(path, Which::Code))
     } else {
@@ -43,7 +43,7 @@ fn shown(name: &str, path: &Path) -> (String, String) {
 }
 
 /// What `import` may find: a package, a module, a compiled one.
-fn is_module(name: &str) -> bool {
+pub(super) fn is_module(name: &str) -> bool {
     let stem = ["py", "so"].iter().find_map(|end| name.strip_suffix(end)?.strip_suffix('.')).unwrap_or(name);
     let first = stem.split('.').next().unwrap_or_default();
     let word = first.chars().all(|c| c.is_alphanumeric() || c == '_') && !first.is_empty();

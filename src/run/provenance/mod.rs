@@ -2,6 +2,7 @@
 //! still count because all of that is as it was.
 
 mod answers;
+mod beside;
 mod blamed;
 mod build;
 mod edited;

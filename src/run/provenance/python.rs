@@ -20,10 +20,8 @@ use crate::disk::{self, Which, hex};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Python {
     interpreter: PathBuf,
-    /// where distributions lie, those that are found first first
-    sites: Vec<PathBuf>,
-    /// so many of them are the environment's own
-    own_sites: usize,
+    /// where distributions lie, those that are found first first, and whether what lies there is the environment's or the user's own
+    sites: Vec<(PathBuf, bool)>,
     /// a conda environment's list of packages
     conda: Option<PathBuf>,
 }
@@ -40,9 +38,12 @@ impl Python {
         }
         // the link to an interpreter says which environment is meant, and what it leads to does not
         let prefix = interpreter.parent()?.parent()?.to_owned();
-        let mut sites = sites_below(&prefix.join("lib"));
-        let own_sites = sites.len();
         let settings = fs::read_to_string(prefix.join("pyvenv.cfg")).ok();
+        let conda = Some(prefix.join("conda-meta")).filter(|d| d.is_dir());
+        let below = |prefix: &Path, own: bool| {
+            sites_below(&prefix.join("lib")).into_iter().map(move |site| (site, own))
+        };
+        let mut sites: Vec<_> = below(&prefix, settings.is_some() || conda.is_some()).collect();
         let sees_system = settings.as_ref().is_none_or(|text| {
             let words = |l: &str| l.split('=').map(|w| w.trim().to_lowercase()).collect::<Vec<_>>();
             text.lines().any(|l| words(l) == ["include-system-site-packages", "true"])
@@ -51,15 +52,12 @@ impl Python {
             let real = interpreter.canonicalize().ok()?;
             let base = real.parent()?.parent()?.to_owned();
             let home = std::env::var_os("HOME").map(|h| PathBuf::from(h).join(".local"));
-            for prefix in home.into_iter().chain([PathBuf::from("/usr/local"), base]) {
-                sites.extend(sites_below(&prefix.join("lib")));
-            }
+            sites.extend(home.iter().flat_map(|home| below(home, true)));
+            sites.extend(below(Path::new("/usr/local"), false).chain(below(&base, false)));
         }
         let mut seen = BTreeSet::new();
-        sites.retain(|dir| seen.insert(dir.canonicalize().unwrap_or_else(|_| dir.clone())));
-        let conda = Some(prefix.join("conda-meta")).filter(|d| d.is_dir());
-        let is_apart = settings.is_some() || conda.is_some();
-        Some(Self { interpreter, sites, own_sites: if is_apart { own_sites } else { 0 }, conda })
+        sites.retain(|(dir, _)| seen.insert(dir.canonicalize().unwrap_or_else(|_| dir.clone())));
+        Some(Self { interpreter, sites, conda })
     }
 
     /// The environment whose programs lie beside a program or in a directory: for what says nothing of its own, as a shell script.
@@ -78,8 +76,8 @@ impl Python {
     /// All distributions; `engine` is the one whose files are looked at one by one.
     pub fn distributions(&self, engine: &str) -> Distributions {
         let mut found = Distributions::new();
-        for (i, site) in self.sites.iter().enumerate() {
-            found.extend(loose::modules(site, i < self.own_sites));
+        for (site, own) in &self.sites {
+            found.extend(loose::modules(site, *own));
             for entry in fs::read_dir(site).into_iter().flatten().flatten() {
                 add(site, &entry.path(), engine, &mut found);
             }

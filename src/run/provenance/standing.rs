@@ -122,7 +122,7 @@ impl<'a> Standing<'a> {
         let moved = Moved::of(history.launches());
         let mut again = HashMap::new();
         for run in history.runs() {
-            let key = (run.config_id.clone(), run.profile_id.clone());
+            let key = (run.config_id.to_string(), run.profile_id.to_string());
             let spoiled = || Some(format!("the machine spoiled it, {}", history.spoiled(run, checks)?));
             match self.differs(run, history, &moved).or_else(spoiled) {
                 Some(why) => drop(again.insert(key, why)),
@@ -143,13 +143,13 @@ impl<'a> Standing<'a> {
         if run.put_aside {
             return Some("asked for with `--again`".to_owned());
         }
-        if !self.serve_ids.contains(&run.serve_id) {
-            let then = history.launch_of(&run.run.launch).and_then(|l| l.container.as_ref());
+        if !self.serve_ids.iter().any(|id| **id == *run.serve_id) {
+            let then = history.launch_of(&run.run.launch).and_then(|l| l.container.as_deref());
             return Some(otherwise(self.program, self.images, &run.serve_id, then));
         }
         let Some(made) = &run.made else {
             let elsewhere = "measured on other GPUs, with another driver or with other variables of the site";
-            return (run.host_id != self.host_id).then(|| elsewhere.to_owned());
+            return (*run.host_id != *self.host_id).then(|| elsewhere.to_owned());
         };
         if let Some(name) = moved.doubt(&run.run.launch) {
             return Some(format!("{name} changed while it was measured"));
@@ -158,7 +158,7 @@ impl<'a> Standing<'a> {
             return Some(why);
         }
         let mut now = self.machine.clone();
-        let found = self.installed(&(run.serve_id.clone(), made.engine.clone()));
+        let found = self.installed(&(run.serve_id.to_string(), made.engine.clone()));
         now.build = found.build;
         if made.model_files.is_some() {
             now.model_files = self.model(&made.model);
@@ -173,7 +173,7 @@ impl<'a> Standing<'a> {
             let is = |name: &String| Some((name.clone(), blamed::state(name, &ground)?));
             now.blamed = made.blamed.keys().filter_map(is).collect();
         }
-        now.data = self.profiles.get(&run.profile_id).and_then(|p| self.data_of(p, &made.model));
+        now.data = self.profiles.get(&*run.profile_id).and_then(|p| self.data_of(p, &made.model));
         made.differs(&now).or_else(|| {
             let (then, now) = (made.libraries.as_ref()?, found.libraries?);
             (*then != libraries::id(&now)).then(|| libraries::difference(history.libraries(then), &now))
@@ -183,7 +183,7 @@ impl<'a> Standing<'a> {
     /// Why a result of a server that somebody else runs is none of the one that answers now.
     fn other_server(&self, run: &RunRecord, made: &Conditions) -> Option<String> {
         let then = made.running.as_ref();
-        let url = match (self.addresses.get(&run.config_id), then) {
+        let url = match (self.addresses.get(&*run.config_id), then) {
             (Some(url), _) => url,
             (None, then) => &then?.url,
         };
@@ -325,7 +325,7 @@ pub fn as_measured(history: &History, serve_ids: &[String], checks: Checks) -> R
     }
     let counts = |run: &RunRecord| {
         let (Some(made), Some(now)) = (&run.made, &last.made) else { return run.host_id == last.host_id };
-        let build = builds.get(&(run.serve_id.as_str(), made.engine.as_str()));
+        let build = builds.get(&(&*run.serve_id, made.engine.as_str()));
         if moved.doubt(&run.run.launch).is_some() {
             return false;
         }
@@ -336,13 +336,13 @@ pub fn as_measured(history: &History, serve_ids: &[String], checks: Checks) -> R
             libraries: build.and_then(|b| b.libraries.clone()),
             files: words().filter_map(|w| Some((w.clone(), lasts(w)?))).collect(),
             absent: words().filter(|w| lasts(w).is_none()).cloned().collect(),
-            running: servers.get(run.config_id.as_str()).and_then(|s| (*s).clone()),
+            running: servers.get(&*run.config_id).and_then(|s| (*s).clone()),
             model_files: models.get(made.model.as_str()).and_then(|m| (*m).clone()),
             blamed: made.blamed.clone(),
-            data: data.get(&(run.profile_id.as_str(), made.model.as_str())).and_then(|d| (*d).clone()),
+            data: data.get(&(&*run.profile_id, made.model.as_str())).and_then(|d| (*d).clone()),
             ..(**now).clone()
         };
         made.differs(&now).is_none()
     };
-    history.results(checks, |run| serve_ids.contains(&run.serve_id) && counts(run))
+    history.results(checks, |run| serve_ids.iter().any(|id| **id == *run.serve_id) && counts(run))
 }

@@ -1,0 +1,204 @@
+//! The modules that an engine's own script imports from beside it, or from where it is started (`python serve.py`, `python -m serve`): no
+//! distribution knows of them, and an edit of one is another engine. Only those count whose names are said, by the script or by a module
+//! that counts: what else lies in a study's directory is nobody's business.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::build::is_shared_by_all;
+use super::loose;
+
+/// Longer files are no scripts.
+const LONGEST: u64 = 1 << 20;
+/// Entries of a directory that are looked at.
+const MOST: usize = 20_000;
+/// Directories within a package.
+const DEEPEST: usize = 8;
+
+/// Those modules, each with a hash over its code. `words` are those of the command, the program's first.
+pub fn modules(program: &Path, words: &[String], study_dir: &Path) -> BTreeMap<String, String> {
+    let mut start = Start::default();
+    start.file(program);
+    for (i, word) in words.iter().enumerate().skip(1) {
+        match words[i - 1].as_str() {
+            // both look for modules where they are started
+            "-m" | "-c" => start.text(word.clone(), study_dir),
+            _ if word.starts_with('-') => {}
+            _ => start.file(&study_dir.join(word)),
+        }
+    }
+    if start.is_of_shell {
+        start.dirs.push(study_dir.to_owned());
+    }
+    start.found()
+}
+
+/// What is read first, and where modules are looked for.
+#[derive(Default)]
+struct Start {
+    texts: Vec<String>,
+    dirs: Vec<PathBuf>,
+    /// what a shell starts looks for modules where the shell was started
+    is_of_shell: bool,
+}
+
+impl Start {
+    /// A script, or a directory that is run as one: beside it lies what it imports, wherever a link to it lies.
+    fn file(&mut self, path: &Path) {
+        let Ok(path) = path.canonicalize() else { return };
+        let main = path.join("__main__.py");
+        let script = if main.is_file() { main } else { path };
+        let (Some(text), Some(dir)) = (text_of(&script), script.parent()) else { return };
+        // the first line names an interpreter, and no module
+        let (first, rest) = text.split_once('\n').filter(|_| text.starts_with("#!")).unwrap_or(("", &text));
+        self.is_of_shell |= first.starts_with("#!") && !first.contains("python");
+        self.text(rest.to_owned(), dir);
+    }
+
+    fn text(&mut self, text: String, dir: &Path) {
+        self.texts.push(text);
+        self.dirs.push(dir.to_owned());
+    }
+
+    fn found(mut self) -> BTreeMap<String, String> {
+        let mut there = self.there();
+        let mut found = BTreeMap::new();
+        while let Some(text) = self.texts.pop() {
+            let said: BTreeSet<&str> = text.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+            let named: Vec<String> = there.keys().filter(|name| said.contains(&***name)).cloned().collect();
+            for path in named.iter().filter_map(|name| there.remove(name)) {
+                read(&path, 0, &mut self.texts);
+                let (name, hash) =
+                    loose::shown(&path.file_name().unwrap_or_default().to_string_lossy(), &path);
+                found.insert(format!("./{name}"), hash);
+            }
+        }
+        found
+    }
+
+    /// Modules by the names under which they are imported; what stands in the first directory is found first.
+    fn there(&self) -> BTreeMap<String, PathBuf> {
+        let mut there = BTreeMap::new();
+        for dir in self.dirs.iter().filter(|d| !is_shared_by_all(d)) {
+            let entries = fs::read_dir(dir).into_iter().flatten().flatten().take(MOST);
+            for (name, path) in entries.map(|e| (e.file_name().to_string_lossy().into_owned(), e.path())) {
+                let counts = loose::is_module(&name)
+                    && if name.contains('.') { path.is_file() } else { has_code(&path) };
+                if counts {
+                    let imported = name.split('.').next().unwrap_or_default().to_owned();
+                    there.entry(imported).or_insert(path);
+                }
+            }
+        }
+        there
+    }
+}
+
+fn text_of(path: &Path) -> Option<String> {
+    let is_script = fs::metadata(path).is_ok_and(|m| m.is_file() && m.len() <= LONGEST);
+    is_script.then(|| fs::read_to_string(path).ok()).flatten()
+}
+
+/// Whether a directory may be a package, and not one of results.
+fn has_code(dir: &Path) -> bool {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten().take(MOST);
+    entries.map(|e| e.path()).any(|p| is_python(&p))
+}
+
+fn is_python(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "py")
+}
+
+/// The text of a module, or those of a package: they import others.
+fn read(path: &Path, depth: usize, to: &mut Vec<String>) {
+    if path.is_file() {
+        to.extend(text_of(path));
+    } else if depth < DEEPEST {
+        let entries = fs::read_dir(path).into_iter().flatten().flatten().take(MOST);
+        for inner in entries.map(|e| e.path()).filter(|p| p.is_dir() || is_python(p)) {
+            read(&inner, depth + 1, to);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Dir(tempfile::TempDir);
+
+    impl Dir {
+        fn with(files: &[(&str, &str)]) -> Self {
+            let dir = Self(tempfile::tempdir().expect("a folder"));
+            for (name, text) in files {
+                dir.write(name, text);
+            }
+            dir
+        }
+
+        fn write(&self, name: &str, text: &str) {
+            let path = self.0.path().join(name);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            fs::write(path, text).expect("written");
+        }
+
+        fn names(&self, command: &str) -> Vec<String> {
+            self.modules(command).into_keys().collect()
+        }
+
+        fn modules(&self, command: &str) -> BTreeMap<String, String> {
+            let words = shell_words::split(command).expect("words");
+            let program = self.0.path().join(&words[0]);
+            modules(&program, &words, self.0.path())
+        }
+    }
+
+    #[test]
+    fn what_is_imported_counts_with_what_that_imports() {
+        let dir = Dir::with(&[
+            ("app/serve.py", "import one\nfrom pkg.inner import x\n"),
+            ("app/one.py", "import importlib\nimportlib.import_module('two')\n"),
+            ("app/two.py", "x = 1\n"),
+            ("app/other.py", "x = 1\n"),
+            ("app/pkg/__init__.py", ""),
+            ("app/pkg/inner.py", "import three\n"),
+            ("app/three.py", "x = 1\n"),
+            ("app/results/one.txt", "x"),
+            ("app/x", "no module"),
+            ("two.py", "x = 2\n"),
+        ]);
+        let expected = ["./one.py", "./pkg/", "./three.py", "./two.py"];
+        assert_eq!(dir.names("python3 app/serve.py --port 1"), expected);
+        assert_eq!(dir.names("python3 -u app/serve.py"), expected);
+        let before = dir.modules("python3 app/serve.py");
+        dir.write("app/other.py", "x = 2\n");
+        dir.write("two.py", "x = 3\n");
+        assert_eq!(dir.modules("python3 app/serve.py"), before);
+        dir.write("app/pkg/inner.py", "import three  \n");
+        let after = dir.modules("python3 app/serve.py");
+        assert!(after != before && after["./two.py"] == before["./two.py"], "{after:?}");
+    }
+
+    #[test]
+    fn modules_are_looked_for_where_python_looks() {
+        let dir = Dir::with(&[
+            ("serve.py", "import helper\n"),
+            ("helper.py", "x = 1\n"),
+            ("bin/run", "#!/usr/bin/env python3\nimport helper\n"),
+            ("bin/helper.py", "x = 2\n"),
+            ("bin/run.sh", "#!/bin/sh\ncd .. && exec python3 -m serve \"$@\"\n"),
+            ("tool/__main__.py", "import own\n"),
+            ("tool/own.py", "x = 3\n"),
+        ]);
+        assert_eq!(dir.names("python3 -m serve"), ["./helper.py", "./serve.py"]);
+        assert_eq!(dir.names("python3 -c 'import serve'"), ["./helper.py", "./serve.py"]);
+        assert_eq!(dir.names("bin/run.sh"), ["./helper.py", "./serve.py"]);
+        assert_eq!(dir.names("python3 tool"), ["./own.py"]);
+        let of_program = dir.modules("bin/run");
+        assert_eq!(of_program.keys().collect::<Vec<_>>(), ["./helper.py"]);
+        assert_ne!(of_program, dir.modules("python3 serve.py"), "beside the script, not where it is started");
+        std::os::unix::fs::symlink("bin/run", dir.0.path().join("link")).expect("a link");
+        assert_eq!(dir.modules("link"), of_program);
+    }
+}
