@@ -144,7 +144,7 @@ fn write(path: &Path, configs: &[Config], load: &str, serve: &str) {
         push(Kind::Ready { launch: launch.clone(), after_s: 34.13, says: says(i) });
         let run = Run {
             n: 1,
-            launch: launch.clone(),
+            launch: launch.as_str().into(),
             outcome: RunOutcome::Done,
             metrics: metrics(i),
             notes: Vec::new(),

@@ -78,7 +78,7 @@ fn run(n: usize, launch: usize, measured: Option<(f64, f64)>, confirming: bool) 
     };
     Run {
         n: n as u32,
-        launch: format!("L{launch}"),
+        launch: format!("L{launch}").into(),
         outcome,
         metrics,
         notes: Vec::new(),
@@ -123,11 +123,11 @@ fn worst(program: &Program, dice: &mut Dice) -> (f64, usize) {
             let n = setup.all(&need.config, name).len() + 1;
             made.push((key, run(n, launches, measured, need.confirming)));
         }
-        let id = need.config.id().to_owned();
+        let id = need.config.id().into();
         elapsed += around + loads.iter().map(|(_, s)| s).sum::<f64>();
         costs.add(&engine_name(&need.config), around, 0.0, loads.iter().map(|(p, s)| (p.as_str(), *s)));
         for (key, run) in made {
-            results.add(&id, &key, run);
+            results.add(&id, &key.into(), run);
         }
     }
     let off = totals.iter().map(|t| (t / elapsed).max(elapsed / t)).fold(1.0, f64::max);

@@ -31,7 +31,8 @@ pub fn put_aside(asked: &[String], x: &Execution<'_>) -> Result<usize, Trouble> 
             None => return Err(unknown(name, &walk)),
         }
     }
-    let measured: BTreeSet<String> = x.journal.history().runs().iter().map(|r| r.config_id.clone()).collect();
+    let measured: BTreeSet<String> =
+        x.journal.history().runs().iter().map(|r| r.config_id.to_string()).collect();
     let configs: Vec<String> = configs.intersection(&measured).cloned().collect();
     if configs.is_empty() {
         return Ok(0);
@@ -64,7 +65,7 @@ fn meant(
         return Some(failed(history, results));
     }
     if let Some(launch) = history.launch_of(name) {
-        return Some(BTreeSet::from([launch.config_id.clone()]));
+        return Some(BTreeSet::from([launch.config_id.to_string()]));
     }
     let loads: Vec<&str> = setup.program.profiles.keys().map(|p| setup.load(p)).collect();
     let is = |label: &str, config: &Config| {
@@ -84,7 +85,7 @@ fn failed(history: &History, results: &Results) -> BTreeSet<String> {
     };
     let stands = |config: &str, profile: &str| results.of(config, profile).iter().any(|r| failed(&r.outcome));
     let keys: BTreeSet<(&str, &str)> =
-        history.runs().iter().map(|r| (r.config_id.as_str(), r.profile_id.as_str())).collect();
+        history.runs().iter().map(|r| (&*r.config_id, &*r.profile_id)).collect();
     keys.into_iter().filter(|(c, p)| stands(c, p)).map(|(config, _)| config.to_owned()).collect()
 }
 

@@ -16,7 +16,7 @@ impl History {
         }
         for launch in self.launches() {
             let Some(times) = &launch.times else { continue };
-            let own = loads.get(launch.id.as_str()).map_or(&[][..], Vec::as_slice);
+            let own = loads.get(&*launch.id).map_or(&[][..], Vec::as_slice);
             let sum: f64 = own.iter().map(|(_, s)| s).sum();
             let loaded = times.warmup_s + times.load_s;
             // warm-up and repeated loads are shared out by what each load took; a launch that failed taught nothing of loads

@@ -15,10 +15,10 @@ use crate::judge::{Checks, Results, Run, RunOutcome, machine};
 /// One launch, as far as the journal knows it.
 #[derive(Debug, Clone)]
 pub struct LaunchRecord {
-    pub id: String,
-    pub config_id: String,
+    pub id: Arc<str>,
+    pub config_id: Arc<str>,
     /// the engine's root and version, by which predictions add launches up
-    pub engine: String,
+    pub engine: Arc<str>,
     /// the configuration in normal form, as JSON
     pub config: Arc<str>,
     /// `None` for a launch whose end nobody saw
@@ -29,16 +29,16 @@ pub struct LaunchRecord {
     /// US dollars a second of one GPU, as the site of its invocation said
     pub price_per_s: Option<f64>,
     /// what its engine was put into
-    pub container: Option<Contained>,
+    pub container: Option<Box<Contained>>,
     /// what its end found changed, and new, of what its results are made of
-    pub changed: Vec<String>,
-    pub appeared: Vec<String>,
+    pub changed: Box<[String]>,
+    pub appeared: Box<[String]>,
     /// it is one of the A/A check of neighbours, and has no results
     pub check: bool,
     /// the number of its slot among those of its size, counting from 1
     pub slot: Option<usize>,
-    /// names it among all processes of the machine
-    nonce: String,
+    /// names it among all processes of the machine, for as long as some of them may be there
+    nonce: Box<str>,
     /// the invocation that began it, and how old that was
     begun: (u32, f64),
 }
@@ -63,10 +63,10 @@ impl LaunchRecord {
 /// One run and what it was made of.
 #[derive(Debug, Clone)]
 pub struct RunRecord {
-    pub config_id: String,
-    pub profile_id: String,
-    pub serve_id: String,
-    pub host_id: String,
+    pub config_id: Arc<str>,
+    pub profile_id: Arc<str>,
+    pub serve_id: Arc<str>,
+    pub host_id: Arc<str>,
     /// `None` in journals from before it was written down
     pub made: Option<Arc<Conditions>>,
     pub seed: Option<u64>,
@@ -75,7 +75,8 @@ pub struct RunRecord {
     session: u32,
     /// the user wants it measured again, and has said so since
     pub put_aside: bool,
-    pub run: Run,
+    /// shared with the results that are made of it
+    pub run: Arc<Run>,
 }
 
 impl RunRecord {
@@ -118,13 +119,14 @@ pub struct History {
     session: u32,
     sessions: Vec<SessionRecord>,
     launches: Vec<LaunchRecord>,
-    by_id: HashMap<String, usize>,
+    by_id: HashMap<Arc<str>, usize>,
     /// launches whose end has not been seen, by index
     open: Vec<usize>,
     runs: Vec<RunRecord>,
-    /// most runs were made under the same conditions, and most launches are of few configurations
+    /// most runs were made under the same conditions
     conditions: Vec<Arc<Conditions>>,
-    configs: HashSet<Arc<str>>,
+    /// few texts say most of what runs and launches are of
+    texts: HashSet<Arc<str>>,
     installed: HashMap<String, BTreeMap<String, String>>,
     /// the lowest level of each GPU that an invocation saw before it began
     gpu_levels: BTreeMap<String, u64>,
@@ -187,7 +189,7 @@ impl History {
     /// Why an event cannot follow on what is here: a run is of the configuration that its launch started.
     pub(super) fn contradiction(&self, event: &Event) -> Option<String> {
         let Kind::Run { launch, config_id, .. } = &event.kind else { return None };
-        let started = &self.launch_of(launch)?.config_id;
+        let started = &*self.launch_of(launch)?.config_id;
         (started != config_id).then(|| {
             format!("it is a run of configuration {config_id}, and its launch {launch} started {started}")
         })
@@ -211,27 +213,28 @@ impl History {
             Kind::Launch { launch, config_id, config, nonce, container, slot, installed, check, .. } => {
                 let word = |key: &str| config[key].as_str().unwrap_or_default();
                 let engine = format!("{} {}", word("engine"), word("version"));
-                let config = self.config(&config.to_string());
                 self.installed.extend(installed.map(|i| (i.id, i.libraries)));
-                self.by_id.insert(launch.clone(), self.launches.len());
+                let id: Arc<str> = launch.into();
+                self.by_id.insert(id.clone(), self.launches.len());
                 self.open.push(self.launches.len());
-                self.launches.push(LaunchRecord {
-                    id: launch,
-                    config_id,
-                    engine,
-                    config,
+                let record = LaunchRecord {
+                    id,
+                    config_id: self.text(&config_id),
+                    engine: self.text(&engine),
+                    config: self.text(&config.to_string()),
                     times: None,
                     lost_s: None,
                     gpus: 0,
                     price_per_s: self.sessions.last().and_then(|s| s.price_per_s),
-                    container,
+                    container: container.map(Box::new),
                     check,
-                    changed: Vec::new(),
-                    appeared: Vec::new(),
+                    changed: Box::default(),
+                    appeared: Box::default(),
                     slot: slot.map(|s| s.number),
-                    nonce,
+                    nonce: nonce.into(),
                     begun: (event.session, event.session_s),
-                });
+                };
+                self.launches.push(record);
             }
             Kind::Run {
                 config_id,
@@ -245,25 +248,27 @@ impl History {
                 ..
             } => {
                 run.metrics.shrink();
-                let made = made.map(|made| self.shared(*made));
-                let session = event.session;
-                self.runs.push(RunRecord {
-                    config_id,
-                    profile_id,
-                    serve_id,
-                    host_id,
-                    made,
+                if let Some((id, _)) = self.by_id.get_key_value(&run.launch) {
+                    run.launch = id.clone();
+                }
+                let record = RunRecord {
+                    config_id: self.text(&config_id),
+                    profile_id: self.text(&profile_id),
+                    serve_id: self.text(&serve_id),
+                    host_id: self.text(&host_id),
+                    made: made.map(|made| self.shared(*made)),
                     seed,
                     infrastructure,
-                    session,
+                    session: event.session,
                     put_aside: false,
-                    run,
-                });
+                    run: Arc::new(run),
+                };
+                self.runs.push(record);
             }
             Kind::Gone { launch, times, gpus, changed, appeared } => {
                 if let Some(l) = self.launch(&launch) {
                     (l.times, l.gpus) = (Some(times), gpus);
-                    (l.changed, l.appeared) = (changed, appeared);
+                    (l.changed, l.appeared) = (changed.into(), appeared.into());
                 }
                 self.close(&launch);
             }
@@ -283,7 +288,7 @@ impl History {
             Kind::Checked { of, sample, .. } => self.checked.push((of, sample)),
             Kind::Neighbours { of, verdict } => self.neighbours.push((of, verdict)),
             Kind::Again { configs, .. } => {
-                let asked = |r: &&mut RunRecord| configs.contains(&r.config_id);
+                let asked = |r: &&mut RunRecord| configs.iter().any(|c| **c == *r.config_id);
                 self.runs.iter_mut().filter(asked).for_each(|r| r.put_aside = true);
             }
             // what servers say of themselves is long, stands in the journal for people, and decides nothing
@@ -296,18 +301,20 @@ impl History {
     }
 
     fn close(&mut self, id: &str) {
-        if let Some(i) = self.by_id.get(id) {
-            self.open.retain(|o| o != i);
+        let Some(i) = self.by_id.get(id) else { return };
+        self.open.retain(|o| o != i);
+        if let Some(l) = self.launches.get_mut(*i) {
+            l.nonce = Box::default();
         }
     }
 
-    fn config(&mut self, text: &str) -> Arc<str> {
-        if let Some(known) = self.configs.get(text) {
+    fn text(&mut self, text: &str) -> Arc<str> {
+        if let Some(known) = self.texts.get(text) {
             return known.clone();
         }
-        let config: Arc<str> = text.into();
-        self.configs.insert(config.clone());
-        config
+        let text: Arc<str> = text.into();
+        self.texts.insert(text.clone());
+        text
     }
 
     fn shared(&mut self, made: Conditions) -> Arc<Conditions> {
@@ -348,7 +355,7 @@ impl History {
     /// Launches that no one saw end, with the marks of their processes: their servers may be left over.
     pub fn unfinished(&self) -> Vec<(String, String)> {
         let open = self.open.iter().filter_map(|i| self.launches.get(*i));
-        open.map(|l| (l.id.clone(), l.nonce.clone())).collect()
+        open.map(|l| (l.id.to_string(), l.nonce.to_string())).collect()
     }
 
     /// A launch by its name.
@@ -398,7 +405,7 @@ mod tests {
         let outcome = RunOutcome::FailedStart { class: "disk full".to_owned(), line: String::new() };
         let run = Run {
             n: 1,
-            launch: format!("L00{seq}"),
+            launch: format!("L00{seq}").into(),
             outcome,
             metrics: Metrics::default(),
             notes: Vec::new(),
@@ -408,7 +415,7 @@ mod tests {
         };
         let text = || "x".to_owned();
         let kind = Kind::Run {
-            launch: run.launch.clone(),
+            launch: run.launch.to_string(),
             config_id: text(),
             profile: text(),
             profile_id: text(),

@@ -25,7 +25,7 @@ impl<'h> Moved<'h> {
                     moved.doubtful.insert(&launch.id, name);
                 }
             }
-            moved.appeared.extend(launch.appeared.iter().map(|name| (launch.id.as_str(), name.as_str())));
+            moved.appeared.extend(launch.appeared.iter().map(|name| (&*launch.id, name.as_str())));
             for name in launch.changed.iter().chain(&launch.appeared) {
                 *moved.times.entry(name).or_default() += 1;
             }

@@ -98,7 +98,7 @@ impl Recording {
             };
             for engine in self.engines(run, program, &mut notes) {
                 if let Some(config) = config_of(run, &engine, &mut notes) {
-                    let (config, profile_id) = (config.id().to_owned(), profile::id(p));
+                    let (config, profile_id) = (Arc::from(config.id()), Arc::from(profile::id(p)));
                     let n = out.results.of(&config, &profile_id).len() as u32 + 1;
                     let planned = self.planned(&run.profile).or(p.requests.map(|n| n as f64));
                     out.results.add(&config, &profile_id, run.as_run(n, planned));
@@ -157,7 +157,7 @@ impl RecordedRun {
         let metrics = self.metrics.as_ref().map(|m| metrics(m, planned)).unwrap_or_default();
         Run {
             n,
-            launch: String::new(),
+            launch: "".into(),
             outcome,
             metrics,
             notes: Vec::new(),

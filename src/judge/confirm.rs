@@ -1,5 +1,7 @@
 //! `confirm on`: baseline and winner on fresh launches, after the last step. It decides nothing.
 
+use std::sync::Arc;
+
 use super::results::Run;
 use super::setup::Setup;
 use super::spread;
@@ -60,7 +62,7 @@ fn view(setup: &Setup<'_>, baseline: &Config, winner: &Config, profile: &str) ->
 }
 
 /// A recording may hold only one run of the objective's profile.
-fn runs<'a>(setup: &'a Setup<'_>, config: &Config, profile: &str) -> &'a [Run] {
+fn runs<'a>(setup: &'a Setup<'_>, config: &Config, profile: &str) -> &'a [Arc<Run>] {
     let fresh = setup.confirming(config, profile);
     if fresh.is_empty() { setup.counted(config, profile) } else { fresh }
 }

@@ -21,6 +21,18 @@ impl Name {
         known.insert(name);
         Self(name)
     }
+
+    /// Several names in their order, kept once too: lists are as few as kinds of loads.
+    pub fn list(names: &[Self]) -> &'static [Self] {
+        static KNOWN: Mutex<BTreeSet<&'static [Name]>> = Mutex::new(BTreeSet::new());
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(list) = known.get(names) {
+            return list;
+        }
+        let list: &'static [Self] = Box::leak(names.into());
+        known.insert(list);
+        list
+    }
 }
 
 impl std::ops::Deref for Name {

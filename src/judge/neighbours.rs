@@ -66,9 +66,8 @@ pub struct Verdict {
 pub fn value(setup: &Setup<'_>, config: &Config, runs: &[(String, Run)]) -> Option<f64> {
     let one = |(profile, run): &(String, Run)| {
         let objective = setup.study.objective.as_ref();
-        let runs = std::slice::from_ref(run);
         let value = match objective {
-            Some(o) => trial::objective_of(setup, config, o, profile, runs),
+            Some(o) => trial::objective_of(setup, config, o, profile, std::slice::from_ref(run)),
             None => run.metrics.number("total_tps"),
         };
         value.filter(|_| run.outcome == RunOutcome::Done)

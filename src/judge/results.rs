@@ -1,6 +1,7 @@
 //! The results there are: for a configuration under a profile always a list of runs, never one number.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +35,7 @@ pub struct Run {
     /// counts from 1
     pub n: u32,
     /// the launch that it ran in; empty for a recording's
-    pub launch: String,
+    pub launch: Arc<str>,
     pub outcome: RunOutcome,
     pub metrics: Metrics,
     /// what the load generator noticed, as sentences
@@ -50,24 +51,25 @@ pub struct Run {
     pub log_tail: Vec<String>,
 }
 
-/// Runs by configuration and profile, those of confirming launches apart.
+/// Runs by configuration and profile, those of confirming launches apart. They are shared with the journal that tells of them.
 #[derive(Debug, Clone, Default)]
 pub struct Results {
     /// profiles are few, and ten thousand configurations have them
-    runs: HashMap<String, Vec<(String, Lists)>>,
+    runs: HashMap<Arc<str>, Vec<(Arc<str>, Lists)>>,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Lists {
-    steps: Vec<Run>,
-    confirming: Vec<Run>,
+    steps: Vec<Arc<Run>>,
+    confirming: Vec<Arc<Run>>,
 }
 
 impl Results {
-    pub fn add(&mut self, config: &str, profile: &str, run: Run) {
-        let of_config = self.runs.entry(config.to_owned()).or_default();
+    pub fn add(&mut self, config: &Arc<str>, profile: &Arc<str>, run: impl Into<Arc<Run>>) {
+        let run = run.into();
+        let of_config = self.runs.entry(config.clone()).or_default();
         let at = of_config.iter().position(|(name, _)| name == profile).unwrap_or_else(|| {
-            push_one(of_config, (profile.to_owned(), Lists::default()));
+            push_one(of_config, (profile.clone(), Lists::default()));
             of_config.len() - 1
         });
         let (_, lists) = &mut of_config[at];
@@ -75,12 +77,12 @@ impl Results {
     }
 
     /// The runs that steps may count, in the order in which they ran.
-    pub fn of(&self, config: &str, profile: &str) -> &[Run] {
+    pub fn of(&self, config: &str, profile: &str) -> &[Arc<Run>] {
         self.lists(config, profile).map_or(&[], |l| &l.steps)
     }
 
     /// The runs of confirming launches, in the order in which they ran.
-    pub fn confirming(&self, config: &str, profile: &str) -> &[Run] {
+    pub fn confirming(&self, config: &str, profile: &str) -> &[Arc<Run>] {
         self.lists(config, profile).map_or(&[], |l| &l.confirming)
     }
 
@@ -90,7 +92,7 @@ impl Results {
     }
 
     fn lists(&self, config: &str, profile: &str) -> Option<&Lists> {
-        let (_, lists) = self.runs.get(config)?.iter().find(|(name, _)| name == profile)?;
+        let (_, lists) = self.runs.get(config)?.iter().find(|(name, _)| **name == *profile)?;
         Some(lists)
     }
 }

@@ -1,6 +1,7 @@
 //! Everything that a decision follows from, and the questions that every part of the judge asks of it.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::budget::LeftOut;
 use super::checks::Claims;
@@ -72,7 +73,7 @@ impl<'a> Setup<'a> {
 
     /// Runs that count: the first ones, as many as `repeat` says. On a profile that only `confirm on` names they are those of the
     /// confirming launches.
-    pub fn counted(&self, config: &Config, profile: &str) -> &[Run] {
+    pub fn counted(&self, config: &Config, profile: &str) -> &[Arc<Run>] {
         if !self.in_steps(profile) {
             return self.confirming(config, profile);
         }
@@ -81,7 +82,7 @@ impl<'a> Setup<'a> {
 
     /// Runs of confirming launches, as many as `repeat` says. A recording does not say what a run was made for: there they are those
     /// that the steps left.
-    pub fn confirming(&self, config: &Config, profile: &str) -> &[Run] {
+    pub fn confirming(&self, config: &Config, profile: &str) -> &[Arc<Run>] {
         let (config, key) = (config.id(), self.load(profile));
         if !self.replay {
             return self.first(self.results.confirming(config, key));
@@ -93,10 +94,15 @@ impl<'a> Setup<'a> {
     /// Every run of a configuration under a profile, the steps' before the confirming ones.
     pub fn all(&self, config: &Config, profile: &str) -> Vec<&Run> {
         let (config, key) = (config.id(), self.load(profile));
-        self.results.of(config, key).iter().chain(self.results.confirming(config, key)).collect()
+        self.results
+            .of(config, key)
+            .iter()
+            .chain(self.results.confirming(config, key))
+            .map(|r| &**r)
+            .collect()
     }
 
-    fn first<'r>(&self, runs: &'r [Run]) -> &'r [Run] {
+    fn first<'r>(&self, runs: &'r [Arc<Run>]) -> &'r [Arc<Run>] {
         &runs[..runs.len().min(self.repeat())]
     }
 

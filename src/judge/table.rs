@@ -1,6 +1,7 @@
 //! A few values by name, in the order in which they came. A list: ten thousand runs have two dozen each, and maps of them would be most
 //! of what a long study takes.
 
+use std::borrow::Cow;
 use std::marker::PhantomData;
 
 use serde::de::{MapAccess, Visitor};
@@ -8,40 +9,50 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::name::Name;
 
-/// Names stand once.
+/// Names stand once. A table that is whole shares them with all that have the same: of ten thousand runs only the values are kept.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Table<V>(Vec<(Name, V)>);
+pub struct Table<V> {
+    names: Cow<'static, [Name]>,
+    /// in the order of the names
+    values: Vec<V>,
+}
 
 impl<V> Default for Table<V> {
     fn default() -> Self {
-        Self(Vec::new())
+        Self { names: Cow::Borrowed(&[]), values: Vec::new() }
     }
 }
 
 impl<V> Table<V> {
     pub fn get(&self, name: &str) -> Option<&V> {
-        self.iter().find(|(known, _)| ***known == *name).map(|(_, value)| value)
+        self.values.get(self.names.iter().position(|known| **known == *name)?)
     }
 
     /// Sets a value, in the place of the one of that name if there is one.
     pub fn insert(&mut self, name: Name, value: V) {
-        match self.0.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, old)) => *old = value,
-            None => self.0.push((name, value)),
+        let known = self.names.iter().position(|known| *known == name);
+        if let Some(old) = known.and_then(|at| self.values.get_mut(at)) {
+            *old = value;
+        } else {
+            self.names.to_mut().push(name);
+            self.values.push(value);
         }
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&Name, &V)> {
-        self.0.iter().map(|(name, value)| (name, value))
+        self.names.iter().zip(&self.values)
     }
 
     pub fn keys(&self) -> impl Iterator<Item = &Name> {
-        self.0.iter().map(|(name, _)| name)
+        self.names.iter()
     }
 
-    /// Gives back memory that nothing is in.
+    /// Gives back memory that nothing is in, and names that others have too.
     pub fn shrink_to_fit(&mut self) {
-        self.0.shrink_to_fit();
+        self.values.shrink_to_fit();
+        if let Cow::Owned(names) = &self.names {
+            self.names = Cow::Borrowed(Name::list(names));
+        }
     }
 }
 
@@ -85,5 +96,22 @@ mod tests {
         table.insert(Name::of("c"), 4.0);
         assert_eq!(serde_json::to_string(&table).expect("writes"), r#"{"b":3.5,"a":2.5,"c":4.0}"#);
         assert_eq!((table.get("a"), table.get("x")), (Some(&2.5), None));
+    }
+
+    #[test]
+    fn equal_names_are_kept_once() {
+        let whole = |text: &str| {
+            let mut table: Table<f64> = serde_json::from_str(text).expect("reads");
+            table.shrink_to_fit();
+            table
+        };
+        let (a, b) = (whole(r#"{"b": 1.5, "a": 2.5}"#), whole(r#"{"b": 3.5, "a": 4.5}"#));
+        assert_eq!(a.names.as_ptr(), b.names.as_ptr());
+        let mut more = b.clone();
+        more.insert(Name::of("c"), 1.0);
+        more.insert(Name::of("a"), 5.5);
+        assert_eq!(serde_json::to_string(&more).expect("writes"), r#"{"b":3.5,"a":5.5,"c":1.0}"#);
+        assert_eq!((b.get("c"), b.get("a")), (None, Some(&4.5)));
+        assert_ne!(whole(r#"{"b": 1.5}"#), whole(r#"{"a": 1.5}"#));
     }
 }

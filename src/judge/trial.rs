@@ -1,5 +1,8 @@
 //! One configuration judged on a step's profiles: is it there, did it run, does a rule prune it, is it valid.
 
+use std::borrow::Borrow;
+use std::sync::Arc;
+
 use crate::lang::sema::Stat;
 use crate::lang::sema::program::{Expr, Objective, Owner, Require};
 use crate::plan::eval::{absent, condition, number};
@@ -77,7 +80,7 @@ enum Reads {
 }
 
 impl Reads {
-    fn of<'a>(self, setup: &'a Setup<'a>, config: &Config, profile: &str) -> &'a [Run] {
+    fn of<'a>(self, setup: &'a Setup<'a>, config: &Config, profile: &str) -> &'a [Arc<Run>] {
         let counted = setup.counted(config, profile);
         match self {
             Self::Counted => counted,
@@ -180,10 +183,10 @@ pub fn objective_of(
     config: &Config,
     objective: &Objective,
     profile: &str,
-    runs: &[Run],
+    runs: &[impl Borrow<Run>],
 ) -> Option<f64> {
-    let each = |run: &Run| {
-        let facts = OneRun { setup, config, profile, run };
+    let each = |run: &_| {
+        let facts = OneRun { setup, config, profile, run: Borrow::borrow(run) };
         match number(&objective.expr, &facts) {
             Known::Value(v) => Some(v),
             _ => None,
@@ -208,9 +211,9 @@ pub fn each_on(
     config: &Config,
     objective: &Objective,
     profile: &str,
-    runs: &[Run],
+    runs: &[Arc<Run>],
 ) -> Vec<f64> {
-    let one = |run: &Run| objective_of(setup, config, objective, profile, std::slice::from_ref(run));
+    let one = |run: &Arc<Run>| objective_of(setup, config, objective, profile, std::slice::from_ref(run));
     runs.iter().map(one).collect::<Option<Vec<f64>>>().unwrap_or_default()
 }
 
@@ -276,7 +279,7 @@ pub fn judge(setup: &Setup<'_>, config: &Config, profiles: &[String], peers: Pee
 fn no_objective(setup: &Setup<'_>, config: &Config) -> String {
     let why = setup.study.objective.as_ref().and_then(|o| {
         o.profiles.iter().find_map(|profile| {
-            let lacks = |run| {
+            let lacks = |run: &Arc<Run>| {
                 let facts = OneRun { setup, config, profile, run };
                 absent(&o.expr, &facts).or_else(|| match number(&o.expr, &facts) {
                     Known::Value(v) if v <= 0.0 => Some(format!("it is {v}, and gains are ratios")),
@@ -453,7 +456,7 @@ fn is_about(setup: &Setup<'_>, require: &Require, profile: &str) -> bool {
 }
 
 /// "514 of 1000 requests succeeded"
-fn success_of(runs: &[Run]) -> Option<String> {
+fn success_of(runs: &[Arc<Run>]) -> Option<String> {
     let m = &runs.last()?.metrics;
     let (completed, planned) = (m.number("completed")?, m.number("planned")?);
     Some(format!("{completed} of {planned} requests succeeded"))

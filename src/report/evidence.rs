@@ -93,7 +93,7 @@ pub struct Run {
     /// Counts from 1.
     pub n: u32,
     /// The launch that it came from; `null` for a recorded run.
-    pub launch: Option<String>,
+    pub launch: Option<Arc<str>>,
     pub metrics: Metrics,
     /// The last lines of the engine's log, if the run failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -133,7 +133,7 @@ impl<'de> Deserialize<'de> for ConfigText {
 /// One start of an engine and where its time went, in seconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Launch {
-    pub id: String,
+    pub id: Arc<str>,
     pub config: ConfigText,
     /// From the start of the process until it is ready.
     pub start_s: f64,

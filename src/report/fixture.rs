@@ -62,7 +62,7 @@ pub fn full() -> Report {
         not_checked: vec!["throttling: no GPU".to_owned(), "foreign processes: no GPU".to_owned()],
         launches: vec![Launch {
             check: false,
-            id: "l-1".to_owned(),
+            id: "l-1".into(),
             config: (&config("vllm_base", &[])).into(),
             start_s: 41.5,
             warmup_s: 12.0,
@@ -351,7 +351,7 @@ fn measured(id: &str, label: &str, flags: &[&str], tps: f64, ttft: f64, tpot: f6
     );
     metrics.distribution("tpot_ms", Distribution { mean: Some(tpot), ..Default::default() });
     Trial {
-        runs: vec![Run { n: 1, launch: Some("l-1".to_owned()), metrics: metrics.clone(), log_tail: vec![] }],
+        runs: vec![Run { n: 1, launch: Some("l-1".into()), metrics: metrics.clone(), log_tail: vec![] }],
         metrics,
         objective: Some(tps),
         config: (&config("vllm_base", flags)).into(),

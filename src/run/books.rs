@@ -120,7 +120,7 @@ impl<'a> Books<'a> {
         let (order, config) = (&self.loads[r.index], &self.task.wanted.config);
         let run = Run {
             n: order.n,
-            launch: self.launch.to_owned(),
+            launch: self.launch.into(),
             outcome: r.outcome,
             metrics: r.metrics,
             notes: r.notes,

@@ -285,7 +285,7 @@ impl<'a, 'x> Coordinator<'a, 'x> {
         drop(task);
         // what was just measured was measured under what holds now
         let history = self.x.journal.history();
-        for r in history.runs().iter().filter(|r| Some(&r.run.launch) == launch.as_ref()) {
+        for r in history.runs().iter().filter(|r| Some(&*r.run.launch) == launch.as_deref()) {
             Arc::make_mut(&mut self.results).add(&r.config_id, &r.profile_id, r.run.clone());
         }
         let moved = launch.as_ref().and_then(|l| history.launch_of(l)).is_some_and(|l| !l.changed.is_empty());

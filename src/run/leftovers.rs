@@ -75,6 +75,6 @@ fn sweep_containers(x: &Execution<'_>, listener: &mut dyn Listener) -> Result<()
 /// The programs that started containers of launches whose end nobody saw.
 fn of_unfinished(history: &History) -> BTreeSet<String> {
     let open: BTreeSet<String> = history.unfinished().into_iter().map(|(launch, _)| launch).collect();
-    let launches = history.launches().iter().filter(|l| open.contains(&l.id));
+    let launches = history.launches().iter().filter(|l| open.contains(&*l.id));
     launches.filter_map(|l| Some(l.container.as_ref()?.runtime.clone())).collect()
 }

@@ -123,7 +123,7 @@ pub fn serve_ids_anywhere(program: &Program, history: &History) -> Vec<String> {
 
 /// What launches stood in.
 fn containers(history: &History) -> impl Iterator<Item = &Contained> {
-    history.launches().iter().filter_map(|l| l.container.as_ref())
+    history.launches().iter().filter_map(|l| l.container.as_deref())
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ pub fn is_managed(config: &Config) -> bool {
 /// How often a configuration was in each slot.
 pub fn uses(history: &History, config: &Config) -> HashMap<usize, usize> {
     let mut uses = HashMap::new();
-    for number in history.launches().iter().filter(|l| l.config_id == config.id()).filter_map(|l| l.slot) {
+    for number in history.launches().iter().filter(|l| *l.config_id == *config.id()).filter_map(|l| l.slot) {
         *uses.entry(number).or_default() += 1;
     }
     uses

@@ -47,7 +47,7 @@ pub fn recorded(history: &History, price_per_s: Option<f64>) -> Vec<Spending> {
         let price = l.price_per_s.or(price_per_s).unwrap_or(0.0);
         let times = l.times.unwrap_or_default();
         let seconds = times.wall_s.unwrap_or(l.engine_s() + l.drain_s() + times.own_s);
-        Spending { config_id: l.config_id.clone(), seconds, gpu_s, usd: gpu_s * price }
+        Spending { config_id: l.config_id.to_string(), seconds, gpu_s, usd: gpu_s * price }
     };
     history.launches().iter().map(of).collect()
 }

@@ -7,29 +7,52 @@ use super::document;
 use super::known::{mask_document, masker};
 use super::mask::{Masker, is_variable};
 
-/// Takes an object of indented JSON, however it is cut, and gives on its fields, and the elements of its fields' lists, as each is whole.
-/// Call [`DocumentWriter::finish`]: a last line without an end waits for it.
+/// Takes an object of indented JSON, however it is cut, and gives on its fields, and the elements of lists, as each is whole: a list within
+/// an element may be most of a document. Call [`DocumentWriter::finish`]: a last line without an end waits for it.
 pub struct DocumentWriter<W: Write> {
     to: W,
     masker: Arc<Masker>,
     line: Vec<u8>,
+    /// what is not whole yet
     piece: String,
-    within: Within,
+    /// in a field of the document that is one piece
+    in_field: bool,
+    /// the lists that are open and given on element by element, the innermost last
+    lists: Vec<List>,
 }
 
-/// Where the next line stands.
-#[derive(PartialEq, Eq)]
-enum Within {
-    Document,
-    /// in a field that is one piece
-    Field,
-    /// in a field's list, whose elements are pieces
-    List,
+/// A list, and the element of it that is being written.
+struct List {
+    /// how far to the right its field stands
+    depth: usize,
+    /// the element has such a list itself, and what stood before that is given on already
+    is_split: bool,
 }
 
-/// What makes a document of a piece, so that it is masked as it would be in its own: a field's and an element's.
-const FIELD: [&str; 2] = ["{\n", "\n}"];
-const ELEMENT: [&str; 2] = ["{\n  \"of\": [\n", "\n  ]\n}"];
+/// What a piece is: fields of an object, or one element of a list.
+#[derive(Clone, Copy)]
+enum Piece {
+    Fields,
+    Element,
+}
+
+impl Piece {
+    /// What makes a document of it, so that it is masked as it would be in its own.
+    fn around(self) -> [&'static str; 2] {
+        match self {
+            Self::Fields => ["{\n", "\n}"],
+            Self::Element => ["{\n  \"of\": [\n", "\n  ]\n}"],
+        }
+    }
+
+    /// How far to the right it stands there.
+    fn depth(self) -> usize {
+        match self {
+            Self::Fields => 2,
+            Self::Element => 4,
+        }
+    }
+}
 
 impl<W: Write> DocumentWriter<W> {
     /// With everything that this process knows.
@@ -38,7 +61,7 @@ impl<W: Write> DocumentWriter<W> {
     }
 
     fn with(masker: Arc<Masker>, to: W) -> Self {
-        Self { to, masker, line: Vec::new(), piece: String::new(), within: Within::Document }
+        Self { to, masker, line: Vec::new(), piece: String::new(), in_field: false, lists: Vec::new() }
     }
 
     pub fn finish(&mut self) -> io::Result<()> {
@@ -57,61 +80,92 @@ impl<W: Write> DocumentWriter<W> {
         let bare = text.trim_end();
         let body = bare.trim_start_matches(' ');
         let (depth, opens) = (bare.len() - body.len(), body.ends_with(['{', '[']));
-        match self.within {
-            Within::Document if depth == 2 && lists(body) => {
-                self.within = Within::List;
+        match self.lists.last().map(|list| list.depth) {
+            None => self.of_document(&text, body, depth, opens)?,
+            Some(list) if depth == list => {
+                self.lists.pop();
                 self.to.write_all(&line)?;
             }
-            Within::Document if depth == 2 => {
-                self.piece.push_str(&text);
-                if opens {
-                    self.within = Within::Field;
-                } else {
-                    self.give_on(FIELD)?;
-                }
-            }
-            Within::Document => self.to.write_all(mask_document(&text).as_bytes())?,
-            Within::Field => {
-                self.piece.push_str(&text);
-                if depth == 2 {
-                    self.give_on(FIELD)?;
-                    self.within = Within::Document;
-                }
-            }
-            Within::List if depth == 2 => {
-                self.within = Within::Document;
+            Some(list) if depth == list + 4 && lists(body) => {
+                self.split()?;
                 self.to.write_all(&line)?;
+                self.lists.push(List { depth, is_split: false });
             }
-            Within::List => {
-                self.piece.push_str(&text);
-                if depth == 4 && !opens {
-                    self.give_on(ELEMENT)?;
-                }
-            }
+            Some(list) => self.of_element(&text, depth == list + 2 && !opens)?,
         }
         self.line = line;
         self.line.clear();
         Ok(())
     }
 
+    fn of_document(&mut self, text: &str, body: &str, depth: usize, opens: bool) -> io::Result<()> {
+        if self.in_field || depth == 2 {
+            if !self.in_field && lists(body) {
+                self.lists.push(List { depth, is_split: false });
+                return self.to.write_all(text.as_bytes());
+            }
+            self.piece.push_str(text);
+            self.in_field = depth != 2 || opens && !body.starts_with(['}', ']']);
+            if !self.in_field {
+                self.give_on(Piece::Fields)?;
+            }
+            return Ok(());
+        }
+        self.to.write_all(mask_document(text).as_bytes())
+    }
+
+    fn of_element(&mut self, text: &str, ends: bool) -> io::Result<()> {
+        let is_split = self.lists.last().is_some_and(|list| list.is_split);
+        if ends && is_split {
+            self.give_on(Piece::Fields)?;
+            self.lists.iter_mut().last().into_iter().for_each(|list| list.is_split = false);
+            return self.to.write_all(text.as_bytes());
+        }
+        self.piece.push_str(text);
+        if ends { self.give_on(Piece::Element) } else { Ok(()) }
+    }
+
+    /// Gives on what stands in an element before a list of its own.
+    fn split(&mut self) -> io::Result<()> {
+        let Some(list) = self.lists.last_mut() else { return Ok(()) };
+        if !list.is_split {
+            list.is_split = true;
+            let begin = self.piece.find('\n').map_or(0, |end| end + 1);
+            self.to.write_all(&self.piece.as_bytes()[..begin])?;
+            self.piece.drain(..begin);
+        }
+        self.give_on(Piece::Fields)
+    }
+
     /// Writes the piece, with the comma that may follow it.
-    fn give_on(&mut self, [before, after]: [&str; 2]) -> io::Result<()> {
+    fn give_on(&mut self, what: Piece) -> io::Result<()> {
         let bare = self.piece.trim_end().trim_end_matches(',');
         let rest = &self.piece[bare.len()..];
-        let alone = [before, bare, after].concat();
-        let masked = document::masked(&self.masker, &alone);
-        let bare = masked.as_deref().map_or(bare, |text| &text[before.len()..text.len() - after.len()]);
-        self.to.write_all(bare.as_bytes())?;
+        // most pieces hold nothing that could be a secret
+        let masked =
+            if self.masker.may_hold(bare.as_bytes()) { masked(&self.masker, bare, what) } else { None };
+        self.to.write_all(masked.as_deref().unwrap_or(bare).as_bytes())?;
         self.to.write_all(rest.as_bytes())?;
         self.piece.clear();
         Ok(())
     }
 }
 
-/// Whether this line begins a list whose elements may be looked at one by one.
+/// A piece without its secrets, as far to the right as it stood; `None` if there are none.
+fn masked(masker: &Masker, piece: &str, what: Piece) -> Option<String> {
+    let [before, after] = what.around();
+    let depth = piece.len() - piece.trim_start_matches(' ').len();
+    let further = " ".repeat(depth.saturating_sub(what.depth()));
+    let alone: Vec<&str> = piece.lines().map(|line| line.strip_prefix(&further).unwrap_or(line)).collect();
+    let whole = document::masked(masker, &[before, &alone.join("\n"), after].concat())?;
+    let lines = whole[before.len()..whole.len() - after.len()].lines();
+    Some(lines.map(|line| format!("{further}{line}")).collect::<Vec<_>>().join("\n"))
+}
+
+/// Whether this line begins a list whose elements may be looked at one by one: what is called `value` may be that of a secret flag.
 fn lists(body: &str) -> bool {
     let name = body.strip_suffix(": [").and_then(|name| serde_json::from_str::<String>(name).ok());
-    name.is_some_and(|name| !is_variable(&name))
+    name.is_some_and(|name| !is_variable(&name) && name != "value")
 }
 
 impl<W: Write> Write for DocumentWriter<W> {
@@ -153,6 +207,13 @@ mod tests {
             serde_json::json!({"MY_KEYS": ["one", {"two": "three"}], "plain": [], "none": {}, "text": "no secret: ["}),
             serde_json::json!({"deep": [[{"MY_KEY": "one"}], [], {}, ["very-secret-value"]], "of": {"list": ["very-secret-value,"]}}),
             serde_json::json!({"only": ["plain", "things [", "\n  ]\n}"], "last": "very-secret-value"}),
+            serde_json::json!({"steps": [
+                {"name": "a", "rows": [{"k": ["very-secret-value"], "MY_KEY": "x", "n": [{"l": [{"API_KEY": "y"}, 1]}]}, 3, []], "MY_KEY": "z"},
+                {"rows": [], "note": "very-secret-value", "also": ["very-secret-value", {"flags": [{"name": "--api-key", "value": ["k"]}]}]},
+                {"rows": [{"name": "--api-key", "value": "k"}], "env": {"MY_KEYS": ["one"]}},
+                [["very-secret-value"], {"rows": ["very-secret-value"]}],
+                "a plain one",
+            ], "last": 1}),
             serde_json::json!({}),
         ] {
             let text = serde_json::to_string_pretty(&document).expect("text") + "\n";
@@ -170,6 +231,15 @@ mod tests {
         let mut out = Vec::new();
         let mut writer = DocumentWriter::with(Arc::new(Masker::default()), &mut out);
         serde_json::to_writer_pretty(&mut writer, &serde_json::json!({"trials": trials})).expect("memory");
+        writer.finish().expect("memory");
+        assert!(writer.piece.capacity() + writer.line.capacity() < 4096);
+        assert!(out.len() > 400_000 && !String::from_utf8_lossy(&out).contains("one"));
+        // nor one that has all of it in one element
+        let rows: Vec<_> = (0..10_000).map(|n| serde_json::json!({"id": n, "MY_KEY": "one"})).collect();
+        let mut out = Vec::new();
+        let mut writer = DocumentWriter::with(Arc::new(Masker::default()), &mut out);
+        let steps = serde_json::json!({"steps": [{"name": "all", "rows": rows, "best": "x"}]});
+        serde_json::to_writer_pretty(&mut writer, &steps).expect("memory");
         writer.finish().expect("memory");
         assert!(writer.piece.capacity() + writer.line.capacity() < 4096);
         assert!(out.len() > 400_000 && !String::from_utf8_lossy(&out).contains("one"));
