@@ -119,7 +119,7 @@ fn what_multiplies_gpus_is_marked() {
     assert_eq!(uses("vllm"), vllm);
     assert_eq!(uses("sglang"), "--data-parallel-size --pipeline-parallel-size --tensor-parallel-size");
     assert_eq!(uses("trtllm"), "--pp_size --tp_size");
-    assert_eq!(uses("llama_cpp"), "");
+    assert_eq!(uses("llama_cpp"), "--device --tensor-split");
 }
 
 #[test]

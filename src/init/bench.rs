@@ -59,6 +59,28 @@ pub fn of_words(words: &[String]) -> Settings {
     out
 }
 
+/// Settings that have the same name and meaning here.
+const PLAIN: [&str; 9] = [
+    "seed",
+    "temperature",
+    "top_p",
+    "top_k",
+    "min_p",
+    "repetition_penalty",
+    "presence_penalty",
+    "frequency_penalty",
+    "ignore_eos",
+];
+
+/// A JSON object, or a text that holds one.
+fn object(value: Value) -> Option<Value> {
+    match value {
+        Value::String(text) => serde_json::from_str(&text).ok(),
+        other => Some(other),
+    }
+    .filter(Value::is_object)
+}
+
 /// A setting's name with underscores.
 pub fn key(name: &str) -> String {
     name.replace('-', "_")
@@ -73,11 +95,13 @@ pub fn profile(name: &str, title: &str, settings: &Settings, left_out: &mut Vec<
     let mut rest = settings.clone();
     let mut lines = data(&mut rest, left_out);
     lines.extend(load(&mut rest));
-    let plain = [("seed", "seed"), ("temperature", "temperature"), ("ignore_eos", "ignore_eos")];
-    for (theirs, ours) in plain {
-        if let Some(v) = rest.shift_remove(theirs).as_ref().and_then(yaml::word) {
-            lines.push(Line::new(ours, v));
+    for setting in PLAIN {
+        if let Some(v) = rest.shift_remove(setting).as_ref().and_then(yaml::word) {
+            lines.push(Line::new(setting, v));
         }
+    }
+    if let Some(fields) = rest.shift_remove("extra_body").and_then(object) {
+        lines.push(Line::new("body", fields.to_string()));
     }
     for (setting, v) in rest.iter().filter(|(k, _)| !SILENT.contains(&k.as_str())) {
         left_out

@@ -120,6 +120,7 @@ codes! {
     BudgetUncounted = "W522", "a budget that nothing can count";
     WrongWay = "W523", "what is worse is asked for";
     Undrafted = "W524", "a requirement reads what only drafting engines have, and the baseline drafts nothing";
+    NothingWins = "N525", "a study without an objective recommends nothing";
 
     ProfileSetting = "E601", "a profile setting is wrong";
     ProfileIncomplete = "E602", "a profile lacks what a load needs";

@@ -176,7 +176,7 @@ impl Config {
     pub fn gpus(&self) -> u32 {
         let counted = self.flags.iter().filter_map(|h| h.gpus.as_ref());
         let counted =
-            counted.filter(|u| !u.unless.as_ref().is_some_and(|f| self.flag(f) == Some(Value::Switch(true))));
+            counted.filter(|u| !u.unless.as_ref().is_some_and(|f| self.flag(f).is_some_and(|v| v.stands())));
         counted.fold(1, |product: u32, u| product.saturating_mul(u.count))
     }
 

@@ -157,6 +157,10 @@ fn operand(e: &Expr, facts: &dyn Facts) -> Known<Operand> {
         Expr::Text(t) => Known::Value(Operand::Text(t.clone())),
         Expr::Bool(b) => Known::Value(Operand::Bool(*b)),
         Expr::Flag(name) => config.flag(name).map_or(Known::Absent, |v| Known::Value(flag_operand(v))),
+        Expr::Env(name) => match config.env().iter().find(|e| e.name == *name) {
+            Some(variable) => Known::Value(Operand::Text(variable.value.clone())),
+            None => Known::Absent,
+        },
         Expr::Engine => Known::Value(Operand::Text(config.engine.name.clone())),
         Expr::EngineName(n) => Known::Value(Operand::Text(n.clone())),
         Expr::Model => Known::Value(Operand::Text(config.model.clone())),

@@ -103,6 +103,5 @@ fn uses(setting: &Setting, engine: &Engine) -> Option<Uses> {
         return None;
     };
     let unless = spec.uses_gpus.as_ref()?.unless.clone();
-    let Value::Int(n) = setting.value else { return None };
-    Some(Uses { count: u32::try_from(n).unwrap_or(1).max(1), unless })
+    Some(Uses { count: setting.value.gpus()?, unless })
 }

@@ -10,6 +10,7 @@ pub mod eval;
 mod held;
 pub mod identity;
 mod itself;
+mod overwritten;
 mod prepared;
 pub mod profile;
 mod reach;
@@ -19,6 +20,7 @@ mod room;
 #[cfg(test)]
 mod same;
 pub mod shell;
+mod strangers;
 mod undrafted;
 
 pub use candidate::{Candidate, Ruling};

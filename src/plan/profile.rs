@@ -53,6 +53,14 @@ pub fn settings(p: &Profile) -> Json {
             all[word] = json!(n);
         }
     }
+    if !p.sampling.is_empty() {
+        all["sampling"] = json!(p.sampling);
+        all["sampling"].sort_all_objects();
+    }
+    if !p.body.is_empty() {
+        all["body"] = Json::Object(p.body.clone());
+        all["body"].sort_all_objects();
+    }
     all
 }
 
@@ -81,6 +89,11 @@ pub fn describe(p: &Profile) -> String {
     parts.extend(p.duration_s.map(|s| format!("{s} s")));
     parts.push(load_words(p));
     parts.extend(p.in_flight.map(|n| format!("at most {n} in flight")));
+    parts.extend(p.temperature.filter(|t| *t > 0.0).map(|t| format!("temperature {t}")));
+    parts.extend(p.sampling.iter().map(|(name, value)| format!("{name} {value}")));
+    if !p.body.is_empty() {
+        parts.push(format!("with {}", Json::Object(p.body.clone())));
+    }
     parts.join(", ")
 }
 

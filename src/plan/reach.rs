@@ -12,8 +12,9 @@ use foldhash::{HashMap, HashMapExt, HashSet};
 use indexmap::{IndexMap, IndexSet};
 
 use super::config::Config;
+use super::identity::Id;
 use crate::lang::Program;
-use crate::lang::sema::program::{Change, Engine, Expr, From, Point, Step, Study};
+use crate::lang::sema::program::{Change, Engine, EnvSetting, Expr, From, Point, Step, Study};
 use crate::lang::sema::schema::{Found, key};
 
 /// More combinations than this are not looked at.
@@ -43,6 +44,8 @@ pub fn engines(program: &Program, study: &Study) -> Vec<Arc<Engine>> {
 struct Asked {
     /// flags under all their spellings, as keys
     flags: HashSet<String>,
+    /// variables of the server
+    env: HashSet<String>,
     model: bool,
 }
 
@@ -52,6 +55,7 @@ impl Asked {
         for condition in conditions {
             condition.walk(&mut |e| match e {
                 Expr::Flag(name) => asked.flag(name, engine),
+                Expr::Env(name) => drop(asked.env.insert(name.clone())),
                 Expr::Model => asked.model = true,
                 Expr::Gpus { .. } => gpus = true,
                 _ => {}
@@ -78,6 +82,7 @@ impl Asked {
     fn touches(&self, change: &Change) -> bool {
         match change {
             Change::Model(_) => self.model,
+            Change::Env(EnvSetting { name, .. }) | Change::UnsetEnv(name) => self.env.contains(name),
             Change::Flag { name, .. } | Change::Raw { name, .. } | Change::UnsetFlag { name, .. } => {
                 !self.flags.is_empty() && self.flags.contains(&*flag_key(name))
             }
@@ -93,6 +98,7 @@ pub struct Offered<'a> {
     /// indices of points, by the key of a flag
     by_flag: HashMap<Cow<'a, str>, Vec<usize>>,
     with_model: Vec<usize>,
+    by_env: HashMap<&'a str, Vec<usize>>,
 }
 
 impl<'a> Offered<'a> {
@@ -104,25 +110,29 @@ impl<'a> Offered<'a> {
     pub fn by(study: &'a Study, steps: impl IntoIterator<Item = &'a Step>) -> Self {
         let points: Vec<&Point> = steps.into_iter().flat_map(|s| s.space.points()).collect();
         let mut by_flag: HashMap<Cow<'_, str>, Vec<usize>> = HashMap::new();
-        let mut with_model = Vec::new();
+        let (mut with_model, mut by_env) = (Vec::new(), HashMap::new());
         for (i, change) in points.iter().enumerate().flat_map(|(i, p)| p.changes.iter().map(move |c| (i, c)))
         {
             match change {
                 Change::Model(_) => with_model.push(i),
+                Change::Env(EnvSetting { name, .. }) | Change::UnsetEnv(name) => {
+                    by_env.entry(name.as_str()).or_insert_with(Vec::new).push(i);
+                }
                 Change::Flag { name, .. } | Change::Raw { name, .. } | Change::UnsetFlag { name, .. } => {
                     by_flag.entry(flag_key(name)).or_default().push(i);
                 }
                 _ => {}
             }
         }
-        Self { study, points, by_flag, with_model }
+        Self { study, points, by_flag, with_model, by_env }
     }
 
     /// Those that change what is asked for, in written order.
     fn touched(&self, asked: &Asked) -> impl Iterator<Item = &'a Point> {
         let by_flag = asked.flags.iter().filter_map(|f| self.by_flag.get(f.as_str())).flatten();
         let models = self.with_model.iter().filter(|_| asked.model);
-        let found: BTreeSet<usize> = by_flag.chain(models).copied().collect();
+        let variables = asked.env.iter().filter_map(|name| self.by_env.get(name.as_str())).flatten();
+        let found: BTreeSet<usize> = by_flag.chain(models).chain(variables).copied().collect();
         found.into_iter().map(|i| self.points[i])
     }
 }
@@ -160,6 +170,14 @@ impl<'a> Reach<'a> {
     /// Whether a point changes something that was asked for.
     pub fn tells(&self, point: &Point) -> bool {
         point.changes.iter().any(|c| self.asked.touches(c))
+    }
+
+    /// The key of the configuration that none of these points is set over, where no candidate is that: each of them sets what is asked
+    /// for.
+    pub fn only_base(&self, study: &Study) -> Option<Id> {
+        let steps = study.steps.iter();
+        let told = |s: &Step| s.track.is_none() && s.space.each_holds(&|p| self.tells(p));
+        steps.into_iter().all(told).then(|| self.base.key())
     }
 
     /// Whether something holds for each of them. `None` where there are too many; `budget` counts those that may still be looked at.

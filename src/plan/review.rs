@@ -11,10 +11,12 @@ use super::candidate::{candidate, label};
 use super::config::Config;
 use super::dead::unreachable;
 use super::eval::{Before, condition};
+use super::overwritten::overwritten;
 use super::prepared::Prepared;
 use super::reach::{Offered, Reach, engines};
 use super::required::unmet;
 use super::room::too_long;
+use super::strangers::strangers;
 use super::undrafted::undrafted;
 use crate::lang::codes::Code;
 use crate::lang::diag::sort;
@@ -76,10 +78,15 @@ fn review(program: &Program) -> Vec<Diagnostic> {
             found.extend(review.only_base(step));
             found.extend(review.same_twice(step));
         }
-        if !certain {
+        let unmet = unmet(program, study);
+        let lost = strangers(program, study, &review.engines);
+        // what excludes everything has been said
+        if !certain && unmet.is_empty() && lost.is_empty() {
             found.extend(unreachable(program, study, &review.engines, review.prepared, review.budget));
         }
-        found.extend(unmet(program, study));
+        found.extend(unmet);
+        found.extend(lost);
+        found.extend(overwritten(study, &review.engines));
         found.extend(undrafted(program, study));
         found.extend(too_long(program, study, &review.engines));
     }
@@ -113,7 +120,7 @@ fn idle(verdict: Verdict, rule: &Prune) -> Option<Diagnostic> {
             let message = format!("the rule `{}` can never fire", rule.name);
             let d = Diagnostic::new(Code::NeverFires, rule.span, message).label("holds for nothing here");
             Some(d.help(
-                "no configuration that the steps can form meets this: mend the condition, or remove the rule",
+                "no candidate of any step meets this, and the baseline is never pruned: mend the condition, or remove the rule",
             ))
         }
         Verdict::Always => {
@@ -151,21 +158,26 @@ struct Review<'a, 'b> {
 }
 
 impl<'a> Review<'a, '_> {
+    /// What a rule comes to, which never excludes the baseline.
     fn verdict(&mut self, when: &Expr) -> Verdict {
-        self.verdict_among(when, u32::MAX)
+        self.verdict_among(when, u32::MAX, true)
     }
 
-    /// The same among configurations that need so many GPUs at most.
-    fn verdict_among(&mut self, when: &Expr, gpus: u32) -> Verdict {
+    /// The same among configurations that need so many GPUs at most; without the baseline where that is never asked.
+    fn verdict_among(&mut self, when: &Expr, gpus: u32, spares_baseline: bool) -> Verdict {
         let when = simplified(when);
         if let Expr::Bool(truth) = when {
             return if truth { Verdict::Always } else { Verdict::Never };
         }
         let is = |review: &mut Self, truth: bool| {
-            let mut holds = |c: &Config| c.gpus() > gpus || condition(&when, &Before(c)) == Some(truth);
+            let holds = |c: &Config| c.gpus() > gpus || condition(&when, &Before(c)) == Some(truth);
             let engines = review.engines.clone();
             engines.iter().all(|e| {
                 let reach = Reach::new(e, &review.offered, &[&when], false);
+                let spared = (spares_baseline && e.name == review.study.baseline)
+                    .then(|| reach.only_base(review.study))
+                    .flatten();
+                let mut holds = |c: &Config| spared.as_ref().is_some_and(|b| *b == c.key()) || holds(c);
                 reach.all(review.budget, &mut holds) == Some(true)
             })
         };
@@ -184,7 +196,7 @@ impl<'a> Review<'a, '_> {
         let guard = step.when.as_ref()?;
         // what needs more GPUs than the study has is never the incumbent
         let gpus = self.study.gpus.as_ref().map_or(u32::MAX, |g| g.count);
-        let (what, then) = match self.verdict_among(&guard.expr, gpus) {
+        let (what, then) = match self.verdict_among(&guard.expr, gpus, false) {
             Verdict::Never => ("can never hold", "the step is never run"),
             Verdict::Always => ("always holds", "the step is run whatever comes out"),
             Verdict::Depends => return None,

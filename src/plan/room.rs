@@ -12,14 +12,16 @@ use super::review::place;
 use crate::lang::codes::Code;
 use crate::lang::sema::flags::typed;
 use crate::lang::sema::program::{Change, Engine, Point, Profile, Study};
-use crate::lang::sema::schema::{FlagSpec, Found, Value, key};
+use crate::lang::sema::schema::{FlagSpec, Found, Setting, Value, key};
 use crate::lang::source::Span;
 use crate::lang::{Diagnostic, Program};
 
 /// What is said of a study whose engines or points leave too little room; `engines` are all that it names.
 pub(super) fn too_long(program: &Program, study: &Study, engines: &[Arc<Engine>]) -> Vec<Diagnostic> {
     let Some((profile, tokens)) = longest(program, study) else { return Vec::new() };
-    let limits: HashSet<String> = engines.iter().flat_map(|e| limiting(e)).flat_map(names).collect();
+    let limiting_flags = || engines.iter().flat_map(|e| limiting(e));
+    let shared = limiting_flags().filter_map(|s| Some(key(s.limits_requests.as_ref()?.per.as_ref()?)));
+    let limits: HashSet<String> = limiting_flags().flat_map(names).chain(shared).collect();
     if limits.is_empty() {
         return Vec::new();
     }
@@ -46,11 +48,17 @@ pub(super) fn too_long(program: &Program, study: &Study, engines: &[Arc<Engine>]
 
 /// The flags of an engine that limit requests.
 fn limiting(engine: &Engine) -> impl Iterator<Item = &FlagSpec> {
-    let marked = engine.schema.marked().filter(|s| s.limits_requests);
+    let marked = engine.schema.marked().filter(|s| s.limits_requests.is_some());
     marked.filter(|s| {
         let found = engine.schema.find(&s.names[0], engine.version.as_deref());
         matches!(found, Found::Known(known, _) if std::ptr::eq(known, *s))
     })
+}
+
+/// What an engine says of a flag, else the flag's default.
+fn set_or_default(engine: &Engine, flag: &str) -> Option<Value> {
+    let set = engine.flags.iter().find(|s| key(&s.canonical) == key(flag)).map(|s| s.value.clone());
+    set.or_else(|| engine.schema.default(flag, engine.version.as_deref()))
 }
 
 fn names(spec: &FlagSpec) -> impl Iterator<Item = String> {
@@ -98,9 +106,8 @@ impl<'a> Asks<'a> {
     /// An engine whose flag, or its default, is below what is asked.
     fn of_engine(&self, engine: &Engine) -> Option<Diagnostic> {
         let (spec, limit) = limiting(engine).find_map(|spec| {
-            let set = engine.flags.iter().find(|s| s.canonical == spec.names[0]).map(|s| s.value.clone());
-            let value = set.or_else(|| engine.schema.default(&spec.names[0], engine.version.as_deref()))?;
-            Some((spec, self.below(&value)?))
+            let own = |flag: &str| set_or_default(engine, flag);
+            Some((spec, self.below(spec, &own)?))
         })?;
         let names: Vec<String> = names(spec).collect();
         let written = engine.written.iter().rev();
@@ -114,22 +121,36 @@ impl<'a> Asks<'a> {
     /// The flag of a point that leaves too little room, and how much it leaves.
     fn of_point(&self, point: &Point, engine: &Engine) -> Option<(String, i64)> {
         let (schema, version) = (&engine.schema, engine.version.as_deref());
-        point.changes.iter().find_map(|change| {
-            let Change::Flag { name, value, .. } = change else { return None };
-            if !matches!(schema.find(name, version), Found::Known(spec, _) if spec.limits_requests) {
-                return None;
-            }
-            let set = typed(schema, version, name, value.as_ref()).ok()?;
-            Some((set.canonical, self.below(&set.value)?))
-        })
+        let changes = point.changes.iter().filter_map(|change| match change {
+            Change::Flag { name, value, .. } => typed(schema, version, name, value.as_ref()).ok(),
+            _ => None,
+        });
+        let set: Vec<Setting> = changes.collect();
+        let over = |flag: &str| {
+            let own = set.iter().find(|s| key(&s.canonical) == key(flag)).map(|s| s.value.clone());
+            own.or_else(|| set_or_default(engine, flag))
+        };
+        let touched = |spec: &&FlagSpec| {
+            let flags = spec.limits_requests.iter().flat_map(|l| [&l.per, &l.unless]).flatten();
+            let mut flags = flags.chain(&spec.names[..1]);
+            flags.any(|f| set.iter().any(|s| key(&s.canonical) == key(f)))
+        };
+        let found = limiting(engine).filter(touched).find_map(|s| Some((s, self.below(s, &over)?)));
+        found.map(|(spec, limit)| (spec.names[0].clone(), limit))
     }
 
-    /// A limit that is below what is asked. None and less leave it to the engine.
-    fn below(&self, value: &Value) -> Option<i64> {
-        match value {
-            Value::Int(n) if *n > 0 && *n < i64::from(self.tokens) => Some(*n),
-            _ => None,
-        }
+    /// What a flag leaves one request, if that is below what is asked. None and less leave it to the engine.
+    fn below(&self, spec: &FlagSpec, value: &dyn Fn(&str) -> Option<Value>) -> Option<i64> {
+        let Some(Value::Int(all)) = value(&spec.names[0]) else { return None };
+        let limits = spec.limits_requests.as_ref()?;
+        let whole =
+            limits.unless.as_ref().is_some_and(|f| value(f).is_some_and(|v| v == Value::Switch(true)));
+        let among = match limits.per.as_ref().filter(|_| !whole).and_then(|f| value(f)) {
+            Some(Value::Int(n)) => n.max(1),
+            _ => 1,
+        };
+        let limit = all / among;
+        (limit > 0 && limit < i64::from(self.tokens)).then_some(limit)
     }
 
     fn told(&self, span: Span, flag: &str, limit: i64) -> Diagnostic {

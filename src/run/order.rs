@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
+use serde_json::json;
 use thiserror::Error;
 
 use super::container::{self, BoxError};
@@ -202,8 +203,26 @@ pub fn load_order(
     }
     spec.sampling.ignore_eos = p.ignore_eos;
     spec.extra_body = reset::body_fields(&config.engine);
+    drawn(p, &mut spec);
     spec.timeouts.total = p.timeout_s.map(Duration::from_secs_f64);
     Ok(LoadOrder { profile: p.name.clone(), n, profile_id, spec })
+}
+
+/// How tokens are drawn, and what else the profile puts into a request's body.
+fn drawn(p: &Profile, spec: &mut LoadSpec) {
+    for (&name, &value) in &p.sampling {
+        let sent = match name {
+            "top_p" => {
+                spec.sampling.top_p = value;
+                continue;
+            }
+            // a count, which servers refuse with a decimal point
+            "top_k" => json!(value as u32),
+            _ => json!(value),
+        };
+        spec.extra_body.insert(name.to_owned(), sent);
+    }
+    spec.extra_body.extend(p.body.clone());
 }
 
 /// The tokenizer that the profile names, else the model's own where the model is a directory that has one.

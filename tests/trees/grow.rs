@@ -3,10 +3,10 @@
 use perflab::lang::source::{Span, Spanned};
 use perflab::lang::syntax::ast::{
     Axes, Axis, AxisBody, BinaryOp, Budget, BudgetUnit, Change, ChangeKind, Engine, EngineLine,
-    EngineLineKind, Expr, ExprKind, Factor, File, Flag, FlagDecl, FlagKind, Item, KeySource, Literal, Metric,
-    Name, Number, Param, Point, Profile, Prune, Range, Search, Single, SingleKind, Site, SiteLine,
-    SiteLineKind, Step, StepLine, StepLineKind, Study, StudyLine, StudyLineKind, Text, Track, Use, UsePath,
-    UsesGpus, Value, WordLine, WordValue,
+    EngineLineKind, Expr, ExprKind, Factor, File, Flag, FlagDecl, FlagKind, Item, KeySource, LimitsRequests,
+    Literal, Metric, Name, Number, Param, Point, Profile, Prune, Range, Search, Single, SingleKind, Site,
+    SiteLine, SiteLineKind, Step, StepLine, StepLineKind, Study, StudyLine, StudyLineKind, Text, Track, Use,
+    UsePath, UsesGpus, Value, WordLine, WordValue,
 };
 
 use super::dice::Dice;
@@ -113,16 +113,15 @@ fn literal(d: &mut Dice) -> Literal {
     }
 }
 
+const JSON: [&str; 4] = ["{}", "{\"a\": 1}", "{\"a\":[1,  2],\"b\":{\"c\":null}}", "{ \"#\": \"}\\\"\" }"];
+
 fn single(d: &mut Dice) -> Single {
     let (kind, text) = match d.below(3) {
         0 => {
             (SingleKind::Word, d.pick(&["1", "32Ki", "fast", "a#b", "a=b:c", "-1", "/a/b.c", "ü"]).to_owned())
         }
         1 => (SingleKind::Text, text(d).value),
-        _ => {
-            let texts = ["{}", "{\"a\": 1}", "{\"a\":[1,  2],\"b\":{\"c\":null}}", "{ \"#\": \"}\\\"\" }"];
-            (SingleKind::Json, d.pick(&texts).to_owned())
-        }
+        _ => (SingleKind::Json, d.pick(&JSON).to_owned()),
     };
     Single { kind, text, span: nowhere() }
 }
@@ -136,7 +135,8 @@ fn range(d: &mut Dice) -> Range {
 }
 
 fn word_line(d: &mut Dice) -> WordLine {
-    let value = match d.below(5) {
+    let value = match d.below(6) {
+        5 => WordValue::Json(spanned(d.pick(&JSON).to_owned())),
         0 => WordValue::Numbers(d.several(1, 4, number)),
         1 => WordValue::Range(range(d)),
         2 => WordValue::Bool(spanned(d.chance(2))),
@@ -212,7 +212,11 @@ fn flag_decl(d: &mut Dice) -> FlagDecl {
         until: d.maybe(text),
         negated: d.several(0, 2, flag_name),
         uses_gpus: d.maybe(|d| UsesGpus { unless: d.maybe(flag_name) }),
-        limits_requests: d.maybe(|_| ()).is_some(),
+        limits_requests: d.maybe(|d| {
+            let per = d.maybe(flag_name);
+            let unless = per.is_some().then(|| d.maybe(flag_name)).flatten();
+            LimitsRequests { per, unless }
+        }),
         twice: None,
         span: nowhere(),
     }
@@ -321,17 +325,18 @@ fn step_line(d: &mut Dice) -> StepLineKind {
 fn expr(d: &mut Dice, depth: usize) -> Expr {
     use BinaryOp::{Add, And, Div, Eq, Ge, Gt, Le, Lt, Mul, Ne, Or, Sub};
     const OPERATORS: [BinaryOp; 12] = [Or, And, Le, Ge, Eq, Ne, Lt, Gt, Add, Sub, Mul, Div];
-    let kind = match d.below(if depth > 0 { 9 } else { 5 }) {
+    let kind = match d.below(if depth > 0 { 10 } else { 6 }) {
+        5 => ExprKind::Env(d.pick(&["X", "HF_HOME", "_A1"]).to_owned()),
         0 => ExprKind::Call { owner: d.maybe(name), name: name(d), args: None },
         1 => ExprKind::Number(number(d)),
         2 => ExprKind::Text(text(d)),
         3 => ExprKind::Bool(d.chance(2)),
         4 => ExprKind::Flag(flag_name(d).value),
-        5 => {
+        6 => {
             let args = d.several(1, 2, |d| expr(d, depth - 1));
             ExprKind::Call { owner: d.maybe(name), name: name(d), args: Some(args) }
         }
-        6 => ExprKind::Not(Box::new(expr(d, depth - 1))),
+        7 => ExprKind::Not(Box::new(expr(d, depth - 1))),
         _ => {
             let op = OPERATORS[d.below(12)];
             let (left, right) = (Box::new(expr(d, depth - 1)), Box::new(expr(d, depth - 1)));

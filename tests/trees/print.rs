@@ -234,8 +234,10 @@ fn flag_decl(f: &FlagDecl, d: &mut Dice) -> String {
         out += " uses gpus";
         out += &uses.unless.as_ref().map(|n| format!(" unless {}", n.value)).unwrap_or_default();
     }
-    if f.limits_requests {
+    if let Some(limits) = &f.limits_requests {
         out += " limits requests";
+        out += &limits.per.as_ref().map(|n| format!(" per {}", n.value)).unwrap_or_default();
+        out += &limits.unless.as_ref().map(|n| format!(" unless {}", n.value)).unwrap_or_default();
     }
     out
 }
@@ -289,6 +291,7 @@ fn word_line(line: &WordLine, d: &mut Dice) -> String {
         WordValue::Numbers(all) => joined(&all.iter().map(number).collect::<Vec<_>>(), ",", d),
         WordValue::Bool(b) => b.value.to_string(),
         WordValue::Text(t) => text(t),
+        WordValue::Json(j) => j.value.clone(),
         WordValue::Word { word, argument } => {
             let argument = argument.as_ref().map(|a| format!("{}{}", sp(d), literal(a)));
             format!("{}{}", word.value, argument.unwrap_or_default())
@@ -399,6 +402,7 @@ fn expr(e: &Expr, d: &mut Dice) -> String {
         ExprKind::Text(t) => text(t),
         ExprKind::Bool(b) => b.to_string(),
         ExprKind::Flag(f) => f.clone(),
+        ExprKind::Env(name) => format!("env{}{name}", sp(d)),
         ExprKind::Call { owner, name, args } => {
             let owner = owner.as_ref().map(|n| format!("{}.", n.value)).unwrap_or_default();
             let args = args.as_ref().map(|all| {

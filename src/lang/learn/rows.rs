@@ -91,7 +91,7 @@ fn spec(row: &Row, version: &str, known: &Schema) -> FlagSpec {
         since: None,
         until: None,
         negated,
-        limits_requests: base.is_some_and(|b| b.limits_requests),
+        limits_requests: base.and_then(|b| b.limits_requests.clone()),
         uses_gpus: base.and_then(|b| b.uses_gpus.clone()),
         kind,
     }

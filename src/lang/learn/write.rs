@@ -59,8 +59,14 @@ fn attributes(spec: &FlagSpec) -> String {
             let _ = write!(out, " unless {unless}");
         }
     }
-    if spec.limits_requests {
+    if let Some(limits) = &spec.limits_requests {
         out.push_str(" limits requests");
+        if let Some(per) = &limits.per {
+            let _ = write!(out, " per {per}");
+        }
+        if let Some(unless) = &limits.unless {
+            let _ = write!(out, " unless {unless}");
+        }
     }
     if let Some(default) = &spec.default {
         let default = if spec.auto && default == "auto" { "\"auto\"".to_owned() } else { word(default) };

@@ -8,7 +8,7 @@ use super::check::Checker;
 use super::program::{Change, Engine, Point, Space};
 use super::scope::{ItemRef, Kind, declared_again, is_base_word};
 use crate::lang::codes::Code;
-use crate::lang::diag::Diagnostic;
+use crate::lang::diag::{Diagnostic, did_you_mean};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, AxisBody, ChangeKind, Factor, Item, Name, Single, Value};
 
@@ -180,6 +180,8 @@ impl Checker<'_> {
                 self.listed_models(name, models);
                 return None;
             }
+            // with a slip in `engine` nobody knows which engines there are
+            self.lost_engine |= did_you_mean(&name.value, ["engine"]).is_some();
             if !self.load_as_axis(module, name) && !self.env_as_axis(name, picks) {
                 m.unknown(Kind::Axis, name, &["engine"], self.sink);
             }
@@ -193,6 +195,7 @@ impl Checker<'_> {
 
     fn engine_axis(&mut self, module: usize, picks: Option<&[Single]>, span: Span) -> Option<Space> {
         let Some(picks) = picks else {
+            self.lost_engine = true;
             let message = "the built-in axis `engine` is always picked from";
             let m = self.module(module);
             let known = m.names(Kind::Engine);

@@ -77,6 +77,10 @@ fn range(e: &Expr) -> Option<Range> {
     Some(match e {
         Expr::Number(n) => Range { low: *n, high: *n },
         Expr::Metric { name, .. } if is_share(name) => Range { low: 0.0, high: 1.0 },
+        // whatever takes time takes some
+        Expr::Metric { stat: Some(stat), .. } if *stat != Stat::Stddev => {
+            Range { low: f64::MIN_POSITIVE, high: f64::INFINITY }
+        }
         Expr::Metric { .. } => Range { low: 0.0, high: f64::INFINITY },
         Expr::Gain => Range { low: -1.0, high: f64::INFINITY },
         Expr::Gpus { .. } => Range { low: 1.0, high: f64::INFINITY },

@@ -78,6 +78,11 @@ impl Checker<'_> {
             let known = Stat::ALL.iter().map(|s| s.name()).chain(["goodput"]);
             let message = format!("no function is called `{}`", name.value);
             let d = Diagnostic::new(Code::UnknownMetric, name.span, message);
+            if let ("baseline" | "best", [inner]) = (name.value.as_str(), args) {
+                let right = format!("{}.{}", name.value, self.source_text(inner.span));
+                self.sink.push(d.label("no function").help(format!("write `{right}`")).edit(e.span, right));
+                return None;
+            }
             let d = match metrics::statistic_elsewhere(&name.value) {
                 Some(right) => d.label(format!("did you mean `{right}`?")).edit(name.span, right),
                 // of a share of requests there is no slip that a machine could mend
@@ -88,6 +93,14 @@ impl Checker<'_> {
             return None;
         };
         let [ast::Expr { kind: ExprKind::Call { owner: None, name: inner, args: None }, .. }] = args else {
+            if let [ast::Expr { kind: ExprKind::Call { owner: Some(owner), name, args: None }, .. }] = args {
+                let right = format!("{}.{}({})", owner.value, stat.name(), name.value);
+                let message =
+                    format!("the owner of a metric stands before its statistic: `{}.`", owner.value);
+                let d = Diagnostic::new(Code::UnknownMetric, e.span, message).label("the wrong way round");
+                self.sink.push(d.help(format!("write `{right}`")).edit(e.span, right));
+                return None;
+            }
             let message = format!("`{}` takes one distribution", stat.name());
             let d = Diagnostic::new(Code::UnknownMetric, e.span, message).label("not one distribution");
             self.sink.push(d.help(format!("write `{}(ttft)`, with ttft, tpot, itl or latency", stat.name())));
@@ -260,7 +273,7 @@ impl Checker<'_> {
             return;
         }
         if let Some(library) = stdlib::home(Kind::Metric.word(), &name.value) {
-            self.sink.push(super::scope::not_imported(d, library, &name.value));
+            super::unimported::say(self.modules.root(), d, library, &name.value, self.sink);
             return;
         }
         if let Some(several) = metrics::one_of_several(&name.value) {
@@ -285,7 +298,7 @@ impl Checker<'_> {
     }
 
     /// The flag that a name without dashes stands for, `kv_cache_dtype` for `--kv-cache-dtype`, where an engine here has it.
-    fn flag_meant(&self, name: &str) -> Option<String> {
+    pub(super) fn flag_meant(&self, name: &str) -> Option<String> {
         let flag = format!("--{}", name.replace('_', "-"));
         (name.contains('_') && self.is_flag(&flag)).then_some(flag)
     }

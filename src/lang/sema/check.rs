@@ -5,10 +5,11 @@ use std::sync::Arc;
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
 use super::asked::AskedFlag;
+use super::modules::Modules;
 use super::program::{Engine, Expr, NotYet, Point, Profile, Program, Space};
 use super::refused::Refused;
 use super::said::Said;
-use super::scope::{ItemRef, Kind, Module, Modules};
+use super::scope::{ItemRef, Kind, Module};
 use super::sound::Sound;
 use super::template::{self, Inserted, Param, Written};
 use crate::lang::codes::Code;

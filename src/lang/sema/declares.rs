@@ -20,6 +20,7 @@ impl Checker<'_> {
         for flag in declared {
             self.attributes_fit(flag);
             self.counts_unless(flag, declared, unread, inherited);
+            let mut told = false;
             for name in flag.names.iter().chain(&flag.negated) {
                 if is_reserved(&name.value) {
                     let message = format!("{} belongs to the serve line", name.value);
@@ -30,7 +31,9 @@ impl Checker<'_> {
                     );
                 }
                 let same = seen.entry(key(&name.value)).or_default();
-                if let Some((first, _)) = same.iter().find(|(_, f)| overlap(f, flag)) {
+                // a line that stands twice is one mistake, however many names it declares
+                if let Some((first, _)) = same.iter().find(|(_, f)| overlap(f, flag)).filter(|_| !told) {
+                    told = true;
                     let message = format!("{} is declared twice for the same versions", name.value);
                     let d = Diagnostic::new(Code::DeclaredTwice, name.span, message).label("already taken");
                     let help = "keep one of them, or say from when to when each holds: `since`, `until`";
@@ -56,10 +59,14 @@ impl Checker<'_> {
             wrong(no.span, "only a switch can be negated", "make it a `switch`, or remove `negated`");
         }
         let name = flag.names.first().map_or(flag.span, |n| n.span);
-        if flag.uses_gpus.is_some() && !matches!(flag.kind, FlagKind::Int(_)) {
-            wrong(name, "only whole numbers count GPUs", "make it an `int`, or remove `uses gpus`");
+        if flag.uses_gpus.is_some() && !matches!(flag.kind, FlagKind::Int(_) | FlagKind::Text) {
+            wrong(
+                name,
+                "only whole numbers count GPUs, and texts that list them",
+                "make it an `int` or a `text`, or remove `uses gpus`",
+            );
         }
-        if flag.limits_requests && !matches!(flag.kind, FlagKind::Int(_)) {
+        if flag.limits_requests.is_some() && !matches!(flag.kind, FlagKind::Int(_)) {
             wrong(name, "only whole numbers count tokens", "make it an `int`, or remove `limits requests`");
         }
         if let Some(until) = flag.until.as_ref().filter(|_| never_there(flag)) {

@@ -6,7 +6,7 @@ use super::check::{Checker, MOST_LEVELS};
 use super::declares::never_there;
 use super::flags::AUTO;
 use super::program::{Api, Engine, Failure, Ready, Reset, Stop, Via};
-use super::schema::{FlagSpec, Kind as FlagType, Schema, UsesGpus};
+use super::schema::{FlagSpec, Kind as FlagType, LimitsRequests, Schema, UsesGpus};
 use super::scope::{ItemRef, Kind};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, one_of};
@@ -136,6 +136,7 @@ impl Checker<'_> {
     }
 
     fn flag_spec(&mut self, decl: &ast::FlagDecl) -> Option<FlagSpec> {
+        let text = |name: Option<&Name>| name.map(|n| n.value.clone());
         let texts = |names: &[Name]| names.iter().map(|n| n.value.clone()).collect::<Vec<_>>();
         let kind = self.flag_type(&decl.kind)?;
         if let Some(default) = &decl.default {
@@ -149,11 +150,11 @@ impl Checker<'_> {
             since: decl.since.as_ref().map(|t| t.value.clone()),
             until: decl.until.as_ref().map(|t| t.value.clone()),
             negated: texts(&decl.negated),
-            limits_requests: decl.limits_requests,
-            uses_gpus: decl
-                .uses_gpus
+            limits_requests: decl
+                .limits_requests
                 .as_ref()
-                .map(|u| UsesGpus { unless: u.unless.as_ref().map(|n| n.value.clone()) }),
+                .map(|l| LimitsRequests { per: text(l.per.as_ref()), unless: text(l.unless.as_ref()) }),
+            uses_gpus: decl.uses_gpus.as_ref().map(|u| UsesGpus { unless: text(u.unless.as_ref()) }),
         })
     }
 
@@ -271,7 +272,7 @@ impl Checker<'_> {
             self.sink.push(d.help("write the command: `serve \"COMMAND {model} --port {port}\"`"));
             return;
         }
-        if !engine.serve.contains("{port}") {
+        if !engine.serve.contains("{port}") && self.sink.in_span(text.span).next().is_none() {
             let message = "the serve line does not hold {port}";
             let help =
                 "perflab chooses a free port for every launch; pass it on, for example `--port {port}`";

@@ -47,6 +47,13 @@ impl Checker<'_> {
         let (expr, found) = self.expr(module, e, place)?;
         match found {
             Type::Bool => Some(expr),
+            Type::Flag if matches!(e.kind, ExprKind::Env(_)) => {
+                let message = "a variable alone is no condition";
+                let d =
+                    Diagnostic::new(Code::NotCondition, e.span, message).label("compare it with something");
+                self.sink.push(d.help(format!("write for example `{} == \"1\"`", self.source_text(e.span))));
+                None
+            }
             // a switch alone is its value
             Type::Flag => {
                 self.asked_alone(e);
@@ -100,14 +107,19 @@ impl Checker<'_> {
     }
 
     fn needs_statistic(&mut self, e: &ast::Expr) {
-        let name = match &e.kind {
-            ExprKind::Call { name, .. } => name.value.as_str(),
-            _ => "ttft",
+        let (owner, name) = match &e.kind {
+            ExprKind::Call { owner, name, .. } => {
+                let owner = owner.as_ref().map(|o| format!("{}.", o.value));
+                (owner.unwrap_or_default(), name.value.as_str())
+            }
+            _ => (String::new(), "ttft"),
         };
         let message = format!("`{name}` is a distribution over requests, not one number");
         let d = Diagnostic::new(Code::NeedsStatistic, e.span, message).label("which statistic of it?");
         let all: Vec<_> = Stat::ALL.iter().map(|s| s.name()).collect();
-        self.sink.push(d.help(format!("write for example `p99({name})`; statistics are {}", all.join(", "))));
+        self.sink.push(
+            d.help(format!("write for example `{owner}p99({name})`; statistics are {}", all.join(", "))),
+        );
     }
 
     pub(super) fn expr(&mut self, module: usize, e: &ast::Expr, place: Place) -> Option<Typed> {
@@ -135,6 +147,13 @@ impl Checker<'_> {
             }
             ExprKind::Text(t) => Some((Expr::Text(self.inserted(module, t, false)), Type::Text)),
             ExprKind::Bool(b) => Some((Expr::Bool(*b), Type::Bool)),
+            ExprKind::Env(name) => {
+                if matches!(place, Place::Metric | Place::Objective | Place::Request) {
+                    self.wrong_place(e.span, "a variable", "in a prune rule, a guard or a requirement");
+                    return None;
+                }
+                Some((Expr::Env(name.clone()), Type::Flag))
+            }
             ExprKind::Flag(name) => {
                 if self.is_minus(module, name, e.span) {
                     return None;
@@ -221,7 +240,10 @@ impl Checker<'_> {
         if let (true, Some(name)) = (is_text(other), unquoted(e))
             && !self.is_known(module, name)
         {
-            self.unquoted(name);
+            match self.flag_meant(&name.value) {
+                Some(_) => self.unknown_metric(module, name),
+                None => self.unquoted(name),
+            }
             return None;
         }
         self.expr(module, e, place)
@@ -346,6 +368,9 @@ impl Checker<'_> {
             self.sink.push(d);
             return;
         }
+        if self.param_without_unit(l, r) || self.param_without_unit(r, l) {
+            return;
+        }
         let span = l.0.span.to(r.0.span);
         let message = format!("`{}` meets {} and {}", op.symbol(), l.1, r.1);
         let d = Diagnostic::new(Code::Dimension, span, message).label("quantities of different kinds");
@@ -362,7 +387,7 @@ pub(super) fn node(op: BinaryOp, left: Expr, right: Expr) -> Expr {
 
 /// What a text may be compared with.
 fn is_text(e: &ast::Expr) -> bool {
-    matches!(e.kind, ExprKind::Flag(_)) || is_name(e, "model")
+    matches!(e.kind, ExprKind::Flag(_) | ExprKind::Env(_)) || is_name(e, "model")
 }
 
 /// A bare name, which may be a text that lacks its quotes.

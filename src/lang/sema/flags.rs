@@ -72,6 +72,20 @@ impl Checker<'_> {
             let d = Diagnostic::new(Code::MissingInStudy, text.span, "the model is empty").label("no model");
             self.sink.push(d.help("name a model or a path: `model \"Qwen/Qwen3-8B\"`"));
         }
+        if let Some(path) =
+            name.text.split_once("://").map(|(_, rest)| rest.split_once('/').map_or("", |(_, p)| p))
+        {
+            let own: Vec<&str> = path.split('/').filter(|p| !p.is_empty()).take(2).collect();
+            let message = "a model is named as on its hub, or by a path, not by an address";
+            let d = Diagnostic::new(Code::MissingInStudy, text.span, message).label("an address");
+            let right = format!("\"{}\"", own.join("/"));
+            let hub = name.text.contains("huggingface.co/") && own.len() == 2;
+            self.sink.push(if hub {
+                d.help(format!("write `model {right}`")).edit(text.span, right)
+            } else {
+                d.help("write for example `model \"Qwen/Qwen3-8B\"`, or the path of a directory")
+            });
+        }
         self.unexpanded(module, text.span, Of::Model);
         name.text
     }

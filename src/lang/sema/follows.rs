@@ -34,7 +34,9 @@ impl Checker<'_> {
     fn points_of_broken_axes(&mut self) {
         let axes = self.modules.root().file.items.iter();
         let axes = axes.filter_map(|i| if let Item::Axis(a) = i { Some(a) } else { None });
-        let torn = |a: &&Axis| self.sink.in_span(a.span).any(|d| d.code != Code::UnknownPoint);
+        // a flag that some engine lacks says nothing of the points
+        let apart = [Code::UnknownPoint, Code::UnknownFlag, Code::FlagVersion];
+        let torn = |a: &&Axis| self.sink.in_span(a.span).any(|d| !apart.contains(&d.code));
         let said: Vec<String> =
             axes.filter(torn).map(|a| format!("the axis `{}` has no point", a.name.value)).collect();
         self.sink.forget(|d| {

@@ -7,7 +7,7 @@ use super::check::Checker;
 use super::flags::typed;
 use super::metrics;
 use super::program::{Change, Engine, Expr, NotYet, Space, Study};
-use super::schema::{Found, Setting, Value};
+use super::schema::{Found, Setting};
 use super::scope::Kind;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
@@ -138,7 +138,7 @@ fn needed(engine: &Engine) -> u32 {
             Found::Known(spec, _) => engine.flags.iter().find(|s| s.canonical == spec.names[0]),
             _ => None,
         };
-        set.is_some_and(|s| s.value == Value::Switch(true))
+        set.is_some_and(|s| s.value.stands())
     };
     let sizes = engine.flags.iter().filter_map(|s| size(s, engine, &on));
     sizes.fold(1, |product: u32, n| product.saturating_mul(n))
@@ -153,8 +153,7 @@ fn size(setting: &Setting, engine: &Engine, on: &dyn Fn(&str) -> bool) -> Option
     if uses.unless.as_deref().is_some_and(on) {
         return None;
     }
-    let Value::Int(n) = setting.value else { return None };
-    Some(u32::try_from(n).unwrap_or(1).max(1))
+    setting.value.gpus()
 }
 
 /// Points that set a size above one, under an engine that takes it.

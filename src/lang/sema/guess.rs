@@ -5,8 +5,11 @@ use super::problem::UNKNOWN;
 use super::program::Engine;
 use super::schema::{Found, Kind, key};
 use super::switch;
-use crate::lang::diag::{Diagnostic, did_you_mean, one_of, same_digits};
+use crate::lang::diag::{Diagnostic, nearest, one_of, same_digits};
 use crate::lang::source::Span;
+
+/// A name with its dash, of which every slip is as near to several others: `-tq` is one of `-tp` and of `-q`.
+const SHORTEST: usize = 3;
 
 /// What an unknown flag was probably meant to be.
 pub(super) enum Guess {
@@ -87,7 +90,12 @@ impl Guess {
             return Self::Near((*one).to_owned());
         }
         let alike = |b: &&str| switch::alike(&wanted, b);
-        let near = did_you_mean(&bare(&wanted), bares.iter().map(String::as_str).filter(alike));
+        let alike: Vec<&str> = nearest(&bare(&wanted), bares.iter().map(String::as_str).filter(alike));
+        if alike.len() > 1 && wanted.len() <= SHORTEST {
+            let of = |b: &&str| bares.iter().position(|k| k == b).map(|i| known[i].1.to_owned());
+            return Self::NearMany(alike.iter().filter_map(of).collect());
+        }
+        let near = alike.first().copied();
         let near = near.and_then(|n| bares.iter().position(|b| b == n)).map(|i| known[i].0.as_str());
         let slip = near.is_some_and(|n| strsim::damerau_levenshtein(n, &wanted) == 1);
         // `--seqs` for `--max-num-seqs`: what one flag alone ends with is more than a word that looks alike

@@ -196,18 +196,6 @@ impl Checker<'_> {
         }
     }
 
-    pub(super) fn temperature(&mut self, n: &Number) -> Option<f64> {
-        let value = self.number_of(n, Dim::PLAIN, "`temperature`")?;
-        if value < 0.0 {
-            let d = Diagnostic::new(Code::OutOfRange, n.span, "`temperature` is not below zero");
-            self.sink.push(
-                d.label("out of range").help("write `temperature 0` for the likeliest token each time"),
-            );
-            return None;
-        }
-        Some(value)
-    }
-
     /// `in_flight` caps an open load; a closed one is its own cap.
     pub(super) fn capped(&mut self, span: Span, p: &Profile) {
         if p.load.as_ref().is_some_and(closed) {

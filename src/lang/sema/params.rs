@@ -29,6 +29,26 @@ impl Checker<'_> {
         }
     }
 
+    /// Says that a plain side lacks the unit of a param in it, at that param, and once however often it is used.
+    pub(super) fn param_without_unit(&mut self, plain: (&ast::Expr, Dim), other: (&ast::Expr, Dim)) -> bool {
+        let Some(name) = named_in(plain.0).filter(|_| plain.1 == Dim::PLAIN && other.1 != Dim::PLAIN) else {
+            return false;
+        };
+        let at = self.modules.root().find(Kind::Param, name);
+        let Some(Item::Param(Param { value: Literal::Number(n), .. })) = at.map(|at| self.modules.item(at))
+        else {
+            return false;
+        };
+        if !n.unit.is_empty() {
+            return false;
+        }
+        let message = format!("the param `{name}` is compared with {}, and has no unit", other.1);
+        let d = Diagnostic::new(Code::MissingUnit, n.span, message);
+        let d = super::values::without_unit(d, n, other.1, other.1.usual_unit());
+        self.sink.push(d.related(plain.0.span.to(other.0.span), "compared here"));
+        true
+    }
+
     /// How to declare a param that stands alone where a quantity of another kind is wanted.
     pub(super) fn param_help(&self, e: &ast::Expr, wanted: Dim) -> Option<String> {
         let ExprKind::Call { owner: None, name, args: None } = &e.kind else { return None };
@@ -42,5 +62,17 @@ impl Checker<'_> {
         Some(format!(
             "the param `{name}` is {written}: declare it as {wanted}, such as `param {name} = 500{unit}`"
         ))
+    }
+}
+
+/// The one param or metric that an expression names without a call.
+fn named_in(e: &ast::Expr) -> Option<&str> {
+    match &e.kind {
+        ExprKind::Call { owner: None, name, args: None } => Some(&name.value),
+        ExprKind::Binary { left, right, .. } => match (named_in(left), named_in(right)) {
+            (Some(_), Some(_)) => None,
+            (one, other) => one.or(other),
+        },
+        _ => None,
     }
 }

@@ -3,10 +3,13 @@
 
 use std::sync::Arc;
 
+use indexmap::IndexMap;
+
 use super::check::Checker;
 use super::loads;
 use super::program::{Arrivals, Data, Load, NotYet, Profile, Warmup};
 use super::said::{Said, is_load};
+use super::sampling;
 use super::scope::{ItemRef, Kind};
 use super::unexpanded::Of;
 use crate::lang::codes::Code;
@@ -136,10 +139,12 @@ impl Checker<'_> {
             "temperature" => {
                 p.temperature = self.one(line).and_then(|n| self.temperature(&n));
             }
+            "body" => p.body = self.body(line),
             "ignore_eos" => match &line.value {
                 WordValue::Bool(b) => p.ignore_eos = Some(b.value),
                 _ => self.wrong(line, "`true` or `false`"),
             },
+            _ if self.sampling(line, p) => {}
             _ => self.unknown_setting(&line.word),
         }
     }
@@ -176,7 +181,7 @@ impl Checker<'_> {
     }
 
     /// The line's one number.
-    fn one(&mut self, line: &WordLine) -> Option<Number> {
+    pub(super) fn one(&mut self, line: &WordLine) -> Option<Number> {
         if let WordValue::Numbers(all) = &line.value
             && let [one] = all.as_slice()
         {
@@ -377,7 +382,9 @@ fn example(setting: &str) -> &'static str {
         "recipe" => "recipe vllm",
         "tokenizer" => "tokenizer \"~/models/qwen3\"",
         "temperature" => "temperature 0",
-        _ => "ignore_eos true",
+        "body" => r#"body {"chat_template_kwargs": {"enable_thinking": false}}"#,
+        "ignore_eos" => "ignore_eos true",
+        other => sampling::example(other),
     }
 }
 
@@ -400,6 +407,8 @@ fn empty(decl: &ast::Profile) -> Profile {
         recipe: None,
         tokenizer: None,
         temperature: None,
+        sampling: IndexMap::new(),
+        body: serde_json::Map::new(),
         ignore_eos: None,
         not_yet: Vec::new(),
         span: decl.name.span,

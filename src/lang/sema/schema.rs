@@ -23,7 +23,35 @@ pub struct FlagSpec {
     pub negated: Vec<String>,
     pub uses_gpus: Option<UsesGpus>,
     /// its value is the most tokens that one request may have, prompt and output together
-    pub limits_requests: bool,
+    pub limits_requests: Option<LimitsRequests>,
+}
+
+/// How far a flag's value goes for one request.
+#[derive(Debug, Clone)]
+pub struct LimitsRequests {
+    /// the flag among whose number of requests it is shared out
+    pub per: Option<String>,
+    /// a switch under which it is not
+    pub unless: Option<String>,
+}
+
+impl Value {
+    /// The GPUs that a flag marked `uses gpus` takes with this value: a number, or as many as a text lists (`CUDA0,CUDA1`); a share of
+    /// 0, as in `3,0,1`, takes none.
+    pub fn gpus(&self) -> Option<u32> {
+        let listed =
+            |t: &str| t.split([',', '/']).map(str::trim).filter(|e| !matches!(*e, "" | "0" | "none")).count();
+        match self {
+            Self::Int(n) => Some(u32::try_from(*n).unwrap_or(1).max(1)),
+            Self::Text(t) => Some(u32::try_from(listed(t)).unwrap_or(u32::MAX).max(1)),
+            _ => None,
+        }
+    }
+
+    /// Whether a flag with this value holds as an `unless`: a switch that is on, or whatever else is set.
+    pub fn stands(&self) -> bool {
+        *self != Self::Switch(false)
+    }
 }
 
 /// The flag's value multiplies the GPUs that a configuration needs.
@@ -171,7 +199,7 @@ impl Schema {
         for name in spec.names.iter().chain(&spec.negated) {
             self.by_key.entry(key(name)).or_default().push(index);
         }
-        if spec.limits_requests || spec.uses_gpus.is_some() {
+        if spec.limits_requests.is_some() || spec.uses_gpus.is_some() {
             self.marked.push(index);
         }
         self.specs.push(spec);

@@ -15,6 +15,16 @@ impl Checker<'_> {
     pub(super) fn as_percent(&mut self, left: &ast::Expr, right: &ast::Expr) -> Option<()> {
         for (metric, number) in [(left, right), (right, left)] {
             let (Some(name), ExprKind::Number(n)) = (named(metric), &number.kind) else { continue };
+            if name == "failed" && n.unit == "%" {
+                let d = Diagnostic::new(
+                    Code::OutOfRange,
+                    n.span,
+                    "`failed` counts requests, and this is a share",
+                );
+                let least = format!("success_rate >= {}%", round(100.0 - n.value));
+                self.sink.push(d.label("a share").help(format!("write for example `{least}`")));
+                return None;
+            }
             let beyond =
                 if name == "gain" { n.value < -1.0 } else { bounds::is_share(name) && n.value > 1.0 };
             if !n.unit.is_empty() || !beyond {
@@ -44,6 +54,11 @@ impl Checker<'_> {
         });
         None
     }
+}
+
+/// Without what is left of a subtraction of decimals.
+fn round(percent: f64) -> f64 {
+    (percent * 1e6).round() / 1e6
 }
 
 fn percent(d: Diagnostic, n: &Number) -> Diagnostic {

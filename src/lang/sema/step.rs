@@ -5,7 +5,7 @@ use foldhash::HashSet;
 use super::check::Checker;
 use super::exprs::Place;
 use super::program::{Budget, Change, Choice, From, Guard, Pick, Space, Step};
-use super::scope::Kind;
+use super::scope::{Kind, named_again};
 use super::study::is_budget;
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, one_of};
@@ -199,6 +199,11 @@ impl Checker<'_> {
             return;
         }
         let message = format!("no earlier step and no engine is called `{}`", name.value);
+        // an engine may be meant, of which the same was said
+        let as_engine = format!("no engine is called `{}`", name.value);
+        if [&message, &as_engine].into_iter().any(|m| named_again(m, name.span, self.sink)) {
+            return;
+        }
         let d = Diagnostic::new(Code::UnknownName, name.span, message);
         let d = d.meant(&name.value, known.iter().copied(), "not declared", str::to_owned);
         self.sink.push(d.help(format!("a step starts from {}", one_of(known))));

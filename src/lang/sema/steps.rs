@@ -253,12 +253,15 @@ impl Checker<'_> {
                 refused.push((engine, problem));
             }
         }
-        self.doubted(change, engines, refused.len());
+        let misread = only_doubted(change, engines, &refused);
+        if !misread {
+            self.doubted(change, engines, refused.len());
+        }
         let Some((engine, problem)) = refused.first() else {
             self.accepted.insert(at);
             return;
         };
-        if refused.len() == engines.len() {
+        if misread || refused.len() == engines.len() {
             if self.sink.is_full() {
                 return self.sink.unexplained(*span);
             }
@@ -325,4 +328,17 @@ pub fn union(a: &[Arc<Engine>], b: &[Arc<Engine>]) -> Vec<Arc<Engine>> {
     let mut seen: HashSet<*const Engine> = a.iter().map(Arc::as_ptr).collect();
     let new = b.iter().filter(|e| seen.insert(Arc::as_ptr(e)));
     a.iter().chain(new).cloned().collect()
+}
+
+/// Whether an engine that knows the flag refuses its value, and all others take it only as their releases may know more than their
+/// schemas: then the value is the mistake.
+fn only_doubted(change: &Change, engines: &[Arc<Engine>], refused: &[(&Arc<Engine>, Problem)]) -> bool {
+    let Change::Flag { name, value, .. } = change else { return false };
+    let of_value =
+        |p: &Problem| matches!(p, Problem::BadValue(..) | Problem::NeedsValue(_) | Problem::TakesNone);
+    let unknown = |e: &Arc<Engine>| {
+        doubt(&e.schema, e.version.as_deref(), name, value.as_ref()) == Some(Problem::Unknown)
+    };
+    let mut others = engines.iter().filter(|e| !refused.iter().any(|(r, _)| Arc::ptr_eq(r, e)));
+    refused.iter().any(|(_, p)| of_value(p)) && others.all(unknown)
 }

@@ -267,6 +267,15 @@ impl Checker<'_> {
                 "add `maximize total_tps on PROFILE`; for tables without a recommendation, `confirm on PROFILE`",
             ));
         }
+        let objective = has(|l| matches!(l, Line::Objective { .. })) || unread(&["maximize", "minimize"]);
+        if steps && loads && !objective {
+            let message = format!(
+                "the study `{}` has no objective: nothing is adopted, nothing recommended",
+                study.name
+            );
+            let d = Diagnostic::new(Code::NothingWins, decl.name.span, message).label("tables only");
+            self.sink.push(d.help("if something is to win, add `maximize total_tps on PROFILE`"));
+        }
     }
 
     fn profile_names(&mut self, names: &[Name]) -> Vec<String> {

@@ -87,6 +87,10 @@ impl Checker<'_> {
     }
 
     fn takes_nothing(&mut self, span: Span, why: &str) {
+        // a flag that is passed on unknown was probably to be this one
+        if self.sink.suggests(self.modules.slice(span)) {
+            return;
+        }
         let message = format!("this `unset` takes away nothing: {why}");
         let d = Diagnostic::new(Code::UnsetNothing, span, message).label("is not set");
         self.sink.push(d.help("mend the name, or remove the `unset`"));

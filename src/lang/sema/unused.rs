@@ -101,12 +101,18 @@ impl Checker<'_> {
         }
         match kind {
             Kind::Param => self.condition_lost(),
-            Kind::Axis => self.name_lost(&["step", "vary", "pick", "axis"]),
+            Kind::Axis => {
+                // a step that varies nothing was meant to vary something
+                self.sink.found().any(|d| d.code == Code::StepEmpty)
+                    || self.name_lost(&["step", "vary", "pick", "axis"])
+                    || self.line_lost(&["step"], |d| d.code == Code::UnclosedString)
+            }
             Kind::Engine => {
                 // an engine that cannot be started was meant to derive from one
                 self.sink.found().any(|d| d.code == Code::EngineIncomplete)
                     || studies.any(|s| !has(s, |l| matches!(l, Line::Baseline(_))))
                     || self.name_lost(&["engine"])
+                    || self.line_lost(&["engine"], |d| d.code == Code::UnclosedString)
             }
             Kind::Profile | Kind::Metric => {
                 studies.any(|s| !s.unread.is_empty() && !has(s, |l| matches!(l, Line::Objective { .. })))

@@ -28,6 +28,9 @@ pub(super) fn without_unit(d: Diagnostic, n: &Number, dim: Dim, unit: Option<&st
     let usual = unit == dim.usual_unit();
     let counted = dim == Dim::RATE || dim == Dim::TOKEN_RATE || dim == Dim::TOKENS;
     let sure = usual && is_sure(dim, n.value) && (n.unit.is_empty() || counted);
+    if usual && dim == Dim::TIME && n.unit.is_empty() && !sure {
+        return d.help(format!("write `{0}s` or `{0}ms`, whichever is meant", n.value));
+    }
     let d = if sure { d.edit(n.span, &*fixed) } else { d };
     d.help(format!("write for example `{fixed}`"))
 }
@@ -94,6 +97,12 @@ impl Checker<'_> {
     /// A plain whole number within bounds.
     pub fn whole(&mut self, n: &Number, min: u64, max: u64, what: &str) -> Option<u64> {
         let value = self.number_of(n, Dim::PLAIN, what)?;
+        if n.unit == "%" {
+            let message = format!("{what} is a count, and `{}%` is a share", n.value);
+            let help = format!("write a whole number, for example `{}`", min.max(1));
+            self.sink.push(Diagnostic::new(Code::OutOfRange, n.span, message).label("a share").help(help));
+            return None;
+        }
         if value.fract() == 0.0 && value >= min as f64 && value <= max as f64 {
             return Some(value as u64);
         }

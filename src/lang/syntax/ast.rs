@@ -149,10 +149,18 @@ pub struct FlagDecl {
     pub until: Option<Text>,
     pub negated: Vec<Name>,
     pub uses_gpus: Option<UsesGpus>,
-    pub limits_requests: bool,
+    pub limits_requests: Option<LimitsRequests>,
     /// an attribute that stands a second time
     pub twice: Option<Span>,
     pub span: Span,
+}
+
+#[derive(Debug, Clone)]
+pub struct LimitsRequests {
+    /// the flag that says among how many the tokens are shared out
+    pub per: Option<Name>,
+    /// a switch under which they are not shared out
+    pub unless: Option<Name>,
 }
 
 #[derive(Debug, Clone)]
@@ -284,7 +292,12 @@ pub enum WordValue {
     Numbers(Vec<Number>),
     Bool(Spanned<bool>),
     Text(Text),
-    Word { word: Name, argument: Option<Literal> },
+    /// a JSON object as written
+    Json(Spanned<String>),
+    Word {
+        word: Name,
+        argument: Option<Literal>,
+    },
 }
 
 impl WordValue {
@@ -298,6 +311,7 @@ impl WordValue {
             },
             Self::Bool(b) => b.span,
             Self::Text(t) => t.span,
+            Self::Json(j) => j.span,
             Self::Word { word, argument: None } => word.span,
             Self::Word { word, argument: Some(a) } => word.span.to(a.span()),
         }
@@ -467,6 +481,8 @@ pub enum ExprKind {
     Bool(bool),
     /// the value of a flag in the configuration
     Flag(String),
+    /// a variable of the server
+    Env(String),
     /// `gain`, `best.total_tps`, `p99(ttft)`
     Call {
         owner: Option<Name>,

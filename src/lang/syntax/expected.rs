@@ -112,13 +112,17 @@ fn expectation(error: &Error<Rule>, at: usize, text: &str) -> (usize, Vec<String
 fn tidy(mut expected: Vec<String>) -> Vec<String> {
     const SIGNS: [&str; 2] = ["`=`", "`{`"];
     const OPERATORS: [&str; 6] = ["`*` or `/`", "`+` or `-`", "a comparison", "`>=`", "`and`", "`or`"];
-    if expected.iter().any(|e| SIGNS.contains(&e.as_str())) {
+    let value = expected.iter().any(|e| e == "a JSON object");
+    if !value && expected.iter().any(|e| SIGNS.contains(&e.as_str())) {
         expected.retain(|e| e != "a string in double quotes");
     }
     let operators = |e: &String| OPERATORS.contains(&e.as_str());
     if expected.iter().filter(|e| operators(e)).count() > 1 {
         expected.retain(|e| !operators(e) && e != "`(`");
         expected.push("an operator".to_owned());
+    }
+    if expected.iter().any(|e| e == "a JSON object") {
+        expected.retain(|e| e != "`{`");
     }
     if expected.iter().any(|e| e == "an expression") {
         expected.retain(|e| e != "`(`");

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{borrowed, phrases, points, remedies, signs, slips, spaced};
+use super::{borrowed, lapses, phrases, points, remedies, signs, slips, spaced};
 use crate::lang::diag::{one_of, short};
 use crate::lang::units;
 
@@ -24,7 +24,8 @@ pub fn hint(chunk: &str, token: &Range<usize>, word: &str, expected: &[String], 
     if let Some(hint) = next_line(chunk, token, word, expected) {
         return hint;
     }
-    let known = remedies::remedy(chunk, token, word)
+    let known = lapses::lapse(chunk, token, word, expected)
+        .or_else(|| remedies::remedy(chunk, token, word))
         .or_else(|| borrowed::borrowed(chunk, token, word, expected))
         .or_else(|| points::point(chunk, token, word))
         .or_else(|| phrases::phrase(chunk, token, word, expected))

@@ -40,10 +40,13 @@ pub fn names(text: &str) -> Vec<String> {
     out
 }
 
-/// All that an import of the library may take, where its list has a comma too many: a name was left out, and nobody knows which.
+/// All that an import may take, where its list has a comma too many or is not closed: a name was left out, and nobody knows which.
 pub fn left_out(text: &str) -> Vec<String> {
     let Some((path, list)) = text.split_once('{') else { return Vec::new() };
-    let list = list.split('}').next().unwrap_or_default();
+    let Some((list, _)) = list.split_once('}') else {
+        let Some(library) = library(path) else { return vec![ANY.to_owned()] };
+        return stdlib::items(library).into_iter().map(|i| i.name).collect();
+    };
     let items: Vec<&str> = list.split(',').map(str::trim).collect();
     let empty = items.iter().rev().skip(1).any(|item| item.is_empty());
     let library = library(path).filter(|_| empty);
@@ -79,6 +82,17 @@ pub fn of_another_language(id: FileId, at: usize, text: &str, word: &str) -> Dia
 /// What is wrong with the names of a `use`. `base` is where the text begins in its file.
 pub fn mistake(id: FileId, base: usize, text: &str) -> Option<Diagnostic> {
     let open = text.find('{')?;
+    let path = text[..open].trim_end();
+    let start = path.len() - path.trim_start().trim_start_matches("use").trim_start().len();
+    let bare = &path[start.min(path.len())..];
+    if bare.starts_with(['.', '/', '~']) && !bare.contains(char::is_whitespace) {
+        let here = Span::new(id, base + start..base + path.len());
+        let d = Diagnostic::new(Code::Unexpected, here, "the path of a file stands in double quotes");
+        let right = format!("\"{bare}\"");
+        return Some(
+            d.label("without quotes").help(format!("write `use {right} {{ … }}`")).edit(here, right),
+        );
+    }
     let inner = &text[open + 1..text.find('}').unwrap_or(text.len())];
     let mut at = open + 1;
     for part in inner.split([',', ' ', '\t', '\n', '\r']) {

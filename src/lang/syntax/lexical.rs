@@ -72,6 +72,11 @@ impl<'a> Scanner<'a> {
     }
 }
 
+/// Where the first string of a line begins that does not end on it.
+pub fn unclosed_text(line: &str) -> Option<usize> {
+    Scanner::new(line).find(|(_, piece)| *piece == Piece::UnclosedText).map(|(at, _)| at)
+}
+
 impl Iterator for Scanner<'_> {
     type Item = (usize, Piece);
 

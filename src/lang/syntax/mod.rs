@@ -12,6 +12,7 @@ mod habits;
 mod hints;
 mod imports;
 mod joins;
+mod lapses;
 mod lexical;
 mod names;
 mod opened;

@@ -2,6 +2,8 @@
 
 use super::blocks::first_word;
 use super::hints;
+use super::lexical;
+use super::opened;
 use super::words;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
@@ -32,6 +34,9 @@ pub fn without_brace(id: FileId, base: usize, text: &str, indent: usize) -> Opti
     let block = matches!(first_word(head), "engine" | "profile" | "study" | "site");
     if !block || head.contains('{') {
         return None;
+    }
+    if let Some(quote) = lexical::unclosed_text(head) {
+        return Some(opened::torn_title(id, base + indent, quote, head));
     }
     let end = base + indent + head.len();
     let colon = usize::from(head.ends_with([':', '(']));

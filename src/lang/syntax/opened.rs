@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::blocks::first_word;
-use super::lexical::{Piece, Scanner};
+use super::lexical::{self, Piece, Scanner};
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
 use crate::lang::diag::{Diagnostic, Sink};
@@ -30,6 +30,17 @@ pub fn opened<'t>(id: FileId, text: &'t str, sink: &mut Sink) -> Cow<'t, str> {
         }
         let written = head.trim_end();
         let colon = written.ends_with(':');
+        if let Some(quote) = lexical::unclosed_text(written) {
+            // the last letter of what is to be a title gives way to its quote, and the end of the line to the brace
+            let last = written.char_indices().next_back().map_or(0, |(i, _)| i);
+            if last > quote {
+                let end = at + line.trim_end_matches(['\n', '\r']).len();
+                let tail = format!("\"{}{{", " ".repeat(end - at - last - 1));
+                mended.to_mut().replace_range(at + last..=end, &tail);
+            }
+            sink.push(torn_title(id, at, quote, written));
+            continue;
+        }
         // what stands behind the head, a colon or a comment, gives way to the brace; else the end of the line does
         let place = at + written.len() - usize::from(colon);
         let end = place + text[place..].find('\n').unwrap_or(text.len() - place);
@@ -54,6 +65,18 @@ fn lacks_brace(id: FileId, at: usize, head: &str, help: &str, spare: usize) -> D
     .label("expected `{`")
     .help(help)
     .edit(Span::new(id, end - spare..end), " {")
+}
+
+/// A head whose title is not closed, so that its brace, if it has one, is part of the title.
+pub(super) fn torn_title(id: FileId, at: usize, quote: usize, head: &str) -> Diagnostic {
+    let end = at + head.len();
+    Diagnostic::new(
+        Code::UnclosedString,
+        Span::new(id, at + quote..end),
+        "a string is not closed on its line",
+    )
+    .label("begins here")
+    .help("end it with `\"` on the same line, and write `{` behind it")
 }
 
 /// Where the lines of a step begin that stands on one line and closes a brace that it did not open.

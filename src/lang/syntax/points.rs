@@ -154,7 +154,16 @@ impl<'a> Body<'a> {
             let right = format!("model {word}");
             return Some(self.here(format!("say what it is: a model is `{right}`"), &right));
         }
-        if matches!(word, "," | "}" | "{" | "[" | "none" | "base" | "null" | "off" | "default" | "-" | "_") {
+        if word == "{" {
+            let close = self.after().find('}').filter(|n| !self.after()[..*n].contains(['{', '\n']));
+            let help = "what a point changes stands behind its colon without braces";
+            let Some(close) = close.filter(|n| !self.after()[..*n].trim().is_empty()) else {
+                return Some(hint(help, None));
+            };
+            let inner = self.after()[..close].trim().to_owned();
+            return Some(hint(help, Some((self.token.start..self.token.end + close + 1, inner))));
+        }
+        if matches!(word, "," | "}" | "[" | "none" | "base" | "null" | "off" | "default" | "-" | "_") {
             let help = format!(
                 "a point that changes nothing is the base, which is measured beside the points anyway: remove `{name}`, or \
                  `unset` what the base sets"

@@ -40,6 +40,14 @@ pub fn line(id: FileId, block: Block, text: &str, base: usize, sink: &mut Sink) 
             (Block::Step, "by") => vec!["vary"],
             // what `vllm bench serve` calls a load's settings: which of them are meant, the help says
             (Block::Profile, _) if habits::line(block, text).is_some() => words::PROFILE_SETTINGS.to_vec(),
+            // a text alone
+            (Block::Study, _) if text.starts_with('"') => vec!["model"],
+            (Block::Engine, _) if text.starts_with('"') => vec!["version", "serve"],
+            // `--model "org/M"`
+            _ if text.starts_with('-') => {
+                let flag = text[..shown_len(text)].trim_start_matches('-');
+                known.iter().copied().filter(|k| *k == flag).collect()
+            }
             // `256 .. 1Ki`: the value of whatever is missing
             (Block::Profile, word) if word.starts_with(|c: char| c.is_ascii_digit()) => {
                 words::PROFILE_SETTINGS.to_vec()
@@ -48,6 +56,8 @@ pub fn line(id: FileId, block: Block, text: &str, base: usize, sink: &mut Sink) 
             (Block::Study, _) if text.contains(" on ") => vec!["maximize", "minimize"],
             // axes without their word, as in `step a { seqs * batched }`
             (Block::Step, _) if did_you_mean(word, known.iter().copied()).is_none() => vec!["vary"],
+            // nobody knows which of a load's settings this was to be
+            (Block::Profile, _) if did_you_mean(word, known.iter().copied()).is_none() => known.to_vec(),
             _ => {
                 let near = did_you_mean(word, known.iter().copied());
                 near.into_iter().chain(synonyms::settings(block, word)).collect()
@@ -96,6 +106,18 @@ fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<
         Diagnostic::new(Code::UnknownSetting, span, format!("{what} has no setting `{}`", short(shown)));
     let load = block == Block::Profile && habits::line(block, text).is_some();
     if text.starts_with('-') && !load && !variable {
+        let setting = shown.trim_start_matches('-');
+        if known.contains(&setting) {
+            let value = text[len..].trim_start_matches(['=', ' ']).lines().next().unwrap_or_default();
+            let d = d
+                .label("a flag")
+                .help(format!("it is a setting here: write `{setting} {}`", value.trim_end()));
+            let end = len + usize::from(text[len..].starts_with('='));
+            return Some(d.edit(
+                Span::new(id, base..base + end),
+                format!("{setting}{}", if end > len { " " } else { "" }),
+            ));
+        }
         return Some(
             d.label("a flag").help("flags stand in an engine or in an axis; vary the axis in a step"),
         );
@@ -219,11 +241,23 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
         return out;
     }
     if let Some((at, piece)) = unbalanced(text) {
-        let headless =
-            matches!(piece, Piece::Close(b'}')).then(|| names::without_brace(id, base, text, indent));
-        sink.push(headless.flatten().unwrap_or_else(|| bracket(id, base + at, piece)));
-        if matches!(piece, Piece::Open(b'{')) && text.trim_start().find('{').map(|n| n + indent) == Some(at) {
+        let headless = if matches!(piece, Piece::Close(b'}')) {
+            names::without_brace(id, base, text, indent)
+        } else {
+            None
+        };
+        let lacks_brace = headless.as_ref().is_some_and(|d| d.code == Code::Unexpected);
+        sink.push(headless.unwrap_or_else(|| bracket(id, base + at, piece)));
+        if lacks_brace {
+            out.item = opened(text, indent).and_then(|t| reread(id, &t, base, sink, &mut out.broken));
+        }
+        // a head alone, as where it stands twice, is nothing to be held against
+        let empty = text[at + 1..].trim().is_empty();
+        let heads = text.trim_start().find('{').map(|n| n + indent) == Some(at);
+        if matches!(piece, Piece::Open(b'{')) && heads && !empty {
             out.item = closed(id, file, span, sink, &mut out.broken);
+        } else if matches!(piece, Piece::Open(b'{')) && !empty {
+            out.item = without_block(id, text, at, base, sink, &mut out.broken);
         }
         return out;
     }
@@ -319,6 +353,40 @@ fn closed(id: FileId, file: &str, span: Span, sink: &mut Sink, broken: &mut Vec<
     let item = reread(id, &text, span.start as usize, sink, broken);
     sink.forget(|d| d.code == Code::UnknownSetting && d.label == NOT_HERE && !told.contains(&d.span));
     item
+}
+
+/// A declaration with the brace that its head lacks, in the place of the end of the line.
+fn opened(text: &str, indent: usize) -> Option<String> {
+    let line = indent + text[indent..].find('\n')?;
+    let head = &text[indent..line];
+    let head = head[..head.find(" #").unwrap_or(head.len())].trim_end().trim_end_matches([':', '(']);
+    let at = indent + head.len();
+    Some(format!("{}{{{}{}", &text[..at], " ".repeat(line - at), &text[line + 1..]))
+}
+
+/// Reads a declaration without the block in it that is not closed, so that its other mistakes are found too.
+fn without_block(
+    id: FileId,
+    text: &str,
+    open: usize,
+    base: usize,
+    sink: &mut Sink,
+    broken: &mut Vec<String>,
+) -> Option<Item> {
+    let start = text[..open].rfind('\n').map_or(0, |n| n + 1);
+    let indent = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
+    let depth = indent(&text[start..]);
+    let mut lines = text[start..].split_inclusive('\n');
+    let head = lines.next()?;
+    let within = |l: &&str| indent(l) > depth || l.trim().is_empty();
+    let end = start + head.len() + lines.take_while(within).map(str::len).sum::<usize>();
+    let blank: String = text[start..end].bytes().map(|b| if b == b'\n' { '\n' } else { ' ' }).collect();
+    broken.extend(declared_name(head.trim_start()));
+    let mut item = reread(id, &format!("{}{blank}{}", &text[..start], &text[end..]), base, sink, broken)?;
+    if let Item::Study(study) = &mut item {
+        study.unread.extend(settings_named(Block::Study, head));
+    }
+    Some(item)
 }
 
 /// Reads a declaration of which a mistake was mended, all else in its place.

@@ -84,6 +84,17 @@ impl<'a> At<'a> {
         if !matches!(setting, "repeat" | "gpus" | "after" | "budget") || self.before != setting {
             return None;
         }
+        if let ("gpus", Some(text)) = (setting, self.word.strip_prefix('"').and_then(|w| w.strip_suffix('"')))
+        {
+            let count = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+            let (n, rest) = text.split_at(count);
+            let card = rest.trim_start_matches([' ', 'x', '×', '*']);
+            let right = if card.is_empty() { n.to_owned() } else { format!("{n} of \"{card}\"") };
+            let named = !card.is_empty() && rest.starts_with([' ', 'x', '×', '*']);
+            if count > 0 && (card.is_empty() || named) {
+                return Some(self.here(format!("write `gpus {right}`"), &right));
+            }
+        }
         match NUMBERS.iter().position(|n| n.eq_ignore_ascii_case(self.word)) {
             Some(n) => Some(self.here(format!("write `{setting} {}`", n + 1), &(n + 1).to_string())),
             None if setting == "repeat" && self.word.starts_with(|c: char| c.is_ascii_alphabetic()) => {

@@ -262,7 +262,8 @@ fn comma(chunk: &str, token: &Range<usize>, before: &str) -> Option<Hint> {
         return Some(Hint { help, edit: Some((start..token.end + end, right)) });
     }
     let quoted = format!("\"{value}\"");
-    if !value.chars().all(|c| c.is_ascii_digit() || c == ',') {
+    let variable = chunk.starts_with("env ");
+    if variable || !value.chars().all(|c| c.is_ascii_digit() || c == ',') {
         let help = format!("a value that holds a comma is quoted: write `{quoted}`");
         return Some(Hint { help, edit: Some((start..token.end + end, quoted)) });
     }

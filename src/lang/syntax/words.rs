@@ -28,6 +28,13 @@ pub const PROFILE_SETTINGS: &[&str] = &[
     "recipe",
     "tokenizer",
     "temperature",
+    "top_p",
+    "top_k",
+    "min_p",
+    "repetition_penalty",
+    "presence_penalty",
+    "frequency_penalty",
+    "body",
     "ignore_eos",
 ];
 pub const STUDY_SETTINGS: &[&str] = &[
@@ -96,7 +103,7 @@ fn keyword(rule: Rule) -> Option<&'static str> {
         k_reset "reset" k_stop "stop" k_key "key" k_failure "failure" k_when "when" k_log "log" k_matches "matches" k_flag "flag"
         k_publish "publish" k_within "within" k_because "because" k_switch "switch" k_text "text" k_path "path"
         k_json "json" k_words "words" k_int "int" k_float "float" k_one_of "one_of" k_default "default" k_since "since"
-        k_until "until" k_negated "negated" k_uses "uses" k_gpus "gpus" k_unless "unless" k_limits "limits" k_raw "raw" k_env "env"
+        k_until "until" k_negated "negated" k_uses "uses" k_gpus "gpus" k_unless "unless" k_limits "limits" k_per "per" k_raw "raw" k_env "env"
         k_model "model" k_unset "unset" k_after "after" k_requests "requests" k_of "of" k_baseline "baseline"
         k_maximize "maximize" k_minimize "minimize" k_on "on" k_require "require" k_adopt "adopt" k_gain "gain"
         k_repeat "repeat" k_auto "auto" k_confirm "confirm" k_curve "curve" k_budget "budget" k_trials "trials"

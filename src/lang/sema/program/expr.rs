@@ -10,6 +10,8 @@ pub enum Expr {
     Text(String),
     Bool(bool),
     Flag(String),
+    /// the text of a variable of the server
+    Env(String),
     Engine,
     /// an engine's name, which all that derive from it are equal to
     EngineName(String),
@@ -85,7 +87,10 @@ impl Expr {
     pub fn reads_configuration(&self) -> bool {
         let mut found = false;
         self.walk(&mut |e| {
-            found |= matches!(e, Expr::Flag(_) | Expr::Engine | Expr::Model | Expr::Gpus { of: Owner::Own });
+            found |= matches!(
+                e,
+                Expr::Flag(_) | Expr::Env(_) | Expr::Engine | Expr::Model | Expr::Gpus { of: Owner::Own }
+            );
         });
         found
     }

@@ -1,5 +1,7 @@
 //! A load: what is asked, when, and how often.
 
+use indexmap::IndexMap;
+
 use super::whole::NotYet;
 use crate::lang::source::Span;
 
@@ -25,6 +27,10 @@ pub struct Profile {
     pub recipe: Option<String>,
     pub tokenizer: Option<String>,
     pub temperature: Option<f64>,
+    /// what else is stated of how tokens are drawn, by its name in a request's body
+    pub sampling: IndexMap<&'static str, f64>,
+    /// further fields of a request's body
+    pub body: serde_json::Map<String, serde_json::Value>,
     pub ignore_eos: Option<bool>,
     /// what of it this version cannot measure
     pub not_yet: Vec<NotYet>,

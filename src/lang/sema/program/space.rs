@@ -102,7 +102,15 @@ impl Space {
         }
     }
 
-    /// Every point that some candidate holds.
+    /// Whether each candidate holds a point like this.
+    pub fn each_holds(&self, test: &dyn Fn(&Point) -> bool) -> bool {
+        match self {
+            Self::Points(points) => points.iter().all(test),
+            Self::Sum(parts) => parts.iter().all(|p| p.each_holds(test)),
+            Self::Product(parts) => parts.iter().any(|p| p.each_holds(test)),
+        }
+    }
+
     /// The lists that its points stand in; steps that vary one axis share one.
     pub fn lists(&self) -> Vec<&Arc<Vec<Point>>> {
         match self {
@@ -111,6 +119,7 @@ impl Space {
         }
     }
 
+    /// Every point that some candidate holds.
     pub fn points(&self) -> Vec<&Point> {
         match self {
             Self::Points(points) => points.iter().collect(),

@@ -4,7 +4,9 @@ use pest::iterators::Pair;
 
 use super::{Builder, Kids, kids, skip};
 use crate::lang::source::Span;
-use crate::lang::syntax::ast::{Engine, EngineLine, EngineLineKind, FlagDecl, FlagKind, KeySource, UsesGpus};
+use crate::lang::syntax::ast::{
+    Engine, EngineLine, EngineLineKind, FlagDecl, FlagKind, KeySource, LimitsRequests, UsesGpus,
+};
 use crate::lang::syntax::blocks::Block;
 use crate::lang::syntax::grammar::Rule;
 
@@ -112,7 +114,7 @@ impl<'a> Builder<'a, '_> {
             until: None,
             negated: Vec::new(),
             uses_gpus: None,
-            limits_requests: false,
+            limits_requests: None,
             twice: None,
             span,
         };
@@ -146,7 +148,7 @@ impl<'a> Builder<'a, '_> {
             Rule::k_since => decl.since.is_some(),
             Rule::k_until => decl.until.is_some(),
             Rule::k_negated => !decl.negated.is_empty(),
-            Rule::k_limits => decl.limits_requests,
+            Rule::k_limits => decl.limits_requests.is_some(),
             _ => decl.uses_gpus.is_some(),
         };
         if stated {
@@ -156,7 +158,11 @@ impl<'a> Builder<'a, '_> {
             Rule::k_default => decl.default = self.single(k.next()?),
             Rule::k_since => decl.since = self.maybe_text(&mut k),
             Rule::k_until => decl.until = self.maybe_text(&mut k),
-            Rule::k_limits => decl.limits_requests = true,
+            Rule::k_limits => {
+                let mut flags = k.filter(|p| p.as_rule() == Rule::flag_name).map(|p| self.name(&p));
+                let (per, unless) = (flags.next(), flags.next());
+                decl.limits_requests = Some(LimitsRequests { per, unless });
+            }
             Rule::k_negated => decl.negated = k.map(|p| self.name(&p)).collect(),
             _ => {
                 let unless = k.find(|p| p.as_rule() == Rule::flag_name).map(|p| self.name(&p));

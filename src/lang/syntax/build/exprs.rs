@@ -81,8 +81,10 @@ impl<'a> Builder<'a, '_> {
 
     pub(super) fn operand(&mut self, pair: Pair<'a, Rule>) -> Option<Expr> {
         let span = self.span(&pair);
-        let inner = kids(pair).next()?;
+        let mut k = kids(pair);
+        let inner = k.next()?;
         let kind = match inner.as_rule() {
+            Rule::k_env => ExprKind::Env(k.next()?.as_str().to_owned()),
             Rule::expr => return self.expr(inner).map(|e| Expr { span, ..e }),
             Rule::number => ExprKind::Number(self.number(&inner)),
             Rule::string => ExprKind::Text(self.text(&inner)),

@@ -36,6 +36,9 @@ impl<'a> Builder<'a, '_> {
                 WordValue::Bool(Spanned { value: first.as_str() == "true", span: self.span(&first) })
             }
             Rule::string => WordValue::Text(self.text(&first)),
+            Rule::json => {
+                WordValue::Json(Spanned { value: first.as_str().to_owned(), span: self.span(&first) })
+            }
             _ => {
                 WordValue::Word { word: self.name(&first), argument: k.next().and_then(|p| self.literal(&p)) }
             }

@@ -1,0 +1,149 @@
+//! What a `use` takes: its names entered, and what is wrong with them.
+
+use super::metrics;
+use super::modules::Modules;
+use super::removal;
+use super::scope::{ItemRef, Kind};
+use crate::lang::codes::Code;
+use crate::lang::diag::{Diagnostic, Sink, with_article};
+use crate::lang::source::{Files, Sources};
+use crate::lang::syntax::ast::{Name, Use, UsePath};
+
+impl Modules {
+    pub(super) fn import(
+        &mut self,
+        module: usize,
+        u: &Use,
+        files: &dyn Files,
+        sources: &mut Sources,
+        trail: &mut Vec<String>,
+        sink: &mut Sink,
+    ) {
+        let from = match &u.from {
+            UsePath::Std(name) => self.library(name, u, files, sources, trail, sink),
+            UsePath::File(path) => self.used_file(path, files, sources, trail, sink),
+        };
+        let Some(from) = from else {
+            for name in &u.names {
+                self.all[module].mark_broken(&name.value);
+            }
+            return;
+        };
+        for (i, name) in u.names.iter().enumerate() {
+            if !self.imported_twice(module, u, i, &from, sink) {
+                self.import_name(module, &from, name, sink);
+            }
+        }
+    }
+
+    /// Says that a name was imported from the same place already.
+    fn imported_twice(
+        &mut self,
+        module: usize,
+        u: &Use,
+        index: usize,
+        from: &[usize],
+        sink: &mut Sink,
+    ) -> bool {
+        let name = &u.names[index];
+        let Some(first) = self.all[module].imports.iter().find(|(n, _, f)| *n == name.value && f == from)
+        else {
+            self.all[module].imports.push((name.value.clone(), name.span, from.to_vec()));
+            return false;
+        };
+        let message = format!("`{}` is imported twice", name.value);
+        let d = Diagnostic::new(Code::DeclaredTwice, name.span, message).label("the second time");
+        let d = d.related(first.1, "the first time").help("import it once");
+        sink.push(match removal::of_import(&self.texts[module], u, index) {
+            Some(gone) => d.edit(gone, ""),
+            None => d,
+        });
+        true
+    }
+
+    fn import_name(&mut self, module: usize, from: &[usize], name: &Name, sink: &mut Sink) {
+        let own = |m: usize, k: Kind| self.all[m].find(k, &name.value).filter(|at| at.module == m);
+        let found: Vec<(Kind, ItemRef)> = from
+            .iter()
+            .flat_map(|m| Kind::IMPORTABLE.map(|k| own(*m, k).map(|at| (k, at))))
+            .flatten()
+            .collect();
+        if found.is_empty() {
+            let broken = from.iter().any(|m| self.all[*m].is_broken(&name.value));
+            self.all[module].mark_broken(&name.value);
+            if !broken {
+                let found = self.unknown_import(from, name);
+                // the name that was meant is used under its right spelling further down: no second mistake
+                let begun = |known: &&str| known.starts_with(&name.value);
+                let names = |m: &usize| Kind::IMPORTABLE.map(|kind| self.all[*m].names(kind)).concat();
+                let longer: Vec<String> =
+                    from.iter().flat_map(names).filter(begun).map(str::to_owned).collect();
+                let meant = found.edits.iter().map(|edit| edit.text.clone());
+                for right in meant.chain(longer) {
+                    self.all[module].mark_broken(&right);
+                }
+                sink.push(found);
+            }
+            return;
+        }
+        for (kind, at) in found {
+            if self.all[module].imported.contains(&(kind, at)) {
+                let message = format!("`{}` is taken from there twice", name.value);
+                let d = Diagnostic::new(Code::DeclaredTwice, name.span, message).label("already taken");
+                sink.push(d.help("name it once"));
+                return;
+            }
+            self.enter(module, kind, name, at, sink);
+            self.all[module].imported.push((kind, at));
+        }
+    }
+
+    fn unknown_import(&self, from: &[usize], name: &Name) -> Diagnostic {
+        if let Some(d) = self.not_to_import(from, name) {
+            return d;
+        }
+        let mut known: Vec<&str> = Vec::new();
+        for m in from {
+            let own = |k: &Kind| {
+                let names = self.all[*m].names(*k).into_iter();
+                names
+                    .filter(|n| self.all[*m].find(*k, n).is_some_and(|at| at.module == *m))
+                    .collect::<Vec<_>>()
+            };
+            known.extend(Kind::IMPORTABLE.iter().flat_map(own));
+        }
+        let message = format!("nothing called `{}` can be imported from there", name.value);
+        let d = Diagnostic::new(Code::UnknownImport, name.span, message);
+        if metrics::kind_of(&name.value).is_some() {
+            let help = format!("`{}` is there without being imported: take it out of the list", name.value);
+            return d.label("built in").help(help);
+        }
+        let d = d.meant(&name.value, known.iter().copied(), "not there", str::to_owned);
+        known.truncate(24);
+        d.help(if known.is_empty() {
+            "it declares nothing that can be imported".to_owned()
+        } else {
+            format!("it has {}", known.join(", "))
+        })
+    }
+
+    /// A name that is known there and not to be had from there: of a kind that stays at home, or imported itself.
+    fn not_to_import(&self, from: &[usize], name: &Name) -> Option<Diagnostic> {
+        let all = Kind::IMPORTABLE.into_iter().chain([Kind::Param, Kind::Study, Kind::Site]);
+        let (kind, at) = from
+            .iter()
+            .find_map(|m| all.clone().find_map(|k| Some((k, self.all[*m].find(k, &name.value)?))))?;
+        let d = |message: String| Diagnostic::new(Code::UnknownImport, name.span, message);
+        Some(if Kind::IMPORTABLE.contains(&kind) {
+            let home = &self.all[at.module].path;
+            d(format!("`{}` is itself imported there", name.value))
+                .label("declared elsewhere")
+                .help(format!("use it from where it is declared, {home}"))
+        } else {
+            let word = with_article(kind.word());
+            d(format!("`{}` is {word}, which stays in its file", name.value))
+                .label("cannot be imported")
+                .help("engines, axes, profiles, metrics and prune rules can be imported")
+        })
+    }
+}

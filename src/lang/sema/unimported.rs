@@ -1,0 +1,76 @@
+//! Names of the standard library that a file does not take: one mistake for all of a library, and the `use` that mends it.
+
+use super::scope::Module;
+use crate::lang::diag::{Diagnostic, Sink};
+use crate::lang::source::Span;
+use crate::lang::syntax::ast::{Item, Use, UsePath};
+
+const LABEL: &str = "not imported";
+
+/// Says that a name is of a library; beside others of it that were told of, where there are some.
+pub fn say(module: &Module, d: Diagnostic, library: &str, name: &str, sink: &mut Sink) {
+    let begins = |names: &[&str]| {
+        let are = if names.len() > 1 { "they are" } else { "it is" };
+        format!("{are} of the standard library: write `{}` at the top", whole(library, names))
+    };
+    let of_library = |d: &&mut Diagnostic| d.label == LABEL && taken(d, library).is_some();
+    let span = d.span;
+    let Some(first) = sink.each_mut().filter(|o| o.span.file == span.file).find(of_library) else {
+        let d = d.label(LABEL).help(begins(&[name]));
+        let (at, text) = place(module, library, &[name]);
+        sink.push(d.edit(at, text));
+        return;
+    };
+    let mut names = taken(first, library).unwrap_or_default();
+    if names.iter().any(|n| n == name) {
+        return;
+    }
+    names.push(name.to_owned());
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    first.help = Some(begins(&names));
+    first.related.push((span, format!("nor is `{name}`")));
+    let (span, text) = place(module, library, &names);
+    first.edits.clear();
+    first.edits.push(crate::lang::diag::Edit { span, text });
+}
+
+fn whole(library: &str, names: &[&str]) -> String {
+    format!("use std/{library} {{ {} }}", names.join(", "))
+}
+
+/// The names that a diagnostic of this library lists.
+fn taken(d: &Diagnostic, library: &str) -> Option<Vec<String>> {
+    let list = d.help.as_deref()?.split_once(&format!("`use std/{library} {{ "))?.1.split(" }`").next()?;
+    Some(list.split(", ").map(str::to_owned).collect())
+}
+
+/// Where the names are taken, and what is to be written there: at the end of a list that is there, else on a line of its own.
+fn place(module: &Module, library: &str, names: &[&str]) -> (Span, String) {
+    let uses = || module.file.items.iter().filter_map(|i| if let Item::Use(u) = i { Some(u) } else { None });
+    let same = |u: &&Use| matches!(&u.from, UsePath::Std(n) if n.value == library);
+    let after = |span: Span| Span { start: span.end, ..span };
+    if let Some(last) = uses().find(same).and_then(|u| u.names.last()) {
+        return (after(last.span), format!(", {}", names.join(", ")));
+    }
+    match (uses().next_back(), module.file.items.first()) {
+        (Some(u), _) => (after(u.span), format!("\n{}", whole(library, names))),
+        (None, first) => {
+            let start = first.map_or(0, start);
+            (Span { file: module.id, start, end: start }, format!("{}\n\n", whole(library, names)))
+        }
+    }
+}
+
+fn start(item: &Item) -> u32 {
+    match item {
+        Item::Use(i) => i.span.start,
+        Item::Param(i) => i.span.start,
+        Item::Engine(i) => i.span.start,
+        Item::Profile(i) => i.span.start,
+        Item::Axis(i) => i.span.start,
+        Item::Metric(i) => i.span.start,
+        Item::Prune(i) => i.span.start,
+        Item::Study(i) => i.span.start,
+        Item::Site(i) => i.span.start,
+    }
+}

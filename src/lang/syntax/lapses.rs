@@ -1,0 +1,124 @@
+//! Slips of the hand and of other notations, looked at before anything else: a comma at the end of a line, a dash of a word processor,
+//! a comma between flags, a flag in quotes, a range or a decimal as it is typed elsewhere.
+
+use std::ops::Range;
+
+use super::hints::{Hint, is_condition};
+
+/// The remedy for a token (of the chunk, a place in it), if it is such a slip.
+pub fn lapse(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) -> Option<Hint> {
+    let before = chunk[..token.start].trim_end();
+    let after = &chunk[token.end.max(token.start)..];
+    let at = At { chunk, token, word, before, after };
+    at.comma_at_end(expected)
+        .or_else(|| at.long_dash())
+        .or_else(|| at.comma_between())
+        .or_else(|| at.quoted_flag())
+        .or_else(|| at.dashed_range())
+        .or_else(|| at.decimal_comma())
+        .or_else(|| at.unit_apart())
+        .or_else(|| at.json_equals())
+}
+
+struct At<'a> {
+    chunk: &'a str,
+    token: &'a Range<usize>,
+    word: &'a str,
+    /// what stands before it, without spaces at its end
+    before: &'a str,
+    after: &'a str,
+}
+
+fn mend(help: impl Into<String>, at: Range<usize>, right: impl Into<String>) -> Hint {
+    Hint { help: help.into(), edit: Some((at, right.into())) }
+}
+
+fn digits(text: &str) -> usize {
+    text.bytes().take_while(u8::is_ascii_digit).count()
+}
+
+impl At<'_> {
+    /// `input 100,`
+    fn comma_at_end(&self, expected: &[String]) -> Option<Hint> {
+        let number = matches!(expected, [only] if only == "a number");
+        let comma = self.chunk.get(self.token.clone()) == Some(",");
+        (number && comma && self.word.is_empty())
+            .then(|| mend("a setting ends with its line: remove the comma", self.token.clone(), ""))
+    }
+
+    /// `—tensor-parallel-size=2`, as word processors make of two dashes
+    fn long_dash(&self) -> Option<Hint> {
+        let rest = &self.chunk[self.token.start..];
+        let dash = rest.chars().next().filter(|c| matches!(c, '—' | '–' | '−'))?;
+        let name = rest[dash.len_utf8()..].starts_with(|c: char| c.is_ascii_alphabetic());
+        let at = self.token.start..self.token.start + dash.len_utf8();
+        name.then(|| mend(format!("flags begin with two plain dashes: write `--` for `{dash}`"), at, "--"))
+    }
+
+    /// `--max-num-seqs=256, --async-scheduling`
+    fn comma_between(&self) -> Option<Hint> {
+        let flags = self.chunk.starts_with('-') || self.chunk.starts_with("env ");
+        let next = self.after.trim_start_matches([' ', '\t']);
+        (flags && self.word == "," && next.starts_with("--")).then(|| {
+            mend("flags are separated by spaces: remove the comma", self.before.len()..self.token.end, "")
+        })
+    }
+
+    /// `"-tp=2"`
+    fn quoted_flag(&self) -> Option<Hint> {
+        let text = self.chunk.get(self.token.clone())?;
+        let inner = text.strip_prefix('"')?.strip_suffix('"')?;
+        (inner.starts_with('-') && !inner.contains(' '))
+            .then(|| mend(format!("a flag stands without quotes: write {inner}"), self.token.clone(), inner))
+    }
+
+    /// `input 500-2000`
+    fn dashed_range(&self) -> Option<Hint> {
+        let setting =
+            ["input ", "output ", "rate ", "concurrency "].iter().any(|s| self.chunk.starts_with(s));
+        let to = self.word.strip_prefix('-').filter(|t| digits(t) > 0)?;
+        (setting && self.before.ends_with(|c: char| c.is_ascii_alphanumeric())).then(|| {
+            let right = format!(" .. {to}");
+            mend(
+                format!("a range is written with two dots: `…{right}`"),
+                self.before.len()..self.token.end,
+                right,
+            )
+        })
+    }
+
+    /// `success_rate >= 99,5%`
+    fn decimal_comma(&self) -> Option<Hint> {
+        let decimals = digits(self.after);
+        let call = self.before.rfind('(') > self.before.rfind(')');
+        let glued = self.before.len() == self.token.start;
+        (self.word == "," && glued && decimals > 0 && !call && is_condition(self.chunk)).then_some(())?;
+        let whole = self.before.len() - self.before.bytes().rev().take_while(u8::is_ascii_digit).count();
+        let end = self.token.end + self.after.find([' ', '\n', ')']).unwrap_or(self.after.len());
+        let right = self.chunk[whole..end].replacen(',', ".", 1);
+        (whole < self.before.len())
+            .then(|| mend(format!("decimals stand behind a point: write `{right}`"), whole..end, right))
+    }
+
+    /// `rate 8 / s`
+    fn unit_apart(&self) -> Option<Hint> {
+        let unit = self.after.trim_start_matches(' ');
+        let len = unit.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(unit.len());
+        let rate = self.word == "/" && matches!(&unit[..len], "s" | "min" | "h");
+        (rate && self.before.ends_with(|c: char| c.is_ascii_digit()) && !is_condition(self.chunk)).then(
+            || {
+                let end = self.chunk.len() - unit.len() + len;
+                let right = format!("/{}", &unit[..len]);
+                mend(format!("a unit is glued to its number: `…{right}`"), self.before.len()..end, right)
+            },
+        )
+    }
+
+    /// `{"num_speculative_tokens" = 4}`
+    fn json_equals(&self) -> Option<Hint> {
+        let key = self.before.ends_with('"') && self.before.rfind('{') > self.before.rfind('}');
+        (self.word == "=" && key).then(|| {
+            mend("in JSON a colon stands between a key and its value", self.before.len()..self.token.end, ":")
+        })
+    }
+}
