@@ -91,6 +91,47 @@ fn a_daemon_that_lost_its_mark_is_found_after_both_were_killed() {
     assert!(scratch.iter().all(|dir| !dir.exists()), "{scratch:?}");
 }
 
+#[test]
+fn what_was_left_is_found_when_the_state_directory_is_called_otherwise() {
+    let lab = with_a_daemon();
+    let mut run = lab.start(&[&EXEC[..], &["--events", "events.jsonl"]].concat());
+    let daemon = || fs::read_to_string(lab.path("daemon.pid")).ok()?.trim().parse::<i32>().ok();
+    wait_for("the load and the daemon", || {
+        daemon().is_some() && events(&lab).iter().any(|e| e["event"] == "load")
+    });
+    let daemon = daemon().expect("a pid");
+    // a copy of it is another study's, and what runs here is none of its business
+    let copied = Command::new("cp").args(["-r", "state", "copy"]).current_dir(lab.path("")).status();
+    assert!(copied.is_ok_and(|s| s.success()));
+    lab.write("stop", "");
+    lab.write("short.plab", lab.read("study.plab").replace("requests    20000", "requests    8"));
+    let exec = |dir: &'static str| {
+        EXEC.map(|word| match word {
+            "study.plab" => "short.plab",
+            "state" => dir,
+            word => word,
+        })
+    };
+    let out = lab.run(&exec("copy")).expect_code(0);
+    assert!(lives(daemon) && !out.stderr.contains("still there"), "{}", out.stderr);
+
+    let guards = guards_of(run.child.id() as i32);
+    kill(Pid::from_raw(guards[0]), Signal::SIGSTOP).expect("it lives");
+    run.child.kill().expect("it lives");
+    run.child.wait().expect("it is dead");
+    kill(Pid::from_raw(guards[0]), Signal::SIGKILL).expect("it lives");
+    wait_for("the guard to be gone", || guards.iter().all(|pid| !runs(*pid, "plab-guard")));
+    assert!(lives(daemon), "nobody was left to end it");
+    fs::rename(lab.path("state"), lab.path("moved")).expect("moved");
+    let out = lab.run(&exec("moved")).expect_code(0);
+    assert!(
+        out.stderr.contains("processes of an earlier run were still there and were killed: "),
+        "{}",
+        out.stderr
+    );
+    assert!(!runs(daemon, "sh"));
+}
+
 /// What an engine mounts into its directory for temporary files is somebody's: it is not emptied with the directory.
 #[test]
 fn what_is_mounted_in_a_directory_is_not_removed_with_it() {

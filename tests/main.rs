@@ -35,6 +35,7 @@ mod keys;
 mod left;
 mod llama_cpp;
 mod misbehaving;
+mod mistaken;
 mod plan;
 mod prefix_cache;
 mod preloaded;

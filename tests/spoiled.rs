@@ -112,3 +112,26 @@ fn memory_that_somebody_else_took_is_not_the_candidate_s_want() {
     assert_ne!(report.outcome("one", "2"), "failed");
     assert!(marked(&machine.0).is_empty());
 }
+
+/// It is gone before the load, but the engine has settled for the memory that was left.
+#[test]
+fn somebody_who_is_there_while_an_engine_starts_spoils_its_results() {
+    let visit = json!({"of_engine": true, "from_s": 0.0, "to_s": 1.5});
+    let visitor = json!([{"gpu": 0, "memory_mib": 900, "pid": 5_000_003, "name": "train", "when": visit}]);
+    let mut script = json!({"foreign": visitor, "engines": [engine()]});
+    // what it becomes afterwards is none that the script knows
+    script["engines"][0]["command"] = " engine.sh ".into();
+    let machine = Machine::new(STEP, script);
+    machine.0.write("engine.sh", format!("sleep 2\nexec '{}' sim --model \"$@\"\n", binary()));
+    let serve = "= sim { serve \"sh engine.sh {model} --host {host} --port {port}\"\n --max-model-len=4Ki }";
+    let study = machine.0.read("study.plab").replace("= sim { --max-model-len=4Ki }", serve);
+    machine.0.write("study.plab", study);
+    let run = machine.start(&["exec", "study.plab", "--format", "json", "--dir", "state"], None);
+    wait_for("a setback", || !setbacks(&machine, "GPU_FOREIGN").is_empty());
+    machine.play(json!({}));
+    let report = run.wait().report();
+    let line = setbacks(&machine, "GPU_FOREIGN")[0]["line"].to_string();
+    let said = "another process ran on GPU 0: 5000003 (train) 900 MiB while the engine started";
+    assert!(line.contains(said), "{line}");
+    assert!(!report.0["trials"].to_string().contains("GPU_FOREIGN"), "{report:?}");
+}

@@ -113,6 +113,10 @@ fn prepare<'a>(
     disk::sweep_drafts(&dir, &state::PLACED);
     let journal = Writer::open(&dir.join(journal::FILE), requests(study), began)
         .map_err(|e| (e.to_string(), KEPT_JOURNAL))?;
+    if let Some(message) = state::of_another(&args.file, &study.name, args.dir.as_deref(), journal.history())
+    {
+        return Err((message, state::NAMES).into());
+    }
     let site = super::site::launched(program);
     Ok(Execution {
         site,

@@ -68,6 +68,9 @@ fn show(
             return exit::INPUT;
         }
     };
+    if let Some(other) = state::of_another(&args.file, &study.name, args.dir.as_deref(), &history) {
+        console.warn(&other);
+    }
     // a plan is made anywhere: where the study's GPUs are not, nothing measured elsewhere is found
     let simulated = super::site::simulated(program, study);
     let host =

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::journal;
+use crate::journal::{self, History};
 use crate::run::LIVE_FILE;
 
 /// The files of a state directory that are put in their place whole.
@@ -18,6 +18,29 @@ pub fn directory(file: &Path, study: &str, dir: Option<&Path>, replay: bool) -> 
     let beside = file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = if replay { format!("{study}.replay") } else { study.to_owned() };
     beside.join(".perflab").join(name)
+}
+
+/// What helps where the directory is another study's.
+pub const NAMES: &str = "give one of the two another name, or this one another directory with `--dir DIR`";
+
+/// Whether another file beside this one has a study of the same name, and the directory that follows from it: what was measured there would
+/// be taken for this one's. A file that is no more was renamed. A sentence.
+pub fn of_another(file: &Path, study: &str, dir: Option<&Path>, history: &History) -> Option<String> {
+    let other = other_file(file, study, history).filter(|_| dir.is_none())?;
+    let dir = directory(file, study, None, false);
+    Some(format!("{} is of the study `{study}` in {}", dir.display(), other.display()))
+}
+
+fn other_file(file: &Path, study: &str, history: &History) -> Option<PathBuf> {
+    let last = &history.sessions().last()?.file;
+    let name = Path::new(last).file_name().filter(|name| Some(*name) != file.file_name())?;
+    let other = file.with_file_name(name);
+    let text = std::fs::read_to_string(&other).ok()?;
+    let words = |line: &str| {
+        let mut words = line.split_whitespace();
+        words.next() == Some("study") && words.next().is_some_and(|w| w.trim_end_matches('{') == study)
+    };
+    text.lines().any(words).then_some(other)
 }
 
 /// Makes the directory; the error is a sentence with the path.

@@ -113,10 +113,19 @@ impl Runtime {
 
     /// Removes every container of a study whose state directory has this mark. Returns their ids.
     pub fn sweep(&self, mark: &str) -> Result<Vec<String>, RuntimeError> {
+        self.sweep_labelled(STUDY_LABEL, mark)
+    }
+
+    /// Those of one launch.
+    pub fn sweep_launch(&self, nonce: &str) -> Result<Vec<String>, RuntimeError> {
+        self.sweep_labelled(LAUNCH_LABEL, nonce)
+    }
+
+    fn sweep_labelled(&self, label: &str, value: &str) -> Result<Vec<String>, RuntimeError> {
         let until = Instant::now() + PATIENCE;
         let mut all = Vec::new();
         loop {
-            let found = self.remove(STUDY_LABEL, mark)?;
+            let found = self.remove(label, value)?;
             if found.is_empty() {
                 return Ok(all);
             }

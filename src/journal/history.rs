@@ -105,6 +105,8 @@ impl RunRecord {
 #[derive(Debug, Clone, Default)]
 pub struct SessionRecord {
     pub perflab: String,
+    /// as the command line named it
+    pub file: String,
     pub file_hash: String,
     /// params that the command line set
     pub set: IndexMap<String, String>,
@@ -203,12 +205,12 @@ impl History {
         }
         (self.seq, self.session, self.session_s) = (event.seq, event.session, event.session_s);
         match event.kind {
-            Kind::Session { perflab, file_hash, set, price_per_s, machine, gpu_levels, .. } => {
+            Kind::Session { perflab, file, file_hash, set, price_per_s, machine, gpu_levels, .. } => {
                 for (uuid, level) in gpu_levels {
                     let known = self.gpu_levels.entry(uuid).or_insert(level);
                     *known = (*known).min(level);
                 }
-                self.sessions.push(SessionRecord { perflab, file_hash, set, machine, price_per_s });
+                self.sessions.push(SessionRecord { perflab, file, file_hash, set, machine, price_per_s });
             }
             Kind::Launch { launch, config_id, config, nonce, container, slot, installed, check, .. } => {
                 let word = |key: &str| config[key].as_str().unwrap_or_default();

@@ -13,11 +13,16 @@ use std::time::{Duration, Instant};
 use nix::fcntl::{Flock, FlockArg};
 use thiserror::Error;
 
+use super::plain;
+
 /// How long the guards of a killed owner may need to clean up.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// How long somebody may look at the lock.
 const GLANCE: Duration = Duration::from_millis(100);
+
+/// How often a guard that cleans up is looked at: one that was stopped never ends.
+const LOOK: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Error)]
 pub enum LockError {
@@ -84,15 +89,12 @@ impl Lock {
     pub fn take(dir: &Path) -> Result<Self, LockError> {
         let path = dir.join("lock");
         let began = Instant::now();
+        let mut look = LOOK;
         loop {
             let error = |source| LockError::Io { path: path.clone(), source };
-            let mut file = OpenOptions::new()
-                .create(true)
-                .truncate(false)
-                .read(true)
-                .write(true)
-                .open(&path)
-                .map_err(error)?;
+            let mut file = OpenOptions::new();
+            file.create(true).truncate(false).read(true).write(true);
+            let mut file = plain::open(&mut file, &path).map_err(error)?;
             let mut owner = String::new();
             file.read_to_string(&mut owner).map_err(error)?;
             let pid: Option<u32> = owner.trim().parse().ok();
@@ -106,9 +108,12 @@ impl Lock {
                     let alive = pid.is_some_and(|p| Path::new(&format!("/proc/{p}")).exists());
                     // who only looks whether there is an owner holds it for an instant
                     let refused = alive && began.elapsed() > GLANCE;
-                    if refused || began.elapsed() > PATIENCE {
+                    if refused || began.elapsed() > look {
                         let owner = Owner::of(&path, pid);
-                        return Err(LockError::Owned { path: dir.to_owned(), owner });
+                        if refused || owner.stopped || began.elapsed() > PATIENCE {
+                            return Err(LockError::Owned { path: dir.to_owned(), owner });
+                        }
+                        look += LOOK;
                     }
                     std::thread::sleep(Duration::from_millis(20));
                 }
@@ -119,7 +124,7 @@ impl Lock {
 
     /// Whether somebody owns a state directory now. It is asked by trying, for an instant.
     pub fn is_held(dir: &Path) -> bool {
-        let Ok(file) = File::open(dir.join("lock")) else { return false };
+        let Ok(file) = plain::open(OpenOptions::new().read(true), &dir.join("lock")) else { return false };
         match Flock::lock(file, FlockArg::LockSharedNonblock) {
             Ok(_) => false,
             Err((_, errno)) => errno == nix::errno::Errno::EWOULDBLOCK,

@@ -6,6 +6,7 @@ mod history;
 mod lock;
 mod made;
 mod moved;
+mod plain;
 mod reader;
 pub mod recording;
 mod running;

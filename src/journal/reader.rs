@@ -1,6 +1,6 @@
 //! Reads a journal line by line: ten thousand trials take no more memory than what is kept of them.
 
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use super::event::{Event, SEALED, VERSION};
 use super::history::History;
+use super::plain;
 use super::seal::{self, Seal};
 
 /// Why a journal cannot be read.
@@ -84,7 +85,7 @@ impl Tail {
     /// The same for a listener that may refuse an event, and says why.
     fn follow(&mut self, mut hear: impl FnMut(Event) -> Result<(), String>) -> Result<(), JournalError> {
         let io_error = |source| JournalError::Io { path: self.path.clone(), source };
-        let mut file = match File::open(&self.path) {
+        let mut file = match plain::open(OpenOptions::new().read(true), &self.path) {
             Ok(file) => file,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(e) => return Err(io_error(e)),

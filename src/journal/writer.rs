@@ -9,6 +9,7 @@ use std::time::{Instant, SystemTime};
 
 use super::event::{Event, Kind, VERSION};
 use super::history::History;
+use super::plain;
 use super::reader::{JournalError, Requests, read_whole};
 use super::seal;
 use crate::secrets;
@@ -33,7 +34,7 @@ impl Writer {
         history.for_next_session();
         let last_word = std::fs::metadata(path).and_then(|m| m.modified()).ok();
         let io_error = |source: io::Error| JournalError::Io { path: path.to_owned(), source };
-        let file = OpenOptions::new().create(true).append(true).open(path).map_err(io_error)?;
+        let file = plain::open(OpenOptions::new().create(true).append(true), path).map_err(io_error)?;
         if whole < file.metadata().map_err(io_error)?.len() {
             file.set_len(whole).map_err(io_error)?;
             file.sync_all().map_err(io_error)?;

@@ -34,6 +34,8 @@ pub struct LaunchGpus {
     contained: bool,
     /// processes that were there before the launch
     before: BTreeSet<u32>,
+    /// others who held memory while its engine started, by the GPU's place: it may have settled for what was left
+    met: Arc<OnceLock<BTreeMap<usize, String>>>,
 }
 
 impl LaunchGpus {
@@ -44,7 +46,8 @@ impl LaunchGpus {
         nonce: String,
         contained: bool,
     ) -> Self {
-        let mut this = Self { source, gpus, levels, nonce, contained, before: BTreeSet::new() };
+        let (before, met) = (BTreeSet::new(), Arc::default());
+        let mut this = Self { source, gpus, levels, nonce, contained, before, met };
         let before = this.ask(|source, gpus| {
             let there = |g: &Gpu| source.processes(&g.uuid).unwrap_or_default();
             gpus.iter().flat_map(there).map(|p| p.pid).collect()
@@ -101,6 +104,11 @@ impl LaunchGpus {
     /// The processes that were on its GPUs before it.
     pub fn before(&self) -> &BTreeSet<u32> {
         &self.before
+    }
+
+    /// Takes down who was there while the engine started: each of the launch's loads is told.
+    pub fn met_at_start(&self, others: BTreeMap<usize, String>) {
+        let _ = self.met.set(others);
     }
 
     fn ours(&self) -> Box<gpu::sampler::Ours> {
@@ -234,6 +242,8 @@ fn summary(of: &LaunchGpus, taken: &[Taken], from: Instant) -> Devices {
         let others = all.iter().flat_map(|t| &t.others).filter(|p| counts(p.pid));
         let by_pid: BTreeMap<u32, String> = others.map(|p| (p.pid, p.to_string())).collect();
         device.foreign = by_pid.into_values().collect();
+        let met = of.met.get().and_then(|met| met.get(&i));
+        device.foreign.extend(met.map(|holder| format!("{holder} while the engine started")));
         device
     };
     Devices { scripted: of.source.script().is_some(), gpus: of.gpus.iter().enumerate().map(device).collect() }

@@ -139,7 +139,7 @@ pub async fn carry_out(
             return not_started(crew, loads, (error, intruder), listener, keep).await;
         }
     };
-    drop(others);
+    OptionFuture::from(others.map(taken::Watch::end)).await;
     listener.hear(&Event::LaunchReady { launch: crew.launch.to_owned(), after_s: times.start_s });
     if crew.reads_startup && cold::compiled(&crew.place.launch_dir) {
         return warmed(crew, server, listener, times).await;

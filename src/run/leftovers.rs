@@ -21,7 +21,9 @@ pub fn clean_up(x: &Execution<'_>, listener: &mut dyn Listener) -> Result<(), Ru
         );
         return Err(RunError::Machine(text));
     }
-    let left = engine::sweep(&x.mark());
+    let elsewhere = begun_elsewhere(x);
+    let mut left = engine::sweep(&x.mark());
+    left.extend(elsewhere.iter().flat_map(|nonce| engine::kill_marked(nonce)));
     if !left.is_empty() {
         let names: Vec<String> = left.iter().map(|m| format!("{} ({})", m.pid, m.name)).collect();
         let text =
@@ -31,12 +33,20 @@ pub fn clean_up(x: &Execution<'_>, listener: &mut dyn Listener) -> Result<(), Ru
     // of whichever study: nobody else would ever remove them
     engine::sweep_scratch();
     name_mounted(false, listener);
-    sweep_containers(x, listener)?;
+    sweep_containers(x, &elsewhere, listener)?;
     let ends = lost::ends(&x.journal.history(), lived_on_s, |needed| x.host.held(needed));
     for end in ends {
         x.journal.append(end)?;
     }
     Ok(())
+}
+
+/// Launches of the journal whose end nobody saw and that were begun when its directory was called otherwise: nobody else knows the marks of
+/// what they left. One that somebody still watches over is of a study that this directory is a copy of.
+fn begun_elsewhere(x: &Execution<'_>) -> Vec<String> {
+    let open = x.journal.history().unfinished().into_iter().map(|(_, nonce)| nonce);
+    let other = open.filter(|nonce| !nonce.is_empty() && container::study_mark(nonce) != x.mark());
+    other.filter(|nonce| engine::tended_by(nonce).is_none()).collect()
 }
 
 /// Names the temporary directories that could not be removed: an engine has mounted something in them, which is not ours to empty.
@@ -52,7 +62,11 @@ pub fn name_mounted(own: bool, listener: &mut dyn Listener) {
 }
 
 /// Containers outlive guards and this machine's crashes: those of earlier runs, under whatever started them.
-fn sweep_containers(x: &Execution<'_>, listener: &mut dyn Listener) -> Result<(), RunError> {
+fn sweep_containers(
+    x: &Execution<'_>,
+    elsewhere: &[String],
+    listener: &mut dyn Listener,
+) -> Result<(), RunError> {
     // those that this study uses, and those that a launch stood in whose end nobody saw: no other service needs to answer
     let used = x.program.engines.values().filter_map(|engine| match &engine.via {
         Via::Container(b) => container::image(engine, b).ok().filter(|i| x.images.contains_key(i)).map(|_| b),
@@ -61,7 +75,10 @@ fn sweep_containers(x: &Execution<'_>, listener: &mut dyn Listener) -> Result<()
     let mut names: BTreeSet<String> = used.map(|b| b.runtime.name().to_owned()).collect();
     names.extend(of_unfinished(&x.journal.history()));
     for runtime in names.iter().filter_map(|name| Runtime::find(name)) {
-        let left = runtime.sweep(&x.mark()).map_err(|e| RunError::Machine(e.to_string()))?;
+        let mut left = runtime.sweep(&x.mark()).map_err(|e| RunError::Machine(e.to_string()))?;
+        for nonce in elsewhere {
+            left.extend(runtime.sweep_launch(nonce).map_err(|e| RunError::Machine(e.to_string()))?);
+        }
         if !left.is_empty() {
             let ids: Vec<&str> = left.iter().map(|id| &id[..id.len().min(12)]).collect();
             let text =

@@ -10,23 +10,45 @@ use crate::plan::{Config, command};
 use crate::secrets::Key;
 
 const WITHIN: Duration = Duration::from_secs(10);
+/// Where nobody takes connections nobody comes soon.
+const DESERTED: Duration = Duration::from_secs(5);
 
-/// Asks until the answer is 200, with pauses and for so long. The error is the status of the last answer, if there was one.
+/// Why a server is not ready.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Unready {
+    /// the status of its last answer
+    Says(u16),
+    /// it takes connections and says nothing
+    Silent,
+    /// nobody takes connections
+    Deserted,
+}
+
+/// Asks until the answer is 200, with pauses and for so long.
 pub async fn until_ready(
     url: &str,
     (pause, patience): (Duration, Duration),
     key: Option<&Key>,
-) -> Result<(), Option<u16>> {
-    let Some(client) = asking::client(WITHIN, key) else { return Err(None) };
-    let until = Instant::now() + patience;
-    let mut last = None;
+) -> Result<(), Unready> {
+    let Some(client) = asking::client(WITHIN, key) else { return Err(Unready::Deserted) };
+    let began = Instant::now();
+    let until = began + patience;
+    let mut last = Unready::Silent;
     while let Ok(answer) = timeout_at(until, client.get(url).send()).await {
-        match answer.map(|r| r.status().as_u16()) {
-            Ok(200) => return Ok(()),
-            // it will not change its mind
-            Ok(status @ (401 | 403)) => return Err(Some(status)),
-            Ok(status) => last = Some(status),
-            Err(_) => {}
+        last = match answer {
+            Ok(answer) if answer.status().as_u16() == 200 => return Ok(()),
+            Ok(answer) => Unready::Says(answer.status().as_u16()),
+            Err(e) if e.is_connect() => Unready::Deserted,
+            Err(_) => Unready::Silent,
+        };
+        // who refuses will not change its mind
+        let ends = match last {
+            Unready::Says(status) => matches!(status, 401 | 403),
+            Unready::Deserted => began.elapsed() > DESERTED,
+            Unready::Silent => false,
+        };
+        if ends {
+            break;
         }
         tokio::time::sleep(pause).await;
     }

@@ -1,7 +1,7 @@
 //! Whether somebody else took the memory of a launch's GPUs while its engine needed it: an engine that then runs out of memory failed for no
-//! reason of its own.
+//! reason of its own, and one that became ready all the same may have settled for what was left.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -19,12 +19,12 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// A look at who else is on a launch's GPUs while its engine starts.
 pub struct Watch {
     sampler: Sampler,
-    before: BTreeSet<u32>,
+    of: LaunchGpus,
 }
 
 impl Watch {
     pub fn begin(gpus: &LaunchGpus) -> Self {
-        Self { sampler: gpus.sampler(|_| {}), before: gpus.before().clone() }
+        Self { sampler: gpus.sampler(|_| {}), of: gpus.clone() }
     }
 
     /// Bytes on the launch's GPUs, as the start goes on.
@@ -32,16 +32,25 @@ impl Watch {
         self.sampler.held()
     }
 
-    /// Ends it: who took memory, if anybody did.
+    /// Ends it: who took memory, if anybody did. The launch's loads are told.
     pub async fn end(self) -> Option<String> {
-        let Self { sampler, before } = self;
-        let ended = tokio::task::spawn_blocking(move || intruder(&sampler.end(), &before));
-        tokio::time::timeout(PATIENCE, ended).await.ok()?.ok()?
+        let Self { sampler, of } = self;
+        let before = of.before().clone();
+        let ended = tokio::task::spawn_blocking(move || intruders(&sampler.end(), &before));
+        let found = tokio::time::timeout(PATIENCE, ended).await.ok()?.ok()?;
+        let first = found.values().next().cloned();
+        of.met_at_start(found);
+        first
     }
 }
 
 /// The first among samples who holds much of a GPU and is none of the launch's processes.
 pub fn intruder(taken: &[Taken], before: &BTreeSet<u32>) -> Option<String> {
+    intruders(taken, before).into_values().next()
+}
+
+/// The same for each GPU where there is one, by its place among the launch's.
+fn intruders(taken: &[Taken], before: &BTreeSet<u32>) -> BTreeMap<usize, String> {
     let hidden = gpu::hidden_here() && !taken.iter().any(|t| t.ours);
     let holds_much = |p: &&GpuProcess| {
         let there = before.contains(&p.pid);
@@ -49,7 +58,13 @@ pub fn intruder(taken: &[Taken], before: &BTreeSet<u32>) -> Option<String> {
         let is_somebody = there || (p.name.is_some() && !hidden);
         is_somebody && p.memory.map_or(!there, |bytes| bytes >= LITTLE)
     };
-    taken.iter().flat_map(|t| &t.others).find(holds_much).map(ToString::to_string)
+    let mut found = BTreeMap::new();
+    for t in taken {
+        if let Some(holder) = t.others.iter().find(holds_much) {
+            found.entry(t.gpu).or_insert_with(|| holder.to_string());
+        }
+    }
+    found
 }
 
 /// A failure, and whose it is: too little memory on a GPU where somebody else took some is the machine's.

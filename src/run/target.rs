@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use super::served::Unready;
 use super::{asking, key, served};
 use crate::engine::failure::Evidence;
 use crate::engine::lifecycle::Happening;
@@ -12,7 +13,7 @@ use crate::plan::Config;
 use crate::secrets::Key;
 
 /// A server that runs already answers soon or is not there.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(15);
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// Where requests are sent.
@@ -64,9 +65,10 @@ impl<'a> Target<'a> {
         tokio::select! {
             () = cancel.cancelled() => return Err("interrupted".to_owned()),
             answered = served::until_ready(&ready, (PAUSE, patience), asked) => answered.map_err(|last| match last {
-                Some(status @ (401 | 403)) => format!("{ready}: {}", refused(status)),
-                Some(status) => format!("{ready} answers {status}, and not 200"),
-                None => format!("nothing answers {ready} with 200"),
+                Unready::Says(status @ (401 | 403)) => format!("{ready}: {}", refused(status)),
+                Unready::Says(status) => format!("{ready} answers {status}, and not 200"),
+                Unready::Silent => format!("what listens at {ready} did not answer within {} s", patience.as_secs()),
+                Unready::Deserted => format!("nothing answers {ready}: nobody listens there"),
             })?,
         }
         let served = served::name(url, &config.model, None, asked, refused).await?;

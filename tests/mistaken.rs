@@ -1,0 +1,103 @@
+//! What is not what it should be: another study's directory, pipes and devices in the place of files, a guard that was stopped, a server
+//! that takes connections and says nothing. Each is said in words, with its status, and soon.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::sys::stat::Mode;
+use nix::unistd::{Pid, mkfifo};
+
+use crate::signals::endless;
+use crate::support::{EXEC, Lab, Output, events, live_study, parent, runs, wait_for};
+
+const STEP: &str = "step one { vary seqs[1] }";
+/// Puts something in the place of a file.
+type Make = fn(&Path);
+/// Whoever waits for what never comes waits longer.
+const SOON: Duration = Duration::from_secs(40);
+
+fn soon(lab: &Lab, args: &[&str]) -> Output {
+    lab.start(args).wait_at_most(SOON)
+}
+
+#[test]
+fn two_studies_of_one_name_do_not_share_a_directory() {
+    let lab = Lab::with(&live_study(STEP));
+    lab.run(&["exec", "study.plab", "--checks", "warn"]).expect_code(0);
+    lab.write("other.plab", lab.read("study.plab").replace("requests    8", "requests    9"));
+    let before = lab.read(".perflab/s/journal.jsonl");
+    let words = [".perflab/s", "of the study `s` in study.plab", "--dir"];
+    soon(&lab, &["exec", "other.plab", "--checks", "warn"]).expect_error(1, &words);
+    assert_eq!(lab.read(".perflab/s/journal.jsonl"), before);
+    let plan = lab.run(&["plan", "other.plab"]).expect_code(0);
+    assert!(plan.stderr.contains("is of the study `s` in study.plab"), "{}", plan.stderr);
+    // who says where it lies knows it, and a file that was renamed is the same study
+    lab.run(&["exec", "other.plab", "--checks", "warn", "--dir", ".perflab/s"]).expect_code(0);
+    fs::remove_file(lab.path("other.plab")).expect("removed");
+    lab.run(&["exec", "study.plab", "--checks", "warn"]).expect_code(0);
+}
+
+#[test]
+fn pipes_devices_and_directories_are_no_journals() {
+    let lab = Lab::with(&live_study(STEP));
+    let state = |name: &str| lab.path("state").join(name);
+    let make: [(&str, Make); 3] = [
+        ("it is a named pipe, and no file", |path| mkfifo(path, Mode::S_IRWXU).expect("a pipe")),
+        ("directory", |path| fs::create_dir(path).expect("a folder")),
+        ("it is a device, and no file", |path| {
+            std::os::unix::fs::symlink("/dev/zero", path).expect("a link");
+        }),
+    ];
+    for (what, make) in make {
+        for file in ["journal.jsonl", "lock"] {
+            fs::create_dir_all(lab.path("state")).expect("a folder");
+            make(&state(file));
+            soon(&lab, &EXEC).expect_error(1, &["state", what]);
+            if file == "journal.jsonl" {
+                for command in ["plan", "report", "watch"] {
+                    soon(&lab, &[command, "study.plab", "--dir", "state"]).expect_error(1, &["state", what]);
+                }
+            }
+            fs::remove_dir_all(lab.path("state")).expect("removed");
+        }
+    }
+}
+
+#[test]
+fn a_guard_that_was_stopped_is_named_soon() {
+    let lab = endless();
+    let mut run = lab.start(&[&EXEC[..], &["--events", "events.jsonl"]].concat());
+    wait_for("the load", || events(&lab).iter().any(|e| e["event"] == "load"));
+    let perflab = run.child.id() as i32;
+    let processes = fs::read_dir("/proc").expect("/proc").flatten();
+    let mut pids = processes.filter_map(|e| e.file_name().to_str()?.parse::<i32>().ok());
+    let guard = pids.find(|pid| parent(*pid) == Some(perflab) && runs(*pid, "plab-guard")).expect("a guard");
+    kill(Pid::from_raw(guard), Signal::SIGSTOP).expect("it lives");
+    run.child.kill().expect("it lives");
+    run.child.wait().expect("it is dead");
+    let began = Instant::now();
+    let out = soon(&lab, &EXEC);
+    let took = began.elapsed();
+    kill(Pid::from_raw(guard), Signal::SIGCONT).expect("it lives");
+    out.expect_error(1, &[&format!("pid {guard}, stopped"), "kill -CONT"]);
+    assert!(took < SOON, "{took:?}");
+    wait_for("the guard to end its engine and itself", || !runs(guard, "plab-guard"));
+}
+
+#[test]
+fn a_server_that_takes_connections_and_says_nothing_is_told_from_none() {
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = silent.local_addr().expect("an address").port();
+    let deserted = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
+    for (port, said) in [(port, "did not answer within 15 s"), (deserted, "nobody listens there")] {
+        let engine = "engine there \"There\" = sim { --max-num-seqs=8 }\nstudy s ";
+        let lab = Lab::with(&live_study("step engines { vary engine[there] }").replace("study s ", engine));
+        lab.write("site.plab", format!("site lab {{ engine there via url \"http://127.0.0.1:{port}\" }}\n"));
+        let out = soon(&lab, &EXEC);
+        out.expect_error(1, &[&format!("http://127.0.0.1:{port}"), said]);
+    }
+    drop(silent);
+}
