@@ -6,6 +6,7 @@ requests) and sealed as perflab seals them, are written 10,000 times; then `plan
 launches are of configurations that the study has no more, and one whose launches are the study's 10,000 candidates. Printed are the most
 memory that each command held (VmHWM) and the processor time that it took. `exec` has a budget that admits nothing, so that it only resumes.
 """
+import hashlib
 import json
 import pathlib
 import re
@@ -116,8 +117,18 @@ def journal(folder, name, configs):
 def candidates(folder):
     """The baseline and the candidates of the study `many`, but for the last one."""
     words = [PERFLAB, "plan", "study.plab", "many", "--format", "json"]
-    plan = json.loads(subprocess.run(words, cwd=folder, stdout=subprocess.PIPE, check=True).stdout)
-    return ([plan["baseline"]] + plan["steps"][0]["candidates"])[:LAUNCHES]
+    plan = planned(folder, words)
+    configs = [one["config"] for one in [plan["baseline"]] + plan["steps"][0]["candidates"]][:LAUNCHES]
+    return [{"id": identity(config), "config": config} for config in configs]
+
+
+def planned(folder, words):
+    return json.loads(subprocess.run(words, cwd=folder, stdout=subprocess.PIPE, check=True).stdout)
+
+
+def identity(config):
+    """What results of a configuration are kept under; a plan's own ids are of trials."""
+    return hashlib.sha256(json.dumps(config, separators=(",", ":")).encode()).hexdigest()[:12]
 
 
 def main():
@@ -132,6 +143,9 @@ def main():
         others = [{"id": f"{n * 7919:012x}", "config": own[1]["config"]} for n in range(1, LAUNCHES + 1)]
         for study, configs, of in (("few", others, "configurations that are no candidates"), ("many", own, "candidates")):
             print(f"{LAUNCHES} launches of {of}, {journal(folder, study, configs) / 1e6:.1f} MB")
+            words = [PERFLAB, "plan", "study.plab", study, "--dir", study, "--checks", "warn", "--format", "json"]
+            measured = planned(folder, words)["trials"]["measured"]
+            assert study == "few" or measured == LAUNCHES, f"{measured} results count"
             for command in (["plan"], ["report"], ["exec", "--checks", "warn", "--budget", "1trials"]):
                 words = [command[0], "study.plab", study, "--dir", study, *command[1:]]
                 mib, seconds, code = most_memory(folder, *words)

@@ -1,6 +1,7 @@
 //! `report.md`: the page that people publish, from its conclusion to every candidate's serve command and result.
 
 use std::collections::HashMap;
+use std::io;
 
 use super::asking;
 use super::command::wrapped_behind;
@@ -23,12 +24,16 @@ const GENERAL: [&str; 2] = [
 
 /// The whole page.
 pub fn markdown(report: &Report) -> String {
-    let mut page = Page {
-        lookup: Lookup::new(report),
-        tag: report.tag(),
-        md: Markdown::default(),
-        shown: HashMap::new(),
-    };
+    page(report, Markdown::default()).finish()
+}
+
+/// The same as it is made.
+pub fn write_markdown(report: &Report, to: &mut dyn io::Write) -> io::Result<()> {
+    page(report, Markdown::to(to)).end()
+}
+
+fn page<'a>(report: &'a Report, md: Markdown<'a>) -> Markdown<'a> {
+    let mut page = Page { lookup: Lookup::new(report), tag: report.tag(), md, shown: HashMap::new() };
     page.heading(1, &report.title);
     for line in phrases::banner(report) {
         page.md.block(&format!("> **{}.**", escape(&phrases::capital(&line))));
@@ -41,14 +46,14 @@ pub fn markdown(report: &Report) -> String {
     page.other_cases();
     page.cost();
     page.not_checked();
-    page.md.finish()
+    page.md
 }
 
 /// A page that is being written; its results are in `results.rs`.
 pub(super) struct Page<'a> {
     pub(super) lookup: Lookup<'a>,
     pub(super) tag: Option<&'static str>,
-    pub(super) md: Markdown,
+    pub(super) md: Markdown<'a>,
     /// The heading under which a trial's command and result already stand.
     pub(super) shown: HashMap<&'a str, String>,
 }

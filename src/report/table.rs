@@ -12,6 +12,8 @@ use super::style::{Style, Tone};
 use super::wrap::{longest_number, width_of, wrap};
 use crate::secrets::mask;
 
+/// Rows of a table that are drawn at once.
+const AT_ONCE: usize = 500;
 /// Frame and padding of one column; one more closes the table.
 const FRAME: usize = 3;
 /// Text columns keep this much, or all of their text, while there is an extra to leave out.
@@ -76,14 +78,54 @@ impl Cell {
 impl Table {
     /// The drawn table, without a final newline. No line is wider than the terminal, unless one number is.
     pub fn draw(&self, style: Style) -> String {
+        self.draw_by(style, AT_ONCE)
+    }
+
+    /// So many rows at a time: the whole of a long table would be held several times over.
+    fn draw_by(&self, style: Style, at_once: usize) -> String {
         let (kept, widths) = self.fit(style.width());
+        if self.rows.len() <= at_once {
+            return self.part(style, (&kept, &widths), &self.rows, false);
+        }
+        // each part is as wide as the whole
+        let widths: Vec<usize> = kept.iter().zip(&widths).map(|(&c, &width)| self.used(c, width)).collect();
+        let parts = self.rows.len().div_ceil(at_once);
+        let mut out = String::new();
+        for (i, rows) in self.rows.chunks(at_once).enumerate() {
+            let part = self.part(style, (&kept, &widths), rows, true);
+            let lines = part.lines().skip(if i == 0 { 0 } else { self.head_lines(&kept, &widths) });
+            let last = if i + 1 < parts { part.lines().next_back() } else { None };
+            for line in lines.filter(|line| Some(*line) != last) {
+                if !out.is_empty() {
+                    out.push('\n');
+                }
+                out.push_str(line);
+            }
+        }
+        out
+    }
+
+    /// The lines of the frame and of the heading before the first row.
+    fn head_lines(&self, kept: &[usize], widths: &[usize]) -> usize {
+        let lines = |(&c, &width): (&usize, &usize)| lines_of(&self.columns[c].head.join("\n"), width).len();
+        2 + kept.iter().zip(widths).map(lines).max().unwrap_or(1).max(1)
+    }
+
+    fn part(
+        &self,
+        style: Style,
+        (kept, widths): (&[usize], &[usize]),
+        rows: &[Vec<Cell>],
+        whole_width: bool,
+    ) -> String {
         let mut builder = Builder::default();
-        let heads = kept.iter().zip(&widths);
-        builder.push_record(
-            heads.map(|(&c, &width)| lines_of(&self.columns[c].head.join("\n"), width).join("\n")),
-        );
-        for row in &self.rows {
-            let lines = kept.iter().zip(&widths).map(|(&c, &width)| lines_of(&row[c].text, width).join("\n"));
+        let heads = kept.iter().zip(widths);
+        builder.push_record(heads.map(|(&c, &width)| {
+            let lines = lines_of(&self.columns[c].head.join("\n"), width);
+            self.filled(lines, c, if whole_width { width } else { 0 }).join("\n")
+        }));
+        for row in rows {
+            let lines = kept.iter().zip(widths).map(|(&c, &width)| lines_of(&row[c].text, width).join("\n"));
             builder.push_record(lines);
         }
         let mut table = builder.build();
@@ -92,9 +134,22 @@ impl Table {
             if self.columns[column].kind == Kind::Number {
                 table.with(Modify::new(Columns::one(place)).with(Alignment::right()));
             }
-            self.colour(&mut table, style, place, column);
+            Self::colour(&mut table, style, rows, place, column);
         }
         table.to_string()
+    }
+
+    /// The heading's first line as wide as its column.
+    fn filled(&self, mut lines: Vec<String>, column: usize, width: usize) -> Vec<String> {
+        if lines.is_empty() {
+            lines.push(String::new());
+        }
+        let spaces = " ".repeat(width.saturating_sub(width_of(&lines[0])));
+        match self.columns[column].kind {
+            Kind::Number => lines[0].insert_str(0, &spaces),
+            Kind::Text => lines[0].push_str(&spaces),
+        }
+        lines
     }
 
     /// The most lines that an entry of a column takes at that width of the terminal; none if the column is left out.
@@ -105,9 +160,9 @@ impl Table {
         lines.max().unwrap_or(0)
     }
 
-    fn colour(&self, table: &mut tabled::Table, style: Style, place: usize, column: usize) {
+    fn colour(table: &mut tabled::Table, style: Style, rows: &[Vec<Cell>], place: usize, column: usize) {
         let head = style.ansi(Tone::Strong).map(|color| (0, color));
-        let body = self.rows.iter().enumerate();
+        let body = rows.iter().enumerate();
         let body = body.filter_map(|(r, row)| Some((r + 1, style.ansi(row[column].tone)?)));
         for (row, color) in head.into_iter().chain(body) {
             table.with(Modify::new(At::new(row, place)).with(color));
@@ -258,6 +313,26 @@ mod tests {
             text.chars().map(|c| if c.is_ascii_digit() || c == '.' || c == ',' { c } else { ' ' }).collect();
         let numbers = text.split(' ').map(|n| n.trim_matches(['.', ',']).to_owned());
         numbers.filter(|n| n.bytes().any(|b| b.is_ascii_digit())).collect()
+    }
+
+    #[test]
+    fn a_table_in_parts_is_the_table() {
+        let mut table = sample("Seqs 512", "--max-num-seqs=512 --and-some-more=1", "11,464.5", "ok");
+        for i in 0..7 {
+            let label = "Seqs ".to_owned() + &"x".repeat(i * 3);
+            let outcome = "it was refused because of something ".repeat(i % 3);
+            table.rows.push(sample(&label, "", &format!("{i}.5"), &outcome).rows.remove(0));
+        }
+        for style in
+            [Style::new(100, false), Style::new(60, false), Style::new(44, false), Style::new(80, true)]
+        {
+            // strong spaces look like any others
+            let shown = |drawn: &str| drawn.replace("\x1b[1m", "").replace("\x1b[22m", "");
+            let whole = shown(&table.draw(style));
+            for at_once in 1..8 {
+                assert_eq!(shown(&table.draw_by(style, at_once)), whole, "{at_once} at once");
+            }
+        }
     }
 
     proptest! {

@@ -317,10 +317,11 @@ fn aligned(values: &[Option<f64>]) -> Vec<String> {
 fn assemble(columns: Vec<(Column, Vec<String>)>, tones: &[Tone]) -> Table {
     let used: Vec<(Column, Vec<String>)> =
         columns.into_iter().filter(|(_, cells)| cells.iter().any(|cell| !cell.is_empty())).collect();
-    let row =
-        |r: usize, tone: Tone| used.iter().map(|(_, cells)| Cell::new(cells[r].clone(), tone)).collect();
-    let rows = tones.iter().enumerate().map(|(r, tone)| row(r, *tone)).collect();
-    Table { rows, columns: used.into_iter().map(|(column, _)| column).collect() }
+    let (columns, cells): (Vec<Column>, Vec<Vec<String>>) = used.into_iter().unzip();
+    let mut cells: Vec<_> = cells.into_iter().map(Vec::into_iter).collect();
+    let mut row = |tone: Tone| cells.iter_mut().filter_map(|c| Some(Cell::new(c.next()?, tone))).collect();
+    let rows = tones.iter().map(|tone| row(*tone)).collect();
+    Table { columns, rows }
 }
 
 fn tone_of(step: &Step, row: &Row) -> Tone {

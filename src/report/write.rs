@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use super::document::Report;
-use super::markdown::markdown;
+use super::markdown::write_markdown;
 use super::shell::shell;
 use crate::{disk, secrets};
 
@@ -34,7 +34,7 @@ pub enum WriteError {
 /// Writes `report.md`, `report.json` and an executable `recommended.sh` into the directory, which must exist.
 pub fn write(report: &Report, dir: &Path) -> Result<Written, WriteError> {
     let json = document(dir, "report.json", report)?;
-    let markdown = place(dir, "report.md", &markdown(report), 0o644)?;
+    let markdown = page(dir, "report.md", report)?;
     let script = match shell(report) {
         Some(text) => Some(place(dir, "recommended.sh", &text, 0o755)?),
         None => remove(dir.join("recommended.sh"))?,
@@ -48,6 +48,17 @@ fn document(dir: &Path, name: &str, report: &Report) -> Result<PathBuf, WriteErr
     let written = disk::place_by(&path, 0o644, |file| {
         let mut out = secrets::DocumentWriter::new(io::BufWriter::new(file));
         report.write_json(&mut out)?;
+        out.finish()
+    });
+    written.map(|()| path.clone()).map_err(|source| WriteError::Write { path, source })
+}
+
+/// The same for the page.
+fn page(dir: &Path, name: &str, report: &Report) -> Result<PathBuf, WriteError> {
+    let path = dir.join(name);
+    let written = disk::place_by(&path, 0o644, |file| {
+        let mut out = secrets::MaskedWriter::new(io::BufWriter::new(file));
+        write_markdown(report, &mut out)?;
         out.finish()
     });
     written.map(|()| path.clone()).map_err(|source| WriteError::Write { path, source })

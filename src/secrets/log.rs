@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::known::known;
+use super::known::masker;
 use super::mask::Masker;
 
 /// Without the end of a line, so much is collected before it goes on.
@@ -59,7 +59,7 @@ pub struct MaskedWriter<W: Write> {
 impl<W: Write> MaskedWriter<W> {
     /// With everything that this process knows.
     pub fn new(to: W) -> Self {
-        Self { to, mask: LogMask::new(Masker::new(known())) }
+        Self { to, mask: LogMask::new((*masker()).clone()) }
     }
 
     pub fn finish(&mut self) -> io::Result<()> {
