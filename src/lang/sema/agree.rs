@@ -13,13 +13,6 @@ impl Checker<'_> {
     pub(super) fn requirements_agree(&mut self, decl: &ast::Study, study: &Study) {
         let mut torn: Vec<Span> = Vec::new();
         for (i, later) in study.require.iter().enumerate() {
-            let same = |r: &&Require| r.text == later.text && r.on == later.on && !r.implied;
-            if let Some(earlier) = study.require[..i].iter().find(same) {
-                let d = Diagnostic::new(Code::SettingTwice, later.span, "the study requires this twice");
-                let d = d.label("the second time").related(earlier.span, "the first time");
-                self.sink.push(d.help("keep one of them"));
-                continue;
-            }
             if let Some(earlier) = study.require[..i].iter().find(|r| exclude(r, later, study)) {
                 let message = "no result can meet this requirement and another one";
                 let d = Diagnostic::new(Code::Impossible, later.span, message).label("never true with it");

@@ -4,7 +4,7 @@ use foldhash::{HashMap, HashSet};
 
 use super::unimported;
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, Edit, Sink, one_of, with_article};
+use crate::lang::diag::{Diagnostic, Edit, Sink, did_you_mean, one_of, with_article};
 use crate::lang::source::{FileId, Span};
 use crate::lang::stdlib;
 use crate::lang::syntax;
@@ -116,7 +116,12 @@ impl Module {
 
     /// Says that a name is not declared, unless that follows from another mistake.
     pub fn unknown(&self, kind: Kind, name: &Name, extra: &[&str], sink: &mut Sink) {
-        if self.is_broken(&name.value) || self.looks_broken(&name.value) {
+        if self.broken.contains(&name.value) || self.looks_broken(&name.value) {
+            return;
+        }
+        // a name was lost somewhere: this may be it, unless it is a slip of another one
+        let lost = self.broken.contains(syntax::ANY);
+        if lost && did_you_mean(&name.value, self.known(kind, extra)).is_none() {
             return;
         }
         let other = Kind::IMPORTABLE.iter().find(|k| **k != kind && self.find(**k, &name.value).is_some());

@@ -74,7 +74,7 @@ impl Checker<'_> {
     /// Whether a study measures nothing, which has been said: what it would measure is not yet named.
     fn study_lacks_its_user(&self, kind: Kind) -> bool {
         matches!(kind, Kind::Profile | Kind::Metric)
-            && self.sink.found().any(|d| d.code == Code::MeasuresNothing)
+            && self.sink.found().any(|d| matches!(d.code, Code::MeasuresNothing | Code::NothingWins))
     }
 
     /// Whether something of the kind is named that there is not: it may be this.

@@ -63,6 +63,13 @@ fn plural(line: &str, word: &str) -> Option<(Option<String>, String)> {
     })
 }
 
+/// Whether a word begins a line of some block.
+pub fn begins_a_setting(word: &str) -> bool {
+    let settings =
+        [words::STUDY_SETTINGS, words::STEP_SETTINGS, words::PROFILE_SETTINGS, words::ENGINE_SETTINGS];
+    settings.iter().any(|s| s.contains(&word))
+}
+
 /// What a line without a declaration's keyword was meant to declare.
 pub fn meant_to_declare(line: &str) -> Option<(Option<String>, String)> {
     let line = line.trim_end();
@@ -70,9 +77,7 @@ pub fn meant_to_declare(line: &str) -> Option<(Option<String>, String)> {
     if let Some(found) = plural(line, word) {
         return Some(found);
     }
-    let settings =
-        [words::STUDY_SETTINGS, words::STEP_SETTINGS, words::PROFILE_SETTINGS, words::ENGINE_SETTINGS];
-    if settings.iter().any(|s| s.contains(&word)) {
+    if begins_a_setting(word) {
         let help = match hints::example(word) {
             Some(example) => {
                 format!("`{example}` stands in a block: is a `}}` too many above, or is its `{{` missing?")

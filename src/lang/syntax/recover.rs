@@ -204,6 +204,10 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
             out.broken.extend(imports::names(text));
         }
         out.broken.push(word.to_owned());
+        if names::begins_a_setting(word) {
+            // the head of its block is gone, and with it a name
+            out.broken.push(imports::ANY.to_owned());
+        }
         if did_you_mean(word, words::DECLARATIONS.iter().copied()) == Some("use") {
             out.broken.extend(imports::names(text));
         }
