@@ -66,8 +66,11 @@ impl Arrivals {
 }
 
 /// The scheduled times of an open loop, ascending, from the load's start: as many as `more(count, time)` asks
-/// for, given how many stand already and when the next would be. A closed loop has no schedule: the list is
-/// empty.
+/// for, given how many stand already and when the next would be if all gaps were equal. A closed loop has no
+/// schedule: the list is empty.
+///
+/// n requests take exactly (n − 1) / rate from the first to the last: drawn gaps are stretched to it. Otherwise
+/// two thousand of them miss their rate by some percent, and every seed offers another load.
 pub fn schedule(
     arrivals: Arrivals,
     seed: u64,
@@ -77,31 +80,45 @@ pub fn schedule(
     let mut rng = arrivals_rng(seed);
     let unusable =
         |what: &dyn std::fmt::Display| LoadError::Spec(format!("these arrivals cannot be drawn: {what}"));
+    let even = |rate: f64| collect(more, |i| i as f64 / rate);
     match arrivals {
         Arrivals::Closed { .. } => Ok(Vec::new()),
-        Arrivals::AllAtOnce => Ok(collect(more, |_| 0.0)),
-        Arrivals::Constant { rate } => Ok(collect(more, |i| i as f64 / rate)),
+        Arrivals::AllAtOnce => Ok(even(f64::INFINITY)),
+        Arrivals::Constant { rate } => Ok(even(rate)),
         Arrivals::Poisson { rate } => {
-            let gaps = Exp::new(rate).map_err(|e| unusable(&e))?;
-            Ok(collect(more, running(move || gaps.sample(&mut rng))))
+            let gaps = Exp::new(1.0).map_err(|e| unusable(&e))?;
+            stretched(even(rate), || gaps.sample(&mut rng))
         }
         Arrivals::Gamma { rate, burstiness } => {
-            let gaps = Gamma::new(burstiness, 1.0 / (rate * burstiness)).map_err(|e| unusable(&e))?;
-            Ok(collect(more, running(move || gaps.sample(&mut rng))))
+            let gaps = Gamma::new(burstiness, 1.0 / burstiness).map_err(|e| unusable(&e))?;
+            stretched(even(rate), || gaps.sample(&mut rng))
         }
     }
 }
 
-/// Turns gaps into times since the start.
-fn running(mut gap: impl FnMut() -> f64) -> impl FnMut(u64) -> f64 {
-    let mut now = 0.0;
-    move |_| {
-        now += gap();
-        now
+/// As many times as the even ones, between the same first and last, with gaps in the proportions that are drawn.
+fn stretched(mut times: Vec<Duration>, mut gap: impl FnMut() -> f64) -> Result<Vec<Duration>, LoadError> {
+    let Some((last, before)) = times.split_last_mut() else { return Ok(times) };
+    let span = last.as_secs_f64();
+    let mut sum = 0.0;
+    let sums: Vec<f64> = before
+        .iter()
+        .map(|_| {
+            sum += gap();
+            sum
+        })
+        .collect();
+    // a burstiness far below any use draws gaps that are all too small for a number
+    if !(before.is_empty() || sum.is_finite() && sum > 0.0) {
+        return Err(LoadError::Spec("these arrivals cannot be drawn: their gaps have no length".to_owned()));
     }
+    for (time, so_far) in before.iter_mut().skip(1).zip(sums) {
+        *time = Duration::from_secs_f64(span * (so_far / sum));
+    }
+    Ok(times)
 }
 
-fn collect(more: impl Fn(u64, Duration) -> bool, mut at: impl FnMut(u64) -> f64) -> Vec<Duration> {
+fn collect(more: impl Fn(u64, Duration) -> bool, at: impl Fn(u64) -> f64) -> Vec<Duration> {
     let mut times = Vec::new();
     loop {
         let next = Duration::try_from_secs_f64(at(times.len() as u64)).unwrap_or(Duration::MAX);
@@ -117,8 +134,7 @@ mod tests {
     use super::*;
 
     fn gaps(times: &[Duration]) -> Vec<f64> {
-        let starts = std::iter::once(0.0).chain(times.iter().map(Duration::as_secs_f64));
-        starts.zip(times).map(|(from, to)| to.as_secs_f64() - from).collect()
+        times.windows(2).map(|pair| pair[1].saturating_sub(pair[0]).as_secs_f64()).collect()
     }
 
     fn mean_and_cv2(samples: &[f64]) -> (f64, f64) {
@@ -132,37 +148,80 @@ mod tests {
         schedule(arrivals, seed, |count, _| count < n).expect("sound arrivals")
     }
 
+    /// The largest distance between the gaps' distribution and the exponential one of the rate.
+    fn distance_from_exponential(times: &[Duration], rate: f64) -> f64 {
+        let mut gaps = gaps(times);
+        gaps.sort_unstable_by(f64::total_cmp);
+        let n = gaps.len() as f64;
+        let off = gaps.iter().enumerate().map(|(i, gap)| {
+            let (i, wanted) = (i as f64, 1.0 - (-gap * rate).exp());
+            (wanted - i / n).max((i + 1.0) / n - wanted)
+        });
+        off.fold(0.0, f64::max)
+    }
+
     #[test]
-    fn poisson_has_its_mean_and_variance_and_depends_on_the_seed_alone() {
+    fn poisson_is_exponential_and_depends_on_the_seed_alone() {
         let arrivals = Arrivals::Poisson { rate: 20.0 };
         let times = first(arrivals, 7, 40_000);
-        let (mean, cv2) = mean_and_cv2(&gaps(&times));
-        // four standard errors: 1/sqrt(40000) is 0.5 % for the mean, sqrt(8/40000) is 1.4 % for the variance
-        assert!((mean * 20.0 - 1.0).abs() < 0.02, "mean gap {mean}");
+        let (_, cv2) = mean_and_cv2(&gaps(&times));
+        // four standard errors: sqrt(8/40000) is 1.4 %
         assert!((cv2 - 1.0).abs() < 0.06, "squared coefficient of variation {cv2}");
+        assert!(distance_from_exponential(&times, 20.0) < 0.01);
         assert_eq!(times, first(arrivals, 7, 40_000));
-        assert_ne!(times[..5], first(arrivals, 8, 5)[..]);
+        assert_ne!(times[..5], first(arrivals, 8, 40_000)[..5]);
         assert!(times.windows(2).all(|pair| pair[0] <= pair[1]));
+        for seed in 0..20 {
+            assert!(distance_from_exponential(&first(arrivals, seed, 2000), 20.0) < 0.03, "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn every_seed_offers_the_same_rate() {
+        let span = Duration::from_secs_f64(1999.0 / 200.0);
+        for seed in 0..20 {
+            for arrivals in [
+                Arrivals::Constant { rate: 200.0 },
+                Arrivals::Poisson { rate: 200.0 },
+                Arrivals::Gamma { rate: 200.0, burstiness: 0.1 },
+                Arrivals::Gamma { rate: 200.0, burstiness: 30.0 },
+            ] {
+                let times = first(arrivals, seed, 2000);
+                let ends = (times.len(), times[0], times[1999]);
+                assert_eq!(ends, (2000, Duration::ZERO, span), "{arrivals:?}, seed {seed}");
+                let minute = schedule(arrivals, seed, |_, at| at < Duration::from_mins(1)).expect("sound");
+                assert_eq!(minute.len(), 12_000, "{arrivals:?}, seed {seed}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_request_comes_at_once_and_gaps_without_length_are_refused() {
+        assert_eq!(first(Arrivals::Poisson { rate: 0.01 }, 1, 1), [Duration::ZERO]);
+        assert!(first(Arrivals::Poisson { rate: 0.01 }, 1, 0).is_empty());
+        let flat = Arrivals::Gamma { rate: 1.0, burstiness: 1e-300 };
+        assert!(
+            matches!(schedule(flat, 1, |n, _| n < 3), Err(LoadError::Spec(why)) if why.contains("length"))
+        );
     }
 
     #[test]
     fn the_first_arrivals_of_a_seed_are_pinned() {
         let ns: Vec<u128> =
-            first(Arrivals::Poisson { rate: 1.0 }, 42, 3).iter().map(Duration::as_nanos).collect();
+            first(Arrivals::Poisson { rate: 1.0 }, 42, 5).iter().map(Duration::as_nanos).collect();
         assert_eq!(
             ns, PINNED,
             "a new version of a dependency draws other arrivals: results are not comparable"
         );
     }
 
-    const PINNED: [u128; 3] = [4_216_246_410, 4_601_915_996, 4_849_009_802];
+    const PINNED: [u128; 5] = [0, 3_365_816_211, 3_673_695_025, 3_870_949_231, 4_000_000_000];
 
     #[test]
     fn gamma_gaps_vary_by_the_inverse_of_the_burstiness() {
         for burstiness in [0.25, 1.0, 4.0] {
             let times = first(Arrivals::Gamma { rate: 5.0, burstiness }, 3, 60_000);
-            let (mean, cv2) = mean_and_cv2(&gaps(&times));
-            assert!((mean * 5.0 - 1.0).abs() < 0.04, "burstiness {burstiness}: mean gap {mean}");
+            let (_, cv2) = mean_and_cv2(&gaps(&times));
             assert!((cv2 * burstiness - 1.0).abs() < 0.12, "burstiness {burstiness}: cv² {cv2}");
         }
     }
