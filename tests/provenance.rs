@@ -62,24 +62,24 @@ fn a_result_counts_only_while_what_made_it_holds() {
             format!("measured with perflab 0.0.1, now {build}"),
         ),
         (
-            "\"load_generator\":1".to_owned(),
-            "\"load_generator\":1,\"gpus\":[\"H100\",\"H100\"]",
+            "\"load_generator\":2".to_owned(),
+            "\"load_generator\":2,\"gpus\":[\"H100\",\"H100\"]",
             "measured on 2 × H100, now no GPU".to_owned(),
         ),
         (
-            "\"load_generator\":1".to_owned(),
-            "\"load_generator\":1,\"driver\":\"550.54\"",
+            "\"load_generator\":2".to_owned(),
+            "\"load_generator\":2,\"driver\":\"550.54\"",
             "measured with driver 550.54, now none".to_owned(),
         ),
         (
-            "\"load_generator\":1".to_owned(),
-            "\"load_generator\":1,\"site_env\":{\"A\":\"1\"}",
+            "\"load_generator\":2".to_owned(),
+            "\"load_generator\":2,\"site_env\":{\"A\":\"1\"}",
             "measured with the site's A=1, now without A".to_owned(),
         ),
         (
-            "\"load_generator\":1}".to_owned(),
+            "\"load_generator\":2}".to_owned(),
             "\"load_generator\":7}",
-            "measured with load generator 7, now 1".to_owned(),
+            "measured with load generator 7, now 2".to_owned(),
         ),
     ];
     for (from, to, why) in edits {

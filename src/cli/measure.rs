@@ -87,6 +87,11 @@ fn prepare<'a>(
             let help = "name a tokenizer.json, or the directory that holds one, relative to the study file";
             return Err((message, help).into());
         }
+        let site = program.site.as_deref().cloned().unwrap_or_default();
+        let p = program.profiles.get(name);
+        if let Some((message, help)) = p.and_then(|p| run::missing(p, &site, &study_dir(&args.file))) {
+            return Err((message, help).into());
+        }
     }
     descriptors::raise_limit();
     if let Some(trouble) = descriptors::too_few(program, profiles(study)) {

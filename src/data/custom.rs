@@ -18,8 +18,8 @@ use super::vocabulary::Vocabulary;
 pub struct Custom {
     /// Each line an object with `prompt` and, unless `output` is given, `output_tokens`.
     pub file: PathBuf,
-    /// How many.
-    pub count: usize,
+    /// How many; as many as the file has, where it is `None`.
+    pub count: Option<usize>,
     /// The tool's own `--seed`.
     pub seed: u64,
     /// One length for all answers instead of those in the file.
@@ -40,16 +40,18 @@ impl Custom {
     pub fn questions(&self, vocabulary: Option<&Vocabulary>) -> Result<Vec<Question>, DataError> {
         let mut lines = self.read()?;
         Python::seeded(self.seed).shuffle(&mut lines);
-        lines.truncate(self.count);
-        let mut questions = Vec::with_capacity(self.count);
+        lines.truncate(self.count.unwrap_or(usize::MAX));
+        let mut questions = Vec::with_capacity(lines.len());
         for (text, output) in lines {
-            let tokens = match vocabulary {
-                Some(vocabulary) => vocabulary.encode(&text, true)?.len(),
-                None => text.split_whitespace().count(),
-            };
-            questions.push(Question { text, tokens: u32::try_from(tokens).unwrap_or(u32::MAX), output });
+            questions.push(match vocabulary {
+                Some(vocabulary) => {
+                    let ids = vocabulary.encode(&text, true)?;
+                    Question::of(text, &ids, output)
+                }
+                None => Question::of_words(text, output),
+            });
         }
-        Ok(drawn_again(questions, self.count, self.seed))
+        Ok(drawn_again(questions, self.count.unwrap_or(0), self.seed))
     }
 
     fn read(&self) -> Result<Vec<(String, u32)>, DataError> {
@@ -85,7 +87,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let file = dir.path().join("prompts.jsonl");
         std::fs::write(&file, text).expect("written");
-        Custom { file, count, seed: 0, output }.questions(None)
+        Custom { file, count: Some(count), seed: 0, output }.questions(None)
     }
 
     // python -c "import random; random.seed(0); d = list('abcde'); random.shuffle(d); random.seed(0); print(d, [random.choice(d) for _ in range(3)])"

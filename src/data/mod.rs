@@ -1,20 +1,24 @@
 //! What requests ask: prompts drawn as other tools draw them, byte for byte, and those that lie in files. Nothing here knows a server
 //! or a clock.
 
+mod beginnings;
 mod chance;
 mod custom;
 mod prefix_repetition;
 mod question;
 mod recipe;
+mod set;
 mod sharegpt;
 mod vocabulary;
 
 #[cfg(test)]
 mod recipe_tests;
 
+pub use beginnings::Beginnings;
 pub use custom::Custom;
 pub use prefix_repetition::PrefixRepetition;
 pub use question::{DataError, Question};
 pub use recipe::{Lengths, Random, Recipe};
+pub use set::{DataSet, Source};
 pub use sharegpt::{ShareGpt, ShareGptFilter};
 pub use vocabulary::Vocabulary;

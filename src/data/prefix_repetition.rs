@@ -45,8 +45,7 @@ impl PrefixRepetition {
                 let mut tokens = prefix.clone();
                 tokens.extend(exact(vocabulary, self.suffix, &mut numpy)?);
                 let text = vocabulary.decode(&tokens)?;
-                let tokens = u32::try_from(tokens.len()).unwrap_or(u32::MAX);
-                questions.push(Question { text, tokens, output: self.output });
+                questions.push(Question::of(text, &tokens, self.output));
             }
         }
         Python::seeded(self.seed).shuffle(&mut questions);

@@ -1,8 +1,12 @@
 //! What one request asks, and what may be wrong with where it comes from.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 
 use super::chance::Python;
+
+/// Tokens of the smallest block that prefix caches keep.
+const BLOCK: usize = 16;
 
 /// One request's question.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +17,30 @@ pub struct Question {
     pub tokens: u32,
     /// Tokens of the answer to ask for.
     pub output: u32,
+    /// What it begins with, as far as a prefix cache may keep it; `None` where it is shorter than that.
+    pub beginning: Option<u64>,
+}
+
+impl Question {
+    /// A question whose tokens are known.
+    pub(super) fn of(text: String, ids: &[u32], output: u32) -> Self {
+        let tokens = u32::try_from(ids.len()).unwrap_or(u32::MAX);
+        Self { text, tokens, output, beginning: ids.get(..BLOCK).map(hashed) }
+    }
+
+    /// A question whose words are counted for its tokens.
+    pub(super) fn of_words(text: String, output: u32) -> Self {
+        let words: Vec<&str> = text.split_whitespace().take(BLOCK).collect();
+        let beginning = words.get(..BLOCK).map(hashed);
+        let tokens = u32::try_from(text.split_whitespace().count()).unwrap_or(u32::MAX);
+        Self { text, tokens, output, beginning }
+    }
+}
+
+fn hashed<T: Hash>(beginning: &[T]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    beginning.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Why there are no questions.
@@ -34,6 +62,9 @@ pub enum DataError {
         /// What is wrong, with its line where it has one.
         why: String,
     },
+    /// Prompts that are made of tokens, and no tokenizer.
+    #[error("these prompts are made of tokens and need a tokenizer")]
+    NoTokenizer,
     /// Settings that the recipe cannot take.
     #[error("{0}")]
     Settings(String),

@@ -5,9 +5,13 @@
 
 use std::thread;
 
+use super::beginnings::Beginnings;
 use super::chance::{NumpyGenerator, NumpyLegacy};
 use super::question::{DataError, Question};
 use super::vocabulary::Vocabulary;
+
+/// How often an offset is drawn again at most: a small vocabulary may have no other.
+const DRAWN_AGAIN: usize = 1000;
 
 /// Whose way of drawing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +48,8 @@ pub struct Random {
     pub count: usize,
     /// The tool's own `--seed`.
     pub seed: u64,
+    /// The tool's bytes are asked for, whatever other loads begin with.
+    pub exact: bool,
 }
 
 /// What was drawn for one prompt.
@@ -60,30 +66,80 @@ impl Random {
     /// # Errors
     /// Settings that the tool refuses too, or a tokenizer that fails.
     pub fn questions(&self, vocabulary: &Vocabulary) -> Result<Vec<Question>, DataError> {
+        self.apart_from(&Beginnings::default(), vocabulary)
+    }
+
+    /// The prompts, of which none begins as one of those: such an offset is drawn again, unless the tool's own bytes are asked for.
+    ///
+    /// # Errors
+    /// As [`Random::questions`].
+    pub fn apart_from(
+        &self,
+        others: &Beginnings,
+        vocabulary: &Vocabulary,
+    ) -> Result<Vec<Question>, DataError> {
         match self.recipe {
-            Recipe::Vllm011 => self.vllm_011(vocabulary),
-            Recipe::Vllm => self.vllm(vocabulary),
-            Recipe::Sglang => self.sglang(vocabulary),
+            Recipe::Vllm011 => self.vllm_011(others, vocabulary),
+            Recipe::Vllm => self.vllm(others, vocabulary),
+            Recipe::Sglang => self.sglang(others, vocabulary),
         }
     }
 
-    fn vllm_011(&self, vocabulary: &Vocabulary) -> Result<Vec<Question>, DataError> {
+    /// The tokens that its prompts begin with, drawn apart from those.
+    pub(super) fn first_tokens(
+        &self,
+        others: &Beginnings,
+        vocabulary: &Vocabulary,
+    ) -> Result<Vec<u32>, DataError> {
+        let pool = self.pool(vocabulary);
+        let draws = match self.recipe {
+            Recipe::Sglang => self.sglang_draws(others, &pool, vocabulary)?,
+            Recipe::Vllm | Recipe::Vllm011 => {
+                self.vllm_draws(others, &pool, vocabulary, &mut NumpyGenerator::seeded(self.seed))?
+            }
+        };
+        Ok(draws.iter().enumerate().filter_map(|(at, draw)| pool.token(draw.offset, at)).collect())
+    }
+
+    fn pool(&self, vocabulary: &Vocabulary) -> Pool {
+        match self.recipe {
+            Recipe::Vllm => Pool::Of(vocabulary.allowed()),
+            Recipe::Vllm011 | Recipe::Sglang => Pool::All(vocabulary.size()),
+        }
+    }
+
+    /// An offset, drawn again while the prompt would begin as another load's. What all prompts begin with is another matter.
+    fn offset(&self, others: &Beginnings, pool: &Pool, at: usize, mut draw: impl FnMut() -> u32) -> u32 {
+        let mut offset = draw();
+        if self.exact || self.lengths.prefix > 0 || others.is_empty() {
+            return offset;
+        }
+        for _ in 0..DRAWN_AGAIN {
+            if pool.token(offset, at).is_none_or(|token| !others.holds(token)) {
+                break;
+            }
+            offset = draw();
+        }
+        offset
+    }
+
+    fn vllm_011(&self, others: &Beginnings, vocabulary: &Vocabulary) -> Result<Vec<Question>, DataError> {
         let mut numpy = NumpyGenerator::seeded(self.seed);
-        let draws = self.vllm_draws(vocabulary, &mut numpy)?;
         let size = vocabulary.size();
+        let draws = self.vllm_draws(others, &Pool::All(size), vocabulary, &mut numpy)?;
         let prefix: Vec<u32> = (0..self.lengths.prefix).map(|_| numpy.below(size)).collect();
         on_all_cores(&draws, |at, draw| {
             let tokens: Vec<u32> = prefix.iter().copied().chain(sequence(*draw, at, size)).collect();
             let mut ids = vocabulary.encode(&vocabulary.decode(&tokens)?, false)?;
             ids.truncate(tokens.len());
-            Ok(question(vocabulary.decode(&ids)?, ids.len(), draw.output))
+            Ok(Question::of(vocabulary.decode(&ids)?, &ids, draw.output))
         })
     }
 
-    fn vllm(&self, vocabulary: &Vocabulary) -> Result<Vec<Question>, DataError> {
+    fn vllm(&self, others: &Beginnings, vocabulary: &Vocabulary) -> Result<Vec<Question>, DataError> {
         let mut numpy = NumpyGenerator::seeded(self.seed);
-        let draws = self.vllm_draws(vocabulary, &mut numpy)?;
         let allowed = vocabulary.allowed();
+        let draws = self.vllm_draws(others, &Pool::Of(allowed.clone()), vocabulary, &mut numpy)?;
         let pool = u32::try_from(allowed.len()).unwrap_or(u32::MAX);
         let prefix: Vec<u32> =
             (0..self.lengths.prefix).map(|_| allowed[numpy.below(pool) as usize]).collect();
@@ -98,7 +154,7 @@ impl Random {
         let mended = first.into_iter().zip(&draws).map(|(looked_at, draw)| {
             let wanted = (self.lengths.prefix + draw.input) as usize;
             let (text, tokens) = mend(vocabulary, looked_at, wanted, &mut |end| numpy.below(end))?;
-            Ok(question(text, tokens.len(), draw.output))
+            Ok(Question::of(text, &tokens, draw.output))
         });
         mended.collect()
     }
@@ -106,6 +162,8 @@ impl Random {
     /// All lengths of prompts, then of answers, then all offsets.
     fn vllm_draws(
         &self,
+        others: &Beginnings,
+        pool: &Pool,
         vocabulary: &Vocabulary,
         numpy: &mut NumpyGenerator,
     ) -> Result<Vec<Draw>, DataError> {
@@ -124,12 +182,25 @@ impl Random {
         let inputs: Vec<u32> = (0..count).map(|_| numpy.within(low, high)).collect();
         let (low, high) = around(lengths.output, lengths.range_ratio);
         let outputs: Vec<u32> = (0..count).map(|_| numpy.within(low.max(1), high.max(1))).collect();
-        let offsets = (0..count).map(|_| numpy.below(vocabulary.size()));
+        let offsets = (0..count).map(|at| self.offset(others, pool, at, || numpy.below(vocabulary.size())));
         let lengths = inputs.into_iter().zip(outputs);
         Ok(lengths.zip(offsets).map(|((input, output), offset)| Draw { input, output, offset }).collect())
     }
 
-    fn sglang(&self, vocabulary: &Vocabulary) -> Result<Vec<Question>, DataError> {
+    fn sglang(&self, others: &Beginnings, vocabulary: &Vocabulary) -> Result<Vec<Question>, DataError> {
+        let plan = self.sglang_draws(others, &self.pool(vocabulary), vocabulary)?;
+        on_all_cores(&plan, |at, draw| {
+            let tokens: Vec<u32> = sequence(*draw, at, vocabulary.size()).collect();
+            Ok(Question::of(vocabulary.decode(&tokens)?, &tokens, draw.output))
+        })
+    }
+
+    fn sglang_draws(
+        &self,
+        others: &Beginnings,
+        pool: &Pool,
+        vocabulary: &Vocabulary,
+    ) -> Result<Vec<Draw>, DataError> {
         let seed = u32::try_from(self.seed)
             .map_err(|_| DataError::Settings("numpy's older generator takes seeds below 2^32".to_owned()))?;
         let mut numpy = NumpyLegacy::seeded(seed);
@@ -138,18 +209,30 @@ impl Random {
             (0..self.count).map(|_| numpy.within(low, length.max(low))).collect()
         };
         let (inputs, outputs) = (drawn(self.lengths.input), drawn(self.lengths.output));
-        let offsets: Vec<u32> = (0..self.count).map(|_| numpy.below(vocabulary.size())).collect();
-        let plan: Vec<Draw> = (0..self.count)
-            .map(|at| Draw {
-                input: inputs[at].saturating_sub(vocabulary.added()),
-                output: outputs[at],
-                offset: offsets[at],
-            })
-            .collect();
-        on_all_cores(&plan, |at, draw| {
-            let tokens: Vec<u32> = sequence(*draw, at, vocabulary.size()).collect();
-            Ok(question(vocabulary.decode(&tokens)?, tokens.len(), draw.output))
-        })
+        let plan = (0..self.count).map(|at| Draw {
+            input: inputs[at].saturating_sub(vocabulary.added()),
+            output: outputs[at],
+            offset: self.offset(others, pool, at, || numpy.below(vocabulary.size())),
+        });
+        Ok(plan.collect())
+    }
+}
+
+/// The tokens that prompts run through.
+enum Pool {
+    /// all so many of the vocabulary
+    All(u32),
+    Of(Vec<u32>),
+}
+
+impl Pool {
+    /// The first token of the prompt at a place.
+    fn token(&self, offset: u32, at: usize) -> Option<u32> {
+        let place = u64::from(offset) + at as u64;
+        match self {
+            Self::All(size) => place.checked_rem(u64::from(*size)).map(|token| token as u32),
+            Self::Of(tokens) => tokens.get(place.checked_rem(tokens.len() as u64)? as usize).copied(),
+        }
     }
 }
 
@@ -163,10 +246,6 @@ fn around(length: u32, ratio: f64) -> (u32, u32) {
 fn sequence(draw: Draw, at: usize, pool: u32) -> impl Iterator<Item = u32> {
     let from = u64::from(draw.offset) + at as u64;
     (0..u64::from(draw.input)).map(move |next| ((from + next) % u64::from(pool.max(1))) as u32)
-}
-
-fn question(text: String, tokens: usize, output: u32) -> Question {
-    Question { text, tokens: u32::try_from(tokens).unwrap_or(u32::MAX), output }
 }
 
 /// A prefix that stays as long when it is decoded and encoded again.

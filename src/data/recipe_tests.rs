@@ -9,7 +9,7 @@ fn total(input: u32, count: usize) -> u64 {
     let path = PathBuf::from(std::env::var("PERFLAB_QWEN3").expect("the folder of Qwen3's tokenizer"));
     let vocabulary = Vocabulary::load(&path).expect("a tokenizer");
     let lengths = Lengths { input, output: 4, range_ratio: 0.0, prefix: 0 };
-    let random = Random { recipe: Recipe::Vllm011, lengths, count, seed: 42 };
+    let random = Random { recipe: Recipe::Vllm011, lengths, count, seed: 42, exact: true };
     random.questions(&vocabulary).expect("prompts").iter().map(|q| u64::from(q.tokens)).sum()
 }
 

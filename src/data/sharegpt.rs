@@ -31,8 +31,8 @@ pub struct ShareGpt {
     pub file: PathBuf,
     /// Whose choice.
     pub filter: ShareGptFilter,
-    /// How many.
-    pub count: usize,
+    /// How many; as many as the file has, where it is `None`.
+    pub count: Option<usize>,
     /// The tool's own `--seed`.
     pub seed: u64,
     /// One length for all answers instead of those in the file.
@@ -47,12 +47,13 @@ impl ShareGpt {
     pub fn questions(&self, vocabulary: &Vocabulary) -> Result<Vec<Question>, DataError> {
         let mut pairs = self.read()?;
         Python::seeded(self.seed).shuffle(&mut pairs);
-        let mut chosen = Vec::with_capacity(self.count);
+        let wanted = self.count.unwrap_or(usize::MAX);
+        let mut chosen = Vec::new();
         // about three of four are taken: no more texts become tokens than are needed
-        for part in pairs.chunks(self.count.max(64)) {
+        for part in pairs.chunks(wanted.clamp(64, 1 << 16)) {
             let looked_at = on_all_cores(part, |_, pair| self.question(vocabulary, pair))?;
-            chosen.extend(looked_at.into_iter().flatten().take(self.count - chosen.len()));
-            if chosen.len() == self.count {
+            chosen.extend(looked_at.into_iter().flatten().take(wanted - chosen.len()));
+            if chosen.len() == wanted {
                 return Ok(chosen);
             }
         }
@@ -72,11 +73,13 @@ impl ShareGpt {
         vocabulary: &Vocabulary,
         pair: &(String, String),
     ) -> Result<Option<Question>, DataError> {
-        let count = |text: &str| {
-            vocabulary.encode(text, true).map(|ids| u32::try_from(ids.len()).unwrap_or(u32::MAX))
+        let length = |ids: &[u32]| u32::try_from(ids.len()).unwrap_or(u32::MAX);
+        let ids = vocabulary.encode(&pair.0, true)?;
+        let tokens = length(&ids);
+        let output = match self.output {
+            Some(output) => output,
+            None => length(&vocabulary.encode(&pair.1, true)?),
         };
-        let tokens = count(&pair.0)?;
-        let output = self.output.map_or_else(|| count(&pair.1), Ok)?;
         let taken = match self.filter {
             ShareGptFilter::Vllm => {
                 let long_enough = tokens >= 4 && (output >= 4 || self.output.is_some());
@@ -84,7 +87,7 @@ impl ShareGpt {
             }
             ShareGptFilter::Sglang => tokens >= 2 && output >= 2,
         };
-        Ok(taken.then(|| Question { text: pair.0.clone(), tokens, output }))
+        Ok(taken.then(|| Question::of(pair.0.clone(), &ids, output)))
     }
 
     /// What a file with too few conversations gives: vLLM draws among those that it has, SGLang sends fewer.
@@ -94,7 +97,7 @@ impl ShareGpt {
             return Err(DataError::File { path: self.file.clone(), why });
         }
         Ok(match self.filter {
-            ShareGptFilter::Vllm => drawn_again(chosen, self.count, self.seed),
+            ShareGptFilter::Vllm => drawn_again(chosen, self.count.unwrap_or(0), self.seed),
             ShareGptFilter::Sglang => chosen,
         })
     }

@@ -125,3 +125,23 @@ fn specials(tokenizer: &Tokenizer, config: &Value) -> BTreeSet<u32> {
     let more = config["additional_special_tokens"].as_array().into_iter().flatten().filter_map(text);
     named.chain(more).filter_map(|token| tokenizer.token_to_id(&token)).collect()
 }
+
+#[cfg(test)]
+pub(super) mod small {
+    //! A tokenizer of a hundred words, for tests.
+
+    use std::str::FromStr;
+
+    use super::*;
+
+    pub fn vocabulary() -> Vocabulary {
+        let words: Vec<String> = (0..100).map(|i| format!("\"w{i}\":{i}")).collect();
+        let json = format!(
+            r#"{{"version":"1.0","truncation":null,"padding":null,"added_tokens":[],"normalizer":null,
+            "pre_tokenizer":{{"type":"WhitespaceSplit"}},"post_processor":null,"decoder":null,
+            "model":{{"type":"WordLevel","vocab":{{{}}},"unk_token":"w0"}}}}"#,
+            words.join(",")
+        );
+        Vocabulary::new(Tokenizer::from_str(&json).expect("a tokenizer"), &Value::Null)
+    }
+}

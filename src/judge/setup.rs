@@ -132,8 +132,12 @@ impl<'a> Setup<'a> {
     /// A profile's place among all loads of the study: the n-th launch of every configuration sends the same requests, whichever of its
     /// loads are still missing.
     pub fn place(&self, profile: &str) -> usize {
-        let all = self.baseline_profiles().into_iter().chain(self.study.confirm.iter().cloned());
-        all.into_iter().position(|p| p == profile).unwrap_or(0)
+        self.loads().iter().position(|p| p == profile).unwrap_or(0)
+    }
+
+    /// The profiles of all loads of the study, each in its place.
+    pub fn loads(&self) -> Vec<String> {
+        self.baseline_profiles().into_iter().chain(self.study.confirm.iter().cloned()).collect()
     }
 
     pub fn repeat(&self) -> usize {

@@ -3,12 +3,17 @@
 
 use std::path::PathBuf;
 
+use crate::data::DataError;
+
 /// Why a load could not be prepared or carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// The spec contradicts itself or asks for something that cannot be sent.
     #[error("unusable load: {0}")]
     Spec(String),
+    /// The questions of its data set cannot be made.
+    #[error(transparent)]
+    Data(#[from] DataError),
     /// The tokenizer file is missing, unreadable or has no tokens to make prompts of.
     #[error("cannot use the tokenizer {}: {message}", path.display())]
     Tokenizer {

@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     fn kitchen() -> Arc<Kitchen> {
-        let maker = PromptMaker { input: 3..=3, output: 2..=2, tokenizer: None, seed: 1 };
+        let maker = PromptMaker { input: 3..=3, output: 2..=2, tokenizer: None, shared: None, seed: 1 };
         Arc::new(Kitchen { maker, given: None, form: BodyForm::of(&LoadSpec::new("http://h", "m")) })
     }
 

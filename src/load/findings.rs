@@ -67,6 +67,27 @@ pub enum Finding {
         /// Requests that were sent twice.
         requests: u64,
     },
+    /// Prompts begin as prompts of earlier loads of the launch.
+    #[error(
+        "{requests} of {of} prompts begin as one of an earlier load of this launch: a prefix cache that was not emptied \
+         answers for them"
+    )]
+    BeginAlike {
+        /// Those that do.
+        requests: u64,
+        /// All prompts of the data set.
+        of: u64,
+    },
+    /// The data set has fewer questions than the load has requests.
+    #[error(
+        "{requests} requests asked what an earlier one of the load had asked: {different} of its questions differ"
+    )]
+    AskedAgain {
+        /// Those that did.
+        requests: u64,
+        /// Questions that differ.
+        different: u64,
+    },
     /// Prompts had to be made while requests were timed.
     #[error("{requests} prompts were made while the load was running")]
     PromptsMadeLate {

@@ -68,13 +68,14 @@ impl Kitchen {
     }
 
     fn prompt(&self, purpose: Purpose, index: u64) -> Result<Prompt, LoadError> {
-        let Some(given) = self.given.as_ref().filter(|_| purpose == Purpose::Load) else {
-            return self.maker.make(purpose, index);
-        };
+        let Some(given) = &self.given else { return self.maker.make(purpose, index) };
         let place = usize::try_from(index % given.len().max(1) as u64).unwrap_or(0);
-        let question = given.get(place).cloned();
-        let Question { text, tokens, output } =
-            question.ok_or_else(|| LoadError::Spec("it has no question to ask".to_owned()))?;
-        Ok(Prompt { text, tokens, output })
+        let nothing = || LoadError::Spec("it has no question to ask".to_owned());
+        let Question { text, tokens, output, .. } = given.get(place).ok_or_else(nothing)?;
+        match purpose {
+            Purpose::Load => Ok(Prompt { text: text.clone(), tokens: *tokens, output: *output }),
+            // what is to be asked is in no cache yet
+            Purpose::Warmup => self.maker.as_long_as(*tokens, *output, purpose, index),
+        }
     }
 }

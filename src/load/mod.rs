@@ -26,6 +26,7 @@ mod record;
 mod request;
 mod run;
 mod seeds;
+mod sent;
 mod spec;
 mod sse;
 mod summary;
@@ -51,6 +52,7 @@ pub use record::{
     Chunk, Failure, FailureKind, Outcome, RECORD_VERSION, RequestRecord, TokenSource, UnknownText,
 };
 pub use run::run;
-pub use spec::{Api, Header, LoadSpec, Prompts, Sampling, Stop, Timeouts, Warmup};
+pub use sent::Sent;
+pub use spec::{Api, Header, LoadSpec, Prompts, Sampling, Shared, Stop, Timeouts, Warmup};
 pub use sse::{SseDecoder, SseEvent, TooLong};
 pub use summary::{Steady, Summary, summarize};

@@ -8,7 +8,8 @@ use rand::RngExt;
 use rand_chacha::ChaCha12Rng;
 
 use super::error::LoadError;
-use super::seeds::{Purpose, prompt_rng};
+use super::seeds::{Purpose, prompt_rng, shared_rng};
+use super::spec::Shared;
 use super::tokens::ExactTokens;
 use super::words::WORDS;
 
@@ -28,6 +29,7 @@ pub(super) struct PromptMaker {
     pub input: RangeInclusive<u32>,
     pub output: RangeInclusive<u32>,
     pub tokenizer: Option<ExactTokens>,
+    pub shared: Option<Shared>,
     pub seed: u64,
 }
 
@@ -37,19 +39,45 @@ impl PromptMaker {
         let mut rng = prompt_rng(self.seed, purpose, index);
         let tokens = rng.random_range(self.input.clone());
         let output = rng.random_range(self.output.clone());
+        let mut shared = self.shared.map(|shared| {
+            let group = rng.random_range(0..shared.groups.max(1));
+            (shared.tokens, shared_rng(self.seed, purpose, group))
+        });
+        let (before, mut of_group) = match &mut shared {
+            Some((before, of_group)) => (*before, Some(of_group)),
+            None => (0, None),
+        };
+        let tokens = tokens.saturating_add(before);
+        // the first `before` places are drawn from the group's stream, all others from the request's own
+        let mut draw = |at: usize, places: usize| {
+            let rng = of_group.as_deref_mut().filter(|_| at < before as usize).unwrap_or(&mut rng);
+            if at == 0 { first_place(places, purpose, rng) } else { rng.random_range(0..places) }
+        };
         let text = match &self.tokenizer {
-            Some(tokenizer) => tokenizer.text(tokens, purpose, &mut rng)?,
-            None => words(tokens, purpose, &mut rng),
+            Some(tokenizer) => tokenizer.text(tokens, &mut draw)?,
+            None => words(tokens, &mut draw),
         };
         Ok(Prompt { text, tokens, output })
     }
+
+    /// A prompt of so many words, for so long an answer.
+    pub(super) fn as_long_as(
+        &self,
+        tokens: u32,
+        output: u32,
+        purpose: Purpose,
+        index: u64,
+    ) -> Result<Prompt, LoadError> {
+        let (input, output) = (tokens.max(1)..=tokens.max(1), output..=output);
+        Self { input, output, tokenizer: None, shared: None, seed: self.seed }.make(purpose, index)
+    }
 }
 
-fn words(count: u32, purpose: Purpose, rng: &mut ChaCha12Rng) -> String {
-    let mut text = WORDS[first_place(WORDS.len(), purpose, rng)].to_owned();
-    for _ in 1..count {
+fn words(count: u32, draw: &mut impl FnMut(usize, usize) -> usize) -> String {
+    let mut text = WORDS[draw(0, WORDS.len())].to_owned();
+    for at in 1..count as usize {
         text.push(' ');
-        text.push_str(WORDS[rng.random_range(0..WORDS.len())]);
+        text.push_str(WORDS[draw(at, WORDS.len())]);
     }
     text
 }
@@ -71,7 +99,7 @@ mod tests {
     use super::*;
 
     fn maker(input: RangeInclusive<u32>, seed: u64) -> PromptMaker {
-        PromptMaker { input, output: 3..=5, tokenizer: None, seed }
+        PromptMaker { input, output: 3..=5, tokenizer: None, shared: None, seed }
     }
 
     fn texts(maker: &PromptMaker, purpose: Purpose) -> Vec<String> {
@@ -111,5 +139,23 @@ mod tests {
         let (load, warmup) = (first(Purpose::Load), first(Purpose::Warmup));
         assert!(load.len() > 50 && warmup.len() > 50);
         assert!(load.is_disjoint(&warmup));
+    }
+
+    #[test]
+    fn prompts_of_a_group_share_as_much_as_is_asked_and_no_more() {
+        let shared = Some(Shared { tokens: 20, groups: 3 });
+        let maker = PromptMaker { shared, ..maker(8..=8, 5) };
+        let prompts: Vec<Prompt> =
+            (0..90).map(|i| maker.make(Purpose::Load, i).expect("words never fail")).collect();
+        assert!(prompts.iter().all(|p| p.tokens == 28 && p.text.split(' ').count() == 28));
+        let beginning = |words: usize| -> HashSet<Vec<&str>> {
+            prompts.iter().map(|p| p.text.split(' ').take(words).collect()).collect()
+        };
+        assert_eq!(beginning(20).len(), 3);
+        assert_eq!(beginning(28).len(), 90);
+        let warm = maker.make(Purpose::Warmup, 0).expect("words never fail").text;
+        assert!(prompts.iter().all(|p| p.text.split(' ').next() != warm.split(' ').next()));
+        let longer = maker.as_long_as(3, 9, Purpose::Warmup, 1).expect("words never fail");
+        assert_eq!((longer.tokens, longer.output, longer.text.split(' ').count()), (3, 9, 3));
     }
 }

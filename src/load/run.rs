@@ -21,11 +21,13 @@ use super::plan::{self, Plan};
 use super::prompts::PromptMaker;
 use super::record::RequestRecord;
 use super::request::Lab;
+use super::sent;
 use super::spec::{Api, LoadSpec, Warmup};
 use super::summary::summarize;
 use super::tokens::ExactTokens;
 use super::warmup::{SettleRule, Settling};
 use super::worker::Worker;
+use crate::data::Question;
 
 /// Connections that are opened before the clock starts, at most.
 const OPENED_AHEAD: usize = 4096;
@@ -70,7 +72,12 @@ pub(super) async fn run_with(
     }
     let sent = bench.load(prepared.load, &warmup).await?;
     let ended = ended(&sent.collected, planned, cancel, dead);
-    Ok(outcome(spec, sent, planned, ended, warmup))
+    let asked = sent.collected.records.len() as u64;
+    let mut outcome = outcome(spec, sent, planned, ended, warmup);
+    if let Some(questions) = &prepared.questions {
+        outcome.findings.extend(of_questions(spec, questions, asked));
+    }
+    Ok(outcome)
 }
 
 /// Everything that can be made before the clock starts.
@@ -78,6 +85,7 @@ struct Prepared {
     client: HttpClient,
     warmup: Option<Plan>,
     load: Plan,
+    questions: Option<Arc<[Question]>>,
 }
 
 impl Prepared {
@@ -89,19 +97,43 @@ impl Prepared {
             input: prompts.input.clone(),
             output: prompts.output.clone(),
             tokenizer,
+            shared: prompts.shared,
             seed: spec.seed,
         };
-        let kitchen = Arc::new(Kitchen { maker, given: spec.questions.clone(), form: BodyForm::of(spec) });
+        let questions = questions(spec).await?;
+        let kitchen = Arc::new(Kitchen { maker, given: questions.clone(), form: BodyForm::of(spec) });
         let load = plan::of_load(spec, &kitchen).await?;
         let warmup = plan::of_warmup(spec, &kitchen, settle).await?;
-        Ok(Self { client, warmup, load })
+        Ok(Self { client, warmup, load, questions })
     }
+}
+
+/// The questions of the load's data set, made off the runtime's threads.
+async fn questions(spec: &LoadSpec) -> Result<Option<Arc<[Question]>>, LoadError> {
+    let Some(data) = spec.data.clone() else { return Ok(None) };
+    let made = tokio::task::spawn_blocking(move || data.questions()).await;
+    let made = made.map_err(|e| LoadError::Task(e.to_string()))??;
+    Ok(Some(made.into()))
+}
+
+/// What is to be known of a load's questions.
+fn of_questions(spec: &LoadSpec, questions: &[Question], requests: u64) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let alike = spec.sent.begin_alike(questions);
+    if alike > 0 {
+        found.push(Finding::BeginAlike { requests: alike, of: questions.len() as u64 });
+    }
+    let again = sent::asked_again(questions, requests);
+    if again > 0 {
+        found.push(Finding::AskedAgain { requests: again, different: requests - again });
+    }
+    found
 }
 
 /// Reading a large vocabulary takes a good part of a second, so it is not done on the runtime's threads.
 async fn load_tokenizer(spec: &LoadSpec) -> Result<Option<ExactTokens>, LoadError> {
     // questions that are given need none, and a warm-up needs no exact lengths
-    let wanted = spec.prompts.tokenizer.clone().filter(|_| spec.questions.is_none());
+    let wanted = spec.prompts.tokenizer.clone().filter(|_| spec.data.is_none());
     let Some(path) = wanted else { return Ok(None) };
     let with_added = spec.api == Api::Completions;
     let loaded = tokio::task::spawn_blocking(move || ExactTokens::load(&path, with_added)).await;

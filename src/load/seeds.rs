@@ -23,6 +23,15 @@ pub(super) fn prompt_rng(seed: u64, purpose: Purpose, index: u64) -> ChaCha12Rng
     )
 }
 
+/// The generator that draws what the prompts of a group share.
+pub(super) fn shared_rng(seed: u64, purpose: Purpose, group: u32) -> ChaCha12Rng {
+    let purpose = match purpose {
+        Purpose::Load => 4,
+        Purpose::Warmup => 5,
+    };
+    stream(seed, purpose, u64::from(group))
+}
+
 /// The generator that draws a schedule.
 pub(super) fn arrivals_rng(seed: u64) -> ChaCha12Rng {
     stream(seed, 3, 0)

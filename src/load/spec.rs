@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use super::arrivals::Arrivals;
 use super::error::LoadError;
-use crate::data::Question;
+use super::sent::Sent;
+use crate::data::DataSet;
 
 /// Which endpoint is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +67,17 @@ pub struct Prompts {
     /// A `tokenizer.json` or the folder that holds one. Without it a prompt is as many words as tokens are
     /// wanted.
     pub tokenizer: Option<PathBuf>,
+    /// Tokens before them that prompts have in common.
+    pub shared: Option<Shared>,
+}
+
+/// A beginning that prompts share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shared {
+    /// Its tokens.
+    pub tokens: u32,
+    /// How many different ones there are; each prompt draws one of them.
+    pub groups: u32,
 }
 
 /// Sampling parameters; all are always sent, so that a server's own defaults play no part.
@@ -145,9 +157,11 @@ pub struct LoadSpec {
     pub warmup: Warmup,
     /// What is asked.
     pub prompts: Prompts,
-    /// What the load asks instead, in this order and from the beginning again where it needs more: prompts of a
-    /// data set. The warm-up asks what `prompts` says.
-    pub questions: Option<Arc<[Question]>>,
+    /// What the load asks instead, in its order and from the beginning again where it needs more. The warm-up asks as
+    /// long ones of its own.
+    pub data: Option<Arc<DataSet>>,
+    /// What other loads of the same launch have sent.
+    pub sent: Sent,
     /// Decides prompts, lengths and arrivals: the same spec sends the same bytes on the same schedule.
     pub seed: u64,
     /// Sampling parameters.
@@ -178,8 +192,9 @@ impl LoadSpec {
             in_flight: None,
             stop: Stop::Auto,
             warmup: Warmup::Auto,
-            prompts: Prompts { input: 1024..=1024, output: 128..=128, tokenizer: None },
-            questions: None,
+            prompts: Prompts { input: 1024..=1024, output: 128..=128, tokenizer: None, shared: None },
+            data: None,
+            sent: Sent::default(),
             seed: 42,
             sampling: Sampling::default(),
             timeouts: Timeouts::default(),
@@ -215,9 +230,6 @@ impl LoadSpec {
             return refuse(
                 "a closed loop is capped by its concurrency, a cap on requests in flight has no meaning",
             );
-        }
-        if self.questions.as_ref().is_some_and(|questions| questions.is_empty()) {
-            return refuse("it has no question to ask");
         }
         if !self.base_url.starts_with("http://") {
             return refuse(&format!("the server's address `{}` does not begin with http://", self.base_url));

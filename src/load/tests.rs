@@ -67,7 +67,7 @@ async fn sound_server(before: Step) -> Server {
 }
 
 fn spec(server: &Server, requests: u64) -> LoadSpec {
-    let prompts = Prompts { input: 8..=8, output: 4..=4, tokenizer: None };
+    let prompts = Prompts { input: 8..=8, output: 4..=4, tokenizer: None, shared: None };
     LoadSpec {
         stop: Stop::Requests(requests),
         warmup: Warmup::None,

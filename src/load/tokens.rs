@@ -4,13 +4,9 @@
 
 use std::path::Path;
 
-use rand::RngExt;
-use rand_chacha::ChaCha12Rng;
 use tokenizers::Tokenizer;
 
 use super::error::LoadError;
-use super::prompts::first_place;
-use super::seeds::Purpose;
 
 /// As many tokens as are drawn from; more would not make the text more random.
 const POOL: usize = 8192;
@@ -52,23 +48,23 @@ impl ExactTokens {
         Ok(Self { tokenizer, pool, added })
     }
 
-    /// A text of `tokens` tokens, those that the server adds included.
+    /// A text of `tokens` tokens, those that the server adds included; `draw` says for a place in the text which of so many tokens
+    /// stands there.
     pub(super) fn text(
         &self,
         tokens: u32,
-        purpose: Purpose,
-        rng: &mut ChaCha12Rng,
+        draw: &mut impl FnMut(usize, usize) -> usize,
     ) -> Result<String, LoadError> {
         let wanted = tokens.saturating_sub(self.added) as usize;
         let impossible = |nearest| LoadError::Prompt { wanted: tokens, nearest };
         if wanted == 0 {
             return Err(impossible(self.added as usize));
         }
-        let mut ids = vec![self.pool[first_place(self.pool.len(), purpose, rng)]];
+        let mut ids = Vec::with_capacity(wanted);
         let mut nearest = 0;
         for _ in 0..ATTEMPTS {
             while ids.len() < wanted {
-                ids.push(self.pool[rng.random_range(0..self.pool.len())]);
+                ids.push(self.pool[draw(ids.len(), self.pool.len())]);
             }
             ids.truncate(wanted);
             let Ok(text) = self.tokenizer.decode(&ids, false) else { break };
@@ -116,6 +112,7 @@ mod tests {
     use std::str::FromStr;
 
     use super::super::prompts::PromptMaker;
+    use super::super::seeds::Purpose;
     use super::*;
 
     /// Words, and a start token that the tokenizer adds.
@@ -164,7 +161,7 @@ mod tests {
         lengths: std::ops::RangeInclusive<u32>,
     ) -> HashSet<String> {
         let tokens = Some(exact(tokenizer.clone(), with_added));
-        let maker = PromptMaker { input: lengths, output: 1..=1, tokenizer: tokens, seed: 9 };
+        let maker = PromptMaker { input: lengths, output: 1..=1, tokenizer: tokens, shared: None, seed: 9 };
         let prompts = (0..200).map(|i| maker.make(Purpose::Load, i).expect("an exact prompt"));
         prompts
             .map(|prompt| {
@@ -193,15 +190,25 @@ mod tests {
 
     #[test]
     fn a_length_without_room_is_refused() {
-        let maker =
-            PromptMaker { input: 1..=1, output: 1..=1, tokenizer: Some(exact(word_level(), true)), seed: 9 };
+        let maker = PromptMaker {
+            input: 1..=1,
+            output: 1..=1,
+            tokenizer: Some(exact(word_level(), true)),
+            shared: None,
+            seed: 9,
+        };
         assert!(matches!(maker.make(Purpose::Load, 0), Err(LoadError::Prompt { wanted: 1, nearest: 1 })));
     }
 
     #[test]
     fn warm_up_begins_with_other_tokens() {
-        let maker =
-            PromptMaker { input: 5..=5, output: 1..=1, tokenizer: Some(exact(word_level(), false)), seed: 9 };
+        let maker = PromptMaker {
+            input: 5..=5,
+            output: 1..=1,
+            tokenizer: Some(exact(word_level(), false)),
+            shared: None,
+            seed: 9,
+        };
         let first = |purpose| -> HashSet<String> {
             let texts = (0..200).map(|i| maker.make(purpose, i).expect("a prompt").text);
             texts.filter_map(|text| text.split(' ').next().map(str::to_owned)).collect()

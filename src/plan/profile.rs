@@ -47,6 +47,10 @@ pub fn settings(p: &Profile) -> Json {
         "timeout_s": p.timeout_s, "recipe": p.recipe, "tokenizer": p.tokenizer,
         "temperature": p.temperature, "ignore_eos": p.ignore_eos,
     });
+    // a recipe without a seed of its own draws other bytes than the tool
+    if p.recipe.is_some() && !p.seed_stated {
+        all["drawn"] = json!(true);
+    }
     // what most loads do not have stands in those alone that have it: theirs stay the same loads
     for (word, value) in [("prefix", p.prefix), ("prefixes", p.prefixes)] {
         if let Some(n) = value {

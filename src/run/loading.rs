@@ -1,5 +1,7 @@
 //! The loads of a launch, one after another on one server: each ends in a result, or in what kept it from one.
 
+use std::sync::Arc;
+
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -18,7 +20,7 @@ use crate::journal::{JournalError, LaunchTimes};
 use crate::judge::checks::{CLIENT_LAG_REFUSED_MS, CLIENT_STALL_REFUSED_MS};
 use crate::judge::{Metrics, RunOutcome};
 use crate::judge::{machine, prefix};
-use crate::load::{self, Ended, FailureKind, Header, LoadOutcome, RequestRecord, Summary, Verdict};
+use crate::load::{self, Ended, FailureKind, Header, LoadOutcome, RequestRecord, Sent, Summary, Verdict};
 
 /// A load is run at most so often while the client cannot keep up.
 const LOADS: usize = 3;
@@ -57,14 +59,14 @@ pub async fn all_loads(
             dead.cancel();
         })
     };
-    let mut loaded = Loaded::All;
+    let (mut loaded, sent) = (Loaded::All, Sent::default());
     for (index, order) in loads.iter().enumerate() {
         if index > 0 {
             emptied = reset::again(crew, target, &order.spec, listener, &emptied).await;
         }
         let log_before = target.log_length();
         let OneLoad { outcome, rule, sampled, lost, hits, repeated } =
-            match one_load(crew, order, target, listener, &dead, times).await {
+            match one_load(crew, (order, &sent), target, listener, &dead, times).await {
                 Ok(done) => done,
                 Err(error) => {
                     let failure = Failure::new("the load cannot be made", error.to_string());
@@ -147,6 +149,9 @@ fn said(result: &RunOutcome, outcome: &LoadOutcome) -> String {
 /// What makes a load one for a fresh launch. A first load has nobody's prompts but its own, unless it was repeated: what it finds is for
 /// the checks.
 fn stale(order: &LoadOrder, metrics: &Metrics) -> Option<String> {
+    if !order.alone {
+        return None;
+    }
     let prompts = &order.spec.prompts;
     let input = (*prompts.input.start(), *prompts.input.end());
     let share = prefix::unplanned_share_of(metrics, input, prompts.tokenizer.is_some())?;
@@ -175,13 +180,14 @@ struct OneLoad {
 /// it is repeated, with prompts of its own, a few times.
 async fn one_load(
     crew: &Crew<'_>,
-    order: &LoadOrder,
+    (order, sent): (&LoadOrder, &Sent),
     target: &Target<'_>,
     listener: &mut dyn Listener,
     dead: &CancellationToken,
     times: &mut LaunchTimes,
 ) -> Result<OneLoad, load::LoadError> {
     let mut spec = order.spec.clone();
+    spec.sent = sent.clone();
     spec.base_url.clone_from(&target.base_url);
     if let Some(model) = &target.model {
         spec.model.clone_from(model);
@@ -228,6 +234,7 @@ async fn one_load(
         reset::empty(crew, target, &spec, listener).await;
         attempt += 1;
         spec.seed = spec.seed.wrapping_add(1);
+        spec.data = spec.data.map(|data| Arc::new(data.again()));
     }
 }
 

@@ -26,6 +26,7 @@ mod opening;
 mod order;
 mod provenance;
 mod pulse;
+mod questions;
 mod records;
 mod reservation;
 mod reset;
@@ -52,10 +53,11 @@ pub use lost::LIVE_FILE;
 pub use opening::remaining;
 pub use order::missing_tokenizer;
 pub use provenance::{Standing, as_measured, edited, interpreter_named_by};
+pub use questions::missing;
 pub use serve_id::serve_ids_anywhere;
 pub use signals::Signals;
 pub use spending::recorded as spent;
 pub use yard::Yard;
 
 /// Which generation of the load generator made a result; results of another are not compared with.
-pub const LOAD_GENERATION: u32 = 1;
+pub const LOAD_GENERATION: u32 = 2;

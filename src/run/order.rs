@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
@@ -10,8 +11,10 @@ use thiserror::Error;
 
 use super::container::{self, BoxError};
 use super::key;
+use super::questions::{self, Asking};
 use super::reset;
 use super::surroundings::surroundings;
+use crate::data::{Random, Source};
 use crate::engine::{self, FailurePattern};
 use crate::hub::Resolved;
 use crate::lang::sema::program::{Api, Arrivals, Data, Load, Profile, Site, Via, Warmup};
@@ -32,6 +35,11 @@ pub enum OrderError {
     Program(std::io::Error),
     #[error("profile `{0}` cannot be measured by this version")]
     Profile(String),
+    #[error(
+        "the prompts of profile `{0}` are made of tokens and need a tokenizer: name one by `tokenizer`, or the model's directory by \
+         a site"
+    )]
+    Tokenizer(String),
     #[error(transparent)]
     Container(#[from] BoxError),
     #[error("the lock cannot be shared: {0}")]
@@ -45,6 +53,18 @@ pub struct LoadOrder {
     pub n: u32,
     pub profile_id: String,
     pub spec: LoadSpec,
+    /// no two of its prompts are meant to begin alike
+    pub alone: bool,
+}
+
+/// Where a load's files lie, and what it must not ask.
+pub struct Around<'a> {
+    pub study_dir: &'a Path,
+    pub site: &'a Site,
+    /// where the model's files lie
+    pub at: Option<&'a Path>,
+    /// the study's loads before it whose prompts are drawn by recipes
+    pub before: Vec<Random>,
 }
 
 /// The engine's side of an order: where, and with which variables.
@@ -161,15 +181,14 @@ fn signal(name: &str) -> Signal {
     }
 }
 
-/// The load of a profile's n-th run of a configuration, the `place`-th of the study's; `at` is where the model's files lie. The n-th launch of every configuration sends
+/// The load of a profile's n-th run of a configuration, the `place`-th of the study's. The n-th launch of every configuration sends
 /// the same requests; loads of one launch share none.
 pub fn load_order(
     p: &Profile,
     config: &Config,
     n: u32,
     place: usize,
-    study_dir: &Path,
-    at: Option<&Path>,
+    around: Around<'_>,
 ) -> Result<LoadOrder, OrderError> {
     let unfit = || OrderError::Profile(p.name.clone());
     let profile_id = profile::id(p);
@@ -191,21 +210,61 @@ pub fn load_order(
         Some(Warmup::Requests(n)) => load::Warmup::Requests(n),
         Some(Warmup::Time(s)) => load::Warmup::Time(Duration::from_secs_f64(s)),
     };
-    let (Some(Data::Random), Some(input), Some(output)) = (&p.data, p.input, p.output) else {
-        return Err(unfit());
-    };
-    spec.prompts.input = input.0..=input.1;
-    spec.prompts.output = output.0..=output.1;
-    spec.prompts.tokenizer = tokenizer(p, at.unwrap_or(Path::new(&config.model)), study_dir);
     spec.seed = seed(p.seed, &profile_id, n, place);
+    spec.prompts.tokenizer = tokenizer(p, around.at.unwrap_or(Path::new(&config.model)), around.study_dir);
     if let Some(t) = p.temperature {
         spec.sampling.temperature = t;
     }
     spec.sampling.ignore_eos = p.ignore_eos;
+    ask(p, &mut spec, around)?;
     spec.extra_body = reset::body_fields(&config.engine);
     drawn(p, &mut spec);
     spec.timeouts.total = p.timeout_s.map(Duration::from_secs_f64);
-    Ok(LoadOrder { profile: p.name.clone(), n, profile_id, spec })
+    // prompts that are to begin alike, and those of people, which may, find each other in the cache
+    let alone = p.prefix.is_none() && matches!(p.data, Some(Data::Random));
+    Ok(LoadOrder { profile: p.name.clone(), n, profile_id, spec, alone })
+}
+
+/// What is asked: a data set, or prompts of perflab's own.
+fn ask(p: &Profile, spec: &mut LoadSpec, around: Around<'_>) -> Result<(), OrderError> {
+    let tokenizer = spec.prompts.tokenizer.clone();
+    let asking = Asking {
+        profile: p,
+        tokenizer: tokenizer.clone(),
+        study_dir: around.study_dir,
+        site: around.site,
+        seed: spec.seed,
+        before: around.before,
+    };
+    if let Some((from, to)) = p.output {
+        spec.prompts.output = from..=to;
+    }
+    if let Some(data) = asking.data() {
+        if tokenizer.is_none() && !matches!(data.source, Source::Custom(_)) {
+            return Err(OrderError::Tokenizer(p.name.clone()));
+        }
+        // answers of the lengths that people's had end where they end
+        let drawn = matches!(data.source, Source::Random(_) | Source::PrefixRepetition(_));
+        spec.sampling.ignore_eos = p.ignore_eos.or((!drawn && p.output.is_none()).then_some(false));
+        spec.data = Some(Arc::new(data));
+        return Ok(());
+    }
+    let grouped = match p.data {
+        Some(Data::Random) => false,
+        Some(Data::PrefixRepetition) => true,
+        _ => return Err(OrderError::Profile(p.name.clone())),
+    };
+    let (input, output) =
+        (p.input.or(grouped.then_some(questions::SUFFIX)), p.output.or(grouped.then_some(questions::ANSWER)));
+    let (Some(input), Some(output)) = (input, output) else {
+        return Err(OrderError::Profile(p.name.clone()));
+    };
+    spec.prompts.input = input.0..=input.1;
+    spec.prompts.output = output.0..=output.1;
+    let prefix = p.prefix.or(grouped.then_some(questions::PREFIX));
+    let groups = p.prefixes.unwrap_or(if grouped { questions::PREFIXES } else { 1 });
+    spec.prompts.shared = prefix.map(|tokens| load::Shared { tokens, groups });
+    Ok(())
 }
 
 /// How tokens are drawn, and what else the profile puts into a request's body.
@@ -262,7 +321,8 @@ fn arrivals(load: Option<&Load>) -> Option<load::Arrivals> {
     })
 }
 
-fn seed(seed: u64, profile_id: &str, n: u32, place: usize) -> u64 {
+/// The seed of one load: no other load of its launch has it.
+pub fn seed(seed: u64, profile_id: &str, n: u32, place: usize) -> u64 {
     let hash = short_hash(&format!("{seed}/{profile_id}/{n}/{place}"));
     u64::from_str_radix(&hash, 16).unwrap_or(seed)
 }

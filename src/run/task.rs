@@ -3,7 +3,7 @@
 //! Launches side by side know nothing of each other; what they share is the journal, the listener and the clock.
 
 use std::cell::{Cell, RefCell};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -15,18 +15,20 @@ use super::elsewhere;
 use super::event::{Event, Listener};
 use super::execution::{Execution, RunError};
 use super::launch::{Crew, LaunchEnd, LoadResult, Ruler, carry_out};
-use super::order::{LoadOrder, OrderError, Place, load_order};
+use super::order::{Around, LoadOrder, OrderError, Place, load_order, seed};
+use super::questions;
 use super::reservation::{Reservations, Reserved};
 use super::setbacks::Retry;
 use super::signals::Signals;
 use super::yard::Berth;
+use crate::data::Random;
 use crate::engine::Failure;
 use crate::gpu::Gpu;
 use crate::journal::{Kind, LaunchTimes, Moved, Neighbourhood, Says};
 use crate::judge::walk::trial_id;
 use crate::judge::{Checks, Metrics, Results, Setup, Wanted, trial};
 use crate::lang::sema::program::Via;
-use crate::plan::Config;
+use crate::plan::{Config, profile};
 
 /// The stage that all launches speak from: one listener, and one word at a time.
 pub struct Said<'l>(Mutex<&'l mut dyn Listener>);
@@ -165,7 +167,7 @@ async fn launched(
         Err(why) => return Err(RunError::Away(why)),
         Ok(()) => {}
     }
-    let loads = orders(&setup, task, &x.study_dir, model_at(x, config).as_deref())?;
+    let loads = orders(x, &setup, task)?;
     // nothing is awaited between the number and its line in the journal
     let launch = format!("L{:03}", x.journal.history().launches().len() + 1);
     let nonce = format!("{}{launch}", x.mark());
@@ -304,13 +306,9 @@ fn model_at(x: &Execution<'_>, config: &Config) -> Option<PathBuf> {
     stated.or_else(|| x.models.get(&config.model).map(|m| m.dir.clone()))
 }
 
-fn orders(
-    setup: &Setup<'_>,
-    task: &Task,
-    study_dir: &Path,
-    at: Option<&Path>,
-) -> Result<Vec<LoadOrder>, OrderError> {
+fn orders(x: &Execution<'_>, setup: &Setup<'_>, task: &Task) -> Result<Vec<LoadOrder>, OrderError> {
     let (mut out, wanted) = (Vec::new(), &task.wanted);
+    let at = model_at(x, &wanted.config);
     for name in &wanted.profiles {
         let p = setup.program.profiles.get(name).ok_or_else(|| OrderError::Profile(name.clone()))?;
         // all launches of a check send the same requests
@@ -318,7 +316,13 @@ fn orders(
             Purpose::Measure => setup.all(&wanted.config, name).len() as u32 + 1,
             Purpose::Check { .. } => 1,
         };
-        let mut order = load_order(p, &wanted.config, n, setup.place(name), study_dir, at)?;
+        let around = Around {
+            study_dir: &x.study_dir,
+            site: &x.site,
+            at: at.as_deref(),
+            before: before(setup, name, n),
+        };
+        let mut order = load_order(p, &wanted.config, n, setup.place(name), around)?;
         // rules are about the objective's profiles, and settled by the first run
         let ruled = task.purpose == Purpose::Measure && !wanted.confirming;
         if n == 1 && ruled && setup.profiles().contains(name) {
@@ -327,6 +331,17 @@ fn orders(
         out.push(order);
     }
     Ok(out)
+}
+
+/// The study's loads before one whose prompts are drawn by recipes: each load's are drawn apart from theirs, whichever of them are
+/// still to be measured.
+fn before(setup: &Setup<'_>, name: &str, n: u32) -> Vec<Random> {
+    let profiles = setup.loads().into_iter().take(setup.place(name)).enumerate();
+    let drawn = profiles.filter_map(|(place, name)| {
+        let p = setup.program.profiles.get(&name)?;
+        questions::random(p, seed(p.seed, &profile::id(p), n, place))
+    });
+    drawn.collect()
 }
 
 /// The rules that end a load early. The baseline is never pruned.

@@ -71,12 +71,112 @@ fn a_curve_is_refused_before_anything_starts() {
     assert!(!lab.path("state").exists());
 }
 
+fn replaced(lab: &Lab, from: &str, to: &str) {
+    let study = lab.read("study.plab");
+    assert!(study.contains(from), "{study}");
+    lab.write("study.plab", study.replace(from, to));
+}
+
 #[test]
 fn data_that_cannot_be_measured_yet_is_refused_before_anything_starts() {
-    let study = live_study("step one { vary seqs[1] }").replace("on quick", "on sharegpt");
-    let lab = Lab::with(&("use std/profiles { sharegpt }\n".to_owned() + &study));
-    lab.run(&EXEC).expect_error(1, &["cannot carry out", "sharegpt"]);
+    let lab = Lab::with(&with_profile("step one { vary seqs[1] }", "concurrency 2\n requests 4"));
+    for (data, what) in [
+        ("data conversations \"talk.json\"", "conversations"),
+        ("data random\n recipe sglang\n prefix 4", "recipe sglang"),
+        ("data random\n recipe vllm\n output 4 .. 9", "range of lengths"),
+    ] {
+        lab.write("study.plab", with_profile("step one { vary seqs[1] }", "concurrency 2\n requests 4"));
+        replaced(&lab, " output 8\n", if data.contains("output") { "" } else { " output 8\n" });
+        replaced(&lab, "data random", data);
+        lab.run(&EXEC).expect_error(1, &["cannot carry out", what]);
+    }
     assert!(!lab.path("state").exists());
+}
+
+/// A tokenizer of a hundred words.
+fn tokenizer(lab: &Lab) {
+    let words: Vec<String> = (0..100).map(|i| format!("\"w{i}\":{i}")).collect();
+    let text = format!(
+        r#"{{"version":"1.0","truncation":null,"padding":null,"added_tokens":[],"normalizer":null,
+        "pre_tokenizer":{{"type":"WhitespaceSplit"}},"post_processor":null,"decoder":null,
+        "model":{{"type":"WordLevel","vocab":{{{}}},"unk_token":"w0"}}}}"#,
+        words.join(",")
+    );
+    lab.write("tokenizer.json", text);
+}
+
+#[test]
+fn prompts_of_files_are_asked_and_a_changed_file_is_measured_again() {
+    let lab = Lab::with(&with_profile("step one { vary seqs[1] }", "concurrency 2\n requests 5"));
+    replaced(&lab, "data random\n input 16\n output 8", "data jsonl \"prompts.jsonl\"");
+    lab.run(&EXEC).expect_error(1, &["there is no file of prompts at", "prompts.jsonl"]);
+    assert!(!lab.path("state").exists());
+    let line = |n: usize| format!("{{\"prompt\": \"a b c d\", \"output_tokens\": {n}}}\n");
+    lab.write("prompts.jsonl", [3, 4, 5].map(line).concat());
+    let report = lab.run(&EXEC).expect_code(0).report();
+    let baseline = report.trial(report.0["baseline"].as_str().expect("an id"));
+    let metrics = &baseline["metrics"];
+    assert_eq!((&metrics["completed"], &metrics["planned"]), (&5.into(), &5.into()), "{metrics}");
+    let output = metrics["output_tokens"].as_u64().expect("a number");
+    assert!((3 + 4 + 5 + 3 + 3..=3 + 4 + 5 + 5 + 5).contains(&output), "each once, two again: {output}");
+    let journal = lab.read("state/journal.jsonl");
+    assert!(journal.contains("4 requests asked what an earlier one of the load had asked"), "{journal}");
+    let to_measure = || -> Vec<String> {
+        let plan = lab.run(&["plan", "study.plab", "--dir", "state", "--format", "json"]).expect_code(0);
+        let candidates = plan.json()["steps"][0]["candidates"].as_array().expect("candidates").clone();
+        let left = candidates.iter().filter(|c| c["state"] == "to_measure");
+        left.map(|c| c["reason"].to_string()).collect()
+    };
+    assert_eq!(to_measure(), [] as [String; 0]);
+    lab.write("prompts.jsonl", [3, 4, 6].map(line).concat());
+    let reasons = to_measure();
+    assert!(reasons.len() == 1 && reasons[0].contains("the data of its load changed"), "{reasons:?}");
+}
+
+#[test]
+fn conversations_lie_where_the_site_says() {
+    let lab = Lab::with(&with_profile("step one { vary seqs[1] }", "concurrency 2\n requests 6"));
+    replaced(&lab, "data random\n input 16\n output 8", "data sharegpt\n tokenizer \"tokenizer.json\"");
+    tokenizer(&lab);
+    lab.run(&EXEC).expect_error(1, &["where the conversations of ShareGPT lie is not known"]);
+    lab.write("site.plab", "site here {\n    data sharegpt at \"talks.json\"\n}\n");
+    lab.run(&EXEC).expect_error(1, &["there is no file of conversations at", "talks.json"]);
+    let words =
+        |n: usize, from: usize| (from..from + n).map(|i| format!("w{i}")).collect::<Vec<_>>().join(" ");
+    let talk = |n: usize| {
+        let (question, answer) = (words(8, n), words(5, n + 9));
+        format!(r#"{{"conversations":[{{"value":"{question}"}},{{"value":"{answer}"}}]}}"#)
+    };
+    let talks: Vec<String> = (0..9).map(talk).collect();
+    lab.write("talks.json", format!("[{}]", talks.join(",")));
+    let report = lab.run(&EXEC).expect_code(0).report();
+    let metrics = &report.trial(report.0["baseline"].as_str().expect("an id"))["metrics"];
+    assert_eq!((&metrics["completed"], &metrics["output_tokens"]), (&6.into(), &30.into()), "{metrics}");
+}
+
+#[test]
+fn prompts_are_drawn_as_a_tool_draws_them() {
+    let lab = Lab::with(&with_profile("step one { vary seqs[1] }", "concurrency 2\n requests 6"));
+    replaced(&lab, "data random", "data random\n recipe vllm");
+    lab.run(&EXEC).expect_error(1, &["need a tokenizer"]);
+    tokenizer(&lab);
+    replaced(&lab, "recipe vllm", "recipe vllm\n tokenizer \"tokenizer.json\"");
+    let report = lab.run(&EXEC).expect_code(0).report();
+    let metrics = &report.trial(report.0["baseline"].as_str().expect("an id"))["metrics"];
+    assert_eq!((&metrics["completed"], &metrics["output_tokens"]), (&6.into(), &48.into()), "{metrics}");
+    assert!(metrics["input_tokens"].as_u64() >= Some(6 * 16), "{metrics}");
+}
+
+#[test]
+fn prompts_share_the_prefixes_that_are_asked_for() {
+    let lab = Lab::with(&with_profile("step one { vary seqs[1] }", "concurrency 1\n requests 12"));
+    replaced(&lab, "data random", "data random\n prefix 64\n prefixes 2");
+    let report = lab.run(&EXEC).expect_code(0).report();
+    let metrics = &report.trial(report.0["baseline"].as_str().expect("an id"))["metrics"];
+    assert!(metrics["input_tokens"].as_u64() >= Some(12 * 80), "{metrics}");
+    // ten of twelve find theirs, in whole blocks
+    let cached = metrics["prefix_hit_tokens"].as_u64().expect("a number");
+    assert!((10 * 48..=12 * 80).contains(&cached), "{cached}");
 }
 
 #[test]

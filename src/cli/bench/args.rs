@@ -182,7 +182,7 @@ impl BenchArgs {
         spec.stop = Stop::Requests(self.num_prompts);
         spec.warmup = if self.num_warmups == 0 { Warmup::None } else { Warmup::Requests(self.num_warmups) };
         let (input, output) = (self.around(self.random_input_len), self.around(self.random_output_len));
-        spec.prompts = Prompts { input, output, tokenizer: self.tokenizer.clone() };
+        spec.prompts = Prompts { input, output, tokenizer: self.tokenizer.clone(), shared: None };
         spec.seed = self.seed;
         spec.sampling.temperature = self.temperature;
         spec.sampling.top_p = self.top_p;

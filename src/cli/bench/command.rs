@@ -22,17 +22,12 @@ enum NoLoad {
     Load(#[from] LoadError),
     #[error("no runtime: {0}")]
     Runtime(#[from] io::Error),
-    #[error("making the prompts ended abnormally")]
-    Panic,
-    #[error("interrupted")]
-    Interrupted,
 }
 
 pub fn run(args: &BenchArgs, console: Console) -> u8 {
     descriptors::raise_limit();
     match measure(args) {
         Ok(outcome) => show(args, &outcome, console),
-        Err(NoLoad::Interrupted) => exit::INCOMPLETE,
         Err(error) => {
             console.error(&error.to_string(), "`perflab bench --help` lists the options");
             exit::INPUT
@@ -45,11 +40,7 @@ fn measure(args: &BenchArgs) -> Result<LoadOutcome, NoLoad> {
     let outcome = runtime.block_on(async {
         let signals = Signals::default();
         signals.listen(|| {}, |code| std::process::exit(code.into()));
-        let asked = args.clone();
-        let spec = tokio::select! {
-            spec = tokio::task::spawn_blocking(move || spec(&asked)) => spec.map_err(|_| NoLoad::Panic)??,
-            () = signals.first.cancelled() => return Err(NoLoad::Interrupted),
-        };
+        let spec = spec(args)?;
         Ok(load::run(&spec, &mut Silent, &signals.first, &CancellationToken::new()).await?)
     });
     // prompts that are still being made are nobody's any more
@@ -65,7 +56,7 @@ fn spec(args: &BenchArgs) -> Result<LoadSpec, DataError> {
     {
         spec.headers.push(Header::authorization(format!("Bearer {key}")));
     }
-    spec.questions = questions::of(args)?;
+    spec.data = questions::of(args)?;
     Ok(spec)
 }
 

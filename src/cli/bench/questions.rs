@@ -4,42 +4,40 @@ use std::sync::Arc;
 
 use super::args::{BenchArgs, DataSet, RecipeName};
 use crate::data::{
-    Custom, DataError, Lengths, PrefixRepetition, Question, Random, Recipe, ShareGpt, ShareGptFilter,
-    Vocabulary,
+    self, Custom, DataError, Lengths, PrefixRepetition, Random, Recipe, ShareGpt, ShareGptFilter, Source,
 };
 
-/// The questions; `None` where the load draws its own.
-pub(super) fn of(args: &BenchArgs) -> Result<Option<Arc<[Question]>>, DataError> {
+/// Where the questions come from; `None` where the load draws its own.
+pub(super) fn of(args: &BenchArgs) -> Result<Option<Arc<data::DataSet>>, DataError> {
     let count = usize::try_from(args.num_prompts).unwrap_or(usize::MAX);
-    let questions = match (args.dataset_name, args.recipe) {
+    let source = match (args.dataset_name, args.recipe) {
         (DataSet::Random, None) => return Ok(None),
-        (DataSet::Random, Some(recipe)) => random(args, recipe, count).questions(&vocabulary(args)?)?,
+        (DataSet::Random, Some(recipe)) => Source::Random(random(args, recipe, count)),
         (DataSet::Sharegpt, _) => {
             let (file, output) = (file(args)?, args.sharegpt_output_len);
             let filter = match args.recipe {
                 Some(RecipeName::Sglang) => ShareGptFilter::Sglang,
                 _ => ShareGptFilter::Vllm,
             };
-            ShareGpt { file, filter, count, seed: args.seed, output }.questions(&vocabulary(args)?)?
+            Source::ShareGpt(ShareGpt { file, filter, count: Some(count), seed: args.seed, output })
         }
-        (DataSet::PrefixRepetition, _) => {
-            let all = PrefixRepetition {
-                prefix: args.prefix_repetition_prefix_len,
-                suffix: args.prefix_repetition_suffix_len,
-                prefixes: args.prefix_repetition_num_prefixes,
-                output: args.prefix_repetition_output_len,
-                count,
-                seed: args.seed,
-            };
-            all.questions(&vocabulary(args)?)?
-        }
+        (DataSet::PrefixRepetition, _) => Source::PrefixRepetition(PrefixRepetition {
+            prefix: args.prefix_repetition_prefix_len,
+            suffix: args.prefix_repetition_suffix_len,
+            prefixes: args.prefix_repetition_num_prefixes,
+            output: args.prefix_repetition_output_len,
+            count,
+            seed: args.seed,
+        }),
         (DataSet::Custom, _) => {
-            let vocabulary = args.tokenizer.is_some().then(|| vocabulary(args)).transpose()?;
-            let custom = Custom { file: file(args)?, count, seed: args.seed, output: args.custom_output_len };
-            custom.questions(vocabulary.as_ref())?
+            let (file, output) = (file(args)?, args.custom_output_len);
+            Source::Custom(Custom { file, count: Some(count), seed: args.seed, output })
         }
     };
-    Ok(Some(questions.into()))
+    if args.tokenizer.is_none() && !matches!(source, Source::Custom(_)) {
+        return Err(DataError::Settings("these prompts need --tokenizer PATH".to_owned()));
+    }
+    Ok(Some(Arc::new(data::DataSet { source, tokenizer: args.tokenizer.clone(), apart_from: Vec::new() })))
 }
 
 fn random(args: &BenchArgs, recipe: RecipeName, count: usize) -> Random {
@@ -54,13 +52,7 @@ fn random(args: &BenchArgs, recipe: RecipeName, count: usize) -> Random {
         range_ratio: args.random_range_ratio.unwrap_or(0.0),
         prefix: args.random_prefix_len,
     };
-    Random { recipe, lengths, count, seed: args.seed }
-}
-
-fn vocabulary(args: &BenchArgs) -> Result<Vocabulary, DataError> {
-    let path = args.tokenizer.as_ref();
-    let path = path.ok_or_else(|| DataError::Settings("these prompts need --tokenizer PATH".to_owned()))?;
-    Vocabulary::load(path)
+    Random { recipe, lengths, count, seed: args.seed, exact: true }
 }
 
 fn file(args: &BenchArgs) -> Result<std::path::PathBuf, DataError> {

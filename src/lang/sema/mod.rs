@@ -60,6 +60,7 @@ mod texts;
 mod tracks;
 mod unexpanded;
 mod unimported;
+mod unmeasured;
 mod unplaced;
 mod unsets;
 mod unused;

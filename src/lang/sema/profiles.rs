@@ -7,11 +7,12 @@ use indexmap::IndexMap;
 
 use super::check::Checker;
 use super::loads;
-use super::program::{Arrivals, Data, Load, NotYet, Profile, Warmup};
+use super::program::{Arrivals, Data, Load, Profile, Warmup};
 use super::said::{Said, is_load};
 use super::sampling;
 use super::scope::{ItemRef, Kind};
 use super::unexpanded::Of;
+use super::unmeasured;
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, one_of};
 use crate::lang::source::Span;
@@ -129,7 +130,10 @@ impl Checker<'_> {
                 p.duration_s = self.one(line).and_then(|n| self.positive(&n, Dim::TIME, "`duration`"));
                 p.requests = None;
             }
-            "seed" => p.seed = self.count(line, 0, u64::from(u32::MAX)).unwrap_or(p.seed),
+            "seed" => {
+                p.seed = self.count(line, 0, u64::from(u32::MAX)).unwrap_or(p.seed);
+                p.seed_stated = true;
+            }
             "warmup" => p.warmup = self.warmup(line),
             "timeout" => p.timeout_s = self.one(line).and_then(|n| self.positive(&n, Dim::TIME, "`timeout`")),
             "recipe" => p.recipe = self.recipe(line),
@@ -358,7 +362,7 @@ impl Checker<'_> {
         }
         // what derives from this one lacks the same, and that was said
         said.words.extend(lacks);
-        p.not_yet = unmeasured(p);
+        p.not_yet = unmeasured::of(p);
     }
 }
 
@@ -402,6 +406,7 @@ fn empty(decl: &ast::Profile) -> Profile {
         requests: None,
         duration_s: None,
         seed: 42,
+        seed_stated: false,
         warmup: None,
         timeout_s: None,
         recipe: None,
@@ -413,35 +418,4 @@ fn empty(decl: &ast::Profile) -> Profile {
         not_yet: Vec::new(),
         span: decl.name.span,
     }
-}
-
-/// What of a profile this version can only replay.
-fn unmeasured(p: &Profile) -> Vec<NotYet> {
-    let mut out = Vec::new();
-    let mut add = |what: &str, live_only: bool| {
-        out.push(NotYet { what: format!("{what} (profile `{}`)", p.name), span: p.span, live_only });
-    };
-    match &p.data {
-        Some(Data::Random) if p.prefix.is_some() => add("`prefix`", true),
-        Some(Data::Random) | None => {}
-        Some(Data::ShareGpt) => add("`data sharegpt`", true),
-        Some(Data::PrefixRepetition) => add("`data prefix_repetition`", true),
-        Some(Data::Jsonl(_)) => add("`data jsonl`", true),
-        Some(Data::Trace(_)) => add("`data trace`", true),
-        Some(Data::Conversations(_)) => add("`data conversations`", true),
-    }
-    match &p.load {
-        Some(Load::RateRange { arrivals: Arrivals::Ramp | Arrivals::Steps, .. }) => {
-            add("`arrivals ramp` and `steps`", true);
-        }
-        Some(Load::RateRange { .. } | Load::ConcurrencyRange { .. }) => {
-            add("a range that is searched", false);
-        }
-        Some(Load::Rates(..) | Load::Concurrencies(_)) => add("a curve", false),
-        _ => {}
-    }
-    if p.recipe.is_some() {
-        add("`recipe`", true);
-    }
-    out
 }

@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::build::{Installed, Search};
 use super::{blamed, build, inherited, libraries, named, secrets};
@@ -14,7 +14,7 @@ use crate::lang::sema::program::{Engine, Profile, Site, Via};
 use crate::plan::{Config, profile};
 use crate::run::elsewhere::Elsewhere;
 use crate::run::serve_id::{otherwise, serve_id, serve_ids};
-use crate::run::{Host, LOAD_GENERATION, container, order};
+use crate::run::{Host, LOAD_GENERATION, container, order, questions};
 use crate::{disk, hub};
 
 /// What holds here and now. What is installed is looked at when it is first asked for: most of it never is.
@@ -277,8 +277,13 @@ impl<'a> Standing<'a> {
         if let Some(known) = self.data.borrow().get(&key) {
             return known.clone();
         }
-        let file = order::tokenizer_file(p, model, self.study_dir, self.site);
-        let found = file.and_then(|f| Some(disk::of_file(&f).ok()?[..16].to_owned()));
+        let hashed = |file: PathBuf| Some(disk::of_file(&file).ok()?[..16].to_owned());
+        let tokenizer = order::tokenizer_file(p, model, self.study_dir, self.site).and_then(hashed);
+        let asked = questions::file(p, self.site, self.study_dir).and_then(hashed);
+        let found = match (tokenizer, asked) {
+            (Some(tokenizer), Some(asked)) => Some(format!("{tokenizer}+{asked}")),
+            (tokenizer, asked) => tokenizer.or(asked),
+        };
         self.data.borrow_mut().insert(key, found.clone());
         found
     }

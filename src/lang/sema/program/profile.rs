@@ -22,6 +22,8 @@ pub struct Profile {
     pub requests: Option<u64>,
     pub duration_s: Option<f64>,
     pub seed: u64,
+    /// it says so, and does not leave it to be drawn
+    pub seed_stated: bool,
     pub warmup: Option<Warmup>,
     pub timeout_s: Option<f64>,
     pub recipe: Option<String>,

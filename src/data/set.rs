@@ -1,0 +1,74 @@
+//! A data set as a load names it: plain data, made into questions when the load is prepared.
+
+use std::path::PathBuf;
+
+use super::beginnings::Beginnings;
+use super::custom::Custom;
+use super::prefix_repetition::PrefixRepetition;
+use super::question::{DataError, Question};
+use super::recipe::Random;
+use super::sharegpt::ShareGpt;
+use super::vocabulary::Vocabulary;
+
+/// Where a load's questions come from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Source {
+    /// Random prompts of a recipe.
+    Random(Random),
+    /// Conversations.
+    ShareGpt(ShareGpt),
+    /// Groups of prompts that begin alike.
+    PrefixRepetition(PrefixRepetition),
+    /// Lines of a file.
+    Custom(Custom),
+}
+
+/// A load's questions, before they are made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DataSet {
+    /// Where they come from.
+    pub source: Source,
+    /// A `tokenizer.json` or its folder. Only prompts of a file can do without one.
+    pub tokenizer: Option<PathBuf>,
+    /// Other loads of the same launch: no random prompt of this one begins as one of theirs, unless its recipe's own bytes are asked for.
+    pub apart_from: Vec<Random>,
+}
+
+impl DataSet {
+    /// The questions, in their order.
+    ///
+    /// # Errors
+    /// A file that cannot be used, settings that a recipe refuses, or no tokenizer where one is needed.
+    pub fn questions(&self) -> Result<Vec<Question>, DataError> {
+        match &self.source {
+            Source::Custom(custom) => {
+                let vocabulary = self.tokenizer.is_some().then(|| self.vocabulary()).transpose()?;
+                custom.questions(vocabulary.as_ref())
+            }
+            Source::Random(random) => {
+                let vocabulary = self.vocabulary()?;
+                random.apart_from(&Beginnings::of(&self.apart_from, &vocabulary)?, &vocabulary)
+            }
+            Source::ShareGpt(sharegpt) => sharegpt.questions(&self.vocabulary()?),
+            Source::PrefixRepetition(groups) => groups.questions(&self.vocabulary()?),
+        }
+    }
+
+    /// The same for a load that is repeated: other random prompts, unless its recipe's own bytes are asked for.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        let mut other = self.clone();
+        if let Source::Random(random) = &mut other.source
+            && !random.exact
+        {
+            other.apart_from.push(*random);
+            random.seed = u64::from((random.seed as u32).wrapping_add(1));
+        }
+        other
+    }
+
+    fn vocabulary(&self) -> Result<Vocabulary, DataError> {
+        let path = self.tokenizer.as_ref();
+        Vocabulary::load(path.ok_or(DataError::NoTokenizer)?)
+    }
+}
