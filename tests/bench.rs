@@ -93,6 +93,23 @@ fn prompts_of_a_file_are_asked() {
 }
 
 #[test]
+fn a_load_of_a_time_goes_through_a_range_of_rates() {
+    let (lab, server) = (Lab::new(), Server::start());
+    let lengths = ["--random-input-len", "4", "--random-output-len", "2", "--ignore-eos"];
+    for arrivals in ["ramp", "steps"] {
+        let rates = ["--request-rate", "20", "--request-rate-to", "100", "--arrivals", arrivals];
+        let more = [&rates[..], &["--duration", "1", "--json", "own.json"], &lengths].concat();
+        let args = [&["bench", &server.url, "--model", "Qwen/Qwen3-0.6B"], &more[..]].concat();
+        lab.run(&args).expect_code(0);
+        let own: Value = serde_json::from_str(&lab.read("own.json")).expect("JSON");
+        // the area under the line, drawn so for every seed
+        let completed = own["requests"]["completed"].as_u64().expect("a number");
+        assert!((60..=61).contains(&completed), "{arrivals}: {own}");
+        assert!(own["duration_s"].as_f64() > Some(0.9), "{arrivals}: {own}");
+    }
+}
+
+#[test]
 fn the_file_s_own_name_is_vllm_s() {
     let (lab, server) = (Lab::new(), Server::start());
     server.bench(&lab, &["--request-rate", "400", "--max-concurrency", "9", "--save-result"]).expect_code(0);
@@ -113,6 +130,10 @@ fn what_cannot_be_is_refused_before_anything_is_sent() {
     refused(&["--num-prompts", "0"], 2, &["--num-prompts"]);
     refused(&["--request-rate", "0"], 2, &["a rate is more than 0"]);
     refused(&["--metric-percentiles", "42"], 2, &["50, 90, 95, 99 and 99.9"]);
+    refused(&["--request-rate", "3", "--arrivals", "ramp"], 1, &["--request-rate-to"]);
+    refused(&["--request-rate", "3", "--request-rate-to", "9"], 1, &["`--arrivals ramp` or `steps`"]);
+    refused(&["--duration", "3", "--num-prompts", "9"], 2, &["--duration", "--num-prompts"]);
+    refused(&["--duration", "3", "--recipe", "vllm", "--tokenizer", "."], 1, &["state --num-prompts"]);
     refused(&["--header", "no header=x"], 1, &["`no header` is no header"]);
     refused(&["--dataset-name", "sharegpt"], 1, &["--dataset-path"]);
     refused(&["--recipe", "vllm"], 1, &["--tokenizer"]);

@@ -6,6 +6,7 @@ use std::time::Duration;
 use rand_distr::{Distribution, Exp, Gamma};
 
 use super::error::LoadError;
+use super::pace::Pace;
 use super::seeds::arrivals_rng;
 
 /// How requests arrive.
@@ -37,23 +38,36 @@ pub enum Arrivals {
         /// of variation of the gaps is its inverse.
         burstiness: f64,
     },
+    /// Open loop through a range of rates, with gaps that are exponential at each of them.
+    Through(Pace),
 }
 
 impl Arrivals {
     /// Requests per second offered, where arrivals have a rate.
     pub fn rate(self) -> Option<f64> {
         match self {
-            Self::AllAtOnce | Self::Closed { .. } => None,
+            Self::AllAtOnce | Self::Closed { .. } | Self::Through(_) => None,
             Self::Constant { rate } | Self::Poisson { rate } | Self::Gamma { rate, .. } => Some(rate),
+        }
+    }
+
+    /// How the rate goes, where there is one.
+    fn pace(self) -> Option<Pace> {
+        match self {
+            Self::Through(pace) => Some(pace),
+            other => other.rate().map(|rate| Pace::Even { rate }),
         }
     }
 
     pub(super) fn check(self) -> Result<(), LoadError> {
         let refuse = |why: String| Err(LoadError::Spec(why));
-        if let Some(rate) = self.rate()
-            && !(rate.is_finite() && rate > 0.0)
-        {
-            return refuse(format!("a rate of {rate} requests per second cannot be kept"));
+        if let Some((from, to, over)) = self.pace().map(Pace::bounds) {
+            if let Some(rate) = [from, to].into_iter().find(|rate| !(rate.is_finite() && *rate > 0.0)) {
+                return refuse(format!("a rate of {rate} requests per second cannot be kept"));
+            }
+            if over == Some(Duration::ZERO) {
+                return refuse("a range of rates takes a time to go through".to_owned());
+            }
         }
         match self {
             Self::Closed { concurrency: 0 } => refuse("a closed loop of 0 clients sends nothing".to_owned()),
@@ -80,26 +94,34 @@ pub fn schedule(
     let mut rng = arrivals_rng(seed);
     let unusable =
         |what: &dyn std::fmt::Display| LoadError::Spec(format!("these arrivals cannot be drawn: {what}"));
-    let even = |rate: f64| collect(more, |i| i as f64 / rate);
+    let Some(pace) = arrivals.pace() else {
+        return Ok(match arrivals {
+            Arrivals::AllAtOnce => collect(more, |_| Some(0.0)),
+            _ => Vec::new(),
+        });
+    };
+    let even = collect(more, |count| pace.when(count as f64));
     match arrivals {
-        Arrivals::Closed { .. } => Ok(Vec::new()),
-        Arrivals::AllAtOnce => Ok(even(f64::INFINITY)),
-        Arrivals::Constant { rate } => Ok(even(rate)),
-        Arrivals::Poisson { rate } => {
+        Arrivals::Poisson { .. } | Arrivals::Through(_) => {
             let gaps = Exp::new(1.0).map_err(|e| unusable(&e))?;
-            stretched(even(rate), || gaps.sample(&mut rng))
+            stretched(even, pace, || gaps.sample(&mut rng))
         }
-        Arrivals::Gamma { rate, burstiness } => {
+        Arrivals::Gamma { burstiness, .. } => {
             let gaps = Gamma::new(burstiness, 1.0 / burstiness).map_err(|e| unusable(&e))?;
-            stretched(even(rate), || gaps.sample(&mut rng))
+            stretched(even, pace, || gaps.sample(&mut rng))
         }
+        _ => Ok(even),
     }
 }
 
 /// As many times as the even ones, between the same first and last, with gaps in the proportions that are drawn.
-fn stretched(mut times: Vec<Duration>, mut gap: impl FnMut() -> f64) -> Result<Vec<Duration>, LoadError> {
-    let Some((last, before)) = times.split_last_mut() else { return Ok(times) };
-    let span = last.as_secs_f64();
+fn stretched(
+    mut times: Vec<Duration>,
+    pace: Pace,
+    mut gap: impl FnMut() -> f64,
+) -> Result<Vec<Duration>, LoadError> {
+    let Some((_, before)) = times.split_last_mut() else { return Ok(times) };
+    let gaps = before.len() as f64;
     let mut sum = 0.0;
     let sums: Vec<f64> = before
         .iter()
@@ -113,15 +135,17 @@ fn stretched(mut times: Vec<Duration>, mut gap: impl FnMut() -> f64) -> Result<V
         return Err(LoadError::Spec("these arrivals cannot be drawn: their gaps have no length".to_owned()));
     }
     for (time, so_far) in before.iter_mut().skip(1).zip(sums) {
-        *time = Duration::from_secs_f64(span * (so_far / sum));
+        let at = pace.when(gaps * (so_far / sum)).unwrap_or_default();
+        *time = Duration::from_secs_f64(at);
     }
     Ok(times)
 }
 
-fn collect(more: impl Fn(u64, Duration) -> bool, at: impl Fn(u64) -> f64) -> Vec<Duration> {
+fn collect(more: impl Fn(u64, Duration) -> bool, at: impl Fn(u64) -> Option<f64>) -> Vec<Duration> {
     let mut times = Vec::new();
     loop {
-        let next = Duration::try_from_secs_f64(at(times.len() as u64)).unwrap_or(Duration::MAX);
+        let next = at(times.len() as u64).and_then(|at| Duration::try_from_secs_f64(at).ok());
+        let next = next.unwrap_or(Duration::MAX);
         if next == Duration::MAX || !more(times.len() as u64, next) {
             return times;
         }
@@ -239,5 +263,30 @@ mod tests {
     fn all_at_once_is_at_zero_and_closed_has_no_schedule() {
         assert_eq!(first(Arrivals::AllAtOnce, 1, 4), vec![Duration::ZERO; 4]);
         assert!(first(Arrivals::Closed { concurrency: 3 }, 1, 4).is_empty());
+    }
+
+    #[test]
+    fn a_range_of_rates_is_gone_through_whole_and_in_its_time() {
+        let over = Duration::from_mins(1);
+        for pace in [
+            Pace::Ramp { from: 2.0, to: 18.0, over },
+            Pace::Ramp { from: 18.0, to: 2.0, over },
+            Pace::Steps { from: 2.0, to: 18.0, over },
+        ] {
+            for seed in 0..5 {
+                let arrivals = Arrivals::Through(pace);
+                let times = schedule(arrivals, seed, |_, at| at < over).expect("sound");
+                assert!((600..=601).contains(&times.len()), "{pace:?}: {}", times.len());
+                assert!(times.windows(2).all(|pair| pair[0] <= pair[1]), "{pace:?}");
+                let counted = schedule(arrivals, seed, |count, _| count < 601).expect("sound");
+                let last = counted[600].as_secs_f64();
+                assert!(counted.len() == 601 && (last - 60.0).abs() < 1e-6, "{pace:?}: {last}");
+                let first_half = times.iter().filter(|at| **at < over / 2).count() as f64 / 600.0;
+                let wanted = if pace.bounds().0 < 10.0 { 0.3 } else { 0.7 };
+                assert!((first_half - wanted).abs() < 0.08, "{pace:?}: {first_half}");
+            }
+        }
+        let still = Pace::Ramp { from: 1.0, to: 2.0, over: Duration::ZERO };
+        assert!(schedule(Arrivals::Through(still), 1, |n, _| n < 3).is_err());
     }
 }

@@ -68,6 +68,7 @@ impl Collector<'_> {
     async fn run(mut self, mut drive: Drive) -> Result<Collected, LoadError> {
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut halted = false;
         loop {
             tokio::select! {
                 record = drive.records.recv() => {
@@ -76,12 +77,15 @@ impl Collector<'_> {
                     self.got.records.push(record);
                     if self.checkpoint().await? == Verdict::Stop {
                         self.got.stopped = true;
-                        self.lab.halt.cancel();
-                        drive.records.close();
+                        drive.abort();
                         break;
                     }
                 }
                 _ = tick.tick() => self.tick(),
+                () = self.lab.halt.cancelled(), if !halted => {
+                    halted = true;
+                    drive.abort();
+                }
             }
         }
         self.progress();

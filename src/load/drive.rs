@@ -61,9 +61,17 @@ impl Drive {
     /// Waits until all tasks have ended, which they do soon after the channel of records is closed.
     pub(super) async fn join(mut self) -> Result<(), LoadError> {
         while let Some(ended) = self.tasks.join_next().await {
-            ended.map_err(|e| LoadError::Task(e.to_string()))?;
+            match ended {
+                Err(e) if !e.is_cancelled() => return Err(LoadError::Task(e.to_string())),
+                _ => {}
+            }
         }
         Ok(())
+    }
+
+    /// Drops all requests at once, with their connections.
+    pub(super) fn abort(&mut self) {
+        self.tasks.abort_all();
     }
 }
 
@@ -72,7 +80,7 @@ async fn closed_client(lab: Arc<Lab>, feed: Arc<Feed>, out: UnboundedSender<Requ
         let free_ns = lab.ns(Instant::now());
         let Some((index, rendered)) = unless_ending(&lab, feed.next()).await.flatten() else { return };
         let job = Job { index, scheduled_ns: free_ns, released_ns: free_ns, rendered };
-        let Some(record) = perform(Arc::clone(&lab), job).await else { return };
+        let record = perform(Arc::clone(&lab), job).await;
         let failed = !record.is_completed();
         if out.send(record).is_err() {
             return;
@@ -109,10 +117,8 @@ impl Arrivals {
 async fn send_one(lab: Arc<Lab>, job: Job, permit: Permit, out: UnboundedSender<RequestRecord>) {
     let record = perform(lab, job).await;
     drop(permit);
-    if let Some(record) = record {
-        // nobody listens any more only when everything is being dropped
-        let _ = out.send(record);
-    }
+    // nobody listens any more only when everything is being dropped
+    let _ = out.send(record);
 }
 
 /// A place among the requests in flight.

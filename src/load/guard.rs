@@ -2,13 +2,15 @@
 //! request that is seldom moved: a chunk costs no timer operation.
 
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use tokio::sync::futures::OwnedNotified;
 use tokio::time::{Sleep, sleep_until};
-use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
+use super::alarm::Alarm;
 use super::record::{Failure, FailureKind};
 use super::spec::Timeouts;
 
@@ -21,7 +23,10 @@ const LINGER: Duration = Duration::from_secs(1);
 /// Watches over one request.
 pub(super) struct Guard {
     timer: Pin<Box<Sleep>>,
-    dead: Pin<Box<WaitForCancellationFutureOwned>>,
+    dead: Alarm,
+    death: Pin<Box<OwnedNotified>>,
+    /// Both know the task that they have to wake.
+    registered: bool,
     limits: Timeouts,
     sent: Instant,
     last_byte: Option<Instant>,
@@ -40,10 +45,12 @@ impl fmt::Debug for Guard {
 
 impl Guard {
     /// Limits count from `sent`; `dead` says that the server is gone.
-    pub(super) fn new(limits: Timeouts, sent: Instant, dead: &CancellationToken) -> Self {
+    pub(super) fn new(limits: Timeouts, sent: Instant, dead: &Alarm) -> Self {
         let mut guard = Self {
             timer: Box::pin(sleep_until(sent.into())),
-            dead: Box::pin(dead.clone().cancelled_owned()),
+            dead: dead.clone(),
+            death: Box::pin(dead.wait()),
+            registered: false,
             limits,
             sent,
             last_byte: None,
@@ -70,31 +77,49 @@ impl Guard {
         }
     }
 
-    /// Waits for `future`, but no longer than the limits allow.
+    /// Waits for `future`, but no longer than the limits allow. Always called by the same task.
     pub(super) async fn run<F: Future>(&mut self, future: F) -> Result<F::Output, Failure> {
         let mut future = pin!(future);
-        loop {
-            tokio::select! {
-                biased;
-                output = &mut future => return Ok(output),
-                () = &mut self.dead, if self.dying.is_none() => {
+        poll_fn(|cx| match future.as_mut().poll(cx) {
+            Poll::Ready(output) => Poll::Ready(Ok(output)),
+            Poll::Pending => self.limit(cx).map(Err),
+        })
+        .await
+    }
+
+    /// Whether a limit is reached. A chunk costs the look at two flags: what is registered wakes the task by itself.
+    fn limit(&mut self, cx: &mut Context<'_>) -> Poll<Failure> {
+        if self.dying.is_none() && self.dead.has_rung() {
+            self.dying = Some(Instant::now());
+            self.rearm();
+        }
+        while !self.registered || self.timer.is_elapsed() {
+            if !self.registered {
+                self.registered = true;
+                // what it says is told by the flag
+                let _ = self.death.as_mut().poll(cx);
+                if self.dying.is_none() && self.dead.has_rung() {
                     self.dying = Some(Instant::now());
                     self.rearm();
                 }
-                () = &mut self.timer => {
-                    let (deadline, failure) = self.deadline();
-                    if deadline <= Instant::now() {
-                        return Err(failure);
-                    }
-                    self.rearm();
-                }
             }
+            if self.timer.as_mut().poll(cx).is_pending() {
+                break;
+            }
+            let (deadline, failure) = self.deadline();
+            if deadline <= Instant::now() {
+                return Poll::Ready(failure);
+            }
+            self.rearm();
         }
+        Poll::Pending
     }
 
     fn rearm(&mut self) {
         let (deadline, _) = self.deadline();
         self.timer.as_mut().reset(deadline.into());
+        // a timer that was reset forgets nobody, but has to be looked at once to run
+        self.registered = false;
     }
 
     /// The nearest limit and what passing it means.

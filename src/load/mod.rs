@@ -2,6 +2,7 @@
 //! every chunk and summarises what was measured. It knows servers and clocks, and nothing of the experiment
 //! language.
 
+mod alarm;
 mod arrivals;
 mod body;
 mod client;
@@ -20,6 +21,7 @@ mod meter;
 mod metronome;
 mod observer;
 mod outcome;
+mod pace;
 mod plan;
 mod prompts;
 mod record;
@@ -48,6 +50,7 @@ pub use http::{Decoder as HttpDecoder, Head as HttpHead, HttpError};
 pub use meter::{StreamMeter, StreamReport, Usage};
 pub use observer::{Observer, Phase, Progress, Silent, Verdict};
 pub use outcome::{Ended, LoadOutcome, WarmupFacts};
+pub use pace::{Pace, STEPS};
 pub use record::{
     Chunk, Failure, FailureKind, Outcome, RECORD_VERSION, RequestRecord, TokenSource, UnknownText,
 };

@@ -63,6 +63,11 @@ pub(super) async fn of_warmup(
         // a burst has no length in time: its clients are kept busy instead
         Arrivals::AllAtOnce if endless => closed(kitchen, Purpose::Warmup, rule, slots(spec)).await?,
         Arrivals::Closed { concurrency } => closed(kitchen, Purpose::Warmup, rule, concurrency).await?,
+        // a rate that changes never settles
+        Arrivals::Through(pace) => {
+            let even = Arrivals::Poisson { rate: pace.mean() };
+            open(spec, kitchen, Purpose::Warmup, even, rule).await?
+        }
         arrivals => open(spec, kitchen, Purpose::Warmup, arrivals, rule).await?,
     };
     Ok(Some(plan))

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
+use super::alarm::Alarm;
 use super::event::error_text;
 use super::guard::Guard;
 use super::http::{HttpClient, HttpStream};
@@ -29,8 +30,10 @@ pub(super) struct Lab {
     pub enough: CancellationToken,
     /// Drop everything at once.
     pub halt: CancellationToken,
-    /// The server is gone.
+    /// The server is gone: nothing more is sent,
     pub dead: CancellationToken,
+    /// and what is in flight has a second.
+    pub death: Alarm,
     /// Chunks with text that came so far, in all requests.
     pub chunks: AtomicU64,
 }
@@ -51,9 +54,9 @@ pub(super) struct Job {
     pub rendered: Rendered,
 }
 
-/// Sends a request and follows its stream to the end. None if everything was halted meanwhile: the connection
-/// is dropped, and there is nothing to say about the request.
-pub(super) async fn perform(lab: Arc<Lab>, job: Job) -> Option<RequestRecord> {
+/// Sends a request and follows its stream to the end. Where everything is halted meanwhile, this is dropped with its connection, and
+/// there is nothing to say about the request.
+pub(super) async fn perform(lab: Arc<Lab>, job: Job) -> RequestRecord {
     let mut run = Run {
         sent: Instant::now(),
         headers: None,
@@ -63,15 +66,11 @@ pub(super) async fn perform(lab: Arc<Lab>, job: Job) -> Option<RequestRecord> {
         meter: StreamMeter::expecting(job.rendered.output_tokens),
     };
     let Job { index, scheduled_ns, released_ns, rendered } = job;
-    let end = tokio::select! {
-        biased;
-        end = run.exchange(&lab, rendered.body) => end,
-        () = lab.halt.cancelled() => return None,
-    };
+    let end = run.exchange(&lab, rendered.body).await;
     let ended = Instant::now();
     let required = lab.ignores_eos.then_some(rendered.output_tokens);
     let report = run.meter.finish(lab.ns(ended), end, required);
-    Some(RequestRecord {
+    RequestRecord {
         version: RECORD_VERSION,
         index,
         scheduled_ns,
@@ -93,7 +92,7 @@ pub(super) async fn perform(lab: Arc<Lab>, job: Job) -> Option<RequestRecord> {
         outcome: report.outcome,
         unknown_text: report.unknown_text,
         chunks: report.chunks,
-    })
+    }
 }
 
 struct Run {
@@ -107,7 +106,7 @@ struct Run {
 
 impl Run {
     async fn exchange(&mut self, lab: &Lab, body: bytes::Bytes) -> Result<(), Failure> {
-        let mut guard = Guard::new(lab.timeouts, self.sent, &lab.dead);
+        let mut guard = Guard::new(lab.timeouts, self.sent, &lab.death);
         let mut stream = guard.run(lab.client.connect(body)).await??;
         // a handshake is no part of how long a server takes to answer
         self.sent = Instant::now();

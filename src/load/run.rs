@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
+use super::alarm::Alarm;
 use super::body::BodyForm;
 use super::client::{ClientFacts, ClientWatch};
 use super::collect::{Collected, Watch, collect};
@@ -160,6 +161,12 @@ struct Bench<'a> {
 
 impl Bench<'_> {
     fn lab(&self) -> Arc<Lab> {
+        let (dead, death) = (self.dead.clone(), Alarm::default());
+        let bell = death.clone();
+        self.worker.handle().spawn(async move {
+            dead.cancelled().await;
+            bell.ring();
+        });
         Arc::new(Lab {
             client: self.client.clone(),
             timeouts: self.spec.timeouts,
@@ -168,6 +175,7 @@ impl Bench<'_> {
             enough: CancellationToken::new(),
             halt: self.cancel.child_token(),
             dead: self.dead.clone(),
+            death,
             chunks: AtomicU64::new(0),
         })
     }

@@ -108,6 +108,13 @@ pub fn load_words(p: &Profile) -> String {
         None => "no load".to_owned(),
         Some(Load::Max) => "all at once".to_owned(),
         Some(Load::Rate { per_s, arrivals }) => format!("{per_s} requests/s ({})", arrival_words(arrivals)),
+        Some(Load::RateRange {
+            from,
+            to: Some(to),
+            arrivals: arrivals @ (Arrivals::Ramp | Arrivals::Steps),
+        }) => {
+            format!("{from} to {to} requests/s ({})", arrival_words(arrivals))
+        }
         Some(Load::RateRange { .. }) => "a searched rate".to_owned(),
         Some(Load::Rates(..) | Load::Concurrencies(_)) => "a curve".to_owned(),
         Some(Load::Concurrency(c)) => format!("concurrency {c}"),

@@ -23,6 +23,9 @@ use crate::plan::config::short_hash;
 use crate::plan::{Config, command, profile};
 
 const HOST: &str = "127.0.0.1";
+/// A range of rates is gone through in at least this time and by so many requests, unless the profile says otherwise.
+const THROUGH_TIME: Duration = Duration::from_mins(1);
+const THROUGH_REQUESTS: u64 = 300;
 /// A start may take this long in all, however much progress it makes.
 const OVERALL: Duration = Duration::from_hours(2);
 
@@ -197,7 +200,7 @@ pub fn load_order(
         Api::OpenAi => load::Api::Chat,
         Api::OpenAiCompletions => load::Api::Completions,
     };
-    spec.arrivals = arrivals(p.load.as_ref()).ok_or_else(unfit)?;
+    spec.arrivals = arrivals(p).ok_or_else(unfit)?;
     spec.in_flight = p.in_flight.map(|n| n as usize);
     spec.stop = match (p.requests, p.duration_s) {
         (Some(n), _) => load::Stop::Requests(n),
@@ -308,14 +311,26 @@ pub fn missing_tokenizer(p: &Profile, study_dir: &Path) -> Option<PathBuf> {
     (!there).then_some(named)
 }
 
-fn arrivals(load: Option<&Load>) -> Option<load::Arrivals> {
-    Some(match load? {
+fn arrivals(p: &Profile) -> Option<load::Arrivals> {
+    Some(match p.load.as_ref()? {
         Load::Max => load::Arrivals::AllAtOnce,
         Load::Concurrency(c) => load::Arrivals::Closed { concurrency: *c as usize },
         Load::Rate { per_s, arrivals: Arrivals::Poisson } => load::Arrivals::Poisson { rate: *per_s },
         Load::Rate { per_s, arrivals: Arrivals::Constant } => load::Arrivals::Constant { rate: *per_s },
         Load::Rate { per_s, arrivals: Arrivals::Gamma(b) } => {
             load::Arrivals::Gamma { rate: *per_s, burstiness: *b }
+        }
+        Load::RateRange { from, to: Some(to), arrivals: how @ (Arrivals::Ramp | Arrivals::Steps) } => {
+            let (from, to) = (*from, *to);
+            let over = match (p.requests, p.duration_s) {
+                (Some(n), _) => load::Pace::length(from, to, n),
+                (None, Some(s)) => Duration::from_secs_f64(s),
+                (None, None) => load::Pace::length(from, to, THROUGH_REQUESTS).max(THROUGH_TIME),
+            };
+            load::Arrivals::Through(match how {
+                Arrivals::Ramp => load::Pace::Ramp { from, to, over },
+                _ => load::Pace::Steps { from, to, over },
+            })
         }
         _ => return None,
     })

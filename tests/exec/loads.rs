@@ -30,6 +30,19 @@ fn an_open_loop_sends_by_its_schedule() {
     assert!(baseline["metrics"]["ttft_from_schedule_ms"]["mean"].is_number());
 }
 
+#[test]
+fn a_range_of_rates_is_gone_through_in_one_run() {
+    let rates = "rate 10/s .. 30/s\n arrivals ramp\n requests 21";
+    let lab = Lab::with(&with_profile("step one { vary seqs[1] }", rates));
+    let report = lab.run(&EXEC).expect_code(0).report();
+    let baseline = report.trial(report.0["baseline"].as_str().expect("an id"));
+    assert_eq!(baseline["load"], "10 to 30 requests/s (a ramp)");
+    let number = |key: &str| baseline["metrics"][key].as_f64().unwrap_or_else(|| panic!("no {key}"));
+    assert_eq!((number("planned") as u64, number("completed") as u64), (21, 21));
+    // twenty gaps at twenty a second on average: it cannot take less, however fast the engine is
+    assert!(number("duration_s") >= 0.99, "{}", number("duration_s"));
+}
+
 /// Ctrl-Z and `fg` in the middle of a load.
 #[test]
 fn a_client_that_was_stopped_measures_again() {

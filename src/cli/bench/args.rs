@@ -1,10 +1,11 @@
 //! The options of `perflab bench`, and what a load is made of by them.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::ValueEnum;
 
-use crate::load::{Api, Arrivals, Header, LoadSpec, Prompts, Stop, Warmup};
+use crate::load::{Api, Arrivals, Header, LoadSpec, Pace, Prompts, Stop, Warmup};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,6 +36,15 @@ pub struct BenchArgs {
     /// Shape of the gaps between requests: 1 is a Poisson process, less comes in bursts, more is steadier
     #[arg(long, default_value = "1", value_parser = positive, value_name = "SHAPE")]
     pub burstiness: f64,
+    /// How requests of a rate come
+    #[arg(long, value_enum, default_value_t = ArrivalName::Gamma, value_name = "NAME")]
+    pub arrivals: ArrivalName,
+    /// The rate at the end of `ramp` and `steps`, which begin with --request-rate
+    #[arg(long, value_parser = positive, value_name = "RATE", requires = "request_rate")]
+    pub request_rate_to: Option<f64>,
+    /// Send for so long instead of a number of requests
+    #[arg(long, value_parser = positive, value_name = "SECONDS", conflicts_with = "num_prompts")]
+    pub duration: Option<f64>,
     /// Where prompts come from
     #[arg(long, value_enum, default_value_t = DataSet::Random, value_name = "NAME")]
     pub dataset_name: DataSet,
@@ -127,6 +137,18 @@ pub struct BenchArgs {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ArrivalName {
+    /// with gaps of --burstiness
+    Gamma,
+    /// with equal gaps
+    Constant,
+    /// from --request-rate to --request-rate-to in a straight line
+    Ramp,
+    /// from one to the other in five steps
+    Steps,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum DataSet {
     /// random tokens
     Random,
@@ -169,17 +191,59 @@ pub enum Percentile {
 }
 
 impl BenchArgs {
+    /// How requests of this rate come.
+    fn open(&self, rate: f64) -> Result<Arrivals, String> {
+        let through = matches!(self.arrivals, ArrivalName::Ramp | ArrivalName::Steps);
+        match self.request_rate_to {
+            None if through => {
+                return Err("`--arrivals ramp` and `steps` need --request-rate-to RATE".to_owned());
+            }
+            Some(_) if !through => {
+                return Err("--request-rate-to needs `--arrivals ramp` or `steps`".to_owned());
+            }
+            _ => {}
+        }
+        let (from, to) = (rate, self.request_rate_to.unwrap_or(rate));
+        let over = match self.duration {
+            Some(seconds) => seconds_long(seconds)?,
+            None => Pace::length(from, to, self.num_prompts),
+        };
+        Ok(match self.arrivals {
+            ArrivalName::Gamma => Arrivals::Gamma { rate, burstiness: self.burstiness },
+            ArrivalName::Constant => Arrivals::Constant { rate },
+            ArrivalName::Ramp => Arrivals::Through(Pace::Ramp { from, to, over }),
+            ArrivalName::Steps => Arrivals::Through(Pace::Steps { from, to, over }),
+        })
+    }
+
+    /// Questions that the load can ask; where clients decide how many it asks, some.
+    pub(super) fn count(&self) -> usize {
+        const SOME: u64 = 10_000;
+        let count = match self.duration {
+            None => self.num_prompts,
+            Some(_) if self.request_rate.is_infinite() => SOME,
+            Some(seconds) => {
+                let most = self.request_rate.max(self.request_rate_to.unwrap_or(0.0));
+                (most * seconds).ceil() as u64
+            }
+        };
+        usize::try_from(count).unwrap_or(usize::MAX)
+    }
+
     /// The load, without the questions of a data set.
-    pub(super) fn spec(&self) -> LoadSpec {
+    pub(super) fn spec(&self) -> Result<LoadSpec, String> {
         let (arrivals, in_flight) = match (self.request_rate, self.max_concurrency) {
             (rate, Some(clients)) if rate.is_infinite() => (Arrivals::Closed { concurrency: clients }, None),
             (rate, None) if rate.is_infinite() => (Arrivals::AllAtOnce, None),
-            (rate, cap) => (Arrivals::Gamma { rate, burstiness: self.burstiness }, cap),
+            (rate, cap) => (self.open(rate)?, cap),
         };
         let mut spec = LoadSpec::new(self.url.trim_end_matches('/'), &self.model);
         spec.api = self.endpoint;
         (spec.arrivals, spec.in_flight) = (arrivals, in_flight);
-        spec.stop = Stop::Requests(self.num_prompts);
+        spec.stop = match self.duration {
+            Some(seconds) => Stop::Duration(seconds_long(seconds)?),
+            None => Stop::Requests(self.num_prompts),
+        };
         spec.warmup = if self.num_warmups == 0 { Warmup::None } else { Warmup::Requests(self.num_warmups) };
         let (input, output) = (self.around(self.random_input_len), self.around(self.random_output_len));
         spec.prompts = Prompts { input, output, tokenizer: self.tokenizer.clone(), shared: None };
@@ -189,7 +253,7 @@ impl BenchArgs {
         spec.sampling.ignore_eos = Some(self.ignore_eos);
         spec.extra_body = self.extra_body.clone().unwrap_or_default();
         spec.headers.clone_from(&self.header);
-        spec
+        Ok(spec)
     }
 
     /// A length and how far it varies.
@@ -198,6 +262,10 @@ impl BenchArgs {
         let at = |factor: f64| f64::from(length) * factor;
         (at(1.0 - ratio).floor() as u32).max(1)..=(at(1.0 + ratio).ceil() as u32).max(1)
     }
+}
+
+fn seconds_long(seconds: f64) -> Result<Duration, String> {
+    Duration::try_from_secs_f64(seconds).map_err(|_| format!("{seconds} s are longer than any load"))
 }
 
 fn api(text: &str) -> Result<Api, String> {

@@ -48,8 +48,8 @@ fn measure(args: &BenchArgs) -> Result<LoadOutcome, NoLoad> {
     outcome
 }
 
-fn spec(args: &BenchArgs) -> Result<LoadSpec, DataError> {
-    let mut spec = args.spec();
+fn spec(args: &BenchArgs) -> Result<LoadSpec, NoLoad> {
+    let mut spec = args.spec().map_err(LoadError::Spec)?;
     if let Ok(key) = std::env::var("OPENAI_API_KEY")
         && !key.is_empty()
         && !spec.headers.iter().any(|h| h.name.eq_ignore_ascii_case("authorization"))

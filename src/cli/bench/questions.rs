@@ -9,9 +9,13 @@ use crate::data::{
 
 /// Where the questions come from; `None` where the load draws its own.
 pub(super) fn of(args: &BenchArgs) -> Result<Option<Arc<data::DataSet>>, DataError> {
-    let count = usize::try_from(args.num_prompts).unwrap_or(usize::MAX);
+    let count = args.count();
     let source = match (args.dataset_name, args.recipe) {
         (DataSet::Random, None) => return Ok(None),
+        (DataSet::Random | DataSet::PrefixRepetition, _) if args.duration.is_some() => {
+            let why = "these prompts are drawn for a number of them: state --num-prompts, not --duration";
+            return Err(DataError::Settings(why.to_owned()));
+        }
         (DataSet::Random, Some(recipe)) => Source::Random(random(args, recipe, count)),
         (DataSet::Sharegpt, _) => {
             let (file, output) = (file(args)?, args.sharegpt_output_len);

@@ -14,9 +14,7 @@ pub(super) fn of(p: &Profile) -> Vec<NotYet> {
         Some(Data::Random | Data::PrefixRepetition | Data::ShareGpt | Data::Jsonl(_)) | None => {}
     }
     match &p.load {
-        Some(Load::RateRange { arrivals: Arrivals::Ramp | Arrivals::Steps, .. }) => {
-            add("`arrivals ramp` and `steps`", true);
-        }
+        Some(Load::RateRange { to: Some(_), arrivals: Arrivals::Ramp | Arrivals::Steps, .. }) => {}
         Some(Load::RateRange { .. } | Load::ConcurrencyRange { .. }) => {
             add("a range that is searched", false);
         }

@@ -1,18 +1,18 @@
-//! One connection: a socket with the decoder of what comes out of it. Bytes are read into one buffer for each thread, and stamped
-//! before anybody looks at them.
+//! One connection: a socket with the decoder of what comes out of it. Bytes are read into one buffer for each thread, with the time at
+//! which they came.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
-use std::pin::Pin;
-use std::task::Poll;
+use std::task::{Poll, ready};
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncRead, ReadBuf};
+use tokio::io::Interest;
 use tokio::net::TcpStream;
 
 use super::decoder::{Decoder, HttpError};
+use super::stamp;
 
 /// Below the 5 s after which uvicorn closes an idle connection, so that no request is written into a closing
 /// one.
@@ -40,6 +40,8 @@ pub(super) struct Connection {
     /// It has carried an answer before.
     pub used: bool,
     idle_since: Instant,
+    /// When the last bytes came, or the request was begun.
+    last: Instant,
 }
 
 impl Connection {
@@ -47,7 +49,9 @@ impl Connection {
     pub(super) async fn open(addresses: &[SocketAddr]) -> io::Result<Self> {
         let stream = TcpStream::connect(addresses).await?;
         stream.set_nodelay(true)?;
-        Ok(Self { stream, decoder: Decoder::default(), used: false, idle_since: Instant::now() })
+        stamp::ask(&stream);
+        let now = Instant::now();
+        Ok(Self { stream, decoder: Decoder::default(), used: false, idle_since: now, last: now })
     }
 
     /// Puts it by after an answer.
@@ -67,6 +71,7 @@ impl Connection {
     /// Writes a request. A server that answers before it has all of it is heard at once: what is left is then not written.
     pub(super) async fn write(&mut self, head: &[u8], body: &[u8]) -> io::Result<()> {
         let (mut head, mut body) = (head, body);
+        self.last = Instant::now();
         loop {
             match self.stream.try_write_vectored(&[IoSlice::new(head), IoSlice::new(body)]) {
                 Ok(written) => {
@@ -75,7 +80,7 @@ impl Connection {
                     body = &body[written - of_head..];
                 }
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
-                    let ready = tokio::io::Interest::WRITABLE | tokio::io::Interest::READABLE;
+                    let ready = Interest::WRITABLE | Interest::READABLE;
                     if self.stream.ready(ready).await?.is_readable() && self.has_something().await {
                         return Ok(());
                     }
@@ -100,26 +105,46 @@ impl Connection {
         &mut self,
         sink: &mut impl FnMut(Instant, u16, &[u8]),
     ) -> Result<Instant, Broken> {
-        let Self { stream, decoder, .. } = self;
+        let Self { stream, decoder, last, .. } = self;
         poll_fn(|cx| {
             READ.with_borrow_mut(|buffer| {
-                let mut read = ReadBuf::new(buffer);
-                let polled = Pin::new(&mut *stream).poll_read(cx, &mut read);
-                let at = Instant::now();
-                match polled {
-                    Poll::Pending => Poll::Pending,
-                    Poll::Ready(Err(e)) => Poll::Ready(Err(Broken::Io(e))),
-                    Poll::Ready(Ok(())) if read.filled().is_empty() => {
-                        Poll::Ready(decoder.closed().map_err(Broken::Http))
+                loop {
+                    if let Err(e) = ready!(stream.poll_read_ready(cx)) {
+                        return Poll::Ready(Err(Broken::Io(e)));
                     }
-                    Poll::Ready(Ok(())) => {
-                        let fed = decoder.feed(read.filled(), &mut |status, run| sink(at, status, run));
-                        Poll::Ready(fed.map_err(Broken::Http))
-                    }
+                    let Some(read) = receive(stream, buffer) else { continue };
+                    let (bytes, at) = match read {
+                        Ok(read) => read,
+                        Err(e) => return Poll::Ready(Err(Broken::Io(e))),
+                    };
+                    // two clocks are compared, and none of them may turn the order around
+                    let at = at.max(*last);
+                    *last = at;
+                    let fed = match bytes {
+                        0 => decoder.closed(),
+                        _ => decoder.feed(&buffer[..bytes], &mut |status, run| sink(at, status, run)),
+                    };
+                    return Poll::Ready(fed.map(|()| at).map_err(Broken::Http));
                 }
-                .map_ok(|()| at)
             })
         })
         .await
+    }
+}
+
+/// Reads what is there; none if there is nothing. A read that does not fill the buffer has taken all: the socket is then not looked at
+/// again before more has come.
+fn receive(stream: &TcpStream, buffer: &mut [u8]) -> Option<io::Result<(usize, Instant)>> {
+    let mut got = None;
+    let tried = stream.try_io(Interest::READABLE, || {
+        let read = stamp::read(stream, buffer)?;
+        got = Some(read);
+        if (1..buffer.len()).contains(&read.0) { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
+    });
+    match (got, tried) {
+        (Some(read), _) => Some(Ok(read)),
+        (None, Err(e)) if e.kind() == io::ErrorKind::WouldBlock => None,
+        (None, Err(e)) => Some(Err(e)),
+        (None, Ok(())) => None,
     }
 }

@@ -259,8 +259,11 @@ fn split(bytes: &[u8], left: u64) -> (&[u8], &[u8]) {
 /// The number before any extension (RFC 9112, 7.1).
 fn chunk_size(line: &[u8]) -> Result<u64, HttpError> {
     let digits = line.split(|b| *b == b';').next().unwrap_or_default().trim_ascii();
-    let text = std::str::from_utf8(digits).ok().filter(|t| t.bytes().all(|b| b.is_ascii_hexdigit()));
-    let size = text.and_then(|text| u64::from_str_radix(text, 16).ok());
+    let digit = |size: u64, b: &u8| {
+        let value = char::from(*b).to_digit(16)?;
+        size.checked_mul(16)?.checked_add(u64::from(value))
+    };
+    let size = digits.iter().try_fold(0, digit).filter(|_| !digits.is_empty());
     size.ok_or_else(|| {
         let shown = &line[..line.len().min(40)];
         HttpError::ChunkSize(format!("`{}`", String::from_utf8_lossy(shown).escape_debug()))

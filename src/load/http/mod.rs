@@ -6,6 +6,7 @@ mod client;
 mod connection;
 mod decoder;
 mod head;
+mod stamp;
 
 pub(super) use client::{HttpClient, HttpStream};
 pub use decoder::{Decoder, HttpError};
