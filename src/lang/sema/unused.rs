@@ -61,7 +61,8 @@ impl Checker<'_> {
     fn is_unused(&self, root: &Module, kind: Kind, name: &str) -> bool {
         let Some(at) = root.find(kind, name) else { return false };
         let inserted = kind == Kind::Param && self.modules.mentions(0, &format!("{{{name}}}")) > 0;
-        if self.used.contains(&at) || inserted || self.study_lacks_its_user(kind) {
+        // what lost its name may be its user
+        if self.used.contains(&at) || inserted || root.is_broken(name) || self.study_lacks_its_user(kind) {
             return false;
         }
         !self.sink.has_errors()
