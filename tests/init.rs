@@ -537,3 +537,157 @@ fn the_comparison_counts_lines_and_shows_files_that_init_reads() {
     lab.write("sglang.plab", text);
     assert_eq!(doubts(&lab, "sglang.plab"), Vec::<String>::new());
 }
+
+/// Codes of the errors that `check` finds.
+fn errors(lab: &Lab, file: &str) -> Vec<String> {
+    let all = lab.run(&["check", "--format", "json", file]).json();
+    let found = all["diagnostics"].as_array().expect("a list");
+    let errors = found.iter().filter(|d| d["severity"] == "error");
+    errors.map(|d| d["code"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+/// What resembles a flag, or is another engine's, is a slip: `check` explains it. What resembles nothing may be a fork's.
+#[test]
+fn slips_stand_as_typed_and_only_strangers_are_raw() {
+    let lab = Lab::new();
+    let text = "vllm serve org/m --gpu-memory-utilisation 0.8 --tp 2 --max-num-seqs 64 --zorble 3";
+    let out = init(&lab, &["--engine-version", "0.17.1"], text).expect_code(0);
+    for line in ["    --gpu-memory-utilisation=0.8 ", "    --tp=2 ", "    raw --zorble=3 ", "gpus     2 "] {
+        assert!(out.stdout.contains(line), "{line} of\n{}", out.stdout);
+    }
+    for note in [
+        "note: --gpu-memory-utilisation=0.8 stands as it was typed, and `perflab check` refuses it: vLLM has no \
+         flag --gpu-memory-utilisation; write --gpu-memory-utilization",
+        "note: --tp=2 stands as it was typed",
+        "note: --zorble=3: unknown to the schema, passed on unchecked",
+    ] {
+        assert!(out.stderr.contains(note), "{note} of\n{}", out.stderr);
+    }
+    lab.write("study.plab", &out.stdout);
+    assert_eq!(errors(&lab, "study.plab"), ["E301", "E301"]);
+    // a release that no schema was read from may know better
+    let out = init(&lab, &["--engine-version", "99.1"], text).expect_code(0);
+    assert!(out.stdout.contains("    --gpu-memory-utilisation=0.8 "), "{}", out.stdout);
+    assert!(out.stderr.contains("`perflab check` doubts it"), "{}", out.stderr);
+}
+
+#[test]
+fn slips_of_other_tools_files_stand_as_typed() {
+    let lab = Lab::new();
+    lab.write("sets.json", r#"[{"max_num_seqss": 64}, {"max_num_seqs": 64, "zorble": 1}]"#);
+    let serve = ["--engine-version", "0.17.1", "--", "vllm", "serve", "org/m"];
+    let out = init(&lab, &[&["--from", "sets.json"], &serve[..]].concat(), "").expect_code(0);
+    assert!(out.stdout.contains("    set_64:   --max-num-seqss=64,"), "{}", out.stdout);
+    assert!(out.stdout.contains("raw --zorble=1"), "{}", out.stdout);
+    for note in ["note: --max-num-seqss=64 stands as it was typed", "note: --zorble=1: unknown to the schema"]
+    {
+        assert!(out.stderr.contains(note), "{note} of\n{}", out.stderr);
+    }
+    lab.write("study.plab", &out.stdout);
+    assert_eq!(errors(&lab, "study.plab"), ["E301"]);
+    let yaml = "server:\n  base_flags: {model_path: org/m, mem_fracton_static: 0.8}\n  search_space: \
+                {chunked_prefill_sizes: [2048, 4096]}\ndataset: {kind: random}\nspeculative: {enabled: true}\n";
+    lab.write("sglang.yaml", yaml);
+    let out = init(&lab, &["--engine-version", "0.5.9", "--from", "sglang.yaml"], "").expect_code(0);
+    for line in
+        ["    --mem-fracton-static=0.8 ", "axis chunked_prefill_sizes = --chunked-prefill-sizes=[2048, 4096]"]
+    {
+        assert!(out.stdout.contains(line), "{line} of\n{}", out.stdout);
+    }
+    for told in
+        ["--mem-fracton-static=0.8 stands", "--chunked-prefill-sizes=2048 stands", "speculative: it names no"]
+    {
+        assert!(out.stderr.contains(told), "{told} of\n{}", out.stderr);
+    }
+}
+
+/// What only a running shell knows matters where the word does, and sums are known.
+#[test]
+fn commands_in_commands_are_read_to_their_end() {
+    let lab = Lab::new();
+    let cases: [(&str, &[&str], &[&str]); 6] = [
+        (
+            "docker run --gpus all -e \"HF_TOKEN=$(cat ~/.hf)\" vllm/vllm-openai:v0.17.1 --model org/m",
+            &["model    \"org/m\""],
+            &["HF_TOKEN: a secret"],
+        ),
+        ("cd $(dirname $0) && vllm serve org/m -tp $((8/2))", &["-tp=4"], &[]),
+        ("GPUS=8\nbash -lc 'vllm serve org/m -tp $((8/2)) && echo done'", &["-tp=4"], &[]),
+        ("vllm serve org/m --api-key $(cat key) -tp 2", &["-tp=2"], &["--api-key: a secret"]),
+        ("vllm serve org/m --max-num-seqs `nproc` --api-key x", &[], &[]),
+        (
+            "PS C:\\> docker run --gpus all -p 8000:8000 `\n  vllm/vllm-openai:v0.17.1 `\n  --model org/m `\n  --max-num-seqs 64",
+            &["--max-num-seqs=64"],
+            &["-p 8000:8000"],
+        ),
+    ];
+    for (text, written, told) in cases {
+        let out = init(&lab, &[], text);
+        if written.is_empty() {
+            out.expect_error(1, &["`$(nproc)`", "another command"]);
+            continue;
+        }
+        let out = out.expect_code(0);
+        assert!(written.iter().all(|w| out.stdout.contains(w)), "{text}\n{}", out.stdout);
+        assert!(told.iter().all(|t| out.stderr.contains(t)), "{text}\n{}", out.stderr);
+    }
+    for text in
+        ["vllm serve org/m -tp $((N/2))", "taskset -c $(seq 4) vllm serve org/m", "$V/bin/vllm serve org/m"]
+    {
+        init(&lab, &[], text).expect_error(1, &["the command ", "help:"]);
+    }
+}
+
+/// Nothing that a command says is lost without a word.
+#[test]
+fn what_a_container_has_is_mapped_back_or_told() {
+    let cases: [(&str, &[&str], &[&str]); 7] = [
+        (
+            "docker run --gpus '\"device=2,3\"' vllm/vllm-openai:v0.17.1 --model org/m",
+            &["gpus     2 "],
+            &["--gpus \"device=2,3\": set CUDA_VISIBLE_DEVICES=2,3 for perflab itself"],
+        ),
+        (
+            "podman run -v /data/models:/models:ro lmsysorg/sglang:v0.5.9 python3 -m sglang.launch_server --model-path /models/GLM \
+             --chat-template /models/t.jinja",
+            &["model    \"/data/models/GLM\"", "--chat-template=/data/models/t.jinja"],
+            &[
+                "the model is /data/models/GLM here, which the container has as /models/GLM (/data/models:/models)",
+            ],
+        ),
+        (
+            "docker run --mount type=bind,source=/d,target=/models vllm/vllm-openai:v0.17.1 --model /models/x",
+            &["model    \"/d/x\""],
+            &[],
+        ),
+        (
+            "docker run -v models:/models vllm/vllm-openai:v0.17.1 --model /models/x",
+            &["model    \"/models/x\""],
+            &["the model /models/x is a path in vllm/vllm-openai:v0.17.1"],
+        ),
+        (
+            "docker compose run -e VLLM_USE_V1=1 --env=NCCL_P2P_DISABLE=1 llm vllm serve org/m",
+            &["env VLLM_USE_V1=1 env NCCL_P2P_DISABLE=1"],
+            &["start perflab itself there"],
+        ),
+        (
+            "LLAMA_ARG_FLASH_ATTN=1 LLAMA_ARG_N_PARALLEL=8 llama-server -m x.gguf -ngl 99",
+            &["--flash-attn=on", "axis attention = --flash-attn=off", "--parallel=[4, 16]", "gpus     1 "],
+            &["LLAMA_ARG_FLASH_ATTN: written as the flag that it stands for, --flash-attn"],
+        ),
+        ("llama-server -m x.gguf -ngl 0", &[], &[]),
+    ];
+    let lab = Lab::new();
+    for (text, written, told) in cases {
+        let out = init(&lab, &[], text).expect_code(0);
+        assert!(written.iter().all(|w| out.stdout.contains(w)), "{text}\n{}", out.stdout);
+        assert!(told.iter().all(|t| out.stderr.contains(t)), "{text}\n{}", out.stderr);
+        lab.write("study.plab", &out.stdout);
+        assert_eq!(doubts(&lab, "study.plab"), Vec::<String>::new(), "{text}");
+    }
+    lab.write("loads.json", r#"[{"max_concurrency": [16, 32], "num_prompts": 100}]"#);
+    let serve = ["--from", "loads.json", "--engine-version", "0.17.1", "--", "vllm", "serve", "org/m"];
+    let out = init(&lab, &serve, "").expect_code(0);
+    assert!(out.stdout.contains("concurrency 16\n"), "{}", out.stdout);
+    assert!(out.stderr.contains("max_concurrency 32: a profile has one, and 16 is kept"), "{}", out.stderr);
+}

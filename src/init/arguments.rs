@@ -2,7 +2,9 @@
 
 use super::launch::base_name;
 use super::value;
+use crate::lang::sema::program::WrittenValue;
 use crate::lang::sema::schema::{self, Kind};
+use crate::lang::source::Span;
 
 /// Why a flag is raw that says what the engine does anyway.
 pub const DEFAULT: &str = "the default, kept because it was pasted";
@@ -22,6 +24,8 @@ pub struct Argument {
     pub json: bool,
     /// why it is passed on unchecked; `None` where the schema takes it
     pub raw: Option<String>,
+    /// the flag that was probably meant, as far as that is certain; with its value where the two were glued
+    pub meant: Option<String>,
 }
 
 impl Argument {
@@ -34,12 +38,18 @@ impl Argument {
         }
     }
 
+    /// Its value as the checker reads it.
+    pub fn written(&self) -> Option<WrittenValue> {
+        let text = self.value.clone()?;
+        Some(WrittenValue { text, json: self.json, template: false, span: Span::default() })
+    }
+
     /// The schema does not have it like this, or not at all.
     pub fn refused(&self) -> bool {
         self.raw.as_deref().is_some_and(|why| why != DEFAULT)
     }
 
-    /// The schema has the flag, and not with such a value: no engine starts with it.
+    /// The schema has the flag, and not with such a value, or one that resembles it: no engine starts with it.
     pub fn wrong(&self) -> bool {
         self.raw.as_deref() == Some(WRONG)
     }

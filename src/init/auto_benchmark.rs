@@ -7,7 +7,7 @@ use super::error::InitError;
 use super::known::Engine;
 use super::params::{self, Point, Reading};
 use super::study::{self, Asked, Base, Command, Said, Written};
-use super::{arguments, keys, value, yaml};
+use super::{arguments, keys, notes, value, yaml};
 
 /// The study of a file.
 pub fn study(file: &str, tree: &Value, asked: &Asked) -> Result<Written, InitError> {
@@ -18,7 +18,7 @@ pub fn study(file: &str, tree: &Value, asked: &Asked) -> Result<Written, InitErr
     let words = command(&server).ok_or_else(|| wrong("a flag in `server:` is more than words"))?;
     let base = study::base(Command::Words(&words), asked)?;
     let left_out = base.left_out.iter().cloned().chain(keys::unknown(root)).collect();
-    let mut out = Reader { root, base: &base, left_out };
+    let mut out = Reader { root, base: &base, left_out, told: Vec::new() };
     let space = out.space(&server);
     let (axes, vary) = out.axes(&space);
     let speculation = out.speculation();
@@ -38,7 +38,9 @@ pub fn study(file: &str, tree: &Value, asked: &Asked) -> Result<Written, InitErr
         draft.profiles.push(profile);
     }
     let left_out = out.left_out;
-    study::finish(draft, Said { left_out, ..base.said() })
+    let mut said = Said { left_out, ..base.said() };
+    said.notes.extend(notes::of_flags(&base.known, params::flags(&out.told)));
+    study::finish(draft, said)
 }
 
 fn part(map: &Map<String, Value>, name: &str) -> Option<Map<String, Value>> {
@@ -90,6 +92,8 @@ struct Reader<'a> {
     root: &'a Map<String, Value>,
     base: &'a Base,
     left_out: Vec<String>,
+    /// what points set, as far as it has been read
+    told: Vec<params::Said>,
 }
 
 impl Reader<'_> {
@@ -118,17 +122,27 @@ impl Reader<'_> {
 
     fn point(&mut self, key: &str, setting: &Value) -> Option<Point> {
         let reading = Reading { engine: self.base.launch.engine, known: &self.base.known, negates: false };
-        let (name, change) = match reading.change(key, setting) {
-            Ok(Some(change)) if *setting == Value::Bool(true) => ("on".to_owned(), change),
-            Ok(Some(change)) => (params::point_name(std::iter::once(setting)), change),
+        let (name, changes) = match reading.said(key, setting) {
+            Ok(Some(said)) => {
+                self.told.push(said);
+                let name = match setting {
+                    Value::Bool(true) => "on".to_owned(),
+                    _ => params::point_name(std::iter::once(setting)),
+                };
+                (name, self.told.last().map(std::slice::from_ref).unwrap_or_default())
+            }
             // without the flag, also where the base has it
-            Ok(None) => ("off".to_owned(), format!("unset --{}", key.replace('_', "-"))),
+            Ok(None) => {
+                let changes = vec![format!("unset --{}", key.replace('_', "-"))];
+                return Some(Point { name: "off".to_owned(), changes, ..Point::default() });
+            }
             Err(why) => {
                 self.left_out.push(why);
                 return None;
             }
         };
-        Some(Point { name, title: None, changes: vec![change] })
+        let as_typed = params::as_typed(changes);
+        Some(Point { name, title: None, changes: params::texts(changes), as_typed })
     }
 
     fn in_base(&self, key: &str) -> bool {
@@ -161,8 +175,9 @@ impl Reader<'_> {
                 let stated = sizes.iter().filter(|(k, n)| *n > 1 || self.in_base(k)).collect::<Vec<_>>();
                 let points: Vec<Point> =
                     stated.iter().filter_map(|(k, n)| self.point(k, &Value::from(*n))).collect();
+                let as_typed = points.iter().any(|p| p.as_typed);
                 let changes = points.into_iter().flat_map(|p| p.changes).collect();
-                out.push(Point { name: format!("tp{tp}_pp{pp}"), title: None, changes });
+                out.push(Point { name: format!("tp{tp}_pp{pp}"), title: None, changes, as_typed });
             }
         }
         out
@@ -226,21 +241,26 @@ impl Reader<'_> {
             }
             return None;
         }
-        let mut fixed = Vec::new();
+        let mut fixed = Point { name: "draft".to_owned(), ..Point::default() };
         for (key, theirs) in
             [("speculative_algorithm", "algorithm"), ("speculative_draft_model_path", "draft_model_path")]
         {
             let setting = block.get(theirs).filter(|v| yaml::word(v).is_some_and(|w| !w.is_empty()));
-            fixed.extend(setting.and_then(|v| self.point(key, v)).into_iter().flat_map(|p| p.changes));
+            let Some(point) = setting.and_then(|v| self.point(key, v)) else { continue };
+            fixed.as_typed |= point.as_typed;
+            fixed.changes.extend(point.changes);
         }
         let mut axes: Vec<Axis> = Vec::new();
-        axes.extend(params::axis(
-            "draft",
-            vec![Point { name: "draft".to_owned(), title: None, changes: fixed }],
-        ));
+        if !fixed.changes.is_empty() {
+            axes.extend(params::axis("draft", vec![fixed]));
+        }
         for (key, values) in part(&block, "search_space").unwrap_or_default() {
             let points = list(&values).iter().filter_map(|v| self.point(&canonical(&key), v)).collect();
             axes.extend(params::axis(&value::name(&key), points));
+        }
+        if axes.is_empty() {
+            self.left_out
+                .push("speculative: it names no algorithm, no draft model and nothing to search".to_owned());
         }
         let names: Vec<String> = axes.iter().map(|a| a.name.clone()).collect();
         let step = Step {

@@ -37,6 +37,18 @@ const SILENT: [&str; 24] = [
     "served",
 ];
 
+/// Settings of which a profile has one each.
+const ONE_NUMBER: [&str; 8] = [
+    "max_concurrency",
+    "request_rate",
+    "num_prompts",
+    "burstiness",
+    "input_len",
+    "output_len",
+    "random_input_len",
+    "random_output_len",
+];
+
 /// The flags of a command as settings.
 pub fn of_words(words: &[String]) -> Settings {
     let mut out = Settings::new();
@@ -93,6 +105,7 @@ fn typed(text: &str) -> Value {
 /// The profile that settings of `vllm bench serve` stand for; what it has no setting for is told.
 pub fn profile(name: &str, title: &str, settings: &Settings, left_out: &mut Vec<String>) -> Block {
     let mut rest = settings.clone();
+    firsts(&mut rest, left_out);
     let mut lines = data(&mut rest, left_out);
     lines.extend(load(&mut rest));
     for setting in PLAIN {
@@ -108,6 +121,17 @@ pub fn profile(name: &str, title: &str, settings: &Settings, left_out: &mut Vec<
             .push(format!("{setting}={}: a profile has no such setting", yaml::word(v).unwrap_or_default()));
     }
     Block { name: name.to_owned(), title: title.to_owned(), settings: lines, ..Block::default() }
+}
+
+/// Of a list of loads the first is kept: each other is a profile of its own, which a person chooses.
+fn firsts(settings: &mut Settings, left_out: &mut Vec<String>) {
+    for (name, value) in settings.iter_mut().filter(|(k, _)| ONE_NUMBER.contains(&k.as_str())) {
+        let Value::Array(all) = value else { continue };
+        let words: Vec<String> = all.iter().filter_map(yaml::word).collect();
+        let Some((first, others)) = words.split_first().filter(|(_, o)| !o.is_empty()) else { continue };
+        left_out.push(format!("{name} {}: a profile has one, and {first} is kept", others.join(", ")));
+        *value = all.first().cloned().unwrap_or_default();
+    }
 }
 
 fn count(settings: &mut Settings, names: &[&str]) -> Option<f64> {

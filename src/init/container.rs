@@ -1,7 +1,7 @@
 //! `docker run`, `podman run`: the image, what it is given, and the command inside.
 
 use super::known::Engine;
-use super::launch::{Devices, base_name};
+use super::launch::{Devices, Mount, base_name};
 use super::shell::{Word, assignment};
 
 /// A container's run, taken apart.
@@ -15,6 +15,7 @@ pub struct Run {
     pub command: Vec<Word>,
     pub env: Vec<(String, Word)>,
     pub devices: Option<Devices>,
+    pub mounts: Vec<Mount>,
     pub left_out: Vec<String>,
 }
 
@@ -100,7 +101,10 @@ fn take(run: &mut Run, option: &str, value: Word) {
         "--entrypoint" => run.entrypoint = Some(value.text).filter(|e| !e.is_empty()),
         "--gpus" => run.devices = devices(&value.text),
         _ if SILENT.contains(&option) => {}
-        "-v" | "--volume" | "--mount" => run.left_out.push(format!("{option} {}: a mount", value.text)),
+        "-v" | "--volume" | "--mount" => {
+            run.mounts.extend(mount(option, &value.text));
+            run.left_out.push(format!("{option} {}: a mount", value.text));
+        }
         "-p" | "--publish" => {
             run.left_out.push(format!("{option} {}: perflab chooses a free port", value.text));
         }
@@ -108,16 +112,53 @@ fn take(run: &mut Run, option: &str, value: Word) {
     }
 }
 
+/// `/data/models:/models:ro`, `type=bind,source=/data/models,target=/models`; a volume by its name is no folder here.
+fn mount(option: &str, text: &str) -> Option<Mount> {
+    let (here, inside) = if option == "--mount" {
+        let of = |names: &[&str]| {
+            let mut all = text.split(',').filter_map(|part| part.split_once('='));
+            all.find(|(key, _)| names.contains(key)).map(|(_, value)| value)
+        };
+        (of(&["source", "src"])?, of(&["target", "destination", "dst"])?)
+    } else {
+        let mut parts = text.split(':');
+        (parts.next()?, parts.next()?)
+    };
+    let folder = here.starts_with(['/', '.', '~']) && inside.starts_with('/');
+    let plain = |path: &str| path.trim_end_matches('/').to_owned();
+    folder.then(|| Mount { here: plain(here), inside: plain(inside) })
+}
+
+/// The variables that `docker compose run`, `docker exec` and the like are given: `-e A=1`, `--env=A=1`.
+pub fn variables(words: &[Word]) -> Vec<(String, Word)> {
+    if !words.first().is_some_and(|w| matches!(base_name(&w.text), "docker" | "podman" | "nerdctl")) {
+        return Vec::new();
+    }
+    let mut out = Vec::new();
+    for (i, word) in words.iter().enumerate() {
+        let (option, glued) = split(&word.text);
+        if !matches!(option, "-e" | "--env") {
+            continue;
+        }
+        let value = glued.map(|v| Word { text: v.to_owned(), missing: word.missing.clone() });
+        let Some(value) = value.or_else(|| words.get(i + 1).cloned()) else { continue };
+        if let Some((name, text)) = assignment(&value.text) {
+            out.push((name.to_owned(), Word { text: text.to_owned(), missing: value.missing.clone() }));
+        }
+    }
+    out
+}
+
 /// `all`, `2`, `"device=0,1"`
 fn devices(text: &str) -> Option<Devices> {
     let plain = text.trim_matches('"');
     let written = format!("--gpus {text}");
     if let Ok(count) = plain.parse::<u32>() {
-        return (count > 0).then_some(Devices { count, written });
+        return (count > 0).then_some(Devices { count, written, which: None });
     }
     let list = plain.strip_prefix("device=")?;
     let count = list.split(',').filter(|d| !d.trim().is_empty()).count() as u32;
-    (count > 0).then_some(Devices { count, written })
+    (count > 0).then(|| Devices { count, written, which: Some(list.to_owned()) })
 }
 
 /// The engine that an image is known to start.

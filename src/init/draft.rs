@@ -77,6 +77,10 @@ pub struct Axis {
     /// what stands behind its `=`
     pub text: String,
     pub comment: Option<String>,
+    /// it is of the input, not a proposal: where it cannot stay, that is told
+    pub given: bool,
+    /// flags of it stand as they were typed, though the engine does not take them: `check` explains them
+    pub as_typed: bool,
 }
 
 /// A study and its steps.

@@ -42,11 +42,18 @@ pub fn environment(
     left_out: &mut Vec<String>,
 ) -> Result<(Vec<Change>, Option<Devices>), InitError> {
     let mut devices = launch.devices.clone();
+    if let Some((found, which)) = devices.as_ref().and_then(|d| Some((d, d.which.as_ref()?))) {
+        left_out.push(chosen(&found.written, which));
+    }
     let mut changes: Vec<(String, Change)> = Vec::new();
     for (name, word) in &launch.env {
         if name.ends_with("_VISIBLE_DEVICES") {
             if let Some(found) = visible(name, &word.text) {
-                left_out.push(format!("{}: set it for perflab itself", found.written));
+                let which = found.which.clone().unwrap_or_default();
+                left_out.push(match name.as_str() {
+                    "CUDA_VISIBLE_DEVICES" => format!("{}: set it for perflab itself", found.written),
+                    _ => chosen(&found.written, &which),
+                });
                 devices = Some(found);
             }
             continue;
@@ -60,7 +67,7 @@ pub fn environment(
             continue;
         }
         if let Some(missing) = &word.missing {
-            return Err(InitError::Unset(format!("`${missing}`")));
+            return Err(InitError::open(missing));
         }
         let upper = name.starts_with(|c: char| c.is_ascii_uppercase() || c == '_');
         if !upper || word.text.contains(|c: char| c.is_control() && !"\n\t".contains(c)) {
@@ -77,7 +84,16 @@ pub fn environment(
 fn visible(name: &str, value: &str) -> Option<Devices> {
     let count = value.split(',').filter(|d| !d.trim().is_empty()).count() as u32;
     let named = !matches!(value, "all" | "none" | "void" | "-1");
-    (count > 0 && named).then(|| Devices { count, written: format!("{name}={value}") })
+    (count > 0 && named).then(|| Devices {
+        count,
+        written: format!("{name}={value}"),
+        which: Some(value.to_owned()),
+    })
+}
+
+/// Which GPUs a command takes is said to perflab, which hands them to each launch.
+fn chosen(written: &str, which: &str) -> String {
+    format!("{written}: set CUDA_VISIBLE_DEVICES={which} for perflab itself")
 }
 
 /// How a site file gives every launch such a variable.

@@ -28,6 +28,15 @@ pub enum InitError {
 }
 
 impl InitError {
+    /// What only a running shell knows, by a word's note of it: a variable, or a command in brackets.
+    pub fn open(name: &str) -> Self {
+        if name.starts_with('(') {
+            let shown: String = format!("${name}").chars().filter(|c| !c.is_control()).take(48).collect();
+            return Self::Substitution(shown);
+        }
+        Self::Unset(format!("`${name}`"))
+    }
+
     /// What to do about it.
     pub fn help(&self) -> &'static str {
         match self {

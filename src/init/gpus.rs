@@ -16,17 +16,21 @@ pub fn gpus(base: &Base) -> (u64, u64) {
 pub fn gpus_used(known: &program::Engine, flags: &[Argument]) -> u64 {
     let mut used: u64 = 1;
     for flag in flags {
-        let Found::Known(spec, _) = known.schema.find(&flag.name, known.version.as_deref()) else {
+        // what was meant by a slip takes its GPUs too
+        let meant = flag.meant.as_deref().unwrap_or(&flag.name);
+        let (name, glued) = meant.split_once('=').map_or((meant, None), |(n, v)| (n, v.parse().ok()));
+        let number = glued.or(flag.number()).unwrap_or(1).max(1);
+        let Found::Known(spec, _) = known.schema.find(name, known.version.as_deref()) else {
             // a spelling that the schema does not have still takes its GPUs
             let name = flag.name.trim_start_matches('-').replace('_', "-");
             let size = ["tensor-parallel-size", "pipeline-parallel-size", "data-parallel-size"]
                 .contains(&name.as_str());
-            used = used.saturating_mul(if size { flag.number().unwrap_or(1).max(1) } else { 1 });
+            used = used.saturating_mul(if size { number } else { 1 });
             continue;
         };
         let Some(takes) = &spec.uses_gpus else { continue };
         let shared = takes.unless.as_ref().is_some_and(|u| flags.iter().any(|f| f.canonical == *u));
-        used = used.saturating_mul(if shared { 1 } else { flag.number().unwrap_or(1).max(1) });
+        used = used.saturating_mul(if shared { 1 } else { number });
     }
     used
 }

@@ -18,6 +18,8 @@ pub struct Launch {
     /// as the command says which GPUs it may use: `CUDA_VISIBLE_DEVICES=0,1`
     pub devices: Option<Devices>,
     pub image: Option<Image>,
+    /// folders of this machine that the container has elsewhere
+    pub mounts: Vec<Mount>,
     /// an image's entrypoint starts the engine, not words of the command
     pub entrypoint: bool,
     /// what was not carried over, and why
@@ -30,6 +32,15 @@ pub struct Devices {
     pub count: u32,
     /// as it was written
     pub written: String,
+    /// the ones that it names: `0,1`
+    pub which: Option<String>,
+}
+
+/// A folder of this machine, and where it is in the container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mount {
+    pub here: String,
+    pub inside: String,
 }
 
 /// A container image.
@@ -174,7 +185,7 @@ fn serve_command(command: Simple, vars: &mut Vars, depth: usize) -> Result<Optio
     };
     let Some(mut launch) = found else { return Ok(None) };
     launch.env.splice(0..0, env);
-    wrapped(&mut launch, prefix);
+    wrapped(&mut launch, prefix)?;
     Ok(Some(launch))
 }
 
@@ -189,6 +200,7 @@ fn started(words: &[Word], vars: &mut Vars, depth: usize) -> Result<Option<Launc
         return in_container(run, vars, depth);
     }
     let Some((engine, len)) = recognise(words) else { return Ok(None) };
+    known_here(&words[..len])?;
     Ok(Some(Launch {
         engine,
         launcher: words[..len].iter().map(|w| w.text.clone()).collect(),
@@ -196,6 +208,7 @@ fn started(words: &[Word], vars: &mut Vars, depth: usize) -> Result<Option<Launc
         env: Vec::new(),
         devices: None,
         image: None,
+        mounts: Vec::new(),
         entrypoint: false,
         left_out: Vec::new(),
     }))
@@ -218,8 +231,10 @@ fn quoted(words: &[Word], vars: &mut Vars, depth: usize) -> Result<Option<Launch
 }
 
 /// What stands before it joins a launch: wrappers that matter, and what Slurm was asked for.
-fn wrapped(launch: &mut Launch, prefix: &[Word]) {
-    let (mut kept, mut dropped) = wrappers(prefix);
+fn wrapped(launch: &mut Launch, prefix: &[Word]) -> Result<(), InitError> {
+    let (kept, mut dropped) = wrappers(prefix);
+    known_here(&kept)?;
+    let mut kept: Vec<String> = kept.into_iter().map(|w| w.text).collect();
     if launch.image.is_some() && !kept.is_empty() {
         dropped.push(format!("`{}`: it stands before the container", kept.join(" ")));
         kept.clear();
@@ -232,6 +247,13 @@ fn wrapped(launch: &mut Launch, prefix: &[Word]) {
         let version = version_of(launch.engine, &full);
         launch.image = Some(Image { runtime: "docker".to_owned(), full, version });
     }
+    Ok(())
+}
+
+/// Whether no word that starts the engine has something in it that only a running shell knows.
+fn known_here(words: &[Word]) -> Result<(), InitError> {
+    let open = words.iter().find_map(|w| w.missing.as_deref());
+    open.map_or(Ok(()), |name| Err(InitError::open(name)))
 }
 
 /// The version that an image's tag has.
@@ -267,6 +289,7 @@ fn in_container(run: container::Run, vars: &mut Vars, depth: usize) -> Result<Op
             env: Vec::new(),
             devices: None,
             image: None,
+            mounts: Vec::new(),
             entrypoint: true,
             left_out: Vec::new(),
         },
@@ -276,6 +299,7 @@ fn in_container(run: container::Run, vars: &mut Vars, depth: usize) -> Result<Op
     launch.env.splice(0..0, run.env);
     launch.image = Some(Image { runtime: run.runtime, full: run.image, version });
     launch.devices = run.devices.or(launch.devices);
+    launch.mounts = run.mounts;
     launch.left_out.splice(0..0, run.left_out);
     Ok(Some(launch))
 }
@@ -293,6 +317,10 @@ fn unwrap<'w>(words: &'w [Word], env: &mut Vec<(String, Word)>) -> (&'w [Word], 
     let at = (1..words.len()).find(|at| runs(*at)).unwrap_or(0);
     let (prefix, rest) = words.split_at(at);
     // `env A=b` and `sudo A=b` set variables; `uv run --with vllm==0.17.1` does not
+    if elsewhere(words) {
+        env.extend(container::variables(prefix));
+        return (prefix, rest);
+    }
     let mut sets = false;
     for word in prefix {
         if wraps(word) {
@@ -305,7 +333,7 @@ fn unwrap<'w>(words: &'w [Word], env: &mut Vec<(String, Word)>) -> (&'w [Word], 
 }
 
 /// The wrappers that stay, and what is said of those that do not.
-fn wrappers(prefix: &[Word]) -> (Vec<String>, Vec<String>) {
+fn wrappers(prefix: &[Word]) -> (Vec<Word>, Vec<String>) {
     let (mut kept, mut dropped) = (Vec::new(), Vec::new());
     let mut keep = false;
     if elsewhere(prefix) {
@@ -328,7 +356,7 @@ fn wrappers(prefix: &[Word]) -> (Vec<String>, Vec<String>) {
             }
         }
         if keep {
-            kept.push(word.text.clone());
+            kept.push(word.clone());
         }
     }
     (kept, dropped)

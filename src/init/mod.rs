@@ -8,6 +8,7 @@
 //! `sweep` (with `bench`, `params` and `json`) and `auto_benchmark` (with `yaml` and `keys`).
 
 pub mod arguments;
+pub mod arithmetic;
 pub mod auto_benchmark;
 pub mod bench;
 pub mod container;
@@ -21,7 +22,9 @@ pub mod json;
 pub mod keys;
 pub mod known;
 pub mod launch;
+pub mod llama;
 pub mod manifest;
+pub mod mounts;
 pub mod notes;
 pub mod params;
 pub mod pasted;

@@ -9,9 +9,8 @@ use super::known::Engine;
 use super::shell::Word;
 use super::{reader, value, yaml};
 use crate::lang::sema::flags::typed;
-use crate::lang::sema::program::{self, WrittenValue};
+use crate::lang::sema::program;
 use crate::lang::sema::schema::{Found, Kind};
-use crate::lang::source::Span;
 
 /// One point: changes to a configuration, as text.
 #[derive(Debug, Clone, Default)]
@@ -19,6 +18,8 @@ pub struct Point {
     pub name: String,
     pub title: Option<String>,
     pub changes: Vec<String>,
+    /// one of them stands as it was typed, though the engine does not take it
+    pub as_typed: bool,
 }
 
 /// How a tool makes flags of its settings.
@@ -37,23 +38,31 @@ pub enum Said {
     Model(String),
 }
 
-/// Changes as text; what the schema refuses is passed on unchecked.
+/// Changes as text; what the schema knows nothing of is passed on unchecked.
 pub fn texts(all: &[Said]) -> Vec<String> {
     let text = |said: &Said| match said {
         Said::Model(name) => format!("model {}", value::text(name)),
-        Said::Flag(a) if a.refused() => format!("raw {}", a.text()),
+        Said::Flag(a) if a.passed_on() => format!("raw {}", a.text()),
         Said::Flag(a) => a.text(),
     };
     all.iter().map(text).collect()
 }
 
-impl Reading<'_> {
-    /// The change that a setting stands for; `None` where it changes nothing, an error in words where it cannot be said.
-    pub fn change(&self, key: &str, setting: &Value) -> Result<Option<String>, String> {
-        Ok(self.said(key, setting)?.map(|said| texts(&[said]).concat()))
-    }
+/// The flags among settings.
+pub fn flags(all: &[Said]) -> impl Iterator<Item = &Argument> {
+    all.iter().filter_map(|said| match said {
+        Said::Flag(a) => Some(a),
+        Said::Model(_) => None,
+    })
+}
 
-    /// The same before it is text.
+/// Whether one of them stands as it was typed, for the checker to explain.
+pub fn as_typed(all: &[Said]) -> bool {
+    flags(all).any(Argument::wrong)
+}
+
+impl Reading<'_> {
+    /// What a setting stands for; `None` where it changes nothing, an error in words where it cannot be said.
     pub fn said(&self, key: &str, setting: &Value) -> Result<Option<Said>, String> {
         let options = self.engine.model_options();
         let names_model = options.contains(&flag_name(key).as_str()) || matches!(key, "model" | "model_path");
@@ -68,14 +77,8 @@ impl Reading<'_> {
     /// What makes two settings the same to the engine: the flag's first spelling, and its value as the schema types it.
     pub fn normal(&self, said: &Said) -> String {
         let Said::Flag(flag) = said else { return format!("{said:?}") };
-        let span = Span::default();
-        let written = flag.value.as_ref().map(|v| WrittenValue {
-            text: v.clone(),
-            json: flag.json,
-            template: false,
-            span,
-        });
-        match typed(&self.known.schema, self.known.version.as_deref(), &flag.name, written.as_ref()) {
+        let (schema, version) = (&self.known.schema, self.known.version.as_deref());
+        match typed(schema, version, &flag.name, flag.written().as_ref()) {
             Ok(setting) => format!("{}={}", setting.canonical, setting.value.normal()),
             Err(_) => flag.text(),
         }
@@ -140,6 +143,7 @@ fn flag_name(key: &str) -> String {
 
 /// An axis of points; where all set one flag alone, as a list of its values.
 pub fn axis(name: &str, points: Vec<Point>) -> Option<Axis> {
+    let as_typed = points.iter().any(|p| p.as_typed);
     let single: Option<Vec<(&str, &str)>> = points
         .iter()
         .map(|p| match p.changes.as_slice() {
@@ -162,7 +166,7 @@ pub fn axis(name: &str, points: Vec<Point>) -> Option<Axis> {
             format!("{{\n{}\n}}", lines.join(",\n"))
         }
     };
-    Some(Axis { name: name.to_owned(), text, comment: None })
+    Some(Axis { name: name.to_owned(), text, comment: None, given: true, as_typed })
 }
 
 fn line(point: &Point) -> String {

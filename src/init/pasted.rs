@@ -4,9 +4,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// `$ `, `(venv) $ `, `me@box:~/x$ `, `root@4f1:/workspace# `, `[me@box x]$ `, `% `, `❯ `.
+/// `$ `, `(venv) $ `, `me@box:~/x$ `, `root@4f1:/workspace# `, `[me@box x]$ `, `% `, `❯ `, `PS C:\> `.
 static PROMPT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^\s*(?:\([\w.+-]+\)\s*)?(?:\[?[\w.-]+@[\w.-]+[^\n$#%❯'\x22]*?\]?[$#%❯]|[$%❯])\s+").ok()
+    Regex::new(r"^\s*(?:\([\w.+-]+\)\s*)?(?:\[?[\w.-]+@[\w.-]+[^\n$#%❯'\x22]*?\]?[$#%❯]|[$%❯]|PS [A-Za-z]:\\[^>\n]*>)\s+").ok()
 });
 
 /// The commands of a pasted text, without what is around them. Where lines have a prompt, the others are output.
@@ -58,11 +58,12 @@ fn prompt(line: &str) -> Option<&str> {
     Some(&line[found.end()..])
 }
 
-/// Whether the next line belongs to the last one: a backslash at its end, or a quote that is still open.
+/// Whether the next line belongs to the last one: a backslash at its end, the backtick of PowerShell, or a quote that is still open.
 fn goes_on(kept: &[&str]) -> bool {
     let last = kept.last().map_or("", |l| l.trim_end());
     let quotes: usize = kept.iter().map(|l| l.matches('\'').count()).sum();
-    last.ends_with('\\') || quotes % 2 == 1
+    let backtick = last.ends_with('`') && last.matches('`').count() % 2 == 1;
+    last.ends_with('\\') || backtick || quotes % 2 == 1
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@ use super::known::Engine;
 use super::secret;
 use super::shell::Word;
 use super::value::plain;
-use crate::lang::sema::flags::typed;
+use crate::lang::sema::flags::{doubt, typed};
 use crate::lang::sema::problem::Problem;
-use crate::lang::sema::program::{self, WrittenValue};
+use crate::lang::sema::program;
 use crate::lang::sema::schema::{self, Elsewhere, Found, Kind, Schema};
 use crate::lang::source::Span;
 
@@ -25,7 +25,8 @@ fn open(first: String, words: &[Word]) -> String {
     let mut all = vec![first];
     for (i, word) in words.iter().enumerate() {
         let place = i.checked_sub(1).is_some_and(|at| matches!(words[at].text.as_str(), "--host" | "--port"));
-        let Some(name) = word.missing.as_ref().filter(|n| !place && !secret::variable(n)) else { continue };
+        let variable = |n: &&String| !n.starts_with('(') && !place && !secret::variable(n);
+        let Some(name) = word.missing.as_ref().filter(variable) else { continue };
         let shown = format!("`${name}`");
         if !all.contains(&shown) {
             all.push(shown);
@@ -37,6 +38,7 @@ fn open(first: String, words: &[Word]) -> String {
 fn read_in_order(engine: Engine, known: &program::Engine, words: &[Word]) -> Result<Arguments, InitError> {
     let mut reader = Reader {
         engine,
+        known,
         schema: &known.schema,
         version: known.version.as_deref(),
         out: Arguments::default(),
@@ -51,6 +53,7 @@ fn read_in_order(engine: Engine, known: &program::Engine, words: &[Word]) -> Res
 
 struct Reader<'a> {
     engine: Engine,
+    known: &'a program::Engine,
     schema: &'a Schema,
     version: Option<&'a str>,
     out: Arguments,
@@ -105,7 +108,9 @@ impl Reader<'_> {
             (Some(Kind::Words), None) => gathered(&words[at + 1..]),
             (_, None) => (following.map(|w| w.text.clone()), 1 + usize::from(following.is_some())),
         };
-        for word in &words[at..at + used] {
+        // a secret is left out, whatever it is
+        let secret = secret::flag(&named.canonical, value.as_deref());
+        for word in words[at..at + used].iter().filter(|_| !secret) {
             sound(Some(word))?;
         }
         self.flag(named, value);
@@ -172,8 +177,14 @@ impl Reader<'_> {
         }
         let json = kind == Some(Kind::Json) || canonical.contains('.');
         let value = value.map(|v| if kind_is_number(kind.as_ref()) { self.counted(&v) } else { v });
-        let mut argument = Argument { name, canonical, value, json, raw: None };
-        argument.raw = self.refusal(&argument);
+        let mut argument = Argument { name, canonical, value, json, raw: None, meant: None };
+        (argument.raw, argument.meant) = self.refusal(&argument);
+        // what is tried beside it is chosen by what was meant
+        if let Some(meant) = argument.meant.as_deref().and_then(|m| m.split('=').next())
+            && let Found::Known(spec, _) = self.schema.find(meant, self.version)
+        {
+            spec.names[0].clone_into(&mut argument.canonical);
+        }
         if !argument.expressible() {
             self.out.left_out.push(format!("{}: it cannot be written as a flag", plain(&argument.name)));
             return;
@@ -183,7 +194,8 @@ impl Reader<'_> {
             return;
         }
         // as in argparse, the last one counts
-        let same = |a: &Argument| a.canonical == argument.canonical;
+        let same =
+            |a: &Argument| a.canonical == argument.canonical && a.meant.is_some() == argument.meant.is_some();
         if let Some(at) = self.out.flags.iter().position(same) {
             let note = format!("{}: given twice, and the last one is kept", self.out.flags[at].text());
             self.out.left_out.push(note);
@@ -206,27 +218,35 @@ impl Reader<'_> {
         }
     }
 
-    /// Why a flag cannot be checked by the schema, in a few words.
-    fn refusal(&self, argument: &Argument) -> Option<String> {
-        let span = Span::default();
-        let written = argument.value.as_ref().map(|v| WrittenValue {
-            text: v.clone(),
-            json: argument.json,
-            template: false,
-            span,
-        });
-        let setting = match typed(self.schema, self.version, &argument.name, written.as_ref()) {
-            Ok(setting) => setting,
-            Err(_) if matches!(self.schema.find(&argument.name, self.version), Found::Unknown) => {
-                return Some("unknown to the schema, passed on unchecked".to_owned());
+    /// Why a flag cannot be checked by the schema, in a few words, and what was meant by it.
+    fn refusal(&self, argument: &Argument) -> (Option<String>, Option<String>) {
+        let written = argument.written();
+        let name = &argument.name;
+        let problem = match typed(self.schema, self.version, name, written.as_ref()) {
+            Ok(setting) => {
+                let Some(problem) = doubt(self.schema, self.version, name, written.as_ref()) else {
+                    let default = self.schema.default(&setting.canonical, self.version);
+                    let same = default.is_some_and(|d| d.normal() == setting.value.normal());
+                    return (same.then(|| DEFAULT.to_owned()), None);
+                };
+                problem
             }
-            Err(Problem::NotYet(since)) => return Some(format!("new in {since}, passed on unchecked")),
-            Err(Problem::NoLonger(until)) => return Some(format!("gone in {until}, passed on unchecked")),
-            Err(_) => return Some(WRONG.to_owned()),
+            Err(problem) => problem,
         };
-        let default = self.schema.default(&setting.canonical, self.version);
-        let same = default.is_some_and(|d| d.normal() == setting.value.normal());
-        same.then(|| DEFAULT.to_owned())
+        let why = match problem {
+            Problem::NotYet(since) => format!("new in {since}, passed on unchecked"),
+            Problem::NoLonger(until) => format!("gone in {until}, passed on unchecked"),
+            _ if matches!(self.schema.find(name, self.version), Found::Unknown) => {
+                let said = problem.diagnostic(name, Span::default(), written.as_ref(), self.known);
+                // a slip is the checker's to explain: passed on, it would stop every launch
+                if Problem::suggests(&said) {
+                    return (Some(WRONG.to_owned()), said.edits.into_iter().next().map(|e| e.text));
+                }
+                "unknown to the schema, passed on unchecked".to_owned()
+            }
+            _ => WRONG.to_owned(),
+        };
+        (Some(why), None)
     }
 
     fn finish(mut self) -> Result<Arguments, InitError> {
@@ -249,7 +269,7 @@ impl Reader<'_> {
 /// No variable in the word is left open, unless it is a secret, which is left out anyway.
 fn sound(word: Option<&Word>) -> Result<(), InitError> {
     match word.and_then(|w| w.missing.clone()) {
-        Some(name) if !secret::variable(&name) => Err(InitError::Unset(format!("`${name}`"))),
+        Some(name) if !secret::variable(&name) => Err(InitError::open(&name)),
         _ => Ok(()),
     }
 }

@@ -48,6 +48,7 @@ fn objection(
     // what no engine takes is the user's to mend
     let typed = |d: &Diagnostic| match at(d) {
         Some(Part::Change(i)) => draft.engine.changes[i].as_typed,
+        Some(Part::Axis(i)) => draft.axes[i].as_typed && is_of_a_flag(d.code),
         _ => false,
     };
     let first = analysis.diagnostics.iter().find(|d| d.is_error() && !typed(d));
@@ -64,6 +65,19 @@ fn objection(
     Ok(None)
 }
 
+/// What the checker says of a flag that it does not have, or not with such a value.
+fn is_of_a_flag(code: Code) -> bool {
+    matches!(
+        code,
+        Code::UnknownFlag
+            | Code::BadFlagValue
+            | Code::FlagNeedsValue
+            | Code::FlagVersion
+            | Code::FlagDoubt
+            | Code::ReservedFlag
+    )
+}
+
 fn amend(draft: &mut Draft, part: Part, found: &Diagnostic, remarks: &mut Vec<String>) {
     match part {
         Part::Change(at)
@@ -76,7 +90,13 @@ fn amend(draft: &mut Draft, part: Part, found: &Diagnostic, remarks: &mut Vec<St
             let gone = draft.engine.changes.remove(at);
             remarks.push(format!("{}: {}", gone.text, found.message));
         }
-        Part::Axis(at) => draft.drop_axis(at),
+        Part::Axis(at) => {
+            let axis = &draft.axes[at];
+            if axis.given {
+                remarks.push(format!("axis {}: {}", axis.name, found.message));
+            }
+            draft.drop_axis(at);
+        }
         Part::Rule(at) => {
             draft.rules.remove(at);
         }

@@ -1,15 +1,16 @@
 //! A text as a shell would read it: commands of words, with variables inserted, redirections and comments gone.
 //!
-//! It reads and never runs: what only a running shell could know (`$(…)`, a variable that nothing sets) is an error or is
-//! marked on its word. It is lenient where a person's intention is plain, as with spaces behind a continuing backslash.
+//! It reads and never runs: what only a running shell could know (`$(…)`, a variable that nothing sets) is marked on its
+//! word, so that it matters only where the word does. It is lenient where a person's intention is plain, as with spaces behind a continuing backslash.
 
 use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::str::Chars;
 
+use super::arithmetic;
 use super::error::InitError;
 
-/// One word, and the variable in it that nothing set.
+/// One word, and the variable in it that nothing set; in brackets, the command that would have to run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Word {
     pub text: String,
@@ -144,7 +145,8 @@ impl<'a, 'v> Reader<'a, 'v> {
                 '\\' => self.backslash(),
                 '\'' => self.single_quotes()?,
                 '"' => self.double_quotes()?,
-                '`' => return Err(InitError::Substitution(self.rest_of_line(c))),
+                '`' => self.backtick()?,
+                '^' if self.continues() => {}
                 '$' => self.dollar(false)?,
                 '#' if self.word.is_none() => self.comment(),
                 '&' => self.ampersand(),
@@ -190,23 +192,79 @@ impl<'a, 'v> Reader<'a, 'v> {
     }
 
     fn backslash(&mut self) {
-        // spaces behind a continuing backslash are no continuation to a shell, and always meant as one
-        let mut ahead = self.chars.clone();
-        let blanks = std::iter::from_fn(|| ahead.next_if(|c| matches!(c, ' ' | '\t'))).count();
-        match ahead.peek() {
-            Some('\n') => {
-                for _ in 0..=blanks {
-                    self.chars.next();
-                }
-                self.continued();
-            }
-            None => {}
-            _ => {
-                if let Some(c) = self.chars.next() {
-                    self.push(c);
-                }
-            }
+        if self.continues() || self.chars.clone().all(|c| matches!(c, ' ' | '\t')) {
+            return;
         }
+        if let Some(c) = self.chars.next() {
+            self.push(c);
+        }
+    }
+
+    /// Behind a sign that continues a line: goes on with the next one. Spaces in between are no continuation to a shell, and always
+    /// meant as one.
+    fn continues(&mut self) -> bool {
+        let mut ahead = self.chars.clone();
+        while ahead.next_if(|c| matches!(c, ' ' | '\t')).is_some() {}
+        let ends = ahead.next() == Some('\n');
+        if ends {
+            self.chars = ahead;
+            self.continued();
+        }
+        ends
+    }
+
+    /// A command in backticks, or the end of a line of PowerShell.
+    fn backtick(&mut self) -> Result<(), InitError> {
+        if self.continues() { Ok(()) } else { self.old_substitution() }
+    }
+
+    fn old_substitution(&mut self) -> Result<(), InitError> {
+        let inside: String = std::iter::from_fn(|| self.chars.next_if(|c| *c != '`')).collect();
+        if self.chars.next().is_none() {
+            return Err(InitError::Shell("a ` is never closed".to_owned()));
+        }
+        self.mark(&inside);
+        Ok(())
+    }
+
+    /// `$(command)`, `$((8 / 2))`: the sum is known here, the command's output is not.
+    fn substitution(&mut self) -> Result<(), InitError> {
+        let Some(inside) = self.until_closed() else {
+            return Err(InitError::Shell("a $( is never closed".to_owned()));
+        };
+        let value =
+            |name: &str| self.vars.values.get(name).filter(|v| v.missing.is_none()).map(|v| v.text.clone());
+        let sum = inside.strip_prefix('(').and_then(|i| i.strip_suffix(')'));
+        match sum.and_then(|sum| arithmetic::value(sum, &value)) {
+            Some(number) => self.word.get_or_insert_default().text.push_str(&number.to_string()),
+            None => self.mark(&inside),
+        }
+        Ok(())
+    }
+
+    /// The output of a command stands in the word, and nobody runs it here.
+    fn mark(&mut self, command: &str) {
+        let word = self.word.get_or_insert_default();
+        word.missing.get_or_insert_with(|| format!("({command})"));
+    }
+
+    /// What stands up to the bracket that closes one which is open.
+    fn until_closed(&mut self) -> Option<String> {
+        let (mut depth, mut quote, mut out) = (1, None, String::new());
+        for c in self.chars.by_ref() {
+            match (c, quote) {
+                (_, Some(open)) if c == open => quote = None,
+                ('\'' | '"', None) => quote = Some(c),
+                ('(', None) => depth += 1,
+                (')', None) => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                return Some(out);
+            }
+            out.push(c);
+        }
+        None
     }
 
     /// After a continuing backslash: whole comment lines in between end no command.
@@ -256,7 +314,7 @@ impl<'a, 'v> Reader<'a, 'v> {
                     None => self.push('\\'),
                 },
                 Some('$') => self.dollar(true)?,
-                Some('`') => return Err(InitError::Substitution(self.rest_of_line('`'))),
+                Some('`') => self.old_substitution()?,
                 Some(c) => self.push(c),
                 None => return Err(InitError::Shell("a \" is never closed".to_owned())),
             }
@@ -265,7 +323,10 @@ impl<'a, 'v> Reader<'a, 'v> {
 
     fn dollar(&mut self, in_quotes: bool) -> Result<(), InitError> {
         match self.chars.peek().copied() {
-            Some('(') => Err(InitError::Substitution(self.rest_of_line('$'))),
+            Some('(') => {
+                self.chars.next();
+                self.substitution()
+            }
             Some('{') => {
                 self.chars.next();
                 let inside: String = std::iter::from_fn(|| self.chars.next_if(|c| *c != '}')).collect();
@@ -361,11 +422,6 @@ impl<'a, 'v> Reader<'a, 'v> {
         self.skip = true;
         Ok(())
     }
-
-    fn rest_of_line(&mut self, first: char) -> String {
-        let rest: String = self.chars.by_ref().take_while(|c| *c != '\n').take(40).collect();
-        format!("{first}{}", rest.trim_end())
-    }
 }
 
 /// What stands in `${ }`: the variable, and its value where it is unset (`:-`, `:=`).
@@ -389,7 +445,7 @@ mod tests {
 
     #[test]
     fn what_a_shell_does_to_words() {
-        let cases: [(&str, &[&[&str]]); 12] = [
+        let cases: [(&str, &[&[&str]]); 14] = [
             ("a b\tc", &[&["a", "b", "c"]]),
             ("a \\\n  b \\ \n c", &[&["a", "b", "c"]]),
             ("a 'b c' \"d \\\" e\" f\\ g", &[&["a", "b c", "d \" e", "f g"]]),
@@ -402,6 +458,8 @@ mod tests {
             ("a ~/m ~ b~", &[&["a", "/home/me/m", "/home/me", "b~"]]),
             ("a \\\n  # why\n  b", &[&["a", "b"]]),
             ("a && b || c", &[&["a"], &["b"], &["c"]]),
+            ("N=3\na $((8/2)) x$(( (N + 1) * 2 - 10 % 4 )) $((N / 0))", &[&["a", "4", "x6", ""]]),
+            ("a `\n  b ^ \n  c", &[&["a", "b", "c"]]),
         ];
         for (text, expected) in cases {
             assert_eq!(words(text), expected, "{text}");
@@ -411,12 +469,16 @@ mod tests {
     #[test]
     fn what_only_a_running_shell_knows_is_an_error() {
         let read = |text: &str| commands(text, &mut Vars::default());
-        assert!(matches!(read("a $(nproc)"), Err(InitError::Substitution(w)) if w.contains("nproc")));
-        assert!(matches!(read("a `x`"), Err(InitError::Substitution(_))));
+        assert!(matches!(read("a $(nproc"), Err(InitError::Shell(_))));
+        assert!(matches!(read("a `x"), Err(InitError::Shell(_))));
         assert!(matches!(read("a 'b"), Err(InitError::Shell(_))));
         assert!(matches!(read("vllm serve <your model>"), Err(InitError::Placeholder(_))));
-        let all = read("a $X").expect("readable");
-        assert_eq!(all[0].words[1].missing.as_deref(), Some("X"));
+        let all = read("a $X \"$(cat ')' ~/x)\" `nproc` A=$(b $(c)) d").expect("readable");
+        let missing: Vec<_> = all[0].words.iter().map(|w| w.missing.as_deref()).collect();
+        assert_eq!(
+            missing,
+            [None, Some("X"), Some("(cat ')' ~/x)"), Some("(nproc)"), Some("(b $(c))"), None]
+        );
     }
 
     #[test]

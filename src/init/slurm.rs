@@ -35,7 +35,7 @@ pub fn read(prefix: &[Word]) -> Asked {
         } else if COUNTS.contains(&option)
             && let Some(count) = gpus(value)
         {
-            out.devices = Some(Devices { count, written: format!("{option}={value}") });
+            out.devices = Some(Devices { count, written: format!("{option}={value}"), which: None });
         }
     }
     out

@@ -13,7 +13,7 @@ use super::launch::{self, Devices, Image, Launch};
 use super::settle::settle;
 use super::shell::{self, Vars, Word};
 use super::value;
-use super::{notes, reader, secret, write};
+use super::{llama, mounts, notes, reader, secret, write};
 use crate::lang::sema::program;
 
 /// Lines of a first study that are read at one go.
@@ -144,11 +144,13 @@ pub fn base(command: Command<'_>, asked: &Asked) -> Result<Base, InitError> {
     if let Some(version) = stated.as_ref().filter(|v| !known::sound(v)) {
         return Err(InitError::UnknownVersion(format!("{} {version}", launch.engine.title())));
     }
+    let mut told = llama::variables_as_flags(&mut launch);
     let words = std::mem::take(&mut launch.arguments);
-    let (known, arguments) = match &stated {
+    let (known, mut arguments) = match &stated {
         Some(version) => under(&launch, Some(version), &words)?,
         None => newest(&launch, &words)?,
     };
+    told.extend(mounts::as_here(&launch, &mut arguments));
     let mut left_out = std::mem::take(&mut launch.left_out);
     left_out.extend(arguments.left_out.iter().cloned());
     left_out.extend(launch.image.as_ref().map(|image| containers(image, launch.engine)));
@@ -160,7 +162,7 @@ pub fn base(command: Command<'_>, asked: &Asked) -> Result<Base, InitError> {
         arguments.published.iter().map(|(a, why)| Change { published: Some((*why).to_owned()), ..flag(a) }),
     );
     let assumed = assumed(&vars, &arguments.place);
-    let notes = notes::of(&known, &arguments);
+    let notes = notes::of(&known, &arguments).into_iter().chain(told).collect();
     Ok(Base { launch, known, arguments, devices, draft, left_out, assumed, notes })
 }
 
@@ -306,7 +308,8 @@ fn secret_word(word: &str) -> bool {
 }
 
 fn axis(idea: &Idea) -> Axis {
-    Axis { name: idea.axis.to_owned(), text: idea.text.clone(), comment: idea.comment.map(str::to_owned) }
+    let comment = idea.comment.map(str::to_owned);
+    Axis { name: idea.axis.to_owned(), text: idea.text.clone(), comment, ..Axis::default() }
 }
 
 fn load(facts: &Facts<'_>, ideas: &Ideas) -> Block {
@@ -338,11 +341,23 @@ fn rules(ideas: &Ideas) -> Vec<&'static str> {
 pub fn opening(base: &Base, most: u64) -> Vec<Line> {
     let mut settings = vec![Line::new("model", value::text(&base.arguments.model))];
     let counts = base.known.schema.specs().iter().any(|s| s.uses_gpus.is_some());
-    if counts || base.devices.is_some() {
-        settings.push(Line::new("gpus", gpus(base).1.max(most).to_string()).why("add the kind: of \"H100\""));
+    // llama.cpp spreads over all that it sees, and no flag says how many those are
+    let spreads = base.draft.root == "llama_cpp" && base.arguments.flag("--gpu-layers").is_some_and(offloads);
+    let kind = if spreads && base.devices.is_none() {
+        "as many as it may take, and their kind: 2 of \"H100\""
+    } else {
+        "add the kind: of \"H100\""
+    };
+    if counts || spreads || base.devices.is_some() {
+        settings.push(Line::new("gpus", gpus(base).1.max(most).to_string()).why(kind));
     }
     settings.push(Line::new("baseline", "current"));
     settings
+}
+
+/// Whether `-ngl` puts anything on a GPU.
+fn offloads(layers: &Argument) -> bool {
+    layers.value.as_deref() != Some("0")
 }
 
 /// A name as it can stand in a title.

@@ -10,7 +10,7 @@ use super::error::InitError;
 use super::params::{self, Point, Reading};
 use super::shell::{self, Vars};
 use super::study::{self, Asked, Base, Command, Said, Written};
-use super::{arguments, files, gpus, json, pasted, value};
+use super::{arguments, files, gpus, json, notes, pasted, value};
 use crate::lang::source::Files;
 
 /// What `vllm bench sweep serve` is given.
@@ -131,7 +131,7 @@ impl Sweep {
         let mut said = base.said();
         let mut left_out = std::mem::take(&mut said.left_out);
         left_out.append(&mut self.left_out);
-        let points = self.points(&base, &mut left_out);
+        let points = self.points(&base, &mut left_out, &mut said.notes);
         if points.is_empty() && !self.serve.is_empty() {
             let why = format!("no parameter set fits the command: {}", left_out.join("; "));
             return Err(InitError::Inexpressible(why));
@@ -153,9 +153,9 @@ impl Sweep {
         study::finish(draft, Said { left_out, ..said })
     }
 
-    fn points(&self, base: &Base, left_out: &mut Vec<String>) -> Vec<Point> {
+    fn points(&self, base: &Base, left_out: &mut Vec<String>, notes: &mut Vec<String>) -> Vec<Point> {
         let reading = Reading { engine: base.launch.engine, known: &base.known, negates: true };
-        let mut points = Vec::new();
+        let (mut points, mut told) = (Vec::new(), Vec::new());
         let mut seen = BTreeSet::new();
         for set in &self.serve {
             let title = set.get("_benchmark_name").and_then(super::yaml::word);
@@ -183,8 +183,10 @@ impl Sweep {
                 left_out.push(format!("{}: the same parameters as a set before it", changes.join(" ")));
                 continue;
             }
-            points.push(Point { name, title, changes });
+            points.push(Point { name, title, changes, as_typed: params::as_typed(&said) });
+            told.extend(said);
         }
+        notes.extend(notes::of_flags(&base.known, params::flags(&told)));
         points
     }
 

@@ -87,7 +87,7 @@ fn holds(text: &str, version: Option<&str>) -> Result<(), TestCaseError> {
         let start = written.text[..d.span.start as usize].rfind(' ').map_or(0, |at| at + 1);
         let flag = written.text[start..].split([' ', '=', '\n']).next().unwrap_or_default();
         let told = |n: &&String| n.starts_with(flag) && n.contains("as it was typed");
-        let typed = d.is_error() && flag.starts_with('-') && written.notes.iter().any(|n| told(&n));
+        let typed = flag.starts_with('-') && written.notes.iter().any(|n| told(&n));
         prop_assert!(
             d.severity() == Severity::Note || version || typed,
             "{}: {}\n{text:?}\n{}",
