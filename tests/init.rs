@@ -178,6 +178,8 @@ fn the_baseline_is_the_pasted_command() {
             "--dp" => "--dp-size".to_owned(),
             "1k" => "1000".to_owned(),
             w if w.starts_with("~/") => w.replacen('~', "/home/me", 1),
+            // a command is printed with the signs of the schema
+            w if w.starts_with("--") => w.replace('_', "-"),
             w => {
                 serde_json::from_str::<serde_json::Value>(w).map_or_else(|_| w.to_owned(), |j| j.to_string())
             }

@@ -2,6 +2,7 @@
 
 mod against;
 mod formats;
+mod shown;
 mod tracks;
 
 use std::fs;

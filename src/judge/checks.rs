@@ -39,6 +39,8 @@ pub struct Subject<'a> {
     /// the incumbent, if it is compared with one
     pub against: Option<&'a Config>,
     pub claims: Claims,
+    /// the profiles that it is judged on together, and what bounds the requests in flight on each
+    pub caps: &'a [(String, Option<u32>)],
 }
 
 /// What a check says.
@@ -320,12 +322,19 @@ fn at_defaults_alone<'a>(s: &Subject<'a>) -> Vec<&'a str> {
     new.filter(|f| s.config.is_at_default(f)).map(|f| f.spelled.as_str()).collect()
 }
 
-/// A batch limit at or above what the client keeps in flight decides nothing.
+/// How many requests the client keeps in flight at most.
+pub fn most_in_flight(profile: &Profile) -> Option<u32> {
+    match &profile.load {
+        Some(Load::Concurrency(c)) => Some(*c),
+        _ => profile.in_flight,
+    }
+}
+
+/// A batch limit at or above what the client keeps in flight decides nothing. It may on another profile, where more are in flight.
 fn above_cap(s: &Subject<'_>) -> Option<String> {
-    let cap = match &s.profile.load {
-        Some(Load::Concurrency(c)) => *c,
-        _ => s.profile.in_flight?,
-    };
+    let own = most_in_flight(s.profile)?;
+    let others: Option<Vec<u32>> = s.caps.iter().map(|(_, cap)| *cap).collect();
+    let cap = others?.into_iter().fold(own, u32::max);
     let declared = s.config.engine.flags.iter();
     let seqs = s.config.flags().find(|f| f.canonical == "--max-num-seqs")?;
     if declared.into_iter().any(|d| d == seqs) {
@@ -333,7 +342,16 @@ fn above_cap(s: &Subject<'_>) -> Option<String> {
     }
     match seqs.value {
         Value::Int(n) if n >= i64::from(cap) => {
-            Some(format!("--max-num-seqs={n} cannot bind: the client keeps at most {cap} requests in flight"))
+            let most = match s.caps {
+                [] | [_] => format!("{cap} requests in flight"),
+                [(first, most), rest @ ..] => {
+                    let on =
+                        |(name, cap): &(String, Option<u32>)| format!(", {} on {name}", cap.unwrap_or(own));
+                    let rest: String = rest.iter().map(on).collect();
+                    format!("{} requests in flight on {first}{rest}", most.unwrap_or(own))
+                }
+            };
+            Some(format!("--max-num-seqs={n} cannot bind: the client keeps at most {most}"))
         }
         _ => None,
     }

@@ -50,6 +50,7 @@ fn view(setup: &Setup<'_>, baseline: &Config, winner: &Config, profile: &str) ->
     let (theirs, ours) = (runs(setup, baseline, profile), runs(setup, &winner, profile));
     let each = |config, runs: &[_]| trial::each_on(setup, config, o, profile, runs);
     let value = |config, runs: &[_]| trial::objective_of(setup, config, o, profile, runs);
+    let of_the_steps = again(setup, baseline, profile) || again(setup, &winner, profile);
     let (b, w) = (value(baseline, theirs), value(&winner, ours));
     Some(ConfirmView {
         profile: profile.to_owned(),
@@ -57,8 +58,14 @@ fn view(setup: &Setup<'_>, baseline: &Config, winner: &Config, profile: &str) ->
         interval: spread::interval(o.maximize, &each(&winner, ours), &each(baseline, theirs)),
         baseline: b,
         winner: w,
+        of_the_steps,
         recommended: winner,
     })
+}
+
+/// Whether the runs that the steps used stand in the place of confirming ones.
+fn again(setup: &Setup<'_>, config: &Config, profile: &str) -> bool {
+    setup.confirming(config, profile).is_empty() && !setup.counted(config, profile).is_empty()
 }
 
 /// A recording may hold only one run of the objective's profile.

@@ -47,11 +47,13 @@ impl Walker<'_> {
         let (incumbent, base) = (around.incumbent, around.base);
         // under the name that it won with
         let known = self.seen.get(&incumbent.key()).cloned();
-        let label = known.filter(|l| l != "baseline").unwrap_or_else(|| incumbent.engine.title.clone());
+        let called = |config: &Config| self.setup.engine_label(&config.engine).to_owned();
+        let label = known.filter(|l| l != "baseline").unwrap_or_else(|| called(incumbent));
+        let of_base = called(base);
         let before = self.row(Role::Incumbent, &label, incumbent, around, view.step);
         view.rows.push(before);
         if base.id() != incumbent.id() && view.skipped.is_none() {
-            let row = self.row(Role::Base, &base.engine.title, base, around, view.step);
+            let row = self.row(Role::Base, &of_base, base, around, view.step);
             view.rows.push(row);
         }
     }
@@ -118,10 +120,10 @@ impl Walker<'_> {
         incumbents: &Incumbents<'_>,
         around: &Around<'_>,
     ) {
+        let setup = self.setup;
         for name in &step.contest {
             let Some(winner) = incumbents.of_track(name) else { continue };
-            let track = self.setup.study.tracks.iter().find(|t| t.engine == *name);
-            let label = track.map_or(name.as_str(), |t| t.title.as_str());
+            let label = setup.track_label(name);
             let row = if view.skipped.is_some() {
                 unrun(label, Some(&winner), Judged::missing("the step was not run"))
             } else {

@@ -1,16 +1,16 @@
 //! Everything that a decision follows from, and the questions that every part of the judge asks of it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::budget::LeftOut;
-use super::checks::Claims;
+use super::checks::{Claims, most_in_flight};
 use super::results::{Results, Run};
 use super::scale;
 use crate::lang::Program;
 use crate::lang::sema::Stat;
-use crate::lang::sema::program::{Expr, Repeat, Study};
-use crate::plan::{Config, profile};
+use crate::lang::sema::program::{Engine, Expr, Repeat, Study};
+use crate::plan::{Config, named_engines, profile};
 
 /// What the validity checks do with a result that breaks them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub struct Setup<'a> {
     left_out: Option<&'a LeftOut>,
     /// the identities of the program's profiles, asked for with every candidate
     loads: HashMap<String, String>,
+    /// engines of the study that have the title of another
+    namesakes: HashSet<String>,
 }
 
 impl<'a> Setup<'a> {
@@ -42,7 +44,35 @@ impl<'a> Setup<'a> {
         replay: bool,
     ) -> Self {
         let loads = program.profiles.iter().map(|(name, p)| (name.clone(), profile::id(p))).collect();
-        Self { program, study, results, checks, replay, left_out: None, loads }
+        let engines = named_engines(program, study);
+        let alike = |a: &Arc<Engine>, b: &Arc<Engine>| a.title == b.title && a.name != b.name;
+        let namesake = |e: &&Arc<Engine>| engines.iter().any(|o| alike(e, o));
+        let namesakes = engines.iter().filter(namesake).map(|e| e.name.clone()).collect();
+        Self { program, study, results, checks, replay, left_out: None, loads, namesakes }
+    }
+
+    /// What an engine is called: its title, or where another of the study has the same, its name.
+    pub fn engine_label<'e>(&self, engine: &'e Engine) -> &'e str {
+        if self.namesakes.contains(&engine.name) { &engine.name } else { &engine.title }
+    }
+
+    /// What a track is called, in the same way.
+    pub fn track_label<'n>(&'n self, engine: &'n str) -> &'n str {
+        let tracks = &self.study.tracks;
+        let Some(own) = tracks.iter().find(|t| t.engine == engine) else { return engine };
+        let namesake = tracks.iter().any(|t| t.title == own.title && t.engine != own.engine);
+        if namesake { engine } else { &own.title }
+    }
+
+    /// How many requests clients keep in flight at most, on each of the profiles that a result of one of them is judged with; `None`
+    /// where nothing bounds them.
+    pub fn caps(&self, profile: &str) -> Vec<(String, Option<u32>)> {
+        let mut names = self.profiles();
+        if !names.iter().any(|n| n == profile) {
+            names = vec![profile.to_owned()];
+        }
+        let cap = |name: &String| self.program.profiles.get(name).and_then(|p| most_in_flight(p));
+        names.into_iter().map(|name| (name.clone(), cap(&name))).collect()
     }
 
     /// The same without configurations that are not to be launched any more.

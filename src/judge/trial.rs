@@ -380,8 +380,9 @@ pub fn findings(setup: &Setup<'_>, config: &Config, name: &str, against: Option<
     let Some(profile) = setup.program.profiles.get(name) else { return Vec::new() };
     let runs = setup.counted(config, name);
     let mut found: Vec<Finding> = Vec::new();
+    let (claims, caps) = (setup.claims(name), setup.caps(name));
     for run in runs {
-        for f in checks::check(&Subject { run, profile, config, against, claims: setup.claims(name) }).0 {
+        for f in checks::check(&Subject { run, profile, config, against, claims, caps: &caps }).0 {
             if !found.iter().any(|o| o.check == f.check) {
                 found.push(f);
             }
@@ -440,7 +441,14 @@ fn broken_requirement(
                 };
                 let lacks = absent(&r.expr, &facts).map_or_else(String::new, |l| format!("; {l}"));
                 let on = r.on.as_ref().map_or_else(String::new, |p| format!(" on {p}"));
-                return Some(format!("requires {}{on}{seen}{lacks}", r.text));
+                // of several loads, which one
+                let told = !(seen.is_empty() && lacks.is_empty());
+                let load = if r.on.is_none() && profiles.len() > 1 && told {
+                    format!(" on {name}")
+                } else {
+                    String::new()
+                };
+                return Some(format!("requires {}{on}{seen}{lacks}{load}", r.text));
             }
         }
     }

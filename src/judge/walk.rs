@@ -14,7 +14,7 @@ use super::spread::Interval;
 use super::track::Incumbents;
 use super::trial::{Judged, Outcome, Peers, guard_holds, judge};
 use crate::lang::sema::program::{From, Guard, Step};
-use crate::plan::{Config, Id};
+use crate::plan::{Config, Id, never_holds};
 
 /// What part a row plays in its step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,6 +83,8 @@ pub struct ConfirmView {
     pub winner: Option<f64>,
     /// the winner, as it was measured or, in a replay, as its command was published
     pub recommended: Config,
+    /// a recording has no other runs than those that the steps used
+    pub of_the_steps: bool,
 }
 
 /// A configuration that must run before the walk can go on.
@@ -244,10 +246,14 @@ impl Walker<'_> {
         let blocked = !self.out.needs.is_empty();
         let readable =
             |guard: &&Guard| !blocked || guard.expr.is_static() && self.incumbent_is_settled(index);
-        if let Some(guard) = step.when.as_ref().filter(|_| view.skipped.is_none()).filter(readable)
-            && !guard_holds(setup, incumbent, guard)
-        {
-            view.skipped = Some(format!("the guard `{}` does not hold for the incumbent", guard.text));
+        if let Some(guard) = step.when.as_ref().filter(|_| view.skipped.is_none()) {
+            if readable(&guard) && !guard_holds(setup, incumbent, guard) {
+                view.skipped = Some(format!("the guard `{}` does not hold for the incumbent", guard.text));
+            } else if !readable(&guard)
+                && never_holds(setup.program, setup.study, &guard.expr, incumbent, &self.open(index))
+            {
+                view.skipped = Some(format!("the guard `{}` can hold for no incumbent", guard.text));
+            }
         }
         let around = Around::new(setup, incumbent, &base, baseline);
         self.incumbent_rows(&mut view, &around);
@@ -269,6 +275,14 @@ impl Walker<'_> {
             }
         }
         view
+    }
+
+    /// The steps that may still change a step's incumbent.
+    fn open(&self, step: usize) -> Vec<&Step> {
+        let study = self.setup.study;
+        let track = &study.steps[step].track;
+        let own = |s: &&Step| track.is_none() || s.track == *track;
+        self.out.steps.iter().filter(|v| v.open).map(|v| &study.steps[v.step]).filter(own).collect()
     }
 
     /// Whether nothing that is still missing can change a step's incumbent: then a guard that reads no result is decided.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::candidate::{Candidate, Ruling, ruling};
 use super::config::Config;
+use super::eval::{Before, condition};
 use super::prepared::Prepared;
 use super::reach::{Offered, Reach};
 use crate::lang::Program;
@@ -75,6 +76,19 @@ impl<'a> Bases<'a> {
         };
         reaches.iter().all(|r| r.all(budget, &mut excluded) == Some(true))
     }
+}
+
+/// Whether a guard holds for no incumbent that there may be: it is this one now, and some steps may still decide on it.
+pub fn never_holds(program: &Program, study: &Study, guard: &Expr, now: &Config, open: &[&Step]) -> bool {
+    let offered = Offered::by(study, open.iter().copied());
+    // what needs more GPUs than the study has is never the incumbent
+    let gpus = study.gpus.as_ref().map_or(u32::MAX, |g| g.count);
+    let mut cannot = |c: &Config| c.gpus() > gpus || condition(guard, &Before(c)) == Some(false);
+    let others = engines(program, open).into_iter().map(|e| Config::declared(&e, study));
+    let mut budget = MOST_LOOKED_AT;
+    std::iter::once(now.clone())
+        .chain(others)
+        .all(|base| Reach::over(base, &offered, &[guard], true).all(&mut budget, &mut cannot) == Some(true))
 }
 
 /// The engines that steps may leave behind.

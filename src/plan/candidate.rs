@@ -31,7 +31,8 @@ pub fn candidate<'a>(step: &'a Step, index: usize, base: &Config, prepared: &mut
 }
 
 /// What is printed for points that stand together. A label that says nothing without its axis, or that another axis of the step has too,
-/// is printed behind the axis' name: `tp 2 + dp 4`, `async on + mode`.
+/// is printed behind the axis' name: `tp 2 + dp 4`, `async on + mode`. Points of one axis that are called alike, as versions of one
+/// engine are, go by their names.
 pub fn label(points: &[&Point], space: &Space) -> String {
     let part = |p: &&Point| {
         let number = is_number(&p.label);
@@ -41,6 +42,10 @@ pub fn label(points: &[&Point], space: &Space) -> String {
                 && p.axis != p.label
                 && (other.label == p.label || is_switch(&p.label) || number && bare)
         };
+        let alike = |other: &Point| other.axis == p.axis && other.label == p.label && other.name != p.name;
+        if space.any(&alike) {
+            return p.name.clone();
+        }
         if space.any(&confusing) { format!("{} {}", p.axis, p.label) } else { p.label.clone() }
     };
     points.iter().map(part).collect::<Vec<_>>().join(" + ")
@@ -134,6 +139,13 @@ mod tests {
         assert_eq!(labels(&sum), ["256", "512", "FP8"]);
         let switch = Space::Product(vec![axis("async", &["on", "off"]), axis("mode", &["mode"])]);
         assert_eq!(labels(&switch), ["async on + mode", "async off + mode"]);
+        let mut same = vec![];
+        for name in ["a", "b", "c"] {
+            let label = if name == "c" { "C" } else { "vLLM" }.to_owned();
+            let (axis, name) = ("engine".to_owned(), name.to_owned());
+            same.push(Point { axis, name, label, changes: Vec::new(), span: Span::default() });
+        }
+        assert_eq!(labels(&Space::Points(Arc::new(same))), ["a", "b", "C"]);
         let alike = Space::Product(vec![axis("prefill", &["fa3"]), axis("decode", &["fa3", "flashinfer"])]);
         assert_eq!(labels(&alike), ["prefill fa3 + decode fa3", "prefill fa3 + flashinfer"]);
     }

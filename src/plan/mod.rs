@@ -23,6 +23,7 @@ pub mod shell;
 mod strangers;
 mod undrafted;
 
+pub use bases::never_holds;
 pub use candidate::{Candidate, Ruling};
 pub use command::Command;
 pub use config::{Config, Normal};

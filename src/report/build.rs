@@ -384,6 +384,7 @@ fn confirm(m: &Material<'_>, trials: &mut Trials<'_>) -> Vec<Confirm> {
             recommended_objective: view.winner,
             gain: view.gain.map(gain),
             verdict,
+            of_the_steps: view.of_the_steps,
         });
     }
     out
@@ -532,7 +533,7 @@ fn not_checked(m: &Material<'_>) -> Vec<String> {
             let Some(profile) = m.setup.program.profiles.get(&name) else { continue };
             for run in m.setup.counted(config, &name) {
                 let claims = m.setup.claims(&name);
-                let subject = checks::Subject { run, profile, config, against: None, claims };
+                let subject = checks::Subject { run, profile, config, against: None, claims, caps: &[] };
                 let failed =
                     matches!(run.outcome, RunOutcome::FailedLoad { .. } | RunOutcome::FailedStart { .. });
                 if failed || run.metrics.number("completed").is_none() {
@@ -547,12 +548,17 @@ fn not_checked(m: &Material<'_>) -> Vec<String> {
         }
     }
     let about = checks::CHECKS.iter().filter_map(|c| Some((c, lacking.get(c.name)?)));
-    let mut out: Vec<String> = about
-        .map(|(c, of)| {
-            let whose = if checked.contains(c.name) { some_of(of) } else { String::new() };
-            format!("{}: {} ({whose}the results do not hold what it reads)", c.name, c.about)
-        })
-        .collect();
+    let (some, none): (Vec<_>, Vec<_>) = about.partition(|(c, _)| checked.contains(c.name));
+    let of_some = |(c, of): &(&checks::Check, &BTreeSet<&str>)| {
+        format!("{}: {} ({}the results do not hold what it reads)", c.name, c.about, some_of(of))
+    };
+    let mut out: Vec<String> = some.iter().map(of_some).collect();
+    if let [(c, _)] = none.as_slice() {
+        out.push(format!("{}: {} (the results do not hold what it reads)", c.name, c.about));
+    } else if !none.is_empty() {
+        let all: Vec<String> = none.iter().map(|(c, _)| format!("{} ({})", c.name, c.about)).collect();
+        out.push(format!("the results do not hold what these read: {}", all.join(", ")));
+    }
     out.extend(checks::NOT_MADE.iter().map(|s| (*s).to_owned()));
     out
 }
@@ -629,5 +635,6 @@ fn usd(m: &Material<'_>, launches: &[LaunchRecord]) -> Option<f64> {
 
 fn tracks(m: &Material<'_>) -> Vec<Track> {
     let tracks = m.setup.study.tracks.iter();
-    tracks.map(|t| Track { name: t.engine.clone(), title: t.title.clone(), notes: t.notes.clone() }).collect()
+    let title = |t: &crate::lang::sema::program::Track| m.setup.track_label(&t.engine).to_owned();
+    tracks.map(|t| Track { name: t.engine.clone(), title: title(t), notes: t.notes.clone() }).collect()
 }

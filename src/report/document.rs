@@ -301,6 +301,9 @@ pub struct Confirm {
     /// `null` when one of them has no valid result.
     pub gain: Option<Gain>,
     pub verdict: Verdict,
+    /// A recording has no other runs than those that the steps used, and they stand here again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_the_steps: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -327,6 +327,7 @@ fn gain(value: f64) -> Option<Gain> {
 
 fn confirm(profile: &str, baseline: &str, recommended: &str, value: f64, verdict: Verdict) -> Confirm {
     Confirm {
+        of_the_steps: false,
         profile: profile.to_owned(),
         baseline: baseline.to_owned(),
         recommended: recommended.to_owned(),

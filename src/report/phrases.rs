@@ -1,7 +1,7 @@
 //! The sentences that every rendering shares, so that the terminal, the page and the script say the same of a gain.
 
 use super::document::{
-    By, Checks, Direction, Gain, Objective, Proof, Recommended, Report, Role, Row, Step, Track,
+    By, Checks, Confirm, Direction, Gain, Objective, Proof, Recommended, Report, Role, Row, Step, Track,
 };
 use super::evidence::{Cost, Outcome};
 use super::format::{decimals_for, duration, energy, grouped, percent, share};
@@ -36,8 +36,9 @@ pub fn objective(objective: &Objective) -> String {
 /// "vLLM 0.17.1, SGLang 0.5.9".
 pub fn engines(report: &Report) -> Vec<String> {
     let name = |engine: &super::document::Engine| match &engine.version {
-        Some(version) => format!("{} {version}", engine.title),
-        None => engine.title.clone(),
+        // a title may have it already
+        Some(version) if !engine.title.contains(version.as_str()) => format!("{} {version}", engine.title),
+        _ => engine.title.clone(),
     };
     report.engines.iter().map(name).collect()
 }
@@ -52,7 +53,8 @@ pub fn gpus(report: &Report) -> Option<String> {
 pub fn track(report: &Report, track: &Track) -> String {
     let engine = report.engines.iter().find(|e| e.name == track.name);
     let title = engine.map_or(track.name.as_str(), |e| e.title.as_str());
-    let version = engine.and_then(|e| e.version.as_ref()).map_or_else(String::new, |v| format!(" {v}"));
+    let version = engine.and_then(|e| e.version.as_ref()).filter(|v| !title.contains(v.as_str()));
+    let version = version.map_or_else(String::new, |v| format!(" {v}"));
     // many call their tracks so
     let word = if track.title.starts_with("Track ") { "" } else { "Track " };
     format!("{word}{}: from {title}{version} as declared, apart from the best so far", track.title)
@@ -211,9 +213,16 @@ pub fn certainty(report: &Report, gain: &Gain) -> String {
     }
 }
 
-/// How sure the gains of `confirm on` are: its launches chose nothing.
-pub fn confirmed(report: &Report, gain: &Gain) -> String {
+/// How sure the gain on a profile of `confirm on` is: its launches chose nothing, where they were made for this alone.
+pub fn confirmed(report: &Report, confirm: &Confirm, gain: &Gain) -> String {
     match gain.by {
+        Proof::Repeats if confirm.of_the_steps => {
+            let interval = if gain.low.is_some() { "; intervals hold 95 %" } else { "" };
+            format!(
+                "The recording has no launches made for this alone: these are the runs that the steps used, those that chose it \
+                 included{interval}."
+            )
+        }
         Proof::Repeats => {
             "From launches made for this alone, which chose nothing; intervals hold 95 %.".to_owned()
         }

@@ -213,7 +213,7 @@ impl<'a> Page<'a> {
                     ", {}{}. {}",
                     percent(gain.value),
                     phrases::interval(gain),
-                    phrases::confirmed(report, gain)
+                    phrases::confirmed(report, confirm, gain)
                 )
             });
             self.md.block(&format!("Verdict: {}{}", confirm.verdict.word(), escape(&gain)));

@@ -212,9 +212,22 @@ impl Page<'_> {
         let tones: Vec<Tone> = rows.iter().map(|row| verdict_tone(row.verdict)).collect();
         let table = assemble(columns, &tones);
         self.line(&table.draw(self.style));
-        if let Some(gain) = rows.iter().find_map(|row| row.gain.as_ref()) {
-            let sentence = phrases::confirmed(report, gain);
-            self.paragraph("", &sentence, Tone::Plain);
+        let sure: Vec<(&str, String)> = rows
+            .iter()
+            .filter_map(|row| Some((row, row.gain.as_ref()?)))
+            .map(|(row, gain)| {
+                (self.lookup.profile_title(&row.profile), phrases::confirmed(report, row, gain))
+            })
+            .collect();
+        // what holds for all is said once
+        if let Some((_, first)) = sure.first() {
+            if sure.iter().all(|(_, sentence)| sentence == first) {
+                self.paragraph("", first, Tone::Plain);
+            } else {
+                for (profile, sentence) in &sure {
+                    self.paragraph("", &format!("{profile}: {sentence}"), Tone::Plain);
+                }
+            }
         }
     }
 

@@ -114,7 +114,10 @@ fn quality(chars: &[char], i: usize) -> Break {
     if in_number {
         return Break::Never;
     }
+    // the dashes that a flag begins with are part of its first word
+    let begins = chars[..i].iter().rev().take_while(|c| **c != ' ').all(|c| *c == '-');
     match c {
+        '-' if begins => Break::Never,
         ',' | ';' => Break::Space,
         '-' | '=' | '/' | '_' | ':' | '.' | '}' | ']' | ')' | '|' if next != c => Break::Punctuation,
         _ => Break::Anywhere,
@@ -139,6 +142,8 @@ mod tests {
     fn breaks_where_a_reader_would() {
         assert_eq!(wrap("failed: out of GPU memory", 12), ["failed: out", "of GPU", "memory"]);
         assert_eq!(wrap("--max-num-batched-tokens=24576", 16), ["--max-num-", "batched-tokens=", "24576"]);
+        assert_eq!(wrap("--pipeline-parallel-size=2", 11), ["--pipeline-", "parallel-", "size=2"]);
+        assert_eq!(wrap("a --pipeline-parallel-size=2", 10), ["a", "--pipeline", "-parallel-", "size=2"]);
         assert_eq!(wrap(r#"{"method":"mtp","tokens":4}"#, 18), [r#"{"method":"mtp","#, r#""tokens":4}"#]);
         assert_eq!(wrap("success_rate 51.5 % < 100 %", 18), ["success_rate", "51.5 % < 100 %"]);
         assert_eq!(wrap("gain -2.62 %", 6), ["gain", "-2.62 %"]);

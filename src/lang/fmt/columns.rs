@@ -12,6 +12,8 @@ const WIDEST: usize = 140;
 const NAME_CAP: usize = 40;
 const CELL_CAP: usize = 48;
 const TYPE_CAP: usize = 12;
+/// A cell so much wider than every narrower one is much wider than its neighbours.
+const FAR: usize = 16;
 /// So many settings of an engine make a table.
 const SOME_SETTINGS: usize = 3;
 
@@ -70,6 +72,13 @@ fn runs(entries: &[Entry], indent: usize) -> Vec<Vec<usize>> {
     runs
 }
 
+/// The greatest width up to which none is much wider than those before it.
+fn near(mut widths: Vec<usize>) -> usize {
+    widths.sort_unstable();
+    let far = widths.windows(2).find(|pair| pair[1] - pair[0] > FAR).map(|pair| pair[0]);
+    far.or(widths.last().copied()).unwrap_or(0)
+}
+
 struct Run<'r, 'a> {
     entries: &'r [Entry<'a>],
     indent: usize,
@@ -86,11 +95,13 @@ impl<'r, 'a> Run<'r, 'a> {
     }
 
     fn align(&self, gaps: &mut [Vec<usize>]) {
-        self.column(self.rows, 0, gaps);
+        let mut aside = self.column(self.rows, 0, gaps);
         for group in self.rows.chunk_by(|a, b| self.alike(*a, *b)) {
             let cells = group.iter().map(|at| self.row(*at).cells.len()).max().unwrap_or(0);
             for column in 1..cells {
-                self.column(group, column, gaps);
+                // a row that is not in one column is in none behind it
+                let rows: Vec<usize> = group.iter().copied().filter(|at| !aside.contains(at)).collect();
+                aside.extend(self.column(&rows, column, gaps));
             }
         }
         for &at in self.rows {
@@ -109,9 +120,10 @@ impl<'r, 'a> Run<'r, 'a> {
         same || left.kind == Kind::Table(Rule::e_flag)
     }
 
-    /// Makes the cell after this one begin at the same place in all rows that have both.
-    fn column(&self, rows: &[usize], column: usize, gaps: &mut [Vec<usize>]) {
-        let kind = self.row(rows[0]).kind;
+    /// Makes the cell after this one begin at the same place in all rows that have both, but for those whose cell is too wide, which
+    /// it returns.
+    fn column(&self, rows: &[usize], column: usize, gaps: &mut [Vec<usize>]) -> Vec<usize> {
+        let Some(kind) = rows.first().map(|at| self.row(*at).kind) else { return Vec::new() };
         let cap = match (kind, column) {
             (_, 0) => NAME_CAP,
             (Kind::Table(Rule::e_flag), 1) => TYPE_CAP,
@@ -123,8 +135,14 @@ impl<'r, 'a> Run<'r, 'a> {
                 || row.cells.len() == column + 1 && row.body.is_some() && self.is_on_one_line(**at)
         };
         let width_of = |at: usize| self.row(at).cells.get(column).map_or(0, Cell::width);
-        let padded: Vec<usize> =
-            rows.iter().filter(has_next).copied().filter(|at| width_of(*at) <= cap).collect();
+        let padded: Vec<usize> = rows.iter().filter(has_next).copied().collect();
+        // the columns of a schema hold what they hold
+        let cap = match kind {
+            Kind::Table(Rule::e_flag) => cap,
+            _ => near(padded.iter().map(|at| width_of(*at)).collect()).min(cap),
+        };
+        let (padded, aside): (Vec<usize>, Vec<usize>) =
+            padded.into_iter().partition(|at| width_of(*at) <= cap);
         let mut width = padded.iter().map(|at| width_of(*at)).max().unwrap_or(0);
         if let Kind::Setting(least) = kind
             && rows.len() >= SOME_SETTINGS
@@ -134,6 +152,8 @@ impl<'r, 'a> Run<'r, 'a> {
         for at in padded {
             gaps[at][column + 1] = width - width_of(at) + least(kind);
         }
+        // the flags of a schema share their columns whatever they hold
+        if kind == Kind::Table(Rule::e_flag) { Vec::new() } else { aside }
     }
 
     /// Takes columns back from a row that they would make too long, the first column last.

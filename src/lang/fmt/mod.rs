@@ -4,6 +4,7 @@ mod align;
 mod columns;
 mod format;
 mod json;
+mod lists;
 mod print;
 mod rows;
 mod same;

@@ -8,7 +8,7 @@ use super::wrap::{self, Placed};
 
 /// What a line may take before it is broken.
 pub const WIDTH: usize = 120;
-const INDENT: usize = 4;
+pub const INDENT: usize = 4;
 
 /// One line of the result.
 #[derive(Debug, Default, PartialEq, Eq)]

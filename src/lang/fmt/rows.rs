@@ -36,6 +36,8 @@ pub struct Row<'a> {
     pub cells: Vec<Cell<'a>>,
     pub body: Option<Body<'a>>,
     pub tail: Option<Remark<'a>>,
+    /// it began its line
+    pub own_line: bool,
     /// how much further a line goes on
     pub continued: usize,
 }
@@ -135,7 +137,11 @@ impl<'a> Reader<'_, 'a> {
         for at in range {
             let remark = self.remark(at);
             match entries.last_mut() {
-                Some(Entry::Row(row)) if !remark.alone && row.tail.is_none() => row.tail = Some(remark),
+                Some(Entry::Row(row)) if !remark.alone && row.tail.is_none() => {
+                    // where it stood behind a row that has moved says nothing
+                    let column = if row.own_line { remark.column } else { 0 };
+                    row.tail = Some(Remark { column, ..remark });
+                }
                 _ => {
                     let blank = !entries.is_empty() && self.tokens[at].breaks > 1;
                     entries.push(Entry::Comment { remark, blank });
@@ -154,6 +160,10 @@ impl<'a> Reader<'_, 'a> {
         Remark { text: token.text.into(), column, alone: token.breaks > 0 || at == 0 || behind }
     }
 
+    fn begins_line(&self, at: usize) -> bool {
+        at == 0 || self.tokens[at].breaks > 0
+    }
+
     fn row(&self, pair: &Pair<'a, Rule>, range: Range<usize>) -> Row<'a> {
         let is_open = |t: &Token| t.what == What::Sign && t.text == "{";
         let open = self.tokens[range.clone()].iter().position(is_open).map(|n| range.start + n);
@@ -165,6 +175,7 @@ impl<'a> Reader<'_, 'a> {
             cells: self.cells(pair, head),
             body,
             tail: None,
+            own_line: self.begins_line(range.start),
             continued: 8,
         }
     }
@@ -206,7 +217,8 @@ impl<'a> Reader<'_, 'a> {
             }
             let blank = !entries.is_empty() && self.tokens[from].breaks > 1;
             let cells = vec![Cell { tag: Tag::Start, pieces: self.pieces(from..at) }];
-            let row = Row { blank, kind: Kind::Plain, cells, body: None, tail: None, continued: 0 };
+            let own_line = self.begins_line(from);
+            let row = Row { blank, kind: Kind::Plain, cells, body: None, tail: None, own_line, continued: 0 };
             entries.push(Entry::Row(row));
         }
         entries

@@ -1,9 +1,9 @@
 //! Pieces to lines: on one if they fit, else broken where the grammar lets a line go on, at the best such place.
 
-use super::json;
-use super::print::{Line, WIDTH};
+use super::print::{INDENT, Line, WIDTH};
 use super::rows::{Piece, Remark};
 use super::tokens::What;
+use super::{json, lists};
 
 /// A piece, and how many spaces stand before it unless it begins a line.
 #[derive(Debug, Clone, Copy)]
@@ -24,6 +24,7 @@ pub fn joined(placed: &[Placed]) -> String {
 
 /// The lines of a row: the first at `indent`, those after it at `on`.
 pub fn wrapped<'a>(placed: &[Placed<'_, 'a>], indent: usize, on: usize) -> Vec<Line<'a>> {
+    let begins = lists::places(placed);
     let mut wrap = Wrap {
         lines: Vec::new(),
         current: Line { indent, ..Line::default() },
@@ -33,10 +34,14 @@ pub fn wrapped<'a>(placed: &[Placed<'_, 'a>], indent: usize, on: usize) -> Vec<L
     };
     let mut at = 0;
     while let Some(next) = placed.get(at) {
+        if let Some(steps) = begins[at].begins {
+            wrap.begin(indent + INDENT * steps);
+        }
+        wrap.on = begins[at].on.map_or(on, |steps| indent + INDENT * steps);
         at = if let Some(end) = wrap.best_end(next) {
             wrap.break_after(end)
         } else {
-            wrap.push(next, at);
+            wrap.push(next, at, begins[at].on.is_some());
             at + 1
         };
     }
@@ -81,6 +86,14 @@ impl<'a> Wrap<'a> {
         end.piece + 1
     }
 
+    /// A line of its own for what follows.
+    fn begin(&mut self, indent: usize) {
+        if !self.current.code.is_empty() {
+            self.finish();
+        }
+        self.current.indent = indent;
+    }
+
     fn finish(&mut self) {
         let next = Line { indent: self.on, ..Line::default() };
         self.lines.push(std::mem::replace(&mut self.current, next));
@@ -88,7 +101,7 @@ impl<'a> Wrap<'a> {
         self.ends.clear();
     }
 
-    fn push(&mut self, placed: &Placed<'_, 'a>, at: usize) {
+    fn push(&mut self, placed: &Placed<'_, 'a>, at: usize, listed: bool) {
         let piece = placed.piece;
         if !self.current.code.is_empty() {
             self.current.code.extend(std::iter::repeat_n(' ', placed.gap));
@@ -103,16 +116,18 @@ impl<'a> Wrap<'a> {
         if let Some(level) = piece.end {
             self.ends.push(End { level, piece: at, bytes: self.current.code.len() });
         }
-        self.remarks(&piece.remarks);
+        self.remarks(&piece.remarks, listed);
     }
 
     /// Comments end the line; those that stood alone do so again.
-    fn remarks(&mut self, remarks: &[Remark<'a>]) {
+    fn remarks(&mut self, remarks: &[Remark<'a>], listed: bool) {
         for remark in remarks {
             if !self.current.code.is_empty() && remark.alone {
                 self.finish();
             }
-            self.current.remark = Some(remark.clone());
+            // where it stood on a line of several elements says nothing of this one
+            let column = if listed { 0 } else { remark.column };
+            self.current.remark = Some(Remark { column, ..remark.clone() });
             self.finish();
         }
     }

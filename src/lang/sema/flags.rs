@@ -401,7 +401,7 @@ fn strict(
 
 fn setting(spec: &FlagSpec, name: &str, value: Option<&WrittenValue>) -> Result<Setting, Problem> {
     let canonical = spec.names[0].clone();
-    let spelled = name.to_owned();
+    let spelled = spec.spelling(name).to_owned();
     let words = spec.kind == Kind::Words;
     if spec.kind == Kind::Switch {
         return match value {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::check::Checker;
 use super::flags::typed;
 use super::program::{Change, Engine, From, Point, Space, Step};
-use super::schema::Setting;
+use super::schema::{Setting, key};
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
@@ -116,7 +116,7 @@ impl<'a> Bases<'a> {
             p.changes.iter().any(|c| match c {
                 Change::Flag { name, value, .. } => typed(&engine.schema, version, name, value.as_ref())
                     .is_ok_and(|s| s.canonical == setting.canonical && s.value != setting.value),
-                Change::Raw { name, .. } => *name == setting.spelled,
+                Change::Raw { name, .. } => key(name) == key(&setting.spelled),
                 _ => false,
             })
         })

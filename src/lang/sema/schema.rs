@@ -348,6 +348,12 @@ impl FlagSpec {
         self.names.iter().any(same)
     }
 
+    /// A name as the schema spells it: where `_` stands for `-` or the other way round, an engine's own program need not take it.
+    pub fn spelling<'a>(&'a self, name: &'a str) -> &'a str {
+        let all = self.names.iter().chain(&self.negated);
+        all.map(String::as_str).find(|n| key(n) == key(name)).unwrap_or(name)
+    }
+
     /// Whether a name is one of the spellings that switch it off.
     pub fn is_negated(&self, name: &str) -> bool {
         self.negated.iter().any(|n| key(n) == key(name))

@@ -40,7 +40,7 @@ impl JsonKey {
         } else if path.iter().any(String::is_empty) || path.len() > DEEPEST_KEY {
             Err(Problem::BadKey)
         } else {
-            Ok(Self { canonical: spec.names[0].clone(), spelled: flag.to_owned(), path })
+            Ok(Self { canonical: spec.names[0].clone(), spelled: spec.spelling(flag).to_owned(), path })
         })
     }
 

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use indexmap::IndexMap;
 use serde::{Serialize, Serializer};
 
+use super::candidate::as_declared;
 use super::decides::decides;
 use super::shown::whole;
 use super::states::{State, States};
@@ -165,6 +166,8 @@ struct Stands<'a> {
     profile: &'a str,
     step: Option<&'a str>,
     label: &'a str,
+    /// what a track begins with
+    declared: bool,
     state: State,
 }
 
@@ -178,7 +181,7 @@ fn trials(side: Side<'_>) -> IndexMap<Key<'_>, Stands<'_>> {
         let state = if judged.is_some() { State::Measured } else { State::ToMeasure };
         let confirmed = study.confirm.iter().filter(|p| study.objective.is_some() && !names.contains(p));
         for profile in names.iter().chain(confirmed) {
-            let stands = Stands { config, profile, step: None, label: "baseline", state };
+            let stands = Stands { config, profile, step: None, label: "baseline", declared: false, state };
             out.insert(key(side, config, profile), stands);
         }
     }
@@ -186,9 +189,11 @@ fn trials(side: Side<'_>) -> IndexMap<Key<'_>, Stands<'_>> {
         let step = Some(study.steps[view.step].name.as_str());
         for (i, row) in view.rows.iter().enumerate() {
             let state = states.of(at, i);
-            let Some(config) = offered(row).filter(|_| state != State::Pruned) else { continue };
+            let declared = states.start(at) == Some(i);
+            let config = row.config.as_ref().filter(|_| declared || row.role != Role::Incumbent);
+            let Some(config) = config.filter(|_| state != State::Pruned) else { continue };
             for profile in names {
-                let stands = Stands { config, profile, step, label: &row.label, state };
+                let stands = Stands { config, profile, step, label: &row.label, declared, state };
                 out.entry(key(side, config, profile)).or_insert(stands);
             }
         }
@@ -213,7 +218,7 @@ fn only(
     let changed = alone.map(|(_, s)| Changed {
         id: s.config.trial(side.setup.load(s.profile)),
         step: s.step.map(str::to_owned),
-        label: s.label.to_owned(),
+        label: if s.declared { as_declared(s.label) } else { s.label.to_owned() },
         profile: s.profile.to_owned(),
         command: command::line(s.config),
         state: s.state,

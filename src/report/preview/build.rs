@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::budgets::{self, Account, Ahead, Needs};
-use super::candidate::{Around, Candidates, baseline};
+use super::candidate::{Around, Candidates, baseline, start};
 use super::document::{
     Counts, Gpus, Launches, Objective, Plan, Prediction, Profile, Require, Rule, SideBySide, Step,
 };
@@ -171,11 +171,18 @@ fn step<'a>(m: &'a Material<'a>, at: usize) -> Step<'a> {
     let study = m.setup.study;
     let view = &m.walk.steps[at];
     let declared = &study.steps[view.step];
+    let around = Around {
+        states: &m.states,
+        load: &m.load,
+        name: &declared.name,
+        again: m.again,
+        prune: &study.prune,
+    };
     Step {
         name: &declared.name,
         title: &declared.title,
         track: declared.track.as_deref(),
-        heading: heading(study, declared),
+        heading: heading(m.setup, declared),
         base: study.base_name(view.step),
         contest: &declared.contest,
         guard: declared.when.as_ref().map(|g| g.text.as_str()),
@@ -183,11 +190,8 @@ fn step<'a>(m: &'a Material<'a>, at: usize) -> Step<'a> {
         picked: super::decides::picked(declared),
         track_notes: study.begins(view.step).map_or(&[], |engine| notes_of(study, engine)),
         notes: &declared.notes,
-        candidates: Candidates {
-            view,
-            at,
-            around: Around { states: &m.states, load: &m.load, name: &declared.name, again: m.again },
-        },
+        start: m.states.start(at).map(|row| start(view, row, at, around)),
+        candidates: Candidates { view, at, around },
     }
 }
 
@@ -195,10 +199,9 @@ fn notes_of<'a>(study: &'a Study, engine: &str) -> &'a [String] {
     study.tracks.iter().find(|t| t.engine == engine).map_or(&[], |t| &t.notes)
 }
 
-fn heading(study: &Study, step: &program::Step) -> String {
-    let of = |name: &String| study.tracks.iter().find(|t| t.engine == *name);
-    let track = step.track.as_ref().and_then(of);
-    track.map_or_else(|| step.title.clone(), |t| format!("{}: {}", t.title, step.title))
+fn heading(setup: &Setup<'_>, step: &program::Step) -> String {
+    let track = step.track.as_ref().map(|name| setup.track_label(name));
+    track.map_or_else(|| step.title.clone(), |track| format!("{track}: {}", step.title))
 }
 
 /// Rules with how many candidates each prunes now, and may prune later.
@@ -218,7 +221,7 @@ fn rules<'a>(m: &Material<'_>, study: &'a Study) -> Vec<Rule<'a>> {
                 State::ToMeasure | State::Later => {
                     row.open_rules.iter().for_each(|r| *later.entry(r).or_default() += 1);
                 }
-                State::Measured | State::SameAs => {}
+                State::Measured | State::SameAs | State::Skipped => {}
             }
         }
     }

@@ -8,13 +8,14 @@ use super::build::Again;
 use super::states::{State, States};
 use crate::judge::walk::{Role, Row, StepView};
 use crate::judge::{Outcome, Setup, Walk};
+use crate::lang::sema::program::Prune;
 use crate::plan::{Config, Id, Normal, command};
 
 #[derive(Debug, Serialize)]
 pub struct Candidate<'a> {
     #[serde(serialize_with = "as_text")]
     pub id: Id,
-    pub label: &'a str,
+    pub label: Cow<'a, str>,
     /// `None` where there can be no such configuration
     pub config: Option<Normal<'a>>,
     pub command: String,
@@ -25,8 +26,8 @@ pub struct Candidate<'a> {
     /// its engine failed, which is a finding: only what changed, or the user, has it measured again
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub failed: bool,
-    /// rules that may still prune it once it has run
-    pub rules: &'a [String],
+    /// rules that may still prune it: once it has run, or over the base that there will be
+    pub rules: Cow<'a, [String]>,
 }
 
 fn as_text<S: Serializer>(id: &Id, to: S) -> Result<S::Ok, S::Error> {
@@ -48,6 +49,7 @@ pub(super) struct Around<'a> {
     pub load: &'a str,
     pub name: &'a str,
     pub again: &'a Again,
+    pub prune: &'a [Prune],
 }
 
 impl<'a> Candidates<'a> {
@@ -85,14 +87,14 @@ pub(super) fn baseline<'a>(setup: &Setup<'_>, walk: &'a Walk, again: &'a Again) 
     let profile = setup.profiles().into_iter().next().unwrap_or_default();
     let mut out = Candidate {
         id: Id::of(b"baseline"),
-        label: "baseline",
+        label: "baseline".into(),
         config: None,
         command: String::new(),
         changes: Vec::new(),
         state: State::Pruned,
         reason: walk.refused.as_deref().map(Cow::from),
         failed: false,
-        rules: &[],
+        rules: Cow::Borrowed(&[]),
     };
     if let Some((config, judged)) = &walk.baseline {
         out.state = if judged.is_some() { State::Measured } else { State::ToMeasure };
@@ -121,14 +123,14 @@ fn candidate<'a>(
 ) -> Candidate<'a> {
     let mut out = Candidate {
         id: view.base.key(),
-        label: &row.label,
+        label: row.label.as_str().into(),
         config: None,
         command: String::new(),
         changes: Vec::new(),
         state,
         reason: reason(view, row, state, at, around),
         failed: state == State::Measured && row.judged.outcome == Outcome::Failed,
-        rules: &row.open_rules,
+        rules: rules(row, state, around.prune),
     };
     match &row.config {
         Some(config) => {
@@ -139,6 +141,30 @@ fn candidate<'a>(
         None => out.id = Id::of(format!("{}/{}/{}", around.name, row.label, view.base.id()).as_bytes()),
     }
     out
+}
+
+/// What a step's track begins with: its engine as declared.
+pub(super) fn start<'a>(view: &'a StepView, row: usize, at: usize, around: Around<'a>) -> Candidate<'a> {
+    let state = around.states.of(at, row);
+    let mut out = candidate(view, &view.rows[row], state, at, around);
+    out.label = as_declared(&out.label).into();
+    out
+}
+
+/// What an engine is called that stands as its declaration has it.
+pub(super) fn as_declared(engine: &str) -> String {
+    format!("{engine}, as declared")
+}
+
+/// The rules that may still prune a candidate; one that does over the base as it is may do so over the one that there will be.
+fn rules<'a>(row: &'a Row, state: State, prune: &[Prune]) -> Cow<'a, [String]> {
+    let by = |p: &&Prune| p.when.is_static() && row.judged.reason.as_ref() == Some(&p.reason);
+    match prune.iter().find(by) {
+        Some(rule) if state == State::Later && row.judged.outcome == Outcome::Pruned => {
+            Cow::Owned(vec![rule.name.clone()])
+        }
+        _ => Cow::Borrowed(&row.open_rules),
+    }
 }
 
 fn reason<'a>(
@@ -153,10 +179,8 @@ fn reason<'a>(
             let first = around.states.first(at, row.config.as_ref()?)?;
             Some(format!("the same configuration as {first}").into())
         }
-        State::Later => {
-            let skipped = view.skipped.as_deref();
-            Some(skipped.unwrap_or("its base is known when the steps before are decided").into())
-        }
+        State::Later => Some("its base is known when the steps before are decided".into()),
+        State::Skipped => view.skipped.as_deref().map(Cow::from),
         State::ToMeasure => why_again(around.again, row.config.as_ref()?, around.load),
         State::Measured | State::Pruned => row.judged.reason.as_deref().map(Cow::from),
     }

@@ -18,6 +18,7 @@ pub(super) fn decides(old: Side<'_>, new: Side<'_>) -> Vec<Decides> {
         }
     }
     loads(old, new, &mut out);
+    confirms(old, new, &mut out);
     requirements(&before.require, &now.require, &mut out);
     rules(&before.prune, &now.prune, &mut out);
     steps(old, new, &mut out);
@@ -30,14 +31,12 @@ type Setting = (&'static str, String, Option<String>);
 fn settings(side: Side<'_>) -> Vec<Setting> {
     let study = side.setup.study;
     let plain = |what, text: Option<String>| (what, text.clone().unwrap_or_default(), text);
-    let load_ids = |names: &[String]| names.iter().map(|n| side.setup.load(n)).collect::<Vec<_>>().join(" ");
     let objective = study.objective.as_ref().map(|o| {
         let way = if o.maximize { "maximize" } else { "minimize" };
         format!("{way} {} on {}", o.text, o.profiles.join(", "))
     });
     // profiles by their names or by what they are: a rename is no change, and a change is told of the profile itself
     let aim = study.objective.as_ref().map(|o| format!("{:?} {} {}", o.expr, o.maximize, o.profiles.len()));
-    let confirm = (!study.confirm.is_empty()).then(|| study.confirm.join(", "));
     let repeat = match study.repeat {
         Repeat::Auto => "auto".to_owned(),
         Repeat::Times(n) => n.to_string(),
@@ -54,7 +53,6 @@ fn settings(side: Side<'_>) -> Vec<Setting> {
         ("objective", aim.unwrap_or_default(), objective),
         plain("adopt", Some(format!("from {} % on", fixed(study.adopt * 100.0, 2)))),
         plain("repeat", Some(repeat)),
-        ("confirm", load_ids(&study.confirm), confirm),
     ]
 }
 
@@ -65,12 +63,39 @@ fn loads(old: Side<'_>, new: Side<'_>, out: &mut Vec<Decides>) {
         if old.setup.load(b) == new.setup.load(n) {
             continue;
         }
-        let told = |side: Side<'_>, name: &str| {
-            let p = side.setup.program.profiles.get(name)?;
-            Some(format!("{name}: {}", profile::describe(p)))
-        };
-        out.push(Decides { what: "profile".to_owned(), before: told(old, b), after: told(new, n) });
+        out.push(changed(old, new, b, n));
     }
+}
+
+/// A profile of one revision, and the one that stands in its place in the other.
+fn changed(old: Side<'_>, new: Side<'_>, before: &str, now: &str) -> Decides {
+    let told = |side: Side<'_>, name: &str| {
+        let p = side.setup.program.profiles.get(name)?;
+        Some(format!("{name}: {}", profile::describe(p)))
+    };
+    Decides { what: "profile".to_owned(), before: told(old, before), after: told(new, now) }
+}
+
+/// Profiles of `confirm on`: which they are, and what they are where they have kept their names.
+fn confirms(old: Side<'_>, new: Side<'_>, out: &mut Vec<Decides>) {
+    let (before, now) = (&old.setup.study.confirm, &new.setup.study.confirm);
+    let ids = |side: Side<'_>, names: &[String]| {
+        let mut ids: Vec<String> = names.iter().map(|n| side.setup.load(n).to_owned()).collect();
+        ids.sort_unstable();
+        ids
+    };
+    if ids(old, before) == ids(new, now) {
+        return;
+    }
+    if before == now {
+        let differ = |n: &&String| old.setup.load(n) != new.setup.load(n);
+        let all: Vec<Decides> = now.iter().filter(differ).map(|n| changed(old, new, n, n)).collect();
+        // the objective's have been told
+        out.extend(all.into_iter().filter(|d| !out.contains(d)).collect::<Vec<_>>());
+        return;
+    }
+    let list = |names: &[String]| (!names.is_empty()).then(|| names.join(", "));
+    out.push(Decides { what: "confirm".to_owned(), before: list(before), after: list(now) });
 }
 
 fn requirements(before: &[Require], now: &[Require], out: &mut Vec<Decides>) {

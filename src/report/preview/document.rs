@@ -138,6 +138,9 @@ pub struct Step<'a> {
     pub track_notes: &'a [String],
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     pub notes: &'a [String],
+    /// what its track begins with, where that is measured here first
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<Candidate<'a>>,
     pub candidates: Candidates<'a>,
 }
 

@@ -54,21 +54,22 @@ fn push_step(page: &mut Markdown, i: usize, step: &Step<'_>) {
     for note in step.track_notes.iter().chain(step.notes) {
         page.block(&escape(note));
     }
-    let shown: Vec<Candidate<'_>> = step.candidates.iter().take(first_of(step.candidates.len())).collect();
+    let first: Vec<Candidate<'_>> = step.candidates.iter().take(first_of(step.candidates.len())).collect();
+    let shown: Vec<&Candidate<'_>> = step.start.iter().chain(&first).collect();
     let ruled = shown.iter().any(|c| !c.rules.is_empty());
     let mut head = words(&["candidate", "changes", "state"]);
     head.extend(ruled.then(|| "may be pruned by".to_owned()));
     let row = |c: &Candidate<'_>| {
         let changes: Vec<String> = c.changes.iter().map(|change| code(change)).collect();
-        let mut row = vec![escape(c.label), changes.join(" "), state(c)];
+        let mut row = vec![escape(&c.label), changes.join(" "), state(c)];
         row.extend(ruled.then(|| c.rules.iter().map(|r| code(r)).collect::<Vec<_>>().join(", ")));
         row
     };
-    page.table(&head, &shown.iter().map(row).collect::<Vec<_>>());
+    page.table(&head, &shown.iter().map(|c| row(c)).collect::<Vec<_>>());
     if let Some(more) = rest(&step.candidates) {
         page.block(&more);
     }
-    let runs = shown.iter().filter(|c| !matches!(c.state, State::Pruned | State::SameAs));
+    let runs = shown.iter().filter(|c| !matches!(c.state, State::Pruned | State::SameAs | State::Skipped));
     let commands: Vec<String> = runs.map(|c| c.command.clone()).collect();
     if !commands.is_empty() {
         page.folded("commands", &commands.join("\n"));
@@ -77,7 +78,7 @@ fn push_step(page: &mut Markdown, i: usize, step: &Step<'_>) {
 
 fn state(c: &Candidate<'_>) -> String {
     match (&c.reason, c.state) {
-        (Some(r), State::Pruned | State::SameAs | State::Measured) => {
+        (Some(r), State::Pruned | State::SameAs | State::Measured | State::Skipped) => {
             format!("{}: {}", mark(c.state), escape(r))
         }
         (Some(r), State::ToMeasure) => format!("{} again: {}", mark(c.state), escape(r)),

@@ -29,7 +29,11 @@ pub fn mermaid(plan: &Plan<'_>) -> String {
         class(plan.baseline.state),
     );
     for (name, id) in &bases {
-        node(&mut out, id, &["engine", name], None);
+        // where a track begins with it, it is measured as it is declared
+        let start = plan.steps.iter().find(|s| s.base == *name).and_then(|s| s.start.as_ref());
+        let state = start.map(|s| s.state);
+        let lines: Vec<&str> = ["engine", name].into_iter().chain(state.map(mark)).collect();
+        node(&mut out, id, &lines, state.and_then(class));
     }
     for (i, step) in steps.iter().enumerate() {
         push_step(&mut out, plan, i, step, open[i]);
@@ -124,7 +128,7 @@ fn push_step(out: &mut String, plan: &Plan<'_>, i: usize, step: &Step<'_>, open:
         let own = format!("{id}c{}", n + 1);
         let added = plan.against.as_ref().is_some_and(|a| a.is_added(c.id));
         let class = if added { Some("added") } else { class(c.state) };
-        node(out, &own, &[c.label, &state(&c, added)], class);
+        node(out, &own, &[&c.label, &state(&c, added)], class);
         let _ = writeln!(out, "    {id} --- {own}");
     }
 }
@@ -141,7 +145,7 @@ fn class(state: State) -> Option<&'static str> {
     match state {
         State::Measured => Some("measured"),
         State::Pruned => Some("pruned"),
-        State::Later | State::SameAs => Some("later"),
+        State::Later | State::SameAs | State::Skipped => Some("later"),
         State::ToMeasure => None,
     }
 }

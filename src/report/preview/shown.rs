@@ -45,7 +45,8 @@ pub(super) fn tally(states: impl Iterator<Item = State>) -> String {
     parts.map(|(s, n)| format!("{} {}", whole(n), mark(*s))).collect::<Vec<_>>().join(", ")
 }
 
-const ORDER: [State; 5] = [State::ToMeasure, State::Later, State::Measured, State::SameAs, State::Pruned];
+const ORDER: [State; 6] =
+    [State::ToMeasure, State::Later, State::Measured, State::SameAs, State::Pruned, State::Skipped];
 
 pub(super) fn mark(state: State) -> &'static str {
     match state {
@@ -54,6 +55,7 @@ pub(super) fn mark(state: State) -> &'static str {
         State::Pruned => "pruned",
         State::SameAs => "known",
         State::Later => "later",
+        State::Skipped => "not run",
     }
 }
 
@@ -75,6 +77,10 @@ pub(super) fn about(plan: &Plan<'_>) -> Vec<(&'static str, String)> {
     for r in &plan.require {
         let how = match &r.on {
             _ if r.implied => " (unless a study says otherwise)".to_owned(),
+            // every candidate is measured on the objective's profiles anyway
+            Some(on) if plan.objective.as_ref().is_none_or(|o| o.profiles.contains(on)) => {
+                format!(" on {on}")
+            }
             Some(on) => format!(" on {on}: measured for the baseline and each offer"),
             None => String::new(),
         };

@@ -13,7 +13,7 @@ use super::document::Counts;
 use crate::judge::track::{base_is_settled, open_before};
 use crate::judge::walk::{Role, Row, StepView};
 use crate::judge::{Outcome, Setup, Walk};
-use crate::lang::sema::program::From;
+use crate::lang::sema::program::{Change, From, Point};
 use crate::plan::bases::Bases;
 use crate::plan::{Config, Id};
 
@@ -26,6 +26,8 @@ pub enum State {
     SameAs,
     /// its base is not known before an earlier step is decided
     Later,
+    /// its step is not run
+    Skipped,
 }
 
 /// What a base hangs on.
@@ -54,6 +56,10 @@ pub(super) struct States<'a> {
     pub gpu_launches: f64,
     /// of that what each step needs
     pub needs: Vec<Needs>,
+    /// for each step, the row of an incumbent that stands there first: what a track begins with
+    starts: Vec<Option<usize>>,
+    /// nothing is run beside the baseline
+    refused: bool,
 }
 
 impl<'a> States<'a> {
@@ -67,6 +73,8 @@ impl<'a> States<'a> {
             launches: 0,
             gpu_launches: 0.0,
             needs: Vec::with_capacity(walk.steps.len()),
+            starts: Vec::with_capacity(walk.steps.len()),
+            refused: walk.refused.is_some(),
         };
         let profiles = setup.profiles();
         if let Some((config, judged)) = &walk.baseline {
@@ -78,9 +86,18 @@ impl<'a> States<'a> {
             let base = base(setup, walk, view);
             let before = states.so_far();
             let may_be = may_be(setup, walk, view, &base);
-            let rows = view.rows.iter().zip(may_be);
-            let of = rows.map(|(row, may)| states.row(setup, &profiles, view, row, &base, may)).collect();
+            let alone = alone(setup, walk, view, &base);
+            let mut start = None;
+            let mut of = Vec::with_capacity(view.rows.len());
+            for (i, row) in view.rows.iter().enumerate() {
+                let (before, base) = (states.first.len(), if alone[i] { &Base::Known } else { &base });
+                of.push(states.row(setup, &profiles, view, row, base, may_be[i]));
+                if row.role == Role::Incumbent && states.first.len() > before {
+                    start = Some(i);
+                }
+            }
             states.of.push(of);
+            states.starts.push(start);
             states.bases.push(base);
             let now = states.so_far();
             states.needs.push(Needs {
@@ -103,7 +120,13 @@ impl<'a> States<'a> {
 
     /// Under which label its configuration stands first.
     pub fn first(&self, step: usize, config: &Config) -> Option<&'a str> {
-        self.first.get(&(self.bases[step].clone(), config.key())).copied()
+        let on = |base: &Base| self.first.get(&(base.clone(), config.key())).copied();
+        on(&self.bases[step]).or_else(|| on(&Base::Known))
+    }
+
+    /// The row of what a step's track begins with, where that is measured there first.
+    pub fn start(&self, step: usize) -> Option<usize> {
+        self.starts[step]
     }
 
     fn row(
@@ -133,7 +156,8 @@ impl<'a> States<'a> {
         let state = match row.judged.outcome {
             _ if is_measured(setup, profiles, config, row) => State::Measured,
             Outcome::Pruned if !may_be => State::Pruned,
-            _ if *base != Base::Known || view.skipped.is_some() => State::Later,
+            _ if view.skipped.is_some() && (row.role != Role::Incumbent || self.refused) => State::Skipped,
+            _ if *base != Base::Known => State::Later,
             _ => State::ToMeasure,
         };
         if state == State::Pruned {
@@ -148,7 +172,7 @@ impl<'a> States<'a> {
             Entry::Vacant(place) => {
                 place.insert(&row.label);
                 // what a guard kept from running does not run, but for what a track came to without it
-                let runs = view.skipped.is_none() || row.role == Role::Incumbent;
+                let runs = state != State::Skipped;
                 if counts && runs || state == State::Measured {
                     self.to_come += usize::from(state != State::Measured);
                     self.count(setup, profiles, config, state);
@@ -193,6 +217,25 @@ fn may_be(setup: &Setup<'_>, walk: &Walk, view: &StepView, base: &Base) -> Vec<b
                 bases.get_or_insert_with(|| Bases::new(setup.program, setup.study, &view.base, &open));
             out[i] = !bases.exclude(step, i - candidates);
         }
+    }
+    out
+}
+
+/// For each row, whether it is what it is whatever its step's base will be: an engine as declared, with points over it.
+fn alone(setup: &Setup<'_>, walk: &Walk, view: &StepView, base: &Base) -> Vec<bool> {
+    let mut out = vec![false; view.rows.len()];
+    let step = &setup.study.steps[view.step];
+    let is_engine = |p: &Point| p.changes.iter().any(|c| matches!(c, Change::Engine(_)));
+    if *base == Base::Known || !step.space.any(&is_engine) {
+        return out;
+    }
+    // a model that a point set stays under another engine
+    let is_model = |p: &Point| p.changes.iter().any(|c| matches!(c, Change::Model(_)));
+    let models = open_before(setup.study, &walk.steps, view.step).iter().any(|s| s.space.any(&is_model));
+    let candidates = view.rows.iter().position(|r| r.role == Role::Candidate).unwrap_or(0);
+    for (i, own) in out.iter_mut().skip(candidates).take(step.space.len()).enumerate() {
+        let points = step.space.candidate(i);
+        *own = points.iter().any(|p| is_engine(p)) && (!models || points.iter().any(|p| is_model(p)));
     }
     out
 }

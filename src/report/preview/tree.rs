@@ -63,6 +63,13 @@ fn push_step(out: &mut Vec<String>, i: usize, step: &Step<'_>, style: Style) {
     for note in step.track_notes.iter().chain(step.notes) {
         push_wrapped(out, "  ", note, style);
     }
+    if let Some(start) = &step.start {
+        push_candidate(out, start, style);
+    }
+    let skipped = step.candidates.states().all(|s| s == State::Skipped);
+    if let Some(why) = step.candidates.iter().next().filter(|_| skipped).and_then(|c| c.reason) {
+        push_wrapped(out, "  ", &format!("not run: {why}"), style);
+    }
     for candidate in step.candidates.iter().take(first_of(step.candidates.len())) {
         push_candidate(out, &candidate, style);
     }
@@ -80,7 +87,7 @@ fn push_candidate(out: &mut Vec<String>, c: &Candidate<'_>, style: Style) {
     if !c.changes.is_empty() {
         push_wrapped(out, "      ", &c.changes.join(" "), style);
     }
-    if !c.command.is_empty() && c.state != State::SameAs {
+    if !c.command.is_empty() && !matches!(c.state, State::SameAs | State::Skipped) {
         push_wrapped(out, "      $ ", &c.command, style);
     }
     push_again(out, "      ", c, style);
@@ -92,7 +99,7 @@ fn push_candidate(out: &mut Vec<String>, c: &Candidate<'_>, style: Style) {
 /// A failure stands until its cause is seen to change, or until the user says so.
 fn push_again(out: &mut Vec<String>, indent: &str, c: &Candidate<'_>, style: Style) {
     if c.failed {
-        let text = format!("`exec --again {}` measures it again", quote(c.label));
+        let text = format!("`exec --again {}` measures it again", quote(&c.label));
         push_wrapped(out, indent, &text, style);
     }
 }

@@ -1,0 +1,140 @@
+//! Every launch stands in a plan, and what is said of one is so: starts of tracks, steps that are never run, labels, rules.
+
+use serde_json::Value;
+
+use super::{plan, states};
+use crate::support::{Lab, Recording, toy_study};
+
+const TRACKS: &str = "track toy \"Toys\" { step one { vary a[1] } }
+ track other \"Others\" { step one { vary b[1] } }
+ step again { vary engine[other] * b[1, 2] }";
+
+/// Launches that a document, a tree, a page and a graph show: the text of each.
+fn renderings(lab: &Lab) -> [String; 4] {
+    let of = |more: &[&str]| lab.run(&[&["plan", "study.plab"], more].concat()).expect_code(0).stdout;
+    [of(&["--format", "json"]), of(&[]), of(&["--format", "md"]), of(&["--format", "mermaid"])]
+}
+
+#[test]
+fn what_a_track_begins_with_is_shown_where_it_is_measured_first() {
+    let lab = Lab::with(&toy_study(TRACKS));
+    let document = plan(&lab, &[]);
+    assert!(document["steps"][0]["start"].is_null(), "the baseline begins the first track");
+    let start = &document["steps"][1]["start"];
+    assert_eq!((&start["label"], &start["state"]), (&"Other, as declared".into(), &"to_measure".into()));
+    assert_eq!(start["command"], "other serve org/m");
+    let [_, tree, page, graph] = renderings(&lab);
+    assert!(tree.contains("  • Other, as declared  to measure\n      $ other serve org/m\n"), "{tree}");
+    assert!(page.contains("| Other, as declared |") && page.contains("\nother serve org/m\n"), "{page}");
+    assert!(graph.contains("e2[\"engine<br/>other<br/>to measure\"]"), "{graph}");
+    // as many launches as commands that are to be measured
+    let all = document["steps"].as_array().expect("steps").iter();
+    let rows = all.flat_map(|s| s["candidates"].as_array().expect("rows").iter().chain(s.get("start")));
+    let to_measure = rows.filter(|c| c["state"] == "to_measure").count() + 1;
+    assert_eq!(document["launches"]["max"], to_measure);
+}
+
+/// An engine as declared is what it is, whichever track has won before it.
+#[test]
+fn engines_behind_tracks_are_known_where_they_were_measured() {
+    let lab = Lab::with(&toy_study(TRACKS));
+    let document = plan(&lab, &[]);
+    let again = document["steps"].as_array().expect("steps").len() - 1;
+    assert_eq!(states(&document, again), ["same_as", "to_measure"]);
+    assert_eq!(document["launches"]["max"], 5);
+}
+
+#[test]
+fn a_step_that_no_guard_lets_run_is_no_launch() {
+    let lines = "step one { vary a[1] }\n step two from other when --a == 7 { vary b[1, 2] }\n step three when --a == 1 { vary b[1] }";
+    let lab = Lab::with(&toy_study(lines));
+    let document = plan(&lab, &[]);
+    // the base of a step that is not run is not measured either
+    assert_eq!(states(&document, 1), ["skipped", "skipped"]);
+    assert_eq!(states(&document, 2), ["later"]);
+    assert_eq!((&document["launches"]["max"], &document["trials"]["to_measure"]), (&3.into(), &3.into()));
+    let reason = document["steps"][1]["candidates"][0]["reason"].as_str().expect("a reason");
+    assert_eq!(reason, "the guard `--a == 7` can hold for no incumbent");
+    let [_, tree, page, graph] = renderings(&lab);
+    for text in [tree, page, graph] {
+        assert!(text.contains("not run"), "{text}");
+    }
+}
+
+#[test]
+fn what_is_called_alike_goes_by_its_name() {
+    let engines = "engine quick = toy { --fast }\nengine slow = toy { --no-fast }\n";
+    let lab = Lab::with(&format!("{engines}{}", toy_study("step e { vary engine[quick, slow] }")));
+    let document = plan(&lab, &[]);
+    let label = |i: usize| document["steps"][0]["candidates"][i]["label"].clone();
+    assert_eq!([label(0), label(1)], [Value::from("quick"), Value::from("slow")]);
+}
+
+#[test]
+fn rules_of_later_candidates_are_named() {
+    let lines =
+        "prune odd \"odd\" when --b == 3 and not --fast\n step one { vary fast }\n step two { vary b[3] }";
+    let lab = Lab::with(&toy_study(lines));
+    let document = plan(&lab, &[]);
+    assert_eq!(document["steps"][1]["candidates"][0]["rules"], serde_json::json!(["odd"]));
+    let [_, tree, ..] = renderings(&lab);
+    assert!(tree.contains("may be pruned later by odd"), "{tree}");
+}
+
+#[test]
+fn a_requirement_on_a_profile_of_the_objective_costs_nothing_more() {
+    let lab = Lab::with(&toy_study("require p50(ttft) <= 1s on load\n step one { vary a[1] }"));
+    let [_, tree, ..] = renderings(&lab);
+    assert!(tree.contains("  require   p50(ttft) <= 1s on load\n"), "{tree}");
+}
+
+#[test]
+fn a_changed_profile_of_confirm_is_told_as_a_profile() {
+    let lab = Lab::with(&toy_study("confirm on more\n step one { vary a[1] }"));
+    lab.write("old.plab", lab.read("study.plab").replace("concurrency 8", "concurrency 9"));
+    let tree = lab.run(&["plan", "study.plab", "--against", "old.plab"]).expect_code(0).stdout;
+    assert!(tree.contains("  ~ profile: more: ") && !tree.contains("~ confirm"), "{tree}");
+}
+
+/// Flags as they are printed: an engine's own program need not take `_` for `-`.
+#[test]
+fn commands_spell_flags_as_the_schema_does() {
+    let study = "use std/engines { sglang }\nuse std/profiles { chat }\nengine a = sglang { version \"0.5.9\"\n --mem_fraction_static=0.8 --tp=2\n }\n\
+                 axis chunk = --chunked_prefill_size=[4096, 8192]\nstudy s { model \"org/m\"\n gpus 2\n baseline a\n maximize total_tps on chat\n \
+                 repeat 1\n step c { vary chunk } }\n";
+    let lab = Lab::with(&study.replace("--tp=2", "--tp-size=2"));
+    let document = plan(&lab, &[]);
+    let command = document["baseline"]["command"].as_str().expect("a command");
+    assert!(command.ends_with("--mem-fraction-static=0.8 --tp-size=2"), "{command}");
+    let changes = &document["steps"][0]["candidates"][0]["changes"];
+    assert_eq!(changes, &serde_json::json!(["--chunked-prefill-size=4096"]));
+}
+
+/// What bounds a batch is the load with the most in flight, and what is not met says on which load.
+#[test]
+fn findings_and_refusals_name_the_load() {
+    let slow = serde_json::json!({"ttft_p50_ms": 4000});
+    let fine = serde_json::json!({"ttft_p50_ms": 40});
+    let mut r = Recording::default();
+    for (flags, more) in [("", &fine), ("--a=1", &slow)] {
+        r = r.add("toy", flags, "load", 100.0, fine.clone()).add("toy", flags, "more", 100.0, more.clone());
+    }
+    let lines = "maximize total_tps on load, more\n require p50(ttft) <= 1s\n step one { vary a[1] }";
+    let report = Lab::with(&toy_study(lines)).replay(&r, &[]).expect_code(0).report();
+    assert_eq!(report.row("one", "1")["reason"], "requires p50(ttft) <= 1s; p50(ttft) is 4 s on more");
+}
+
+/// A recording may have no runs but those of the steps: then nothing was launched to confirm.
+#[test]
+fn a_confirmation_from_the_runs_of_the_steps_says_so() {
+    let mut r = Recording::default();
+    for (flags, tps) in [("", [100.0, 101.0]), ("--a=1", [120.0, 121.0])] {
+        r = tps.iter().fold(r, |r, tps| r.toy(flags, *tps));
+    }
+    let lab = Lab::with(&toy_study("repeat 2\n confirm on load\n step one { vary a[1] }"));
+    let report = lab.replay(&r, &[]).expect_code(0).report();
+    assert_eq!(report.0["confirm"][0]["of_the_steps"], true);
+    let text = lab.replay_text(&r, &[]).expect_code(0).stdout;
+    assert!(text.contains("The recording has no launches made for this alone"), "{text}");
+    assert!(!text.contains("From launches made for this alone"), "{text}");
+}
