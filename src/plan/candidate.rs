@@ -95,8 +95,9 @@ pub fn ruling(candidate: &Candidate, study: &Study) -> Ruling {
             None => open.push(rule.name.clone()),
         }
     }
-    // measuring what cannot be valid would be in vain
-    let broken = study.require.iter().find(|r| condition(&r.expr, &Before(config)) == Some(false));
+    // measuring what cannot be valid would be in vain; what is asked on another profile is asked of offers
+    let mut own = study.require.iter().filter(|r| r.on.is_none());
+    let broken = own.find(|r| condition(&r.expr, &Before(config)) == Some(false));
     if let Some(require) = broken {
         return Ruling::Pruned { reason: format!("does not meet `require {}`", require.text), rule: None };
     }

@@ -465,7 +465,7 @@ mod tests {
         }
         let argv = command::to_copy(&config).argv;
         let flags = &argv[argv.len() - 3..];
-        assert_eq!(flags, ["--max_num_seqs=1024", "--tensor_parallel_size=4", "--name=a"]);
+        assert_eq!(flags, ["--max-num-seqs=1024", "--tensor-parallel-size=4", "--name=a"]);
         assert_eq!(config.gpus(), 4);
     }
 

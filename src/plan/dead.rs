@@ -28,7 +28,8 @@ pub(super) fn unreachable<'a>(
     prepared: &mut Prepared<'a>,
     budget: &mut usize,
 ) -> Vec<Diagnostic> {
-    let rules = study.prune.iter().map(|r| &r.when).chain(study.require.iter().map(|r| &r.expr));
+    let own = study.require.iter().filter(|r| r.on.is_none());
+    let rules = study.prune.iter().map(|r| &r.when).chain(own.map(|r| &r.expr));
     let rules: Vec<&Expr> = rules.filter(|e| e.reads_configuration()).collect();
     if rules.is_empty() && study.gpus.is_none() {
         return Vec::new();

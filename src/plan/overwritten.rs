@@ -18,7 +18,8 @@ pub(super) fn overwritten(study: &Study, engines: &[Arc<Engine>]) -> Vec<Diagnos
         let sets = |c: &&Change| matches!(c, Change::Flag { .. } | Change::Raw { .. } | Change::Env(_));
         for change in engine.publish.iter().map(|p| &p.change).filter(sets) {
             let what = target(change, under);
-            let of = |c: &Change| target(c, under) == what;
+            // what a point takes away, `publish` may give back
+            let of = |c: &Change| sets(&c) && target(c, under) == what;
             let varies = study.steps.iter().find(|s| s.space.any(&|p| p.changes.iter().any(of)));
             let name = shown(change);
             let d = |message: String| {

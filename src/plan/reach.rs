@@ -86,7 +86,7 @@ impl Asked {
             Change::Flag { name, .. } | Change::Raw { name, .. } | Change::UnsetFlag { name, .. } => {
                 !self.flags.is_empty() && self.flags.contains(&*flag_key(name))
             }
-            _ => false,
+            Change::Engine(_) => false,
         }
     }
 }
@@ -121,7 +121,7 @@ impl<'a> Offered<'a> {
                 Change::Flag { name, .. } | Change::Raw { name, .. } | Change::UnsetFlag { name, .. } => {
                     by_flag.entry(flag_key(name)).or_default().push(i);
                 }
-                _ => {}
+                Change::Engine(_) => {}
             }
         }
         Self { study, points, by_flag, with_model, by_env }

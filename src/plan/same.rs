@@ -200,8 +200,8 @@ fn a_command_keeps_first_places_and_last_spellings() {
     let flags = command::to_copy(&config).argv.split_off(3);
     assert_eq!(
         flags,
-        ["-npc", "--max_num_seqs=1024", r#"-sc={"method":"mtp","depth":2}"#, "-tp=2"],
-        "the first place, the last spelling"
+        ["-npc", "--max-num-seqs=1024", r#"-sc={"method":"mtp","depth":2}"#, "-tp=2"],
+        "the first place, the last spelling, the dashes of the schema"
     );
 }
 

@@ -84,11 +84,11 @@ pub fn mistake(id: FileId, base: usize, text: &str) -> Option<Diagnostic> {
     let open = text.find('{')?;
     let path = text[..open].trim_end();
     let start = path.len() - path.trim_start().trim_start_matches("use").trim_start().len();
-    let bare = &path[start.min(path.len())..];
-    if bare.starts_with(['.', '/', '~']) && !bare.contains(char::is_whitespace) {
+    let named = &path[start.min(path.len())..];
+    if named.starts_with(['.', '/', '~']) && !named.contains(char::is_whitespace) {
         let here = Span::new(id, base + start..base + path.len());
         let d = Diagnostic::new(Code::Unexpected, here, "the path of a file stands in double quotes");
-        let right = format!("\"{bare}\"");
+        let right = format!("\"{named}\"");
         return Some(
             d.label("without quotes").help(format!("write `use {right} {{ … }}`")).edit(here, right),
         );
