@@ -288,14 +288,22 @@ impl<'a, 'x> Coordinator<'a, 'x> {
         for r in history.runs().iter().filter(|r| Some(&*r.run.launch) == launch.as_deref()) {
             Arc::make_mut(&mut self.results).add(&r.config_id, &r.profile_id, r.run.clone());
         }
-        let moved = launch.as_ref().and_then(|l| history.launch_of(l)).is_some_and(|l| !l.changed.is_empty());
+        let moved =
+            launch.as_ref().and_then(|l| history.launch_of(l)).and_then(|l| l.changed.first().cloned());
         drop(history);
         // or something changed meanwhile, and what holds now is looked at anew
-        if moved {
+        if moved.is_some() {
             self.results = Arc::new(self.x.results());
         }
         match ended {
-            Ok(LaunchEnd::Done) => self.setbacks.forget(&config),
+            Ok(LaunchEnd::Done) => match moved {
+                None => self.setbacks.forget(&config),
+                // an engine that writes to a file of its own command would be launched for ever
+                Some(name) if self.setbacks.next(&config).is_none() => {
+                    return Some(Err(RunError::Unsettled(name)));
+                }
+                Some(_) => self.setbacks.add(&config),
+            },
             Ok(LaunchEnd::Setback(_)) => self.setbacks.add(&config),
             Ok(LaunchEnd::Interrupted) if self.x.signals.first.is_cancelled() => {
                 return Some(Ok(Ended::Interrupted));

@@ -37,6 +37,11 @@ pub enum RunError {
     GpuLost(String),
     #[error("the GPUs cannot be looked at: {0}")]
     Gpus(#[from] crate::gpu::GpuError),
+    /// what a launch is made of, which each of its launches changed
+    #[error(
+        "{0} changed in each of the last launches, so that no result of them counts: let the engine write to another file than those that its command names"
+    )]
+    Unsettled(String),
     /// a server that the site says runs already
     #[error("a server that should run already cannot be measured: {0}")]
     Away(String),

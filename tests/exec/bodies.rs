@@ -1,0 +1,64 @@
+//! What a profile says of sampling and of bodies stands in each request, and a rule reads the server's variables.
+
+use serde_json::{Value, json};
+
+use crate::support::{EXEC, Lab};
+
+const STUDY: &str = r#"
+engine kept "A server that keeps bodies" {
+    version "1.0"
+    serve   "python3 serve_bodies.py {port}"
+    ready   get "/health" within 60s
+    stop    sigterm within 5s
+    flag --unused int
+}
+profile sampled {
+    data        random
+    input       16
+    output      4
+    concurrency 1
+    requests    3
+    warmup      0
+    temperature 0.7
+    top_p       0.8
+    top_k       20
+    min_p       0.1
+    presence_penalty -1.5
+    body        {"chat_template_kwargs": {"enable_thinking": false}, "priority": 1}
+}
+axis threads = env OMP_NUM_THREADS=[1, 2]
+prune two "one is enough" when env OMP_NUM_THREADS == 2
+study s {
+    model    "m"
+    baseline kept
+    maximize total_tps on sampled
+    repeat   1
+    step threads { vary threads }
+}
+"#;
+
+#[test]
+fn what_a_profile_says_of_sampling_is_in_each_body() {
+    let lab = Lab::with(STUDY);
+    lab.write("serve_bodies.py", include_str!("serve_bodies.py"));
+    let report = lab.run(&EXEC).expect_code(0).report();
+    assert_eq!(report.outcome("threads", "2"), "pruned");
+    let bodies: Vec<Value> =
+        lab.read("bodies").lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+    assert_eq!(bodies.len(), 6, "of the baseline and of one thread");
+    for body in bodies {
+        let said = ["temperature", "top_p", "top_k", "min_p", "presence_penalty", "priority"];
+        let said: Vec<&Value> = said.iter().map(|name| &body[name]).collect();
+        assert_eq!(said, [&json!(0.7), &json!(0.8), &json!(20), &json!(0.1), &json!(-1.5), &json!(1)]);
+        assert_eq!(body["chat_template_kwargs"], json!({"enable_thinking": false}));
+    }
+}
+
+#[test]
+fn an_engine_that_writes_to_a_file_of_its_command_is_not_launched_for_ever() {
+    let lab = Lab::with(&STUDY.replace("{port}\"", "{port} bodies\""));
+    lab.write("serve_bodies.py", include_str!("serve_bodies.py"));
+    lab.write("bodies", "");
+    lab.run(&EXEC).expect_error(1, &["bodies changed in each of the last launches", "another file"]);
+    assert_eq!(lab.read("bodies").lines().count(), 9, "three launches of three requests");
+}
