@@ -79,12 +79,13 @@ pub fn say(
 
 /// Prints a report in a format.
 pub fn print(report: &Report, dir: Option<&Path>, format: ReportFormat, console: Console) {
-    let text = match format {
-        ReportFormat::Text => report::terminal(report, console.stdout_style(), dir),
-        ReportFormat::Md => report::markdown(report),
-        ReportFormat::Json => return console.document(|out| report.write_json(out)),
-    };
-    console.print(&text);
+    match format {
+        ReportFormat::Text => {
+            console.stream(|out| report::write_terminal(report, console.stdout_style(), dir, out));
+        }
+        ReportFormat::Md => console.stream(|out| report::write_markdown(report, out)),
+        ReportFormat::Json => console.document(|out| report.write_json(out)),
+    }
 }
 
 /// 0 with a recommendation or without an objective, 3 without one, 75 before the end.

@@ -3,45 +3,30 @@
 
 use std::io;
 
+use super::sink::Sink;
 use super::wrap::clean;
-
-/// So much of a page is held before it goes on to where it is written.
-const PIECE: usize = 64 << 10;
 
 /// A page that is being written. Blocks are set apart by one empty line.
 #[derive(Default)]
 pub struct Markdown<'w> {
-    out: String,
+    out: Sink<'w>,
     begun: bool,
-    /// where it is written as it is made: that of a long study has tens of megabytes
-    to: Option<&'w mut (dyn io::Write + 'w)>,
-    failed: Option<io::Error>,
 }
 
 impl<'w> Markdown<'w> {
     /// A page that goes on as it is made; [`Markdown::end`] says whether all of it did.
     pub fn to(to: &'w mut (dyn io::Write + 'w)) -> Self {
-        Self { to: Some(to), ..Self::default() }
+        Self { out: Sink::to(to), begun: false }
     }
 
     /// The finished page, of one that was held.
     pub fn finish(self) -> String {
-        self.out
+        self.out.held()
     }
 
     /// Writes what is left of one that goes on.
-    pub fn end(mut self) -> io::Result<()> {
-        self.give_on(0);
-        self.failed.map_or(Ok(()), Err)
-    }
-
-    fn give_on(&mut self, at_least: usize) {
-        let Some(to) = self.to.as_mut().filter(|_| self.out.len() > at_least) else { return };
-        // the first error is the one to tell
-        if self.failed.is_none() {
-            self.failed = to.write_all(self.out.as_bytes()).err();
-        }
-        self.out.clear();
+    pub fn end(self) -> io::Result<()> {
+        self.out.end()
     }
 
     /// A heading of that level; `tag` in brackets behind it.
@@ -53,12 +38,10 @@ impl<'w> Markdown<'w> {
     /// A paragraph that is Markdown already.
     pub fn block(&mut self, text: &str) {
         if self.begun {
-            self.out.push('\n');
+            self.out.push_str("\n");
         }
         self.begun = true;
-        self.out.push_str(text);
-        self.out.push('\n');
-        self.give_on(PIECE);
+        self.out.line(text);
     }
 
     /// A list of texts, numbered or not; nothing for none.
@@ -93,9 +76,7 @@ impl<'w> Markdown<'w> {
         self.block(&format!("{}\n|{}", line(head), " --- |".repeat(head.len())));
         // that of a long study is megabytes long
         for row in rows {
-            self.out.push_str(&line(row));
-            self.out.push('\n');
-            self.give_on(PIECE);
+            self.out.line(&line(row));
         }
     }
 }
@@ -187,28 +168,6 @@ mod tests {
         let mut page = Markdown::default();
         page.fence("sh", "a ``` b");
         assert_eq!(page.finish(), "````sh\na ``` b\n````\n");
-    }
-
-    #[test]
-    fn a_page_that_goes_on_says_what_one_that_is_held_says() {
-        let write = |page: &mut Markdown<'_>| {
-            page.heading(1, "A", None);
-            page.block(&"long ".repeat(PIECE / 5));
-            page.table(&["a".to_owned()], &vec![vec!["x".repeat(100)]; 2000]);
-            page.block("end");
-        };
-        let mut held = Markdown::default();
-        write(&mut held);
-        let mut out = Vec::new();
-        let mut page = Markdown::to(&mut out);
-        write(&mut page);
-        assert!(page.out.len() <= PIECE);
-        page.end().expect("memory");
-        assert_eq!(String::from_utf8(out).expect("text"), held.finish());
-        let mut full: &mut [u8] = &mut [0; 9];
-        let mut page = Markdown::to(&mut full);
-        write(&mut page);
-        assert!(page.end().is_err());
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! A table that fits the terminal. Numbers are never cut: where room is short, text columns give way first, then the
 //! columns that matter least are left out.
 
+use std::ops::Range;
+
 use tabled::builder::Builder;
 use tabled::settings::formatting::AlignmentStrategy;
 use tabled::settings::object::Cell as At;
@@ -8,12 +10,12 @@ use tabled::settings::object::Columns;
 use tabled::settings::style::Style as Frame;
 use tabled::settings::{Alignment, Modify};
 
+use super::entries::Entries;
 use super::style::{Style, Tone};
 use super::wrap::{longest_number, width_of, wrap};
-use crate::secrets::mask;
 
 /// Rows of a table that are drawn at once.
-const AT_ONCE: usize = 500;
+const AT_ONCE: usize = 200;
 /// Frame and padding of one column; one more closes the table.
 const FRAME: usize = 3;
 /// Text columns keep this much, or all of their text, while there is an extra to leave out.
@@ -42,18 +44,11 @@ pub struct Column {
     pub spare: u8,
 }
 
-/// One entry.
+/// Columns with their entries, and each row's tone.
 #[derive(Debug, Clone, Default)]
-pub struct Cell {
-    pub text: String,
-    pub tone: Tone,
-}
-
-/// Rows of entries under columns, one entry for each.
-#[derive(Debug, Clone)]
 pub struct Table {
-    pub columns: Vec<Column>,
-    pub rows: Vec<Vec<Cell>>,
+    pub columns: Vec<(Column, Entries)>,
+    pub tones: Vec<Tone>,
 }
 
 impl Column {
@@ -68,46 +63,33 @@ impl Column {
     }
 }
 
-impl Cell {
-    /// An entry in a tone. What is masked is masked here, and not after columns were measured.
-    pub fn new(text: impl Into<String>, tone: Tone) -> Self {
-        Self { text: mask(&text.into()).into_owned(), tone }
-    }
-}
-
 impl Table {
-    /// The drawn table, without a final newline. No line is wider than the terminal, unless one number is.
-    pub fn draw(&self, style: Style) -> String {
-        self.draw_by(style, AT_ONCE)
+    /// Draws the table, a few rows at a time: a long one would be held several times over. Its lines go on as they are made. None is
+    /// wider than the terminal, unless one number is.
+    pub fn draw(&self, style: Style, mut line: impl FnMut(&str)) {
+        self.draw_by(style, AT_ONCE, &mut line);
     }
 
-    /// So many rows at a time: the whole of a long table would be held several times over.
-    fn draw_by(&self, style: Style, at_once: usize) -> String {
+    fn draw_by(&self, style: Style, at_once: usize, line: &mut dyn FnMut(&str)) {
         let (kept, widths) = self.fit(style.width());
-        if self.rows.len() <= at_once {
-            return self.part(style, (&kept, &widths), &self.rows, false);
+        let rows = self.tones.len();
+        if rows <= at_once {
+            return self.part(style, (&kept, &widths), 0..rows, false).lines().for_each(line);
         }
         // each part is as wide as the whole
         let widths: Vec<usize> = kept.iter().zip(&widths).map(|(&c, &width)| self.used(c, width)).collect();
-        let parts = self.rows.len().div_ceil(at_once);
-        let mut out = String::new();
-        for (i, rows) in self.rows.chunks(at_once).enumerate() {
-            let part = self.part(style, (&kept, &widths), rows, true);
-            let lines = part.lines().skip(if i == 0 { 0 } else { self.head_lines(&kept, &widths) });
-            let last = if i + 1 < parts { part.lines().next_back() } else { None };
-            for line in lines.filter(|line| Some(*line) != last) {
-                if !out.is_empty() {
-                    out.push('\n');
-                }
-                out.push_str(line);
-            }
+        for begin in (0..rows).step_by(at_once) {
+            let end = rows.min(begin + at_once);
+            let part = self.part(style, (&kept, &widths), begin..end, true);
+            let lines = part.lines().skip(if begin == 0 { 0 } else { self.head_lines(&kept, &widths) });
+            let last = if end < rows { part.lines().next_back() } else { None };
+            lines.filter(|line| Some(*line) != last).for_each(&mut *line);
         }
-        out
     }
 
     /// The lines of the frame and of the heading before the first row.
     fn head_lines(&self, kept: &[usize], widths: &[usize]) -> usize {
-        let lines = |(&c, &width): (&usize, &usize)| lines_of(&self.columns[c].head.join("\n"), width).len();
+        let lines = |(&c, &width): (&usize, &usize)| lines_of(&self.column(c).head.join("\n"), width).len();
         2 + kept.iter().zip(widths).map(lines).max().unwrap_or(1).max(1)
     }
 
@@ -115,26 +97,27 @@ impl Table {
         &self,
         style: Style,
         (kept, widths): (&[usize], &[usize]),
-        rows: &[Vec<Cell>],
+        rows: Range<usize>,
         whole_width: bool,
     ) -> String {
         let mut builder = Builder::default();
         let heads = kept.iter().zip(widths);
         builder.push_record(heads.map(|(&c, &width)| {
-            let lines = lines_of(&self.columns[c].head.join("\n"), width);
+            let lines = lines_of(&self.column(c).head.join("\n"), width);
             self.filled(lines, c, if whole_width { width } else { 0 }).join("\n")
         }));
-        for row in rows {
-            let lines = kept.iter().zip(widths).map(|(&c, &width)| lines_of(&row[c].text, width).join("\n"));
+        for row in rows.clone() {
+            let entry = |c: usize| self.columns[c].1.get(row);
+            let lines = kept.iter().zip(widths).map(|(&c, &width)| lines_of(entry(c), width).join("\n"));
             builder.push_record(lines);
         }
         let mut table = builder.build();
         table.with(Frame::rounded()).with(AlignmentStrategy::PerLine);
         for (place, &column) in kept.iter().enumerate() {
-            if self.columns[column].kind == Kind::Number {
+            if self.column(column).kind == Kind::Number {
                 table.with(Modify::new(Columns::one(place)).with(Alignment::right()));
             }
-            Self::colour(&mut table, style, rows, place, column);
+            colour(&mut table, style, &self.tones[rows.clone()], place);
         }
         table.to_string()
     }
@@ -145,7 +128,7 @@ impl Table {
             lines.push(String::new());
         }
         let spaces = " ".repeat(width.saturating_sub(width_of(&lines[0])));
-        match self.columns[column].kind {
+        match self.column(column).kind {
             Kind::Number => lines[0].insert_str(0, &spaces),
             Kind::Text => lines[0].push_str(&spaces),
         }
@@ -156,17 +139,12 @@ impl Table {
     pub fn tallest(&self, column: usize, width: usize) -> usize {
         let (kept, widths) = self.fit(width);
         let Some(place) = kept.iter().position(|&c| c == column) else { return 0 };
-        let lines = self.rows.iter().map(|row| lines_of(&row[column].text, widths[place]).len());
+        let lines = self.columns[column].1.iter().map(|entry| lines_of(entry, widths[place]).len());
         lines.max().unwrap_or(0)
     }
 
-    fn colour(table: &mut tabled::Table, style: Style, rows: &[Vec<Cell>], place: usize, column: usize) {
-        let head = style.ansi(Tone::Strong).map(|color| (0, color));
-        let body = rows.iter().enumerate();
-        let body = body.filter_map(|(r, row)| Some((r + 1, style.ansi(row[column].tone)?)));
-        for (row, color) in head.into_iter().chain(body) {
-            table.with(Modify::new(At::new(row, place)).with(color));
-        }
+    fn column(&self, column: usize) -> &Column {
+        &self.columns[column].0
     }
 
     /// The columns that stay, and the width of each.
@@ -174,10 +152,10 @@ impl Table {
         let mut kept: Vec<usize> = (0..self.columns.len()).collect();
         loop {
             let room = width.saturating_sub(FRAME * kept.len() + 1);
-            let has_extras = kept.iter().any(|&c| self.columns[c].spare > 1);
+            let has_extras = kept.iter().any(|&c| self.column(c).spare > 1);
             let widths = self.squeeze(&kept, room, if has_extras { Self::comfortable } else { Self::tight });
-            let most_spare = (0..kept.len()).max_by_key(|&i| self.columns[kept[i]].spare);
-            match most_spare.filter(|&i| self.columns[kept[i]].spare > 0) {
+            let most_spare = (0..kept.len()).max_by_key(|&i| self.column(kept[i]).spare);
+            match most_spare.filter(|&i| self.column(kept[i]).spare > 0) {
                 Some(place) if widths.iter().sum::<usize>() > room => kept.remove(place),
                 // what decides stays: then its text breaks within words
                 _ if widths.iter().sum::<usize>() > room => {
@@ -216,7 +194,7 @@ impl Table {
 
     /// What the wrapped column takes of that width.
     fn used(&self, column: usize, width: usize) -> usize {
-        let entries = self.rows.iter().flat_map(|row| lines_of(&row[column].text, width));
+        let entries = self.columns[column].1.iter().flat_map(|entry| lines_of(entry, width));
         entries.map(|line| width_of(&line)).max().unwrap_or(0).max(self.head_width(column))
     }
 
@@ -225,14 +203,14 @@ impl Table {
     }
 
     fn comfortable(&self, column: usize) -> usize {
-        match self.columns[column].kind {
+        match self.column(column).kind {
             Kind::Number => self.natural(column),
             Kind::Text => self.tight(column).max(self.natural(column).min(COMFORTABLE)),
         }
     }
 
     fn tight(&self, column: usize) -> usize {
-        match self.columns[column].kind {
+        match self.column(column).kind {
             Kind::Number => self.natural(column),
             Kind::Text => self
                 .head_width(column)
@@ -242,14 +220,14 @@ impl Table {
     }
 
     fn least(&self, column: usize) -> usize {
-        match self.columns[column].kind {
+        match self.column(column).kind {
             Kind::Number => self.natural(column),
             Kind::Text => LEAST.min(self.natural(column)).max(self.widest_entry(column, longest_number)),
         }
     }
 
     fn head_width(&self, column: usize) -> usize {
-        self.columns[column].head.iter().map(|line| width_of(line)).max().unwrap_or(0)
+        self.column(column).head.iter().map(|line| width_of(line)).max().unwrap_or(0)
     }
 
     /// The most that any entry of the column measures, the heading's lines at least.
@@ -258,8 +236,16 @@ impl Table {
     }
 
     fn widest_entry(&self, column: usize, measure: fn(&str) -> usize) -> usize {
-        let entries = self.rows.iter().flat_map(|row| row[column].text.lines()).map(measure);
+        let entries = self.columns[column].1.iter().flat_map(str::lines).map(measure);
         entries.max().unwrap_or(0)
+    }
+}
+
+fn colour(table: &mut tabled::Table, style: Style, tones: &[Tone], place: usize) {
+    let head = style.ansi(Tone::Strong).map(|color| (0, color));
+    let body = tones.iter().enumerate().filter_map(|(r, tone)| Some((r + 1, style.ansi(*tone)?)));
+    for (row, color) in head.into_iter().chain(body) {
+        table.with(Modify::new(At::new(row, place)).with(color));
     }
 }
 
@@ -274,35 +260,42 @@ mod tests {
 
     use super::*;
 
-    fn cell(text: &str) -> Cell {
-        Cell::new(text, Tone::Plain)
+    fn table(rows: &[[&str; 4]]) -> Table {
+        let columns = [
+            Column::text(&["candidate"], 0),
+            Column::text(&["changes"], 1),
+            Column::number(&["total_tps", "tok/s"], 0),
+            Column::text(&["outcome"], 0),
+        ];
+        let entries = |i: usize| rows.iter().map(|row| row[i]).collect();
+        let mut columns: Vec<_> = columns.into_iter().enumerate().map(|(i, c)| (c, entries(i))).collect();
+        let ttft = rows.iter().map(|_| "1,604.2").collect();
+        columns.insert(3, (Column::number(&["TTFT", "ms"], 2), ttft));
+        Table { columns, tones: vec![Tone::Plain; rows.len()] }
     }
 
     fn sample(label: &str, changes: &str, value: &str, outcome: &str) -> Table {
-        Table {
-            columns: vec![
-                Column::text(&["candidate"], 0),
-                Column::text(&["changes"], 1),
-                Column::number(&["total_tps", "tok/s"], 0),
-                Column::number(&["TTFT", "ms"], 2),
-                Column::text(&["outcome"], 0),
-            ],
-            rows: vec![vec![cell(label), cell(changes), cell(value), cell("1,604.2"), cell(outcome)]],
-        }
+        table(&[[label, changes, value, outcome]])
+    }
+
+    fn drawn(table: &Table, style: Style, at_once: usize) -> String {
+        let mut lines = Vec::new();
+        table.draw_by(style, at_once, &mut |line| lines.push(line.to_owned()));
+        lines.join("\n")
     }
 
     #[test]
     fn leaves_out_what_matters_least() {
         let table = sample("Seqs 512", "--max-num-seqs=512", "11,464.5", "ok");
-        let wide = table.draw(Style::new(100, false));
+        let wide = drawn(&table, Style::new(100, false), AT_ONCE);
         assert!(wide.contains("TTFT") && wide.contains("changes"), "{wide}");
-        let narrower = table.draw(Style::new(60, false));
+        let narrower = drawn(&table, Style::new(60, false), AT_ONCE);
         assert!(!narrower.contains("TTFT") && narrower.contains("changes"), "{narrower}");
-        let narrow = table.draw(Style::new(44, false));
+        let narrow = drawn(&table, Style::new(44, false), AT_ONCE);
         assert!(!narrow.contains("TTFT") && !narrow.contains("changes"), "{narrow}");
         assert!(narrow.contains("11,464.5"), "{narrow}");
         let table = sample("Seqs 512", "--max-num-seqs=512", "123,111,464,464.5", "refused");
-        let narrowest = table.draw(Style::new(40, false));
+        let narrowest = drawn(&table, Style::new(40, false), AT_ONCE);
         assert!(narrowest.lines().all(|line| width_of(line) <= 40), "{narrowest}");
         assert!(narrowest.contains("123,111,464,464.5"), "{narrowest}");
     }
@@ -317,20 +310,23 @@ mod tests {
 
     #[test]
     fn a_table_in_parts_is_the_table() {
-        let mut table = sample("Seqs 512", "--max-num-seqs=512 --and-some-more=1", "11,464.5", "ok");
-        for i in 0..7 {
-            let label = "Seqs ".to_owned() + &"x".repeat(i * 3);
-            let outcome = "it was refused because of something ".repeat(i % 3);
-            table.rows.push(sample(&label, "", &format!("{i}.5"), &outcome).rows.remove(0));
-        }
+        let texts: Vec<[String; 3]> = (0..7)
+            .map(|i| {
+                let label = "Seqs ".to_owned() + &"x".repeat(i * 3);
+                [label, format!("{i}.5"), "it was refused because of something ".repeat(i % 3)]
+            })
+            .collect();
+        let mut rows = vec![["Seqs 512", "--max-num-seqs=512 --and-some-more=1", "11,464.5", "ok"]];
+        rows.extend(texts.iter().map(|[label, value, outcome]| [label, "", value, outcome.as_str()]));
+        let table = table(&rows);
         for style in
             [Style::new(100, false), Style::new(60, false), Style::new(44, false), Style::new(80, true)]
         {
             // strong spaces look like any others
-            let shown = |drawn: &str| drawn.replace("\x1b[1m", "").replace("\x1b[22m", "");
-            let whole = shown(&table.draw(style));
+            let shown = |text: &str| text.replace("\x1b[1m", "").replace("\x1b[22m", "");
+            let whole = shown(&drawn(&table, style, AT_ONCE));
             for at_once in 1..8 {
-                assert_eq!(shown(&table.draw_by(style, at_once)), whole, "{at_once} at once");
+                assert_eq!(shown(&drawn(&table, style, at_once)), whole, "{at_once} at once");
             }
         }
     }
@@ -344,7 +340,8 @@ mod tests {
             reason in r"([a-zA-Zäöü漢]{1,18}[ ,:/-]|[+-]?[0-9]{1,3}(,[0-9]{3}){0,2} ?%? ){0,12}",
             width in 60usize..200,
         ) {
-            let drawn = sample(&label, &changes, &super::super::format::number(value), &reason).draw(Style::new(width, false));
+            let table = sample(&label, &changes, &super::super::format::number(value), &reason);
+            let drawn = drawn(&table, Style::new(width, false), AT_ONCE);
             for line in drawn.lines() {
                 prop_assert!(width_of(line) <= width, "{} columns in {width}:\n{drawn}", width_of(line));
             }

@@ -1,14 +1,17 @@
 //! The report on a terminal: what was asked, a table for every step, what came of it, what it cost.
 
+use std::io;
 use std::path::Path;
 
 use super::document::{Recommended, Report, Row, Step, Verdict};
+use super::entries::Entries;
 use super::evidence::{Outcome, Trial};
 use super::format::{decimals_for, grouped, percent};
 use super::lookup::{Lookup, mean};
 use super::phrases;
+use super::sink::Sink;
 use super::style::{Style, Tone};
-use super::table::{Cell, Column, Table};
+use super::table::{Column, Table};
 use super::wrap::{clean, hanging};
 use super::{asking, command};
 
@@ -18,7 +21,21 @@ const TALLEST: usize = 5;
 /// The whole report as lines for a terminal of that style, with a final newline. `files` is the directory in which
 /// its files lie, if they do.
 pub fn terminal(report: &Report, style: Style, files: Option<&Path>) -> String {
-    let mut page = Page { lookup: Lookup::new(report), style, out: String::new() };
+    page(report, style, files, Sink::default()).held()
+}
+
+/// The same as it is made.
+pub fn write_terminal(
+    report: &Report,
+    style: Style,
+    files: Option<&Path>,
+    to: &mut dyn io::Write,
+) -> io::Result<()> {
+    page(report, style, files, Sink::to(to)).end()
+}
+
+fn page<'w>(report: &Report, style: Style, files: Option<&Path>, out: Sink<'w>) -> Sink<'w> {
+    let mut page = Page { lookup: Lookup::new(report), style, out };
     page.header();
     for (i, step) in report.steps.iter().enumerate() {
         let before = i.checked_sub(1).and_then(|i| report.steps.get(i));
@@ -33,13 +50,13 @@ pub fn terminal(report: &Report, style: Style, files: Option<&Path>) -> String {
     page.out
 }
 
-struct Page<'a> {
+struct Page<'a, 'w> {
     lookup: Lookup<'a>,
     style: Style,
-    out: String,
+    out: Sink<'w>,
 }
 
-impl Page<'_> {
+impl Page<'_, '_> {
     fn header(&mut self) {
         let report = self.lookup.report;
         self.heading(&report.title);
@@ -93,10 +110,11 @@ impl Page<'_> {
         if !step.rows.is_empty() {
             let table = self.step_table(step, phrases::outcome);
             if table.tallest(table.columns.len() - 1, self.style.width()) <= TALLEST {
-                self.line(&table.draw(self.style));
+                self.table(&table);
             } else {
+                drop(table);
                 let short = self.step_table(step, |row| row.outcome.word().to_owned());
-                self.line(&short.draw(self.style));
+                self.table(&short);
                 self.reasons(step);
             }
         }
@@ -130,7 +148,7 @@ impl Page<'_> {
         let means =
             |name| -> Vec<Option<f64>> { trials.iter().map(|t| t.and_then(|t| mean(t, name))).collect() };
         let (ttft, tpot) = (means("ttft_ms"), means("tpot_ms"));
-        let text = |of: &dyn Fn(&Row) -> String| -> Vec<String> { step.rows.iter().map(of).collect() };
+        let text = |of: &dyn Fn(&Row) -> String| -> Entries { step.rows.iter().map(of).collect() };
         let mut columns = vec![
             (self.first_column("candidate"), text(&|row| clean(&phrases::row_label(row)))),
             (Column::text(&["changes"], 1), text(&|row| clean(&row.changes.join(" ")))),
@@ -147,8 +165,7 @@ impl Page<'_> {
         columns.push((Column::number(&["TTFT", "mean ms"], 2), aligned(&ttft)));
         columns.push((Column::number(&["TPOT", "mean ms"], 3), aligned(&tpot)));
         columns.push((Column::text(&["outcome"], 0), text(&|row| clean(&outcome(row)))));
-        let tones: Vec<Tone> = step.rows.iter().map(|row| tone_of(step, row)).collect();
-        assemble(columns, &tones)
+        assemble(columns, step.rows.iter().map(|row| tone_of(step, row)).collect())
     }
 
     /// A row's value on the objective; without one, its total throughput.
@@ -210,8 +227,7 @@ impl Page<'_> {
             (Column::text(&["verdict"], 0), rows.iter().map(verdict).collect()),
         ];
         let tones: Vec<Tone> = rows.iter().map(|row| verdict_tone(row.verdict)).collect();
-        let table = assemble(columns, &tones);
-        self.line(&table.draw(self.style));
+        self.table(&assemble(columns, tones));
         let sure: Vec<(&str, String)> = rows
             .iter()
             .filter_map(|row| Some((row, row.gain.as_ref()?)))
@@ -315,26 +331,25 @@ impl Page<'_> {
     }
 
     fn line(&mut self, text: &str) {
-        self.out.push_str(text);
-        self.out.push('\n');
+        self.out.line(text);
+    }
+
+    fn table(&mut self, table: &Table) {
+        let out = &mut self.out;
+        table.draw(self.style, |line| out.line(line));
     }
 }
 
 /// A column of numbers with common decimals; empty where there is none.
-fn aligned(values: &[Option<f64>]) -> Vec<String> {
+fn aligned(values: &[Option<f64>]) -> Entries {
     let decimals = decimals_for(values.iter().copied().flatten());
     values.iter().map(|value| value.map_or_else(String::new, |value| grouped(value, decimals))).collect()
 }
 
-/// Columns of text as rows of cells; columns in which nothing stands are left out.
-fn assemble(columns: Vec<(Column, Vec<String>)>, tones: &[Tone]) -> Table {
-    let used: Vec<(Column, Vec<String>)> =
-        columns.into_iter().filter(|(_, cells)| cells.iter().any(|cell| !cell.is_empty())).collect();
-    let (columns, cells): (Vec<Column>, Vec<Vec<String>>) = used.into_iter().unzip();
-    let mut cells: Vec<_> = cells.into_iter().map(Vec::into_iter).collect();
-    let mut row = |tone: Tone| cells.iter_mut().filter_map(|c| Some(Cell::new(c.next()?, tone))).collect();
-    let rows = tones.iter().map(|tone| row(*tone)).collect();
-    Table { columns, rows }
+/// A table of the columns in which something stands.
+fn assemble(mut columns: Vec<(Column, Entries)>, tones: Vec<Tone>) -> Table {
+    columns.retain(|(_, entries)| entries.iter().any(|entry| !entry.is_empty()));
+    Table { columns, tones }
 }
 
 fn tone_of(step: &Step, row: &Row) -> Tone {
