@@ -4,7 +4,6 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::runtime::Handle;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
@@ -15,6 +14,7 @@ use super::kitchen::Rendered;
 use super::metronome::Metronome;
 use super::record::RequestRecord;
 use super::request::{Job, Lab, perform};
+use super::worker::Worker;
 
 /// How long a client of a closed loop rests after a failure: a server that refuses must not be asked ten
 /// thousand times a second.
@@ -39,7 +39,8 @@ pub(super) struct Drive {
 
 impl Drive {
     /// Starts to send, on a worker's thread. Dropping it ends all requests.
-    pub(super) fn start(lab: &Arc<Lab>, source: Source, on: &Handle) -> Result<Self, LoadError> {
+    pub(super) fn start(lab: &Arc<Lab>, source: Source, worker: &Worker) -> Result<Self, LoadError> {
+        let on = worker.handle();
         let (out, records) = mpsc::unbounded_channel();
         let mut tasks = JoinSet::new();
         match source {
@@ -50,7 +51,8 @@ impl Drive {
             }
             Source::Open { requests, cap } => {
                 let (times, bodies): (Vec<_>, Vec<_>) = requests.into_iter().unzip();
-                let metronome = Metronome::start(lab.began, times.clone()).map_err(LoadError::Thread)?;
+                let metronome = Metronome::start(lab.began, times.clone(), on, worker.due().clone());
+                let metronome = metronome.map_err(LoadError::Thread)?;
                 let arrivals = Arrivals { times, bodies, cap: cap.map(|cap| Arc::new(Semaphore::new(cap))) };
                 tasks.spawn_on(arrivals.send(Arc::clone(lab), metronome, out), on);
             }

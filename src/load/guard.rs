@@ -11,6 +11,7 @@ use tokio::sync::futures::OwnedNotified;
 use tokio::time::{Sleep, sleep_until};
 
 use super::alarm::Alarm;
+use super::http::Pulse;
 use super::record::{Failure, FailureKind};
 use super::spec::Timeouts;
 
@@ -30,6 +31,8 @@ pub(super) struct Guard {
     limits: Timeouts,
     sent: Instant,
     last_byte: Option<Instant>,
+    /// Where bytes are seen that nobody was told of.
+    pulse: Option<Pulse>,
     dying: Option<Instant>,
     lingering: Option<Instant>,
 }
@@ -54,6 +57,7 @@ impl Guard {
             limits,
             sent,
             last_byte: None,
+            pulse: None,
             dying: None,
             lingering: None,
         };
@@ -61,18 +65,19 @@ impl Guard {
         guard
     }
 
-    /// Text has come: from now on silence is limited, counted anew with every byte.
-    pub(super) fn heard(&mut self, at: Instant) {
-        let was_waiting = self.last_byte.replace(at).is_none();
-        if was_waiting {
+    /// Text has come: from now on silence is limited, counted anew with every byte that comes there.
+    pub(super) fn heard(&mut self, pulse: Pulse) {
+        if self.pulse.is_none() {
+            self.last_byte = Some(pulse.last());
+            self.pulse = Some(pulse);
             self.rearm();
         }
     }
 
     /// The stream has said its last word.
-    pub(super) fn linger(&mut self, at: Instant) {
+    pub(super) fn linger(&mut self) {
         if self.lingering.is_none() {
-            self.lingering = Some(at);
+            self.lingering = Some(Instant::now());
             self.rearm();
         }
     }
@@ -106,6 +111,7 @@ impl Guard {
             if self.timer.as_mut().poll(cx).is_pending() {
                 break;
             }
+            self.last_byte = self.pulse.as_ref().map(Pulse::last).or(self.last_byte);
             let (deadline, failure) = self.deadline();
             if deadline <= Instant::now() {
                 return Poll::Ready(failure);

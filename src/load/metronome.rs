@@ -1,60 +1,82 @@
-//! Ticks at absolute times. A thread of its own sleeps to within some tens of microseconds, where the
-//! runtime's timers are as coarse as a millisecond; spinning would take the core that reads the streams.
+//! Ticks at absolute times, by a timer of the kernel's that the thread of the requests waits for itself: the runtime's timers are as
+//! coarse as a millisecond, another thread has to be given the processor first, and spinning would take the core that reads the streams.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, Thread};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::time::{Duration, Instant};
 
-use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::runtime::Handle;
 
-/// A running metronome; it stops when it is dropped.
+use super::worker::Due;
+
+/// A running metronome.
 #[derive(Debug)]
 pub(super) struct Metronome {
-    ticks: UnboundedReceiver<usize>,
-    stop: Arc<AtomicBool>,
-    thread: Thread,
+    began: Instant,
+    times: Vec<Duration>,
+    next: usize,
+    alarm: AsyncFd<Timer>,
+    due: Due,
+}
+
+#[derive(Debug)]
+struct Timer(TimerFd);
+
+impl AsRawFd for Timer {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_fd().as_raw_fd()
+    }
 }
 
 impl Metronome {
-    /// Ticks at each of the ascending `times` after `began`.
-    pub(super) fn start(began: Instant, times: Vec<Duration>) -> std::io::Result<Self> {
-        let (sender, ticks) = mpsc::unbounded_channel();
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
-        let handle = thread::Builder::new()
-            .name("perflab-arrivals".to_owned())
-            .spawn(move || tick(began, &times, &stopped, &sender))?;
-        Ok(Self { ticks, stop, thread: handle.thread().clone() })
+    /// Ticks on a runtime at each of the ascending `times` after `began`. `due` is told of the next.
+    pub(super) fn start(began: Instant, times: Vec<Duration>, on: &Handle, due: Due) -> io::Result<Self> {
+        let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
+        let alarm = Timer(TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?);
+        let _inside = on.enter();
+        // SAFETY: the descriptor is the timer's own, and the timer is held as long as it is registered
+        let alarm = unsafe { AsyncFd::register_with_interest(alarm, Interest::READABLE) }?;
+        Ok(Self { began, times, next: 0, alarm, due })
     }
 
     /// The number of the next time that has come; none after the last.
     pub(super) async fn tick(&mut self) -> Option<usize> {
-        self.ticks.recv().await
+        let at = self.began + *self.times.get(self.next)?;
+        loop {
+            let left = at.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            self.due.set(Some(at));
+            if self.wait(left).await.is_err() {
+                // a coarse timer is better than none
+                tokio::time::sleep(left).await;
+            }
+        }
+        self.due.set(None);
+        self.next += 1;
+        // many that are due at once must not keep all others from their turn
+        tokio::task::coop::consume_budget().await;
+        Some(self.next - 1)
+    }
+
+    async fn wait(&self, left: Duration) -> io::Result<()> {
+        let once = Expiration::OneShot(left.into());
+        self.alarm.get_ref().0.set(once, TimerSetTimeFlags::empty())?;
+        let mut rang = self.alarm.readable().await?;
+        // whether it was this ring is said by the clock
+        let _ = self.alarm.get_ref().0.wait();
+        rang.clear_ready();
+        Ok(())
     }
 }
 
 impl Drop for Metronome {
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::Release);
-        self.thread.unpark();
-    }
-}
-
-fn tick(began: Instant, times: &[Duration], stop: &AtomicBool, ticks: &UnboundedSender<usize>) {
-    for (number, time) in times.iter().enumerate() {
-        loop {
-            if stop.load(Ordering::Acquire) {
-                return;
-            }
-            match (began + *time).checked_duration_since(Instant::now()) {
-                Some(left) if !left.is_zero() => thread::park_timeout(left),
-                _ => break,
-            }
-        }
-        if ticks.send(number).is_err() {
-            return;
-        }
+        self.due.set(None);
     }
 }
 
@@ -63,23 +85,27 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn ticks_in_order_never_early_and_stops_when_dropped() {
+    async fn ticks_in_order_and_never_early() {
         let began = Instant::now();
         let times: Vec<Duration> = [0, 0, 20, 30].map(Duration::from_millis).to_vec();
-        let mut metronome = Metronome::start(began, times.clone()).expect("a thread");
+        let on = Handle::current();
+        let mut metronome = Metronome::start(began, times.clone(), &on, Due::never()).expect("a timer");
         let mut seen = Vec::new();
         while let Some(number) = metronome.tick().await {
             assert!(began.elapsed() >= times[number]);
             seen.push(number);
         }
         assert_eq!(seen, [0, 1, 2, 3]);
-        let endless = Metronome::start(began, vec![Duration::from_secs(100_000)]).expect("a thread");
-        let stop = Arc::downgrade(&endless.stop);
-        drop(endless);
-        let patience = Instant::now() + Duration::from_secs(20);
-        while stop.strong_count() > 0 {
-            assert!(Instant::now() < patience, "the thread still waits");
-            tokio::task::yield_now().await;
-        }
+    }
+
+    #[tokio::test]
+    async fn a_wait_that_was_given_up_loses_no_tick() {
+        let times = vec![Duration::from_millis(30)];
+        let on = Handle::current();
+        let mut metronome = Metronome::start(Instant::now(), times, &on, Due::never()).expect("a timer");
+        let short = tokio::time::timeout(Duration::from_millis(5), metronome.tick()).await;
+        assert!(short.is_err(), "{short:?}");
+        assert_eq!(metronome.tick().await, Some(0));
+        assert_eq!(metronome.tick().await, None);
     }
 }

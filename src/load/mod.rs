@@ -3,6 +3,7 @@
 //! language.
 
 mod alarm;
+mod answer;
 mod arrivals;
 mod body;
 mod client;

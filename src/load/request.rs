@@ -1,22 +1,20 @@
 //! One request from its release to its record.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
 use super::alarm::Alarm;
+use super::answer::Answer;
 use super::event::error_text;
 use super::guard::Guard;
 use super::http::{HttpClient, HttpStream};
 use super::kitchen::Rendered;
-use super::meter::{StreamMeter, shown};
+use super::meter::shown;
 use super::record::{Failure, FailureKind, RECORD_VERSION, RequestRecord};
 use super::spec::Timeouts;
-
-/// Bytes of an error answer that are read at most.
-const ERROR_BODY: usize = 16 << 10;
 
 /// What all requests of one load (or warm-up) share.
 #[derive(Debug)]
@@ -57,26 +55,20 @@ pub(super) struct Job {
 /// Sends a request and follows its stream to the end. Where everything is halted meanwhile, this is dropped with its connection, and
 /// there is nothing to say about the request.
 pub(super) async fn perform(lab: Arc<Lab>, job: Job) -> RequestRecord {
-    let mut run = Run {
-        sent: Instant::now(),
-        headers: None,
-        status: None,
-        location: None,
-        resent: false,
-        meter: StreamMeter::expecting(job.rendered.output_tokens),
-    };
     let Job { index, scheduled_ns, released_ns, rendered } = job;
-    let end = run.exchange(&lab, rendered.body).await;
+    let mut run = Run { sent: Instant::now(), resent: false, answer: None };
+    let end = run.exchange(&lab, &rendered).await;
     let ended = Instant::now();
+    let answer = run.answer.unwrap_or_else(|| Answer::awaited(Arc::clone(&lab), 0));
     let required = lab.ignores_eos.then_some(rendered.output_tokens);
-    let report = run.meter.finish(lab.ns(ended), end, required);
+    let report = answer.meter.finish(lab.ns(ended), end, required);
     RequestRecord {
         version: RECORD_VERSION,
         index,
         scheduled_ns,
         released_ns,
         sent_ns: lab.ns(run.sent),
-        headers_ns: run.headers.map(|at| lab.ns(at)),
+        headers_ns: answer.headers.map(|at| lab.ns(at)),
         first_token_ns: report.chunks.first().map(|chunk| chunk.at_ns()),
         last_token_ns: report.chunks.last().map(|chunk| chunk.at_ns()),
         end_ns: lab.ns(ended),
@@ -88,7 +80,7 @@ pub(super) async fn perform(lab: Arc<Lab>, job: Job) -> RequestRecord {
         cached_tokens: report.usage.cached_tokens,
         finish_reason: report.finish_reason,
         resent: run.resent,
-        http_status: run.status,
+        http_status: answer.status,
         outcome: report.outcome,
         unknown_text: report.unknown_text,
         chunks: report.chunks,
@@ -97,54 +89,48 @@ pub(super) async fn perform(lab: Arc<Lab>, job: Job) -> RequestRecord {
 
 struct Run {
     sent: Instant,
-    headers: Option<Instant>,
-    status: Option<u16>,
-    location: Option<String>,
     resent: bool,
-    meter: StreamMeter,
+    answer: Option<Answer>,
 }
 
 impl Run {
-    async fn exchange(&mut self, lab: &Lab, body: bytes::Bytes) -> Result<(), Failure> {
+    async fn exchange(&mut self, lab: &Arc<Lab>, rendered: &Rendered) -> Result<(), Failure> {
         let mut guard = Guard::new(lab.timeouts, self.sent, &lab.death);
-        let mut stream = guard.run(lab.client.connect(body)).await??;
+        let answer = Answer::awaited(Arc::clone(lab), rendered.output_tokens);
+        let mut stream = guard.run(lab.client.connect(rendered.body.clone())).await??;
         // a handshake is no part of how long a server takes to answer
         self.sent = Instant::now();
-        guard.run(stream.send()).await??;
-        let mut refused = Vec::new();
-        loop {
-            let (meter, mut texts) = (&mut self.meter, 0);
-            let mut sink = |at: Instant, status: u16, run: &[u8]| match status {
-                200 => texts += meter.bytes(lab.ns(at), run),
-                _ => refused.extend_from_slice(&run[..run.len().min(ERROR_BODY - refused.len())]),
-            };
-            let came = guard.run(stream.next(&mut sink)).await;
-            self.head(&stream);
-            if let Some(status) = self.status.filter(|status| *status != 200) {
-                // what is missing of a refusal does not change that it is one
-                if !matches!(came, Ok(Ok(Some(_)))) || refused.len() == ERROR_BODY {
-                    return Err(refusal(status, self.location.as_deref(), &refused));
-                }
-            }
-            let Some(at) = came?? else { return Ok(()) };
-            self.headers.get_or_insert(at);
-            lab.chunks.fetch_add(texts as u64, Ordering::Relaxed);
-            if self.meter.has_text() {
-                guard.heard(at);
-            }
-            if self.meter.is_done() {
-                guard.linger(at);
-            }
-        }
-    }
-
-    fn head(&mut self, stream: &HttpStream) {
+        let end = follow(&mut guard, &mut stream, answer).await;
         self.resent = stream.resent();
-        if let (None, Some(head)) = (self.status, stream.head()) {
-            self.status = Some(head.status);
-            self.location.clone_from(&head.location);
+        self.answer = stream.answer();
+        match &self.answer {
+            // what is missing of a refusal does not change that it is one
+            Some(Answer { status: Some(status), location, refused, .. }) if *status != 200 => {
+                Err(refusal(*status, location.as_deref(), refused))
+            }
+            _ => end,
         }
     }
+}
+
+/// Sends a request and follows its answer to the end.
+async fn follow(guard: &mut Guard, stream: &mut HttpStream, answer: Answer) -> Result<(), Failure> {
+    guard.run(stream.send(answer)).await??;
+    while guard.run(stream.news()).await?? {
+        let seen =
+            |answer: &Answer| (answer.meter.has_text(), answer.meter.is_done(), answer.is_refused_whole());
+        let (has_text, is_done, is_refused) = stream.look(seen).unwrap_or_default();
+        if is_refused {
+            return Ok(());
+        }
+        if let (true, Some(pulse)) = (has_text, stream.pulse()) {
+            guard.heard(pulse);
+        }
+        if is_done {
+            guard.linger();
+        }
+    }
+    Ok(())
 }
 
 /// The failure of an answer that is not 200, with what its body says.

@@ -62,6 +62,7 @@ pub(super) async fn run_with(
         () = cancel.cancelled() => return Ok(cancelled(spec, WarmupFacts::default())),
     };
     let worker = Worker::start()?;
+    prepared.client.serve(worker.handle())?;
     let mut bench = Bench { spec, client: prepared.client, worker, observer, cancel, dead };
     let warmup = match prepared.warmup {
         Some(plan) => bench.warm_up(plan, settle).await?,
@@ -186,7 +187,7 @@ impl Bench<'_> {
         let slots = plan::slots(self.spec);
         let watch = if looks { Watch::Settling(Settling::new(settle), slots) } else { Watch::Nothing };
         let lab = self.lab();
-        let drive = Drive::start(&lab, plan.source, self.worker.handle())?;
+        let drive = Drive::start(&lab, plan.source, &self.worker)?;
         let got = collect(drive, &lab, self.observer, plan.planned, slots, watch).await?;
         let took = lab.began.elapsed();
         let settled = looks.then_some(got.settled);
@@ -216,7 +217,7 @@ impl Bench<'_> {
         self.observer.phase(Phase::LoadBegun { planned: plan.planned });
         let watch = ClientWatch::start(self.worker.handle());
         let lab = self.lab();
-        let drive = Drive::start(&lab, plan.source, self.worker.handle())?;
+        let drive = Drive::start(&lab, plan.source, &self.worker)?;
         let checkpoints = Watch::Checkpoints(&self.spec.checkpoints);
         let collected = collect(drive, &lab, self.observer, plan.planned, slots, checkpoints).await?;
         let client = watch.stop().await;

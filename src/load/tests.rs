@@ -275,6 +275,45 @@ async fn each_limit_ends_a_request() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn every_byte_puts_the_limit_of_silence_off() {
+    let pause = Step::Wait(150 * MS);
+    let steps = (0..8).flat_map(|_| [token(), pause.clone()]).chain([finish(), usage(8, 8), done()]);
+    let reply = Reply::stream(steps.collect());
+    let server = Server::start(move |_, _| reply.clone()).await;
+    let timeouts = Timeouts { first_byte: PATIENCE, idle: 1000 * MS, total: None };
+    let outcome = load(&LoadSpec { timeouts, ..spec(&server, 1) }).await;
+    assert_eq!(outcome.records[0].outcome, Outcome::Ok, "1.2 s in all, and never silent for 1 s");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_before_the_request_was_read_is_heard_and_its_connection_not_used_again() {
+    const LARGE: usize = 24 << 20;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let server = tokio::spawn(async move {
+        let mut open = Vec::new();
+        for _ in 0..2 {
+            let (mut socket, _) = listener.accept().await.expect("a connection");
+            let answer = b"HTTP/1.1 413 Too Large\r\nContent-Length: 8\r\n\r\ntoo much";
+            tokio::io::AsyncReadExt::read(&mut socket, &mut [0; 16]).await.expect("a request");
+            tokio::io::AsyncWriteExt::write_all(&mut socket, answer).await.expect("written");
+            open.push(socket);
+        }
+        open
+    });
+    let mut large = LoadSpec::new(url, "m");
+    large.extra_body.insert("pad".to_owned(), "x".repeat(LARGE).into());
+    let prompts = Prompts { input: 8..=8, output: 4..=4, tokenizer: None, shared: None };
+    let outcome = load(&LoadSpec { stop: Stop::Requests(2), warmup: Warmup::None, prompts, ..large }).await;
+    for record in &outcome.records {
+        let Outcome::Failed(failure) = &record.outcome else { panic!("{record:?}") };
+        assert_eq!((failure.kind, record.http_status), (FailureKind::HttpStatus, Some(413)), "{failure}");
+        assert!(failure.message.contains("too much"), "{failure}");
+    }
+    assert_eq!(server.await.expect("two connections").len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_body_that_stays_open_after_the_last_word_is_no_failure() {
     let server =
         Server::start(|_, _| Reply::stream(vec![token(), finish(), usage(8, 4), done(), Step::Hang])).await;

@@ -1,7 +1,8 @@
 //! The thread that a load's requests run on. One is enough for all of them, and nothing else runs there: what the rest of perflab does
 //! meanwhile delays no time stamp.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -11,30 +12,64 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::error::LoadError;
 
 /// The thread goes to wait for sockets no more often than this.
-const APART: Duration = Duration::from_micros(100);
+const APART: Duration = Duration::from_micros(250);
+/// It is awake by this much before a request is due.
+const READY: Duration = Duration::from_micros(100);
 
 /// A runtime on a thread of its own; it ends, with all that runs on it, when this is dropped.
 #[derive(Debug)]
 pub(super) struct Worker {
     handle: Handle,
+    due: Due,
     _stop: DropGuard,
 }
 
-/// Waits until it is some time since the thread last went to wait: chunks that come one after another are then read together, instead
-/// of waking it one by one. What comes seldom waits for nothing; and when bytes came, the kernel says.
-fn rest(parked: &Mutex<Instant>) {
-    let mut parked = parked.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(left) = APART.checked_sub(parked.elapsed()) {
-        thread::sleep(left);
+/// When the next request has to be sent, where that is known.
+#[derive(Debug, Clone)]
+pub(super) struct Due {
+    from: Instant,
+    /// Nanoseconds.
+    after: Arc<AtomicU64>,
+}
+
+impl Due {
+    pub(super) fn never() -> Self {
+        Self { from: Instant::now(), after: Arc::new(AtomicU64::new(u64::MAX)) }
     }
-    *parked = Instant::now();
+
+    pub(super) fn set(&self, at: Option<Instant>) {
+        let ns = |at: Instant| at.saturating_duration_since(self.from).as_nanos();
+        let after = at.map_or(u64::MAX, |at| u64::try_from(ns(at)).unwrap_or(u64::MAX));
+        self.after.store(after, Ordering::Relaxed);
+    }
+
+    /// How long it is until it is nearly time.
+    fn left(&self, now: Instant) -> Duration {
+        let due = Duration::from_nanos(self.after.load(Ordering::Relaxed));
+        due.saturating_sub(now.saturating_duration_since(self.from)).saturating_sub(READY)
+    }
+}
+
+/// Waits until it is some time since the thread last went to wait: chunks that come one after another are then read together, instead
+/// of waking it one by one. What comes seldom waits for nothing, and neither does what is to be sent at a given time; and when bytes
+/// came, the kernel says. A client of a closed loop may send its next request so much later.
+fn rest(parked: &Mutex<Instant>, due: &Due) {
+    let mut parked = parked.lock().unwrap_or_else(PoisonError::into_inner);
+    let now = Instant::now();
+    let left = APART.saturating_sub(now.saturating_duration_since(*parked)).min(due.left(now));
+    *parked = now;
+    if !left.is_zero() {
+        thread::sleep(left);
+        *parked = Instant::now();
+    }
 }
 
 impl Worker {
     pub(super) fn start() -> Result<Self, LoadError> {
         let mut builder = Builder::new_current_thread();
-        let parked = Mutex::new(Instant::now());
-        builder.on_thread_park(move || rest(&parked));
+        let (parked, due) = (Mutex::new(Instant::now()), Due::never());
+        let next = due.clone();
+        builder.on_thread_park(move || rest(&parked, &next));
         let runtime = builder.enable_all().build().map_err(LoadError::Thread)?;
         let (handle, stop) = (runtime.handle().clone(), CancellationToken::new());
         let stopped = stop.clone();
@@ -44,11 +79,16 @@ impl Worker {
             runtime.block_on(stopped.cancelled());
         };
         thread::Builder::new().name("perflab-load".to_owned()).spawn(run).map_err(LoadError::Thread)?;
-        Ok(Self { handle, _stop: stop.drop_guard() })
+        Ok(Self { handle, due, _stop: stop.drop_guard() })
     }
 
     pub(super) fn handle(&self) -> &Handle {
         &self.handle
+    }
+
+    /// Where it is told when the next request has to be sent.
+    pub(super) fn due(&self) -> &Due {
+        &self.due
     }
 
     /// Runs something there to its end.
@@ -58,5 +98,22 @@ impl Worker {
         F::Output: Send,
     {
         self.handle.spawn(work).await.map_err(|e| LoadError::Task(e.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_until_a_request_ends_when_it_is_nearly_due() {
+        let due = Due::never();
+        let at = |ms| due.from + Duration::from_millis(ms);
+        assert!(due.left(at(0)) > Duration::from_hours(1));
+        due.set(Some(at(20)));
+        assert_eq!(due.left(at(5)) + READY, Duration::from_millis(15));
+        assert_eq!((due.left(at(20)), due.left(at(90))), (Duration::ZERO, Duration::ZERO));
+        due.set(None);
+        assert!(due.left(at(0)) > Duration::from_hours(1));
     }
 }

@@ -9,10 +9,13 @@ use std::{fmt, io};
 
 use bytes::Bytes;
 use nix::errno::Errno;
+use tokio::runtime::Handle;
 
-use super::connection::{Broken, Connection};
+use super::connection::Connection;
 use super::decoder::{HttpError, Where};
-use super::head::Head;
+use super::flow::{Broken, Flow};
+use super::sockets::Sockets;
+use crate::load::answer::Answer;
 use crate::load::error::LoadError;
 use crate::load::record::{Failure, FailureKind};
 use crate::load::spec::Header;
@@ -34,6 +37,7 @@ struct Endpoint {
     head: String,
     keeps: AtomicBool,
     resting: Mutex<Vec<Connection>>,
+    sockets: Arc<Sockets>,
 }
 
 impl fmt::Debug for Endpoint {
@@ -63,7 +67,13 @@ impl HttpClient {
              accept: text/event-stream\r\naccept-encoding: identity\r\n{further}content-length: "
         );
         let (keeps, resting) = (AtomicBool::new(true), Mutex::default());
-        Ok(Self(Arc::new(Endpoint { addresses: found.collect(), head, keeps, resting })))
+        let sockets = Sockets::new().map_err(LoadError::Thread)?;
+        Ok(Self(Arc::new(Endpoint { addresses: found.collect(), head, keeps, resting, sockets })))
+    }
+
+    /// Reads what comes on this runtime, where all requests have to be made then.
+    pub(crate) fn serve(&self, on: &Handle) -> Result<(), LoadError> {
+        self.0.sockets.serve(on).map_err(LoadError::Thread)
     }
 
     /// Opens connections until so many are there, so that no request has to wait for a handshake. What cannot be opened now will
@@ -77,7 +87,7 @@ impl HttpClient {
         let mut left = wanted.saturating_sub(ready);
         while left > 0 && self.0.keeps.load(Ordering::Relaxed) {
             let now = left.min(OPENED_AT_ONCE);
-            let opening = (0..now).map(|_| Connection::open(&self.0.addresses));
+            let opening = (0..now).map(|_| Connection::open(&self.0.addresses, &self.0.sockets));
             let opened = futures_util::future::join_all(opening).await;
             let good: Vec<_> = opened.into_iter().flatten().collect();
             if good.len() < now {
@@ -95,7 +105,13 @@ impl HttpClient {
             Some(connection) => connection,
             None => self.open().await?,
         };
-        Ok(HttpStream { client: self.clone(), connection: Some(connection), body, resent: false })
+        Ok(HttpStream {
+            client: self.clone(),
+            connection: Some(connection),
+            body,
+            answer: None,
+            resent: false,
+        })
     }
 
     fn kept(&self) -> Option<Connection> {
@@ -104,7 +120,7 @@ impl HttpClient {
     }
 
     async fn open(&self) -> Result<Connection, Failure> {
-        Connection::open(&self.0.addresses).await.map_err(|e| {
+        Connection::open(&self.0.addresses, &self.0.sockets).await.map_err(|e| {
             let kind = if is_local(&e) { FailureKind::Local } else { FailureKind::Connect };
             Failure::new(kind, format!("cannot connect: {e}"))
         })
@@ -122,12 +138,17 @@ pub(crate) struct HttpStream {
     /// `None` once it was given back.
     connection: Option<Connection>,
     body: Bytes,
+    /// The answer, once it has come whole.
+    answer: Option<Answer>,
     resent: bool,
 }
 
 impl HttpStream {
-    /// Writes the request.
-    pub(crate) async fn send(&mut self) -> Result<(), Failure> {
+    /// Writes the request, whose answer is awaited.
+    pub(crate) async fn send(&mut self, answer: Answer) -> Result<(), Failure> {
+        if let Some(connection) = &self.connection {
+            connection.expect(answer);
+        }
         let sent = self.write().await;
         if matches!(&sent, Err(e) if self.is_stale(&Broken::Io(e.kind().into()))) {
             return self.send_again().await;
@@ -137,35 +158,45 @@ impl HttpStream {
 
     async fn write(&mut self) -> io::Result<()> {
         let head = format!("{}{}\r\n\r\n", self.client.0.head, self.body.len());
-        match &mut self.connection {
+        match &self.connection {
             Some(connection) => connection.write(head.as_bytes(), &self.body).await,
             None => Err(io::ErrorKind::NotConnected.into()),
         }
     }
 
-    /// The next bytes: `sink` is called with the time, the status and each run of the body in them. Returns when they came; none
-    /// at the body's proper end.
-    pub(crate) async fn next(
-        &mut self,
-        sink: &mut impl FnMut(Instant, u16, &[u8]),
-    ) -> Result<Option<Instant>, Failure> {
+    /// Waits for news of the answer: its first text, its last word, all of a refusal that is kept. False at the body's proper end.
+    pub(crate) async fn news(&mut self) -> Result<bool, Failure> {
         loop {
-            let Some(connection) = &mut self.connection else { return Ok(None) };
-            if connection.decoder.is_done() {
-                self.give_back();
-                return Ok(None);
-            }
-            match connection.read(sink).await {
-                Ok(at) => return Ok(Some(at)),
+            let Some(connection) = &self.connection else { return Ok(false) };
+            match connection.news().await {
+                Ok(true) => return Ok(true),
+                Ok(false) => {
+                    self.give_back();
+                    return Ok(false);
+                }
                 Err(broken) if self.is_stale(&broken) => self.send_again().await?,
                 Err(broken) => return Err(failure(&broken)),
             }
         }
     }
 
-    /// The answer's head, once it has come.
-    pub(crate) fn head(&self) -> Option<&Head> {
-        self.connection.as_ref()?.decoder.head()
+    /// Where the answer comes out of; none once it is whole.
+    pub(crate) fn pulse(&self) -> Option<Pulse> {
+        self.connection.as_ref().map(|connection| Pulse(Arc::clone(connection.flow())))
+    }
+
+    /// The answer, as far as it has come.
+    pub(crate) fn answer(&mut self) -> Option<Answer> {
+        self.answer.take().or_else(|| self.connection.as_ref()?.take_answer())
+    }
+
+    /// Looks at the answer so far.
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&Answer) -> T) -> Option<T> {
+        match (&self.answer, &self.connection) {
+            (Some(answer), _) => Some(look(answer)),
+            (None, Some(connection)) => connection.flow().look(look),
+            (None, None) => None,
+        }
     }
 
     /// Whether the request was sent twice, because the kept connection had been closed.
@@ -175,7 +206,7 @@ impl HttpStream {
 
     /// A kept connection that the server had closed: it has seen nothing of the request.
     fn is_stale(&self, broken: &Broken) -> bool {
-        let reused = self.connection.as_ref().is_some_and(|c| c.used && !c.decoder.has_begun());
+        let reused = self.connection.as_ref().is_some_and(|c| c.used && c.is_untouched());
         let closed = match broken {
             Broken::Http(e) => *e == HttpError::Closed(Where::BeforeAnswer),
             Broken::Io(e) => matches!(e.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset),
@@ -187,16 +218,32 @@ impl HttpStream {
         self.client.0.keeps.store(false, Ordering::Relaxed);
         self.client.resting().clear();
         self.resent = true;
-        self.connection = Some(self.client.open().await?);
+        self.answer = self.answer();
+        let fresh = self.client.open().await?;
+        if let Some(answer) = self.answer.take() {
+            fresh.expect(answer);
+        }
+        self.connection = Some(fresh);
         self.write().await.map_err(|e| failure(&Broken::Io(e)))
     }
 
     fn give_back(&mut self) {
-        let Some(mut connection) = self.connection.take() else { return };
-        if connection.decoder.may_be_kept() && self.client.0.keeps.load(Ordering::Relaxed) {
-            connection.rest();
+        self.answer = self.answer();
+        let kept = self.connection.take().and_then(Connection::rest);
+        if let Some(connection) = kept.filter(|_| self.client.0.keeps.load(Ordering::Relaxed)) {
             self.client.resting().push(connection);
         }
+    }
+}
+
+/// Where an answer comes out of, for those who look for signs of life.
+#[derive(Debug)]
+pub(crate) struct Pulse(Arc<Flow>);
+
+impl Pulse {
+    /// When the last bytes came.
+    pub(crate) fn last(&self) -> Instant {
+        self.0.last()
     }
 }
 

@@ -5,9 +5,11 @@
 mod client;
 mod connection;
 mod decoder;
+mod flow;
 mod head;
+mod sockets;
 mod stamp;
 
-pub(super) use client::{HttpClient, HttpStream};
+pub(super) use client::{HttpClient, HttpStream, Pulse};
 pub use decoder::{Decoder, HttpError};
 pub use head::Head;

@@ -1,0 +1,81 @@
+//! One request's answer as it comes: bytes are measured at once, and the request's task is told only what it has to decide on.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use super::http::Head;
+use super::meter::StreamMeter;
+use super::request::Lab;
+
+/// Bytes of an error answer that are read at most.
+const ERROR_BODY: usize = 16 << 10;
+
+/// An answer, from nothing to its end.
+#[derive(Debug)]
+pub(super) struct Answer {
+    lab: Arc<Lab>,
+    pub meter: StreamMeter,
+    /// When the head had come.
+    pub headers: Option<Instant>,
+    pub status: Option<u16>,
+    pub location: Option<String>,
+    /// The body of an answer that is not 200, as far as it is kept.
+    pub refused: Vec<u8>,
+    told: Told,
+}
+
+/// What the request's task knows already.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Told {
+    text: bool,
+    last_word: bool,
+    refused: bool,
+}
+
+impl Answer {
+    /// An answer of so many tokens, that has not begun.
+    pub(super) fn awaited(lab: Arc<Lab>, tokens: u32) -> Self {
+        Self {
+            lab,
+            meter: StreamMeter::expecting(tokens),
+            headers: None,
+            status: None,
+            location: None,
+            refused: Vec::new(),
+            told: Told::default(),
+        }
+    }
+
+    /// Takes a run of the body.
+    pub(super) fn take(&mut self, at: Instant, status: u16, run: &[u8]) {
+        if status == 200 {
+            let texts = self.meter.bytes(self.lab.ns(at), run);
+            self.lab.chunks.fetch_add(texts as u64, Ordering::Relaxed);
+        } else {
+            self.refused.extend_from_slice(&run[..run.len().min(ERROR_BODY - self.refused.len())]);
+        }
+    }
+
+    /// Notes the head, which had come by then.
+    pub(super) fn begin(&mut self, at: Instant, head: &Head) {
+        self.headers = Some(at);
+        self.status = Some(head.status);
+        self.location.clone_from(&head.location);
+    }
+
+    /// Whether there is something that the task does not know: the first text, the stream's last word, or all of a refusal that is kept.
+    pub(super) fn has_news(&mut self) -> bool {
+        let now = Told {
+            text: self.meter.has_text(),
+            last_word: self.meter.is_done(),
+            refused: self.is_refused_whole(),
+        };
+        std::mem::replace(&mut self.told, now) != now
+    }
+
+    /// Whether no more of a refusal is kept.
+    pub(super) fn is_refused_whole(&self) -> bool {
+        self.refused.len() == ERROR_BODY
+    }
+}
