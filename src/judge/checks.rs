@@ -1,5 +1,7 @@
 //! The validity checks: one ordered registry. A check that lacks what it reads says so, and the report names it as not checked.
 
+use std::sync::Arc;
+
 use crate::lang::sema::program::{Data, Load, Profile};
 use crate::lang::sema::schema::Value;
 use crate::plan::Config;
@@ -21,7 +23,7 @@ pub enum Level {
 pub struct Finding {
     pub check: &'static str,
     pub level: Level,
-    pub text: String,
+    pub text: Arc<str>,
 }
 
 /// What the study reads of a result, and so claims: a percentile far out, or times between tokens.
@@ -97,7 +99,7 @@ pub fn check(subject: &Subject<'_>) -> (Vec<Finding>, Vec<&'static str>) {
     for check in CHECKS {
         match (check.run)(subject) {
             Said::Fine => {}
-            Said::Found(level, text) => found.push(Finding { check: check.name, level, text }),
+            Said::Found(level, text) => found.push(Finding { check: check.name, level, text: text.into() }),
             Said::Unchecked => unchecked.push(check.name),
         }
     }

@@ -53,7 +53,7 @@ fn refuse(judged: &mut Judged, setup: &Setup<'_>, elsewhere: Judged) {
             let asked = setup.study.require.iter().find(|r| r.on.is_some());
             let asked =
                 asked.map(|r| format!("requires {} on {}", r.text, r.on.as_deref().unwrap_or_default()));
-            (Outcome::Refused, Some(format!("{}; {why}", asked.unwrap_or_default())))
+            (Outcome::Refused, Some(format!("{}; {why}", asked.unwrap_or_default()).into()))
         }
         outcome => (outcome, Some(why)),
     };

@@ -74,7 +74,7 @@ impl Walker<'_> {
         });
         Row {
             role,
-            label: label.to_owned(),
+            label: label.into(),
             config: Some(config.clone()),
             same_as: same_as.filter(|_| role == Role::Candidate),
             judged,
@@ -141,7 +141,7 @@ fn is(config: Option<&Config>, other: &Config) -> bool {
 fn unrun(label: &str, config: Option<&Config>, judged: Judged) -> Row {
     Row {
         role: Role::Candidate,
-        label: label.to_owned(),
+        label: label.into(),
         config: config.cloned(),
         same_as: None,
         judged,

@@ -37,22 +37,23 @@ impl Outcome {
 #[derive(Debug, Clone)]
 pub struct Judged {
     pub outcome: Outcome,
-    pub reason: Option<String>,
+    /// shared with the report of it, as ten thousand have one
+    pub reason: Option<Arc<str>>,
     /// the objective, geometric mean over runs and profiles; there for whatever was measured, valid or not
     pub objective: Option<f64>,
     pub findings: Vec<Finding>,
 }
 
 impl Judged {
-    fn of(outcome: Outcome, reason: impl Into<String>) -> Self {
+    fn of(outcome: Outcome, reason: impl Into<Arc<str>>) -> Self {
         Self { outcome, reason: Some(reason.into()), objective: None, findings: Vec::new() }
     }
 
-    pub fn missing(reason: impl Into<String>) -> Self {
+    pub fn missing(reason: impl Into<Arc<str>>) -> Self {
         Self::of(Outcome::Missing, reason)
     }
 
-    pub fn pruned(reason: impl Into<String>) -> Self {
+    pub fn pruned(reason: impl Into<Arc<str>>) -> Self {
         Self::of(Outcome::Pruned, reason)
     }
 
@@ -271,7 +272,7 @@ pub fn judge(setup: &Setup<'_>, config: &Config, profiles: &[String], peers: Pee
     judged.objective = goal.and_then(|o| objective(setup, config, o));
     if goal.is_some() && judged.objective.is_none() && judged.is_valid() {
         judged.outcome = Outcome::Refused;
-        judged.reason = Some(no_objective(setup, config));
+        judged.reason = Some(no_objective(setup, config).into());
     }
     Some(judged)
 }
@@ -344,10 +345,10 @@ fn judge_measured(setup: &Setup<'_>, config: &Config, profiles: &[String], peers
     let mut judged = Judged { outcome: Outcome::Ok, reason: None, objective: None, findings };
     if let Some(reason) = peers.may_be_pruned.then(|| pruned_by(setup, config, profiles, peers)).flatten() {
         judged.outcome = Outcome::Pruned;
-        judged.reason = Some(reason);
+        judged.reason = Some(reason.into());
     } else if let Some(reason) = broken_requirement(setup, config, profiles, peers) {
         judged.outcome = Outcome::Refused;
-        judged.reason = Some(reason);
+        judged.reason = Some(reason.into());
     } else {
         by_findings(&mut judged, setup.checks);
     }
@@ -359,7 +360,7 @@ fn by_findings(judged: &mut Judged, checks: Checks) {
     let worst: Vec<&Finding> = judged.findings.iter().filter(|f| f.level == level).collect();
     let Some(first) = worst.first() else { return };
     let more = others(&worst).map_or_else(String::new, |others| format!(" (and {others})"));
-    judged.reason = Some(format!("{}: {}{more}", first.check, first.text));
+    judged.reason = Some(format!("{}: {}{more}", first.check, first.text).into());
     judged.outcome =
         if level == Level::Refuse && checks == Checks::Refuse { Outcome::Refused } else { Outcome::Flagged };
 }

@@ -5,6 +5,7 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use super::confirm;
 use super::offers;
@@ -28,7 +29,7 @@ pub enum Role {
 #[derive(Debug, Clone)]
 pub struct Row {
     pub role: Role,
-    pub label: String,
+    pub label: Arc<str>,
     /// `None` where there can be no such configuration
     pub config: Option<Config>,
     /// the label of an earlier row with the same configuration
@@ -159,7 +160,7 @@ impl Walker<'_> {
             Some(j) if !j.is_valid() => {
                 let why = j.reason.unwrap_or_default();
                 // what a budget had no room for was never looked at
-                let left_out = setup.left_out(&baseline).filter(|left| *left == why);
+                let left_out = setup.left_out(&baseline).filter(|left| *left == &*why);
                 let (refused, skipped) = match left_out {
                     Some(left) => (format!("the baseline was {left}"), "the baseline was left out"),
                     None => (format!("the baseline is not valid ({why})"), "the baseline is not valid"),

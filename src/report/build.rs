@@ -35,10 +35,13 @@ pub struct Material<'a> {
 pub fn build(m: &Material<'_>) -> Report {
     let study = m.setup.study;
     let launched = m.history.launches().iter().map(|l| l.config.clone()).collect();
-    let mut trials = Trials { m, launched, all: IndexMap::new() };
+    // as many as there may be: grown step by step, it would have room for half as many again
+    let rows: usize = m.walk.steps.iter().map(|s| s.rows.len()).sum();
+    let all = IndexMap::with_capacity((1 + rows) * m.setup.profiles().len());
+    let mut trials = Trials { m, launched, names: HashSet::new(), all };
     let baseline = m.walk.baseline.as_ref();
     if let Some((config, judged)) = baseline {
-        trials.add(config, &config.engine.title, judged.as_ref());
+        trials.add(config, &config.engine.title.as_str().into(), judged.as_ref());
     }
     let steps: Vec<Step> = m.walk.steps.iter().map(|s| step(m, s, &mut trials)).collect();
     let confirm = confirm(m, &mut trials);
@@ -101,22 +104,22 @@ struct Trials<'a> {
     m: &'a Material<'a>,
     /// configurations as launches have them
     launched: HashSet<Arc<str>>,
-    all: IndexMap<String, Trial>,
+    names: HashSet<Arc<str>>,
+    all: IndexMap<Arc<str>, Trial>,
 }
 
 impl Trials<'_> {
     /// Adds a configuration's trials on the steps' profiles; its id is that of the first.
-    fn add(&mut self, config: &plan::Config, label: &str, judged: Option<&Judged>) -> String {
+    fn add(&mut self, config: &plan::Config, label: &Arc<str>, judged: Option<&Judged>) -> Arc<str> {
         let profiles = self.m.setup.profiles();
-        for name in &profiles {
-            self.add_one(config, label, name, judged);
-        }
+        let ids: Vec<Arc<str>> =
+            profiles.iter().map(|name| self.add_one(config, label, name, judged)).collect();
         self.add_elsewhere(config, label);
-        first_trial(self.m, config)
+        ids.into_iter().next().unwrap_or_else(|| first_trial(self.m, config).into())
     }
 
     /// Adds what a configuration was measured on for the sake of `require … on` alone.
-    fn add_elsewhere(&mut self, config: &plan::Config, label: &str) {
+    fn add_elsewhere(&mut self, config: &plan::Config, label: &Arc<str>) {
         let setup = self.m.setup;
         let baseline = self.m.walk.baseline.as_ref().map(|b| &b.0);
         for name in setup.elsewhere().filter(|p| !setup.counted(config, p).is_empty()) {
@@ -126,23 +129,31 @@ impl Trials<'_> {
         }
     }
 
-    fn add_one(&mut self, config: &plan::Config, label: &str, name: &str, judged: Option<&Judged>) {
-        let id = trial_id(self.m.setup, config, name);
-        let known =
-            self.all.get(&id).is_some_and(|t| t.outcome != Outcome::Missing && t.outcome != Outcome::Pruned);
-        if known {
-            return;
+    fn add_one(
+        &mut self,
+        config: &plan::Config,
+        label: &Arc<str>,
+        name: &str,
+        judged: Option<&Judged>,
+    ) -> Arc<str> {
+        let id: Arc<str> = trial_id(self.m.setup, config, name).into();
+        match self.all.get(&id) {
+            Some(known) if known.outcome != Outcome::Missing && known.outcome != Outcome::Pruned => {
+                known.id.clone()
+            }
+            _ => {
+                let trial = self.trial(id.clone(), config, label, name, judged);
+                self.all.insert(id.clone(), trial);
+                id
+            }
         }
-        let trial = self.trial(config, label, name, judged);
-        self.all.insert(id, trial);
     }
 
     /// A candidate that can have no configuration.
-    fn add_impossible(&mut self, base: &plan::Config, step: &str, row: &judge::walk::Row) -> String {
-        let id = plan::config::short_hash(&format!("{step}/{}/{}", row.label, base.id()));
+    fn add_impossible(&mut self, base: &plan::Config, step: &str, row: &judge::walk::Row) -> Arc<str> {
+        let id: Arc<str> = plan::config::short_hash(&format!("{step}/{}/{}", row.label, base.id())).into();
         let profile = self.m.setup.profiles().into_iter().next().unwrap_or_default();
-        let mut trial = self.trial(base, &row.label, &profile, Some(&row.judged));
-        trial.id.clone_from(&id);
+        let mut trial = self.trial(id.clone(), base, &row.label, &profile, Some(&row.judged));
         trial.command = String::new();
         trial.runs.clear();
         trial.metrics = Metrics::default();
@@ -152,20 +163,27 @@ impl Trials<'_> {
         id
     }
 
-    fn trial(&self, config: &plan::Config, label: &str, name: &str, judged: Option<&Judged>) -> Trial {
+    fn trial(
+        &mut self,
+        id: Arc<str>,
+        config: &plan::Config,
+        label: &Arc<str>,
+        name: &str,
+        judged: Option<&Judged>,
+    ) -> Trial {
         let setup = self.m.setup;
         let runs = setup.all(config, name);
         let command = command::to_copy(config);
         let (outcome, reason) = match judged {
             Some(j) => (outcome(j.outcome), j.reason.clone()),
-            None => (Outcome::Missing, Some("not measured yet".to_owned())),
+            None => (Outcome::Missing, Some("not measured yet".into())),
         };
         let objective = setup.study.objective.as_ref().filter(|o| o.profiles.iter().any(|p| p == name));
         Trial {
-            id: trial_id(setup, config, name),
-            label: label.to_owned(),
+            id,
+            label: label.clone(),
             config: self.written(config),
-            profile: name.to_owned(),
+            profile: self.name(name),
             load: setup.program.profiles.get(name).map(|p| profile::load_words(p)),
             command: shell_words_of(&command.argv, &command.env),
             outcome,
@@ -185,6 +203,14 @@ impl Trials<'_> {
             )),
             objective: objective.and_then(|o| trial::objective_on(setup, config, o, name)),
         }
+    }
+
+    /// The name of a profile, once for all of its trials.
+    fn name(&mut self, profile: &str) -> Arc<str> {
+        if !self.names.contains(profile) {
+            self.names.insert(profile.into());
+        }
+        self.names.get(profile).cloned().unwrap_or_default()
     }
 
     fn written(&self, config: &plan::Config) -> ConfigText {
@@ -207,7 +233,12 @@ fn findings(
             found.push(finding.clone());
         }
     }
-    found
+    // most are what was found already, and are kept once
+    let known = |f: checks::Finding| {
+        let judged = judged.iter().flat_map(|j| &j.findings);
+        judged.into_iter().find(|known| **known == f).cloned().unwrap_or(f)
+    };
+    found.into_iter().map(known).collect()
 }
 
 /// A command as people paste it: variables first.
@@ -263,7 +294,7 @@ fn first_trial(m: &Material<'_>, config: &plan::Config) -> String {
 fn step(m: &Material<'_>, view: &StepView, trials: &mut Trials<'_>) -> Step {
     let declared = &m.setup.study.steps[view.step];
     let rows: Vec<Row> = view.rows.iter().map(|r| row(m, view, &declared.name, r, trials)).collect();
-    let id_of = |i: usize| rows.get(i).map(|r| r.trial.clone());
+    let id_of = |i: usize| rows.get(i).map(|r| r.trial.to_string());
     let stays = first_trial(m, &view.incumbent_after);
     Step {
         name: declared.name.clone(),
@@ -363,7 +394,7 @@ fn confirm(m: &Material<'_>, trials: &mut Trials<'_>) -> Vec<Confirm> {
         for (config, label) in [(baseline, "baseline"), (&view.recommended, "recommended")] {
             let peers = trial::Peers { best: None, baseline: Some(baseline), may_be_pruned: false };
             let judged = trial::judge(m.setup, config, std::slice::from_ref(&view.profile), peers);
-            trials.add_one(config, label, &view.profile, judged.as_ref());
+            trials.add_one(config, &label.into(), &view.profile, judged.as_ref());
         }
         let verdict = match (view.gain, view.interval) {
             _ if same => Verdict::Same,
@@ -527,7 +558,7 @@ fn not_checked(m: &Material<'_>) -> Vec<String> {
     let mut lacking: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut checked: BTreeSet<&str> = BTreeSet::new();
     let rows = m.walk.steps.iter().flat_map(|s| &s.rows);
-    let candidates = rows.filter_map(|r| Some((r.config.as_ref()?, r.label.as_str())));
+    let candidates = rows.filter_map(|r| Some((r.config.as_ref()?, &*r.label)));
     for (config, label) in m.walk.baseline.iter().map(|b| (&b.0, "the baseline")).chain(candidates) {
         for name in m.setup.profiles() {
             let Some(profile) = m.setup.program.profiles.get(&name) else { continue };

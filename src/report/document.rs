@@ -5,6 +5,7 @@
 //! Trials are named by their id everywhere; labels are for people and may repeat.
 
 use std::io;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -190,7 +191,7 @@ pub struct Step {
     /// The best valid candidate's against the incumbent, adopted or not; `null` when nothing was valid.
     pub gain: Option<Gain>,
     /// The candidates' trials on the objective's first profile, in written order.
-    pub candidates: Vec<String>,
+    pub candidates: Vec<Arc<str>>,
     /// The trial of the best valid candidate; `null` when nothing was valid.
     pub best: Option<String>,
     /// The trial of the incumbent that the gains are against.
@@ -216,16 +217,16 @@ pub enum By {
 pub struct Row {
     pub role: Role,
     /// Its trial on the objective's first profile.
-    pub trial: String,
+    pub trial: Arc<str>,
     /// Its name in this step: "32Ki".
-    pub label: String,
+    pub label: Arc<str>,
     /// What it changes over the base, as flags and variables; empty for the base itself.
     pub changes: Vec<String>,
     /// The label and place of the earlier row that is the same trial; `null` for a trial of its own.
     pub same_as: Option<String>,
     pub outcome: Outcome,
     /// Why it is not `ok`.
-    pub reason: Option<String>,
+    pub reason: Option<Arc<str>>,
     /// The objective over all of its profiles (geometric mean), in `objective.unit`; `null` when it was not measured.
     pub objective: Option<f64>,
     /// How far its launches lie apart on the objective; `null` for a single run.

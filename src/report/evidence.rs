@@ -10,18 +10,18 @@ use super::metrics::Metrics;
 /// A configuration under one load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    pub id: String,
-    pub label: String,
+    pub id: Arc<str>,
+    pub label: Arc<str>,
     pub config: ConfigText,
     /// The profile's name.
-    pub profile: String,
+    pub profile: Arc<str>,
     /// Which of a curve's loads ("concurrency 16"); `null` for a profile of one load.
     pub load: Option<String>,
     /// What people copy: shell words, quoted, without host and port.
     pub command: String,
     pub outcome: Outcome,
     /// Why it is not `ok`.
-    pub reason: Option<String>,
+    pub reason: Option<Arc<str>>,
     pub findings: Vec<Finding>,
     /// Every run that counts, in order.
     pub runs: Vec<Run>,
@@ -75,7 +75,7 @@ pub struct Finding {
     /// The check's name: `THROUGHPUT_ID`.
     pub check: String,
     pub level: Level,
-    pub text: String,
+    pub text: Arc<str>,
 }
 
 /// How heavy a finding is.

@@ -103,7 +103,7 @@ pub fn nothing_recommended() -> Report {
     let mut trials = vec![report.trials[0].clone()];
     trials[0].outcome = Outcome::Failed;
     trials[0].reason =
-        Some("exited with status 1 before it was ready: unknown flag (--max-modle-len)".to_owned());
+        Some("exited with status 1 before it was ready: unknown flag (--max-modle-len)".into());
     trials[0].metrics = Metrics::default();
     trials[0].objective = None;
     Report {
@@ -131,7 +131,7 @@ fn steps() -> Vec<Step> {
                 Row { gain: Some(0.0), same_as: Some("the baseline".to_owned()), ..row(Role::Candidate, "t-vllm", "vLLM", &["engine vllm_base"]) },
                 Row {
                     outcome: Outcome::Flagged,
-                    reason: Some("THROUGHPUT_ID: tokens over duration are 6,493.90 tok/s, the tool printed 6,499.41".to_owned()),
+                    reason: Some("THROUGHPUT_ID: tokens over duration are 6,493.90 tok/s, the tool printed 6,499.41".into()),
                     gain: Some(-0.436_16),
                     objective: Some(6499.41),
                     ..row(Role::Candidate, "t-sglang", "SGLang", &["engine sglang_base"])
@@ -144,14 +144,14 @@ fn steps() -> Vec<Step> {
                 incumbent(),
                 Row {
                     outcome: Outcome::Refused,
-                    reason: Some("success_rate 51.4 % < 99.9 %".to_owned()),
+                    reason: Some("success_rate 51.4 % < 99.9 %".into()),
                     objective: Some(15_059.89),
                     gain: Some(0.306_47),
                     ..row(Role::Candidate, "t-mtp", "mtp", &[r#"--speculative-config={"method":"mtp","num_speculative_tokens":4}"#])
                 },
                 Row {
                     outcome: Outcome::Failed,
-                    reason: Some("out of GPU memory: CUDA out of memory. Tried to allocate 2.50 GiB".to_owned()),
+                    reason: Some("out of GPU memory: CUDA out of memory. Tried to allocate 2.50 GiB".into()),
                     objective: None,
                     ..row(Role::Candidate, "t-eagle", "eagle", &[r#"--speculative-config={"method":"eagle","num_speculative_tokens":8}"#])
                 },
@@ -177,7 +177,7 @@ fn steps() -> Vec<Step> {
             incumbent_after: "t-fp8".to_owned(),
             ..step("graph", "CUDA Graphs", vec![Row {
                 outcome: Outcome::Missing,
-                reason: Some("guard not met".to_owned()),
+                reason: Some("guard not met".into()),
                 objective: None,
                 ..row(Role::Candidate, "t-eager", "eager", &["--enforce-eager"])
             }])
@@ -200,13 +200,13 @@ fn steps() -> Vec<Step> {
                 },
                 Row {
                     outcome: Outcome::Pruned,
-                    reason: Some("cannot_fill: cannot fill the batch".to_owned()),
+                    reason: Some("cannot_fill: cannot fill the batch".into()),
                     objective: None,
                     ..row(Role::Candidate, "t-b1", "mode × 1Ki × 2048", &["--performance-mode=throughput", "--max-num-batched-tokens=1024", "--max-num-seqs=2048"])
                 },
                 Row {
                     outcome: Outcome::Missing,
-                    reason: Some("budget spent".to_owned()),
+                    reason: Some("budget spent".into()),
                     objective: None,
                     ..row(Role::Candidate, "t-b48", "mode × 48Ki × 768", &["--performance-mode=throughput", "--max-num-batched-tokens=49152", "--max-num-seqs=768"])
                 },
@@ -219,10 +219,9 @@ fn trials() -> Vec<Trial> {
     let finding = Finding {
         check: "SHORT".to_owned(),
         level: Level::Flag,
-        text: "54.7 s | less than 60 s of steady window".to_owned(),
+        text: "54.7 s | less than 60 s of steady window".into(),
     };
-    let long =
-        |trial: Trial, id: &str| Trial { id: id.to_owned(), profile: "long_context".to_owned(), ..trial };
+    let long = |trial: Trial, id: &str| Trial { id: id.into(), profile: "long_context".into(), ..trial };
     let b32 = ["--performance-mode=throughput", "--max-num-batched-tokens=32768", "--max-num-seqs=512"];
     vec![
         Trial { findings: vec![finding], ..measured("t-vllm", "vLLM", &[], 11_527.14, 1604.23, 15.12) },
@@ -306,8 +305,8 @@ fn step(name: &str, title: &str, rows: Vec<Row>) -> Step {
 fn row(role: Role, trial: &str, label: &str, changes: &[&str]) -> Row {
     Row {
         role,
-        trial: trial.to_owned(),
-        label: label.to_owned(),
+        trial: trial.into(),
+        label: label.into(),
         changes: changes.iter().map(ToString::to_string).collect(),
         same_as: None,
         outcome: Outcome::Ok,
@@ -368,10 +367,10 @@ fn measured(id: &str, label: &str, flags: &[&str], tps: f64, ttft: f64, tpot: f6
 
 fn unmeasured(id: &str, label: &str, outcome: Outcome) -> Trial {
     Trial {
-        id: id.to_owned(),
-        label: label.to_owned(),
+        id: id.into(),
+        label: label.into(),
         config: (&config(label, &[])).into(),
-        profile: "sharegpt".to_owned(),
+        profile: "sharegpt".into(),
         load: None,
         command: format!("vllm serve {MODEL} --max-model-len=32768"),
         outcome,

@@ -15,7 +15,7 @@ pub struct Lookup<'a> {
 
 impl<'a> Lookup<'a> {
     pub fn new(report: &'a Report) -> Self {
-        Self { report, trials: report.trials.iter().map(|trial| (trial.id.as_str(), trial)).collect() }
+        Self { report, trials: report.trials.iter().map(|trial| (&*trial.id, trial)).collect() }
     }
 
     /// The trial of that id; none in a document that contradicts itself.
@@ -25,19 +25,19 @@ impl<'a> Lookup<'a> {
 
     /// The trial's label, else its id.
     pub fn label(&self, id: &'a str) -> &'a str {
-        self.trial(id).map_or(id, |trial| trial.label.as_str())
+        self.trial(id).map_or(id, |trial| &*trial.label)
     }
 
     /// The label under which a step shows a trial, else the trial's own.
     pub fn label_in(&self, step: &'a Step, id: &'a str) -> &'a str {
-        row(step, id).map_or_else(|| self.label(id), |row| row.label.as_str())
+        row(step, id).map_or_else(|| self.label(id), |row| &*row.label)
     }
 
     /// The trials of the same configuration on every profile of the objective, the given one first.
     pub fn on_objective(&self, id: &str) -> Vec<&'a Trial> {
         let Some(first) = self.trial(id) else { return Vec::new() };
         let profiles = self.report.objective.as_ref().map_or(&[][..], |objective| &objective.profiles);
-        let others = profiles.iter().filter(|profile| **profile != first.profile);
+        let others = profiles.iter().filter(|profile| ***profile != *first.profile);
         let others = others.filter_map(|profile| self.same_config(first, profile));
         std::iter::once(first).chain(others).collect()
     }
@@ -59,13 +59,13 @@ impl<'a> Lookup<'a> {
     }
 
     fn same_config(&self, trial: &Trial, profile: &str) -> Option<&'a Trial> {
-        self.report.trials.iter().find(|other| other.profile == profile && other.config == trial.config)
+        self.report.trials.iter().find(|other| *other.profile == *profile && other.config == trial.config)
     }
 }
 
 /// The candidate's row of that trial, else another row of it.
 pub fn row<'a>(step: &'a Step, id: &str) -> Option<&'a Row> {
-    let of_trial = || step.rows.iter().filter(|row| row.trial == id);
+    let of_trial = || step.rows.iter().filter(|row| *row.trial == *id);
     of_trial().find(|row| row.role == Role::Candidate).or_else(|| of_trial().next())
 }
 

@@ -131,7 +131,7 @@ impl Page<'_> {
         let after = lookup.on_objective(&recommended.trial);
         let mut rows: Vec<Vec<String>> = Vec::new();
         for before in lookup.on_objective(&lookup.report.baseline) {
-            let is_confirmed = confirm.iter().any(|c| c.profile == before.profile);
+            let is_confirmed = confirm.iter().any(|c| *c.profile == *before.profile);
             let optimized =
                 after.iter().find(|after| after.profile == before.profile && after.id != before.id);
             if let (false, Some(after)) = (is_confirmed, optimized) {

@@ -334,6 +334,6 @@ pub fn row_label(row: &Row) -> String {
     match row.role {
         Role::Incumbent => format!("{} (so far)", row.label),
         Role::Base => format!("{} (base)", row.label),
-        Role::Candidate => row.label.clone(),
+        Role::Candidate => row.label.to_string(),
     }
 }

@@ -17,7 +17,7 @@ pub fn of_runs(m: &Material<'_>) -> Vec<String> {
     let mut about: IndexMap<&str, Vec<&str>> = IndexMap::new();
     let baseline = m.walk.baseline.iter().map(|(config, _)| (config.engine.title.as_str(), config));
     let rows = m.walk.steps.iter().flat_map(|s| &s.rows);
-    let rows = rows.filter_map(|r| Some((r.label.as_str(), r.config.as_ref()?)));
+    let rows = rows.filter_map(|r| Some((&*r.label, r.config.as_ref()?)));
     let mut seen = HashSet::new();
     for (label, config) in baseline.chain(rows) {
         // a later row of the same configuration has nothing of its own

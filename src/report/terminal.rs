@@ -354,7 +354,7 @@ fn assemble(mut columns: Vec<(Column, Entries)>, tones: Vec<Tone>) -> Table {
 
 fn tone_of(step: &Step, row: &Row) -> Tone {
     match row.outcome {
-        _ if step.adopted && row.trial == step.incumbent_after => Tone::Good,
+        _ if step.adopted && *row.trial == *step.incumbent_after => Tone::Good,
         Outcome::Ok => Tone::Plain,
         Outcome::Flagged => Tone::Caution,
         Outcome::Refused | Outcome::Failed => Tone::Bad,

@@ -123,7 +123,7 @@ fn candidate<'a>(
 ) -> Candidate<'a> {
     let mut out = Candidate {
         id: view.base.key(),
-        label: row.label.as_str().into(),
+        label: (&*row.label).into(),
         config: None,
         command: String::new(),
         changes: Vec::new(),
@@ -158,7 +158,7 @@ pub(super) fn as_declared(engine: &str) -> String {
 
 /// The rules that may still prune a candidate; one that does over the base as it is may do so over the one that there will be.
 fn rules<'a>(row: &'a Row, state: State, prune: &[Prune]) -> Cow<'a, [String]> {
-    let by = |p: &&Prune| p.when.is_static() && row.judged.reason.as_ref() == Some(&p.reason);
+    let by = |p: &&Prune| p.when.is_static() && row.judged.reason.as_deref() == Some(p.reason.as_str());
     match prune.iter().find(by) {
         Some(rule) if state == State::Later && row.judged.outcome == Outcome::Pruned => {
             Cow::Owned(vec![rule.name.clone()])
