@@ -2,7 +2,9 @@
 //! that takes connections and says nothing. Each is said in words, with its status, and soon.
 
 use std::fs;
+use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -34,6 +36,8 @@ fn two_studies_of_one_name_do_not_share_a_directory() {
     assert_eq!(lab.read(".perflab/s/journal.jsonl"), before);
     let plan = lab.run(&["plan", "other.plab"]).expect_code(0);
     assert!(plan.stderr.contains("is of the study `s` in study.plab"), "{}", plan.stderr);
+    let report = lab.run(&["report", "other.plab"]).expect_code(0);
+    assert!(report.stderr.contains("is of the study `s` in study.plab"), "{}", report.stderr);
     // who says where it lies knows it, and a file that was renamed is the same study
     lab.run(&["exec", "other.plab", "--checks", "warn", "--dir", ".perflab/s"]).expect_code(0);
     fs::remove_file(lab.path("other.plab")).expect("removed");
@@ -64,6 +68,42 @@ fn pipes_devices_and_directories_are_no_journals() {
             fs::remove_dir_all(lab.path("state")).expect("removed");
         }
     }
+}
+
+/// A pipe for events, held open by a reader that does not read, with that much in it already.
+fn pipe(lab: &Lab, full: bool) -> fs::File {
+    mkfifo(&lab.path("events"), Mode::S_IRWXU).expect("a pipe");
+    let mut options = fs::OpenOptions::new();
+    options.read(true).write(true).custom_flags(nix::libc::O_NONBLOCK);
+    let mut held = options.open(lab.path("events")).expect("opens");
+    while full && held.write(b"x").is_ok() {}
+    held
+}
+
+#[test]
+fn a_pipe_for_events_that_nobody_reads_holds_nothing_up() {
+    let exec = [&EXEC[..], &["--events", "events"]].concat();
+    let lab = Lab::with(&live_study(STEP));
+    mkfifo(&lab.path("events"), Mode::S_IRWXU).expect("a pipe");
+    soon(&lab, &exec).expect_code(0);
+    let lab = Lab::with(&live_study(STEP));
+    let _held = pipe(&lab, true);
+    soon(&lab, &exec).expect_code(0);
+}
+
+#[test]
+fn a_pipe_for_events_that_is_read_gets_all_of_them() {
+    let lab = Lab::with(&live_study(STEP));
+    let mut held = pipe(&lab, false);
+    soon(&lab, &[&EXEC[..], &["--events", "events"]].concat()).expect_code(0);
+    let mut text = Vec::new();
+    // the end is that there is no more: whoever holds the pipe keeps it open
+    assert!(held.read_to_end(&mut text).is_err());
+    let lines: Vec<serde_json::Value> =
+        text.split_inclusive(|b| *b == b'\n').map(|l| serde_json::from_slice(l).expect("JSON")).collect();
+    let numbers: Vec<u64> = lines.iter().filter_map(|l| l["seq"].as_u64()).collect();
+    assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>());
+    assert_eq!(lines.last().map(|l| l["event"].clone()), Some("ends".into()), "{lines:?}");
 }
 
 #[test]

@@ -1,9 +1,13 @@
 //! The event stream as JSON lines, for `--events`: what happens, as it happens, under a version of its own.
 
-use std::fs::File;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::Path;
-use std::time::Instant;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::time::{Duration, Instant};
+
+use nix::libc::O_NOCTTY;
 
 use serde_json::{Map, Value as Json};
 
@@ -13,9 +17,14 @@ use crate::secrets;
 /// The version of a line. Fields and events may be added within it; none changes its meaning.
 const VERSION: u32 = 1;
 
+/// So many lines wait for a reader that is behind. What comes beyond them is not written, and numbers are missing.
+const WAITING: usize = 4096;
+/// So long a reader that is behind is waited for at the end.
+const LAST: Duration = Duration::from_secs(1);
+
 /// The events file. Its writing is never a reason for a study to stop.
 pub struct EventsFile {
-    file: File,
+    to: To,
     began: Instant,
     seq: u64,
 }
@@ -23,8 +32,8 @@ pub struct EventsFile {
 impl EventsFile {
     /// Begins a file; what it held is gone. The error is a sentence.
     pub fn create(path: &Path) -> Result<Self, String> {
-        let file = File::create(path).map_err(|e| format!("{}: {e}", path.display()))?;
-        Ok(Self { file, began: Instant::now(), seq: 0 })
+        let to = To::open(path).map_err(|e| format!("{}: {e}", path.display()))?;
+        Ok(Self { to, began: Instant::now(), seq: 0 })
     }
 
     /// Appends one event as one line, written at once.
@@ -40,6 +49,67 @@ impl EventsFile {
         }
         let mut text = secrets::mask_json(serde_json::to_vec(&line)?);
         text.push(b'\n');
-        self.file.write_all(&text)
+        match &mut self.to {
+            To::File(file) => file.write_all(&text),
+            To::Reader(reader) => reader.take(text),
+        }
+    }
+}
+
+/// Where lines go.
+enum To {
+    /// takes what is written, or fails
+    File(File),
+    /// may take nothing for as long as it likes
+    Reader(Reader),
+}
+
+impl To {
+    fn open(path: &Path) -> io::Result<Self> {
+        let Some(kind) = fs::metadata(path).ok().map(|m| m.file_type()).filter(|kind| !kind.is_file()) else {
+            return File::create(path).map(Self::File);
+        };
+        let mut options = OpenOptions::new();
+        // a pipe that nobody reads yet opens at once if we may read it too
+        options.write(true).read(kind.is_fifo()).custom_flags(O_NOCTTY);
+        Reader::new(options.open(path)?).map(Self::Reader)
+    }
+}
+
+/// A pipe, a terminal or a device, written by a thread of its own: whoever does not read it holds up that thread alone.
+struct Reader {
+    lines: Option<SyncSender<Vec<u8>>>,
+    /// closed once everything is written
+    ended: Receiver<()>,
+}
+
+impl Reader {
+    fn new(mut file: File) -> io::Result<Self> {
+        let (lines, waiting) = sync_channel::<Vec<u8>>(WAITING);
+        let (end, ended) = sync_channel(0);
+        std::thread::Builder::new().name("events".to_owned()).spawn(move || {
+            let _end = end;
+            for line in waiting {
+                if file.write_all(&line).is_err() {
+                    return;
+                }
+            }
+        })?;
+        Ok(Self { lines: Some(lines), ended })
+    }
+
+    /// A line for which there is no room is left out; one that nobody will ever read is an error.
+    fn take(&self, line: Vec<u8>) -> io::Result<()> {
+        match self.lines.as_ref().map(|lines| lines.try_send(line)) {
+            Some(Err(TrySendError::Disconnected(_))) => Err(io::ErrorKind::BrokenPipe.into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        drop(self.lines.take());
+        let _ = self.ended.recv_timeout(LAST);
     }
 }

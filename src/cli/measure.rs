@@ -215,15 +215,26 @@ fn carry_out(args: &ExecArgs, x: &mut Execution<'_>, console: Console) -> u8 {
 /// What helps where a journal cannot be read.
 pub const KEPT_JOURNAL: &str = "the journal is kept as it is; put a copy of it back, move it away to begin anew, or use another `--dir DIR`";
 
-/// The report of a study from its journal alone, for the other commands, and the params that its last invocation set.
+/// A study as its journal alone tells of it, for the other commands.
+pub struct Recorded {
+    pub report: report::Report,
+    /// params that its last invocation set
+    pub set: IndexMap<String, String>,
+    /// the file that the directory belongs to, if that is another; a sentence
+    pub of_another: Option<String>,
+}
+
+/// Reads the journal. `named` is the state directory that the user named.
 pub fn recorded(
     file: &Path,
     program: &Program,
     study: &Study,
-    dir: &Path,
+    named: Option<&Path>,
     checks: crate::judge::Checks,
-) -> Result<(report::Report, IndexMap<String, String>), String> {
+) -> Result<Recorded, String> {
+    let dir = state::directory(file, &study.name, named, false);
     let history = journal::read(&dir.join(journal::FILE), requests(study)).map_err(|e| e.to_string())?;
+    let of_another = state::of_another(file, &study.name, named, &history);
     let results = run::as_measured(&history, &run::serve_ids_anywhere(program, &history), checks);
     let setup = Setup::new(program, study, &results, checks, false);
     let (walk, _) = Grid.next(&setup);
@@ -237,7 +248,7 @@ pub fn recorded(
         warnings: Vec::new(),
     });
     let set = history.sessions().last().map(|s| s.set.clone()).unwrap_or_default();
-    Ok((report, set))
+    Ok(Recorded { report, set, of_another })
 }
 
 /// What of the journal the study reads.

@@ -51,12 +51,16 @@ fn from_study(args: &ReportArgs, console: Console) -> Result<Option<Report>, Tol
         let why = format!("{} has not been measured: {} has no journal", args.file.display(), dir.display());
         return Err((why, MEASURE));
     }
-    let made = measure::recorded(&args.file, program, study, &dir, replay::checks(args.checks));
-    let (report, set) = made.map_err(|why| (why, measure::KEPT_JOURNAL))?;
-    if args.set.is_empty() {
-        say_last_set(&set, console);
+    let checks = replay::checks(args.checks);
+    let made = measure::recorded(&args.file, program, study, args.dir.as_deref(), checks);
+    let made = made.map_err(|why| (why, measure::KEPT_JOURNAL))?;
+    if let Some(other) = &made.of_another {
+        console.warn(other);
     }
-    Ok(Some(report))
+    if args.set.is_empty() {
+        say_last_set(&made.set, console);
+    }
+    Ok(Some(made.report))
 }
 
 /// A report is of the file's own values unless it is told others: what was measured with others may be missing in it.

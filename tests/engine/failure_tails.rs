@@ -545,7 +545,7 @@ const OF_THE_MACHINE: [Tail; 28] = [
     ),
     (
         "trtllm",
-        "[11/21/2026-05:46:12] [TRT-LLM] [E] OSError: [Errno 28] No space left on device: '/root/.cache/tensorrt_llm/x.engine'\n",
+        "[11/21/2026-05:46:12] [TRT-LLM] [E] OSError: [Errno 28] No space left on device: '/home/user/.cache/tensorrt_llm/x.engine'\n",
         "disk full",
         "No space left on device",
     ),
