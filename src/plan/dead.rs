@@ -28,8 +28,10 @@ pub(super) fn unreachable<'a>(
     prepared: &mut Prepared<'a>,
     budget: &mut usize,
 ) -> Vec<Diagnostic> {
-    let own = study.require.iter().filter(|r| r.on.is_none());
-    let rules = study.prune.iter().map(|r| &r.when).chain(own.map(|r| &r.expr));
+    let own = study.require.iter().filter(|r| r.on.is_none()).map(|r| &r.expr);
+    // a rule that waits for a measurement excludes nothing before there is one
+    let own = own.filter(|e| e.may_settle(false));
+    let rules = study.prune.iter().map(|r| &r.when).filter(|e| e.may_settle(true)).chain(own);
     let rules: Vec<&Expr> = rules.filter(|e| e.reads_configuration()).collect();
     if rules.is_empty() && study.gpus.is_none() {
         return Vec::new();

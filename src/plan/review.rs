@@ -173,7 +173,8 @@ impl<'a> Review<'a, '_> {
             let holds = |c: &Config| c.gpus() > gpus || condition(&when, &Before(c)) == Some(truth);
             let engines = review.engines.clone();
             engines.iter().all(|e| {
-                let reach = Reach::new(e, &review.offered, &[&when], false);
+                let Ok(base) = review.prepared.declared(&e.name) else { return false };
+                let reach = Reach::over(base.clone(), &review.offered, &[&when], false);
                 let spared = (spares_baseline && e.name == review.study.baseline)
                     .then(|| reach.only_base(review.study))
                     .flatten();

@@ -13,17 +13,12 @@ const OF_DRAFTS: [&str; 2] = ["accept_length", "draft_acceptance"];
 
 /// The requirements of a study that its baseline cannot meet for lack of drafts.
 pub(super) fn undrafted(program: &Program, study: &Study) -> Vec<Diagnostic> {
-    let Some(engine) = program.engines.get(&study.baseline).filter(|e| drafts_nothing(e)) else {
-        return Vec::new();
-    };
+    let mut asking = study.require.iter().filter(|r| reads_drafts(&r.expr)).peekable();
+    let engine = program.engines.get(&study.baseline).filter(|_| asking.peek().is_some());
+    let Some(engine) = engine.filter(|e| drafts_nothing(e)) else { return Vec::new() };
     let baseline = Config::declared(engine, study);
-    let never = study.require.iter().filter(|r| condition(&r.expr, &Undrafted(&baseline)) == Some(false));
-    let reads = never.filter(|r| {
-        let mut found = false;
-        r.expr.walk(&mut |e| found |= matches!(e, Expr::Metric { name, .. } if of_drafts(name)));
-        found
-    });
-    reads
+    asking
+        .filter(|r| condition(&r.expr, &Undrafted(&baseline)) == Some(false))
         .map(|r| {
             let message = format!("the baseline `{}` drafts nothing, and this reads how its drafts fare", study.baseline);
             Diagnostic::new(Code::Undrafted, r.span, message).label("not there, so not met").help(
@@ -32,6 +27,12 @@ pub(super) fn undrafted(program: &Program, study: &Study) -> Vec<Diagnostic> {
             )
         })
         .collect()
+}
+
+fn reads_drafts(condition: &Expr) -> bool {
+    let mut found = false;
+    condition.walk(&mut |e| found |= matches!(e, Expr::Metric { name, .. } if of_drafts(name)));
+    found
 }
 
 fn of_drafts(metric: &str) -> bool {

@@ -24,7 +24,7 @@ static NAMED: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(&format!(r#"(?-u){}[\w.-]*"?\s*[=:]"#, words())).ok());
 static QUOTED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#""(?<text>(?:[^"\\\n]|\\.)*)""#).ok());
 static HINTS: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(&format!("{}|(?i:authorization)", words())).ok());
+    LazyLock::new(|| Regex::new(&format!("(?-u){}|(?i:authorization)|://", words())).ok());
 static ASSIGNMENT: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(ASSIGNED).ok());
 
 /// Everything that is known to be secret.
@@ -115,12 +115,23 @@ fn unescaped(text: &str) -> String {
     out
 }
 
-/// What stands inside of the quoted texts of a source: options, headers, URLs.
+/// What stands inside of the quoted texts of a source: options, headers, URLs. They end with their line, and most lines hint at nothing.
 fn learn_quoted(text: &str) {
-    let texts = QUOTED.iter().flat_map(|q| q.captures_iter(text)).map(|c| c["text"].replace("\\\"", "\""));
-    let telling = texts.filter(|t| t.contains("://") || HINTS.as_ref().is_some_and(|w| w.is_match(t)));
+    let Some((hints, quoted)) = HINTS.as_ref().zip(QUOTED.as_ref()) else { return };
+    let mut lines = Vec::new();
+    let mut end = 0;
+    while let Some(hint) = hints.find_at(text, end) {
+        let start = text[..hint.start()].rfind('\n').map_or(0, |at| at + 1);
+        end = memchr::memchr(b'\n', &text.as_bytes()[hint.end()..]).map_or(text.len(), |n| hint.end() + n);
+        lines.push(&text[start..end]);
+    }
+    let texts = lines
+        .into_iter()
+        .flat_map(|line| quoted.captures_iter(line))
+        .map(|c| c["text"].replace("\\\"", "\""));
     learn(
-        telling
+        texts
+            .filter(|t| hints.is_match(t))
             .flat_map(|t| inside("", &t.replace("{{", "{").replace("}}", "}")))
             .filter(|v| !v.contains('{')),
     );

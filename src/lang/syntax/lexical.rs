@@ -103,49 +103,75 @@ impl Iterator for Scanner<'_> {
     }
 }
 
-/// The first bracket that is nested too deeply for a recursive reader.
-pub fn too_deep(id: FileId, text: &str) -> Option<Diagnostic> {
-    let mut depth = 0usize;
-    for (at, piece) in Scanner::new(text) {
-        match piece {
-            Piece::Open(_) => depth += 1,
-            Piece::Close(_) => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        if depth > MAX_DEPTH {
-            let message = format!("brackets are nested more than {MAX_DEPTH} deep");
-            return Some(
-                Diagnostic::new(Code::TooDeep, Span::new(id, at..at + 1), message)
-                    .label("this one is too deep")
-                    .help("split it: name a part with `axis` or `metric` and use the name"),
-            );
-        }
-    }
-    None
+/// What a first walk over a whole file says of it.
+pub struct Survey {
+    /// why it cannot be read at all
+    pub problem: Option<Diagnostic>,
+    /// some `}` closes a block that nothing opened
+    pub closes_too_much: bool,
 }
 
-/// Quotes that begin no string on very long lines: the grammar would look for the end of each anew.
-pub fn noise(id: FileId, text: &str) -> Option<Diagnostic> {
-    const MOST_BYTES: usize = 1 << 20;
-    let (mut first, mut looked_at) = (None, 0);
+/// Looks for what a recursive reader could not bear, and at how blocks open and close.
+pub fn survey(id: FileId, text: &str) -> Survey {
+    let (mut depth, mut blocks, mut closes_too_much) = (0_usize, 0_i64, false);
+    let mut quotes = Quotes::default();
     let mut scanner = Scanner::new(text);
     while let Some((at, piece)) = scanner.next() {
-        if piece == Piece::UnclosedText {
-            first.get_or_insert(at);
-            looked_at += scanner.unclosed_to - at;
+        match piece {
+            Piece::Open(bracket) => {
+                depth += 1;
+                blocks += i64::from(bracket == b'{');
+            }
+            Piece::Close(bracket) => {
+                depth = depth.saturating_sub(1);
+                blocks -= i64::from(bracket == b'}');
+            }
+            Piece::UnclosedText => quotes.take(at, &scanner),
+            _ => {}
+        }
+        closes_too_much |= blocks < 0;
+        if depth > MAX_DEPTH {
+            return Survey { problem: Some(too_deep(id, at)), closes_too_much };
         }
     }
-    let first = first.filter(|_| looked_at > MOST_BYTES)?;
-    let message = "quotes all over: strings are not closed on their lines";
-    Some(
-        Diagnostic::new(Code::UnclosedString, Span::new(id, first..first + 1), message)
-            .label("the first one")
-            .help("a string is `\"…\"` on one line; is this a .plab file?"),
-    )
+    Survey { problem: cr_only(id, text).or_else(|| quotes.noise(id)), closes_too_much }
+}
+
+fn too_deep(id: FileId, at: usize) -> Diagnostic {
+    let message = format!("brackets are nested more than {MAX_DEPTH} deep");
+    Diagnostic::new(Code::TooDeep, Span::new(id, at..at + 1), message)
+        .label("this one is too deep")
+        .help("split it: name a part with `axis` or `metric` and use the name")
+}
+
+/// Quotes that begin no string: on very long lines the grammar would look for the end of each anew.
+#[derive(Default)]
+struct Quotes {
+    first: Option<usize>,
+    /// bytes that would be looked at
+    cost: usize,
+}
+
+impl Quotes {
+    fn take(&mut self, at: usize, scanner: &Scanner<'_>) {
+        self.first.get_or_insert(at);
+        self.cost += scanner.unclosed_to - at;
+    }
+
+    fn noise(&self, id: FileId) -> Option<Diagnostic> {
+        const MOST_BYTES: usize = 1 << 20;
+        let first = self.first.filter(|_| self.cost > MOST_BYTES)?;
+        let message = "quotes all over: strings are not closed on their lines";
+        Some(
+            Diagnostic::new(Code::UnclosedString, Span::new(id, first..first + 1), message)
+                .label("the first one")
+                .help("a string is `\"…\"` on one line; is this a .plab file?"),
+        )
+    }
 }
 
 /// Line ends of a lone carriage return would make one line of the whole file.
-pub fn cr_only(id: FileId, text: &str) -> Option<Diagnostic> {
+fn cr_only(id: FileId, text: &str) -> Option<Diagnostic> {
     (text.contains('\r') && !text.contains('\n')).then(|| {
         Diagnostic::new(Code::NotText, Span::new(id, 0..0), "lines end with a lone carriage return")
             .help("save the file with line ends of `\\n` or `\\r\\n`")

@@ -10,7 +10,7 @@ use crate::lang::comments::start_of_comment;
 use crate::lang::diag::{Diagnostic, Sink};
 use crate::lang::source::{FileId, Span};
 
-/// The text with those braces, everything else in its place; what was missing is told.
+/// The text with those braces, everything else in its place; what was missing is told. Asked of texts in which a `}` closes too much.
 pub fn opened<'t>(id: FileId, text: &'t str, sink: &mut Sink) -> Cow<'t, str> {
     let mut mended = Cow::Borrowed(text);
     let lines: Vec<(usize, &str)> = text

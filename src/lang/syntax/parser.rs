@@ -1,14 +1,17 @@
 //! One file's text to its tree: guards against hostile text, one pest parse of the whole, then a second look at what did not fit.
 
+use std::borrow::Cow;
+
 use foldhash::{HashSet, HashSetExt};
 use pest::Parser;
 
 use super::ast::File;
 use super::build::Builder;
 use super::grammar::{Grammar, Rule};
+use super::lexical::{self, Survey};
 use super::opened::opened;
 use super::unseen::unseen;
-use super::{lexical, rename, words};
+use super::{rename, words};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink};
 use crate::lang::source::{FileId, Span};
@@ -26,11 +29,16 @@ pub struct Parsed {
 
 /// Reads a file. Never fails: what cannot be read is a diagnostic, the rest is in the tree.
 pub fn parse(id: FileId, text: &str, sink: &mut Sink) -> Parsed {
-    if let Some(problem) = hostile(id, text) {
+    let survey = match hostile(id, text) {
+        Some(problem) => Survey { problem: Some(problem), closes_too_much: false },
+        None => lexical::survey(id, text),
+    };
+    if let Some(problem) = survey.problem {
         sink.push(problem);
         return Parsed::default();
     }
-    let text = &*opened(id, text, sink);
+    let text = if survey.closes_too_much { opened(id, text, sink) } else { Cow::Borrowed(text) };
+    let text = &*text;
     match Grammar::parse(Rule::file, text) {
         Ok(pairs) => {
             let mut builder = Builder::new(id, text, 0, sink);
@@ -98,14 +106,16 @@ fn hostile(id: FileId, text: &str) -> Option<Diagnostic> {
                 .help("is this a .plab file? Give the path of a study"),
         );
     }
-    let control = |c: &char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
-    if let Some((at, c)) = text.char_indices().find(|(_, c)| control(c)) {
-        let span = Span::new(id, at..at + c.len_utf8());
-        return Some(
-            Diagnostic::new(Code::NotText, span, "the file holds control characters")
-                .label("not text")
-                .help("is this a .plab file? Save it as plain UTF-8 text"),
-        );
+    let control = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
+    // of plain text the bytes say it faster
+    if text.is_ascii() && !text.bytes().any(|b| control(char::from(b))) {
+        return None;
     }
-    lexical::too_deep(id, text).or_else(|| lexical::cr_only(id, text)).or_else(|| lexical::noise(id, text))
+    let (at, c) = text.char_indices().find(|(_, c)| control(*c))?;
+    let span = Span::new(id, at..at + c.len_utf8());
+    Some(
+        Diagnostic::new(Code::NotText, span, "the file holds control characters")
+            .label("not text")
+            .help("is this a .plab file? Save it as plain UTF-8 text"),
+    )
 }

@@ -69,6 +69,19 @@ impl Expr {
         }
     }
 
+    /// Whether the configuration alone can settle it so, whichever that is. What compares with a measurement never holds before there is
+    /// one, though it may be lost already, where the configuration lacks the other side.
+    pub fn may_settle(&self, truth: bool) -> bool {
+        match self {
+            Self::Not(inner) => inner.may_settle(!truth),
+            Self::Binary { op: op @ (BinaryOp::And | BinaryOp::Or), left, right } => {
+                let (l, r) = (left.may_settle(truth), right.may_settle(truth));
+                if truth == (*op == BinaryOp::Or) { l || r } else { l && r }
+            }
+            part => part.is_static() || !truth && part.reads_configuration(),
+        }
+    }
+
     /// How many parts it has.
     pub fn size(&self) -> usize {
         let mut count = 0;
