@@ -85,6 +85,7 @@ codes! {
     InstalledFlag = "E332", "the installed engine does not know the flag";
     InstalledValue = "E333", "the installed engine does not take the flag's value";
     InstalledVersion = "E334", "another version of the engine is installed";
+    UnlistedValue = "W338", "a text that the engine is not known to take";
     Unexpanded = "W337", "a value holds what only a shell would insert";
     InstalledMissing = "W335", "the installed engine could not be asked";
 

@@ -92,6 +92,16 @@ impl Diagnostic {
         }
     }
 
+    /// The same at a more exact place, to which its fix goes too.
+    #[must_use]
+    pub fn moved(mut self, to: Span) -> Self {
+        for edit in self.edits.iter_mut().filter(|e| e.span == self.span) {
+            edit.span = to;
+        }
+        self.span = to;
+        self
+    }
+
     pub fn severity(&self) -> Severity {
         self.code.severity()
     }

@@ -27,6 +27,12 @@ pub fn values(text: &str) -> Vec<String> {
         let before =
             text[..at.start()].trim_end_matches(|c: char| quote(c).is_some() || c == ' ' || c == '\t');
         let word = before.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+        // `flag --draft json keys [method, tokens]`
+        let lists_keys = at.as_str() == "keys"
+            && before.rsplit('\n').next().is_some_and(|line| line.trim_start().starts_with("flag "));
+        if lists_keys {
+            continue;
+        }
         if !DECLARING.contains(&word) || before.ends_with(char::is_whitespace) && word.is_empty() {
             of_name(at.as_str(), word, &text[at.end()..], &mut found);
         }
@@ -148,6 +154,7 @@ mod tests {
     fn what_only_sounds_like_a_secret_is_none() {
         for text in [
             "axis token_budget = --max-num-seqs=[8, 16]",
+            "flag --draft json keys [method one_of [ngram, medusa], tokens int]",
             "axis key_axis = --kv-cache-dtype=[auto, fp8",
             "metric token_cost = gpu_power / total_tps",
             "// the token that counts, a secret sauce",

@@ -3,10 +3,10 @@
 use perflab::lang::source::{Span, Spanned};
 use perflab::lang::syntax::ast::{
     Axes, Axis, AxisBody, BinaryOp, Budget, BudgetUnit, Change, ChangeKind, Engine, EngineLine,
-    EngineLineKind, Expr, ExprKind, Factor, File, Flag, FlagDecl, FlagKind, Item, KeySource, LimitsRequests,
-    Literal, Metric, Name, Number, Param, Point, Profile, Prune, Range, Search, Single, SingleKind, Site,
-    SiteLine, SiteLineKind, Step, StepLine, StepLineKind, Study, StudyLine, StudyLineKind, Text, Track, Use,
-    UsePath, UsesGpus, Value, WordLine, WordValue,
+    EngineLineKind, Expr, ExprKind, Factor, File, Flag, FlagDecl, FlagKind, Item, KeyDecl, KeySource,
+    LimitsRequests, Literal, Metric, Name, Number, Param, Point, Profile, Prune, Range, Search, Single,
+    SingleKind, Site, SiteLine, SiteLineKind, Step, StepLine, StepLineKind, Study, StudyLine, StudyLineKind,
+    Text, Track, Use, UsePath, UsesGpus, Value, WordLine, WordValue,
 };
 
 use super::dice::Dice;
@@ -193,8 +193,8 @@ fn key_source(d: &mut Dice) -> KeySource {
     if d.chance(2) { KeySource::Flag(flag_name(d)) } else { KeySource::Env(variable(d)) }
 }
 
-fn flag_decl(d: &mut Dice) -> FlagDecl {
-    let kind = match d.below(8) {
+fn flag_kind(d: &mut Dice) -> FlagKind {
+    match d.below(8) {
         0 => FlagKind::Switch,
         1 => FlagKind::Text,
         2 => FlagKind::Path,
@@ -203,7 +203,11 @@ fn flag_decl(d: &mut Dice) -> FlagDecl {
         5 => FlagKind::Int(d.maybe(range)),
         6 => FlagKind::Float(d.maybe(range)),
         _ => FlagKind::OneOf(d.several(1, 12, single)),
-    };
+    }
+}
+
+fn flag_decl(d: &mut Dice) -> FlagDecl {
+    let kind = flag_kind(d);
     FlagDecl {
         names: d.several(1, 2, flag_name),
         kind,
@@ -217,6 +221,8 @@ fn flag_decl(d: &mut Dice) -> FlagDecl {
             let unless = per.is_some().then(|| d.maybe(flag_name)).flatten();
             LimitsRequests { per, unless }
         }),
+        known: d.several(0, 12, single),
+        keys: d.several(0, 12, |d| KeyDecl { name: name(d), kind: d.maybe(flag_kind) }),
         twice: None,
         span: nowhere(),
     }

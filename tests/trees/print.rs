@@ -207,12 +207,12 @@ fn engine_line(line: &EngineLineKind, d: &mut Dice) -> String {
     }
 }
 
-fn flag_decl(f: &FlagDecl, d: &mut Dice) -> String {
+fn flag_kind(kind: &FlagKind, d: &mut Dice) -> String {
     let typed = |word: &str, r: &Option<Range>, d: &mut Dice| match r {
         Some(r) => format!("{word} {}", range(r, d)),
         None => word.to_owned(),
     };
-    let kind = match &f.kind {
+    match kind {
         FlagKind::Switch => "switch".to_owned(),
         FlagKind::Text => "text".to_owned(),
         FlagKind::Path => "path".to_owned(),
@@ -221,7 +221,11 @@ fn flag_decl(f: &FlagDecl, d: &mut Dice) -> String {
         FlagKind::Int(r) => typed("int", r, d),
         FlagKind::Float(r) => typed("float", r, d),
         FlagKind::OneOf(all) => format!("one_of {}", list(all, d)),
-    };
+    }
+}
+
+fn flag_decl(f: &FlagDecl, d: &mut Dice) -> String {
+    let kind = flag_kind(&f.kind, d);
     let flags = |all: &[Name]| all.iter().map(|n| n.value.as_str()).collect::<Vec<_>>().join(" ");
     let mut out = format!("flag {}{}{kind}", flags(&f.names), sp(d));
     out += &f.default.as_ref().map(|s| format!(" default {}", single(s))).unwrap_or_default();
@@ -238,6 +242,17 @@ fn flag_decl(f: &FlagDecl, d: &mut Dice) -> String {
         out += " limits requests";
         out += &limits.per.as_ref().map(|n| format!(" per {}", n.value)).unwrap_or_default();
         out += &limits.unless.as_ref().map(|n| format!(" unless {}", n.value)).unwrap_or_default();
+    }
+    if !f.known.is_empty() {
+        out += &format!(" known {}", list(&f.known, d));
+    }
+    if !f.keys.is_empty() {
+        let mut keys = Vec::new();
+        for key in &f.keys {
+            let kind = key.kind.as_ref().map(|k| format!(" {}", flag_kind(k, d))).unwrap_or_default();
+            keys.push(format!("{}{kind}{}", key.name.value, nl(d)));
+        }
+        out += &format!(" keys [{}{}]", nl(d), keys.join(&format!(",{}", nl(d))));
     }
     out
 }

@@ -51,6 +51,8 @@ fn row(head: &str, description: &str) -> Option<Row> {
         choices: listed.map(|l| l.split(',').map(Json::from).collect()),
         default: default(description),
         vague: true,
+        keys: Vec::new(),
+        known: Vec::new(),
     })
 }
 

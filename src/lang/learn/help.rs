@@ -65,6 +65,8 @@ fn row(head: &str, description: &str) -> Option<Row> {
         choices,
         default,
         vague: true,
+        keys: Vec::new(),
+        known: Vec::new(),
     })
 }
 

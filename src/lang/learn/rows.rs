@@ -25,9 +25,40 @@ pub struct Row {
     pub choices: Option<Vec<Json>>,
     #[serde(default)]
     pub default: Json,
+    /// the keys that its JSON may have, where the engine says
+    #[serde(default)]
+    pub keys: Vec<KeyRow>,
+    /// the texts that it is known to take, where the engine says
+    #[serde(default)]
+    pub known: Vec<String>,
     /// help text says less than a parser: what is known of a flag counts for more
     #[serde(default)]
     pub vague: bool,
+}
+
+/// A key of an option's JSON.
+#[derive(Debug, Clone, Deserialize)]
+pub struct KeyRow {
+    pub name: String,
+    #[serde(rename = "type", default)]
+    pub kind: Option<String>,
+    #[serde(default)]
+    pub choices: Option<Vec<String>>,
+}
+
+impl KeyRow {
+    fn kind(&self) -> Option<Kind> {
+        if let Some(choices) = &self.choices {
+            return Some(Kind::OneOf(choices.clone()));
+        }
+        match self.kind.as_deref()? {
+            "bool" => Some(Kind::Switch),
+            "int" => Some(Kind::Int { min: None, max: None }),
+            "float" => Some(Kind::Float { min: None, max: None }),
+            "str" => Some(Kind::Text),
+            _ => None,
+        }
+    }
 }
 
 /// What a serve line says, what names another model, and what prints and leaves.
@@ -93,8 +124,23 @@ fn spec(row: &Row, version: &str, known: &Schema) -> FlagSpec {
         negated,
         limits_requests: base.and_then(|b| b.limits_requests.clone()),
         uses_gpus: base.and_then(|b| b.uses_gpus.clone()),
+        known: if kind == Kind::Text { row.known.clone() } else { Vec::new() },
+        keys: if kind == Kind::Json { keys(row, base) } else { Vec::new() },
         kind,
     }
+}
+
+/// Keys that an engine builds itself are no user's to set, though its class has them.
+const BUILT: &[&str] =
+    &["target_model_config", "target_parallel_config", "draft_model_config", "draft_parallel_config"];
+
+/// What only help tells has no keys: those of the standard library stand.
+fn keys(row: &Row, base: Option<&FlagSpec>) -> Vec<(String, Option<Kind>)> {
+    if row.vague {
+        return base.map(|b| b.keys.clone()).unwrap_or_default();
+    }
+    let own = row.keys.iter().filter(|k| !BUILT.contains(&k.name.as_str()));
+    own.map(|k| (k.name.clone(), k.kind())).collect()
 }
 
 fn read_kind(row: &Row) -> Kind {

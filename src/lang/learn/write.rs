@@ -72,6 +72,17 @@ fn attributes(spec: &FlagSpec) -> String {
         let default = if spec.auto && default == "auto" { "\"auto\"".to_owned() } else { word(default) };
         let _ = write!(out, " default {default}");
     }
+    if !spec.known.is_empty() {
+        let all: Vec<String> = spec.known.iter().map(|k| word(k)).collect();
+        let _ = write!(out, " known [{}]", all.join(", "));
+    }
+    if !spec.keys.is_empty() {
+        let key = |(name, of): &(String, Option<Kind>)| {
+            of.as_ref().map_or_else(|| name.clone(), |of| format!("{name} {}", kind(of)))
+        };
+        let all: Vec<String> = spec.keys.iter().map(key).collect();
+        let _ = write!(out, " keys [{}]", all.join(", "));
+    }
     out
 }
 

@@ -10,7 +10,7 @@ use super::versions::compare_versions;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
-use crate::lang::syntax::ast::{FlagDecl, FlagKind, Name};
+use crate::lang::syntax::ast::{FlagDecl, FlagKind, Name, Single};
 
 impl Checker<'_> {
     /// The declarations of one engine, over the schema that it inherits.
@@ -69,19 +69,42 @@ impl Checker<'_> {
         if flag.limits_requests.is_some() && !matches!(flag.kind, FlagKind::Int(_)) {
             wrong(name, "only whole numbers count tokens", "make it an `int`, or remove `limits requests`");
         }
+        if let (Some(first), false) = (flag.known.first(), matches!(flag.kind, FlagKind::Text)) {
+            wrong(
+                first.span,
+                "only texts have values that are known among others",
+                "make it a `text`, or list all that it takes as `one_of [...]`",
+            );
+        }
+        if let (Some(first), false) = (flag.keys.first(), matches!(flag.kind, FlagKind::Json)) {
+            wrong(first.name.span, "only a JSON object has keys", "make it `json`, or remove `keys`");
+        }
         if let Some(until) = flag.until.as_ref().filter(|_| never_there(flag)) {
             let d = Diagnostic::new(Code::EngineSetting, until.span, "the flag is gone before it is there");
             self.sink.push(
                 d.label("not after `since`").help("`until` names the first release that lacks the flag"),
             );
         }
-        if let FlagKind::OneOf(choices) = &flag.kind {
-            for (i, choice) in choices.iter().enumerate() {
-                if let Some(first) = choices[..i].iter().find(|c| c.text == choice.text) {
-                    let message = format!("the choice `{}` stands twice", choice.text);
-                    let d = Diagnostic::new(Code::SettingTwice, choice.span, message).label("the second one");
-                    self.sink.push(d.related(first.span, "the first one").help("name each choice once"));
-                }
+        let choices = |all: &[Single]| all.iter().map(|c| (c.text.clone(), c.span)).collect::<Vec<_>>();
+        if let FlagKind::OneOf(all) = &flag.kind {
+            self.listed_once("choice", &choices(all));
+        }
+        self.listed_once("value", &choices(&flag.known));
+        let keys: Vec<_> = flag.keys.iter().map(|k| (k.name.value.clone(), k.name.span)).collect();
+        self.listed_once("key", &keys);
+        for key in &flag.keys {
+            if let Some(FlagKind::OneOf(all)) = &key.kind {
+                self.listed_once("choice", &choices(all));
+            }
+        }
+    }
+
+    fn listed_once(&mut self, what: &str, listed: &[(String, Span)]) {
+        for (i, (text, span)) in listed.iter().enumerate() {
+            if let Some((_, first)) = listed[..i].iter().find(|(other, _)| other == text) {
+                let message = format!("the {what} `{text}` stands twice");
+                let d = Diagnostic::new(Code::SettingTwice, *span, message).label("the second one");
+                self.sink.push(d.related(*first, "the first one").help(format!("name each {what} once")));
             }
         }
     }

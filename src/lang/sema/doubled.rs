@@ -40,6 +40,30 @@ pub fn keys(text: &str) -> Vec<Doubled> {
     out
 }
 
+/// Where the keys of the outermost object of a JSON text stand, quotes included.
+pub fn top_keys(text: &str) -> Vec<Range<usize>> {
+    let bytes = text.as_bytes();
+    let (mut out, mut at, mut depth) = (Vec::new(), 0, 0);
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth -= 1,
+            b'#' => at += text[at..].find('\n').unwrap_or(text.len() - at) - 1,
+            b'"' => {
+                let end = string_end(bytes, at);
+                if depth == 1 && is_key(text, end) {
+                    out.push(at..end);
+                }
+                at = end;
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    out
+}
+
 fn string_end(bytes: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while let Some(&byte) = bytes.get(at) {

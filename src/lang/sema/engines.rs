@@ -155,6 +155,8 @@ impl Checker<'_> {
                 .as_ref()
                 .map(|l| LimitsRequests { per: text(l.per.as_ref()), unless: text(l.unless.as_ref()) }),
             uses_gpus: decl.uses_gpus.as_ref().map(|u| UsesGpus { unless: text(u.unless.as_ref()) }),
+            known: decl.known.iter().map(|k| k.text.clone()).collect(),
+            keys: decl.keys.iter().map(|k| self.json_key(k)).collect(),
         })
     }
 
@@ -170,6 +172,10 @@ impl Checker<'_> {
                 Diagnostic::new(Code::BadFlagValue, default.span, message).label("this default").help(help),
             );
         }
+    }
+
+    fn json_key(&mut self, key: &ast::KeyDecl) -> (String, Option<FlagType>) {
+        (key.name.value.clone(), key.kind.as_ref().and_then(|kind| self.flag_type(kind)))
     }
 
     fn flag_type(&mut self, kind: &ast::FlagKind) -> Option<FlagType> {

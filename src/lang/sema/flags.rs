@@ -6,12 +6,14 @@ use foldhash::{HashMap, HashMapExt};
 
 use super::check::Checker;
 use super::doubled;
+use super::json_keys;
 use super::problem::Problem;
 use super::program::{Change, Engine, EnvSetting, WrittenValue};
 use super::schema::{self, Elsewhere, FlagSpec, Found, Kind, Schema, Setting, Value, key};
 use super::scope::Kind as ItemKind;
 use super::settings::{self, JsonKey};
 use super::unexpanded::Of;
+use super::unlisted::unlisted;
 use super::{template, variables};
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
@@ -189,7 +191,9 @@ impl Checker<'_> {
             Ok(_) => {
                 let problem = doubt(&engine.schema, engine.version.as_deref(), name, value.as_ref());
                 if let Some(problem) = problem {
-                    self.sink.push(problem.doubt(name, *span, value.as_ref(), engine));
+                    self.key_doubts(&problem, change, engine);
+                } else if let Some(d) = unlisted(engine, name, value.as_ref()) {
+                    self.sink.push(d);
                 } else if let Some(value) = value {
                     self.unexpanded(0, value.span, Of::Flag(name));
                 }
@@ -202,8 +206,10 @@ impl Checker<'_> {
             }
             Err(problem) => {
                 let d = problem.diagnostic(name, *span, value.as_ref(), engine);
+                let d = self.at_key(d, &problem, value.as_ref());
                 let d = self.param_meant(d, value.as_ref());
                 self.sink.push(self.unexpanded_help(d, value.as_ref().map(|v| v.span)));
+                self.other_keys(&problem, change, engine);
                 false
             }
         }
@@ -347,6 +353,9 @@ pub fn typed(
         }
         match (&problem, schema.find(name, version)) {
             (Problem::Unknown, _) => Ok(settings::untyped(key(name), name, value)),
+            (Problem::NoKey { .. } | Problem::KeyValue { .. }, _) => {
+                of_its_type(schema, version, name, value)
+            }
             (_, Found::Elsewhere(Elsewhere::Later(spec) | Elsewhere::Earlier(spec))) => {
                 setting(spec, name, value).or_else(|p| choice_of_its_own(spec, name, value).ok_or(p))
             }
@@ -374,6 +383,20 @@ fn choice_of_its_own(spec: &FlagSpec, name: &str, value: Option<&WrittenValue>) 
 }
 
 fn strict(
+    schema: &Schema,
+    version: Option<&str>,
+    name: &str,
+    value: Option<&WrittenValue>,
+) -> Result<Setting, Problem> {
+    let setting = of_its_type(schema, version, name, value)?;
+    match json_keys::unfit(schema, version, name, &setting).into_iter().next() {
+        Some(problem) => Err(problem),
+        None => Ok(setting),
+    }
+}
+
+/// A flag and its value, whatever keys that has.
+pub(super) fn of_its_type(
     schema: &Schema,
     version: Option<&str>,
     name: &str,

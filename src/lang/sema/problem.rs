@@ -29,6 +29,20 @@ pub enum Problem {
     NotJson(String, String),
     /// a key that is no name
     BadKey,
+    /// a key that an object of this flag does not have
+    NoKey {
+        flag: String,
+        key: String,
+        known: Vec<String>,
+    },
+    /// a key with a value that it does not take: the value as JSON, what it takes, and the choices if it has such
+    KeyValue {
+        flag: String,
+        key: String,
+        shown: String,
+        expected: String,
+        choices: Vec<String>,
+    },
     /// a key of something that has none: what, in the JSON that the base has
     NoObject(String),
 }
@@ -57,6 +71,10 @@ impl Problem {
             Self::BadValue(why, _) => format!("{name}: {why}"),
             Self::NotJson(flag, _) => format!("{flag} is not JSON and has no keys to set"),
             Self::BadKey => format!("{name} names no key of a JSON flag"),
+            Self::NoKey { flag, key, .. } => format!("{flag} of {title}{version} has no key `{key}`"),
+            Self::KeyValue { flag, key, shown, .. } => {
+                format!("{flag}: the key `{key}` does not take {shown}")
+            }
             Self::NoObject(what) => {
                 format!("{name}: {what} is not a JSON object here and has no keys to set")
             }
@@ -160,6 +178,14 @@ impl Problem {
             Self::BadKey => Diagnostic::new(Code::UnknownFlag, at_name, message)
                 .label("not a key")
                 .help("write `--flag.key=VALUE`, or `--flag.key.inner=VALUE` for a key in a key"),
+            Self::NoKey { key, known, .. } => {
+                let at = key_in_name(name, at_name).unwrap_or(at_value);
+                no_key(Diagnostic::new(Code::UnknownFlag, at, message), key, known)
+            }
+            Self::KeyValue { shown, expected, choices, .. } => {
+                let d = Diagnostic::new(Code::BadFlagValue, at_value, message);
+                key_value(d.help(format!("it takes {expected}")), shown, choices, name.contains('.'))
+            }
             Self::NoObject(what) => Diagnostic::new(Code::BadFlagValue, at_name, message)
                 .label("a key of a value")
                 .help(format!("set {what} as a whole, or a key of something that is an object")),
@@ -187,6 +213,33 @@ impl Problem {
         // no edit: a machine should not mend what may be right
         Diagnostic { code: Code::FlagDoubt, message, help, edits: Vec::new(), ..error }
     }
+}
+
+fn no_key(d: Diagnostic, key: &str, known: &[String]) -> Diagnostic {
+    let d = d.meant(key, known.iter().map(String::as_str), "not a key of it", str::to_owned);
+    d.help(format!("it has {}", some_of(known)))
+}
+
+/// A value that its key does not take; one that stands behind a dotted name stands there without quotes.
+fn key_value(d: Diagnostic, shown: &str, choices: &[String], dotted: bool) -> Diagnostic {
+    let quoted = shown.starts_with('"') && !dotted;
+    let written = |right: &str| if quoted { format!("\"{right}\"") } else { right.to_owned() };
+    d.meant(shown.trim_matches('"'), choices.iter().map(String::as_str), "not what it takes", written)
+}
+
+/// Where the first key stands in `--flag.key.inner`.
+fn key_in_name(name: &str, at_name: Span) -> Option<Span> {
+    let (flag, path) = name.split_once('.')?;
+    let start = at_name.start + u32::try_from(flag.len()).ok()? + 1;
+    let len = u32::try_from(path.split('.').next().unwrap_or(path).len()).ok()?;
+    Some(Span { start, end: start + len, ..at_name })
+}
+
+/// A list for a help, cut where it would be too long to read.
+pub(super) fn some_of(all: &[String]) -> String {
+    const MOST: usize = 12;
+    let more = if all.len() > MOST { format!(" and {} more", all.len() - MOST) } else { String::new() };
+    format!("{}{more}", all[..all.len().min(MOST)].join(", "))
 }
 
 /// `--switch=false` is the negated spelling where there is one.

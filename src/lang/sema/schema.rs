@@ -24,6 +24,10 @@ pub struct FlagSpec {
     pub uses_gpus: Option<UsesGpus>,
     /// its value is the most tokens that one request may have, prompt and output together
     pub limits_requests: Option<LimitsRequests>,
+    /// what a text is known to take; a plug-in of the engine may take more. Empty if nobody says
+    pub known: Vec<String>,
+    /// the keys that an object may have, with their types where those are known; empty if nobody says
+    pub keys: Vec<(String, Option<Kind>)>,
 }
 
 /// How far a flag's value goes for one request.

@@ -12,6 +12,7 @@ use super::program::{Change, Engine, From, Point, Space, Step, Study};
 use super::schema::key;
 use super::scope::{declared_again, is_base_word};
 use super::tracks::Row;
+use super::unlisted::unlisted;
 use super::unplaced::place;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
@@ -275,7 +276,9 @@ impl Checker<'_> {
             let own = problem.diagnostic(name, *span, value.as_ref(), engine);
             let helpful =
                 if *problem == Problem::Unknown { diagnostics().find(Problem::suggests) } else { None };
+            let own = self.at_key(own, problem, value.as_ref());
             let d = self.param_meant(helpful.unwrap_or(own), value.as_ref());
+            self.other_keys(problem, change, engine);
             // a track tunes its engine alone, and a step from an engine begins there
             let alone = step.track.is_some() || matches!(step.from, From::Engine(_));
             let unknown = (*problem == Problem::Unknown && !alone).then_some(name.as_str());
@@ -296,7 +299,7 @@ impl Checker<'_> {
 
     /// Says so if every engine that takes the flag takes it only because its version may know more than the schema.
     fn doubted(&mut self, change: &Change, engines: &[Arc<Engine>], refused: usize) {
-        let Change::Flag { name, value, span } = change else { return };
+        let Change::Flag { name, value, .. } = change else { return };
         let doubts: Vec<_> = engines
             .iter()
             .filter_map(|e| doubt(&e.schema, e.version.as_deref(), name, value.as_ref()).map(|p| (e, p)))
@@ -305,7 +308,11 @@ impl Checker<'_> {
         if let Some((engine, problem)) = doubts.first()
             && doubts.len() + refused == engines.len()
         {
-            self.sink.push(problem.doubt(name, *span, value.as_ref(), engine));
+            self.key_doubts(problem, change, engine);
+        }
+        let unlisted: Vec<_> = engines.iter().filter_map(|e| unlisted(e, name, value.as_ref())).collect();
+        if doubts.is_empty() && unlisted.len() + refused == engines.len() {
+            unlisted.into_iter().take(1).for_each(|d| self.sink.push(d));
         }
     }
 }

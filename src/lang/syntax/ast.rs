@@ -150,9 +150,21 @@ pub struct FlagDecl {
     pub negated: Vec<Name>,
     pub uses_gpus: Option<UsesGpus>,
     pub limits_requests: Option<LimitsRequests>,
+    /// values that a text is known to take
+    pub known: Vec<Single>,
+    /// the keys that a JSON object may have
+    pub keys: Vec<KeyDecl>,
     /// an attribute that stands a second time
     pub twice: Option<Span>,
     pub span: Span,
+}
+
+/// `num_speculative_tokens int`
+#[derive(Debug, Clone)]
+pub struct KeyDecl {
+    pub name: Name,
+    /// none: whatever it holds is right
+    pub kind: Option<FlagKind>,
 }
 
 #[derive(Debug, Clone)]

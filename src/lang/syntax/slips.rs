@@ -35,7 +35,7 @@ struct Slip<'a> {
 
 /// Types of flags, and what may stand behind them.
 const TYPES: [&str; 8] = ["int", "float", "switch", "text", "path", "json", "words", "one_of"];
-const ATTRIBUTES: [&str; 6] = ["default", "since", "until", "negated", "uses", "unless"];
+const ATTRIBUTES: [&str; 8] = ["default", "since", "until", "negated", "uses", "unless", "known", "keys"];
 
 fn hint(help: impl Into<String>, edit: Option<(Range<usize>, String)>) -> Hint {
     Hint { help: help.into(), edit }

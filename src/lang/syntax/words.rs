@@ -68,8 +68,12 @@ pub fn rule(rule: Rule) -> Option<&'static str> {
         Rule::within => "`within TIME`",
         Rule::because => "`because \"…\"`",
         Rule::after => "`after N requests`",
+        Rule::json_keys => "a [list] of keys",
+        Rule::json_key => "a key",
         Rule::flag_type => "a type (int, float, switch, text, path, json, words, one_of)",
-        Rule::attribute => "an attribute (default, since, until, negated, uses gpus, limits requests)",
+        Rule::attribute => {
+            "an attribute (default, since, until, negated, uses gpus, limits requests, known, keys)"
+        }
         Rule::change | Rule::point_change | Rule::bundle => "a flag, env, model or unset",
         Rule::axes | Rule::product | Rule::factor => "an axis",
         Rule::variable => "`NAME=value`",

@@ -5,7 +5,7 @@ use pest::iterators::Pair;
 use super::{Builder, Kids, kids, skip};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{
-    Engine, EngineLine, EngineLineKind, FlagDecl, FlagKind, KeySource, LimitsRequests, UsesGpus,
+    Engine, EngineLine, EngineLineKind, FlagDecl, FlagKind, KeyDecl, KeySource, LimitsRequests, UsesGpus,
 };
 use crate::lang::syntax::blocks::Block;
 use crate::lang::syntax::grammar::Rule;
@@ -115,6 +115,8 @@ impl<'a> Builder<'a, '_> {
             negated: Vec::new(),
             uses_gpus: None,
             limits_requests: None,
+            known: Vec::new(),
+            keys: Vec::new(),
             twice: None,
             span,
         };
@@ -149,6 +151,8 @@ impl<'a> Builder<'a, '_> {
             Rule::k_until => decl.until.is_some(),
             Rule::k_negated => !decl.negated.is_empty(),
             Rule::k_limits => decl.limits_requests.is_some(),
+            Rule::k_known => !decl.known.is_empty(),
+            Rule::k_keys => !decl.keys.is_empty(),
             _ => decl.uses_gpus.is_some(),
         };
         if stated {
@@ -163,6 +167,8 @@ impl<'a> Builder<'a, '_> {
                 let (per, unless) = (flags.next(), flags.next());
                 decl.limits_requests = Some(LimitsRequests { per, unless });
             }
+            Rule::k_known => decl.known = self.list(k.next()?),
+            Rule::k_keys => decl.keys = kids(k.next()?).filter_map(|p| self.json_key(p)).collect(),
             Rule::k_negated => decl.negated = k.map(|p| self.name(&p)).collect(),
             _ => {
                 let unless = k.find(|p| p.as_rule() == Rule::flag_name).map(|p| self.name(&p));
@@ -170,5 +176,11 @@ impl<'a> Builder<'a, '_> {
             }
         }
         Some(())
+    }
+
+    fn json_key(&self, pair: Pair<'a, Rule>) -> Option<KeyDecl> {
+        let mut k = kids(pair);
+        let name = self.name(&k.next()?);
+        Some(KeyDecl { name, kind: k.next().and_then(|p| self.flag_kind(p)) })
     }
 }
