@@ -1,8 +1,11 @@
 //! `perflab bench` against a server that runs already, as a person would type it.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 
 use crate::support::{Lab, Output, binary};
@@ -147,4 +150,49 @@ fn a_server_that_is_not_there_gives_nothing() {
     let output = output.expect_code(3);
     assert_eq!(line(&output.stdout, "Failed requests:"), "2");
     assert!(output.stderr.contains("connect: "), "{}", output.stderr);
+}
+
+#[test]
+fn what_the_server_says_of_itself_stands_beside_the_numbers() {
+    let (lab, server) = (Lab::new(), Server::start());
+    let more = ["--max-concurrency", "4", "--ignore-eos", "--json", "own.json"];
+    // long enough to be looked at
+    let rate = ["--request-rate", "10"];
+    let output = server.bench(&lab, &[&more[..], &rate].concat()).expect_code(0);
+    let own: Value = serde_json::from_str(&lab.read("own.json")).expect("JSON");
+    let said = &own["server"];
+    assert!(said["pages"].as_u64() >= Some(1), "{own}");
+    assert!(said["running"]["max"].as_f64().is_some_and(|n| (0.0..=4.0).contains(&n)), "{own}");
+    assert!(said["prefix_asked_tokens"].as_f64() >= Some(12.0 * 16.0), "{own}");
+    assert_eq!((&said["preemptions"], &said["draft_tokens"]), (&0.0.into(), &Value::Null));
+    assert_eq!(line(&output.stdout, "Preemptions:"), "0");
+    assert!(line(&output.stdout, "Running requests, mean, max:").contains(", "), "{}", output.stdout);
+    let output = server.bench(&lab, &[&more[..], &["--server-metrics", "none"]].concat()).expect_code(0);
+    let own: Value = serde_json::from_str(&lab.read("own.json")).expect("JSON");
+    assert!(own["server"].is_null() && !output.stdout.contains("Preemptions"), "{own}");
+}
+
+#[test]
+fn a_load_that_is_interrupted_before_an_answer_prints_no_numbers() {
+    let lab = Lab::new();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let bench = lab.start(&[
+        "bench",
+        &url,
+        "--model",
+        "m",
+        "--num-prompts",
+        "1",
+        "--server-metrics",
+        "none",
+        "--json",
+        "own.json",
+    ]);
+    let (mut asked, _) = listener.accept().expect("a connection");
+    asked.read_exact(&mut [0; 4]).expect("a request");
+    kill(Pid::from_raw(bench.child.id() as i32), Signal::SIGINT).expect("it lives");
+    let output = bench.wait().expect_code(75);
+    assert!(output.stdout.is_empty() && !lab.path("own.json").exists(), "{}", output.stdout);
+    assert!(output.stderr.contains("nothing was measured"), "{}", output.stderr);
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::outcome::WarmupFacts;
 use super::record::{RequestRecord, TokenSource};
+use super::server::ServerFacts;
 use super::spec::Api;
 
 /// Differences of token counts above this share of the prompt are told.
@@ -88,6 +89,14 @@ pub enum Finding {
         /// Questions that differ.
         different: u64,
     },
+    /// The server had no room for what it had begun.
+    #[error(
+        "the server took back {times} begun requests for want of KV cache (preemptions), and did their work again"
+    )]
+    Preempted {
+        /// How often.
+        times: u64,
+    },
     /// Prompts had to be made while requests were timed.
     #[error("{requests} prompts were made while the load was running")]
     PromptsMadeLate {
@@ -122,6 +131,12 @@ pub(super) fn of_records(records: &[RequestRecord], api: Api) -> Vec<Finding> {
         findings.push(Finding::ConnectionsClosed { requests: resent as u64 });
     }
     findings
+}
+
+/// What the server's own metrics give reason to say.
+pub(super) fn of_server(facts: Option<&ServerFacts>) -> Option<Finding> {
+    let times = facts?.preemptions.filter(|n| *n >= 1.0)?;
+    Some(Finding::Preempted { times: times as u64 })
 }
 
 fn unknown_text(records: &[RequestRecord]) -> Vec<Finding> {

@@ -30,6 +30,8 @@ mod request;
 mod run;
 mod seeds;
 mod sent;
+mod series;
+mod server;
 mod spec;
 mod sse;
 mod summary;
@@ -57,6 +59,8 @@ pub use record::{
 };
 pub use run::run;
 pub use sent::Sent;
+pub use series::sum as sum_of_series;
+pub use server::{Level, ServerFacts};
 pub use spec::{Api, Header, LoadSpec, Prompts, Sampling, Shared, Stop, Timeouts, Warmup};
 pub use sse::{SseDecoder, SseEvent, TooLong};
 pub use summary::{Steady, Summary, summarize};

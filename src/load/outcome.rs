@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::findings::Finding;
 use super::record::RequestRecord;
+use super::server::ServerFacts;
 use super::summary::Summary;
 
 /// How a load came to its end.
@@ -57,6 +58,8 @@ pub struct LoadOutcome {
     pub warmup: WarmupFacts,
     /// From the load's start to its last answer, in seconds.
     pub load_s: f64,
+    /// What the server said of itself meanwhile, if it was asked and has a page of metrics.
+    pub server: Option<ServerFacts>,
     /// What a reader of the numbers must know.
     pub findings: Vec<Finding>,
 }

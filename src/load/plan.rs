@@ -37,6 +37,21 @@ pub(super) fn slots(spec: &LoadSpec) -> usize {
     }
 }
 
+/// How many connections the load begins with: one for each slot; where there are none, for what comes within a tenth of a second. A
+/// request that has to open one of its own goes out late, and a connection without a request may hold up a small server.
+pub(super) fn first_connections(spec: &LoadSpec) -> usize {
+    const SOON: f64 = 0.1;
+    const MOST: f64 = 64.0;
+    let rate = match spec.arrivals {
+        Arrivals::Through(pace) => Some(pace.mean()),
+        arrivals => arrivals.rate(),
+    };
+    match (rate, spec.in_flight) {
+        (Some(rate), None) => (rate * SOON).clamp(1.0, MOST) as usize,
+        _ => slots(spec),
+    }
+}
+
 /// The load itself.
 pub(super) async fn of_load(spec: &LoadSpec, kitchen: &Arc<Kitchen>) -> Result<Plan, LoadError> {
     let rule = load_rule(spec);
@@ -137,6 +152,16 @@ mod tests {
         let mut burst = spec(Arrivals::AllAtOnce, Stop::Auto);
         burst.in_flight = Some(50);
         assert_eq!((load_rule(&burst).min_requests, load_rule(&burst).min_time), (500, Duration::ZERO));
+    }
+
+    #[test]
+    fn an_open_loop_begins_with_the_connections_of_its_first_moments() {
+        let at = |rate, in_flight| {
+            let spec = spec(Arrivals::Poisson { rate }, Stop::Requests(10));
+            first_connections(&LoadSpec { in_flight, ..spec })
+        };
+        assert_eq!((at(0.5, None), at(200.0, None), at(9000.0, None)), (1, 20, 64));
+        assert_eq!(at(200.0, Some(8)), 8);
     }
 
     #[test]

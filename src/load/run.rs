@@ -23,6 +23,7 @@ use super::prompts::PromptMaker;
 use super::record::RequestRecord;
 use super::request::Lab;
 use super::sent;
+use super::server::{Scraper, ServerFacts};
 use super::spec::{Api, LoadSpec, Warmup};
 use super::summary::summarize;
 use super::tokens::ExactTokens;
@@ -147,6 +148,7 @@ async fn load_tokenizer(spec: &LoadSpec) -> Result<Option<ExactTokens>, LoadErro
 struct Sent {
     collected: Collected,
     client: ClientFacts,
+    server: Option<ServerFacts>,
     made_late: u64,
 }
 
@@ -212,8 +214,9 @@ impl Bench<'_> {
             }
         }
         let slots = plan::slots(self.spec);
-        let client = self.client.clone();
-        self.worker.run(async move { client.open_ahead(slots.min(OPENED_AHEAD)).await }).await?;
+        let (client, ahead) = (self.client.clone(), plan::first_connections(self.spec).min(OPENED_AHEAD));
+        self.worker.run(async move { client.open_ahead(ahead).await }).await?;
+        let scraper = self.cancel.run_until_cancelled(Scraper::start(self.spec)).await.flatten();
         self.observer.phase(Phase::LoadBegun { planned: plan.planned });
         let watch = ClientWatch::start(self.worker.handle());
         let lab = self.lab();
@@ -221,10 +224,14 @@ impl Bench<'_> {
         let checkpoints = Watch::Checkpoints(&self.spec.checkpoints);
         let collected = collect(drive, &lab, self.observer, plan.planned, slots, checkpoints).await?;
         let client = watch.stop().await;
+        let server = match scraper {
+            Some(scraper) => Some(scraper.stop().await),
+            None => None,
+        };
         if let Some(error) = feed.as_ref().and_then(|feed| feed.take_error()) {
             return Err(error);
         }
-        Ok(Sent { collected, client, made_late: feed.map_or(0, |feed| feed.made_late()) })
+        Ok(Sent { collected, client, server, made_late: feed.map_or(0, |feed| feed.made_late()) })
     }
 }
 
@@ -273,6 +280,7 @@ fn outcome(
         found.push(Finding::PromptsMadeLate { requests: sent.made_late });
     }
     found.extend(findings::of_records(&records, spec.api));
+    found.extend(findings::of_server(sent.server.as_ref()));
     let load_ns = records.iter().map(|r| r.end_ns).max().unwrap_or(0);
     LoadOutcome {
         summary: summarize(&records, planned, sent.client),
@@ -280,6 +288,7 @@ fn outcome(
         ended,
         warmup,
         load_s: load_ns as f64 / 1e9,
+        server: sent.server,
         findings: found,
     }
 }

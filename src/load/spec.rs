@@ -178,6 +178,8 @@ pub struct LoadSpec {
     pub extra_body: serde_json::Map<String, serde_json::Value>,
     /// Further headers of each request, warm-up included.
     pub headers: Vec<Header>,
+    /// The path of the server's page of metrics, to be read during the load.
+    pub metrics: Option<String>,
 }
 
 impl LoadSpec {
@@ -202,6 +204,7 @@ impl LoadSpec {
             continuous_usage: false,
             extra_body: serde_json::Map::new(),
             headers: Vec::new(),
+            metrics: None,
         }
     }
 

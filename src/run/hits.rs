@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use super::target::Target;
+use crate::load::sum_of_series as sum;
 use crate::plan::Config;
 
 const WITHIN: Duration = Duration::from_secs(5);
@@ -51,23 +52,6 @@ fn hits(page: &str) -> Option<Hits> {
         (hits.is_some() || asked.is_some())
             .then(|| Hits { asked: asked.unwrap_or(0.0), hits: hits.unwrap_or(0.0) })
     })
-}
-
-/// The sum of a counter over what it is broken down by: replicas, models, kinds of memory. A series that is itself a total counts alone.
-fn sum(page: &str, name: &str) -> Option<f64> {
-    let series = || page.lines().filter_map(|line| sample(line.strip_prefix(name)?));
-    let totals = series().filter(|(labels, _)| labels.contains("=\"total\"")).map(|(_, value)| value);
-    let all = series().map(|(_, value)| value);
-    totals.reduce(|a, b| a + b).or_else(|| all.reduce(|a, b| a + b))
-}
-
-/// Labels and value of what follows a series' name in Prometheus' text form.
-fn sample(rest: &str) -> Option<(&str, f64)> {
-    let (labels, value) = match rest.strip_prefix('{') {
-        Some(inner) => inner.rsplit_once('}')?,
-        None => ("", rest.strip_prefix(' ')?),
-    };
-    Some((labels, value.split_whitespace().next()?.parse().ok()?))
 }
 
 #[cfg(test)]

@@ -192,6 +192,7 @@ async fn one_load(
     if let Some(model) = &target.model {
         spec.model.clone_from(model);
     }
+    spec.metrics = crew.config.engine.metrics.as_deref().map(str::to_owned);
     spec.headers.extend(target.key.as_ref().map(|key| Header::authorization(key.authorization())));
     let counters = Counters::of(crew.config, target);
     let mut attempt = 1;
@@ -281,7 +282,10 @@ async fn load_result(
 ) -> LoadResult {
     let mut notes = target.notes.clone();
     notes.extend(outcome.findings.iter().map(ToString::to_string));
-    let metrics = measured::metrics(&outcome.summary, &outcome.records, target.startup_s());
+    let mut metrics = measured::metrics(&outcome.summary, &outcome.records, target.startup_s());
+    if let Some(server) = &outcome.server {
+        measured::server(&mut metrics, server);
+    }
     let mut result = match (failure(outcome, lost, (crew, target), log_before).await, rule) {
         (Some((failure, tail)), _) => LoadResult::failed_load(index, taken::blamed(failure, intruder), tail),
         (None, Some(rule)) => LoadResult::of(index, RunOutcome::Stopped { rule }),

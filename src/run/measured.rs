@@ -1,7 +1,7 @@
 //! From a load's summary to the metrics that the judge reads: the same names as in reports and recordings.
 
 use crate::judge::{Distribution, Latencies, Latency, Metrics};
-use crate::load::{Dist, RequestRecord, Summary};
+use crate::load::{Dist, RequestRecord, ServerFacts, Summary};
 
 /// The metrics of one load, or of its first part; `startup_s` is how long the engine took to be ready, if it was started for it.
 pub fn metrics(s: &Summary, records: &[RequestRecord], startup_s: Option<f64>) -> Metrics {
@@ -66,6 +66,25 @@ pub fn metrics(s: &Summary, records: &[RequestRecord], startup_s: Option<f64>) -
         }
     }
     m
+}
+
+/// What the server said of itself.
+pub fn server(m: &mut Metrics, s: &ServerFacts) {
+    let values = [
+        ("server_running_mean", s.running.map(|level| level.mean)),
+        ("server_running_max", s.running.map(|level| level.max)),
+        ("server_waiting_mean", s.waiting.map(|level| level.mean)),
+        ("server_waiting_max", s.waiting.map(|level| level.max)),
+        ("server_kv_usage_max", s.kv_usage.map(|level| level.max)),
+        ("server_preemptions", s.preemptions),
+        ("server_prefix_hit_share", s.prefix_hit_share()),
+        ("server_accepted_share", s.accepted_share()),
+    ];
+    for (name, value) in values {
+        if let Some(value) = value {
+            m.set(name, value);
+        }
+    }
 }
 
 /// The own times of every completed request: the samples of the distributions above, to the microsecond.

@@ -107,6 +107,9 @@ pub struct BenchArgs {
     /// A further header of each request; `OPENAI_API_KEY` of the environment is sent as a bearer key
     #[arg(long, value_name = "NAME=VALUE", value_parser = header, num_args = 1..)]
     pub header: Vec<Header>,
+    /// The path of the server's page of metrics, which is read once a second; `none` leaves it alone
+    #[arg(long, default_value = "/metrics", value_name = "PATH", value_parser = page)]
+    pub server_metrics: Page,
     /// Distributions to print: ttft, tpot, itl, e2el
     #[arg(long, value_enum, value_delimiter = ',', default_value = "ttft,tpot,itl", value_name = "NAMES")]
     pub percentile_metrics: Vec<Metric>,
@@ -179,6 +182,10 @@ pub enum Metric {
     Itl,
     E2el,
 }
+
+/// Where the server shows its metrics, if it is to be asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page(pub Option<String>);
 
 /// Percentiles that a distribution keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -253,6 +260,7 @@ impl BenchArgs {
         spec.sampling.ignore_eos = Some(self.ignore_eos);
         spec.extra_body = self.extra_body.clone().unwrap_or_default();
         spec.headers.clone_from(&self.header);
+        spec.metrics.clone_from(&self.server_metrics.0);
         Ok(spec)
     }
 
@@ -272,6 +280,14 @@ fn api(text: &str) -> Result<Api, String> {
     let all = [Api::Chat, Api::Completions];
     let found = all.into_iter().find(|api| api.path() == text);
     found.ok_or_else(|| format!("write {} or {}", Api::Chat.path(), Api::Completions.path()))
+}
+
+fn page(text: &str) -> Result<Page, String> {
+    match text {
+        "none" => Ok(Page(None)),
+        path if path.starts_with('/') => Ok(Page(Some(path.to_owned()))),
+        _ => Err("write a path, such as /metrics, or none".to_owned()),
+    }
 }
 
 fn rate(text: &str) -> Result<f64, String> {

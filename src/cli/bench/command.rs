@@ -61,6 +61,10 @@ fn spec(args: &BenchArgs) -> Result<LoadSpec, NoLoad> {
 }
 
 fn show(args: &BenchArgs, outcome: &LoadOutcome, console: Console) -> u8 {
+    if outcome.ended == Ended::Cancelled && outcome.records.is_empty() {
+        console.say("interrupted before a request was answered: nothing was measured");
+        return exit::INCOMPLETE;
+    }
     console.print(&table::render(args, outcome));
     for finding in &outcome.findings {
         console.say(&format!("note: {finding}"));
@@ -74,7 +78,7 @@ fn show(args: &BenchArgs, outcome: &LoadOutcome, console: Console) -> u8 {
     }
     let mut written = Ok(());
     if let Some(file) = &args.json {
-        written = write(file, &format!("{:#}\n", documents::own(&outcome.summary)));
+        written = write(file, &format!("{:#}\n", documents::own(outcome)));
     }
     if args.save_result {
         let date = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string();

@@ -3,10 +3,11 @@
 use serde_json::{Map, Value, json};
 
 use super::args::BenchArgs;
-use crate::load::{Api, Dist, LoadOutcome, Outcome, RequestRecord, Summary};
+use crate::load::{Api, Dist, LoadOutcome, Outcome, RequestRecord};
 
 /// The numbers by perflab's definitions.
-pub(super) fn own(s: &Summary) -> Value {
+pub(super) fn own(outcome: &LoadOutcome) -> Value {
+    let s = &outcome.summary;
     json!({
         "schema": "perflab.bench/1",
         "requests": {"planned": s.planned, "completed": s.completed, "failed": s.failed, "short": s.short},
@@ -32,6 +33,7 @@ pub(super) fn own(s: &Summary) -> Value {
         "queue_ms": s.queue_ms,
         "schedule_lag_ms": s.schedule_lag_ms,
         "client": s.client,
+        "server": outcome.server,
     })
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::{Display, Write as _};
 
 use super::args::{BenchArgs, Metric, Percentile};
-use crate::load::{Dist, LoadOutcome, Summary};
+use crate::load::{Dist, Level, LoadOutcome, ServerFacts, Summary};
 
 const WIDTH: usize = 50;
 
@@ -30,6 +30,9 @@ pub(super) fn render(args: &BenchArgs, outcome: &LoadOutcome) -> String {
     table.line("Peak concurrent requests:", s.peak_in_flight);
     for metric in &args.percentile_metrics {
         table.distribution(*metric, s, &args.metric_percentiles);
+    }
+    if let Some(server) = &outcome.server {
+        table.server(server);
     }
     table.client(s);
     table.0
@@ -104,6 +107,33 @@ impl Table {
         self.number(&format!("Median {short} (ms):"), dist.p50);
         for percentile in percentiles {
             self.number(&format!("P{} {short} (ms):", percentile.name()), percentile.of(dist));
+        }
+    }
+
+    /// What the server said of itself, as far as it did.
+    fn server(&mut self, server: &ServerFacts) {
+        self.heading("Server");
+        self.level("Running requests", server.running, 1.0);
+        self.level("Waiting requests", server.waiting, 1.0);
+        self.level("KV cache in use (%)", server.kv_usage, 100.0);
+        if let Some(preemptions) = server.preemptions {
+            self.line("Preemptions:", preemptions);
+        }
+        let shares = [
+            ("Prompt tokens from the prefix cache (%):", server.prefix_hit_share()),
+            ("Accepted draft tokens (%):", server.accepted_share()),
+        ];
+        for (name, share) in shares {
+            if let Some(share) = share {
+                self.number(name, share * 100.0);
+            }
+        }
+    }
+
+    fn level(&mut self, name: &str, level: Option<Level>, times: f64) {
+        if let Some(level) = level {
+            let (mean, max) = (level.mean * times, level.max * times);
+            self.line(&format!("{name}, mean, max:"), format_args!("{mean:.1}, {max:.1}"));
         }
     }
 

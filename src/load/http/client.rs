@@ -1,6 +1,7 @@
 //! Requests to one endpoint over connections that are kept, until one turns out to have been closed while a request was being
 //! written into it.
 
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,7 +37,7 @@ struct Endpoint {
     /// The request's head up to the number of bytes of its body; keys may stand in it.
     head: String,
     keeps: AtomicBool,
-    resting: Mutex<Vec<Connection>>,
+    resting: Mutex<VecDeque<Connection>>,
     sockets: Arc<Sockets>,
 }
 
@@ -116,7 +117,8 @@ impl HttpClient {
 
     fn kept(&self) -> Option<Connection> {
         let mut resting = self.resting();
-        std::iter::from_fn(|| resting.pop()).find(Connection::is_fresh)
+        // the one that rested longest: all of them are then used before they are too old
+        std::iter::from_fn(|| resting.pop_front()).find(Connection::is_fresh)
     }
 
     async fn open(&self) -> Result<Connection, Failure> {
@@ -126,7 +128,7 @@ impl HttpClient {
         })
     }
 
-    fn resting(&self) -> std::sync::MutexGuard<'_, Vec<Connection>> {
+    fn resting(&self) -> std::sync::MutexGuard<'_, VecDeque<Connection>> {
         self.0.resting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -231,7 +233,7 @@ impl HttpStream {
         self.answer = self.answer();
         let kept = self.connection.take().and_then(Connection::rest);
         if let Some(connection) = kept.filter(|_| self.client.0.keeps.load(Ordering::Relaxed)) {
-            self.client.resting().push(connection);
+            self.client.resting().push_back(connection);
         }
     }
 }

@@ -1,0 +1,235 @@
+//! What a server says of itself while it is loaded: its page of metrics, read before the load, once a second, and afterwards.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::series::{highest, sum};
+use super::spec::LoadSpec;
+
+const EVERY: Duration = Duration::from_secs(1);
+/// The first look at a running load, so that a short one has one.
+const FIRST: Duration = Duration::from_millis(500);
+/// A page that does not come by then is left out.
+const WITHIN: Duration = Duration::from_secs(2);
+
+/// A quantity that goes up and down, over the pages that were read while the load ran.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Level {
+    /// Its mean.
+    pub mean: f64,
+    /// The highest.
+    pub max: f64,
+}
+
+/// What a server said of itself during a load. What its page does not show is none.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ServerFacts {
+    /// How many pages were read while the load ran.
+    pub pages: u64,
+    /// Requests in the server's batch.
+    pub running: Option<Level>,
+    /// Requests that wait for a place in it.
+    pub waiting: Option<Level>,
+    /// Share of the KV cache that is in use, of the fullest replica.
+    pub kv_usage: Option<Level>,
+    /// Requests that lost their place again.
+    pub preemptions: Option<f64>,
+    /// Prompt tokens that were looked for in the prefix cache,
+    pub prefix_asked_tokens: Option<f64>,
+    /// and those that were found.
+    pub prefix_hit_tokens: Option<f64>,
+    /// Tokens that a draft proposed,
+    pub draft_tokens: Option<f64>,
+    /// and those that were accepted.
+    pub accepted_tokens: Option<f64>,
+}
+
+impl ServerFacts {
+    /// Share of the prompt tokens that were found in the prefix cache.
+    pub fn prefix_hit_share(&self) -> Option<f64> {
+        share(self.prefix_hit_tokens, self.prefix_asked_tokens)
+    }
+
+    /// Share of the drafted tokens that were accepted.
+    pub fn accepted_share(&self) -> Option<f64> {
+        share(self.accepted_tokens, self.draft_tokens)
+    }
+
+    /// What the pages say: `before` and `after` the load, and those in between.
+    fn of(before: &str, during: &[String], after: Option<&str>) -> Self {
+        let level = |names: &[&str], fold: fn(&str, &str) -> Option<f64>| {
+            let values = during.iter().filter_map(|page| names.iter().find_map(|name| fold(page, name)));
+            Level::of(&values.collect::<Vec<_>>())
+        };
+        let grown = |names: &[&str]| {
+            let after = after?;
+            names.iter().find_map(|name| {
+                // some servers show a counter only once it has counted
+                let grown = sum(after, name)? - sum(before, name).unwrap_or(0.0);
+                (grown >= 0.0).then_some(grown)
+            })
+        };
+        Self {
+            pages: during.len() as u64,
+            running: level(&RUNNING, sum),
+            waiting: level(&WAITING, sum),
+            kv_usage: level(&KV_USAGE, highest),
+            preemptions: grown(&PREEMPTIONS),
+            prefix_asked_tokens: grown(&PREFIX_ASKED),
+            prefix_hit_tokens: grown(&PREFIX_HITS),
+            draft_tokens: grown(&DRAFTED),
+            accepted_tokens: grown(&ACCEPTED),
+        }
+    }
+}
+
+impl Level {
+    fn of(values: &[f64]) -> Option<Self> {
+        let max = values.iter().copied().reduce(f64::max)?;
+        Some(Self { mean: values.iter().sum::<f64>() / values.len() as f64, max })
+    }
+}
+
+fn share(part: Option<f64>, whole: Option<f64>) -> Option<f64> {
+    Some(part? / whole.filter(|whole| *whole > 0.0)?)
+}
+
+// vLLM (and the simulated engine), SGLang, llama.cpp
+
+const RUNNING: [&str; 3] =
+    ["vllm:num_requests_running", "sglang:num_running_reqs", "llamacpp:requests_processing"];
+const WAITING: [&str; 3] =
+    ["vllm:num_requests_waiting", "sglang:num_queue_reqs", "llamacpp:requests_deferred"];
+const KV_USAGE: [&str; 2] = ["vllm:kv_cache_usage_perc", "sglang:token_usage"];
+const PREEMPTIONS: [&str; 2] = ["vllm:num_preemptions_total", "sglang:num_retractions_sum"];
+const PREFIX_ASKED: [&str; 3] =
+    ["vllm:prefix_cache_queries_total", "sglang:prompt_tokens_total", "llamacpp:prompt_tokens_total"];
+const PREFIX_HITS: [&str; 3] =
+    ["vllm:prefix_cache_hits_total", "sglang:cached_tokens_total", "llamacpp:prompt_tokens_cached_total"];
+const DRAFTED: [&str; 2] =
+    ["vllm:spec_decode_num_draft_tokens_total", "llamacpp:spec_decode_num_draft_tokens_total"];
+const ACCEPTED: [&str; 2] =
+    ["vllm:spec_decode_num_accepted_tokens_total", "llamacpp:spec_decode_num_accepted_tokens_total"];
+
+/// Reads the page of a server while a load runs.
+#[derive(Debug)]
+pub(super) struct Scraper {
+    page: Page,
+    before: String,
+    stop: DropGuard,
+    during: JoinHandle<Vec<String>>,
+}
+
+impl Scraper {
+    /// Begins, if the server has a page that says anything.
+    pub(super) async fn start(spec: &LoadSpec) -> Option<Self> {
+        let page = Page::of(spec)?;
+        let before = page.read().await.filter(|text| RUNNING.iter().any(|name| sum(text, name).is_some()))?;
+        let stop = CancellationToken::new();
+        let during = tokio::spawn(read_on(page.clone(), stop.clone()));
+        Some(Self { page, before, stop: stop.drop_guard(), during })
+    }
+
+    /// Ends, and says what was read.
+    pub(super) async fn stop(self) -> ServerFacts {
+        drop(self.stop);
+        let during = self.during.await.unwrap_or_default();
+        let after = self.page.read().await;
+        ServerFacts::of(&self.before, &during, after.as_deref())
+    }
+}
+
+async fn read_on(page: Page, stop: CancellationToken) -> Vec<String> {
+    let mut ticks = interval_at(Instant::now() + FIRST, EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    let mut pages = Vec::new();
+    while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+        // a page that comes when the load is over tells of an idle server
+        pages.extend(stop.run_until_cancelled(page.read()).await.flatten().map(|page| kept(&page)));
+    }
+    pages
+}
+
+/// The lines of a page that are looked at: an engine's page is long, and a load has hundreds.
+fn kept(page: &str) -> String {
+    let names = [&RUNNING[..], &WAITING, &KV_USAGE].concat();
+    let mut lines = page.lines().filter(|line| names.iter().any(|name| line.starts_with(name)));
+    lines.by_ref().fold(String::new(), |all, line| all + line + "\n")
+}
+
+/// Where a server shows its metrics.
+#[derive(Debug, Clone)]
+struct Page {
+    client: reqwest::Client,
+    url: String,
+    authorization: Option<String>,
+}
+
+impl Page {
+    fn of(spec: &LoadSpec) -> Option<Self> {
+        let url = format!("{}{}", spec.base_url.trim_end_matches('/'), spec.metrics.as_deref()?);
+        // a key is for this server alone
+        let redirects = reqwest::redirect::Policy::none();
+        let client = reqwest::Client::builder().no_proxy().timeout(WITHIN).redirect(redirects).build();
+        let key = spec.headers.iter().find(|h| h.name.eq_ignore_ascii_case("authorization"));
+        Some(Self { client: client.ok()?, url, authorization: key.map(|h| h.value.clone()) })
+    }
+
+    async fn read(&self) -> Option<String> {
+        let mut request = self.client.get(&self.url);
+        if let Some(key) = &self.authorization {
+            request = request.header("authorization", key);
+        }
+        request.send().await.ok()?.error_for_status().ok()?.text().await.ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fixture(of: &str) -> String {
+        let path = format!("{}/tests/fixtures/metrics/{of}.txt", env!("CARGO_MANIFEST_DIR"));
+        std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"))
+    }
+
+    #[test]
+    fn every_engine_s_page_is_understood() {
+        for engine in ["vllm-0.11.0", "vllm-0.17.1", "vllm-0.32.0", "sglang-0.5.9", "llama-server"] {
+            let page = fixture(engine);
+            let facts = ServerFacts::of(&page, &[kept(&page)], Some(&page));
+            assert_eq!(facts.pages, 1);
+            assert!(facts.running.is_some() && facts.waiting.is_some(), "{engine}: {facts:?}");
+            assert_eq!(facts.kv_usage.is_some(), engine != "llama-server", "{engine}");
+            assert_eq!((facts.prefix_asked_tokens, facts.prefix_hit_share()), (Some(0.0), None), "{engine}");
+        }
+        let busy = fixture("sglang-0.5.9");
+        let facts = ServerFacts::of("", std::slice::from_ref(&busy), Some(&busy));
+        assert_eq!(facts.running, Some(Level { mean: 64.0, max: 64.0 }));
+        assert_eq!((facts.prefix_hit_tokens, facts.preemptions), (Some(979.0), Some(0.0)));
+    }
+
+    #[test]
+    fn levels_are_of_the_load_and_counters_from_before_it_to_its_end() {
+        let page = |running: u32, hits: u32| {
+            format!(
+                "vllm:num_requests_running{{engine=\"0\"}} {running}\nvllm:num_requests_running{{engine=\"1\"}} 1\n\
+                 vllm:kv_cache_usage_perc{{engine=\"0\"}} 0.25\nvllm:kv_cache_usage_perc{{engine=\"1\"}} 0.5\n\
+                 vllm:prefix_cache_queries_total {}\nvllm:prefix_cache_hits_total {hits}\n",
+                hits * 4
+            )
+        };
+        let facts = ServerFacts::of(&page(0, 100), &[page(3, 120), page(7, 150)], Some(&page(0, 200)));
+        assert_eq!(facts.running, Some(Level { mean: 6.0, max: 8.0 }));
+        assert_eq!(facts.kv_usage, Some(Level { mean: 0.5, max: 0.5 }), "the fullest replica");
+        assert_eq!((facts.prefix_hit_tokens, facts.prefix_hit_share()), (Some(100.0), Some(0.25)));
+        assert_eq!((facts.waiting, facts.draft_tokens, facts.accepted_share()), (None, None, None));
+        let restarted = ServerFacts::of(&page(0, 100), &[], Some(&page(0, 20)));
+        assert_eq!(restarted.prefix_hit_tokens, None, "what counts anew has lost the load's beginning");
+        assert_eq!(ServerFacts::of(&page(0, 100), &[], None).prefix_hit_tokens, None);
+    }
+}
