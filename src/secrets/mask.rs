@@ -14,10 +14,10 @@ use super::spellings::patterns;
 pub const MASKED: &str = "***";
 
 /// By form: what stands before the host of a URL, tokens of the Hugging Face hub, keys of APIs in OpenAI's form and of AWS, tokens of
-/// GitHub, bearer tokens. What stands in the group
+/// GitHub, bearer tokens, and what a URL says in a query under the name of a secret (signed addresses). What stands in the group
 /// `keep` stays. Bytes and no letters: of what Unicode calls a space or a word these forms have nothing, and the tables for it would be
 /// most of the memory that a long report takes.
-const FORMS: &str = r#"(?-u)(?<keep>://)[^\s/?#"'<>\\]+(?<after>@)|\bhf_[A-Za-z0-9]{16,}|\bsk-[A-Za-z0-9_-]{16,}|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\b(?:gh[opsu]|github_pat)_[A-Za-z0-9_]{20,}|(?<bearer>(?i:bearer) +)[A-Za-z0-9._~+/-]{8,}=*"#;
+const FORMS: &str = r#"(?-u)(?<keep>://)[^\s/?#"'<>\\]+(?<after>@)|\bhf_[A-Za-z0-9]{16,}|\bsk-[A-Za-z0-9_-]{16,}|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\b(?:gh[opsu]|github_pat)_[A-Za-z0-9_]{20,}|(?<bearer>(?i:bearer) +)[A-Za-z0-9._~+/-]{8,}=*|(?<query>[?&](?:key|(?i:[a-z0-9_.-]{0,32}(?:token|signature|secret|password|api[_-]?key|credential)))=)[^\s&"'#<>\\]+"#;
 /// What a server prints under the name of a key or a password, however short it is. Looked for last: it may hold the beginning of a
 /// known value only.
 static ASSIGNED: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -154,7 +154,7 @@ impl Masker {
     fn replacement(&self, found: &Captures<'_>) -> Vec<u8> {
         let group = |name| found.name(name).map_or(&b""[..], |m| m.as_bytes());
         let instead = self.numbered.get(&found[0]).map_or(MASKED, String::as_str);
-        [group("keep"), group("bearer"), instead.as_bytes(), group("after")].concat()
+        [group("keep"), group("bearer"), group("query"), instead.as_bytes(), group("after")].concat()
     }
 
     fn in_place_of(&self, text: &str) -> String {
@@ -280,6 +280,12 @@ mod tests {
         );
         assert_eq!(m.text("Authorization: Bearer abcdefgh123"), "Authorization: Bearer ***");
         assert_eq!(m.text("the bearer of news"), "the bearer of news");
+        let signed =
+            "GET https://hub/x?X-Amz-Credential=AK%2F1&X-Amz-Date=2026&X-Amz-Signature=0af1 HTTP/1.1";
+        let shown = "GET https://hub/x?X-Amz-Credential=***&X-Amz-Date=2026&X-Amz-Signature=*** HTTP/1.1";
+        assert_eq!(m.text(signed), shown);
+        assert_eq!(m.text("http://h/x?a=1&token=ab&key=c#d"), "http://h/x?a=1&token=***&key=***#d");
+        assert_eq!(m.text("http://h/x?tokenizer=ab&monkey=c"), "http://h/x?tokenizer=ab&monkey=c");
     }
 
     #[test]
