@@ -643,7 +643,7 @@ fn commands_in_commands_are_read_to_their_end() {
 /// Nothing that a command says is lost without a word.
 #[test]
 fn what_a_container_has_is_mapped_back_or_told() {
-    let cases: [(&str, &[&str], &[&str]); 7] = [
+    let cases: [(&str, &[&str], &[&str]); 9] = [
         (
             "docker run --gpus '\"device=2,3\"' vllm/vllm-openai:v0.17.1 --model org/m",
             &["gpus     2 "],
@@ -678,6 +678,12 @@ fn what_a_container_has_is_mapped_back_or_told() {
             &["LLAMA_ARG_FLASH_ATTN: written as the flag that it stands for, --flash-attn"],
         ),
         ("llama-server -m x.gguf -ngl 0", &[], &[]),
+        (
+            "LLAMA_ARG_DEVICE=CUDA0,CUDA1 llama-server -m x.gguf -ngl 99",
+            &["--device=\"CUDA0,CUDA1\"", "gpus     2 "],
+            &["LLAMA_ARG_DEVICE: written as the flag that it stands for, --device"],
+        ),
+        ("llama-server -m x.gguf -ngl 99 --tensor-split 3,1,0", &["gpus     2 "], &[]),
     ];
     let lab = Lab::new();
     for (text, written, told) in cases {

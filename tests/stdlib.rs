@@ -58,6 +58,9 @@ fn difference(engine: &str, listed: &FlagSpec, known: &FlagSpec) -> Option<Strin
     if !spelled || spellings(&listed.negated) != spellings(&known.negated) {
         return Some(format!("{name}: other spellings"));
     }
+    if listed.keys != known.keys || listed.known != known.known {
+        return Some(format!("{name}: other keys, or other known texts"));
+    }
     let number = |d: &Option<String>| d.as_ref().and_then(|d| d.parse::<f64>().ok());
     let same = listed.default == known.default
         || number(&listed.default).is_some_and(|n| number(&known.default) == Some(n));

@@ -3,7 +3,7 @@
 use super::arguments::Argument;
 use super::study::Base;
 use crate::lang::sema::program;
-use crate::lang::sema::schema::Found;
+use crate::lang::sema::schema::{self, Found};
 
 /// How many GPUs the command uses, and how many it may use.
 pub fn gpus(base: &Base) -> (u64, u64) {
@@ -18,19 +18,22 @@ pub fn gpus_used(known: &program::Engine, flags: &[Argument]) -> u64 {
     for flag in flags {
         // what was meant by a slip takes its GPUs too
         let meant = flag.meant.as_deref().unwrap_or(&flag.name);
-        let (name, glued) = meant.split_once('=').map_or((meant, None), |(n, v)| (n, v.parse().ok()));
-        let number = glued.or(flag.number()).unwrap_or(1).max(1);
+        let (name, glued) = meant.split_once('=').map_or((meant, None), |(n, v)| (n, Some(v)));
+        let text = glued.or(flag.value.as_deref());
         let Found::Known(spec, _) = known.schema.find(name, known.version.as_deref()) else {
             // a spelling that the schema does not have still takes its GPUs
             let name = flag.name.trim_start_matches('-').replace('_', "-");
             let size = ["tensor-parallel-size", "pipeline-parallel-size", "data-parallel-size"]
                 .contains(&name.as_str());
+            let number = text.and_then(|t| t.parse().ok()).unwrap_or(1).max(1);
             used = used.saturating_mul(if size { number } else { 1 });
             continue;
         };
         let Some(takes) = &spec.uses_gpus else { continue };
         let shared = takes.unless.as_ref().is_some_and(|u| flags.iter().any(|f| f.canonical == *u));
-        used = used.saturating_mul(if shared { 1 } else { number });
+        let value = text.and_then(|t| schema::value(&spec.kind, t).ok());
+        let taken = value.and_then(|v| v.gpus()).map_or(1, u64::from);
+        used = used.saturating_mul(if shared { 1 } else { taken });
     }
     used
 }
