@@ -173,6 +173,42 @@ fn what_the_server_says_of_itself_stands_beside_the_numbers() {
 }
 
 #[test]
+fn requests_are_written_one_a_line_and_those_within_limits_counted() {
+    let (lab, server) = (Lab::new(), Server::start());
+    let more = ["--max-concurrency", "4", "--ignore-eos", "--json", "own.json"];
+    let result = ["--save-result", "--result-filename", "vllm.json"];
+    let goodput = |limits: &[&str], file: &str| {
+        let file = ["--save-requests", file];
+        let output = server.bench(&lab, &[&more[..], &result, &file, &["--goodput"], limits].concat());
+        let output = output.expect_code(0);
+        let read = |name: &str| -> Value { serde_json::from_str(&lab.read(name)).expect("JSON") };
+        let (own, theirs) = (read("own.json"), read("vllm.json"));
+        assert_eq!(own["goodput"], theirs["request_goodput"], "one definition but for single tokens");
+        let shown = line(&output.stdout, "Request goodput (req/s):").to_owned();
+        let rate = own["goodput"].as_f64().expect("a number");
+        assert_eq!(shown, format!("{rate:.2}"));
+        (rate, own["request_rate"].as_f64().expect("a number"))
+    };
+    let (all, of) = goodput(&["ttft:60000", "tpot:60000", "e2el:60000"], "all.jsonl.gz");
+    assert!(all > 0.0 && (all / of - 1.0).abs() < 1e-9, "{all} of {of}");
+    let (none, _) = goodput(&["ttft:60000", "e2el:0.0001"], "none.jsonl");
+    assert!(none.abs() < f64::EPSILON, "{none}");
+
+    let packed = std::fs::read(lab.path("all.jsonl.gz")).expect("written");
+    let mut unpacked = String::new();
+    flate2::read::GzDecoder::new(&packed[..]).read_to_string(&mut unpacked).expect("gzip");
+    for text in [unpacked, lab.read("none.jsonl")] {
+        let records: Vec<Value> = text.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+        assert_eq!(records.len(), 12);
+        for (index, record) in records.iter().enumerate() {
+            assert_eq!((&record["index"], &record["output_tokens"]), (&index.into(), &8.into()), "{record}");
+            let chunks = record["chunks"].as_array().expect("chunks");
+            assert_eq!(chunks.last().expect("one")[0], record["last_token_ns"], "{record}");
+        }
+    }
+}
+
+#[test]
 fn a_load_that_is_interrupted_before_an_answer_prints_no_numbers() {
     let lab = Lab::new();
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
+use super::goodput::{Limit, limit};
 use crate::load::{Api, Arrivals, Header, LoadSpec, Pace, Prompts, Stop, Warmup};
 
 const EXAMPLES: &str = "\
@@ -116,6 +117,12 @@ pub struct BenchArgs {
     /// Percentiles to print: of 50, 90, 95, 99, 99.9
     #[arg(long, value_delimiter = ',', default_value = "99", value_parser = percentile, value_name = "NUMBERS")]
     pub metric_percentiles: Vec<Percentile>,
+    /// Count the requests that keep to these limits in milliseconds: ttft:MS, tpot:MS, e2el:MS
+    #[arg(long, value_name = "NAME:MS", value_parser = limit, num_args = 1..)]
+    pub goodput: Vec<Limit>,
+    /// Write each request's times and tokens as JSON lines, compressed if the file is called .gz
+    #[arg(long, value_name = "FILE")]
+    pub save_requests: Option<PathBuf>,
     /// Write the numbers as JSON, by perflab's own definitions
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use tokio_util::sync::CancellationToken;
 
 use super::args::BenchArgs;
-use super::{documents, questions, table};
+use super::{documents, questions, requests, table};
 use crate::cli::console::Console;
 use crate::cli::{descriptors, exit};
 use crate::data::DataError;
@@ -78,7 +78,7 @@ fn show(args: &BenchArgs, outcome: &LoadOutcome, console: Console) -> u8 {
     }
     let mut written = Ok(());
     if let Some(file) = &args.json {
-        written = write(file, &format!("{:#}\n", documents::own(outcome)));
+        written = write(file, &format!("{:#}\n", documents::own(args, outcome)));
     }
     if args.save_result {
         let date = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string();
@@ -87,6 +87,9 @@ fn show(args: &BenchArgs, outcome: &LoadOutcome, console: Console) -> u8 {
         if written.is_ok() {
             console.say(&format!("written: {}", file.display()));
         }
+    }
+    if let Some(file) = &args.save_requests {
+        written = written.and_then(|()| requests::write(file, &outcome.records));
     }
     if let Err(message) = written {
         console.error(&message, "the numbers stand above");

@@ -3,10 +3,11 @@
 use serde_json::{Map, Value, json};
 
 use super::args::BenchArgs;
+use super::goodput;
 use crate::load::{Api, Dist, LoadOutcome, Outcome, RequestRecord};
 
 /// The numbers by perflab's definitions.
-pub(super) fn own(outcome: &LoadOutcome) -> Value {
+pub(super) fn own(args: &BenchArgs, outcome: &LoadOutcome) -> Value {
     let s = &outcome.summary;
     json!({
         "schema": "perflab.bench/1",
@@ -17,6 +18,7 @@ pub(super) fn own(outcome: &LoadOutcome) -> Value {
         "output_tokens": s.output_tokens,
         "cached_tokens": s.cached_tokens,
         "request_rate": s.request_rate,
+        "goodput": goodput::own(&args.goodput, outcome),
         "send_rate": s.send_rate,
         "input_tps": s.input_tps,
         "output_tps": s.output_tps,
@@ -80,7 +82,7 @@ pub(super) fn vllm(args: &BenchArgs, outcome: &LoadOutcome, date: &str) -> Value
     put("total_input_tokens", s.input_tokens.into());
     put("total_output_tokens", s.output_tokens.into());
     put("request_throughput", s.request_rate.into());
-    put("request_goodput", Value::Null);
+    put("request_goodput", goodput::vllm(&args.goodput, outcome, tpot_ms).into());
     put("output_throughput", s.output_tps.into());
     put("total_token_throughput", s.total_tps.into());
     if args.save_detailed {

@@ -4,7 +4,9 @@
 mod args;
 mod command;
 mod documents;
+mod goodput;
 mod questions;
+mod requests;
 mod table;
 
 pub use args::BenchArgs;

@@ -3,6 +3,7 @@
 use std::fmt::{Display, Write as _};
 
 use super::args::{BenchArgs, Metric, Percentile};
+use super::goodput;
 use crate::load::{Dist, Level, LoadOutcome, ServerFacts, Summary};
 
 const WIDTH: usize = 50;
@@ -25,6 +26,9 @@ pub(super) fn render(args: &BenchArgs, outcome: &LoadOutcome) -> String {
     table.line("Total input tokens:", s.input_tokens);
     table.line("Total generated tokens:", s.output_tokens);
     table.number("Request throughput (req/s):", s.request_rate);
+    if let Some(rate) = goodput::own(&args.goodput, outcome) {
+        table.number("Request goodput (req/s):", rate);
+    }
     table.number("Output token throughput (tok/s):", s.output_tps);
     table.number("Total token throughput (tok/s):", s.total_tps);
     table.line("Peak concurrent requests:", s.peak_in_flight);
