@@ -4,115 +4,12 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use indexmap::IndexMap;
-
-use super::event::{Contained, Event, Kind, LaunchTimes, Neighbourhood};
-use super::made::{Conditions, Machine};
+use super::event::{Event, Kind, Neighbourhood};
+use super::made::Conditions;
 use super::moved::Moved;
+use super::records::{LaunchRecord, RunRecord, SessionRecord};
 use crate::judge::neighbours::{Sample, Verdict};
-use crate::judge::{Checks, Results, Run, RunOutcome, machine};
-
-/// One launch, as far as the journal knows it.
-#[derive(Debug, Clone)]
-pub struct LaunchRecord {
-    pub id: Arc<str>,
-    pub config_id: Arc<str>,
-    /// the engine's root and version, by which predictions add launches up
-    pub engine: Arc<str>,
-    /// the configuration in normal form, as JSON
-    pub config: Arc<str>,
-    /// `None` for a launch whose end nobody saw
-    pub times: Option<LaunchTimes>,
-    /// seconds that a launch lived whose end nobody saw, as far as that is known
-    pub lost_s: Option<f64>,
-    pub gpus: u32,
-    /// US dollars a second of one GPU, as the site of its invocation said
-    pub price_per_s: Option<f64>,
-    /// what its engine was put into
-    pub container: Option<Box<Contained>>,
-    /// what its end found changed, and new, of what its results are made of
-    pub changed: Box<[String]>,
-    pub appeared: Box<[String]>,
-    /// it is one of the A/A check of neighbours, and has no results
-    pub check: bool,
-    /// the number of its slot among those of its size, counting from 1
-    pub slot: Option<usize>,
-    /// names it among all processes of the machine, for as long as some of them may be there
-    nonce: Box<str>,
-    /// the invocation that began it, and how old that was
-    begun: (u32, f64),
-}
-
-impl LaunchRecord {
-    /// Seconds in which its engine was there: an engine that was lost cost as much as any other.
-    pub fn engine_s(&self) -> f64 {
-        self.times.as_ref().map(LaunchTimes::engine_s).or(self.lost_s).unwrap_or(0.0)
-    }
-
-    /// Seconds in which it had its GPUs, times these: until their memory was free again nobody else had them.
-    pub fn gpu_s(&self) -> f64 {
-        (self.engine_s() + self.drain_s()) * f64::from(self.gpus)
-    }
-
-    /// Seconds of the wait for clean GPUs.
-    pub fn drain_s(&self) -> f64 {
-        self.times.as_ref().map_or(0.0, |times| times.drain_s)
-    }
-}
-
-/// One run and what it was made of.
-#[derive(Debug, Clone)]
-pub struct RunRecord {
-    pub config_id: Arc<str>,
-    pub profile_id: Arc<str>,
-    pub serve_id: Arc<str>,
-    pub host_id: Arc<str>,
-    /// `None` in journals from before it was written down
-    pub made: Option<Arc<Conditions>>,
-    pub seed: Option<u64>,
-    /// the machine's failure, which is no result for a later invocation
-    infrastructure: bool,
-    session: u32,
-    /// the user wants it measured again, and has said so since
-    pub put_aside: bool,
-    /// shared with the results that are made of it
-    pub run: Arc<Run>,
-}
-
-impl RunRecord {
-    /// What this machine did to it, in words; `None` where it tells of its configuration.
-    pub fn machine_s(&self, checks: Checks) -> Option<String> {
-        if !self.is_the_machine_s(checks) {
-            return None;
-        }
-        let fault = machine::fault(&self.run.outcome, &self.run.metrics, self.run.devices.as_ref());
-        Some(match (&self.run.outcome, fault) {
-            (RunOutcome::FailedStart { class, .. } | RunOutcome::FailedLoad { class, .. }, _) => {
-                class.clone()
-            }
-            (_, Some(fault)) => format!("{}: {}", fault.check, fault.text),
-            (_, None) => "this machine failed".to_owned(),
-        })
-    }
-
-    /// Whether it tells of the machine at that moment, and not of the configuration.
-    fn is_the_machine_s(&self, checks: Checks) -> bool {
-        self.infrastructure || machine::spoiled(&self.run, checks)
-    }
-}
-
-/// One invocation that measured.
-#[derive(Debug, Clone, Default)]
-pub struct SessionRecord {
-    pub perflab: String,
-    /// as the command line named it
-    pub file: String,
-    pub file_hash: String,
-    /// params that the command line set
-    pub set: IndexMap<String, String>,
-    pub machine: Option<Machine>,
-    price_per_s: Option<f64>,
-}
+use crate::judge::{Checks, Results};
 
 /// Everything that a journal tells.
 #[derive(Debug, Clone, Default)]
@@ -399,9 +296,9 @@ impl History {
 
 #[cfg(test)]
 mod tests {
-    use super::super::event::VERSION;
+    use super::super::event::{LaunchTimes, VERSION};
     use super::*;
-    use crate::judge::{Metrics, RunOutcome};
+    use crate::judge::{Metrics, Run, RunOutcome};
 
     fn run(seq: u64, session: u32, infrastructure: bool) -> Event {
         let outcome = RunOutcome::FailedStart { class: "disk full".to_owned(), line: String::new() };

@@ -4,8 +4,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::history::LaunchRecord;
 use super::made::Conditions;
+use super::records::LaunchRecord;
 
 /// What the launches of a journal tell of that.
 #[derive(Debug, Default)]

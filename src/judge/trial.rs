@@ -3,18 +3,15 @@
 use std::borrow::Borrow;
 use std::sync::Arc;
 
-use crate::lang::sema::Stat;
-use crate::lang::sema::program::{Expr, Objective, Owner, Require};
-use crate::plan::eval::{absent, condition, number};
-use crate::plan::{Config, Facts, Known};
-
-use super::broken;
 use super::checks::{self, Finding, Level, Subject};
-use super::latencies::Latency;
-use super::metrics::Metrics;
+use super::facts::OneRun;
 use super::results::{Run, RunOutcome};
+use super::rules::{broken_requirement, pruned_by};
 use super::scale;
 use super::setup::{Checks, Setup};
+use crate::lang::sema::program::Objective;
+use crate::plan::eval::{absent, number};
+use crate::plan::{Config, Known};
 
 /// What became of a trial. The first two are valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,100 +68,6 @@ pub struct Peers<'a> {
     pub may_be_pruned: bool,
 }
 
-/// Which of a configuration's runs are read.
-#[derive(Clone, Copy)]
-enum Reads {
-    /// all that count
-    Counted,
-    /// the first alone: a rule is settled by it, whatever later runs say
-    First,
-}
-
-impl Reads {
-    fn of<'a>(self, setup: &'a Setup<'a>, config: &Config, profile: &str) -> &'a [Arc<Run>] {
-        let counted = setup.counted(config, profile);
-        match self {
-            Self::Counted => counted,
-            Self::First => &counted[..counted.len().min(1)],
-        }
-    }
-}
-
-/// The facts of one configuration under one profile.
-struct Measured<'a> {
-    setup: &'a Setup<'a>,
-    config: &'a Config,
-    profile: &'a str,
-    peers: Peers<'a>,
-    gain: Known<f64>,
-    reads: Reads,
-}
-
-impl Facts for Measured<'_> {
-    fn config(&self) -> &Config {
-        self.config
-    }
-
-    fn metric(&self, of: Owner, name: &str, stat: Option<Stat>) -> Known<f64> {
-        self.mean_of(of, |run, _| run.metrics.read(name, stat))
-    }
-
-    fn gain(&self) -> Known<f64> {
-        self.gain.clone()
-    }
-
-    fn goodput(&self, of: Owner, when: &Expr) -> Known<f64> {
-        self.mean_of(of, |run, config| goodput(&run.metrics, config, when))
-    }
-
-    fn config_of(&self, of: Owner) -> Known<&Config> {
-        self.peer(of).map_or(Known::Absent, Known::Value)
-    }
-}
-
-impl<'a> Measured<'a> {
-    fn peer(&self, of: Owner) -> Option<&'a Config> {
-        match of {
-            Owner::Own => Some(self.config),
-            Owner::Best => self.peers.best,
-            Owner::Baseline => self.peers.baseline,
-        }
-    }
-
-    /// A value over runs; it is not there unless each of them has it.
-    fn mean_of(&self, of: Owner, read: impl Fn(&Run, &Config) -> Option<f64>) -> Known<f64> {
-        let Some(config) = self.peer(of) else { return Known::Absent };
-        let runs = self.reads.of(self.setup, config, self.profile);
-        let values: Option<Vec<f64>> = runs.iter().map(|run| read(run, config)).collect();
-        values.and_then(|v| scale::mean(&v)).map_or(Known::Absent, Known::Value)
-    }
-}
-
-/// Completed requests per second that meet a condition.
-fn goodput(metrics: &Metrics, config: &Config, when: &Expr) -> Option<f64> {
-    metrics.goodput(|request| condition(when, &OneRequest { config, request }) == Some(true))
-}
-
-/// One request's own times.
-struct OneRequest<'a> {
-    config: &'a Config,
-    request: &'a Latency,
-}
-
-impl Facts for OneRequest<'_> {
-    fn config(&self) -> &Config {
-        self.config
-    }
-
-    fn metric(&self, _: Owner, name: &str, _: Option<Stat>) -> Known<f64> {
-        self.request.read(name).map_or(Known::Absent, Known::Value)
-    }
-
-    fn gain(&self) -> Known<f64> {
-        Known::Absent
-    }
-}
-
 /// The objective of a configuration: the geometric mean over its profiles; `None` unless every profile has it.
 pub fn objective(setup: &Setup<'_>, config: &Config, objective: &Objective) -> Option<f64> {
     let values = objective.profiles.iter().map(|p| objective_on(setup, config, objective, p));
@@ -216,34 +119,6 @@ pub fn each_on(
 ) -> Vec<f64> {
     let one = |run: &Arc<Run>| objective_of(setup, config, objective, profile, std::slice::from_ref(run));
     runs.iter().map(one).collect::<Option<Vec<f64>>>().unwrap_or_default()
-}
-
-/// One run's own metrics.
-struct OneRun<'a> {
-    setup: &'a Setup<'a>,
-    config: &'a Config,
-    profile: &'a str,
-    run: &'a Run,
-}
-
-impl Facts for OneRun<'_> {
-    fn config(&self) -> &Config {
-        self.config
-    }
-
-    fn metric(&self, of: Owner, name: &str, stat: Option<Stat>) -> Known<f64> {
-        // objectives read their own metrics only; the checker refuses the others
-        debug_assert!(of == Owner::Own && !self.setup.study.name.is_empty() && !self.profile.is_empty());
-        self.run.metrics.read(name, stat).map_or(Known::Absent, Known::Value)
-    }
-
-    fn goodput(&self, _: Owner, when: &Expr) -> Known<f64> {
-        goodput(&self.run.metrics, self.config, when).map_or(Known::Absent, Known::Value)
-    }
-
-    fn gain(&self) -> Known<f64> {
-        Known::Absent
-    }
 }
 
 /// Judges a configuration on profiles. `None`: not all of their runs are there yet, and what is there does not settle it.
@@ -390,155 +265,4 @@ pub fn findings(setup: &Setup<'_>, config: &Config, name: &str, against: Option<
         }
     }
     found
-}
-
-/// The first rule that fires, on any profile. Rules are settled after the first run: they read it alone, of the others too.
-fn pruned_by(setup: &Setup<'_>, config: &Config, profiles: &[String], peers: Peers<'_>) -> Option<String> {
-    let gain = match (peers.best, setup.study.objective.as_ref()) {
-        (Some(best), Some(o)) => match (first_objective(setup, config, o), first_objective(setup, best, o)) {
-            (Some(c), Some(b)) => Known::Value(scale::gain(o.maximize, c, b)),
-            _ => Known::Absent,
-        },
-        _ => Known::Absent,
-    };
-    for name in profiles {
-        let stopped = setup.counted(config, name).iter().find_map(|r| match &r.outcome {
-            RunOutcome::Stopped { rule } => setup.study.prune.iter().find(|p| p.name == *rule),
-            _ => None,
-        });
-        if let Some(rule) = stopped {
-            return Some(format!("{} ({}, under load)", rule.reason, rule.text));
-        }
-        let facts = Measured { setup, config, profile: name, peers, gain: gain.clone(), reads: Reads::First };
-        let fired = setup.study.prune.iter().find(|p| condition(&p.when, &facts) == Some(true));
-        if let Some(rule) = fired {
-            return Some(format!("{} ({})", rule.reason, rule.text));
-        }
-    }
-    None
-}
-
-fn first_objective(setup: &Setup<'_>, config: &Config, objective: &Objective) -> Option<f64> {
-    let on = |p: &String| objective_of(setup, config, objective, p, Reads::First.of(setup, config, p));
-    scale::geometric_mean(&objective.profiles.iter().map(on).collect::<Option<Vec<f64>>>()?)
-}
-
-/// The first requirement that does not hold, on each profile that it is about.
-fn broken_requirement(
-    setup: &Setup<'_>,
-    config: &Config,
-    profiles: &[String],
-    peers: Peers<'_>,
-) -> Option<String> {
-    for name in profiles {
-        let facts =
-            Measured { setup, config, profile: name, peers, gain: Known::Absent, reads: Reads::Counted };
-        for r in setup.study.require.iter().filter(|r| is_about(setup, r, name)) {
-            if condition(&r.expr, &facts) != Some(true) {
-                let runs = setup.counted(config, name);
-                let seen = match success_of(runs) {
-                    Some(text) if r.text.contains("success_rate") => format!("; {text}"),
-                    _ => broken::seen(&r.expr, &facts).map_or_else(String::new, |s| format!("; {s}")),
-                };
-                let lacks = absent(&r.expr, &facts).map_or_else(String::new, |l| format!("; {l}"));
-                let on = r.on.as_ref().map_or_else(String::new, |p| format!(" on {p}"));
-                // of several loads, which one
-                let told = !(seen.is_empty() && lacks.is_empty());
-                let load = if r.on.is_none() && profiles.len() > 1 && told {
-                    format!(" on {name}")
-                } else {
-                    String::new()
-                };
-                return Some(format!("requires {}{on}{seen}{lacks}{load}", r.text));
-            }
-        }
-    }
-    None
-}
-
-/// A requirement without a profile is about those that steps measure; that requests succeed is asked of every load.
-fn is_about(setup: &Setup<'_>, require: &Require, profile: &str) -> bool {
-    match &require.on {
-        Some(on) => on == profile,
-        None => require.implied || setup.profiles().iter().any(|p| p == profile),
-    }
-}
-
-/// "514 of 1000 requests succeeded"
-fn success_of(runs: &[Arc<Run>]) -> Option<String> {
-    let m = &runs.last()?.metrics;
-    let (completed, planned) = (m.number("completed")?, m.number("planned")?);
-    Some(format!("{completed} of {planned} requests succeeded"))
-}
-
-/// Whether a guard holds for the incumbent, on every profile.
-pub fn guard_holds(setup: &Setup<'_>, incumbent: &Config, guard: &crate::lang::sema::program::Guard) -> bool {
-    let peers = Peers { best: None, baseline: None, may_be_pruned: false };
-    let profiles = setup.profiles();
-    !profiles.is_empty()
-        && profiles.iter().all(|p| {
-            let facts = Measured {
-                setup,
-                config: incumbent,
-                profile: p,
-                peers,
-                gain: Known::Absent,
-                reads: Reads::Counted,
-            };
-            condition(&guard.expr, &facts) == Some(true)
-        })
-}
-
-/// A load that is going on: the candidate's own metrics so far, and those that the others ended with.
-struct UnderLoad<'a> {
-    so_far: &'a Metrics,
-    measured: Measured<'a>,
-}
-
-impl Facts for UnderLoad<'_> {
-    fn config(&self) -> &Config {
-        self.measured.config
-    }
-
-    fn metric(&self, of: Owner, name: &str, stat: Option<Stat>) -> Known<f64> {
-        match of {
-            Owner::Own => self.so_far.read(name, stat).map_or(Known::Absent, Known::Value),
-            _ => self.measured.metric(of, name, stat),
-        }
-    }
-
-    fn goodput(&self, of: Owner, when: &Expr) -> Known<f64> {
-        match of {
-            Owner::Own => {
-                goodput(self.so_far, self.measured.config, when).map_or(Known::Absent, Known::Value)
-            }
-            _ => self.measured.goodput(of, when),
-        }
-    }
-
-    fn config_of(&self, of: Owner) -> Known<&Config> {
-        self.measured.config_of(of)
-    }
-
-    fn gain(&self) -> Known<f64> {
-        // a gain is between whole runs
-        Known::Later
-    }
-}
-
-/// The rule that ends a load after so many requests, if one fires.
-pub fn rule_that_ends(
-    setup: &Setup<'_>,
-    config: &Config,
-    profile: &str,
-    done: u64,
-    so_far: &Metrics,
-    best: Option<&Config>,
-    baseline: Option<&Config>,
-) -> Option<String> {
-    let peers = Peers { best, baseline, may_be_pruned: true };
-    let measured = Measured { setup, config, profile, peers, gain: Known::Later, reads: Reads::First };
-    let facts = UnderLoad { so_far, measured };
-    let due = setup.study.prune.iter().filter(|p| p.after.is_some_and(|n| n <= done));
-    due.into_iter().find(|p| condition(&p.when, &facts) == Some(true)).map(|p| p.name.clone())
 }

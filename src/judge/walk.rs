@@ -10,10 +10,11 @@ use std::sync::Arc;
 use super::confirm;
 use super::offers;
 use super::rows::Around;
+use super::rules::guard_holds;
 use super::setup::Setup;
 use super::spread::Interval;
 use super::track::Incumbents;
-use super::trial::{Judged, Outcome, Peers, guard_holds, judge};
+use super::trial::{Judged, Outcome, Peers, judge};
 use crate::lang::sema::program::{From, Guard, Step};
 use crate::plan::{Config, Id, never_holds};
 

@@ -3,9 +3,11 @@
 //! The renderings know nothing of journals, plans or judges. What they may say stands in the document; what is not
 //! there cannot be printed, and what is printed can be checked against the JSON beside it.
 
+mod about;
 mod asking;
 mod build;
 mod command;
+mod costs;
 mod document;
 mod entries;
 mod evidence;
@@ -24,6 +26,7 @@ mod sink;
 mod style;
 mod table;
 mod terminal;
+mod trials;
 pub mod wrap;
 mod write;
 

@@ -26,7 +26,7 @@ use crate::engine::Failure;
 use crate::gpu::Gpu;
 use crate::journal::{Kind, LaunchTimes, Moved, Neighbourhood, Says};
 use crate::judge::walk::trial_id;
-use crate::judge::{Checks, Metrics, Results, Setup, Wanted, trial};
+use crate::judge::{Checks, Metrics, Results, Setup, Wanted, rules};
 use crate::lang::sema::program::Via;
 use crate::plan::{Config, profile};
 
@@ -353,6 +353,6 @@ fn ruler<'a>(setup: &'a Setup<'a>, task: &'a Task) -> Box<Ruler<'a>> {
         if is_baseline {
             return None;
         }
-        trial::rule_that_ends(setup, config, profile, done, so_far, best, baseline)
+        rules::rule_that_ends(setup, config, profile, done, so_far, best, baseline)
     })
 }
