@@ -32,8 +32,8 @@ pub fn gpus_used(known: &program::Engine, flags: &[Argument]) -> u64 {
         let Some(takes) = &spec.uses_gpus else { continue };
         let shared = takes.unless.as_ref().is_some_and(|u| flags.iter().any(|f| f.canonical == *u));
         let value = text.and_then(|t| schema::value(&spec.kind, t).ok());
-        let taken = value.and_then(|v| v.gpus()).map_or(1, u64::from);
-        used = used.saturating_mul(if shared { 1 } else { taken });
+        let count = value.and_then(|v| v.gpus()).map_or(1, u64::from);
+        used = used.saturating_mul(if shared { 1 } else { count });
     }
     used
 }
