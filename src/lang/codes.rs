@@ -86,6 +86,7 @@ codes! {
     InstalledValue = "E333", "the installed engine does not take the flag's value";
     InstalledVersion = "E334", "another version of the engine is installed";
     UnlistedValue = "W338", "a text that the engine is not known to take";
+    UnknownVariable = "W339", "a variable that the engine is not known to read";
     Unexpanded = "W337", "a value holds what only a shell would insert";
     InstalledMissing = "W335", "the installed engine could not be asked";
 

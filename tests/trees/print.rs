@@ -176,6 +176,9 @@ fn engine_line(line: &EngineLineKind, d: &mut Dice) -> String {
         EngineLineKind::Versions(all) => {
             format!("versions {}", joined(&all.iter().map(text).collect::<Vec<_>>(), ",", d))
         }
+        EngineLineKind::Variables { prefix, names } => {
+            format!("{} {}", word("variables", prefix, d), list(names, d))
+        }
         EngineLineKind::Serve(t) => word("serve", t, d),
         EngineLineKind::Image(t) => word("image", t, d),
         EngineLineKind::Probe(t) => word("probe", t, d),

@@ -319,6 +319,7 @@ fn kind(rule: Rule) -> Kind {
         | Rule::e_metrics
         | Rule::e_reset
         | Rule::e_stop
+        | Rule::e_variables
         | Rule::e_key => Kind::Setting(ENGINE_WORD),
         Rule::word_line
         | Rule::s_model

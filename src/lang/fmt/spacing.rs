@@ -16,7 +16,7 @@ pub fn glue(text: &str, what: What, rule: Rule, parent: Rule) -> Glue {
     let (before, after) = match (what, text) {
         (What::Sign, "," | ")" | "]" | ":") => (true, false),
         (What::Sign, "(") => (rule == Rule::call, true),
-        (What::Sign, "[") => (!matches!(parent, Rule::flag_type | Rule::attribute), true),
+        (What::Sign, "[") => (!matches!(parent, Rule::flag_type | Rule::attribute | Rule::e_variables), true),
         (What::Sign, ".") => (true, true),
         (What::Sign, "..") if parent == Rule::flag_type => (true, true),
         (What::Sign, "=") => (touches(rule), touches(rule)),

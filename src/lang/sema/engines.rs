@@ -263,6 +263,7 @@ impl Checker<'_> {
             Line::Key(sources) => engine.key = self.key_sources(sources, engine),
             Line::Failure { .. }
             | Line::Versions(_)
+            | Line::Variables { .. }
             | Line::Flag(_)
             | Line::Changes(_)
             | Line::Publish { .. } => {}
@@ -387,7 +388,11 @@ fn single_setting(line: &Line) -> Option<&'static str> {
         Line::Reset { .. } => "reset",
         Line::Stop { .. } => "stop",
         Line::Key(_) => "key",
-        Line::Failure { .. } | Line::Flag(_) | Line::Publish { .. } | Line::Changes(_) => return None,
+        Line::Failure { .. }
+        | Line::Variables { .. }
+        | Line::Flag(_)
+        | Line::Publish { .. }
+        | Line::Changes(_) => return None,
     })
 }
 

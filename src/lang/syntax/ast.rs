@@ -124,6 +124,11 @@ pub enum EngineLineKind {
         name: Text,
         pattern: Text,
     },
+    /// variables that the engine reads, among all whose names begin so
+    Variables {
+        prefix: Text,
+        names: Vec<Single>,
+    },
     Flag(Box<FlagDecl>),
     Publish {
         changes: Vec<Change>,

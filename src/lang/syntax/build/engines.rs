@@ -77,6 +77,9 @@ impl<'a> Builder<'a, '_> {
                 let post = k.next()?.as_rule() == Rule::k_post;
                 EngineLineKind::Reset { post, path: self.maybe_text(&mut k)? }
             }
+            Rule::e_variables => {
+                EngineLineKind::Variables { prefix: self.maybe_text(&mut k)?, names: self.list(k.next()?) }
+            }
             Rule::e_stop => {
                 EngineLineKind::Stop { signal: self.maybe_name(&mut k)?, within: self.within(&mut k) }
             }
