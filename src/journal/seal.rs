@@ -40,42 +40,7 @@ pub fn check(line: &[u8]) -> Seal {
 
 /// CRC-32 as of gzip and Ethernet: finds every change of up to 32 neighbouring bits.
 fn crc32(bytes: &[u8]) -> u32 {
-    let mut sum = u32::MAX;
-    let (chunks, rest) = bytes.as_chunks::<8>();
-    for chunk in chunks {
-        let eight = (u64::from_le_bytes(*chunk) ^ u64::from(sum)).to_le_bytes();
-        sum = eight.iter().zip(TABLES.iter().rev()).fold(0, |x, (byte, table)| x ^ table[usize::from(*byte)]);
-    }
-    let one = |sum: u32, byte: &u8| TABLES[0][usize::from(sum as u8 ^ byte)] ^ (sum >> 8);
-    !rest.iter().fold(sum, one)
-}
-
-/// The n-th table moves a byte on by n more: eight bytes are taken at a time.
-static TABLES: [[u32; 256]; 8] = tables();
-
-const fn tables() -> [[u32; 256]; 8] {
-    let mut tables = [[0; 256]; 8];
-    let mut i = 0;
-    while i < 256 {
-        let (mut sum, mut bit) = (i as u32, 0);
-        while bit < 8 {
-            sum = if sum & 1 == 1 { 0xedb8_8320 ^ (sum >> 1) } else { sum >> 1 };
-            bit += 1;
-        }
-        tables[0][i] = sum;
-        i += 1;
-    }
-    let mut n = 1;
-    while n < 8 {
-        let mut i = 0;
-        while i < 256 {
-            let before: u32 = tables[n - 1][i];
-            tables[n][i] = tables[0][(before & 0xff) as usize] ^ (before >> 8);
-            i += 1;
-        }
-        n += 1;
-    }
-    tables
+    crc32fast::hash(bytes)
 }
 
 #[cfg(test)]
