@@ -122,6 +122,7 @@ codes! {
     BudgetUncounted = "W522", "a budget that nothing can count";
     WrongWay = "W523", "what is worse is asked for";
     Undrafted = "W524", "a requirement reads what only drafting engines have, and the baseline drafts nothing";
+    Implausible = "W526", "a bound that no server comes near";
     NothingWins = "N525", "a study without an objective recommends nothing";
 
     ProfileSetting = "E601", "a profile setting is wrong";

@@ -29,6 +29,7 @@ impl Checker<'_> {
         for expr in written {
             if let Some(checked) = study.require.iter().find(|r| r.span == expr.span) {
                 self.requires_better(expr, &checked.expr);
+                self.plausible(expr, &checked.expr);
             }
         }
     }

@@ -53,12 +53,17 @@ impl Checker<'_> {
 
     /// `require p99(ttft) >= 2s`, in each part that must hold.
     pub(super) fn requires_better(&mut self, written: &ast::Expr, checked: &Expr) {
-        self.keeps_worse(written, checked, Asks { prunes: false, not: false });
+        self.keeps_worse(written, checked, Asks::default());
     }
 
     /// `prune … when p99(ttft) < 2s`, in each part that suffices.
     pub(super) fn prunes_worse(&mut self, written: &ast::Expr, checked: &Expr) {
-        self.keeps_worse(written, checked, Asks { prunes: true, not: false });
+        self.keeps_worse(written, checked, Asks { prunes: true, ..Asks::default() });
+    }
+
+    /// `goodput(ttft >= 500ms)`, which counts the requests that nobody wants.
+    pub(super) fn counts_better(&mut self, written: &ast::Expr, checked: &Expr) {
+        self.keeps_worse(written, checked, Asks { counts: true, ..Asks::default() });
     }
 
     /// A comparison that is met by what is worse, where what meets it is kept; or by what is better, where that is pruned.
@@ -94,15 +99,17 @@ impl Checker<'_> {
         let does = if asks.keeps() { "keeps only what is worse" } else { "prunes what is better" };
         let message = format!("this {does}: {}", worst(metric));
         let d = Diagnostic::new(Code::WrongWay, written.span, message).label("the other way round?");
-        let (line, sign) = (asks.line(), if above { "<" } else { ">" });
-        self.sink.push(d.help(format!("turn the sign: `{line} {} {sign} …`", spelled(side, metric))));
+        let (sign, what) = (if above { "<" } else { ">" }, spelled(side, metric));
+        self.sink.push(d.help(format!("turn the sign: `{}`", asks.line(&format!("{what} {sign} …")))));
     }
 }
 
 /// What a condition does with what meets it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Asks {
     prunes: bool,
+    /// it says which requests count
+    counts: bool,
     /// under a `not`
     not: bool,
 }
@@ -112,9 +119,13 @@ impl Asks {
         self.prunes == self.not
     }
 
-    fn line(self) -> String {
-        let line = if self.prunes { "prune … when" } else { "require" };
-        format!("{line}{}", if self.not { " not" } else { "" })
+    fn line(self, condition: &str) -> String {
+        let condition = if self.not { format!("not {condition}") } else { condition.to_owned() };
+        match self {
+            Self { counts: true, .. } => format!("goodput({condition})"),
+            Self { prunes: true, .. } => format!("prune … when {condition}"),
+            _ => format!("require {condition}"),
+        }
     }
 }
 

@@ -40,6 +40,8 @@ impl Checker<'_> {
             self.sink.push(d.help(format!("name ttft, tpot or latency, {EXAMPLE}")));
             return None;
         }
+        self.counts_better(arg, &when);
+        self.plausible(arg, &when);
         Some((Expr::Goodput { of, when: Box::new(when) }, Type::Number(Dim::RATE)))
     }
 

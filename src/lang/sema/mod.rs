@@ -35,6 +35,7 @@ mod orphans;
 mod params;
 mod parents;
 mod picks;
+mod plausible;
 mod prefixes;
 pub mod problem;
 mod profiles;

@@ -17,6 +17,7 @@ pub struct Refused {
     /// where the step names the axis
     used: Span,
     engine: String,
+    flag: String,
     /// the flag, where only the engines that are known lack it and another may stand there
     doubtful: Option<String>,
     diagnostic: Diagnostic,
@@ -24,21 +25,22 @@ pub struct Refused {
 
 impl Checker<'_> {
     /// Notes a refusal; which of the two places is wrong is known once all steps were seen.
-    /// `unknown` is the flag that not one engine there has, where others could be meant to stand there.
+    /// `unknown`: not one engine there has the flag, and others could be meant to stand there.
     pub(super) fn refuse(
         &mut self,
         change: Span,
         axis: &str,
         engine: &Engine,
-        unknown: Option<&str>,
+        (flag, unknown): (&str, bool),
         diagnostic: Diagnostic,
     ) {
         let used = self.varied.iter().rev().find(|(name, _)| name == axis).map(|(_, span)| *span);
         // the built-in axis, and one in a group, stand for all that the step varies
         let used = used.or_else(|| self.varied.last().map(|(_, span)| *span)).unwrap_or(change);
         let (axis, engine) = (axis.to_owned(), engine.title.clone());
-        let doubtful = unknown.map(str::to_owned);
-        self.refused.push(Refused { change, axis, used, engine, doubtful, diagnostic });
+        let doubtful = unknown.then(|| flag.to_owned());
+        let flag = flag.to_owned();
+        self.refused.push(Refused { change, axis, used, engine, flag, doubtful, diagnostic });
     }
 
     /// Where a step names its axes; what it varies as a whole comes last.
@@ -54,6 +56,8 @@ impl Checker<'_> {
 
     /// Reports what was refused, each at the place that is wrong.
     pub(super) fn say_refused(&mut self) {
+        // at the step where an axis is of another engine
+        let mut at_use: Vec<(Refused, Vec<Refused>)> = Vec::new();
         for mut refused in std::mem::take(&mut self.refused) {
             if let Some(flag) = &refused.doubtful {
                 let Some(diagnostic) = self.unless_lost(flag, refused.diagnostic) else { continue };
@@ -66,11 +70,17 @@ impl Checker<'_> {
             }
             let right_elsewhere = self.accepted.contains(&refused.change);
             let of_another_file = refused.change.file != refused.used.file;
-            self.sink.push(if right_elsewhere || of_another_file {
-                refused.at_use()
-            } else {
-                refused.diagnostic
-            });
+            if !right_elsewhere && !of_another_file {
+                self.sink.push(refused.diagnostic);
+                continue;
+            }
+            match at_use.iter_mut().find(|(first, _)| first.goes_with(&refused)) {
+                Some((_, others)) => others.push(refused),
+                None => at_use.push((refused, Vec::new())),
+            }
+        }
+        for (first, others) in at_use {
+            self.sink.push(first.at_use(&others));
         }
     }
 }
@@ -87,7 +97,24 @@ impl Refused {
         (self.diagnostic.code == Code::FlagVersion).then(|| flag.to_owned())
     }
 
-    fn at_use(self) -> Diagnostic {
+    /// Whether two flags are refused at one place for one reason: the axis is another engine's.
+    fn goes_with(&self, other: &Self) -> bool {
+        let unknown = |r: &Self| r.diagnostic.code == Code::UnknownFlag;
+        let same = (self.used, &self.axis, &self.engine) == (other.used, &other.axis, &other.engine);
+        same && (unknown(self) && unknown(other) || self.change == other.change)
+    }
+
+    /// One diagnostic for all flags of an axis that an engine lacks.
+    fn at_use(mut self, others: &[Self]) -> Diagnostic {
+        let mut flags: Vec<&str> = std::iter::once(&self).chain(others).map(|r| r.flag.as_str()).collect();
+        flags.dedup();
+        if flags.len() > 1 {
+            self.diagnostic.message = format!("{} has no {}", self.engine, flags.join(", "));
+        }
+        others.iter().fold(self.alone(), |d, other| d.related(other.change, "and this"))
+    }
+
+    fn alone(self) -> Diagnostic {
         let d = self.diagnostic;
         let spelled = match d.label.split_once("; ") {
             Some((_, nearest)) => format!(" ({nearest})"),

@@ -281,8 +281,8 @@ impl Checker<'_> {
             self.other_keys(problem, change, engine);
             // a track tunes its engine alone, and a step from an engine begins there
             let alone = step.track.is_some() || matches!(step.from, From::Engine(_));
-            let unknown = (*problem == Problem::Unknown && !alone).then_some(name.as_str());
-            self.refuse(at, &point.axis, engine, unknown, d);
+            let unknown = *problem == Problem::Unknown && !alone;
+            self.refuse(at, &point.axis, engine, (name, unknown), d);
             return;
         }
         self.accepted.insert(at);

@@ -196,6 +196,7 @@ impl Checker<'_> {
             self.sink.push(d.help("remove `after … requests`"));
         }
         self.prunes_worse(&p.when, &when);
+        self.plausible(&p.when, &when);
         let name = p.name.value.clone();
         Some(Prune { name, reason, when, text, after, span: p.when.span })
     }

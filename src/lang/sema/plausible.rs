@@ -1,0 +1,49 @@
+//! Bounds that no server comes near: `tpot <= 60s`, where 60ms was meant. A doubt, said of the times of one token or one answer.
+
+use super::check::Checker;
+use super::program::{Expr, Owner};
+use crate::lang::codes::Code;
+use crate::lang::diag::Diagnostic;
+use crate::lang::syntax::ast::{self, BinaryOp, ExprKind};
+
+/// Seconds beyond which nobody asks for a metric.
+const BEYOND: [(&str, f64); 4] = [("tpot", 5.0), ("itl", 5.0), ("ttft", 300.0), ("latency", 24.0 * 3600.0)];
+
+impl Checker<'_> {
+    /// Each comparison of a time with a number in a condition.
+    pub(super) fn plausible(&mut self, written: &ast::Expr, checked: &Expr) {
+        if let (ExprKind::Not(w), Expr::Not(c)) = (&written.kind, checked) {
+            return self.plausible(w, c);
+        }
+        let ExprKind::Binary { op: as_written, left: l, right: r } = &written.kind else { return };
+        let Expr::Binary { op, left, right } = checked else { return };
+        if as_written != op {
+            return;
+        }
+        if matches!(op, BinaryOp::And | BinaryOp::Or) {
+            self.plausible(l, left);
+            self.plausible(r, right);
+            return;
+        }
+        let (metric, number, at) = match (&**left, &**right) {
+            (Expr::Metric { of: Owner::Own, name, .. }, Expr::Number(n)) => (name, *n, r),
+            (Expr::Number(n), Expr::Metric { of: Owner::Own, name, .. }) => (name, *n, l),
+            _ => return,
+        };
+        if !BEYOND.iter().any(|(name, most)| name == metric && number > *most) {
+            return;
+        }
+        let text = self.modules.slice(at.span);
+        let message = format!("no server has a {metric} near {text}");
+        let d = Diagnostic::new(Code::Implausible, at.span, message);
+        let meant = text.strip_suffix('s').filter(|digits| digits.parse::<f64>().is_ok());
+        let d = match meant.map(|digits| format!("{digits}ms")) {
+            // which of the two was meant is for people to say
+            Some(meant) => d.label(format!("did you mean {meant}?")),
+            None => d.label("beyond all"),
+        };
+        self.sink.push(
+            d.help("a bound that everything meets decides nothing: state the one that your users need"),
+        );
+    }
+}
