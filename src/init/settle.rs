@@ -42,8 +42,9 @@ fn objection(
     text: &Text,
     draft: &Draft,
 ) -> Result<Option<(Part, Diagnostic)>, InitError> {
-    // what a sweep offers at its default is still what it offers
-    let doubts = |d: &&Diagnostic| d.severity() == Severity::Warning && d.code != Code::AaPair;
+    // what a sweep offers at its default is still what it offers, and what a release may read is the user's to settle
+    let offered = [Code::AaPair, Code::UnlistedValue, Code::UnknownVariable];
+    let doubts = |d: &&Diagnostic| d.severity() == Severity::Warning && !offered.contains(&d.code);
     let at = |d: &Diagnostic| text.part_at(d.span.start as usize);
     // what no engine takes is the user's to mend
     let typed = |d: &Diagnostic| match at(d) {

@@ -123,6 +123,7 @@ codes! {
     WrongWay = "W523", "what is worse is asked for";
     Undrafted = "W524", "a requirement reads what only drafting engines have, and the baseline drafts nothing";
     Implausible = "W526", "a bound that no server comes near";
+    Overruled = "W527", "a rule prunes what the study adopts";
     NothingWins = "N525", "a study without an objective recommends nothing";
 
     ProfileSetting = "E601", "a profile setting is wrong";

@@ -10,6 +10,7 @@ pub mod eval;
 mod held;
 pub mod identity;
 mod itself;
+mod overruled;
 mod overwritten;
 mod prepared;
 pub mod profile;

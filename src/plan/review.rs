@@ -11,6 +11,7 @@ use super::candidate::{candidate, label};
 use super::config::Config;
 use super::dead::unreachable;
 use super::eval::{Before, condition};
+use super::overruled::overruled;
 use super::overwritten::overwritten;
 use super::prepared::Prepared;
 use super::reach::{Offered, Reach, engines};
@@ -87,6 +88,7 @@ fn review(program: &Program) -> Vec<Diagnostic> {
         found.extend(unmet);
         found.extend(lost);
         found.extend(overwritten(study, &review.engines));
+        found.extend(overruled(study));
         found.extend(undrafted(program, study));
         found.extend(too_long(program, study, &review.engines));
     }

@@ -170,7 +170,12 @@ fn change(d: &mut Dice) -> Change {
 
 fn engine_line(d: &mut Dice) -> EngineLineKind {
     match d.below(17) {
-        15 => EngineLineKind::Variables { prefix: text(d), names: d.several(1, 6, single) },
+        15 => EngineLineKind::Variables {
+            prefix: text(d),
+            since: d.maybe(text),
+            until: d.maybe(text),
+            names: d.several(1, 6, single),
+        },
         0 => EngineLineKind::Changes(d.several(1, 3, change)),
         1 => EngineLineKind::Version(text(d)),
         2 => EngineLineKind::Serve(text(d)),

@@ -176,8 +176,11 @@ fn engine_line(line: &EngineLineKind, d: &mut Dice) -> String {
         EngineLineKind::Versions(all) => {
             format!("versions {}", joined(&all.iter().map(text).collect::<Vec<_>>(), ",", d))
         }
-        EngineLineKind::Variables { prefix, names } => {
-            format!("{} {}", word("variables", prefix, d), list(names, d))
+        EngineLineKind::Variables { prefix, since, until, names } => {
+            let mut out = word("variables", prefix, d);
+            out += &since.as_ref().map(|t| format!(" since {}", text(t))).unwrap_or_default();
+            out += &until.as_ref().map(|t| format!(" until {}", text(t))).unwrap_or_default();
+            format!("{out} {}", list(names, d))
         }
         EngineLineKind::Serve(t) => word("serve", t, d),
         EngineLineKind::Image(t) => word("image", t, d),

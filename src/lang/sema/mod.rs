@@ -14,6 +14,7 @@ mod doubled;
 mod engines;
 mod equivalents;
 mod exprs;
+mod families;
 mod fits;
 pub mod flags;
 mod follows;

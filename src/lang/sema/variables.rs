@@ -4,7 +4,7 @@ use super::check::Checker;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
-use crate::lang::syntax::ast::{EngineLineKind as Line, Flag, Item, Name, Single, Value};
+use crate::lang::syntax::ast::{Flag, Item, Name, Single, Value};
 
 /// What a launch sets itself, over whatever a study says, and what to do instead.
 const OF_THE_LAUNCH: [(&str, &str, &str); 2] = [
@@ -54,42 +54,12 @@ impl Checker<'_> {
             self.sink
                 .push(Diagnostic::new(Code::SecretInStudy, name.span, message).label("a secret").help(help));
         } else {
-            self.unread_variable(name);
-        }
-    }
-
-    /// Says so of a variable that an engine has a family for, and does not read. A doubt only, as a plug-in may.
-    fn unread_variable(&mut self, name: &Name) {
-        let items = self.modules.all.iter().flat_map(|m| &m.file.items);
-        let engines = items.filter_map(|i| if let Item::Engine(e) = i { Some(e) } else { None });
-        let families = engines.flat_map(|e| {
-            let called = e.title.as_ref().map_or(&e.name.value, |t| &t.value);
-            e.lines.iter().filter_map(move |l| match &l.kind {
-                Line::Variables { prefix, names } if name.value.starts_with(&prefix.value) => {
-                    Some((called, names))
-                }
-                _ => None,
-            })
-        });
-        let families: Vec<(&String, &Vec<Single>)> = families.collect();
-        let reads = |names: &[Single]| names.iter().any(|n| n.text == name.value);
-        let Some((engine, _)) = families.first() else { return };
-        if families.iter().any(|(_, names)| reads(names)) {
-            return;
-        }
-        let message = format!("{engine} is not known to read `{}`", name.value);
-        let known = families.iter().flat_map(|(_, names)| names.iter()).map(|n| n.text.as_str());
-        let d = Diagnostic::new(Code::UnknownVariable, name.span, message);
-        let d = d.meant(&name.value, known, "not among those that it reads", str::to_owned);
-        let help =
-            "a variable that nothing reads changes nothing: mend the name; a plug-in may read one of its own";
-        if !self.said_in_axis(name, &d.message) {
-            self.sink.push(d.help(help));
+            self.unread(name);
         }
     }
 
     /// Whether another point of the same axis had the same message.
-    fn said_in_axis(&self, name: &Name, message: &str) -> bool {
+    pub(super) fn said_in_axis(&self, name: &Name, message: &str) -> bool {
         let items = self.modules.all.iter().flat_map(|m| &m.file.items);
         let mut axes = items.filter_map(|i| if let Item::Axis(a) = i { Some(a.span) } else { None });
         let holds = |s: &Span| s.file == name.span.file && s.range().contains(&(name.span.start as usize));

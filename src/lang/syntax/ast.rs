@@ -127,6 +127,8 @@ pub enum EngineLineKind {
     /// variables that the engine reads, among all whose names begin so
     Variables {
         prefix: Text,
+        since: Option<Text>,
+        until: Option<Text>,
         names: Vec<Single>,
     },
     Flag(Box<FlagDecl>),

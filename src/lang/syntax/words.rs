@@ -7,8 +7,26 @@ pub const DECLARATIONS: &[&str] =
 /// Words that are no names.
 pub const RESERVED: &[&str] = &["and", "or", "not", "true", "false"];
 pub const ENGINE_SETTINGS: &[&str] = &[
-    "version", "versions", "serve", "image", "probe", "api", "args", "ready", "metrics", "reset", "stop",
-    "key", "failure", "flag", "publish", "env", "model", "unset", "raw",
+    "version",
+    "versions",
+    "serve",
+    "image",
+    "probe",
+    "api",
+    "args",
+    "ready",
+    "metrics",
+    "reset",
+    "stop",
+    "variables",
+    "key",
+    "failure",
+    "flag",
+    "publish",
+    "env",
+    "model",
+    "unset",
+    "raw",
 ];
 pub const PROFILE_SETTINGS: &[&str] = &[
     "data",

@@ -78,7 +78,13 @@ impl<'a> Builder<'a, '_> {
                 EngineLineKind::Reset { post, path: self.maybe_text(&mut k)? }
             }
             Rule::e_variables => {
-                EngineLineKind::Variables { prefix: self.maybe_text(&mut k)?, names: self.list(k.next()?) }
+                let prefix = self.maybe_text(&mut k)?;
+                let mut release = |keyword: Rule| {
+                    k.next_if(|p| p.as_rule() == keyword)?;
+                    self.maybe_text(&mut k)
+                };
+                let (since, until) = (release(Rule::k_since), release(Rule::k_until));
+                EngineLineKind::Variables { prefix, since, until, names: self.list(k.next()?) }
             }
             Rule::e_stop => {
                 EngineLineKind::Stop { signal: self.maybe_name(&mut k)?, within: self.within(&mut k) }
