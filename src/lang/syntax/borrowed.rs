@@ -235,12 +235,25 @@ impl Place<'_> {
     fn share_of(&self) -> Option<Hint> {
         let number = self.before.rsplit([' ', '(']).next()?;
         let (of, _) = self.next();
-        (self.word == "of" && number.ends_with('%') && !of.is_empty()).then(|| {
-            hint(
-                format!("a share of something is a product: write `{number} * {of}`"),
-                Some((self.range.clone(), "*".to_owned())),
-            )
-        })
+        if self.word != "of" || !number.ends_with('%') || of.is_empty() {
+            return None;
+        }
+        let asked = self.before[..self.before.len() - number.len()].trim_end_matches(['<', '>', '=', ' ']);
+        let metric = asked.rsplit([' ', '(']).next().filter(|m| !m.is_empty() && !m.ends_with(')'));
+        if let (Some(metric), "baseline" | "best") = (metric, of) {
+            // the metric itself is left out of what is compared
+            let right = format!("{number} * {of}.{metric}");
+            let start = self.range.end + self.after().find(of)?;
+            let edit = (self.before.len() - number.len()..start + of.len(), right.clone());
+            return Some(hint(
+                format!("a share of another result is a product: write `{right}`"),
+                Some(edit),
+            ));
+        }
+        Some(hint(
+            format!("a share of something is a product: write `{number} * {of}`"),
+            Some((self.range.clone(), "*".to_owned())),
+        ))
     }
 }
 

@@ -41,7 +41,9 @@ pub fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str
     };
     let d = Diagnostic::new(Code::Unexpected, span, message);
     let word = if found.is_some() { &text[token.clone()] } else { "" };
-    if let Some(near) = did_you_mean(word, expected.iter().flat_map(|e| named(e))).filter(|n| n.len() > 1) {
+    // of two letters, one in common says nothing
+    let slip = if word.len() > 2 { did_you_mean(word, expected.iter().flat_map(|e| named(e))) } else { None };
+    if let Some(near) = slip.filter(|n| n.len() > 1) {
         return d
             .label(format!("did you mean `{near}`?"))
             .help(format!("write `{near}` here"))

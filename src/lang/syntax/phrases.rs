@@ -87,6 +87,15 @@ impl<'a> Place<'a> {
             ("confirm" | "curve", word) if self.before == setting && is_name(word) => {
                 self.insert(format!("write `{setting} on {}`", self.rest()), "on ")
             }
+            ("maximize" | "minimize", "and" | "with" | "if" | "when" | "where")
+                if self.before.contains(" on ") =>
+            {
+                let limit = self.after().split(['\n', '#']).next().unwrap_or_default().trim();
+                let gap = self.before.len()..self.to_line_end().end;
+                let edit =
+                    Some((gap, format!("\n    require {limit}"))).filter(|_| limit.contains(['<', '>']));
+                hint(format!("a limit stands on a line of its own: write `require {limit}`"), edit)
+            }
             ("confirm" | "curve" | "maximize" | "minimize", word)
                 if self.before.contains(" on ") && is_name(word) =>
             {
@@ -231,6 +240,9 @@ impl<'a> Place<'a> {
     fn metric(&self) -> Option<Hint> {
         let divided = "one quantity per another is `a / b`";
         match self.word {
+            ":" | "=" if self.before.contains("goodput(") => {
+                hint("it counts what meets a condition: `goodput(ttft <= 500ms and tpot <= 50ms)`", None)
+            }
             "per" | "over" | "÷" => self.replace(divided, "/"),
             "^" | "**" => hint("there are no powers: write `a * a`", None),
             "×" | "x" => self.replace("write `*`", "*"),

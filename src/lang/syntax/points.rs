@@ -97,8 +97,27 @@ impl<'a> Body<'a> {
         }
     }
 
+    /// `--tensor-split=3,1`: the comma belongs to the value that it stands in.
+    fn listed(&self) -> Option<Hint> {
+        let touches = self.before.ends_with(',') && self.before.len() == self.token.start;
+        let start = self.before.rfind('=').filter(|_| touches)? + 1;
+        let rest = &self.chunk[start..];
+        let end = rest.find([' ', '\t', '\n', '}', '"', '[']).unwrap_or(rest.len());
+        let value = rest[..end].trim_end_matches(',');
+        // a point's name ends in a colon
+        if value.contains(':') || start + end <= self.token.start {
+            return None;
+        }
+        let right = format!("\"{value}\"");
+        let edit = (start..start + value.len(), right.clone());
+        Some(hint(format!("a value that holds a comma is quoted: write {right}"), Some(edit)))
+    }
+
     /// Where a point's name should stand.
     fn name(&self) -> Option<Hint> {
+        if let Some(quoted) = self.listed() {
+            return Some(quoted);
+        }
         if self.word.starts_with(|c: char| c.is_ascii_digit()) {
             let help = format!(
                 "a point's name begins with a lower-case letter: `p{0} \"{0}\": …`; values of one flag need no names: `--flag=[64, 128]`",
