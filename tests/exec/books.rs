@@ -8,21 +8,34 @@ fn parts(report: &Report) -> f64 {
     launches.iter().flat_map(|l| keys.map(|k| l[k].as_f64().unwrap_or_else(|| panic!("no {k}")))).sum()
 }
 
-/// How much is perflab's own is a benchmark (`benches/own_time.py`); here, that nothing of the wall time is lost or counted twice.
+/// Loads that last as long as their schedule says, so that perflab's own part does not depend on the machine being fast.
 #[test]
-fn the_parts_of_the_launches_are_the_wall_time() {
+fn the_parts_of_the_launches_are_the_wall_time_and_little_is_our_own() {
     let study = live_study("step one { vary seqs[4] }");
-    // loads that last as long as their schedule says
-    let lab = Lab::with(&study.replace("concurrency 4\n    requests    8", "rate 4/s\n    requests 48"));
-    let report = lab.run(&EXEC).expect_code(0).report();
-    let cost = &report.0["cost"];
-    let (wall, own) = (cost["wall_s"].as_f64().expect("seconds"), cost["own_s"].as_f64().expect("seconds"));
-    assert_eq!((&cost["launches"], &cost["trials"]), (&2.into(), &2.into()));
-    assert_close(parts(&report), wall, wall * 0.01);
-    assert!(own >= 0.0 && cost["gpu_s"].as_f64() == Some(0.0) && cost["energy_j"].is_null());
-    for launch in report.0["launches"].as_array().expect("launches") {
-        assert!(launch["load_s"].as_f64() > Some(11.0) && launch["start_s"].as_f64() > Some(0.0), "{launch}");
+    let study = study.replace("concurrency 4\n    requests    8", "rate 4/s\n    requests 48");
+    let mut shares = Vec::new();
+    // a machine that does something else for a moment may take one of three
+    for _ in 0..3 {
+        let lab = Lab::with(&study);
+        let report = lab.run(&EXEC).expect_code(0).report();
+        let cost = &report.0["cost"];
+        let (wall, own) =
+            (cost["wall_s"].as_f64().expect("seconds"), cost["own_s"].as_f64().expect("seconds"));
+        assert_eq!((&cost["launches"], &cost["trials"]), (&2.into(), &2.into()));
+        assert_close(parts(&report), wall, wall * 0.01);
+        assert!(own >= 0.0 && cost["gpu_s"].as_f64() == Some(0.0) && cost["energy_j"].is_null());
+        for launch in report.0["launches"].as_array().expect("launches") {
+            assert!(
+                launch["load_s"].as_f64() > Some(11.0) && launch["start_s"].as_f64() > Some(0.0),
+                "{launch}"
+            );
+        }
+        shares.push(own / wall);
+        if own / wall < 0.02 {
+            return;
+        }
     }
+    panic!("perflab's own shares of the wall time: {shares:?}");
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! A key that stands twice in one JSON object: JSON readers keep the last and say nothing.
 
+use std::collections::hash_map::Entry;
 use std::ops::Range;
+
+use foldhash::{HashMap, HashMapExt};
 
 /// A key that stands twice: where first and where again, in the text.
 #[derive(Debug, PartialEq, Eq)]
@@ -11,48 +14,39 @@ pub struct Doubled {
 
 /// Every second key of an object of a JSON text, which may hold comments. The text is known to be JSON else.
 pub fn keys(text: &str) -> Vec<Doubled> {
-    let bytes = text.as_bytes();
-    // for each open bracket the keys so far; a list has none
-    let mut open: Vec<Vec<Range<usize>>> = Vec::new();
-    let (mut out, mut at) = (Vec::new(), 0);
-    while let Some(&byte) = bytes.get(at) {
-        match byte {
-            b'{' | b'[' => open.push(Vec::new()),
-            b'}' | b']' => drop(open.pop()),
-            b'#' => at += text[at..].find('\n').unwrap_or(text.len() - at) - 1,
-            b'"' => {
-                let end = string_end(bytes, at);
-                if is_key(text, end)
-                    && let Some(keys) = open.last_mut()
-                {
-                    match keys.iter().find(|k| text[(*k).clone()] == text[at..end]) {
-                        Some(first) => out.push(Doubled { first: first.clone(), again: at..end }),
-                        None => keys.push(at..end),
-                    }
-                }
-                at = end;
-                continue;
-            }
-            _ => {}
+    let mut seen: HashMap<(usize, &str), Range<usize>> = HashMap::new();
+    let mut out = Vec::new();
+    for (object, at) in all_keys(text) {
+        match seen.entry((object, &text[at.clone()])) {
+            Entry::Occupied(first) => out.push(Doubled { first: first.get().clone(), again: at }),
+            Entry::Vacant(free) => drop(free.insert(at)),
         }
-        at += 1;
     }
     out
 }
 
 /// Where the keys of the outermost object of a JSON text stand, quotes included.
-pub fn top_keys(text: &str) -> Vec<Range<usize>> {
+pub fn top_keys(text: &str) -> impl Iterator<Item = Range<usize>> {
+    all_keys(text).into_iter().filter(|(object, _)| *object == 0).map(|(_, at)| at)
+}
+
+/// Every key, with the number of its object among the brackets as they open.
+fn all_keys(text: &str) -> Vec<(usize, Range<usize>)> {
     let bytes = text.as_bytes();
-    let (mut out, mut at, mut depth) = (Vec::new(), 0, 0);
+    let (mut open, mut opened) = (Vec::new(), 0);
+    let (mut out, mut at) = (Vec::new(), 0);
     while let Some(&byte) = bytes.get(at) {
         match byte {
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => depth -= 1,
+            b'{' | b'[' => {
+                open.push(opened);
+                opened += 1;
+            }
+            b'}' | b']' => drop(open.pop()),
             b'#' => at += text[at..].find('\n').unwrap_or(text.len() - at) - 1,
             b'"' => {
                 let end = string_end(bytes, at);
-                if depth == 1 && is_key(text, end) {
-                    out.push(at..end);
+                if let Some(object) = open.last().filter(|_| is_key(text, end)) {
+                    out.push((*object, at..end));
                 }
                 at = end;
                 continue;

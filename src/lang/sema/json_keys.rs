@@ -129,7 +129,7 @@ fn place(text: &str, problem: &Problem) -> Option<Range<usize>> {
         Problem::KeyValue { key, .. } => (key, true),
         _ => return None,
     };
-    let at = doubled::top_keys(text).into_iter().find(|at| text[at.start + 1..at.end - 1] == **key)?;
+    let at = doubled::top_keys(text).find(|at| text[at.start + 1..at.end - 1] == **key)?;
     if !at_value {
         return Some(at.start + 1..at.end - 1);
     }
