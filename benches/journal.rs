@@ -182,6 +182,7 @@ fn write(path: &Path, configs: &[Config], load: &str, serve: &str) {
             gpus: 0,
             changed: Vec::new(),
             appeared: Vec::new(),
+            stuck: Vec::new(),
         });
     }
     fs::write(path, text).expect("written");

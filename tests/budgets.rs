@@ -33,6 +33,12 @@ fn a_budget_of_trials_ends_a_study_in_parts() {
     );
     let named = warnings(&out);
     assert!(named.len() == 2 && named[0].contains("2 (one)") && named[1].contains("3 (one)"), "{named:?}");
+    let shown = lab
+        .run(&["exec", "study.plab", "--checks", "warn", "--dir", "state", "--budget", "2trials"])
+        .expect_code(75);
+    let said = shown.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("raise the budget, and it goes on"), "{}", shown.stdout);
+    assert!(!said.contains("same command continues"), "{}", shown.stdout);
     // the same budget measures nothing more, a larger one goes on, none at all ends it
     assert_eq!(launches(&exec(&lab, &["--budget", "2 trials"]).expect_code(75)), 2);
     assert_eq!(launches(&exec(&lab, &["--budget", "3trials"]).expect_code(75)), 3);
@@ -69,7 +75,11 @@ fn budgets_of_steps_and_tracks_bound_these_alone() {
     let lab =
         Lab::with(&live_study("track small \"Tuning\" { budget 1 trials\n step one { vary seqs[1, 2] } }"));
     let out = exec(&lab, &[]).expect_code(75);
-    assert!(out.report().reason("one", "2").contains("track `small`'s budget of 1 trials"), "{}", out.stdout);
+    assert!(
+        out.report().reason("one", "2").contains("track `small`'s budget of 1 trial has"),
+        "{}",
+        out.stdout
+    );
 }
 
 #[test]

@@ -289,6 +289,52 @@ fn libraries_behind_a_shell_script_and_loose_modules_are_part_of_a_result() {
     expect(&lab, "measured with own-serve ");
 }
 
+/// An interpreter that is no virtual environment also finds what its user installed for all of them, below `~/.local`.
+#[test]
+fn loose_modules_of_a_user_s_own_site_packages_are_part_of_a_result() {
+    let lab = Lab::with(&STUDY.replace("WORDS", "own-serve").replace("LINES", ""));
+    let site = "home/.local/lib/python3.11/site-packages";
+    write(&lab, &format!("{site}/torch-2.8.0.dist-info/RECORD"), "torch/a.py,sha256=a,1\n");
+    write(&lab, &format!("{site}/torch/a.py"), "x = 1\n");
+    write(&lab, &format!("{site}/patched.py"), "x = 1\n");
+    fs::create_dir_all(lab.path("python/bin")).expect("a folder");
+    // a shell by the name of an interpreter
+    symlink("/bin/sh", lab.path("python/bin/python3")).expect("a link");
+    let head = format!("#!{}\n", lab.path("python/bin/python3").display());
+    write(&lab, "python/bin/own-serve", head + &script(""));
+    fs::set_permissions(lab.path("python/bin/own-serve"), fs::Permissions::from_mode(0o755)).expect("set");
+    let at_home = |words: &[&str], home: &str| {
+        let mut command = lab.command(words);
+        let programs = std::env::var("PATH").unwrap_or_default();
+        command.env("HOME", lab.path(home));
+        command.env("PATH", format!("{}:{programs}", lab.path("python/bin").display()));
+        lab.start_command(command).wait().expect_code(0)
+    };
+    let planned = |home| again(&at_home(&["plan", "study.plab", "--dir", "state", "--format", "json"], home));
+    at_home(&EXEC, "home");
+    assert_eq!(planned("home"), "");
+    write(&lab, &format!("{site}/patched.py"), "x = 2\n");
+    let said = planned("home");
+    assert!(said.contains("patched.py"), "{said}");
+    write(&lab, &format!("{site}/patched.py"), "x = 1\n");
+    assert_eq!(planned("home"), "");
+    write(&lab, &format!("{site}/usercustomize.py"), "import torch\n");
+    assert_eq!(planned("home"), "measured without usercustomize.py, now with usercustomize.py");
+    fs::remove_file(lab.path(&format!("{site}/usercustomize.py"))).expect("removed");
+    fs::rename(
+        lab.path(&format!("{site}/torch-2.8.0.dist-info")),
+        lab.path(&format!("{site}/torch-2.9.1.dist-info")),
+    )
+    .expect("moved");
+    assert_eq!(planned("home"), "measured with torch 2.8.0, now 2.9.1");
+    // nor are they there for a user who has none
+    let said = planned("nobody");
+    assert!(said.starts_with("measured with "), "{said}");
+    // measured again under what is there now, and then it holds
+    at_home(&EXEC, "home");
+    assert_eq!(planned("home"), "");
+}
+
 #[test]
 fn spaces_in_a_serve_line_say_nothing() {
     let lab = lab("");

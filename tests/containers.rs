@@ -168,7 +168,9 @@ fn an_engine_in_a_container_is_measured_killed_and_removed() {
 
     measured(&pod);
     killed(&pod);
-    killed_with_its_guard(&pod);
+    let study = killed_with_its_guard(&pod);
+    left_without_a_process(&pod, &study);
+    paused(&pod);
     interrupted(&pod);
 
     let all = pod.podman(&["ps", "--all", "--quiet", "--no-trunc"]).expect("podman answers");
@@ -218,10 +220,14 @@ fn killed(pod: &Pod) {
     expect_nothing_left(pod);
 }
 
-fn killed_with_its_guard(pod: &Pod) {
+/// The label that its containers had.
+fn killed_with_its_guard(pod: &Pod) -> String {
     fresh(pod);
     let mut running = pod.start(&["--events", "events.jsonl"]);
     wait_for("an engine", || pod.launched());
+    let container = pod.containers("perflab.study");
+    let label = "{{index .Config.Labels \"perflab.study\"}}";
+    let study = pod.podman(&["inspect", "--format", label, &container[0]]).expect("a label");
     let guards = children(running.child.id());
     for pid in guards.into_iter().chain([running.child.id()]) {
         let _ =
@@ -232,6 +238,25 @@ fn killed_with_its_guard(pod: &Pod) {
     let out = pod.exec().expect_code(0);
     assert!(out.stderr.contains("of an earlier run were still there"), "{}", out.stderr);
     expect_nothing_left(pod);
+    study
+}
+
+/// As a machine leaves it that lost its power: a container by whose label alone the dead study is known.
+fn left_without_a_process(pod: &Pod, study: &str) {
+    let label = |name: &str, value: &str| format!("--label=perflab.{name}={value}");
+    let create = |labels: [&str; 2]| {
+        let words =
+            ["create", "--network=host", "--entrypoint=perflab", labels[0], labels[1], IMAGE, "--version"];
+        pod.podman(&words).expect("a container")
+    };
+    let ours = create([&label("study", study), &label("launch", &format!("{study}L009"))]);
+    let others = create(["--label=somebody=else", &label("launch", "plab-of-somebody-L009")]);
+    let out = pod.exec().expect_code(0);
+    let said = format!("containers of an earlier run were still there and were removed: {}", &ours[..12]);
+    assert!(out.stderr.contains(&said), "{}", out.stderr);
+    expect_nothing_left(pod);
+    assert_eq!(pod.containers("somebody"), [&others[..12]]);
+    pod.podman(&["rm", &others]).expect("removed");
 }
 
 pub fn children(of: u32) -> Vec<u32> {
@@ -240,6 +265,24 @@ pub fn children(of: u32) -> Vec<u32> {
         |pid: u32| stat(pid).rsplit_once(") ").and_then(|(_, t)| t.split(' ').nth(1)?.parse::<u32>().ok());
     let all = fs::read_dir("/proc").expect("/proc").flatten();
     all.filter_map(|e| e.file_name().to_str()?.parse().ok()).filter(|pid| parent(*pid) == Some(of)).collect()
+}
+
+/// Its processes are frozen, and no kill ends them before its own program thaws it.
+fn paused(pod: &Pod) {
+    fresh(pod);
+    let running = pod.start(&["--events", "events.jsonl"]);
+    wait_for("an engine", || pod.launched());
+    let id = pod.containers("perflab.study").first().cloned().expect("a container");
+    if pod.podman(&["pause", &id]).is_none() {
+        skipped("an_engine_in_a_container", "podman cannot pause a container here");
+    }
+    let pid = nix::unistd::Pid::from_raw(running.child.id() as i32);
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).expect("signalled");
+    let out = running.wait().expect_code(75);
+    assert!(!out.stderr.contains("could not be removed"), "{}", out.stderr);
+    assert!(!pod.lab.read("state/journal.jsonl").contains("\"stuck\""));
+    assert_eq!(pod.containers("perflab.study"), [""; 0]);
+    expect_nothing_left(pod);
 }
 
 fn interrupted(pod: &Pod) {

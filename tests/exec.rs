@@ -6,5 +6,6 @@ mod changes;
 mod engines;
 mod goodput;
 mod loads;
+mod options;
 mod repeats;
 mod state;

@@ -125,7 +125,8 @@ fn worst(program: &Program, dice: &mut Dice) -> (f64, usize) {
         }
         let id = need.config.id().into();
         elapsed += around + loads.iter().map(|(_, s)| s).sum::<f64>();
-        costs.add(&engine_name(&need.config), around, 0.0, loads.iter().map(|(p, s)| (p.as_str(), *s)));
+        let of = (engine_name(&need.config), need.config.id().to_owned());
+        costs.add((&of.0, &of.1), around, 0.0, loads.iter().map(|(p, s)| (p.as_str(), *s)));
         for (key, run) in made {
             results.add(&id, &key.into(), run);
         }
@@ -149,4 +150,45 @@ fn from_the_third_trial_on_nine_of_ten_totals_are_within_a_factor() {
     }
     println!("{good} of {studies} within a factor of {FACTOR}");
     assert!(good * 10 >= studies * 9, "{good} of {studies}");
+}
+
+/// A grid whose times lie far apart, the slow ones first, repeated, with candidates that fail at once.
+const HARD: &str = "use std/engines { sim }\nengine plain = sim { --max-model-len=4Ki }\n\
+    profile chat { data random\n input 128\n output 32\n concurrency 16\n requests 100\n warmup 0 }\n\
+    axis seqs = --max-num-seqs=[1, 2, 4, 8, 16]\naxis memory = --gpu-memory-utilization=[0.05, 0.9]\n\
+    study s {\n model \"Qwen/Qwen3-8B\"\n baseline plain\n maximize total_tps on chat\n repeat 3\n step grid { vary seqs * memory }\n}\n";
+
+#[test]
+fn what_was_measured_and_what_fails_are_known_in_later_rounds() {
+    let analysis = analyze(&Nothing, "s.plab", HARD);
+    assert!(!analysis.has_errors(), "{:?}", analysis.diagnostics);
+    let (program, study) = (&analysis.program, &analysis.program.studies[0]);
+    let mut results = Results::default();
+    let mut costs = Costs::guessed(Guess::default());
+    let (mut elapsed, mut launches, mut totals) = (0.0, 0, Vec::new());
+    loop {
+        let setup = Setup::new(program, study, &results, Checks::Warn, false);
+        let (walk, next) = Grid.next(&setup);
+        let Next::Run(wanted) = next else { break };
+        let need = &wanted[0];
+        // each candidate has had its first round
+        if launches > 11 {
+            totals.push(elapsed + forecast(&setup, &walk, &costs).expect("launches were made").seconds);
+        }
+        launches += 1;
+        let measured = load(&need.config, 128, 32, 100, 16);
+        let key = setup.load("chat").to_owned();
+        let around = if measured.is_some() { 3.0 } else { 0.2 };
+        let loads = measured.map(|(seconds, _)| (key.as_str(), seconds));
+        costs.add((&engine_name(&need.config), need.config.id()), around, 0.0, loads.into_iter());
+        elapsed += around + measured.map_or(0.0, |(seconds, _)| seconds);
+        let n = setup.all(&need.config, "chat").len() + 1;
+        let run = run(n, launches, measured, need.confirming);
+        let id = need.config.id().into();
+        results.add(&id, &key.into(), run);
+    }
+    assert!(totals.len() > 5, "{} rounds", totals.len());
+    for total in totals {
+        assert!((total / elapsed - 1.0).abs() < 1e-6, "{total} of {elapsed}");
+    }
 }

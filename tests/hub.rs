@@ -9,9 +9,11 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use sha2::{Digest, Sha256};
 
-use crate::support::{EXEC, Lab, Output, binary, skip};
+use crate::support::{EXEC, Lab, Output, binary, skip, wait_for};
 
 const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 const SIZE: usize = 300_000;
@@ -173,12 +175,14 @@ fn answer(path: &str, token: Option<&str>, from: usize, cuts: &Counts, config: &
         let mut cuts = cuts.lock().expect("counts");
         let n = cuts.entry(path.to_owned()).or_insert(0);
         *n += 1;
-        (path.contains("cut") && *n <= 2) || path.contains("dead")
+        (path.contains("cut") && *n <= 2) || path.contains("dead") || path.contains("drip")
     };
     let body = &all[from.min(all.len())..];
     // a server that dies at the same byte each time gives nothing more
     let sent = if path.contains("dead") {
         &body[..(100_000usize.saturating_sub(from)).min(body.len())]
+    } else if path.contains("drip") {
+        &body[..100.min(body.len())]
     } else if cut {
         &body[..body.len() / 2]
     } else {
@@ -190,7 +194,15 @@ fn answer(path: &str, token: Option<&str>, from: usize, cuts: &Counts, config: &
 }
 
 fn exec(lab: &Lab, hub: &Mock, variables: &[(&str, &str)]) -> Output {
-    let mut command = lab.command(&EXEC);
+    exec_with(lab, hub, variables, &[])
+}
+
+fn exec_with(lab: &Lab, hub: &Mock, variables: &[(&str, &str)], more: &[&str]) -> Output {
+    lab.start_command(command(lab, hub, variables, more)).wait()
+}
+
+fn command(lab: &Lab, hub: &Mock, variables: &[(&str, &str)], more: &[&str]) -> Command {
+    let mut command = lab.command(&[&EXEC[..], more].concat());
     command.env("HF_ENDPOINT", format!("http://127.0.0.1:{}/", hub.port)).env("no_proxy", "127.0.0.1");
     command
         .env("HF_HUB_CACHE", lab.path("hub"))
@@ -199,11 +211,8 @@ fn exec(lab: &Lab, hub: &Mock, variables: &[(&str, &str)]) -> Output {
     for name in ["HF_TOKEN", "HF_HOME", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HUGGING_FACE_HUB_TOKEN"] {
         command.env_remove(name);
     }
-    lab.start_command({
-        command.envs(variables.iter().copied());
-        command
-    })
-    .wait()
+    command.envs(variables.iter().copied());
+    command
 }
 
 fn started(lab: &Lab) -> Vec<String> {
@@ -266,6 +275,18 @@ fn what_cannot_be_had_is_said_before_anything_starts() {
         let refs = lab.path("hub").join(format!("models--{}/refs/main", model.replace('/', "--")));
         assert!(!refs.exists() && !snapshot(&lab, model, "model.safetensors").exists(), "{model}");
     }
+    let hub_away = [("HF_ENDPOINT", "http://127.0.0.1:1")];
+    let out = exec_with(&lab("org/fine"), &hub, &hub_away, &["--no-download"]);
+    out.expect_error(1, &["cannot be reached", "not on this machine", "`--no-download` is said"]);
+    for (endpoint, why) in [
+        ("garbage", "neither http"),
+        ("ftp://host", "neither http"),
+        ("https://", "no address"),
+        ("a b", "cannot be read"),
+    ] {
+        let out = exec(&lab("org/fine"), &hub, &[("HF_ENDPOINT", endpoint)]);
+        out.expect_error(1, &["HF_ENDPOINT is", why, "https://HOST"]);
+    }
     // what was wrong is gone, what broke off is kept
     let lab = lab("org/gated");
     let out = exec(&lab, &hub, &[("HF_TOKEN", "hf_good")]).expect_code(0);
@@ -292,6 +313,34 @@ fn a_fetch_that_breaks_off_goes_on_where_it_was() {
     let out = exec(&lab, &hub, &[]).expect_code(0);
     assert!(out.stderr.contains("2 files, 50.0 kB"), "{}", out.stderr);
     assert!(!lab.path(&part).exists());
+}
+
+#[test]
+fn each_time_that_a_file_is_asked_for_again_is_told_and_they_are_bounded() {
+    let (hub, lab) = (Mock::new(), lab("org/drip"));
+    let out = exec(&lab, &hub, &[]).expect_error(75, &["broke off at 400 of 300000 bytes"]);
+    for n in 1..=3 {
+        let (at, told) =
+            (format!("broke off at {n}00 of 300000 bytes: "), format!("; asked again ({n} of 3)"));
+        let line = |l: &str| l.contains(&at) && l.ends_with(&told);
+        assert!(out.stderr.lines().any(line), "{at}…{told} is missing in {}", out.stderr);
+    }
+    assert_eq!(hub.asked().iter().filter(|p| p.ends_with("model.safetensors")).count(), 4);
+}
+
+#[test]
+fn a_signal_ends_a_fetch_in_order() {
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+        let (hub, lab) = (Mock::new(), lab("org/silent"));
+        let asked = || wait_for("a question", || !hub.asked().is_empty());
+        let running = lab.start_command(command(&lab, &hub, &[], &["--notify", "touch told"]));
+        asked();
+        kill(Pid::from_raw(running.child.id() as i32), signal).expect("it lives");
+        let out = running.wait();
+        out.expect_error(75, &["interrupted while the model org/silent", "the same command continues"]);
+        // nothing began, and nothing else was made
+        assert!(!lab.path("told").exists() && !lab.path("state").exists() && started(&lab).is_empty());
+    }
 }
 
 #[test]

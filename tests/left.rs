@@ -206,6 +206,36 @@ fn directories_of_the_killed_are_removed_and_those_of_the_living_are_not() {
 }
 
 #[test]
+fn a_daemon_that_cannot_be_asked_keeps_its_own_directory_and_no_other() {
+    let lab = with_a_daemon();
+    let (mut run, daemon) = loading(&lab);
+    let own = scratch_of(run.child.id());
+    kill_both(&mut run, daemon);
+
+    let killed = endless();
+    let mut run = killed.start(&EXEC);
+    wait_for("an engine", || !marked(&killed).is_empty());
+    let other = scratch_of(run.child.id());
+    let guards = guards_of(run.child.id() as i32);
+    // a guard that is killed with its perflab removes nothing
+    for pid in &guards {
+        kill(Pid::from_raw(*pid), Signal::SIGSTOP).expect("it lives");
+    }
+    run.child.kill().expect("it lives");
+    run.child.wait().expect("it is dead");
+    for pid in &guards {
+        kill(Pid::from_raw(*pid), Signal::SIGKILL).expect("it lives");
+    }
+    let text = killed.read("study.plab").replace("requests    20000", "requests    8");
+    killed.write("study.plab", text);
+    killed.run(&EXEC).expect_code(0);
+    assert!(lives(daemon), "it is another study's");
+    assert!(other.len() == 1 && !other[0].exists(), "{other:?}");
+    assert!(own.len() == 1 && own[0].is_dir(), "{own:?}");
+    kill(Pid::from_raw(daemon), Signal::SIGKILL).expect("it lives");
+}
+
+#[test]
 fn a_state_directory_that_is_removed_is_noticed_and_nothing_measured_is_lost() {
     let study = live_study("step one { vary seqs[1, 2, 3] }");
     let lab = Lab::with(

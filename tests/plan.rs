@@ -197,13 +197,13 @@ fn budgets_say_what_they_have_no_room_for() {
     lab.write("a.plab", with("1 trials"));
     let tree = lab.run(&["plan", "a.plab"]).expect_code(0).stdout;
     assert!(
-        tree.contains("budget    1 trials; ") && tree.contains("what does not fit will be missing"),
+        tree.contains("budget    1 trial; ") && tree.contains("what does not fit will be missing"),
         "{tree}"
     );
     assert!(tree.contains("to come, fewer where a budget has no room"), "{tree}");
     let page = lab.run(&["plan", "a.plab", "--format", "md"]).expect_code(0).stdout;
     assert!(
-        page.contains("| budget | 1 trials; ") && page.contains("(fewer where a budget has no room)"),
+        page.contains("| budget | 1 trial; ") && page.contains("(fewer where a budget has no room)"),
         "{page}"
     );
 }

@@ -1,7 +1,7 @@
 //! Launches side by side on GPUs that a script plays: disjoint slots, the A/A check of neighbours before, and everything that can go wrong
 //! in one slot or in all.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -77,7 +77,13 @@ impl Machine {
 
     fn start(&self, more: &[&str]) -> Running {
         let fixed = [&EXEC[..], &["--events", "events.jsonl"]].concat();
-        let mut command = self.0.command(&[&fixed, more].concat());
+        // so small a study makes no check that nobody asks for
+        let asked: &[&str] = if more.contains(&"--parallel") { &[] } else { &["--parallel", "2"] };
+        self.start_as(&[&fixed, asked, more].concat())
+    }
+
+    fn start_as(&self, args: &[&str]) -> Running {
+        let mut command = self.0.command(args);
         command.env("PERFLAB_GPUS", self.0.path("gpus.json")).env_remove("CUDA_VISIBLE_DEVICES");
         command.env("XDG_CACHE_HOME", self.0.path("cache"));
         self.0.start_command(command)
@@ -250,6 +256,7 @@ fn killed_beside_each_other_launches_are_lost_and_nothing_else() {
     wait_for("two launches", || machine.launches().len() >= 3 && marked(&machine.0).len() >= 2);
     exec.child.kill().expect("it lives");
     exec.child.wait().expect("it ends");
+    wait_for("both engines to be gone", || marked(&machine.0).is_empty());
     let before = machine.events("run").len();
     let out = machine.exec(&[]).expect_code(0).report();
     assert_eq!(out.0["complete"], true);
@@ -257,6 +264,46 @@ fn killed_beside_each_other_launches_are_lost_and_nothing_else() {
         machine.events("lost").iter().map(|e| e["launch"].as_str().expect("a name").to_owned()).collect();
     assert_eq!(lost, ["L002", "L003"], "both, and no other");
     assert_eq!((before, machine.events("run").len()), (1, 4));
+    assert!(marked(&machine.0).is_empty());
+}
+
+/// As they begin, under load, and when one has just ended: nothing outlives perflab, and what was measured stays as it was.
+#[test]
+fn killed_at_several_moments_beside_each_other_nothing_measured_is_lost() {
+    type Reached<'a> = &'a dyn Fn(usize, usize) -> bool;
+    let machine = Machine::proven(&format!("repeat 2\n{STEP}"), "requests    40", json!({}));
+    let count = |kind: &str| machine.events(kind).len();
+    let open = || count("launch") - count("gone") - count("lost");
+    let moments: [(&str, Reached<'_>); 3] = [
+        ("two launches", &|_, _| open() >= 2),
+        ("two loads", &|ready, _| open() >= 2 && count("ready") >= ready + 2),
+        ("a result", &|_, runs| open() >= 1 && count("run") > runs),
+    ];
+    let mut measured: Vec<Value> = Vec::new();
+    let mut beside = 0;
+    for (what, reached) in moments {
+        let (ready, runs) = (count("ready"), count("run"));
+        let mut exec = machine.start(&[]);
+        wait_for(what, || reached(ready, runs));
+        exec.child.kill().expect("it lives");
+        exec.child.wait().expect("it ends");
+        wait_for("all engines to be gone", || marked(&machine.0).is_empty());
+        beside += usize::from(open() >= 2);
+        let now = machine.events("run");
+        assert_eq!(now[..measured.len()], measured, "killed at {what}");
+        measured = now;
+    }
+    assert!(beside >= 1, "none was killed with two launches");
+    let report = machine.exec(&[]).expect_code(0).report();
+    assert_eq!(report.0["complete"], true);
+    let runs = machine.events("run");
+    assert_eq!(runs[..measured.len()], measured);
+    // of each configuration what was asked for, and not once more
+    let mut of: BTreeMap<String, usize> = BTreeMap::new();
+    for run in &runs {
+        *of.entry(run["config_id"].to_string()).or_default() += 1;
+    }
+    assert!(of.len() == 4 && of.values().all(|runs| *runs == 2), "{of:?}");
     assert!(marked(&machine.0).is_empty());
 }
 
@@ -302,6 +349,36 @@ fn a_gpu_that_falls_off_the_bus_in_one_slot_does_not_spoil_the_other() {
 }
 
 #[test]
+fn a_check_that_takes_longer_than_it_saves_is_not_made_unless_asked_for() {
+    let machine = Machine::new(&format!("repeat 1\n{STEP}"));
+    let plan = |more: &[&str]| {
+        let mut command = machine.0.command(&[&["plan", "study.plab", "--dir", "state"], more].concat());
+        command.env("PERFLAB_GPUS", machine.0.path("gpus.json")).env_remove("CUDA_VISIBLE_DEVICES");
+        command.env("XDG_CACHE_HOME", machine.0.path("cache"));
+        machine.0.start_command(command).wait().expect_code(0)
+    };
+    let text = plan(&[]).stdout;
+    assert!(
+        text.contains(
+            "one launch after another: the A/A check of neighbours (6 launches or more) takes longer"
+        ),
+        "{text}"
+    );
+    let sides =
+        |more: &[&str]| plan(&[&["--format", "json"], more].concat()).json()["side_by_side"]["pays"].clone();
+    assert_eq!((sides(&[]), sides(&["--parallel", "2"])), (false.into(), true.into()));
+    let out = machine.start_as(&EXEC).wait().expect_code(0);
+    assert!(out.stderr.contains("at most 4 launches to come\n"), "{}", out.stderr);
+    assert!(out.stderr.contains("`--parallel 2` makes it all the same"), "{}", out.stderr);
+    assert!(machine.launches().iter().all(|l| !l.check) && overlaps(&machine.launches()).is_empty());
+    // asked for, it is counted
+    let machine = Machine::new(&format!("repeat 1\n{STEP}"));
+    let out = machine.exec(&[]).expect_code(0);
+    let said = "at most 4 launches to come, and 6 or more of an A/A check of neighbours";
+    assert!(out.stderr.contains(said), "{}", out.stderr);
+}
+
+#[test]
 fn a_plan_says_how_many_run_side_by_side_and_what_they_save() {
     let lines = format!("repeat 1\n{STEP}");
     let machine = Machine::under(&lines, "requests    12", json!({}));
@@ -312,13 +389,13 @@ fn a_plan_says_how_many_run_side_by_side_and_what_they_save() {
         machine.0.start_command(command).wait().expect_code(0)
     };
     let json = |more: &[&str]| plan(&[&["--format", "json"], more].concat()).json();
-    let text = plan(&[]).stdout;
+    let text = plan(&["--parallel", "2"]).stdout;
     let line =
         "parallel  2 launches side by side, if an A/A check of neighbours (6 launches or more) allows it";
     assert!(text.contains(line), "{text}");
-    let (alone, unknown) = (json(&["--parallel", "1"]), json(&[]));
+    let (alone, unknown) = (json(&["--parallel", "1"]), json(&["--parallel", "2"]));
     assert!(alone["side_by_side"].is_null());
-    assert_eq!(unknown["side_by_side"], json!({"launches": 2, "harmless": null, "check": 6}));
+    assert_eq!(unknown["side_by_side"], json!({"launches": 2, "harmless": null, "check": 6, "pays": true}));
     machine.know(harmless());
     let known = json(&[]);
     assert_eq!(known["side_by_side"]["harmless"], true);

@@ -270,8 +270,10 @@ fn a_result_of_one_server_is_never_told_of_another() {
         "measured when http://127.0.0.1:{port} called its model Qwen/Qwen3-0.6B, now it is org/another"
     );
     assert!(planned().contains(&why), "{}", planned());
-    lab.run(&EXEC).expect_code(0);
-    assert_eq!(launches(), 3);
+    // and that of another model is not measured under the study's
+    let out = lab.run(&EXEC).expect_code(1);
+    assert!(out.stderr.contains("serves org/another, the study is about Qwen/Qwen3-0.6B"), "{}", out.stderr);
+    assert_eq!(launches(), 2);
     drop(third);
 }
 
@@ -337,4 +339,54 @@ fn what_a_launch_cost_is_kept_with_it() {
     assert!(gpu_s > 0.0 && (usd - gpu_s / 100.0).abs() < 1e-9, "{cost}");
     lab.write("site.plab", site("72usd/h"));
     assert_eq!(lab.run(&EXEC).expect_code(0).report().0["cost"]["usd"], cost["usd"]);
+}
+
+#[test]
+fn a_plan_shows_how_each_engine_is_launched() {
+    let lab = Lab::new();
+    lab.write(
+        "study.plab",
+        r#"use std/engines  { sglang, vllm }
+use std/profiles { throughput }
+
+engine patched = vllm {
+    version "0.17.1"
+    image   "registry.example.com/vllm:{version}-ours"
+}
+engine plain   = vllm   { version "0.11.0" }
+engine other   = sglang { version "0.5.9" }
+
+study compare "Three engines" {
+    model    "Qwen/Qwen3-8B"
+    gpus     1
+    baseline patched
+    maximize total_tps on throughput
+    repeat   3
+
+    step engines "Engines" { vary engine[plain, other] }
+}
+
+site lab {
+    engine vllm via docker
+    engine vllm "0.11.0" via docker "mirror/vllm-openai:v0.11.0"
+    engine sglang via venv "venv"
+}
+"#,
+    );
+    let plan = lab.run(&["plan", "study.plab"]).expect_code(0).stdout;
+    let venv = path(&lab, "venv");
+    for line in [
+        "  engine    patched 0.17.1: docker registry.example.com/vllm:0.17.1-ours\n",
+        "  engine    plain 0.11.0: docker mirror/vllm-openai:v0.11.0\n",
+        &format!("  engine    other 0.5.9: venv {venv}\n"),
+    ] {
+        assert!(plan.contains(line), "{line}{plan}");
+    }
+    let document: serde_json::Value =
+        serde_json::from_str(&lab.run(&["plan", "study.plab", "--format", "json"]).expect_code(0).stdout)
+            .expect("a document");
+    let first = serde_json::json!({
+        "name": "patched", "version": "0.17.1", "via": "docker", "from": "registry.example.com/vllm:0.17.1-ours",
+    });
+    assert_eq!(document["engines"][0], first);
 }

@@ -57,6 +57,34 @@ fn one_of_several_machines_is_told() {
 }
 
 #[test]
+fn half_of_a_server_is_told() {
+    let half = |command: &str| {
+        let lab = Lab::new();
+        init(&lab, command).stderr
+    };
+    for (command, part) in [
+        (
+            r#"vllm serve org/m --kv-transfer-config '{"kv_connector":"NixlConnector","kv_role":"kv_producer"}'"#,
+            "prefill",
+        ),
+        (
+            "vllm serve org/m --kv-transfer-config.kv_connector NixlConnector --kv-transfer-config.kv_role kv_consumer",
+            "decode",
+        ),
+        ("python -m sglang.launch_server --model-path org/m --disaggregation-mode decode", "decode"),
+    ] {
+        let told = half(command);
+        let said = format!("starts half of a server, its {part}, and perflab measures whole servers");
+        assert!(told.contains(&said), "{command}: {told}");
+        assert!(told.contains("via url"), "{told}");
+    }
+    let whole = half(
+        r#"vllm serve org/m --kv-transfer-config '{"kv_connector":"LMCacheConnectorV1","kv_role":"kv_both"}'"#,
+    );
+    assert!(!whole.contains("half"), "{whole}");
+}
+
+#[test]
 fn other_commands_of_a_script_and_facts_of_the_machine_are_told() {
     let lab = Lab::new();
     let script = "HF_HOME=$SCRATCH/hf HF_HUB_CACHE=/data/hub \
@@ -98,16 +126,17 @@ fn manifests_and_units_are_read_as_commands() {
 }
 
 #[test]
-fn a_rate_without_end_is_no_part_of_a_range() {
+fn a_rate_without_end_is_none_of_the_rates() {
     let lab = Lab::new();
     let text = "server:\n  base_flags: {model_path: org/m}\n  search_space: {max_running_requests: [64, 128]}\n\
                 dataset: {kind: random, scenario_names: [a, b], input_len: [1000, 8000], output_len: [1000, 500]}\n\
                 benchmark: {qps: [2, 4, .inf]}\n";
     lab.write("auto.yaml", text);
     let out = lab.run(&["init", "--from", "auto.yaml"]).expect_code(0);
-    assert!(out.stdout.contains("2/s .. 4/s"), "{}", out.stdout);
+    let rates = |rate: &str| out.stdout.matches(&format!("    rate     {rate}\n")).count();
+    assert_eq!([rates("2/s"), rates("4/s"), rates("max")], [2, 2, 0], "{}", out.stdout);
     assert_eq!(
-        out.stderr.matches("left out: benchmark.qps .inf: a range has an end").count(),
+        out.stderr.matches("left out: benchmark.qps .inf: no rate a second").count(),
         1,
         "{}",
         out.stderr

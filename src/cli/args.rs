@@ -232,7 +232,7 @@ pub struct ExecArgs {
     #[arg(long, value_name = "FILE")]
     pub events: Option<PathBuf>,
     /// What the study may cost: 6h, 6gpu_hours, 20usd, 48trials; counts everything that it has cost so far
-    #[arg(long, value_name = "BUDGET", value_parser = super::budget::parse)]
+    #[arg(long, value_name = "BUDGET", value_parser = super::budget::parse, allow_hyphen_values = true)]
     pub budget: Option<Budget>,
     /// Launch so many at a time on GPUs of their own, at most; 1 launches one after another [default: as many as fit]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]

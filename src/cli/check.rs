@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::args::{CheckArgs, CheckFormat};
 use super::console::{Console, learn_broken};
 use super::installed::{self, Answer, AskError, From};
-use super::{below, exit, files, price, site};
+use super::{below, exit, files, machine, site};
 use crate::disk;
 use crate::lang::diag::Severity;
 use crate::lang::learn::{self, Installed};
@@ -44,7 +44,7 @@ pub fn run(args: &CheckArgs, console: Console) -> u8 {
             continue;
         };
         if given.contains(path) {
-            price::asked(&mut analysis, args.site.as_deref(), path, console);
+            machine::asked(&mut analysis, args.site.as_deref(), path, console);
         }
         if args.installed && given.contains(path) {
             // where an engine lies is the site's to say; what is wrong with the site is said where it is checked

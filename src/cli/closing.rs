@@ -29,6 +29,37 @@ pub fn keep_on(heard: bool) {
     handle(Signal::SIGTERM, hear);
 }
 
+/// Notes first signals while something goes on before the study begins; the second ends perflab. Dropped, signals do again what they
+/// did before, unless one was heard.
+pub struct Heard(Vec<(Signal, SigAction)>);
+
+impl Heard {
+    pub fn listen() -> Self {
+        let action = SigAction::new(SigHandler::Handler(hear), SaFlags::SA_RESTART, SigSet::empty());
+        let mut before = Vec::new();
+        for which in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+            // SAFETY: the handler touches atomics and calls async-signal-safe functions only
+            let Ok(old) = (unsafe { sigaction(which, &action) }) else { continue };
+            before.push((which, old));
+            // as `nohup` wants it
+            if matches!(old.handler(), SigHandler::SigIgn) {
+                // SAFETY: puts back what was there
+                let _ = unsafe { sigaction(which, &old) };
+            }
+        }
+        Self(before)
+    }
+}
+
+impl Drop for Heard {
+    fn drop(&mut self) {
+        for (which, old) in self.0.iter().filter(|_| heard() == 0) {
+            // SAFETY: puts back what was there
+            let _ = unsafe { sigaction(*which, old) };
+        }
+    }
+}
+
 /// Prints. It may wait for a terminal for ever, but not after a signal.
 pub fn while_printing(print: impl FnOnce()) {
     PRINTING.store(true, Ordering::SeqCst);

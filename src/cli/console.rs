@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::errno::Errno;
 
@@ -45,7 +46,25 @@ pub fn output_lost() -> Option<&'static str> {
     LOST.get().map(String::as_str)
 }
 
+/// Standard output was closed when this process began. What is opened in its place before `main` takes everything, so it is looked at
+/// before that.
+static CLOSED: AtomicBool = AtomicBool::new(false);
+
+#[used]
+// SAFETY: the loader calls the functions of this section once, before there are threads
+#[unsafe(link_section = ".init_array")]
+static LOOK: extern "C" fn() = look;
+
+extern "C" fn look() {
+    // SAFETY: asks for a flag of a number that may be no descriptor
+    let flags = unsafe { nix::libc::fcntl(nix::libc::STDOUT_FILENO, nix::libc::F_GETFD) };
+    CLOSED.store(flags == -1, Ordering::Relaxed);
+}
+
 fn note_loss(written: io::Result<()>) {
+    if CLOSED.load(Ordering::Relaxed) {
+        let _ = LOST.set("it is closed".to_owned());
+    }
     let Err(error) = written else { return };
     // a reader that has seen enough, or a terminal that was closed, wants no more
     let unwanted =
@@ -64,13 +83,15 @@ impl Console {
         match self.color {
             Color::Always => true,
             Color::Never => false,
-            Color::Auto => terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
+            Color::Auto => {
+                terminal && !is_dumb() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+            }
         }
     }
 
     /// Whether a live display can be shown.
     pub fn live(self) -> bool {
-        !self.quiet && io::stderr().is_terminal()
+        !self.quiet && io::stderr().is_terminal() && !is_dumb()
     }
 
     pub fn stdout_style(self) -> Style {
@@ -151,6 +172,11 @@ pub fn learn_broken(found: &[Diagnostic], sources: &Sources) {
 fn masked_line(line: &str) -> std::borrow::Cow<'_, str> {
     let of_file = line.contains('│') && !line.contains('╰');
     if of_file { secrets::mask_source(line).into() } else { line.into() }
+}
+
+/// A terminal that knows no escape sequences: it gets lines.
+fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
 /// The terminal's width, or the one that `COLUMNS` says.

@@ -4,6 +4,7 @@
 use super::args::ExecArgs;
 use super::console::Console;
 use super::{exit, replay};
+use crate::engine::Survivor;
 use crate::judge::{Grid, Setup, Strategy};
 use crate::report::{self, Material};
 use crate::run::{Ended, Execution, RunError};
@@ -51,11 +52,23 @@ fn written<'a>(
         Ok(Ended::Unclean(left)) => Ending::new(exit::INCOMPLETE, move |console| {
             let names: Vec<String> = left.iter().map(ToString::to_string).collect();
             let message = format!("a server could not be removed: {}", names.join("; "));
-            console.error(&message, "nothing is started beside it; end it, then run the same command again");
+            let mut remedies: Vec<String> = left.iter().map(Survivor::remedy).collect();
+            remedies.dedup();
+            let help = format!(
+                "nothing is started beside it; what helps: {}; then run the same command again",
+                remedies.join("; ")
+            );
+            console.error(&message, &help);
         }),
         Ok(Ended::Held(held)) => unfinished(args, x, move |console| {
             let advice = "perflab ends nothing that it did not start: end it or wait for it, then run the same command again";
             console.error(&held.join("; "), advice);
+        }),
+        Ok(Ended::Left(why)) => unfinished(args, x, move |console| {
+            let message = format!("a server that ran already was lost: {why}");
+            let help = "that load has no result, and says nothing about the configuration; once the server runs again, the same \
+                        command continues";
+            console.error(&message, help);
         }),
         Err(e @ (RunError::GpuLost(_) | RunError::Gpus(_))) => unfinished(args, x, move |console| {
             let help = "what was measured until here is in the journal; reset the GPU or restart the machine, and the same \

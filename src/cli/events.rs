@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use nix::libc::O_NOCTTY;
@@ -79,6 +80,8 @@ impl To {
 /// A pipe, a terminal or a device, written by a thread of its own: whoever does not read it holds up that thread alone.
 struct Reader {
     lines: Option<SyncSender<Vec<u8>>>,
+    /// why it took no more
+    failed: Arc<OnceLock<io::Error>>,
     /// closed once everything is written
     ended: Receiver<()>,
 }
@@ -87,21 +90,27 @@ impl Reader {
     fn new(mut file: File) -> io::Result<Self> {
         let (lines, waiting) = sync_channel::<Vec<u8>>(WAITING);
         let (end, ended) = sync_channel(0);
+        let failed = Arc::new(OnceLock::new());
+        let why = failed.clone();
         std::thread::Builder::new().name("events".to_owned()).spawn(move || {
             let _end = end;
             for line in waiting {
-                if file.write_all(&line).is_err() {
+                if let Err(e) = file.write_all(&line) {
+                    let _ = why.set(e);
                     return;
                 }
             }
         })?;
-        Ok(Self { lines: Some(lines), ended })
+        Ok(Self { lines: Some(lines), failed, ended })
     }
 
     /// A line for which there is no room is left out; one that nobody will ever read is an error.
     fn take(&self, line: Vec<u8>) -> io::Result<()> {
         match self.lines.as_ref().map(|lines| lines.try_send(line)) {
-            Some(Err(TrySendError::Disconnected(_))) => Err(io::ErrorKind::BrokenPipe.into()),
+            Some(Err(TrySendError::Disconnected(_))) => Err(match self.failed.get() {
+                Some(e) => e.raw_os_error().map_or_else(|| e.kind().into(), io::Error::from_raw_os_error),
+                None => io::ErrorKind::BrokenPipe.into(),
+            }),
             _ => Ok(()),
         }
     }

@@ -2,9 +2,10 @@
 //! the card that the study names or else an H100; what is measured takes its place launch by launch.
 
 use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::judge::forecast::Guess;
+use crate::judge::forecast::{Foresee, Foreseen, Guess};
 use crate::lang::Program;
 use crate::lang::sema::program::{Arrivals, Data, Load, Profile, Study, Warmup};
 use crate::plan::{Config, profile};
@@ -28,22 +29,61 @@ pub const SLOW_TPS: f64 = 10.0;
 /// A conversation's turn, where no lengths are stated.
 const CHAT: (u32, u32) = (220, 200);
 
+/// Configurations that are looked at, at most: a plan of thousands is not held up.
+const MOST_CONFIGS: usize = 200;
+
 /// The guess for a study; an empty one where the simulator is no model of its baseline.
 pub fn of(program: &Program, study: &Study) -> Guess {
     let baseline = program.engines.get(&study.baseline).map(|e| Config::declared(e, study));
     baseline.and_then(|config| guess(program, study, &config)).unwrap_or_default()
 }
 
+/// How configurations compare, as the simulator says: their loads in virtual time, each simulated once.
+#[derive(Debug)]
+struct Simulated {
+    gpu: Option<Gpu>,
+    /// by their settings
+    profiles: HashMap<String, Profile>,
+    seen: Mutex<HashMap<(String, String), Option<Foreseen>>>,
+}
+
+impl Simulated {
+    fn look(&self, config: &Config, profile: &str) -> Option<Foreseen> {
+        let p = self.profiles.get(profile).filter(|_| MODELLED.contains(&config.engine.root()))?;
+        match EngineConfig::resolve(&arguments(config, self.gpu)) {
+            Ok(engine) => load_s(&engine, p).map(Foreseen::Load),
+            Err(_) => Some(Foreseen::Fails),
+        }
+    }
+}
+
+impl Foresee for Simulated {
+    fn load(&self, config: &Config, profile: &str) -> Option<Foreseen> {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (config.id().to_owned(), profile.to_owned());
+        if let Some(known) = seen.get(&key) {
+            return *known;
+        }
+        let found = if seen.len() < MOST_CONFIGS { self.look(config, profile) } else { return None };
+        seen.insert(key, found);
+        found
+    }
+}
+
+fn arguments(config: &Config, gpu: Option<Gpu>) -> SimArgs {
+    let flags: Vec<(String, Option<String>)> =
+        config.flags().map(|s| (s.canonical.clone(), s.shown.clone())).collect();
+    let (mut args, _) = SimArgs::parse_known(&config.model, &flags);
+    args.gpu = gpu.unwrap_or(args.gpu);
+    args
+}
+
 fn guess(program: &Program, study: &Study, config: &Config) -> Option<Guess> {
     if !MODELLED.contains(&config.engine.root()) {
         return None;
     }
-    let flags: Vec<(String, Option<String>)> =
-        config.flags().map(|s| (s.canonical.clone(), s.shown.clone())).collect();
-    let (mut args, _) = SimArgs::parse_known(&config.model, &flags);
-    if let Some(gpu) = study.gpus.as_ref().and_then(|g| card(g.of.as_deref()?)) {
-        args.gpu = gpu;
-    }
+    let gpu = study.gpus.as_ref().and_then(|g| card(g.of.as_deref()?));
+    let args = arguments(config, gpu);
     let engine = EngineConfig::resolve(&args).ok()?;
     let start_s = if config.engine.simulated() {
         engine.startup().as_secs_f64()
@@ -52,7 +92,9 @@ fn guess(program: &Program, study: &Study, config: &Config) -> Option<Guess> {
     };
     let loads: HashMap<String, f64> =
         profiles(program, study).filter_map(|p| Some((profile::id(p), load_s(&engine, p)?))).collect();
-    Some(Guess { start_s, load_s: loads })
+    let profiles = profiles(program, study).map(|p| (profile::id(p), p.clone())).collect();
+    let each = Simulated { gpu, profiles, seen: Mutex::default() };
+    Some(Guess { start_s, load_s: loads, each: Some(Arc::new(each)) })
 }
 
 fn profiles<'a>(program: &'a Program, study: &'a Study) -> impl Iterator<Item = &'a Profile> {
@@ -64,7 +106,7 @@ fn profiles<'a>(program: &'a Program, study: &'a Study) -> impl Iterator<Item = 
 /// What launches of an engine take at most, of which nothing is known: the whole patience of each start, and loads of a slow server.
 pub fn at_most(program: &Program, study: &Study, config: &Config) -> Guess {
     let loads = profiles(program, study).map(|p| (profile::id(p), slow_s(p)));
-    Guess { start_s: config.engine.ready.within_s, load_s: loads.collect() }
+    Guess { start_s: config.engine.ready.within_s, load_s: loads.collect(), each: None }
 }
 
 /// A load and its warm-up on a server that gives each client so few tokens a second.

@@ -72,7 +72,7 @@ impl Live {
     /// Takes an event in.
     pub fn hear(&mut self, event: &Event) {
         match event {
-            Event::Study { study, simulated, measured, remaining, steps } => {
+            Event::Study { study, simulated, measured, remaining, steps, checks: _ } => {
                 self.study.clone_from(study);
                 (self.simulated, self.launches) = (*simulated, *measured);
                 (self.remaining, self.steps) = (*remaining, *steps);

@@ -18,15 +18,17 @@ mod explain;
 mod files;
 mod fmt;
 mod guess;
+mod heap;
 mod init;
 mod installed;
 mod live;
+mod machine;
 mod measure;
 mod models;
 mod notify;
 mod overwritten;
 mod plan;
-mod price;
+
 mod progress;
 mod replay;
 mod screen;
@@ -72,6 +74,9 @@ pub fn main() -> ExitCode {
     // a study goes on when nobody reads its progress any more; everything else ends as Unix tools do
     if !matches!(args.command, Command::Exec(_) | Command::Sim(_)) {
         console::restore_sigpipe();
+    }
+    if matches!(args.command, Command::Check(_) | Command::Fmt(_)) {
+        heap::grow_in_large_steps();
     }
     crate::secrets::learn_environment();
     let console = console::Console::new(args.color, args.quiet);

@@ -5,13 +5,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
 
 use super::console::Console;
 use super::installed::{From, is_here};
-use super::{exit, site};
+use super::{closing, exit, site};
 use crate::hub::{Hub, HubError, Phase, Resolved, is_name};
 use crate::lang::Program;
 use crate::lang::sema::program::{Change, Engine, Study, Via};
+
+/// How soon a signal is seen.
+const LOOK_OUT: Duration = Duration::from_millis(50);
 
 /// Engines that load models of the hub, by the names of their declarations.
 const ENGINES: [&str; 3] = ["vllm", "sglang", "trtllm"];
@@ -42,13 +48,49 @@ pub fn resolve(
         console.error(&e.to_string(), &e.help());
         if e.is_passing() { exit::INCOMPLETE } else { exit::INPUT }
     };
-    let hub = Hub::from_environment().map_err(|e| said(&e))?;
+    let hub = Arc::new(Hub::from_environment().map_err(|e| said(&e))?);
+    let _heard = closing::Heard::listen();
     for name in names {
-        let mut progress = Progress::new(console);
-        let resolved = hub.resolve(&name, study_dir, download, &mut |phase| progress.hear(&phase));
+        let Some(resolved) = interruptible(&hub, &name, study_dir, download, console) else {
+            let message = format!("interrupted while the model {name} was looked for or fetched");
+            console.error(&message, "what has arrived is kept; the same command continues");
+            return Err(exit::INCOMPLETE);
+        };
         found.insert(name, resolved.map_err(|e| said(&e))?);
     }
     Ok(found)
+}
+
+/// Resolves a model beside this thread, which looks out for signals: a hub that is silent holds nobody up. `None`: one came. What then
+/// still goes on ends with this process; what has arrived is on disk.
+fn interruptible(
+    hub: &Arc<Hub>,
+    name: &str,
+    study_dir: &Path,
+    download: bool,
+    console: Console,
+) -> Option<Result<Resolved, HubError>> {
+    enum News {
+        Phase(Phase),
+        Over(Result<Resolved, HubError>),
+    }
+    let (tell, news) = mpsc::channel();
+    let (hub, model, dir) = (hub.clone(), name.to_owned(), study_dir.to_owned());
+    thread::spawn(move || {
+        let mut hear = |phase| drop(tell.send(News::Phase(phase)));
+        let resolved = hub.resolve(&model, &dir, download, &mut hear);
+        drop(tell.send(News::Over(resolved)));
+    });
+    let mut progress = Progress::new(console);
+    while closing::heard() == 0 {
+        match news.recv_timeout(LOOK_OUT) {
+            Ok(News::Phase(phase)) => progress.hear(&phase),
+            Ok(News::Over(resolved)) => return Some(resolved),
+            Err(mpsc::RecvTimeoutError::Timeout) => {}
+            Err(mpsc::RecvTimeoutError::Disconnected) => return None,
+        }
+    }
+    None
 }
 
 /// Models that the site has, as far as they can be read; what is not there has been said.
@@ -128,7 +170,7 @@ impl Progress {
         Self { console, of: 0, arrived: 0, tenths: 0 }
     }
 
-    fn hear(&mut self, phase: &Phase<'_>) {
+    fn hear(&mut self, phase: &Phase) {
         match phase {
             Phase::Fetching { name, files, bytes } => {
                 self.of = *bytes;
@@ -143,6 +185,9 @@ impl Progress {
                     self.tenths = tenths;
                     self.console.say(&format!("  {} % of {}", tenths * 10, crate::hub::size(self.of)));
                 }
+            }
+            Phase::Again { why, attempt, of } => {
+                self.console.say(&format!("  {why}; asked again ({attempt} of {of})"));
             }
             Phase::Unreached { name, why } => self
                 .console

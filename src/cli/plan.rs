@@ -9,6 +9,7 @@ use super::args::{PlanArgs, PlanFormat};
 use super::console::Console;
 use super::{against, exit, files, guess, measure, replay, site, state};
 use crate::journal::{self, History, Running};
+use crate::judge::forecast::{Costs, check_pays};
 use crate::judge::{Checks, Grid, Setup, Strategy, Walk};
 use crate::lang::Program;
 use crate::lang::sema::program::Study;
@@ -92,8 +93,9 @@ fn show(
     let spent = crate::run::spent(&history, price_per_s);
     let account = Account { spent: &spent, holds_gpus: !simulated || host.held(1) > 0, price_per_s };
     let mut material = Material::new(&setup, &walk, &next, &costs, &again).spent(account);
+    material = material.launched(site::launched_by(program, study));
     let yard = yard(study, &host, simulated, args.parallel);
-    if let Some(sides) = sides(&walk, &host, &yard, &history) {
+    if let Some(sides) = sides((&setup, &walk, &costs), &host, &yard, &history) {
         let room = |size: u32| if harms(&host, &yard, &history, size) { 1 } else { yard.room(size) };
         material = material.side_by_side(sides, room, &costs);
     }
@@ -132,12 +134,19 @@ fn yard(study: &Study, host: &Host, simulated: bool, parallel: Option<u32>) -> Y
 }
 
 /// What a plan says of launches side by side, by the size of the baseline.
-fn sides(walk: &Walk, host: &Host, yard: &Yard, history: &History) -> Option<SideBySide> {
+fn sides(
+    (setup, walk, costs): (&Setup<'_>, &Walk, &Costs),
+    host: &Host,
+    yard: &Yard,
+    history: &History,
+) -> Option<SideBySide> {
     let (baseline, _) = walk.baseline.as_ref()?;
     let of = neighbours::here(host, yard, baseline.gpus());
     let harmless = neighbours::known(history, &of).map(|verdict| verdict.passed);
     let check = crate::judge::neighbours::launches(of.launches);
-    (of.launches > 1).then_some(SideBySide { launches: of.launches, harmless, check })
+    let asked = yard.was_asked() || harmless.is_some() || !history.checked(&of).is_empty();
+    let pays = asked || check_pays(setup, walk, costs, baseline, |size| yard.room(size));
+    (of.launches > 1).then_some(SideBySide { launches: of.launches, harmless, check, pays })
 }
 
 /// Whether launches of a size were seen to disturb each other.

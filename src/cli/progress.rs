@@ -68,16 +68,19 @@ impl Listener for Progress {
         self.live.hear(event);
         self.live_file.hear(event);
         match event {
-            Event::Study { study, simulated, measured, remaining, steps } => {
+            Event::Study { study, simulated, measured, remaining, steps, checks } => {
                 let simulated = if *simulated { " (simulated)" } else { "" };
-                let before = if *measured > 0 {
-                    format!(", {measured} launches are in the journal")
-                } else {
-                    String::new()
+                let before = match measured {
+                    0 => String::new(),
+                    1 => ", 1 launch is in the journal".to_owned(),
+                    n => format!(", {n} launches are in the journal"),
                 };
-                self.line(&format!(
-                    "{study}{simulated}: {steps} steps{before}, at most {remaining} launches to come"
-                ));
+                let check = match checks {
+                    0 => String::new(),
+                    n => format!(", and {n} or more of an A/A check of neighbours"),
+                };
+                let (steps, launches) = (counted(*steps, "step"), counted(*remaining, "launch"));
+                self.line(&format!("{study}{simulated}: {steps}{before}, at most {launches} to come{check}"));
             }
             Event::Step { .. } => self.line(&self.live.step),
             Event::LaunchBegins { launch, label, command, .. } => {
@@ -130,4 +133,10 @@ impl Listener for Progress {
             | Event::Ends { .. } => {}
         }
     }
+}
+
+/// "1 step", "2 launches".
+pub fn counted(n: usize, what: &str) -> String {
+    let many = if what.ends_with("ch") { "es" } else { "s" };
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}{many}") }
 }

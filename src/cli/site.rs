@@ -9,6 +9,7 @@ use crate::engine::container::RuntimeError;
 use crate::lang::Program;
 use crate::lang::sema::program::{Change, Choice, Engine, From, Site, Step, Study, Via};
 use crate::plan::Config;
+use crate::report::preview::Launched;
 use crate::run::container;
 
 /// Where a site is looked for beside a study.
@@ -252,6 +253,20 @@ fn under<'a>(program: &'a Program, study: &'a Study, step: &'a Step) -> Vec<&'a 
 
 fn engine_of<'a>(program: &'a Program, change: &Change) -> Option<&'a Engine> {
     if let Change::Engine(name) = change { named(program, name) } else { None }
+}
+
+/// How each engine is launched that a study may launch.
+pub fn launched_by(program: &Program, study: &Study) -> Vec<Launched> {
+    let launched = |engine: &Engine| {
+        let (via, from) = match &engine.via {
+            Via::Path => ("path", None),
+            Via::Venv(dir) => ("venv", Some(dir.clone())),
+            Via::Url(url) => ("url", Some(url.clone())),
+            Via::Container(boxed) => (boxed.runtime.name(), container::image(engine, boxed).ok()),
+        };
+        Launched { name: engine.name.clone(), version: engine.version.clone(), via, from }
+    };
+    engines(program, study).into_iter().map(launched).collect()
 }
 
 /// Whether every engine that a study may launch is the simulated one: then it uses no GPU.

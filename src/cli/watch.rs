@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::args::{WatchArgs, WatchFormat};
 use super::console::Console;
 use super::live::Live;
+use super::progress::counted;
 use super::{exit, files, state};
 use crate::journal::{self, Event, JournalError, Kind, Lock, Requests, Tail};
 use crate::judge::RunOutcome;
@@ -144,7 +145,10 @@ impl Lines {
                 self.end = None;
                 let before = match self.launches {
                     0 => String::new(),
-                    n => format!(", {n} launches and {} trials are in the journal", self.trials),
+                    n => {
+                        let (launches, trials) = (counted(n, "launch"), counted(self.trials, "trial"));
+                        format!(", {launches} and {trials} are in the journal")
+                    }
                 };
                 self.fresh.push(format!("{file}{before}"));
             }

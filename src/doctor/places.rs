@@ -16,7 +16,12 @@ const LONGEST_TMPDIR: usize = 40;
 pub fn findings() -> Vec<Finding> {
     let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     let mut out = vec![writable("here", &here, 200 << 20, 5 * GIB)];
-    out.push(writable("models", &models(), GIB, 50 * GIB));
+    out.push(match models() {
+        Some(dir) => writable("models", &dir, GIB, 50 * GIB),
+        None => {
+            Finding::warn(DISK, "models: there is no place for them", "set HF_HOME or HOME to a directory")
+        }
+    });
     let tmp = std::env::temp_dir();
     out.push(writable("temporary files", &tmp, 64 << 20, GIB));
     out.extend(long(&tmp));
@@ -25,10 +30,10 @@ pub fn findings() -> Vec<Finding> {
 }
 
 /// Where Hugging Face keeps what it fetched.
-fn models() -> PathBuf {
+fn models() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
     let cache = || set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")));
-    set("HF_HOME").or_else(|| Some(cache()?.join("huggingface"))).unwrap_or_default()
+    set("HF_HOME").or_else(|| Some(cache()?.join("huggingface")))
 }
 
 /// Free space where a directory is, or would be made.

@@ -198,10 +198,13 @@ pub(super) async fn kill(
 async fn left(keeper: &Keeper) -> Vec<Survivor> {
     let mut all = survivor::below(keeper.guard());
     if let Some(container) = keeper.container().cloned() {
+        let program = container.runtime.name();
         let ids = tokio::task::spawn_blocking(move || (container.left(), container.pids())).await;
         let (ids, pids) = ids.unwrap_or_default();
         let pid = pids.first().copied().unwrap_or_default();
-        all.extend(ids.into_iter().map(|id| Survivor::of_pid(pid, format!("container {id}"))));
+        // removed with it, and not by themselves
+        all.retain(|p| ids.is_empty() || !pids.contains(&p.pid));
+        all.extend(ids.iter().map(|id| Survivor::of_container(pid, id, program.clone())));
     }
     all
 }

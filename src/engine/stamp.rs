@@ -39,6 +39,11 @@ impl Stamp {
         })
     }
 
+    /// What is the study's and the launch's in it.
+    pub fn number(self) -> u64 {
+        self.0 & !KIND_BITS
+    }
+
     pub fn is_of_study(self, prefix: &str) -> bool {
         self.0 & STUDY_BITS == Self::of(prefix).0 & STUDY_BITS
     }

@@ -204,7 +204,7 @@ fn prepare(spec: &LaunchSpec) -> Result<(Launch, Scratch), StartError> {
     fs::create_dir_all(&spec.dir).map_err(unusable(&spec.dir))?;
     let dir = spec.dir.canonicalize().map_err(unusable(&spec.dir))?;
     let cwd = spec.cwd.canonicalize().map_err(unusable(&spec.cwd))?;
-    let scratch = scratch::make(&spec.env).map_err(unusable(Path::new("TMPDIR")))?;
+    let scratch = scratch::make(&spec.env, &spec.nonce).map_err(unusable(Path::new("TMPDIR")))?;
     let mut env: Vec<_> =
         spec.env.iter().filter(|(name, _)| name != "TMPDIR" && name != MARK).cloned().collect();
     env.push(("TMPDIR".into(), scratch.path.to_string_lossy().into_owned()));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use ureq::tls::{RootCerts, TlsConfig};
-use ureq::{Agent, Body, config::RedirectAuthHeaders, http::Response};
+use ureq::{Agent, Body, config::RedirectAuthHeaders, http::Response, http::Uri};
 
 use super::error::HubError;
 
@@ -76,13 +76,21 @@ impl File {
 }
 
 impl Api {
-    pub fn from_environment() -> Self {
+    pub fn from_environment() -> Result<Self, HubError> {
         let variable =
             |name: &str| std::env::var(name).ok().map(|v| v.trim().to_owned()).filter(|v| !v.is_empty());
         let endpoint = variable("HF_ENDPOINT").unwrap_or_else(|| PUBLIC.to_owned());
+        let no = |why: &str| HubError::NoAddress { endpoint: endpoint.clone(), why: why.to_owned() };
+        let address: Uri = endpoint.parse().map_err(|_| no("it cannot be read"))?;
+        if !matches!(address.scheme_str(), Some("http" | "https")) {
+            return Err(no("it begins with neither http:// nor https://"));
+        }
+        if address.host().is_none_or(str::is_empty) {
+            return Err(no("it names no host"));
+        }
         let tokens = ["HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACE_HUB_TOKEN", "HF_HUB_TOKEN"];
         let token = tokens.iter().find_map(|name| variable(name)).or_else(crate::secrets::hub_token);
-        Self { agent: agent(), endpoint: endpoint.trim_end_matches('/').to_owned(), token }
+        Ok(Self { agent: agent(), endpoint: endpoint.trim_end_matches('/').to_owned(), token })
     }
 
     /// The files of a model's branch `main`.

@@ -29,6 +29,12 @@ pub enum HubError {
         "of the model {name} {files} files ({bytes}) are not on this machine, and `--no-download` is said"
     )]
     NotWanted { name: String, files: usize, bytes: String },
+    #[error(
+        "{endpoint} cannot be reached ({why}), the model {name} is not on this machine, and `--no-download` is said"
+    )]
+    NotHere { name: String, endpoint: String, why: String },
+    #[error("HF_ENDPOINT is `{endpoint}`, which is no address of a hub: {why}")]
+    NoAddress { endpoint: String, why: String },
     #[error("another process is fetching {file} of the model {name}")]
     Busy { name: String, file: String },
     #[error("there is no place for models: neither HF_HUB_CACHE nor HF_HOME nor HOME is set")]
@@ -59,6 +65,10 @@ impl HubError {
                  model lies: `model \"NAME\" at \"DIR\"`"
                     .to_owned()
             }
+            Self::NotHere { .. } => {
+                "leave out `--no-download`, or say in the site where the model lies: `model \"NAME\" at \"DIR\"`".to_owned()
+            }
+            Self::NoAddress { .. } => "write it as `https://HOST`, or unset it for the public hub".to_owned(),
             Self::NotWanted { .. } => "leave out `--no-download` to fetch them".to_owned(),
             Self::Strange { .. } | Self::Cut { .. } | Self::Busy { .. } => {
                 "run the same command again: what has arrived is kept".to_owned()

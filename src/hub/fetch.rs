@@ -16,21 +16,23 @@ use ureq::http::Response;
 use super::api::{Api, File};
 use super::cache::Place;
 use super::error::HubError;
+use super::resolve::Phase;
 use crate::disk::{Feed, hex};
 
-/// A file that breaks off is asked for again so often without a byte more.
+/// A file that breaks off is asked for so often without this much more: a hub that sends a few bytes and hangs up never ends.
 const ATTEMPTS: u32 = 4;
+const COMES_ON: u64 = 1 << 20;
 /// A hub that sends nothing for so long has stalled.
 const SILENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Fetches a file of a commit. `arrived` hears of every piece, with its bytes.
+/// Fetches a file of a commit. `hear` hears of every piece, and of each time that it is asked for again.
 pub(super) fn fetch(
     api: &Api,
     place: &Place,
     (name, commit): (&str, &str),
     file: &File,
-    arrived: &mut dyn FnMut(u64),
+    hear: &mut dyn FnMut(Phase),
 ) -> Result<(), HubError> {
     let Some(etag) = file.etag() else {
         let what = format!("no hash of {}", file.name);
@@ -39,7 +41,7 @@ pub(super) fn fetch(
     let blob = place.blob(etag);
     let here = fs::metadata(&blob).is_ok_and(|m| file.bytes().is_none_or(|s| s == m.len()));
     if !here {
-        download(api, place, (name, commit), file, etag, arrived)?;
+        download(api, place, (name, commit), file, etag, hear)?;
     }
     place.link(commit, &file.name, etag).map_err(|source| HubError::Io { path: blob, source })
 }
@@ -50,7 +52,7 @@ fn download(
     (name, commit): (&str, &str),
     file: &File,
     etag: &str,
-    arrived: &mut dyn FnMut(u64),
+    hear: &mut dyn FnMut(Phase),
 ) -> Result<(), HubError> {
     let path = place.part(etag);
     let io = |source| HubError::Io { path: path.clone(), source };
@@ -61,17 +63,18 @@ fn download(
     let mut attempt = 1;
     loop {
         let before = part.metadata().map_err(io)?.len();
-        match piece(api, (name, commit), file, &mut part, arrived) {
+        match piece(api, (name, commit), file, &mut part, hear) {
             Ok(()) => break,
             Err(HubError::Io { source, .. }) if source.kind() == io::ErrorKind::StorageFull => {
                 return Err(full(name, &path, file, &part));
             }
             Err(e @ (HubError::Cut { .. } | HubError::Unreachable { .. })) => {
-                let more = part.metadata().map_err(io)?.len() > before;
-                attempt = if more { 1 } else { attempt + 1 };
+                let came_on = part.metadata().map_err(io)?.len() >= before + COMES_ON;
+                attempt = if came_on { 2 } else { attempt + 1 };
                 if attempt > ATTEMPTS {
                     return Err(e);
                 }
+                hear(Phase::Again { why: e.to_string(), attempt: attempt - 1, of: ATTEMPTS - 1 });
                 thread::sleep(PAUSE * attempt);
             }
             Err(e) => return Err(e),
@@ -92,7 +95,7 @@ fn piece(
     (name, commit): (&str, &str),
     file: &File,
     part: &mut Disk,
-    arrived: &mut dyn FnMut(u64),
+    hear: &mut dyn FnMut(Phase),
 ) -> Result<(), HubError> {
     let path = Path::new(&file.name);
     let io = |source| HubError::Io { path: path.to_owned(), source };
@@ -126,7 +129,7 @@ fn piece(
             Ok(Some(bytes)) => {
                 part.write_all(&bytes).map_err(io)?;
                 got += bytes.len() as u64;
-                arrived(bytes.len() as u64);
+                hear(Phase::Arrived { bytes: bytes.len() as u64 });
             }
             Err(why) => return Err(cut(got, why)),
         }

@@ -28,13 +28,15 @@ impl Resolved {
 
 /// What goes on, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Phase<'a> {
+pub enum Phase {
     /// So many files and bytes are to be fetched.
-    Fetching { name: &'a str, files: usize, bytes: u64 },
+    Fetching { name: String, files: usize, bytes: u64 },
     /// Bytes that have arrived since then.
     Arrived { bytes: u64 },
+    /// A file broke off, and is asked for again: the how manieth time since it last came on, of how many.
+    Again { why: String, attempt: u32, of: u32 },
     /// The hub does not answer; what lies here is taken.
-    Unreached { name: &'a str, why: String },
+    Unreached { name: String, why: String },
 }
 
 /// The hub that the environment names, and this machine's cache of it.
@@ -52,7 +54,7 @@ impl Hub {
                 .is_ok_and(|v| ["1", "ON", "YES", "TRUE"].contains(&v.trim().to_uppercase().as_str()))
         };
         let offline = on("HF_HUB_OFFLINE") || on("TRANSFORMERS_OFFLINE");
-        Ok(Self { api: Api::from_environment(), cache: cache_dir().ok_or(HubError::NoPlace)?, offline })
+        Ok(Self { api: Api::from_environment()?, cache: cache_dir().ok_or(HubError::NoPlace)?, offline })
     }
 
     /// Resolves a model, and fetches what of it is missing. `study_dir` is where a path is relative to.
@@ -61,7 +63,7 @@ impl Hub {
         name: &str,
         study_dir: &Path,
         download: bool,
-        hear: &mut dyn FnMut(Phase<'_>),
+        hear: &mut dyn FnMut(Phase),
     ) -> Result<Resolved, HubError> {
         let path = study_dir.join(name);
         if path.exists() {
@@ -74,8 +76,12 @@ impl Hub {
         }
         let listing = match (self.api.list(name), place.commit()) {
             (Err(HubError::Unreachable { why, .. }), Some(commit)) => {
-                hear(Phase::Unreached { name, why });
+                hear(Phase::Unreached { name: name.to_owned(), why });
                 return Ok(here(commit));
+            }
+            // what is not here will not be while that is said
+            (Err(HubError::Unreachable { name, endpoint, why }), None) if !download => {
+                return Err(HubError::NotHere { name, endpoint, why });
             }
             (listing, _) => listing?,
         };
@@ -89,7 +95,7 @@ impl Hub {
         place: &Place,
         listing: &Listing,
         download: bool,
-        hear: &mut dyn FnMut(Phase<'_>),
+        hear: &mut dyn FnMut(Phase),
     ) -> Result<(), HubError> {
         let commit = listing.sha.as_str();
         let io = |source| HubError::Io { path: place.blobs(), source };
@@ -115,12 +121,10 @@ impl Hub {
         let needed: u64 = missing.iter().filter(open).map(bytes).sum();
         enough_room(name, &place.blobs(), needed)?;
         if !missing.is_empty() {
-            hear(Phase::Fetching { name, files: missing.len(), bytes: needed });
+            hear(Phase::Fetching { name: name.to_owned(), files: missing.len(), bytes: needed });
         }
         for file in missing {
-            fetch::fetch(&self.api, place, (name, commit), file, &mut |bytes| {
-                hear(Phase::Arrived { bytes });
-            })?;
+            fetch::fetch(&self.api, place, (name, commit), file, hear)?;
         }
         place.set_commit(commit).map_err(io)
     }

@@ -7,7 +7,7 @@ use super::error::InitError;
 use super::known::Engine;
 use super::params::{self, Point, Reading};
 use super::study::{self, Asked, Base, Command, Said, Written};
-use super::{arguments, keys, notes, value, yaml};
+use super::{arguments, keys, notes, rates, value, yaml};
 
 /// The study of a file.
 pub fn study(file: &str, tree: &Value, asked: &Asked) -> Result<Written, InitError> {
@@ -34,12 +34,14 @@ pub fn study(file: &str, tree: &Value, asked: &Asked) -> Result<Written, InitErr
         steps.push(step);
     }
     for (i, profile) in out.profiles().into_iter().enumerate() {
-        draft.studies.push(out.study(&profile, steps.clone(), i));
-        draft.profiles.push(profile);
+        let loads = rates::each(&profile, &rates::listed(root));
+        draft.studies.push(out.study(&profile, &loads, steps.clone(), i));
+        draft.profiles.extend(loads);
     }
     let left_out = out.left_out;
     let mut said = Said { left_out, ..base.said() };
     said.notes.extend(notes::of_flags(&base.known, params::flags(&out.told)));
+    said.notes.extend(rates::told(root));
     study::finish(draft, said)
 }
 
@@ -340,13 +342,13 @@ impl Reader<'_> {
     fn load(&mut self, prompts: Option<u64>) -> Vec<Line> {
         let benchmark = part(self.root, "benchmark").unwrap_or_default();
         let mut lines = Vec::new();
-        if let Some((from, to)) = self.rates() {
+        if let Some((from, to)) = rates::range(self.root) {
             let rate = if to > from { format!("{from}/s .. {to}/s") } else { format!("{from}/s") };
             lines.push(Line::new("rate", rate));
         } else {
             lines.push(Line::new("rate", "max"));
         }
-        if self.rates().is_some() {
+        if rates::range(self.root).is_some() {
             self.rates_left_out(&benchmark);
         }
         let caps = benchmark.get("max_concurrency").map(list).unwrap_or_default();
@@ -374,22 +376,7 @@ impl Reader<'_> {
         lines
     }
 
-    /// The lowest and the highest rate.
-    fn rates(&self) -> Option<(f64, f64)> {
-        let benchmark = self.root.get("benchmark")?;
-        let qps = benchmark.get("qps").or_else(|| benchmark.get("request_rate"))?;
-        let (low, high) =
-            (qps.get("lower").and_then(Value::as_f64), qps.get("upper").and_then(Value::as_f64));
-        if let (Some(low), Some(high)) = (low, high) {
-            return Some((low, high)).filter(|(l, h)| *l > 0.0 && h >= l);
-        }
-        let all: Vec<f64> = list(qps.get("values").unwrap_or(qps)).iter().filter_map(Value::as_f64).collect();
-        let low = all.iter().copied().fold(f64::INFINITY, f64::min);
-        let high = all.iter().copied().fold(0.0, f64::max);
-        (low.is_finite() && low > 0.0 && high.is_finite()).then_some((low, high))
-    }
-
-    /// What a range of rates does not hold: `.inf`.
+    /// What no profile of a rate stands for: `.inf`.
     fn rates_left_out(&mut self, benchmark: &Map<String, Value>) {
         let qps = benchmark.get("qps").or_else(|| benchmark.get("request_rate"));
         let all = qps.map(|q| list(q.get("values").unwrap_or(q))).unwrap_or_default();
@@ -397,7 +384,7 @@ impl Reader<'_> {
             all.iter().filter(|q| !q.is_object() && q.as_f64().is_none()).filter_map(yaml::word).collect();
         if !odd.is_empty() {
             let why = format!(
-                "benchmark.qps {}: a range has an end; `rate max` is a profile of its own",
+                "benchmark.qps {}: no rate a second; write a profile with `rate max` for it",
                 odd.join(", ")
             );
             if !self.left_out.contains(&why) {
@@ -406,17 +393,26 @@ impl Reader<'_> {
         }
     }
 
-    fn study(&self, profile: &Block, steps: Vec<Step>, index: usize) -> Study {
+    fn study(&self, profile: &Block, loads: &[Block], steps: Vec<Step>, index: usize) -> Study {
         let model = arguments::short_name(&self.base.arguments.model);
-        let searched = self.rates().is_some_and(|(low, high)| high > low);
-        let goal = if searched { "rate" } else { "output_tps" };
-        let mut settings = study::opening(self.base, 1);
-        settings.push(Line::new("maximize", format!("{goal} on {}", profile.name)));
+        let searched = rates::range(self.root).is_some_and(|(low, high)| high > low) && loads.len() == 1;
         let sla = self.root.get("benchmark").and_then(|b| b.get("sla"));
-        for (key, metric) in [("max_ttft_ms", "ttft"), ("max_tpot_ms", "tpot")] {
-            if let Some(limit) = sla.and_then(|s| s.get(key)).and_then(Value::as_f64) {
-                settings.push(Line::new("require", format!("mean({metric}) <= {limit}ms")));
-            }
+        let limits = [("max_ttft_ms", "ttft"), ("max_tpot_ms", "tpot")];
+        let limits = limits.iter().filter_map(|(key, of)| Some((*of, sla?.get(*key)?.as_f64()?)));
+        let limits: Vec<(&str, f64)> = limits.collect();
+        let kept: Vec<String> = limits.iter().map(|(of, limit)| format!("{of} <= {limit}ms")).collect();
+        let goal = match (searched, loads.len()) {
+            (true, _) => "rate".to_owned(),
+            // the highest rates may break the limits, which says how far a candidate goes and refuses none
+            (false, 2..) if !kept.is_empty() => format!("goodput({})", kept.join(" and ")),
+            _ => "output_tps".to_owned(),
+        };
+        let mut settings = study::opening(self.base, 1);
+        let names: Vec<&str> = loads.iter().map(|l| l.name.as_str()).collect();
+        settings.push(Line::new("maximize", format!("{goal} on {}", names.join(", "))));
+        if !goal.starts_with("goodput") {
+            let means = limits.iter().map(|(of, limit)| format!("mean({of}) <= {limit}ms"));
+            settings.extend(means.map(|condition| Line::new("require", condition)));
         }
         settings.push(
             Line::new("repeat", "1").why("auto_benchmark runs each once; without this line gains are proven"),

@@ -58,6 +58,9 @@ pub fn read(words: &[Word]) -> Option<Run> {
         }
         let (option, glued) = split(&word.text);
         if switch(option) {
+            if option == "--privileged" {
+                run.left_out.push("--privileged: an option of the container".to_owned());
+            }
             continue;
         }
         let value = glued.map(|v| Word { text: v.to_owned(), missing: word.missing.clone() });

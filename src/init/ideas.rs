@@ -288,7 +288,11 @@ fn cannot_fill(facts: &Facts<'_>, rule: &'static str, flags: [&str; 2], tried: [
 
 /// Asynchronous scheduling, where the command leaves it off.
 fn asynchronous(facts: &Facts<'_>, out: &mut Ideas) {
-    if facts.switched_on("--async-scheduling") == Some(false) && !facts.has("--async-scheduling") {
+    // releases in which it is off by default do not start with it beside these
+    let speculates = facts.has("--speculative-config") || facts.has_key_of("--speculative-config");
+    let refused = speculates || facts.number("--pipeline-parallel-size").is_some_and(|n| n > 1);
+    let off = facts.switched_on("--async-scheduling") == Some(false);
+    if off && !refused && !facts.has("--async-scheduling") {
         push(out, "async", ("async", "Async Scheduling"), "--async-scheduling".into(), "");
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::error::InitError;
 use crate::lang::analyze;
+use crate::lang::codes::Code;
 use crate::lang::sema::program;
 use crate::lang::sema::schema::Schema;
 use crate::lang::source::NoFiles;
@@ -66,17 +67,6 @@ impl Engine {
         }
     }
 
-    /// The image that the standard library takes for a version; `None` where there is none.
-    pub fn image(self, version: &str) -> Option<String> {
-        match self {
-            Self::Vllm => Some(format!("vllm/vllm-openai:v{version}")),
-            Self::Sglang => Some(format!("lmsysorg/sglang:v{version}")),
-            Self::Trtllm => Some(format!("nvcr.io/nvidia/tensorrt-llm/release:{version}")),
-            Self::LlamaCpp => Some(format!("ghcr.io/ggml-org/llama.cpp:server-cuda12-b{version}")),
-            Self::Sim => None,
-        }
-    }
-
     /// How a person asks for the version.
     pub fn version_command(self) -> &'static str {
         match self {
@@ -101,6 +91,25 @@ pub fn engine(engine: Engine, version: Option<&str>) -> Result<Arc<program::Engi
     let analysis = analyze(&NoFiles, "init.plab", &file);
     let found = analysis.program.engines.get("pasted").cloned();
     found.ok_or_else(|| InitError::UnknownVersion(engine.title().to_owned()))
+}
+
+/// How many of these variables a version is not known to read, of families of which it is known.
+pub fn unread(engine: Engine, version: &str, names: &[&str]) -> usize {
+    let plain = |n: &&&str| {
+        n.starts_with(|c: char| c.is_ascii_uppercase())
+            && !n.contains(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+    };
+    let lines: Vec<String> = names.iter().filter(plain).map(|n| format!("    env {n}=1")).collect();
+    if lines.is_empty() {
+        return 0;
+    }
+    let (root, version) = (engine.std_name(), super::value::text(version));
+    let file = format!(
+        "use std/engines {{ {root} }}\nengine pasted = {root} {{\n    version {version}\n{}\n}}\n",
+        lines.join("\n")
+    );
+    let found = analyze(&NoFiles, "init.plab", &file).diagnostics;
+    found.iter().filter(|d| d.code == Code::UnknownVariable).count()
 }
 
 /// The versions that have a schema of their own, the newest first.

@@ -1,5 +1,6 @@
 //! The serve command among the commands of a text: which engine, what stands before its flags, its environment.
 
+use super::branches::shown;
 use super::container;
 use super::error::InitError;
 use super::known::Engine;
@@ -24,6 +25,8 @@ pub struct Launch {
     pub entrypoint: bool,
     /// what was not carried over, and why
     pub left_out: Vec<String>,
+    /// what came over and deserves a word
+    pub notes: Vec<String>,
 }
 
 /// The GPUs that a command was given.
@@ -96,20 +99,67 @@ const DEEPEST: usize = 4;
 
 /// The one serve command of what a person pasted: a manifest, a unit of systemd, or commands with what stood around them.
 pub fn pasted(text: &str, vars: &mut Vars) -> Result<Launch, InitError> {
-    let all = manifest::commands(text);
+    let (text, changed) = pasted::plain(text);
+    let mut launch = read_plain(&text, vars, 0)?;
+    if changed {
+        let note = "typographic quotes and dashes were read as those of a shell";
+        launch.notes.push(note.to_owned());
+    }
+    Ok(launch)
+}
+
+fn read_plain(text: &str, vars: &mut Vars, depth: usize) -> Result<Launch, InitError> {
+    let (all, broken) = manifest::containers(text);
     let mut found = Vec::new();
-    for words in &all {
-        match in_words(words, vars) {
-            Ok(launch) => found.push(launch),
+    for container in &all {
+        match in_words(&container.words, vars) {
+            Ok(mut launch) => {
+                launch.left_out.extend(container.left_out.iter().cloned());
+                found.push(launch);
+            }
             Err(InitError::NoServe(_) | InitError::Nothing) => {}
             Err(other) => return Err(other),
         }
     }
     match found.len() {
-        0 => find(&pasted::commands_only(text), vars),
-        1 => Ok(found.remove(0)),
+        0 => in_commands(text, vars, broken, depth),
+        1 => {
+            let mut launch = found.remove(0);
+            if launch.image.is_some() {
+                let others = all.iter().filter(|c| Some(&c.image) != launch.image.as_ref().map(|i| &i.full));
+                launch.left_out.extend(others.map(manifest::Container::told));
+            }
+            Ok(launch)
+        }
         n => Err(InitError::Several(n, "in one manifest".to_owned())),
     }
+}
+
+/// The serve command among commands, or in a text that one of them writes.
+fn in_commands(
+    text: &str,
+    vars: &mut Vars,
+    broken: Option<String>,
+    depth: usize,
+) -> Result<Launch, InitError> {
+    let none = match find(&pasted::commands_only(text), vars) {
+        Err(error @ (InitError::NoServe(_) | InitError::Nothing)) => error,
+        Err(error @ InitError::Shell(_)) => return Err(broken.map_or(error, InitError::Manifest)),
+        other => return other,
+    };
+    for text in std::mem::take(&mut vars.texts) {
+        match read_plain(&text, vars, depth + 1) {
+            Err(InitError::NoServe(_) | InitError::Nothing | InitError::Shell(_)) if depth < DEEPEST => {}
+            Ok(mut launch) => {
+                launch
+                    .notes
+                    .push("the command stands in a text that another command reads or writes".to_owned());
+                return Ok(launch);
+            }
+            Err(other) => return Err(other),
+        }
+    }
+    Err(broken.map_or(none, InitError::Manifest))
 }
 
 /// The one serve command of a text; `vars` has the variables that the text and its surroundings set.
@@ -117,6 +167,7 @@ pub fn find(text: &str, vars: &mut Vars) -> Result<Launch, InitError> {
     let commands = shell::commands(text, vars)?;
     let mut found = one_of(commands, vars)?;
     exported(&mut found, vars);
+    found.left_out.extend(vars.passed_by());
     Ok(found)
 }
 
@@ -131,10 +182,13 @@ fn one_of(commands: Vec<Simple>, vars: &mut Vars) -> Result<Launch, InitError> {
     }
     let (mut found, others) = apart(commands, vars, 0)?;
     match found.len() {
-        0 => Err(InitError::NoServe(others.first().map(|o| format!(" in `{o}`")).unwrap_or_default())),
+        0 => {
+            let first = others.first().and_then(|o| o.split_once(": another"));
+            Err(InitError::NoServe(first.map(|(o, _)| format!(" in {o}")).unwrap_or_default()))
+        }
         1 => {
             let mut launch = found.remove(0);
-            launch.left_out.extend(others.iter().map(|o| another(o)));
+            launch.left_out.extend(others);
             Ok(launch)
         }
         n => {
@@ -152,7 +206,7 @@ fn apart(
 ) -> Result<(Vec<Launch>, Vec<String>), InitError> {
     let (mut found, mut others) = (Vec::new(), Vec::new());
     for command in commands {
-        let first = shown(&command.words);
+        let first = told(&command);
         match serve_command(command, vars, depth)? {
             Some(launch) => found.push(launch),
             None => others.push(first),
@@ -161,14 +215,25 @@ fn apart(
     Ok((found, others))
 }
 
-fn another(command: &str) -> String {
-    format!("`{command}`: another command")
-}
-
-fn shown(words: &[Word]) -> String {
-    let all: Vec<&str> = words.iter().take(3).map(|w| w.text.as_str()).collect();
-    let text: String = all.join(" ").chars().filter(|c| !c.is_control()).take(48).collect();
-    if words.len() > 3 { format!("{text} …") } else { text }
+/// A command that is no serve command, as it is told.
+fn told(command: &Simple) -> String {
+    let words = shown(&command.words);
+    match (&command.text, &command.writes) {
+        (Some(text), Some(file)) => {
+            let (file, lines) = (super::value::plain(file), text.lines().count());
+            format!("`{words} > {file}`: another command; the {lines} lines that it writes are not read")
+        }
+        (Some(text), None) => {
+            format!(
+                "`{words}`: another command; the {} lines that it reads are not read",
+                text.lines().count()
+            )
+        }
+        (None, _) if matches!(command.words.first().map(|w| w.text.as_str()), Some("source" | ".")) => {
+            format!("`{words}`: another command; what that file sets is not known here")
+        }
+        (None, _) => format!("`{words}`: another command"),
+    }
 }
 
 /// What a simple command serves, if it does.
@@ -176,13 +241,18 @@ fn serve_command(command: Simple, vars: &mut Vars, depth: usize) -> Result<Optio
     if depth > DEEPEST {
         return Ok(None);
     }
-    let Simple { set, words } = command;
+    let Simple { set, words, text, .. } = command;
     let mut env = set;
     let (prefix, rest) = unwrap(&words, &mut env);
-    let (prefix, found) = match started(rest, vars, depth)? {
+    let (prefix, mut found) = match started(rest, vars, depth)? {
         None if elsewhere(&words) => (words.as_slice(), quoted(&words, vars, depth)?),
         found => (prefix, found),
     };
+    // `bash <<EOF`, `ssh host <<EOF`: a script that it reads
+    let runs = |w: &Word| SHELLS.contains(&base_name(&w.text));
+    if let Some(script) = text.filter(|_| found.is_none() && (elsewhere(&words) || words.iter().any(runs))) {
+        found = nested(&script, vars, depth)?;
+    }
     let Some(mut launch) = found else { return Ok(None) };
     launch.env.splice(0..0, env);
     wrapped(&mut launch, prefix)?;
@@ -211,6 +281,7 @@ fn started(words: &[Word], vars: &mut Vars, depth: usize) -> Result<Option<Launc
         mounts: Vec::new(),
         entrypoint: false,
         left_out: Vec::new(),
+        notes: Vec::new(),
     }))
 }
 
@@ -270,14 +341,19 @@ fn nested(script: &str, vars: &mut Vars, depth: usize) -> Result<Option<Launch>,
     }
     let mut launch = found.pop();
     if let Some(launch) = &mut launch {
-        launch.left_out.extend(others.iter().map(|o| another(o)));
+        launch.left_out.extend(others);
     }
     Ok(launch)
 }
 
 fn in_container(run: container::Run, vars: &mut Vars, depth: usize) -> Result<Option<Launch>, InitError> {
     let by_image = container::engine_of(&run.image);
-    let explicit = Simple { set: Vec::new(), words: run.command.clone() };
+    // a shell in it inserts what the container is given
+    for (name, value) in &run.env {
+        vars.set(name, value.clone());
+    }
+    let before = vars.inserted.len();
+    let explicit = Simple { words: run.command.clone(), ..Simple::default() };
     let inside = serve_command(explicit, vars, depth + 1)?;
     let mut launch = match (inside, by_image) {
         (Some(inside), _) => inside,
@@ -292,11 +368,16 @@ fn in_container(run: container::Run, vars: &mut Vars, depth: usize) -> Result<Op
             mounts: Vec::new(),
             entrypoint: true,
             left_out: Vec::new(),
+            notes: Vec::new(),
         },
         _ => return Ok(None),
     };
     let version = version_of(launch.engine, &run.image);
-    launch.env.splice(0..0, run.env);
+    let own = |name: &String| {
+        vars.inserted.iter().skip(before).any(|n| n == name)
+            && !OF_ENGINES.iter().any(|p| name.starts_with(p))
+    };
+    launch.env.splice(0..0, run.env.into_iter().filter(|(name, _)| !own(name)));
     launch.image = Some(Image { runtime: run.runtime, full: run.image, version });
     launch.devices = run.devices.or(launch.devices);
     launch.mounts = run.mounts;
@@ -403,10 +484,17 @@ pub fn base_name(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
 
+/// Beginnings of variables that engines and what they are built on read.
+pub const OF_ENGINES: [&str; 10] =
+    ["VLLM_", "SGLANG_", "SGL_", "TRTLLM_", "NCCL_", "TORCH_", "HF_", "CUDA_", "LLAMA_", "GGML_"];
+
 /// What the text exports belongs to the engine, unless the text only inserts it elsewhere.
 fn exported(launch: &mut Launch, vars: &Vars) {
-    let own = ["VLLM_", "SGLANG_", "SGL_", "TRTLLM_", "NCCL_", "TORCH_", "HF_", "CUDA_", "LLAMA_", "GGML_"];
-    for (name, value) in vars.exported.iter().rev() {
+    let own = OF_ENGINES;
+    for name in vars.kept_to_itself().filter(|n| own.iter().any(|p| n.starts_with(p))) {
+        launch.left_out.push(format!("{name}: the script does not export it, so that no engine gets it"));
+    }
+    for (name, value) in vars.exported().iter().rev() {
         let scripts = vars.inserted.contains(name) && !own.iter().any(|p| name.starts_with(p));
         if !scripts && !launch.env.iter().any(|(n, _)| n == name) {
             launch.env.insert(0, (name.clone(), value.clone()));

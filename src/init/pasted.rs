@@ -9,6 +9,16 @@ static PROMPT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"^\s*(?:\([\w.+-]+\)\s*)?(?:\[?[\w.-]+@[\w.-]+[^\n$#%❯'\x22]*?\]?[$#%❯]|[$%❯]|PS [A-Za-z]:\\[^>\n]*>)\s+").ok()
 });
 
+/// `<<EOF`, and the word that ends the text.
+static TEXT: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"(?:^|[^<])<<-?\s*['"\\]?(\w+)"#).ok());
+
+/// A dash of typography before the name of a flag.
+static DASH: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(^|\s)[–—−‑]+([A-Za-z][\w-]*)").ok());
+
+/// `$env:NAME = value`, `$name = value`
+static POWERSHELL: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"^\s*\$(env:)?([A-Za-z_]\w*)\s*=\s*(.+?)\s*$").ok());
+
 /// The commands of a pasted text, without what is around them. Where lines have a prompt, the others are output.
 pub fn commands_only(text: &str) -> String {
     if let Some(started) = of_a_unit(text) {
@@ -18,16 +28,65 @@ pub fn commands_only(text: &str) -> String {
     let prompted = lines.iter().any(|l| prompt(l).is_some());
     let mut kept: Vec<&str> = Vec::new();
     let mut open = false;
+    // the word that ends a text which a command reads
+    let mut text: Option<String> = None;
+    let mut since = 0;
     for line in lines {
-        let line = if open { line.strip_prefix("> ").unwrap_or(line) } else { line };
+        let line = if open && prompted { line.strip_prefix("> ").unwrap_or(line) } else { line };
         match prompt(line) {
-            Some(rest) if !open => kept.push(rest),
+            Some(rest) if !open => {
+                since = kept.len();
+                kept.push(rest);
+            }
             _ if open || !prompted => kept.push(line),
             _ => continue,
         }
-        open = goes_on(&kept);
+        text = match text {
+            Some(end) if line.trim() == end => {
+                since = kept.len();
+                None
+            }
+            Some(end) => Some(end),
+            None => kept.last().and_then(|l| TEXT.as_ref()?.captures(l)).map(|c| c[1].to_owned()),
+        };
+        open = text.is_some() || goes_on(&kept[since..]);
     }
     kept.join("\n")
+}
+
+/// What a page makes of a command, as it was before: spaces that do not break, typographic quotes, and dashes before flags. Says
+/// whether there was any of it but spaces.
+pub fn plain(text: &str) -> (String, bool) {
+    let spaces = text.replace(['\u{a0}', '\u{202f}', '\u{2007}'], " ").replace(['\u{200b}', '\u{feff}'], "");
+    let quotes = spaces.replace(['“', '”', '„'], "\"").replace(['‘', '’'], "'");
+    let dashes = DASH.as_ref().map_or_else(
+        || quotes.clone(),
+        |dash| {
+            let of = |found: &regex::Captures<'_>| {
+                let sign = if found[2].len() > 3 || found[2].contains('-') { "--" } else { "-" };
+                format!("{}{sign}{}", &found[1], &found[2])
+            };
+            dash.replace_all(&quotes, of).into_owned()
+        },
+    );
+    let changed = dashes != spaces;
+    (other_shells(&dashes), changed)
+}
+
+/// Variables as PowerShell sets them, and commands of a notebook, as a shell has them.
+fn other_shells(text: &str) -> String {
+    let one = |line: &str| {
+        if line.trim_start().starts_with("%%") {
+            return String::new();
+        }
+        if let Some(found) = POWERSHELL.as_ref().and_then(|p| p.captures(line)) {
+            let exports = if found.get(1).is_some() { "export " } else { "" };
+            return format!("{exports}{}={}", &found[2], &found[3]);
+        }
+        let bare = line.trim_start().strip_prefix('!');
+        bare.filter(|b| b.starts_with(|c: char| c.is_ascii_alphabetic())).unwrap_or(line).to_owned()
+    };
+    text.split('\n').map(one).collect::<Vec<_>>().join("\n")
 }
 
 /// What a unit of systemd starts, with its variables as a shell has them.
@@ -40,6 +99,8 @@ fn of_a_unit(text: &str) -> Option<String> {
         let line = line.trim();
         let of_unit = if let Some(variables) = line.strip_prefix("Environment=") {
             Some(format!("export {variables}"))
+        } else if let Some(file) = line.strip_prefix("EnvironmentFile=") {
+            Some(format!("source {}", file.trim_start_matches('-')))
         } else {
             // signs before the program say how systemd runs it
             line.strip_prefix(START).map(|c| c.trim_start_matches(['-', '@', ':', '+', '!']).to_owned())
@@ -63,12 +124,31 @@ fn goes_on(kept: &[&str]) -> bool {
     let last = kept.last().map_or("", |l| l.trim_end());
     let quotes: usize = kept.iter().map(|l| l.matches('\'').count()).sum();
     let backtick = last.ends_with('`') && last.matches('`').count() % 2 == 1;
-    last.ends_with('\\') || backtick || quotes % 2 == 1
+    // an array over several lines
+    let brackets = |sign: char| kept.iter().map(|l| l.matches(sign).count()).sum::<usize>();
+    let array = kept.iter().any(|l| l.contains("=(")) && brackets('(') > brackets(')');
+    last.ends_with('\\') || backtick || quotes % 2 == 1 || array
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn typography_and_other_shells_are_undone() {
+        let cases = [
+            (
+                "vllm serve x –tensor-parallel-size 2 —tp 1 –dtype a-b",
+                "vllm serve x --tensor-parallel-size 2 -tp 1 --dtype a-b",
+            ),
+            ("a\u{a0}–c ‘{“m”: 1}’", "a -c '{\"m\": 1}'"),
+            ("$env:A = \"1\"\n$m = 'x'\n%%bash\n!vllm serve $m", "export A=\"1\"\nm='x'\n\nvllm serve $m"),
+            ("$ A=1 vllm serve x --a=b", "$ A=1 vllm serve x --a=b"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(plain(text).0, expected, "{text}");
+        }
+    }
 
     #[test]
     fn prompts_and_output_go() {
@@ -84,6 +164,7 @@ mod tests {
                 "[Service]\nEnvironment=\"A=1 2\" B=3\nExecStart=-/opt/vllm serve x \\\n  --y 1\nRestart=always",
                 "export \"A=1 2\" B=3\n/opt/vllm serve x \\\n--y 1",
             ),
+            ("$ cat <<E > y\n> it's\n> E\n$ b\nINFO", "cat <<E > y\nit's\nE\nb"),
             ("$ vllm serve x --c '{\n \"a\": 1}'\nINFO", "vllm serve x --c '{\n \"a\": 1}'"),
         ];
         for (text, expected) in cases {

@@ -1,7 +1,7 @@
 //! A serve command's arguments, read as the engine itself would: which word is a value, which one the model.
 
 use super::arguments::{Argument, Arguments, DEFAULT, WRONG};
-use super::error::InitError;
+use super::error::{InitError, variable};
 use super::known::Engine;
 use super::secret;
 use super::shell::Word;
@@ -25,9 +25,9 @@ fn open(first: String, words: &[Word]) -> String {
     let mut all = vec![first];
     for (i, word) in words.iter().enumerate() {
         let place = i.checked_sub(1).is_some_and(|at| matches!(words[at].text.as_str(), "--host" | "--port"));
-        let variable = |n: &&String| !n.starts_with('(') && !place && !secret::variable(n);
-        let Some(name) = word.missing.as_ref().filter(variable) else { continue };
-        let shown = format!("`${name}`");
+        let named = |n: &&String| !n.starts_with(['(', '{']) && !place && !secret::variable(n);
+        let Some(name) = word.missing.as_ref().filter(named) else { continue };
+        let shown = variable(name);
         if !all.contains(&shown) {
             all.push(shown);
         }
@@ -35,7 +35,7 @@ fn open(first: String, words: &[Word]) -> String {
     all.join(", ")
 }
 
-fn read_in_order(engine: Engine, known: &program::Engine, words: &[Word]) -> Result<Arguments, InitError> {
+fn read_in_order(engine: Engine, known: &program::Engine, all: &[Word]) -> Result<Arguments, InitError> {
     let mut reader = Reader {
         engine,
         known,
@@ -44,9 +44,19 @@ fn read_in_order(engine: Engine, known: &program::Engine, words: &[Word]) -> Res
         out: Arguments::default(),
         spare: None,
     };
+    // what a script is given behind its own words
+    let given = |w: &&Word| w.text.is_empty() && matches!(w.missing.as_deref(), Some("@" | "*"));
+    let words: Vec<Word> = all.iter().filter(|w| !given(w)).cloned().collect();
     let mut at = 0;
     while at < words.len() {
-        at += reader.one(words, at)?;
+        at += reader.one(&words, at)?;
+    }
+    if let Some(word) = all.iter().find(given) {
+        if reader.out.model.is_empty() && reader.spare.is_none() {
+            sound(Some(word))?;
+        }
+        let told = "`$@`: what the script itself is given, nothing here".to_owned();
+        reader.out.left_out.push(told);
     }
     reader.finish()
 }
@@ -139,6 +149,8 @@ impl Reader<'_> {
             sound(Some(word))?;
             self.out.model.clone_from(&word.text);
             self.out.model_option = None;
+        } else if word.missing.is_some() {
+            sound(Some(word))?;
         } else if !word.text.is_empty() {
             self.out.left_out.push(format!("`{}`: it belongs to no flag", plain(&word.text)));
         }
@@ -236,6 +248,10 @@ impl Reader<'_> {
         let why = match problem {
             Problem::NotYet(since) => format!("new in {since}, passed on unchecked"),
             Problem::NoLonger(until) => format!("gone in {until}, passed on unchecked"),
+            // the library leaves out what names a model
+            _ if self.engine == Engine::LlamaCpp && matches!(name.as_str(), "-hff" | "--hf-file") => {
+                "a file of the model's repository, passed on unchecked".to_owned()
+            }
             _ if matches!(self.schema.find(name, self.version), Found::Unknown) => {
                 let said = problem.diagnostic(name, Span::default(), written.as_ref(), self.known);
                 // a slip is the checker's to explain: passed on, it would stop every launch

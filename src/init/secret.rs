@@ -16,7 +16,7 @@ static FORM: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// Whether a variable of this name holds a secret, whatever its value.
 pub fn variable(name: &str) -> bool {
-    let ends = ["TOKEN", "KEY", "SECRET", "PASSWORD", "PASSWD", "CREDENTIALS"];
+    let ends = ["TOKEN", "KEY", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIALS"];
     let secret = |part: &str| matches!(part, "PAT" | "AUTH") || ends.iter().any(|e| part.ends_with(e));
     name.to_ascii_uppercase().split('_').any(secret)
 }
@@ -25,7 +25,7 @@ pub fn variable(name: &str) -> bool {
 pub fn flag(name: &str, value: Option<&str>) -> bool {
     let name = name.trim_start_matches('-').replace('_', "-");
     let named = match name.rsplit('-').next() {
-        Some("key" | "secret" | "password" | "passwd") => true,
+        Some("key" | "secret" | "password" | "passwd" | "passphrase") => true,
         Some("token") => value.is_none_or(|v| v.parse::<f64>().is_err()),
         _ => name == "api-key-file",
     };

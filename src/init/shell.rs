@@ -2,57 +2,16 @@
 //!
 //! It reads and never runs: what only a running shell could know (`$(…)`, a variable that nothing sets) is marked on its
 //! word, so that it matters only where the word does. It is lenient where a person's intention is plain, as with spaces behind a continuing backslash.
+//! `expand` has what is inserted, `branches` what runs under a condition, `carry` assignments, `heredoc` the texts that are no commands.
 
-use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::str::Chars;
 
-use super::arithmetic;
+use super::branches::{Block, Runs};
+use super::carry::{Array, assignments_apart};
 use super::error::InitError;
-
-/// One word, and the variable in it that nothing set; in brackets, the command that would have to run.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Word {
-    pub text: String,
-    pub missing: Option<String>,
-}
-
-impl Word {
-    pub fn plain(text: impl Into<String>) -> Self {
-        Self { text: text.into(), missing: None }
-    }
-}
-
-/// A simple command: the assignments before it, and its words.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Simple {
-    pub set: Vec<(String, Word)>,
-    pub words: Vec<Word>,
-}
-
-/// Variables as the shell would have them.
-#[derive(Debug, Clone, Default)]
-pub struct Vars {
-    values: BTreeMap<String, Word>,
-    /// set with `export`, in order
-    pub exported: Vec<(String, Word)>,
-    /// inserted somewhere: such a variable is the script's own, not the engine's
-    pub inserted: Vec<String>,
-    /// unset, and inserted with the value that the text gives for that: `${TP:-2}`
-    pub assumed: Vec<(String, String)>,
-}
-
-impl Vars {
-    pub fn set(&mut self, name: &str, value: Word) {
-        self.values.insert(name.to_owned(), value);
-    }
-
-    fn export(&mut self, name: &str, value: Word) {
-        self.exported.retain(|(n, _)| n != name);
-        self.exported.push((name.to_owned(), value.clone()));
-        self.set(name, value);
-    }
-}
+use super::heredoc::Pending;
+pub use super::vars::{Simple, Vars, Word, assignment};
 
 /// The simple commands of a text, in order; `export` and lines that only assign are carried out on `vars`.
 pub fn commands(text: &str, vars: &mut Vars) -> Result<Vec<Simple>, InitError> {
@@ -64,9 +23,15 @@ pub fn commands(text: &str, vars: &mut Vars) -> Result<Vec<Simple>, InitError> {
 
 /// Words that a shell has split already, as one command. What it was kept from inserting, by quotes, is inserted here.
 pub fn split_already(words: &[String], vars: &mut Vars) -> Result<Simple, InitError> {
-    let read =
-        |word: &String| if inserts(word) { inserted(word, vars) } else { Ok(Word::plain(word.clone())) };
-    Ok(assignments_apart(words.iter().map(read).collect::<Result<_, _>>()?))
+    let mut all = Vec::new();
+    for word in words {
+        if inserts(word) {
+            all.extend(inserted(word, vars)?);
+        } else {
+            all.push(Word::plain(word.clone()));
+        }
+    }
+    Ok(assignments_apart(all))
 }
 
 /// Whether a word means a variable of a shell: `$LEN`, `${TP:-2}`. JSON has `$` of its own, and passwords do.
@@ -78,8 +43,9 @@ fn inserts(word: &str) -> bool {
     !word.contains("{\"") && word.split('$').skip(1).any(name)
 }
 
-fn inserted(word: &str, vars: &mut Vars) -> Result<Word, InitError> {
+fn inserted(word: &str, vars: &mut Vars) -> Result<Vec<Word>, InitError> {
     let mut reader = Reader::new(word, vars);
+    (reader.word, reader.quoted) = (Some(Word::default()), true);
     while let Some(c) = reader.chars.next() {
         if c == '$' {
             reader.dollar(true)?;
@@ -87,45 +53,51 @@ fn inserted(word: &str, vars: &mut Vars) -> Result<Word, InitError> {
             reader.push(c);
         }
     }
-    Ok(reader.word.unwrap_or_default())
+    reader.quoted = true;
+    reader.end_word();
+    Ok(reader.words)
 }
 
-/// `NAME=` at the beginning of a word.
-pub fn assignment(word: &str) -> Option<(&str, &str)> {
-    let (name, value) = word.split_once('=')?;
-    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    (begins && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')).then_some((name, value))
+/// What ends a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sep {
+    And,
+    Or,
+    End,
 }
 
-fn assignments_apart(words: Vec<Word>) -> Simple {
-    let mut simple = Simple::default();
-    for word in words {
-        match assignment(&word.text) {
-            Some((name, value)) if simple.words.is_empty() => {
-                let value = Word { text: value.to_owned(), missing: word.missing.clone() };
-                simple.set.push((name.to_owned(), value));
-            }
-            _ => simple.words.push(word),
-        }
-    }
-    simple
-}
-
-struct Reader<'a, 'v> {
-    chars: Peekable<Chars<'a>>,
-    vars: &'v mut Vars,
-    out: Vec<Simple>,
+pub struct Reader<'a, 'v> {
+    pub(super) chars: Peekable<Chars<'a>>,
+    pub(super) vars: &'v mut Vars,
+    pub(super) out: Vec<Simple>,
     /// the words of the command so far
-    words: Vec<Word>,
-    word: Option<Word>,
+    pub(super) words: Vec<Word>,
+    pub(super) word: Option<Word>,
     /// something in the word is in quotes
-    quoted: bool,
+    pub(super) quoted: bool,
+    /// the word is of an array without elements, and is none unless something stands beside it
+    pub(super) vanishes: bool,
     /// the next word is the target of a redirection
-    skip: bool,
+    pub(super) skip: bool,
+    /// what the command writes to: `> FILE`
+    pub(super) writes: Option<String>,
+    pub(super) array: Option<Array>,
+    /// `( … )` that are open
+    subshells: usize,
+    pub(super) blocks: Vec<Block>,
+    /// whether the branch is taken that commands stand in
+    pub(super) now: Runs,
+    /// what is known of the command behind `&&`
+    pub(super) guard: Runs,
+    /// what ended the command before this one
+    pub(super) after: Sep,
+    pub(super) pending: Vec<Pending>,
+    /// how many commands there were before this line
+    before_line: usize,
 }
 
 impl<'a, 'v> Reader<'a, 'v> {
-    fn new(text: &'a str, vars: &'v mut Vars) -> Self {
+    pub(super) fn new(text: &'a str, vars: &'v mut Vars) -> Self {
         Self {
             chars: text.chars().peekable(),
             vars,
@@ -133,7 +105,17 @@ impl<'a, 'v> Reader<'a, 'v> {
             words: Vec::new(),
             word: None,
             quoted: false,
+            vanishes: false,
             skip: false,
+            writes: None,
+            array: None,
+            subshells: 0,
+            blocks: Vec::new(),
+            now: Runs::Yes,
+            guard: Runs::Yes,
+            after: Sep::End,
+            pending: Vec::new(),
+            before_line: 0,
         }
     }
 
@@ -141,8 +123,18 @@ impl<'a, 'v> Reader<'a, 'v> {
         while let Some(c) = self.chars.next() {
             match c {
                 ' ' | '\t' => self.end_word(),
-                '\n' | ';' | '|' => self.end_command(),
-                '\\' => self.backslash(),
+                '\n' => self.end_line()?,
+                ';' => {
+                    self.end_command(Sep::End);
+                    if self.chars.next_if_eq(&';').is_some() {
+                        self.end_of_pattern();
+                    }
+                }
+                '|' => {
+                    let or = self.chars.next_if_eq(&'|').is_some();
+                    self.end_command(if or { Sep::Or } else { Sep::End });
+                }
+                '\\' => self.backslash()?,
                 '\'' => self.single_quotes()?,
                 '"' => self.double_quotes()?,
                 '`' => self.backtick()?,
@@ -151,53 +143,92 @@ impl<'a, 'v> Reader<'a, 'v> {
                 '#' if self.word.is_none() => self.comment(),
                 '&' => self.ampersand(),
                 '<' | '>' => self.redirection(c)?,
+                '(' => self.opens(),
+                ')' => self.closes(),
                 '~' if self.word.is_none() => self.tilde(),
                 c => self.push(c),
             }
         }
-        self.end_command();
-        Ok(())
+        if self.array.is_some() {
+            return Err(InitError::Shell("a `=(` is never closed".to_owned()));
+        }
+        self.end_line()
     }
 
-    fn push(&mut self, c: char) {
+    pub(super) fn push(&mut self, c: char) {
         self.word.get_or_insert_default().text.push(c);
     }
 
-    fn end_word(&mut self) {
+    pub(super) fn end_word(&mut self) {
         let Some(word) = self.word.take() else { return };
-        self.quoted = false;
-        if !std::mem::take(&mut self.skip) {
-            self.words.push(word);
-        }
-    }
-
-    fn end_command(&mut self) {
-        self.end_word();
-        self.skip = false;
-        let mut simple = assignments_apart(std::mem::take(&mut self.words));
-        if simple.words.first().is_some_and(|w| w.text == "export") {
-            for word in simple.words.drain(1..) {
-                if let Some((name, value)) = assignment(&word.text) {
-                    let value = Word { text: value.to_owned(), missing: word.missing.clone() };
-                    self.vars.export(name, value);
-                }
-            }
-        } else if simple.words.is_empty() {
-            for (name, value) in simple.set {
-                self.vars.set(&name, value);
-            }
-        } else {
-            self.out.push(simple);
-        }
-    }
-
-    fn backslash(&mut self) {
-        if self.continues() || self.chars.clone().all(|c| matches!(c, ' ' | '\t')) {
+        let quoted = std::mem::take(&mut self.quoted);
+        if std::mem::take(&mut self.vanishes) && word == Word::default() {
             return;
+        }
+        if std::mem::take(&mut self.skip) {
+            self.writes = Some(word.text);
+            return;
+        }
+        let begins = self.words.is_empty() && !quoted && self.array.is_none() && word.missing.is_none();
+        if begins && self.keyword(&word.text) {
+            return;
+        }
+        self.words.push(word);
+        if self.array.is_none() {
+            self.case_begins();
+        }
+    }
+
+    /// The end of a line, behind which the texts stand that its commands read.
+    fn end_line(&mut self) -> Result<(), InitError> {
+        self.end_command(Sep::End);
+        if !self.pending.is_empty() {
+            let text = self.texts()?;
+            let of_line = self.out.len() > self.before_line;
+            if let Some(last) = self.out.last_mut().filter(|_| of_line) {
+                last.text = text;
+            }
+        }
+        self.before_line = self.out.len();
+        Ok(())
+    }
+
+    /// `NAME=(`, `NAME() {`, or a shell within the shell.
+    fn opens(&mut self) {
+        if self.begins_array() {
+            return;
+        }
+        let first = self.words.is_empty() && self.array.is_none();
+        match &self.word {
+            None if first => self.subshells += 1,
+            Some(_) if first && self.chars.next_if_eq(&')').is_some() => self.word = None,
+            _ => self.push('('),
+        }
+    }
+
+    fn closes(&mut self) {
+        if self.array.is_some() {
+            self.end_array();
+        } else if self.subshells > 0 {
+            self.subshells -= 1;
+            self.end_command(Sep::End);
+        } else if !self.pattern() {
+            self.push(')');
+        }
+    }
+
+    fn backslash(&mut self) -> Result<(), InitError> {
+        if self.continues() || self.chars.clone().all(|c| matches!(c, ' ' | '\t')) {
+            return Ok(());
+        }
+        let drive = self.word.as_ref().is_some_and(|w| w.text.len() == 2 && w.text.ends_with(':'));
+        if drive && self.chars.peek().is_some_and(char::is_ascii_alphanumeric) {
+            return Err(InitError::Shell("it has a path of Windows, which a shell takes apart".to_owned()));
         }
         if let Some(c) = self.chars.next() {
             self.push(c);
         }
+        Ok(())
     }
 
     /// Behind a sign that continues a line: goes on with the next one. Spaces in between are no continuation to a shell, and always
@@ -216,55 +247,6 @@ impl<'a, 'v> Reader<'a, 'v> {
     /// A command in backticks, or the end of a line of PowerShell.
     fn backtick(&mut self) -> Result<(), InitError> {
         if self.continues() { Ok(()) } else { self.old_substitution() }
-    }
-
-    fn old_substitution(&mut self) -> Result<(), InitError> {
-        let inside: String = std::iter::from_fn(|| self.chars.next_if(|c| *c != '`')).collect();
-        if self.chars.next().is_none() {
-            return Err(InitError::Shell("a ` is never closed".to_owned()));
-        }
-        self.mark(&inside);
-        Ok(())
-    }
-
-    /// `$(command)`, `$((8 / 2))`: the sum is known here, the command's output is not.
-    fn substitution(&mut self) -> Result<(), InitError> {
-        let Some(inside) = self.until_closed() else {
-            return Err(InitError::Shell("a $( is never closed".to_owned()));
-        };
-        let value =
-            |name: &str| self.vars.values.get(name).filter(|v| v.missing.is_none()).map(|v| v.text.clone());
-        let sum = inside.strip_prefix('(').and_then(|i| i.strip_suffix(')'));
-        match sum.and_then(|sum| arithmetic::value(sum, &value)) {
-            Some(number) => self.word.get_or_insert_default().text.push_str(&number.to_string()),
-            None => self.mark(&inside),
-        }
-        Ok(())
-    }
-
-    /// The output of a command stands in the word, and nobody runs it here.
-    fn mark(&mut self, command: &str) {
-        let word = self.word.get_or_insert_default();
-        word.missing.get_or_insert_with(|| format!("({command})"));
-    }
-
-    /// What stands up to the bracket that closes one which is open.
-    fn until_closed(&mut self) -> Option<String> {
-        let (mut depth, mut quote, mut out) = (1, None, String::new());
-        for c in self.chars.by_ref() {
-            match (c, quote) {
-                (_, Some(open)) if c == open => quote = None,
-                ('\'' | '"', None) => quote = Some(c),
-                ('(', None) => depth += 1,
-                (')', None) => depth -= 1,
-                _ => {}
-            }
-            if depth == 0 {
-                return Some(out);
-            }
-            out.push(c);
-        }
-        None
     }
 
     /// After a continuing backslash: whole comment lines in between end no command.
@@ -321,67 +303,9 @@ impl<'a, 'v> Reader<'a, 'v> {
         }
     }
 
-    fn dollar(&mut self, in_quotes: bool) -> Result<(), InitError> {
-        match self.chars.peek().copied() {
-            Some('(') => {
-                self.chars.next();
-                self.substitution()
-            }
-            Some('{') => {
-                self.chars.next();
-                let inside: String = std::iter::from_fn(|| self.chars.next_if(|c| *c != '}')).collect();
-                if self.chars.next().is_none() {
-                    return Err(InitError::Shell("a ${ is never closed".to_owned()));
-                }
-                let (name, otherwise) = expansion(&inside);
-                self.insert(name, otherwise.map(str::to_owned), in_quotes);
-                Ok(())
-            }
-            Some(c) if c.is_ascii_alphabetic() || c == '_' => {
-                let more = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
-                let name: String = std::iter::from_fn(|| self.chars.next_if(more)).collect();
-                self.insert(&name, None, in_quotes);
-                Ok(())
-            }
-            // what a script was given
-            Some(c) if c.is_ascii_digit() || matches!(c, '@' | '*' | '#') => {
-                self.chars.next();
-                self.insert(&c.to_string(), None, in_quotes);
-                Ok(())
-            }
-            _ => {
-                self.push('$');
-                Ok(())
-            }
-        }
-    }
-
-    /// A variable's value; outside of quotes its spaces separate words.
-    fn insert(&mut self, name: &str, otherwise: Option<String>, in_quotes: bool) {
-        let known = self.vars.values.get(name).filter(|v| !(v.text.is_empty() && otherwise.is_some()));
-        let value = match (known, otherwise) {
-            (Some(known), _) => known.clone(),
-            (None, Some(text)) => {
-                self.vars.assumed.push((name.to_owned(), text.clone()));
-                Word::plain(text)
-            }
-            (None, None) => Word { text: String::new(), missing: Some(name.to_owned()) },
-        };
-        self.vars.inserted.push(name.to_owned());
-        if value.missing.is_some() || in_quotes {
-            let word = self.word.get_or_insert_default();
-            word.text.push_str(&value.text);
-            word.missing = word.missing.take().or(value.missing);
-            return;
-        }
-        for c in value.text.chars() {
-            if c.is_whitespace() { self.end_word() } else { self.push(c) }
-        }
-    }
-
     fn tilde(&mut self) {
         let home = matches!(self.chars.peek(), None | Some('/' | ' ' | '\t' | '\n'));
-        match self.vars.values.get("HOME") {
+        match self.vars.get("HOME") {
             Some(value) if home => self.word = Some(value.clone()),
             _ => self.push('~'),
         }
@@ -393,7 +317,8 @@ impl<'a, 'v> Reader<'a, 'v> {
             self.chars.next_if_eq(&'>');
             self.skip = true;
         } else {
-            self.end_command();
+            let and = self.chars.next_if_eq(&'&').is_some();
+            self.end_command(if and { Sep::And } else { Sep::End });
         }
     }
 
@@ -406,9 +331,6 @@ impl<'a, 'v> Reader<'a, 'v> {
             if ahead.peek() == Some(&'>') && !name.is_empty() {
                 return Err(InitError::Placeholder(format!("<{name}>")));
             }
-            if self.chars.peek() == Some(&'<') {
-                return Err(InitError::Shell("it reads a text of its own (`<<`)".to_owned()));
-            }
         }
         // the digits right before it are a file descriptor
         match self.word.take() {
@@ -418,18 +340,21 @@ impl<'a, 'v> Reader<'a, 'v> {
                 self.end_word();
             }
         }
-        while self.chars.next_if(|c| matches!(c, '>' | '&' | '|')).is_some() {}
+        if self.chars.next_if_eq(&'(').is_some() {
+            // `<(command)` is a word, `> >(command)` the target of what stands before it
+            let Some(inside) = self.until_closed('(', ')') else {
+                return Err(InitError::Shell(format!("a {first}( is never closed")));
+            };
+            self.mark(&inside);
+            return Ok(());
+        }
+        if first == '<' && self.chars.next_if_eq(&'<').is_some() && self.chars.peek() != Some(&'<') {
+            return self.here_document();
+        }
+        while self.chars.next_if(|c| matches!(c, '<' | '>' | '&' | '|')).is_some() {}
         self.skip = true;
         Ok(())
     }
-}
-
-/// What stands in `${ }`: the variable, and its value where it is unset (`:-`, `:=`).
-fn expansion(inside: &str) -> (&str, Option<&str>) {
-    let of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let (name, rest) = inside.split_at(inside.find(|c| !of_name(c)).unwrap_or(inside.len()));
-    let rest = rest.strip_prefix(':').unwrap_or(rest);
-    (name, rest.strip_prefix(['-', '=']))
 }
 
 #[cfg(test)]
@@ -467,12 +392,44 @@ mod tests {
     }
 
     #[test]
+    fn arrays_and_what_is_done_to_values() {
+        let cases: [(&str, &[&[&str]]); 14] = [
+            ("A=(1 '2 3'\n  # why\n  4)\na \"${A[@]}\" z", &[&["a", "1", "2 3", "4", "z"]]),
+            ("A=()\nA+=(1)\nA+=(2 3)\na \"${A[@]}\"", &[&["a", "1", "2", "3"]]),
+            ("A=()\na \"${A[@]}\" b", &[&["a", "b"]]),
+            (
+                "A=(1 2)\na \"x${A[@]}y\" \"${A[*]}\" ${A[@]} $A ${A[1]} ${#A[@]}",
+                &[&["a", "x1", "2y", "1 2", "1", "2", "1", "2", "2"]],
+            ),
+            ("A=1; A+=\" 2\"; a $A; A=(3); a ${A[@]+\"${A[@]}\"}", &[&["a", "1", "2"], &["a", "3"]]),
+            ("declare -a A=(1); local B=2; a \"${A[@]}\" $B", &[&["a", "1", "2"]]),
+            (
+                "M=org/x-7B.gguf; a ${M##*/} ${M#*/} ${M%.*} ${M%%-*} ${M%q}",
+                &[&["a", "x-7B.gguf", "x-7B.gguf", "org/x-7B", "org/x", "org/x-7B.gguf"]],
+            ),
+            ("B=2; a ${A:-$B} ${C:-${B}3} ${D:=4} $D \"${E-'x y'}\"", &[&["a", "2", "23", "4", "4", "x y"]]),
+            ("if [ 1 = 2 ]; then A=1; elif [[ 1 -lt 2 ]]; then A=2; else A=3; fi; a $A", &[&["a", "2"]]),
+            ("D=0\nA=(1)\n[[ $D == 1 ]] && A+=(2)\n[ -z \"\" ] && A+=(3)\na ${A[@]}", &[&["a", "1", "3"]]),
+            ("cat > x <<EOF\nvllm 'serve\nEOF\na b", &[&["cat"], &["a", "b"]]),
+            ("cat <<-'E' | tee y\n\t(\n\tE\na <<< b", &[&["cat"], &["tee", "y"], &["a"]]),
+            ("f() {\n a 1; }\n(a 2)", &[&["a", "1"], &["a", "2"]]),
+            ("case x in\n a) A=1;;\n *) A=2;;\nesac\na ${A:-3}", &[&["a", "3"]]),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(words(text), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn what_only_a_running_shell_knows_is_an_error() {
         let read = |text: &str| commands(text, &mut Vars::default());
         assert!(matches!(read("a $(nproc"), Err(InitError::Shell(_))));
         assert!(matches!(read("a `x"), Err(InitError::Shell(_))));
         assert!(matches!(read("a 'b"), Err(InitError::Shell(_))));
         assert!(matches!(read("vllm serve <your model>"), Err(InitError::Placeholder(_))));
+        assert!(matches!(read("A=(1 2"), Err(InitError::Shell(_))));
+        assert!(matches!(read("cat <<EOF\nx"), Err(InitError::Shell(_))));
+        assert!(matches!(read("llama-server -m C:\\models\\x.gguf"), Err(InitError::Shell(_))));
         let all = read("a $X \"$(cat ')' ~/x)\" `nproc` A=$(b $(c)) d").expect("readable");
         let missing: Vec<_> = all[0].words.iter().map(|w| w.missing.as_deref()).collect();
         assert_eq!(
@@ -489,7 +446,7 @@ mod tests {
         assert_eq!(all[0].set.iter().map(|(n, _)| n.as_str()).collect::<Vec<_>>(), ["D", "E"]);
         assert_eq!(all[0].words.len(), 2);
         assert_eq!(
-            vars.exported.iter().map(|(n, v)| (n.as_str(), v.text.as_str())).collect::<Vec<_>>(),
+            vars.exported().iter().map(|(n, v)| (n.as_str(), v.text.as_str())).collect::<Vec<_>>(),
             [("A", "1"), ("B", "2 3")]
         );
     }

@@ -14,6 +14,7 @@ use super::settle::settle;
 use super::shell::{self, Vars, Word};
 use super::value;
 use super::{llama, mounts, notes, reader, secret, write};
+use crate::lang::sema::images::bare;
 use crate::lang::sema::program;
 
 /// Lines of a first study that are read at one go.
@@ -110,7 +111,9 @@ pub fn finish(mut draft: Draft, mut said: Said) -> Result<Written, InitError> {
     // each of several loads may lack the same
     let mut once = HashSet::new();
     said.left_out.retain(|why| once.insert(why.clone()));
-    draft.engine.about.push("the command as it is: every gain is a gain over this".to_owned());
+    if draft.engine.about.is_empty() {
+        draft.engine.about.push("the command as it is: every gain is a gain over this".to_owned());
+    }
     if !said.left_out.is_empty() {
         draft.engine.about.push("left out of what was given:".to_owned());
         draft.engine.about.extend(said.left_out.iter().map(|l| format!(" * {l}")));
@@ -162,19 +165,18 @@ pub fn base(command: Command<'_>, asked: &Asked) -> Result<Base, InitError> {
         arguments.published.iter().map(|(a, why)| Change { published: Some((*why).to_owned()), ..flag(a) }),
     );
     let assumed = assumed(&vars, &arguments.place);
-    let notes = notes::of(&known, &arguments).into_iter().chain(told).collect();
+    let said = std::mem::take(&mut launch.notes);
+    let notes = notes::of(&known, &arguments).into_iter().chain(told).chain(said).collect();
     Ok(Base { launch, known, arguments, devices, draft, left_out, assumed, notes })
 }
 
 /// How a site has every launch in such a container.
 fn containers(image: &Image, engine: known::Engine) -> String {
     let method = if image.runtime == "podman" { "podman" } else { "docker" };
-    let official = image.version.as_ref().and_then(|v| engine.image(v));
-    let bare = image.full.strip_prefix("docker.io/").unwrap_or(&image.full);
-    let of = if official.as_deref() == Some(bare) {
-        String::new()
-    } else {
-        format!(" {}", value::text(&image.full))
+    // one of a version is the engine's own, or the study names it
+    let of = match image.version {
+        Some(_) => String::new(),
+        None => format!(" {}", value::text(&image.full)),
     };
     let site = format!("site here {{ engine {} via {method}{of} }}", engine.std_name());
     format!("the container: to start one for every launch, write site.plab beside the study: {site}")
@@ -214,16 +216,18 @@ fn under(
     Ok((known, arguments))
 }
 
-/// The command under the newest version that has its flags: a flag that is gone says that an older one runs.
+/// The command under the newest version that has its flags and reads its variables: one that is gone says that an older one runs.
 fn newest(
     launch: &Launch,
     words: &[Word],
 ) -> Result<(std::sync::Arc<program::Engine>, Arguments), InitError> {
     let any = known::engine(launch.engine, None)?;
+    let variables: Vec<&str> = launch.env.iter().map(|(name, _)| name.as_str()).collect();
     let mut best = None;
     for version in known::versions(&any.schema) {
         let read = under(launch, Some(&version), words)?;
-        let refused = read.1.flags.iter().filter(|f| f.refused()).count();
+        let refused = read.1.flags.iter().filter(|f| f.refused()).count()
+            + known::unread(launch.engine, &version, &variables);
         if best.as_ref().is_none_or(|(least, _)| refused < *least) {
             best = Some((refused, read));
         }
@@ -241,10 +245,9 @@ fn engine(launch: &Launch, known: &program::Engine, arguments: &Arguments, state
         let line = Line::new("version", value::text(version));
         let guessed = format!("the newest one known with these flags; yours: {}", kind.version_command());
         settings.push(if stated { line } else { line.why(guessed) });
-        let usual = kind.image(version);
-        if let Some(image) =
-            launch.image.as_ref().filter(|i| Some(&i.full) != usual.as_ref() && i.version.is_some())
-        {
+        let usual = known.image().map(|i| bare(&i).to_owned());
+        let other = |i: &&Image| Some(bare(&i.full)) != usual.as_deref() && i.version.is_some();
+        if let Some(image) = launch.image.as_ref().filter(other) {
             let text = image.full.replacen(version.as_str(), "{version}", 1);
             settings.push(Line::new("image", value::template(&text)));
         }
@@ -291,7 +294,8 @@ fn shell_word(word: &str) -> String {
     }
 }
 
-fn flag(argument: &Argument) -> Change {
+/// A flag as a line of the engine.
+pub fn flag(argument: &Argument) -> Change {
     Change {
         text: argument.text(),
         raw: argument.passed_on(),

@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 use super::bench::{self, Settings};
 use super::draft::{Block, Draft, Line, Step, Study};
 use super::error::InitError;
-use super::params::{self, Point, Reading};
+use super::params::{self, Reading};
+use super::sets::{Set, Sets};
 use super::shell::{self, Vars};
 use super::study::{self, Asked, Base, Command, Said, Written};
 use super::{arguments, files, gpus, json, notes, pasted, value};
@@ -18,6 +19,8 @@ use crate::lang::source::Files;
 pub struct Sweep {
     pub serve_command: Option<String>,
     pub bench: Settings,
+    /// there is a command of the benchmark
+    pub benched: bool,
     pub serve: Vec<Map<String, Value>>,
     pub loads: Vec<Map<String, Value>>,
     pub limits: Vec<Map<String, Value>>,
@@ -106,6 +109,7 @@ impl Sweep {
                 let inside = shell::commands(text, vars)?;
                 let words = inside.into_iter().flat_map(|c| c.words).map(|w| w.text).collect::<Vec<_>>();
                 self.bench = bench::of_words(&words);
+                self.benched = true;
             }
             "serve_params" | "bench_params" | "sla_params" | "workload_params" => {
                 let wrong = |why: String| InitError::File { file: text.to_owned(), why };
@@ -127,35 +131,46 @@ impl Sweep {
     /// The study, over the serve command.
     pub fn study(mut self, command: Command<'_>, asked: &Asked) -> Result<Written, InitError> {
         let own = self.serve_command.take();
-        let base = study::base(own.as_deref().map_or(command, Command::Text), asked)?;
+        let mut base = study::base(own.as_deref().map_or(command, Command::Text), asked)?;
         let mut said = base.said();
         let mut left_out = std::mem::take(&mut said.left_out);
         left_out.append(&mut self.left_out);
-        let points = self.points(&base, &mut left_out, &mut said.notes);
-        if points.is_empty() && !self.serve.is_empty() {
+        let sets = self.sets(&base, &mut left_out, &mut said.notes);
+        if sets.all.is_empty() && !self.serve.is_empty() {
             let why = format!("no parameter set fits the command: {}", left_out.join("; "));
             return Err(InitError::Inexpressible(why));
         }
         let profiles = self.profiles(&mut left_out);
         let requires = self.requires(&mut left_out);
+        let most = self.most_gpus(&base);
+        base.draft.settings.extend(self.api(&mut left_out));
+        let single = sets.all.len() == 1;
+        let (points, over) = sets.over(&mut base);
         let mut draft = Draft { engine: base.draft.clone(), profiles, ..Draft::default() };
         draft.header =
             vec!["A sweep of `vllm bench sweep` as a study, written by `perflab init`.".to_owned()];
-        let mut only = self.study_of(&base, &draft.profiles, requires);
+        let mut only = self.study_of(&base, &draft.profiles, requires, most);
+        if let Some(first) = &over {
+            draft.engine.about.push(format!(
+                "the first parameter set, {first}, as the sweep never runs the command alone: every gain is a gain over this"
+            ));
+            only.steps[0].about = vec!["every other parameter set in its place".to_owned()];
+        }
         if let Some(axis) = params::axis("sets", points) {
             draft.axes.push(axis);
         } else {
-            // loads and limits alone: the flags that are usually tuned are tried under them
-            draft.header.push("Its files have loads only; what is varied here is a proposal.".to_owned());
+            // the flags that are usually tuned are tried in the place of sets
+            let has = if single { "It has one parameter set" } else { "Its files have loads only" };
+            draft.header.push(format!("{has}; what is varied here is a proposal."));
             (draft.axes, draft.rules, only.steps) = study::proposed(&base);
         }
         draft.studies = vec![only];
         study::finish(draft, Said { left_out, ..said })
     }
 
-    fn points(&self, base: &Base, left_out: &mut Vec<String>, notes: &mut Vec<String>) -> Vec<Point> {
+    fn sets(&self, base: &Base, left_out: &mut Vec<String>, notes: &mut Vec<String>) -> Sets {
         let reading = Reading { engine: base.launch.engine, known: &base.known, negates: true };
-        let (mut points, mut told) = (Vec::new(), Vec::new());
+        let mut out = Sets::default();
         let mut seen = BTreeSet::new();
         for set in &self.serve {
             let title = set.get("_benchmark_name").and_then(super::yaml::word);
@@ -171,23 +186,48 @@ impl Sweep {
                 }
             }
             if said.is_empty() {
+                out.bare = true;
                 left_out
                     .push("a parameter set without parameters: the baseline is measured anyway".to_owned());
                 continue;
             }
             let name = title.as_deref().map_or_else(|| params::point_name(values.into_iter()), value::name);
-            let changes = params::texts(&said);
             let mut normal: Vec<String> = said.iter().map(|s| reading.normal(s)).collect();
             normal.sort();
             if !seen.insert(normal) {
-                left_out.push(format!("{}: the same parameters as a set before it", changes.join(" ")));
+                let changes = params::texts(&said).join(" ");
+                left_out.push(format!("{changes}: the same parameters as a set before it"));
                 continue;
             }
-            points.push(Point { name, title, changes, as_typed: params::as_typed(&said) });
-            told.extend(said);
+            out.all.push(Set { name, title, said });
         }
+        let told: Vec<_> = out.all.iter().flat_map(|s| s.said.clone()).collect();
         notes.extend(notes::of_flags(&base.known, params::flags(&told)));
-        points
+        out
+    }
+
+    /// How `vllm bench serve` asks, where its command is there: completions, unless it says otherwise.
+    fn api(&self, left_out: &mut Vec<String>) -> Option<Line> {
+        if !self.benched {
+            return None;
+        }
+        let of = |names: [&str; 2]| names.iter().find_map(|n| self.bench.get(*n)).and_then(super::yaml::word);
+        let (backend, endpoint) = (of(["backend", "endpoint_type"]), of(["endpoint", "endpoint"]));
+        let backend = backend.unwrap_or_else(|| "openai".to_owned());
+        let chat = backend == "openai-chat";
+        let usual = if chat { "/v1/chat/completions" } else { "/v1/completions" };
+        let endpoint = endpoint.unwrap_or_else(|| usual.to_owned());
+        match (backend.as_str(), endpoint.as_str()) {
+            ("openai" | "vllm", "/v1/completions") => Some(Line::new("api", "openai_completions")),
+            ("openai-chat", "/v1/chat/completions") => None,
+            _ => {
+                let (backend, endpoint) = (value::plain(&backend), value::plain(&endpoint));
+                left_out.push(format!(
+                    "--backend {backend} --endpoint {endpoint}: perflab asks for chat completions instead"
+                ));
+                None
+            }
+        }
     }
 
     /// GPUs that the largest of the parameter sets takes.
@@ -218,6 +258,11 @@ impl Sweep {
                     title = super::yaml::word(setting).unwrap_or(title);
                     name = format!("{}_{}", value::name(&title), i + 1);
                 } else {
+                    if matches!(bench::key(key).as_str(), "backend" | "endpoint" | "endpoint_type") {
+                        let word = super::yaml::word(setting).unwrap_or_default();
+                        left_out
+                            .push(format!("{key} {}: a study asks all its loads alike", value::plain(&word)));
+                    }
                     settings.insert(bench::key(key), setting.clone());
                 }
             }
@@ -241,10 +286,10 @@ impl Sweep {
         out
     }
 
-    fn study_of(&self, base: &Base, profiles: &[Block], requires: Vec<Line>) -> Study {
+    fn study_of(&self, base: &Base, profiles: &[Block], requires: Vec<Line>, most: u64) -> Study {
         let names: Vec<&str> = profiles.iter().map(|p| p.name.as_str()).collect();
         let model = arguments::short_name(&base.arguments.model);
-        let mut settings = study::opening(base, self.most_gpus(base));
+        let mut settings = study::opening(base, most);
         settings.push(
             Line::new("maximize", format!("total_tps on {}", names.join(", ")))
                 .why("a sweep names none; over several loads, the geometric mean"),

@@ -23,7 +23,9 @@ impl History {
             let share = if sum > 0.0 { loaded / sum } else { 0.0 };
             let shares = own.iter().filter(|_| sum > 0.0).map(|(p, s)| (*p, s * share));
             let around_s = times.start_s + times.stop_s + times.drain_s;
-            costs.add(&launch.engine, around_s, times.own_s, shares);
+            // what failed under a load took that too
+            let around_s = if sum > 0.0 { around_s } else { around_s + loaded };
+            costs.add((&launch.engine, &launch.config_id), around_s, times.own_s, shares);
         }
         costs
     }

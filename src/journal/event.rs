@@ -126,6 +126,9 @@ pub enum Kind {
         /// of what its command names, what came to be while it lived
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         appeared: Vec<String>,
+        /// what of it a kill did not end, a phrase each: it is over for the study, and not gone
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        stuck: Vec<String>,
     },
     /// a launch of the A/A check of neighbours is over
     Checked { launch: String, of: Neighbourhood, sample: Sample },

@@ -1,10 +1,16 @@
 //! What a journal tells, kept small: ten thousand trials are read in a moment and held in a few megabytes. Events are folded in one
 //! after another, whether they are read or just written, so that nothing is ever looked for in all of them.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+mod fold;
+
+pub(super) use fold::Recent;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::event::{Event, Kind, Neighbourhood};
+use foldhash::{HashMap, HashSet};
+
+use super::event::Neighbourhood;
 use super::made::Conditions;
 use super::moved::Moved;
 use super::records::{LaunchRecord, RunRecord, SessionRecord};
@@ -78,153 +84,6 @@ impl History {
         self.machine_failures(checks).next().is_some()
     }
 
-    /// Gives back memory that nothing is in, but for what a study may soon add.
-    pub(super) fn shrink(&mut self) {
-        const MORE: usize = 256;
-        self.launches.shrink_to(self.launches.len() + MORE);
-        self.runs.shrink_to(self.runs.len() + MORE);
-    }
-
-    /// Why an event cannot follow on what is here: a run is of the configuration that its launch started.
-    pub(super) fn contradiction(&self, event: &Event) -> Option<String> {
-        let Kind::Run { launch, config_id, .. } = &event.kind else { return None };
-        let started = &*self.launch_of(launch)?.config_id;
-        (started != config_id).then(|| {
-            format!("it is a run of configuration {config_id}, and its launch {launch} started {started}")
-        })
-    }
-
-    /// Takes the next event in.
-    pub fn push(&mut self, event: Event) {
-        if event.session != self.session {
-            self.earlier_s += self.session_s;
-            self.before = (self.session, self.session_s);
-        }
-        (self.seq, self.session, self.session_s) = (event.seq, event.session, event.session_s);
-        match event.kind {
-            Kind::Session { perflab, file, file_hash, set, price_per_s, machine, gpu_levels, .. } => {
-                for (uuid, level) in gpu_levels {
-                    let known = self.gpu_levels.entry(uuid).or_insert(level);
-                    *known = (*known).min(level);
-                }
-                self.sessions.push(SessionRecord { perflab, file, file_hash, set, machine, price_per_s });
-            }
-            Kind::Launch { launch, config_id, config, nonce, container, slot, installed, check, .. } => {
-                let word = |key: &str| config[key].as_str().unwrap_or_default();
-                let engine = format!("{} {}", word("engine"), word("version"));
-                self.installed.extend(installed.map(|i| (i.id, i.libraries)));
-                let id: Arc<str> = launch.into();
-                self.by_id.insert(id.clone(), self.launches.len());
-                self.open.push(self.launches.len());
-                let record = LaunchRecord {
-                    id,
-                    config_id: self.text(&config_id),
-                    engine: self.text(&engine),
-                    config: self.text(&config.to_string()),
-                    times: None,
-                    lost_s: None,
-                    gpus: 0,
-                    price_per_s: self.sessions.last().and_then(|s| s.price_per_s),
-                    container: container.map(Box::new),
-                    check,
-                    changed: Box::default(),
-                    appeared: Box::default(),
-                    slot: slot.map(|s| s.number),
-                    nonce: nonce.into(),
-                    begun: (event.session, event.session_s),
-                };
-                self.launches.push(record);
-            }
-            Kind::Run {
-                config_id,
-                profile_id,
-                serve_id,
-                host_id,
-                mut run,
-                made,
-                seed,
-                infrastructure,
-                ..
-            } => {
-                run.metrics.shrink();
-                if let Some((id, _)) = self.by_id.get_key_value(&run.launch) {
-                    run.launch = id.clone();
-                }
-                let record = RunRecord {
-                    config_id: self.text(&config_id),
-                    profile_id: self.text(&profile_id),
-                    serve_id: self.text(&serve_id),
-                    host_id: self.text(&host_id),
-                    made: made.map(|made| self.shared(*made)),
-                    seed,
-                    infrastructure,
-                    session: event.session,
-                    put_aside: false,
-                    run: Arc::new(run),
-                };
-                self.runs.push(record);
-            }
-            Kind::Gone { launch, times, gpus, changed, appeared } => {
-                if let Some(l) = self.launch(&launch) {
-                    (l.times, l.gpus) = (Some(times), gpus);
-                    (l.changed, l.appeared) = (changed.into(), appeared.into());
-                }
-                self.close(&launch);
-            }
-            Kind::Lost { launch, after_s, gpus } => {
-                let (last, last_s) = self.before;
-                let mut unseen_s = 0.0;
-                if let Some(l) = self.launch(&launch) {
-                    (l.lost_s, l.gpus) = (Some(after_s), gpus);
-                    let (session, begun_s) = l.begun;
-                    unseen_s = if session == last { after_s - (last_s - begun_s) } else { 0.0 };
-                }
-                // of launches side by side each says so
-                let known = self.lived_on.entry(last).or_default();
-                *known = known.max(unseen_s);
-                self.close(&launch);
-            }
-            Kind::Checked { of, sample, .. } => self.checked.push((of, sample)),
-            Kind::Neighbours { of, verdict } => self.neighbours.push((of, verdict)),
-            Kind::Again { configs, .. } => {
-                let asked = |r: &&mut RunRecord| configs.iter().any(|c| **c == *r.config_id);
-                self.runs.iter_mut().filter(asked).for_each(|r| r.put_aside = true);
-            }
-            // what servers say of themselves is long, stands in the journal for people, and decides nothing
-            Kind::Ready { .. } | Kind::Setback { .. } | Kind::End { .. } => {}
-        }
-    }
-
-    fn launch(&mut self, id: &str) -> Option<&mut LaunchRecord> {
-        self.by_id.get(id).and_then(|i| self.launches.get_mut(*i))
-    }
-
-    fn close(&mut self, id: &str) {
-        let Some(i) = self.by_id.get(id) else { return };
-        self.open.retain(|o| o != i);
-        if let Some(l) = self.launches.get_mut(*i) {
-            l.nonce = Box::default();
-        }
-    }
-
-    fn text(&mut self, text: &str) -> Arc<str> {
-        if let Some(known) = self.texts.get(text) {
-            return known.clone();
-        }
-        let text: Arc<str> = text.into();
-        self.texts.insert(text.clone());
-        text
-    }
-
-    fn shared(&mut self, made: Conditions) -> Arc<Conditions> {
-        if let Some(known) = self.conditions.iter().rev().find(|c| ***c == made) {
-            return known.clone();
-        }
-        let made = Arc::new(made);
-        self.conditions.push(made.clone());
-        made
-    }
-
     /// The runs that still count, keyed as the judge reads them. What the machine spoiled counts in its own invocation only.
     pub fn results(&self, checks: Checks, counts: impl Fn(&RunRecord) -> bool) -> Results {
         let mut results = Results::default();
@@ -296,7 +155,7 @@ impl History {
 
 #[cfg(test)]
 mod tests {
-    use super::super::event::{LaunchTimes, VERSION};
+    use super::super::event::{Event, Kind, LaunchTimes, VERSION};
     use super::*;
     use crate::judge::{Metrics, Run, RunOutcome};
 
@@ -338,7 +197,10 @@ mod tests {
         assert!(history.machine_failed(Checks::Refuse));
         let (launch, times) = ("L002".to_owned(), LaunchTimes::default());
         let changed = vec!["t.jinja".to_owned()];
-        history.push(event(3, Kind::Gone { launch, times, gpus: 0, changed, appeared: Vec::new() }));
+        history.push(event(
+            3,
+            Kind::Gone { launch, times, gpus: 0, changed, appeared: Vec::new(), stuck: Vec::new() },
+        ));
         assert!(!history.machine_failed(Checks::Refuse));
     }
 

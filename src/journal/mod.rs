@@ -3,6 +3,8 @@
 mod costs;
 pub mod event;
 mod history;
+mod lean;
+mod lines;
 mod lock;
 mod made;
 mod moved;

@@ -1,7 +1,7 @@
 //! Reads a journal line by line: ten thousand trials take no more memory than what is kept of them.
 
 use std::fs::OpenOptions;
-use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom};
+use std::io::{self, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use memchr::{memchr, memmem};
@@ -9,7 +9,9 @@ use serde::Deserialize;
 use thiserror::Error;
 
 use super::event::{Event, SEALED, VERSION};
-use super::history::History;
+use super::history::{History, Recent};
+use super::lean;
+use super::lines::Lines;
 use super::plain;
 use super::seal::{self, Seal};
 
@@ -43,11 +45,19 @@ pub fn read(path: &Path, requests: Requests) -> Result<History, JournalError> {
 
 /// Reads a journal, and says how many bytes of the file are whole lines.
 pub(super) fn read_whole(path: &Path, requests: Requests) -> Result<(History, u64), JournalError> {
-    let mut history = History::default();
+    let (mut history, mut recent) = (History::default(), Recent::default());
     let mut tail = Tail::new(path, requests);
-    tail.follow(|event| {
+    tail.follow(|tail, text, seal| {
+        if seal == Seal::Whole
+            && let Some(line) = lean::line(text)
+            && let Ok(made) = history.made(&line, &mut recent)
+        {
+            tail.comes_next(line.v, line.seq)?;
+            return history.take(line, made).map_err(|why| tail.corrupt(why));
+        }
+        let event = tail.event(text, seal)?;
         if let Some(why) = history.contradiction(&event) {
-            return Err(why);
+            return Err(tail.corrupt(why));
         }
         history.push(event);
         Ok(())
@@ -76,78 +86,88 @@ impl Tail {
 
     /// Every whole line since the last time. What follows the last line end is being written, or was when its writer died.
     pub fn read(&mut self, mut hear: impl FnMut(Event)) -> Result<(), JournalError> {
-        self.follow(|event| {
-            hear(event);
+        self.follow(|tail, text, seal| {
+            hear(tail.event(text, seal)?);
             Ok(())
         })
     }
 
-    /// The same for a listener that may refuse an event, and says why.
-    fn follow(&mut self, mut hear: impl FnMut(Event) -> Result<(), String>) -> Result<(), JournalError> {
-        let io_error = |source| JournalError::Io { path: self.path.clone(), source };
+    /// The text of every line since the last time, and what its seal tells. What is broken is an error at once.
+    fn follow(
+        &mut self,
+        mut take: impl FnMut(&mut Self, &[u8], Seal) -> Result<(), JournalError>,
+    ) -> Result<(), JournalError> {
         let mut file = match plain::open(OpenOptions::new().read(true), &self.path) {
             Ok(file) => file,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(e) => return Err(io_error(e)),
+            Err(e) => return Err(self.io_error(e)),
         };
-        file.seek(SeekFrom::Start(self.offset)).map_err(io_error)?;
-        let mut file = BufReader::with_capacity(1 << 16, file);
-        let mut line = Vec::new();
-        loop {
-            line.clear();
-            let read = file.read_until(b'\n', &mut line);
-            let read = read.map_err(|source| JournalError::Io { path: self.path.clone(), source })?;
-            if line.pop() != Some(b'\n') {
-                return Ok(());
-            }
+        file.seek(SeekFrom::Start(self.offset)).map_err(|e| self.io_error(e))?;
+        let mut lines = Lines::of(file);
+        while let Some(line) = lines.next().map_err(|e| self.io_error(e))? {
+            let length = line.len() as u64 + 1;
             self.line += 1;
             if !line.is_empty() {
-                let event = self.event(&mut line)?;
-                let corrupt = |why| JournalError::Corrupt { path: self.path.clone(), line: self.line, why };
-                hear(event).map_err(corrupt)?;
+                let seal = seal::check(line);
+                if seal == Seal::Broken {
+                    return Err(
+                        self.corrupt("it is not as it was written: its checksum does not fit".to_owned())
+                    );
+                }
+                let whole = line.len();
+                let length =
+                    if self.requests == Requests::LeftOut { leave_out_requests(line) } else { whole };
+                take(self, &line[..length], seal)?;
             }
-            self.offset += read as u64;
+            self.offset += length;
         }
+        Ok(())
     }
 
-    fn event(&mut self, line: &mut Vec<u8>) -> Result<Event, JournalError> {
-        let seal = seal::check(line);
-        if self.requests == Requests::LeftOut {
-            leave_out_requests(line);
-        }
-        let corrupt = |why| JournalError::Corrupt { path: self.path.clone(), line: self.line, why };
-        if seal == Seal::Broken {
-            return Err(corrupt("it is not as it was written: its checksum does not fit".to_owned()));
-        }
+    fn io_error(&self, source: io::Error) -> JournalError {
+        JournalError::Io { path: self.path.clone(), source }
+    }
+
+    fn corrupt(&self, why: String) -> JournalError {
+        JournalError::Corrupt { path: self.path.clone(), line: self.line, why }
+    }
+
+    fn event(&mut self, line: &[u8], seal: Seal) -> Result<Event, JournalError> {
         let event = parse(line, &self.path, self.line)?;
         if seal == Seal::Missing && event.v >= SEALED {
-            return Err(corrupt("it is not as it was written: it has no checksum".to_owned()));
+            return Err(self.corrupt("it is not as it was written: it has no checksum".to_owned()));
         }
-        if event.v < self.version {
-            return Err(corrupt(format!(
-                "it is of version {}, and follows a line of version {}: no perflab writes that",
-                event.v, self.version
+        self.comes_next(event.v, event.seq)?;
+        Ok(event)
+    }
+
+    /// Sees that a line may follow on the one before.
+    fn comes_next(&mut self, version: u32, seq: u64) -> Result<(), JournalError> {
+        if version < self.version {
+            return Err(self.corrupt(format!(
+                "it is of version {version}, and follows a line of version {}: no perflab writes that",
+                self.version
             )));
         }
-        self.version = event.v;
-        if event.seq != self.seq + 1 {
-            let why =
-                format!("event {} follows event {}: lines are missing or out of order", event.seq, self.seq);
-            return Err(corrupt(why));
+        self.version = version;
+        if seq != self.seq + 1 {
+            let why = format!("event {seq} follows event {}: lines are missing or out of order", self.seq);
+            return Err(self.corrupt(why));
         }
-        self.seq = event.seq;
-        Ok(event)
+        self.seq = seq;
+        Ok(())
     }
 }
 
 /// Cuts the requests' times out of a line before it is parsed, which is most of the work. Inside a text of JSON a quote has a
-/// backslash before it, so the words below can only be a key; its object holds lists of numbers, and ends at the next brace.
-fn leave_out_requests(line: &mut Vec<u8>) {
+/// backslash before it, so the words below can only be a key; its object holds lists of numbers, and ends at the next brace. How long
+/// the line is then.
+fn leave_out_requests(line: &mut [u8]) -> usize {
     const KEY: &[u8] = b",\"requests\":{";
-    let Some(from) = memmem::find(line, KEY) else { return };
-    if let Some(length) = memchr(b'}', &line[from..]) {
-        line.drain(from..=from + length);
-    }
+    let Some(from) = memmem::find(line, KEY) else { return line.len() };
+    let Some(length) = memchr(b'}', &line[from..]) else { return line.len() };
+    line.copy_within(from + length + 1.., from);
+    line.len() - length - 1
 }
 
 fn parse(bytes: &[u8], path: &Path, line: usize) -> Result<Event, JournalError> {
@@ -207,7 +227,8 @@ mod tests {
     fn requests_are_cut_out_of_a_line_and_nothing_else() {
         let cut = |text: &str| {
             let mut line = text.as_bytes().to_vec();
-            leave_out_requests(&mut line);
+            let length = leave_out_requests(&mut line);
+            line.truncate(length);
             String::from_utf8(line).expect("text")
         };
         let line = r#"{"numbers":{"a":1},"requests":{"ttft_us":[1,null],"tpot_us":[]},"notes":["x"]}"#;

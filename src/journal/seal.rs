@@ -13,7 +13,7 @@ pub fn seal(line: &mut Vec<u8>) {
     }
     let sum = crc32(line);
     line.extend_from_slice(BEFORE);
-    line.extend_from_slice(format!("{sum:08x}").as_bytes());
+    line.extend_from_slice(&hex(sum));
     line.extend_from_slice(AFTER);
 }
 
@@ -35,7 +35,11 @@ pub fn check(line: &[u8]) -> Seal {
         return Seal::Missing;
     };
     let Some(text) = rest.strip_suffix(BEFORE) else { return Seal::Missing };
-    if format!("{:08x}", crc32(text)).as_bytes() == digits { Seal::Whole } else { Seal::Broken }
+    if hex(crc32(text)) == digits { Seal::Whole } else { Seal::Broken }
+}
+
+fn hex(sum: u32) -> [u8; DIGITS] {
+    std::array::from_fn(|i| b"0123456789abcdef"[(sum >> (4 * (DIGITS - 1 - i)) & 15) as usize])
 }
 
 /// CRC-32 as of gzip and Ethernet: finds every change of up to 32 neighbouring bits.

@@ -185,8 +185,10 @@ impl Purse<'_> {
         } else {
             String::new()
         };
+        // trials are counted, and not predicted
+        let about = if matches!(budget, Budget::Trials(_)) { "" } else { "about " };
         Some(format!(
-            "{whose} budget of {budget} has no room for it ({} spent{aside}; it takes about {})",
+            "{whose} budget of {budget} has no room for it ({} spent{aside}; it takes {about}{})",
             budget.with(already),
             budget.with(more)
         ))

@@ -2,19 +2,39 @@
 //! simulator's). Pure, so that a budget is settled in a test as it is in a study.
 
 use std::collections::HashMap;
+use std::fmt::Debug;
+use std::sync::Arc;
 
+use super::foresight::Foresight;
 use super::setup::Setup;
 use super::trial::Outcome;
 use super::walk::{Role, Walk};
 use crate::plan::Config;
 
+/// What somebody foresees of one configuration under one load.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Foreseen {
+    /// seconds of warm-up and load
+    Load(f64),
+    /// its engine does not start
+    Fails,
+}
+
+/// Whoever foresees how configurations compare (the simulator).
+pub trait Foresee: Debug + Send + Sync {
+    /// Of a profile by its settings; `None` where nothing is known.
+    fn load(&self, config: &Config, profile: &str) -> Option<Foreseen>;
+}
+
 /// What somebody guesses before anything was measured: seconds.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default)]
 pub struct Guess {
     /// from the start of an engine until it is ready
     pub start_s: f64,
     /// warm-up and load, by the profile's settings
     pub load_s: HashMap<String, f64>,
+    /// how configurations compare; what they take is learned from those that were measured
+    pub each: Option<Arc<dyn Foresee>>,
 }
 
 /// What launches cost so far, and what is guessed of the others. Seconds.
@@ -27,8 +47,21 @@ pub struct Costs {
     own: Mean,
     /// warm-up and load together, by the profile's settings
     loads: HashMap<String, Mean>,
-    guess: Guess,
+    /// the same by configuration
+    pub(super) of: HashMap<String, Own>,
+    /// start and end of launches that came to no load
+    pub(super) failed: Mean,
+    pub(super) guess: Guess,
     launches: usize,
+}
+
+/// What launches of one configuration took.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Own {
+    /// of those that came to no load
+    pub failed: Mean,
+    /// by the profile's settings
+    pub loads: HashMap<String, Mean>,
 }
 
 /// Where a prediction comes from.
@@ -74,8 +107,23 @@ impl Forecast {
     }
 }
 
+/// Whether an A/A check of neighbours saves more than it takes: launches of `baseline` with `room` beside it, turn by turn, against all
+/// that is to come one after another. True while nothing is known of what launches take.
+pub fn check_pays(
+    setup: &Setup<'_>,
+    walk: &Walk,
+    costs: &Costs,
+    baseline: &Config,
+    room: impl Fn(u32) -> usize,
+) -> bool {
+    let Some(all) = forecast(setup, walk, costs) else { return true };
+    let Some(one) = of_launch(setup, costs, baseline, &setup.profiles()) else { return true };
+    let check = one * super::neighbours::TURNS as f64;
+    check + all.seconds * all.share_of_wall(walk, room) < all.seconds
+}
+
 #[derive(Debug, Clone, Copy, Default)]
-struct Mean {
+pub(super) struct Mean {
     sum: f64,
     count: usize,
 }
@@ -86,7 +134,7 @@ impl Mean {
         self.count += 1;
     }
 
-    fn get(self) -> Option<f64> {
+    pub(super) fn get(self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / self.count as f64)
     }
 }
@@ -96,21 +144,30 @@ impl Costs {
         Self { guess, ..Self::default() }
     }
 
-    /// A launch that is over: of which engine; start, stop and the wait for clean GPUs together; perflab's own part; and what each of
-    /// its loads took.
+    /// A launch that is over: of which engine and configuration (its id); start, stop and the wait for clean GPUs together; perflab's own
+    /// part; and what each of its loads took. One without loads failed: it says nothing of how long others start.
     pub fn add<'p>(
         &mut self,
-        engine: &str,
+        (engine, config): (&str, &str),
         around_s: f64,
         own_s: f64,
         loads: impl Iterator<Item = (&'p str, f64)>,
     ) {
         self.launches += 1;
         self.own.add(own_s);
-        self.starts.entry(engine.to_owned()).or_default().add(around_s);
-        self.start.add(around_s);
+        let of = self.of.entry(config.to_owned()).or_default();
+        let mut came_on = false;
         for (profile, seconds) in loads {
+            came_on = true;
             self.loads.entry(profile.to_owned()).or_default().add(seconds);
+            of.loads.entry(profile.to_owned()).or_default().add(seconds);
+        }
+        if came_on {
+            self.starts.entry(engine.to_owned()).or_default().add(around_s);
+            self.start.add(around_s);
+        } else {
+            of.failed.add(around_s);
+            self.failed.add(around_s);
         }
     }
 
@@ -134,12 +191,21 @@ impl Costs {
     /// How long such a launch has its GPUs.
     pub fn held_s<'p>(&self, engine: &str, profiles: impl Iterator<Item = &'p str>) -> Option<f64> {
         self.by()?;
-        let known = self.starts.get(engine).copied().and_then(Mean::get);
-        let start = known.or_else(|| self.start.get()).unwrap_or(self.guess.start_s);
-        Some(start + profiles.map(|p| self.load_s(p)).sum::<f64>())
+        Some(self.start_s(engine) + profiles.map(|p| self.load_s(p)).sum::<f64>())
     }
 
-    fn load_s(&self, profile: &str) -> f64 {
+    /// Start, stop and the wait for clean GPUs of a launch that comes to its loads.
+    pub(super) fn start_s(&self, engine: &str) -> f64 {
+        let known = self.starts.get(engine).copied().and_then(Mean::get);
+        known.or_else(|| self.start.get()).unwrap_or(self.guess.start_s)
+    }
+
+    /// perflab's own part of a launch.
+    pub(super) fn own_s(&self) -> f64 {
+        self.own.get().unwrap_or(0.0)
+    }
+
+    pub(super) fn load_s(&self, profile: &str) -> f64 {
         if let Some(seconds) = self.loads.get(profile).copied().and_then(Mean::get) {
             return seconds;
         }
@@ -167,23 +233,28 @@ pub fn engine_name(config: &Config) -> String {
 
 /// Everything that a study still needs; `None` while nothing is known of what launches take.
 pub fn forecast(setup: &Setup<'_>, walk: &Walk, costs: &Costs) -> Option<Forecast> {
+    costs.by()?;
     let mut out = Forecast::default();
-    let mut add = |config: &Config, profiles: &[String], times: usize| -> Option<()> {
-        let seconds = of_launch(setup, costs, config, profiles)? * times as f64;
+    let foresight = Foresight::of(walk, costs);
+    let mut add = |config: &Config, profiles: &[String], times: usize| {
+        let held_s = foresight.held_s(config, profiles.iter().map(|p| setup.load(p))) * times as f64;
         out.launches += times;
-        out.seconds += seconds;
-        out.gpu_s +=
-            held_by_launch(setup, costs, config, profiles)? * times as f64 * f64::from(config.gpus());
-        Some(())
+        out.seconds += held_s + costs.own_s() * times as f64;
+        out.gpu_s += held_s * f64::from(config.gpus());
     };
     for need in &walk.needs {
-        add(&need.config, &need.profiles, need.missing)?;
+        add(&need.config, &need.profiles, need.missing);
     }
     if !walk.needs.is_empty() && !walk.needs.iter().any(|n| n.confirming) {
         let (baseline, _) = walk.baseline.as_ref()?;
-        add(baseline, &confirmed(setup), 2 * setup.repeat() * usize::from(confirms(setup)))?;
+        // the winner so far stands for the one that will be
+        let ahead =
+            walk.winner.as_ref().or(walk.steps.last().map(|s| &s.incumbent_after)).unwrap_or(baseline);
+        for config in [baseline, ahead] {
+            add(config, &confirmed(setup), setup.repeat() * usize::from(confirms(setup)));
+        }
         let elsewhere: Vec<String> = setup.elsewhere().map(str::to_owned).collect();
-        add(baseline, &elsewhere, offers(setup, walk) * setup.repeat())?;
+        add(baseline, &elsewhere, offers(setup, walk) * setup.repeat());
     }
     Some(out)
 }
@@ -238,12 +309,16 @@ mod tests {
 
     #[test]
     fn launches_teach_what_launches_take() {
-        let guess = Guess { start_s: 60.0, load_s: [("a".to_owned(), 100.0), ("b".to_owned(), 50.0)].into() };
+        let guess = Guess {
+            start_s: 60.0,
+            load_s: [("a".to_owned(), 100.0), ("b".to_owned(), 50.0)].into(),
+            each: None,
+        };
         let mut costs = Costs::guessed(guess);
         let of = |costs: &Costs, engine: &str, p: &[&str]| costs.launch_s(engine, p.iter().copied());
         assert_eq!((of(&costs, "x", &["a"]), costs.by()), (Some(160.0), Some(By::Simulator)));
-        costs.add("x", 39.0, 2.0, [("a", 200.0)].into_iter());
-        costs.add("x", 57.0, 2.0, [("a", 220.0)].into_iter());
+        costs.add(("x", "1"), 39.0, 2.0, [("a", 200.0)].into_iter());
+        costs.add(("x", "1"), 57.0, 2.0, [("a", 220.0)].into_iter());
         // its GPUs are not held in perflab's own part, as when it is booked
         assert_eq!(costs.held_s("x", ["a"].into_iter()), Some(48.0 + 210.0));
         assert_eq!(costs.by(), Some(By::Journal));

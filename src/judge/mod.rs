@@ -9,6 +9,7 @@ mod device_checks;
 pub mod devices;
 mod facts;
 pub mod forecast;
+mod foresight;
 pub mod latencies;
 pub mod machine;
 pub mod metrics;

@@ -24,16 +24,26 @@ impl Name {
 
     /// Several names in their order, kept once too: lists are as few as kinds of loads.
     pub fn list(names: &[Self]) -> &'static [Self] {
-        static KNOWN: Mutex<BTreeSet<&'static [Name]>> = Mutex::new(BTreeSet::new());
-        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(list) = known.get(names) {
-            return list;
+        let mut known = LISTS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(list) = known.iter().find(|list| list.starts_with(names)) {
+            return &list[..names.len()];
         }
         let list: &'static [Self] = Box::leak(names.into());
-        known.insert(list);
+        known.push(list);
         list
     }
+
+    /// A known list that begins with these names and goes on with that one.
+    pub fn list_with(names: &[Self], next: &str) -> Option<&'static [Self]> {
+        let known = LISTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let goes_on = |list: &&&[Self]| {
+            list.get(names.len()).is_some_and(|name| **name == *next) && list.starts_with(names)
+        };
+        known.iter().find(goes_on).copied()
+    }
 }
+
+static LISTS: Mutex<Vec<&'static [Name]>> = Mutex::new(Vec::new());
 
 impl std::ops::Deref for Name {
     type Target = str;

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-use serde::de::{MapAccess, Visitor};
+use serde::de::{DeserializeSeed, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::name::Name;
@@ -79,15 +79,73 @@ impl<'de, V: Deserialize<'de>> Visitor<'de> for Values<V> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Table<V>, A::Error> {
         let mut table = Table::default();
-        while let Some((name, value)) = map.next_entry()? {
-            table.insert(name, value);
+        // as long as the names come as in a list that is known, they are neither looked up nor compared with each other
+        let mut known: &'static [Name] = &[];
+        while let Some(key) = map.next_key_seed(Key { names: &table.names, known })? {
+            match key {
+                Found::Known(list) => {
+                    known = list;
+                    let names = &list[..=table.values.len()];
+                    table.names = Cow::Borrowed(names);
+                    if table.values.capacity() == 0 {
+                        table.values.reserve_exact(list.len());
+                    }
+                    table.values.push(map.next_value()?);
+                }
+                Found::Other(name) => {
+                    known = &[];
+                    table.insert(name, map.next_value()?);
+                }
+            }
         }
         Ok(table)
     }
 }
 
+/// A name, after those that there are.
+enum Found {
+    /// the next of a list that begins with these
+    Known(&'static [Name]),
+    Other(Name),
+}
+
+/// Reads a name, which is expected to be the next of the list that is known.
+struct Key<'a> {
+    names: &'a Cow<'static, [Name]>,
+    known: &'static [Name],
+}
+
+impl<'de> DeserializeSeed<'de> for Key<'_> {
+    type Value = Found;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Found, D::Error> {
+        from.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Key<'_> {
+    type Value = Found;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Found, E> {
+        if self.known.get(self.names.len()).is_some_and(|name| **name == *text) {
+            return Ok(Found::Known(self.known));
+        }
+        let list = match self.names {
+            Cow::Borrowed(names) => Name::list_with(names, text),
+            Cow::Owned(_) => None,
+        };
+        Ok(list.map_or_else(|| Found::Other(Name::of(text)), Found::Known))
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -113,5 +171,28 @@ mod tests {
         assert_eq!(serde_json::to_string(&more).expect("writes"), r#"{"b":3.5,"a":5.5,"c":1.0}"#);
         assert_eq!((b.get("c"), b.get("a")), (None, Some(&4.5)));
         assert_ne!(whole(r#"{"b": 1.5}"#), whole(r#"{"a": 1.5}"#));
+    }
+
+    proptest! {
+        /// Whatever lists are known from others: names that come in another order, twice, or not at all.
+        #[test]
+        fn known_names_change_nothing(tables in prop::collection::vec(prop::collection::vec("[w-z]", 0..6), 1..8)) {
+            for names in tables {
+                let entries = names.iter().enumerate().map(|(i, name)| format!("\"{name}\":{i}.5"));
+                let text = format!("{{{}}}", entries.collect::<Vec<_>>().join(","));
+                let mut read: Table<f64> = serde_json::from_str(&text).expect("reads");
+                let mut made = Table::default();
+                for (i, name) in names.iter().enumerate() {
+                    made.insert(Name::of(name), i as f64 + 0.5);
+                }
+                prop_assert_eq!(&read, &made);
+                read.shrink_to_fit();
+                made.shrink_to_fit();
+                prop_assert_eq!(&read, &made);
+                prop_assert_eq!(read.names.as_ptr(), made.names.as_ptr());
+                read.insert(Name::of("w"), 9.0);
+                prop_assert_eq!(read.get("w"), Some(&9.0));
+            }
+        }
     }
 }

@@ -85,7 +85,9 @@ codes! {
     InstalledFlag = "E332", "the installed engine does not know the flag";
     InstalledValue = "E333", "the installed engine does not take the flag's value";
     InstalledVersion = "E334", "another version of the engine is installed";
+    Refused = "E340", "the engine refuses to start with these flags";
     UnlistedValue = "W338", "a text that the engine is not known to take";
+    ImageVersion = "W341", "the image is of another release than the engine states";
     UnknownVariable = "W339", "a variable that the engine is not known to read";
     Unexpanded = "W337", "a value holds what only a shell would insert";
     InstalledMissing = "W335", "the installed engine could not be asked";

@@ -137,6 +137,16 @@ pub enum Outcome {
     Failed(Failure),
 }
 
+impl Outcome {
+    /// What went wrong, if anything did.
+    pub fn failure(&self) -> Option<&Failure> {
+        match self {
+            Self::Failed(failure) => Some(failure),
+            Self::Ok | Self::Short => None,
+        }
+    }
+}
+
 /// Why a request failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{kind}: {message}")]

@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
-use super::candidate::{Candidate, Ruling, ruling};
+use super::candidate::{Candidate, Ruling, ruling_of};
 use super::config::Config;
 use super::eval::{Before, condition};
 use super::prepared::Prepared;
 use super::reach::{Offered, Reach};
+use super::refused::{refusal, refused, touched};
 use crate::lang::Program;
-use crate::lang::sema::program::{Change, Engine, Expr, Point, Step, Study};
+use crate::lang::sema::program::{Change, Engine, Expr, Point, Refuses, Step, Study};
 
 /// Bases that are looked at for one step. Of what would need more, nothing is certain.
 const MOST_LOOKED_AT: usize = 20_000;
@@ -19,19 +20,34 @@ pub struct Bases<'a> {
     study: &'a Study,
     prepared: Prepared<'a>,
     reaches: Vec<Reach<'a>>,
+    /// what engines refuse counts too, which are many more bases to tell apart
+    refusals: bool,
     budget: usize,
 }
 
 impl<'a> Bases<'a> {
     /// Of a step whose base is this one now, and on which some steps before it may still decide.
-    pub fn new(program: &'a Program, study: &'a Study, now: &Config, open: &[&'a Step]) -> Self {
+    pub fn new(
+        program: &'a Program,
+        study: &'a Study,
+        now: &Config,
+        open: &[&'a Step],
+        refusals: bool,
+    ) -> Self {
         let offered = Offered::by(study, open.iter().copied());
         // also those that name metrics: one may be settled by what else it names
         let rules: Vec<&Expr> = study.prune.iter().map(|r| &r.when).collect();
         let others = engines(program, open).into_iter().map(|e| Config::declared(&e, study));
         let reaches = std::iter::once(now.clone()).chain(others);
-        let reaches = reaches.map(|base| Reach::over(base, &offered, &rules, true)).collect();
-        Self { study, prepared: Prepared::new(program, study), reaches, budget: MOST_LOOKED_AT }
+        let over = |base: Config| {
+            // what an earlier step sets may be what an engine does not refuse
+            let engine = [base.engine.clone()];
+            let refused = if refusals { touched(study, &engine) } else { Vec::new() };
+            let rules: Vec<&Expr> = rules.iter().copied().chain(refused.iter().map(|r| &r.when)).collect();
+            Reach::over(base, &offered, &rules, true)
+        };
+        let reaches = reaches.map(over).collect();
+        Self { study, prepared: Prepared::new(program, study), reaches, refusals, budget: MOST_LOOKED_AT }
     }
 
     /// The same with another bound on what may be looked at.
@@ -54,9 +70,12 @@ impl<'a> Bases<'a> {
     pub fn excluded(&mut self, points: &[&'a Point]) -> Option<String> {
         let mut why = None;
         let all = self.rulings(points, &mut |made, ruling| {
-            if let (Ok(_), Ruling::Pruned { reason, rule }) = (&made.config, ruling) {
+            if let (Ok(config), Ruling::Pruned { reason, rule }) = (&made.config, ruling) {
+                let refusal = refusal(config, Refuses::Surely).map(|r| refused(r, &config.engine));
                 why.get_or_insert(match rule {
                     Some(rule) => format!("the rule `{rule}` excludes it: {reason}"),
+                    // which has its engine for a subject
+                    None if refusal.as_ref() == Some(&reason) => reason,
                     None => format!("it {reason}"),
                 });
             }
@@ -66,10 +85,10 @@ impl<'a> Bases<'a> {
 
     /// Whether points are excluded over each of them; `heard` is told of each ruling.
     fn rulings(&mut self, points: &[&'a Point], heard: &mut dyn FnMut(&Candidate, Ruling)) -> bool {
-        let Self { study, prepared, reaches, budget } = self;
+        let Self { study, prepared, reaches, refusals, budget } = self;
         let mut excluded = |base: &Config| {
             let made = Candidate { label: String::new(), config: base.with(points, prepared) };
-            let ruling = ruling(&made, study);
+            let ruling = ruling_of(&made, study, *refusals);
             let pruned = matches!(ruling, Ruling::Pruned { .. });
             heard(&made, ruling);
             pruned

@@ -3,7 +3,8 @@
 use super::config::Config;
 use super::eval::{Before, condition};
 use super::prepared::Prepared;
-use crate::lang::sema::program::{Change, Choice, Point, Space, Step, Study};
+use super::refused::{refusal, refused};
+use crate::lang::sema::program::{Change, Choice, Point, Refuses, Space, Step, Study};
 
 /// One candidate over a base.
 #[derive(Debug, Clone)]
@@ -72,8 +73,13 @@ pub fn picked(choice: &Choice, step: &Step) -> Option<usize> {
     })
 }
 
-/// Settles the rules that name no metric.
+/// Settles the rules that name no metric, and what the engine refuses.
 pub fn ruling(candidate: &Candidate, study: &Study) -> Ruling {
+    ruling_of(candidate, study, true)
+}
+
+/// The same with or without what the engine refuses.
+pub(super) fn ruling_of(candidate: &Candidate, study: &Study, refusals: bool) -> Ruling {
     let config = match &candidate.config {
         Ok(config) => config,
         Err(reason) => return Ruling::Pruned { reason: reason.clone(), rule: None },
@@ -94,6 +100,9 @@ pub fn ruling(candidate: &Candidate, study: &Study) -> Ruling {
             Some(false) => {}
             None => open.push(rule.name.clone()),
         }
+    }
+    if refusals && let Some(refusal) = refusal(config, Refuses::Surely) {
+        return Ruling::Pruned { reason: refused(refusal, &config.engine), rule: None };
     }
     // measuring what cannot be valid would be in vain; what is asked on another profile is asked of offers
     let mut own = study.require.iter().filter(|r| r.on.is_none());

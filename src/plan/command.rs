@@ -1,9 +1,10 @@
 //! The command of a configuration: as it is launched, and as people copy it (without host and port).
 
 use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 
 use super::config::Config;
-use super::shell::quote;
+use super::shell::{self, quote};
 use crate::lang::sema::problem::Problem;
 use crate::lang::sema::program::{Change, EnvSetting};
 use crate::lang::sema::schema::{Setting, sorted};
@@ -27,6 +28,16 @@ pub struct Address<'a> {
     pub port: u16,
     /// what stands for the model in the serve line: its name, or where it lies on this machine
     pub model: &'a str,
+    /// where the launch keeps the files that flags take their objects from
+    pub files: &'a Path,
+}
+
+/// A file that a launch writes for a flag.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OptionFile {
+    pub path: PathBuf,
+    /// JSON, which is YAML too
+    pub text: String,
 }
 
 /// What `publish` made of a measured command.
@@ -43,7 +54,36 @@ pub fn to_copy(config: &Config) -> Command {
     for (name, value) in &mut env {
         *value = mask_value(name, value).into_owned();
     }
-    Command { argv: mask_words(words(config, None)), env }
+    Command { argv: in_files(config, mask_words(words(config, None))), env }
+}
+
+/// The files that the command of [`to_launch`] names.
+pub fn files(config: &Config, address: Address<'_>) -> Vec<OptionFile> {
+    let all = config.flags().filter(|setting| setting.file);
+    let text = |s: &Setting| with_names(s, config, Some(address)).shown;
+    all.filter_map(|s| Some(OptionFile { path: file_of(s, address), text: text(s)? })).collect()
+}
+
+/// Where the object of a flag stands in a launch's directory.
+fn file_of(setting: &Setting, address: Address<'_>) -> PathBuf {
+    address.files.join(format!("{}.yaml", setting.canonical.trim_start_matches('-')))
+}
+
+/// The object of a flag as what makes its file, wherever the flag stands among the words.
+pub(super) fn in_file(setting: &Setting, words: &mut [String]) {
+    let joined = format!("{}=", setting.spelled);
+    let Some(at) = words.iter().position(|w| *w == setting.spelled || w.starts_with(&joined)) else { return };
+    if let Some(object) = words[at].strip_prefix(&joined) {
+        words[at] = format!("{joined}{}", shell::file_of(object));
+    } else if let Some(object) = words.get_mut(at + 1) {
+        *object = shell::file_of(object);
+    }
+}
+
+/// Words in which objects that belong into files stand as such, for a shell to make the files.
+fn in_files(config: &Config, mut words: Vec<String>) -> Vec<String> {
+    config.flags().filter(|setting| setting.file).for_each(|setting| in_file(setting, &mut words));
+    words
 }
 
 /// The command that is launched.
@@ -126,8 +166,17 @@ fn words(config: &Config, address: Option<Address<'_>>) -> Vec<String> {
     out
 }
 
-/// A setting with what a launch knows.
+/// A setting as its command has it: with what a launch knows, and its object in a file.
 fn inserted(setting: &Setting, config: &Config, address: Option<Address<'_>>) -> Setting {
+    let mut setting = with_names(setting, config, address);
+    if let Some(address) = address.filter(|_| setting.file) {
+        setting.shown = Some(file_of(&setting, address).to_string_lossy().into_owned());
+    }
+    setting
+}
+
+/// A setting with what a launch knows.
+fn with_names(setting: &Setting, config: &Config, address: Option<Address<'_>>) -> Setting {
     let mut setting = setting.clone();
     if setting.template {
         // in a flag the model is a name, also where it lies somewhere
@@ -150,8 +199,8 @@ pub fn line(config: &Config) -> String {
     for held in config.held() {
         out.push(' ');
         if held.setting.template {
-            let words =
-                mask_words(setting_words(&inserted(&held.setting, config, None), config.engine.joined));
+            let words = setting_words(&inserted(&held.setting, config, None), config.engine.joined);
+            let words = in_files(config, mask_words(words));
             out.push_str(&words.iter().map(|w| quote(w)).collect::<Vec<_>>().join(" "));
         } else {
             out.push_str(held.typed());

@@ -172,6 +172,18 @@ impl Config {
             .filter(|v| !matches!(v, Value::Text(t) if t == "auto"))
     }
 
+    /// Whether it sets a flag, or a key of one, whatever the flag's default is.
+    pub fn sets(&self, name: &str) -> bool {
+        let version = self.engine.version.as_deref();
+        match self.engine.schema.find(name, version) {
+            Found::Known(spec, _) => self.flags.iter().any(|h| h.key == key(&spec.names[0])),
+            _ if name.contains('.') => {
+                settings::key_value(self.flags(), name, &self.engine.schema, version).is_some()
+            }
+            _ => self.flags.iter().any(|h| h.key == key(name)),
+        }
+    }
+
     /// GPUs that it needs: the product of its flags that the schema marks `uses gpus`.
     pub fn gpus(&self) -> u32 {
         let counted = self.flags.iter().filter_map(|h| h.gpus.as_ref());
@@ -360,6 +372,7 @@ mod tests {
     use crate::lang::analyze;
     use crate::lang::source::NoFiles;
     use crate::plan::command;
+    use std::path::Path;
 
     const ENGINE: &str = r#"
         engine own "Our own" {
@@ -479,7 +492,12 @@ mod tests {
             config
         };
         let launched = |config: &Config| {
-            let address = command::Address { host: "127.0.0.1", port: 8000, model: "/models/m" };
+            let address = command::Address {
+                host: "127.0.0.1",
+                port: 8000,
+                model: "/models/m",
+                files: Path::new("launch"),
+            };
             command::to_launch(config, address).env[0].1.clone()
         };
         let (model, address) = (with("{model} of {{}}"), with("http://{host}:{port}"));
@@ -504,9 +522,11 @@ mod tests {
             command::to_copy(&config).argv,
             ["own", "serve", "org/m", "-v", "--serve=org/m", "--name=x"]
         );
-        let launched =
-            command::to_launch(&config, command::Address { host: "127.0.0.1", port: 8000, model: "org/m" })
-                .argv;
+        let launched = command::to_launch(
+            &config,
+            command::Address { host: "127.0.0.1", port: 8000, model: "org/m", files: Path::new("launch") },
+        )
+        .argv;
         assert_eq!(
             launched,
             [

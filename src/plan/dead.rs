@@ -6,10 +6,11 @@ use std::sync::Arc;
 use foldhash::{HashMap, HashMapExt, HashSet};
 
 use super::bases::Bases;
-use super::candidate::{Candidate, Ruling, ruling};
+use super::candidate::{Candidate, Ruling, ruling_of};
 use super::config::Config;
 use super::prepared::Prepared;
 use super::reach::{Offered, Reach};
+use super::refused::touched;
 use super::review::place;
 use crate::lang::codes::Code;
 use crate::lang::sema::program::{Change, Engine, Expr, From, Point, Space, Step, Study};
@@ -33,13 +34,32 @@ pub(super) fn unreachable<'a>(
     let own = own.filter(|e| e.may_settle(false));
     let rules = study.prune.iter().map(|r| &r.when).filter(|e| e.may_settle(true)).chain(own);
     let rules: Vec<&Expr> = rules.filter(|e| e.reads_configuration()).collect();
-    if rules.is_empty() && study.gpus.is_none() {
+    let refused = touched(study, engines);
+    let refused: Vec<&Expr> = refused.iter().map(|r| &r.when).collect();
+    if rules.is_empty() && refused.is_empty() && study.gpus.is_none() {
         return Vec::new();
     }
     let nothing = Offered::by(study, []);
-    let asking: Vec<Reach> = engines.iter().map(|e| Reach::new(e, &nothing, &rules, true)).collect();
-    let mut search = Search { program, study, prepared, asking, budget, idle_alive: HashSet::default() };
-    let found: Vec<Option<Found>> = (0..study.steps.len()).map(|i| search.look(i)).collect();
+    let mut look = |rules: &[&Expr], refusals: bool| {
+        let asking = engines.iter().map(|e| Reach::new(e, &nothing, rules, true)).collect();
+        let idle_alive = HashSet::default();
+        let mut search = Search {
+            program,
+            study,
+            prepared: &mut *prepared,
+            asking,
+            refusals,
+            budget: &mut *budget,
+            idle_alive,
+        };
+        (0..study.steps.len()).map(|i| search.look(i)).collect::<Vec<Option<Found>>>()
+    };
+    // what engines refuse reads many flags, so that far more is to be told apart: of a big space that may say nothing
+    let mut found = look(&rules, false);
+    if !refused.is_empty() {
+        let with = look(&[rules.as_slice(), &refused].concat(), true);
+        found = found.into_iter().zip(with).map(|(alone, with)| with.or(alone)).collect();
+    }
     if found.iter().all(Option::is_none) {
         return Vec::new();
     }
@@ -75,6 +95,8 @@ struct Search<'a, 'b> {
     prepared: &'b mut Prepared<'a>,
     /// what rules ask of each engine
     asking: Vec<Reach<'a>>,
+    /// what engines refuse is asked too
+    refusals: bool,
     budget: &'b mut usize,
     /// tracks, or the study, of which a base is not excluded as it is
     idle_alive: HashSet<Option<&'a str>>,
@@ -124,7 +146,7 @@ impl<'a> Search<'a, '_> {
         Some(combinations.iter().any(|points| {
             let told: Vec<&Point> = points.iter().copied().filter(|p| tells(&self.asking, p)).collect();
             let made = Candidate { label: String::new(), config: base.with(&told, self.prepared) };
-            matches!(ruling(&made, self.study), Ruling::Pruned { .. })
+            matches!(ruling_of(&made, self.study, self.refusals), Ruling::Pruned { .. })
         }))
     }
 
@@ -220,7 +242,7 @@ impl<'a> Search<'a, '_> {
         let open: Vec<&Step> = others.filter(settles).collect();
         let start = self.program.engines.get(start)?;
         (open.len() <= MOST_DECIDING)
-            .then(|| Bases::new(self.program, study, &Config::declared(start, study), &open))
+            .then(|| Bases::new(self.program, study, &Config::declared(start, study), &open, self.refusals))
     }
 }
 

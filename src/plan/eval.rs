@@ -123,6 +123,14 @@ fn compare(op: BinaryOp, left: &Expr, right: &Expr, facts: &dyn Facts) -> Option
             BinaryOp::Le => a <= b,
             BinaryOp::Ge => a >= b,
             BinaryOp::Lt => a < b,
+            // nothing is a multiple of zero but zero
+            BinaryOp::Divides => {
+                if *a == 0.0 {
+                    *b == 0.0
+                } else {
+                    b % a == 0.0
+                }
+            }
             _ => a > b,
         },
         _ => false,
@@ -157,6 +165,7 @@ fn operand(e: &Expr, facts: &dyn Facts) -> Known<Operand> {
         Expr::Text(t) => Known::Value(Operand::Text(t.clone())),
         Expr::Bool(b) => Known::Value(Operand::Bool(*b)),
         Expr::Flag(name) => config.flag(name).map_or(Known::Absent, |v| Known::Value(flag_operand(v))),
+        Expr::Given(name) => Known::Value(Operand::Bool(config.sets(name))),
         Expr::Env(name) => match config.env().iter().find(|e| e.name == *name) {
             Some(variable) => Known::Value(Operand::Text(variable.value.clone())),
             None => Known::Absent,

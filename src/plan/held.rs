@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value as Json, json};
 
-use super::command::setting_words;
+use super::command::{in_file, setting_words};
 use super::shell::quote;
 use crate::lang::sema::program::Engine;
 use crate::lang::sema::schema::{Found, Setting, Value, key};
@@ -83,7 +83,10 @@ impl Held {
             let value = self.value();
             let masked = mask_leaves(&self.setting.canonical, value.clone());
             let shown = (masked != value).then(|| normal(&self.setting, &masked));
-            let words = mask_words(setting_words(&self.setting, self.joined));
+            let mut words = mask_words(setting_words(&self.setting, self.joined));
+            if self.setting.file {
+                in_file(&self.setting, &mut words);
+            }
             let typed = words.iter().map(|w| quote(w)).collect::<Vec<_>>().join(" ");
             let change = mask_words(setting_words(&self.setting, true)).join(" ");
             Seen { shown, typed, change }

@@ -15,6 +15,7 @@ mod overwritten;
 mod prepared;
 pub mod profile;
 mod reach;
+mod refused;
 mod required;
 mod review;
 mod room;

@@ -54,7 +54,7 @@ impl Asked {
         let mut asked = Self::default();
         for condition in conditions {
             condition.walk(&mut |e| match e {
-                Expr::Flag(name) => asked.flag(name, engine),
+                Expr::Flag(name) | Expr::Given(name) => asked.flag(name, engine),
                 Expr::Env(name) => drop(asked.env.insert(name.clone())),
                 Expr::Model => asked.model = true,
                 Expr::Gpus { .. } => gpus = true,

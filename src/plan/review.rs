@@ -15,6 +15,8 @@ use super::overruled::overruled;
 use super::overwritten::overwritten;
 use super::prepared::Prepared;
 use super::reach::{Offered, Reach, engines};
+use super::refused::refused_apart;
+use super::refused::refused_engines;
 use super::required::unmet;
 use super::room::too_long;
 use super::strangers::strangers;
@@ -35,10 +37,11 @@ const MOST_COMPARED: usize = 4096;
 /// Candidates of a step that are compared with its base.
 const MOST_OVER_BASE: usize = 64;
 
-/// Adds the doubts of a sound program to what its analysis found; of a file with errors nothing is certain.
+/// Adds the doubts of a sound program to what its analysis found; of a file with errors nothing is certain but what engines refuse
+/// that are sound themselves.
 pub fn reviewed(mut analysis: Analysis) -> Analysis {
-    if !analysis.has_errors() {
-        let found = review(&analysis.program);
+    let found = if analysis.has_errors() { refused_apart(&analysis) } else { review(&analysis.program) };
+    if !found.is_empty() {
         analysis.diagnostics.extend(found);
         sort(&mut analysis.diagnostics);
     }
@@ -79,7 +82,8 @@ fn review(program: &Program) -> Vec<Diagnostic> {
             found.extend(review.only_base(step));
             found.extend(review.same_twice(step));
         }
-        let unmet = unmet(program, study);
+        let mut unmet = unmet(program, study);
+        unmet.extend(refused_engines(program, study));
         let lost = strangers(program, study, &review.engines);
         // what excludes everything has been said
         if !certain && unmet.is_empty() && lost.is_empty() {

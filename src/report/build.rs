@@ -34,6 +34,7 @@ pub struct Material<'a> {
 /// The report of a study as far as it has come.
 pub fn build(m: &Material<'_>) -> Report {
     let study = m.setup.study;
+    let complete = m.setup.replay || m.walk.needs.is_empty() && !lacks_results(m);
     let launched = m.history.launches().iter().map(|l| l.config.clone()).collect();
     // as many as there may be: grown step by step, it would have room for half as many again
     let rows: usize = m.walk.steps.iter().map(|s| s.rows.len()).sum();
@@ -62,7 +63,8 @@ pub fn build(m: &Material<'_>) -> Report {
         set: m.setup.program.given.clone(),
         simulated: about::simulated(m),
         replay: m.recording.map(|(r, differences)| about::replay(r, differences)),
-        complete: m.setup.replay || m.walk.needs.is_empty() && !lacks_results(m),
+        goes_on: (!complete).then(|| goes_on(m).to_owned()),
+        complete,
         checks: match m.setup.checks {
             judge::Checks::Refuse => Checks::Refuse,
             judge::Checks::Warn => Checks::Warn,
@@ -270,5 +272,16 @@ fn no_recommendation(m: &Material<'_>, there_is_one: bool) -> Option<String> {
     if let Some(why) = &m.walk.refused {
         return Some(why.clone());
     }
-    Some("the study is not complete; the same command continues it".to_owned())
+    Some(format!("the study is not complete; {}", goes_on(m)))
+}
+
+/// How a study that is not complete goes on.
+fn goes_on(m: &Material<'_>) -> &'static str {
+    match (m.setup.all_left_out().is_empty(), m.history.machine_failed(m.setup.checks)) {
+        (true, _) => "the same command continues it",
+        (false, false) => "the budget has no room for what is left out: raise the budget, and it goes on",
+        (false, true) => {
+            "the same command tries again what the machine cut off; raise the budget for what it has no room for"
+        }
+    }
 }

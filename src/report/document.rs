@@ -38,6 +38,9 @@ pub struct Report {
     pub replay: Option<Replay>,
     /// False when something that the study asks for is still to be measured.
     pub complete: bool,
+    /// How it goes on; `null` where it is complete, and in documents from before this was written.
+    #[serde(default)]
+    pub goes_on: Option<String>,
     /// What became of results that fail a validity check.
     pub checks: Checks,
     /// The study's model, as written.

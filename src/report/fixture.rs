@@ -22,6 +22,7 @@ pub fn full() -> Report {
         simulated: true,
         replay: None,
         complete: true,
+        goes_on: None,
         checks: Checks::Refuse,
         model: MODEL.to_owned(),
         gpus: Some(Gpus { count: 1, of: Some("H100 80GB HBM3".to_owned()) }),

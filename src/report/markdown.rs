@@ -78,7 +78,8 @@ impl Page<'_> {
         let report = self.lookup.report;
         self.heading(2, "Conclusion");
         if !report.complete {
-            self.md.block("**Incomplete:** not everything that the study asks for is measured.");
+            let text = "not everything that the study asks for is measured";
+            self.md.block(&format!("**Incomplete:** {text}; {}.", phrases::goes_on(report)));
         }
         match &report.recommended {
             Some(recommended) => self.recommended(recommended),

@@ -311,6 +311,11 @@ pub fn cost(cost: &Cost) -> Vec<(&'static str, String)> {
     parts.into_iter().chain(energy).chain(wait).chain(money).chain([("perflab's own", own)]).collect()
 }
 
+/// How a study that is not complete goes on.
+pub fn goes_on(report: &Report) -> &str {
+    report.goes_on.as_deref().unwrap_or("the same command continues it")
+}
+
 /// A row's outcome with its reason, as tables show it.
 pub fn outcome(row: &Row) -> String {
     let word = row.outcome.word();

@@ -65,7 +65,7 @@ impl Page<'_, '_> {
             self.paragraph("", &line, Tone::Caution);
         }
         if !report.complete {
-            self.paragraph("", "incomplete: the same command continues it", Tone::Caution);
+            self.paragraph("", &format!("incomplete: {}", phrases::goes_on(report)), Tone::Caution);
         }
         self.line("");
         let loads: Vec<String> = report.profiles.iter().map(|p| format!("{}: {}", p.title, p.load)).collect();

@@ -74,7 +74,7 @@ fn contained(x: &Execution<'_>, engine: &Engine) -> Option<Contained> {
     Some(Contained { runtime: boxed.runtime.name().to_owned(), image, id })
 }
 
-/// Writes down that nothing of a launch is left, and where its time went.
+/// Writes down that a launch is over, what of it a kill did not end, and where its time went.
 pub fn gone(
     x: &Execution<'_>,
     ground: &Ground<'_>,
@@ -82,13 +82,18 @@ pub fn gone(
     launch: &str,
     mut times: LaunchTimes,
     (changed, appeared): (Vec<String>, Vec<String>),
+    ended: &LaunchEnd,
 ) -> Result<(), JournalError> {
     let now = x.journal.elapsed_s();
     times.own_s = (now - task.since_s - times.engine_s() - times.drain_s).max(0.0);
     times.wall_s = task.berth.number.map(|_| (now - ground.last_end.get()).max(0.0));
     ground.last_end.set(now);
     let gpus = x.host.held(task.wanted.config.gpus());
-    x.journal.append(Kind::Gone { launch: launch.to_owned(), times, gpus, changed, appeared })
+    let stuck = match ended {
+        LaunchEnd::Unclean(left) => left.iter().map(ToString::to_string).collect(),
+        _ => Vec::new(),
+    };
+    x.journal.append(Kind::Gone { launch: launch.to_owned(), times, gpus, changed, appeared, stuck })
 }
 
 /// What of a launch's loads goes into the journal.

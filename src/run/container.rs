@@ -14,15 +14,10 @@ use crate::engine::MARK;
 use crate::engine::container::{Container, LAUNCH_LABEL, Runtime, STUDY_LABEL};
 use crate::lang::sema::program::{BoxRuntime, Boxed, Engine};
 use crate::plan::Config;
+use crate::plan::command::OptionFile;
 
-/// The official image of an engine of the standard library at a version, and what is started in it where that is not on its
-/// `PATH`.
-const IMAGES: [(&str, &str, Option<&str>); 4] = [
-    ("vllm", "docker.io/vllm/vllm-openai:v{}", None),
-    ("sglang", "docker.io/lmsysorg/sglang:v{}", None),
-    ("trtllm", "nvcr.io/nvidia/tensorrt-llm/release:{}", None),
-    ("llama_cpp", "ghcr.io/ggml-org/llama.cpp:server-cuda-b{}", Some("/app/llama-server")),
-];
+/// What is started in the images of engines whose program is not on the `PATH` there.
+const PROGRAMS: [(&str, &str); 1] = [("llama_cpp", "/app/llama-server")];
 
 /// Why no container can be started.
 #[derive(Debug, Error)]
@@ -33,13 +28,9 @@ pub enum BoxError {
     NoProgram(&'static str),
 }
 
-/// The image that a site's line means: the one that it names, else the engine's official one.
+/// The image that a site's line means: the one that it names, else the engine's own.
 pub fn image(engine: &Engine, boxed: &Boxed) -> Result<String, BoxError> {
-    if let Some(image) = &boxed.image {
-        return Ok(image.clone());
-    }
-    let known = IMAGES.iter().find(|(root, ..)| *root == engine.root());
-    let image = known.zip(engine.version.as_ref()).map(|((_, image, _), v)| image.replace("{}", v));
+    let image = boxed.image.clone().or_else(|| engine.image());
     image.ok_or_else(|| BoxError::NoImage(engine.name.clone()))
 }
 
@@ -61,12 +52,14 @@ pub fn start(
     config: &Config,
     boxed: &Boxed,
     argv: &[String],
+    files: &[OptionFile],
     around: &Surroundings,
     place: &Place<'_>,
 ) -> Result<Start, BoxError> {
     let runtime = runtime(boxed)?;
     let reference = image(&config.engine, boxed)?;
     let mut read: Vec<PathBuf> = place.model(config).map(PathBuf::from).into_iter().collect();
+    read.extend(files.iter().map(|f| f.path.clone()));
     let mut variables = around.variables.clone();
     read.extend(hub_cache(&mut variables));
     let gpus = place.env.iter().find(|(name, _)| name == VISIBLE).map_or("", |(_, uuids)| uuids);
@@ -151,7 +144,7 @@ pub fn command(runtime: &Runtime, podman: bool, engine: &Engine, given: &Given<'
     words.push(format!("--mount=type=bind,source={cwd},target={cwd},readonly"));
     words.push(format!("--workdir={cwd}"));
     words.extend(given.variables.iter().map(|name| format!("--env={name}")));
-    let own = IMAGES.iter().find(|(root, ..)| *root == engine.root()).and_then(|(.., program)| *program);
+    let own = PROGRAMS.iter().find(|(root, _)| *root == engine.root()).map(|(_, program)| *program);
     let first = given.argv.first().map_or("", String::as_str);
     words.push(format!("--entrypoint={}", own.unwrap_or(first)));
     words.push(given.image.to_owned());

@@ -19,7 +19,7 @@ use super::leftovers;
 use super::opening::{open, remaining, say_step};
 use super::reservation::Reservations;
 use super::setbacks::Setbacks;
-use super::sides::{Sides, front, uses};
+use super::sides::{Sides, check_ahead, front, uses};
 use super::signals::Signals;
 use super::spending::{left_s, refused};
 use super::task::{Done, Ground, Purpose, Said, Task, perform};
@@ -174,7 +174,8 @@ impl<'a, 'x> Coordinator<'a, 'x> {
             }
             if !self.opened {
                 let levels = self.ground.clean.as_ref().map(|c| c.levels().clone()).unwrap_or_default();
-                open(self.x, &walk, &levels, &mut &self.ground.said)?;
+                let checks = check_ahead(self.x, &self.setup(&results), &walk);
+                open(self.x, &walk, &levels, checks, &mut &self.ground.said)?;
                 self.opened = true;
             }
             // what has no room now is asked again when those that run are over, and what they took is known
@@ -311,6 +312,7 @@ impl<'a, 'x> Coordinator<'a, 'x> {
             Ok(LaunchEnd::Interrupted) => {}
             Ok(LaunchEnd::Unclean(left)) => return Some(Ok(Ended::Unclean(left))),
             Ok(LaunchEnd::Held(held)) => return Some(Ok(Ended::Held(held))),
+            Ok(LaunchEnd::Left(why)) => return Some(Ok(Ended::Left(why))),
             Err(error) => return Some(Err(error)),
         }
         None

@@ -9,11 +9,13 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::execution::Execution;
+use super::launch::Crew;
 use super::target::Target;
 use super::{key, provenance};
 use crate::journal::{History, Running};
 use crate::lang::Program;
 use crate::lang::sema::program::{Site, Study, Via};
+use crate::load::{FailureKind, LoadOutcome};
 use crate::plan::{Config, named_engines};
 
 /// One that answers does so at once; a study is not held up for one that nobody may need.
@@ -48,7 +50,7 @@ impl Servers {
                 continue;
             }
             match of.look(&url, &config, GLANCE, cancel).await {
-                Ok(found) => self.learn(found),
+                Ok((found, _)) => self.learn(found),
                 Err(why) => {
                     silent.push(format!("{why}: what was measured at {url} does not count until it does"));
                 }
@@ -86,14 +88,14 @@ impl<'a> Elsewhere<'a> {
         self.configs().into_iter().map(|(config, url)| (config.id().to_owned(), url)).collect()
     }
 
-    /// Asks one what it is. The error says why that is not to be known.
+    /// Asks one what it is, and why it may not be measured, if so. The error says why that is not to be known.
     async fn look(
         &self,
         url: &str,
         config: &Config,
         patience: Duration,
         cancel: &CancellationToken,
-    ) -> Result<Running, String> {
+    ) -> Result<(Running, Option<String>), String> {
         let key = key::of(config, self.site, self.study_dir);
         let target = Target::elsewhere(url, config, key, patience, cancel).await?;
         let root = config.engine.root();
@@ -102,12 +104,8 @@ impl<'a> Elsewhere<'a> {
         let model = target.model.unwrap_or_else(|| config.model.clone());
         let mut told = says.arguments;
         told.extend(provenance::facts_of(url, target.key.as_ref(), &model).await);
-        Ok(Running {
-            url: url.to_owned(),
-            version: says.version,
-            model,
-            arguments: provenance::hash_of(&told),
-        })
+        let arguments = provenance::hash_of(&told);
+        Ok((Running { url: url.to_owned(), version: says.version, model, arguments }, target.another))
     }
 }
 
@@ -120,14 +118,31 @@ pub async fn ask(x: &Execution<'_>) -> Vec<String> {
 /// cannot be measured.
 pub async fn before(x: &Execution<'_>, config: &Config, cancel: &CancellationToken) -> Result<(), String> {
     let Via::Url(url) = &config.engine.via else { return Ok(()) };
-    x.servers.learn(Elsewhere::of(x).look(url, config, super::target::PATIENCE, cancel).await?);
-    Ok(())
+    let (found, another) = Elsewhere::of(x).look(url, config, super::target::PATIENCE, cancel).await?;
+    x.servers.learn(found);
+    another.map_or(Ok(()), Err)
 }
 
-/// Asks it again after its loads: one that was exchanged under them shows. One that does not answer any more has failed them.
+/// Asks it again after its loads: one that was exchanged under them shows.
 pub async fn after(x: &Execution<'_>, config: &Config, cancel: &CancellationToken) {
     let Via::Url(url) = &config.engine.via else { return };
-    if let Ok(found) = Elsewhere::of(x).look(url, config, GLANCE, cancel).await {
+    if let Ok((found, _)) = Elsewhere::of(x).look(url, config, GLANCE, cancel).await {
         x.servers.learn(found);
     }
+}
+
+/// Why a load of a server that runs already is no result, whatever its requests met: nobody answers there after it, or nobody took
+/// connections while it went on. Who keeps the server knows why it went; what the load asked of it is no proof.
+pub async fn lost(outcome: &LoadOutcome, crew: &Crew<'_>, target: &Target<'_>) -> Option<String> {
+    if target.is_ours() {
+        return None;
+    }
+    let failures = || outcome.records.iter().filter_map(|r| r.outcome.failure());
+    let met =
+        || format!("a load in which {} of {} requests failed", failures().count(), outcome.records.len());
+    if let Some(why) = target.left(crew).await {
+        return Some(format!("{why} after {}", met()));
+    }
+    let refused = failures().find(|f| f.kind == FailureKind::Connect && f.message.contains("refused"))?;
+    Some(format!("nobody listened at {} for a while under {}: {}", target.base_url, met(), refused.message))
 }

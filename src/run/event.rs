@@ -15,6 +15,8 @@ pub enum Event {
         simulated: bool,
         measured: usize,
         remaining: usize,
+        /// launches that an A/A check of neighbours takes beside them, at least
+        checks: usize,
         steps: usize,
     },
     /// the step (counting from 1, 0 before the first) that the next launch belongs to

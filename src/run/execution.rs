@@ -58,6 +58,8 @@ pub enum Ended {
     Unclean(Vec<Survivor>),
     /// GPUs hold more than before the study or are reserved, by whomever: a sentence each
     Held(Vec<String>),
+    /// a server that runs already was lost under a load: why nothing of that counts
+    Left(String),
 }
 
 /// Everything that an execution needs.

@@ -115,6 +115,8 @@ pub enum LaunchEnd {
     Unclean(Vec<Survivor>),
     /// its GPUs are not its own, and stay so: a sentence each
     Held(Vec<String>),
+    /// a server that runs already was lost under a load: why that one has no result
+    Left(String),
 }
 
 /// Carries a launch out. Each load's result is handed to `keep` as soon as it is there.
@@ -196,6 +198,7 @@ impl From<Loaded> for LaunchEnd {
             Loaded::All | Loaded::Stale => Self::Done,
             Loaded::Interrupted => Self::Interrupted,
             Loaded::Setback(failure) => Self::Setback(failure),
+            Loaded::Left(why) => Self::Left(why),
         }
     }
 }
@@ -246,6 +249,7 @@ async fn carry_out_elsewhere(
 ) -> Result<LaunchEnd, super::RunError> {
     let mut target =
         match Target::elsewhere(url, crew.config, crew.key(), PATIENCE, &crew.signals.first).await {
+            Ok(Target { another: Some(why), .. }) => return Err(super::RunError::Away(why)),
             Ok(target) => target,
             Err(_) if crew.signals.first.is_cancelled() => return Ok(LaunchEnd::Interrupted),
             // nobody started it here: that it is away says nothing about the candidate

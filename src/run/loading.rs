@@ -13,7 +13,7 @@ use super::order::LoadOrder;
 use super::pulse::Pulse;
 use super::reset::{self, Emptied};
 use super::target::Target;
-use super::{key, measured, records, stages, taken};
+use super::{elsewhere, key, measured, records, stages, taken};
 use crate::engine::Failure;
 use crate::engine::lifecycle::Happening;
 use crate::journal::{JournalError, LaunchTimes};
@@ -38,6 +38,8 @@ pub enum Loaded {
     Setback(Failure),
     /// one had prompts that an earlier load had left in the cache: it, and those after it, are for a fresh launch
     Stale,
+    /// a server that runs already does not answer after one: it, and those after it, are for when it does again
+    Left(String),
 }
 
 /// Runs the loads of a launch and hands their results to `keep`.
@@ -84,6 +86,11 @@ pub async fn all_loads(
         }
         if outcome.ended == Ended::Cancelled {
             loaded = Loaded::Interrupted;
+            break;
+        }
+        if let Some(why) = elsewhere::lost(&outcome, crew, target).await {
+            listener.hear(&Event::LaunchFails { launch: crew.launch.to_owned(), reason: why.clone() });
+            loaded = Loaded::Left(why);
             break;
         }
         let mut result =
@@ -364,10 +371,7 @@ fn first_error(outcome: &LoadOutcome) -> String {
 }
 
 fn failures(outcome: &LoadOutcome) -> impl Iterator<Item = &load::Failure> {
-    outcome.records.iter().filter_map(|r| match &r.outcome {
-        load::Outcome::Failed(f) => Some(f),
-        load::Outcome::Ok | load::Outcome::Short => None,
-    })
+    outcome.records.iter().filter_map(|r| r.outcome.failure())
 }
 
 fn failed(record: &RequestRecord) -> bool {
@@ -453,6 +457,9 @@ impl load::Observer for Watcher<'_, '_> {
 
     fn progress(&mut self, p: load::Progress) {
         self.pulse.hear(p);
+        if let Some(text) = self.pulse.told_silence() {
+            self.listener.hear(&Event::Warning { text: format!("{}: {text}", self.launch) });
+        }
         self.listener.hear(&Event::Load {
             launch: self.launch.to_owned(),
             profile: self.profile.to_owned(),

@@ -16,6 +16,7 @@ pub fn open(
     x: &Execution<'_>,
     walk: &Walk,
     levels: &Levels,
+    checks: usize,
     listener: &mut dyn Listener,
 ) -> Result<(), RunError> {
     let host = x.host.shown();
@@ -59,6 +60,7 @@ pub fn open(
         simulated,
         measured: x.journal.history().launches().len(),
         remaining: remaining(walk, x.study),
+        checks,
         steps: x.study.steps.len(),
     });
     Ok(())

@@ -19,6 +19,8 @@ struct Limits {
     /// some look for an answer of their own parts for 20 s before they say that there is none
     patience: Duration,
     look: Duration,
+    /// of all streams, until somebody who watches is told
+    told: Duration,
 }
 
 const LIMITS: Limits = Limits {
@@ -26,6 +28,7 @@ const LIMITS: Limits = Limits {
     long_silent: Duration::from_mins(5),
     patience: Duration::from_secs(30),
     look: Duration::from_secs(1),
+    told: Duration::from_mins(1),
 };
 
 /// When a load last brought anything, shared by who hears of it and who waits for it.
@@ -37,20 +40,39 @@ struct Beat {
     /// requests that ended, and chunks that came
     seen: (u64, u64),
     at: Instant,
+    failed: u64,
+    /// its silence has been told
+    told: bool,
 }
 
 impl Pulse {
     pub fn new() -> Self {
-        Self(Arc::new(Mutex::new(Beat { seen: (0, 0), at: Instant::now() })))
+        Self(Arc::new(Mutex::new(Beat { seen: (0, 0), at: Instant::now(), failed: 0, told: false })))
     }
 
     /// Takes a load's progress in.
     pub fn hear(&self, progress: load::Progress) {
         let mut beat = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let seen = (progress.done, progress.chunks);
+        beat.failed = progress.failed;
         if beat.seen != seen {
-            *beat = Beat { seen, at: Instant::now() };
+            (beat.seen, beat.at, beat.told) = (seen, Instant::now(), false);
         }
+    }
+
+    /// That nothing has come for a minute, once: somebody who watches need not wait until it is given up.
+    pub fn told_silence(&self) -> Option<String> {
+        let mut beat = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let silent = beat.at.elapsed();
+        if beat.told || silent < LIMITS.told {
+            return None;
+        }
+        beat.told = true;
+        Some(format!(
+            "nothing was answered for {} s; after {} min the server is asked whether it is still ready",
+            silent.as_secs(),
+            LIMITS.long_silent.as_secs() / 60
+        ))
     }
 
     fn last(&self) -> Instant {
@@ -60,12 +82,28 @@ impl Pulse {
     /// Resolves when the server sends nothing and is not ready any more, with what is known of that. A request that failed is no
     /// silence, and a server that says it is ready is believed.
     pub async fn lost(&self, target: &Target<'_>, ready_path: &str) -> Failure {
-        if !target.is_ours() {
-            return std::future::pending().await;
-        }
         let url = format!("{}{ready_path}", target.base_url);
         let Some(client) = target.client(LIMITS.patience) else { return std::future::pending().await };
-        self.silenced(&(client, url), || target.missing(), LIMITS).await
+        let server = (client, url);
+        tokio::select! {
+            lost = self.silenced(&server, || target.missing(), LIMITS) => lost,
+            () = self.deserted(&server), if !target.is_ours() => {
+                Failure::new(NO_ANSWER, "nobody takes connections any more".to_owned())
+            }
+        }
+    }
+
+    /// Resolves when requests fail and nobody listens where they go, at two looks: nobody sees the process of a server that runs
+    /// already end.
+    async fn deserted(&self, (client, url): &(reqwest::Client, String)) {
+        let (mut failed, mut looks) = (0, 0);
+        while looks < 2 {
+            tokio::time::sleep(LIMITS.look).await;
+            let now = self.0.lock().unwrap_or_else(PoisonError::into_inner).failed;
+            let worse = std::mem::replace(&mut failed, now) != now;
+            let away = worse && client.get(url).send().await.is_err_and(|e| e.is_connect());
+            looks = if away { looks + 1 } else { 0 };
+        }
     }
 
     async fn silenced<'n>(
@@ -128,11 +166,28 @@ mod tests {
         assert!(!heard(0, 0) && heard(0, 1) && !heard(0, 1) && heard(1, 1) && !heard(1, 1));
     }
 
+    #[test]
+    fn a_silence_is_told_once_and_again_after_a_beat() {
+        let pulse = Pulse::new();
+        let silent = || pulse.0.lock().unwrap().at -= Duration::from_secs(61);
+        assert_eq!(pulse.told_silence(), None);
+        silent();
+        let told = pulse.told_silence().expect("a sentence");
+        assert!(told.starts_with("nothing was answered for 61 s; after 5 min the server is asked"), "{told}");
+        assert_eq!(pulse.told_silence(), None);
+        let beat = load::Progress { done: 1, chunks: 1, failed: 0, planned: None, elapsed: Duration::ZERO };
+        pulse.hear(beat);
+        assert_eq!(pulse.told_silence(), None);
+        silent();
+        assert!(pulse.told_silence().is_some());
+    }
+
     const SHORT: Limits = Limits {
         silent: Duration::from_millis(100),
         long_silent: Duration::from_millis(600),
         patience: Duration::from_millis(200),
         look: Duration::from_millis(10),
+        told: Duration::from_millis(300),
     };
 
     fn with_a_second<T>(work: impl Future<Output = T>) -> Option<T> {

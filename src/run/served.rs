@@ -77,14 +77,15 @@ pub fn another(named: &[String], config: &Config, at: Option<&str>) -> Option<St
     (!named.is_empty() && !named.iter().any(meant)).then(|| named.join(", "))
 }
 
-/// What a server calls a model: its name, the directory that it was told, or the only one that there is.
-pub async fn name(
+/// What a server calls a model (its name, the directory that it was told, or the only one that there is), behind where it says that
+/// its weights come from.
+pub async fn root_and_name(
     base_url: &str,
     wanted: &str,
     at: Option<&str>,
     key: Option<&Key>,
     refused: impl Fn(u16) -> String,
-) -> Result<String, String> {
+) -> Result<(Option<String>, String), String> {
     let url = format!("{base_url}/v1/models");
     let client = asking::client(WITHIN, key).ok_or("no HTTP client can be made")?;
     let answer = client.get(&url).send().await.and_then(reqwest::Response::error_for_status);
@@ -95,17 +96,36 @@ pub async fn name(
         }
         Err(e) => return Err(format!("{url} does not say which models there are: {}", e.without_url())),
     };
-    choose(&models(&text), wanted, at).ok_or_else(|| {
+    let name = choose(&models(&text), wanted, at).ok_or_else(|| {
         let there = models(&text);
         let there = if there.is_empty() { "none".to_owned() } else { there.join(", ") };
         format!("the server at {base_url} does not serve {wanted}; it has {there}")
-    })
+    })?;
+    Ok((root(&text, &name), name))
+}
+
+fn entries(text: &str) -> Vec<Json> {
+    let mut document: Json = serde_json::from_str(text).unwrap_or_default();
+    document.get_mut("data").and_then(Json::as_array_mut).map(std::mem::take).unwrap_or_default()
 }
 
 fn models(text: &str) -> Vec<String> {
-    let document: Json = serde_json::from_str(text).unwrap_or_default();
-    let all = document["data"].as_array().into_iter().flatten();
-    all.filter_map(|m| m["id"].as_str().map(str::to_owned)).collect()
+    entries(text).iter().filter_map(|m| m["id"].as_str().map(str::to_owned)).collect()
+}
+
+/// Where a model's weights come from, as a server says it.
+fn root(text: &str, name: &str) -> Option<String> {
+    let own = entries(text).into_iter().find(|m| m["id"] == *name)?;
+    own["root"].as_str().map(str::to_owned)
+}
+
+/// Whether a server says plainly that it has other weights than the study's: its `root` is a name of the hub (`org/name`), and neither
+/// that nor what it calls the model is the study's, nor a name that the configuration states. An alias alone, a directory, and a
+/// server that tells no root (llama.cpp, many gateways) leave it open.
+pub fn is_plainly_another(name: &str, root: Option<&str>, config: &Config) -> bool {
+    let Some(root) = root else { return false };
+    let of_hub = root.split('/').count() == 2 && !root.starts_with(['/', '.', '~']) && !root.ends_with('/');
+    of_hub && another(&[name.to_owned(), root.to_owned()], config, None).is_some()
 }
 
 pub fn choose(models: &[String], wanted: &str, at: Option<&str>) -> Option<String> {
@@ -135,5 +155,13 @@ mod tests {
         assert_eq!(choose_of_ours(&all, "org/b", "/models/b").as_deref(), Some("/models/b"));
         assert_eq!(choose_of_ours(&all, "org/c", "/models/c"), None);
         assert_eq!(choose_of_ours(&[], "org/b", "/models/b").as_deref(), Some("/models/b"));
+    }
+
+    #[test]
+    fn where_weights_come_from_is_said_by_the_entry_of_the_model() {
+        let text = r#"{"data": [{"id": "a", "root": "org/a"}, {"id": "lora", "root": "/l", "parent": "a"}, {"id": "c"}]}"#;
+        assert_eq!(root(text, "a").as_deref(), Some("org/a"));
+        assert_eq!(root(text, "lora").as_deref(), Some("/l"));
+        assert_eq!((root(text, "c"), root("[]", "c")), (None, None));
     }
 }

@@ -12,6 +12,7 @@ use super::task::{Ground, Purpose};
 use super::yard::Berth;
 use crate::engine::caches;
 use crate::journal::{History, JournalError};
+use crate::judge::forecast::check_pays;
 use crate::judge::neighbours::{self as check, Next, Sample, Verdict};
 use crate::judge::{Setup, Walk, Wanted};
 use crate::lang::sema::program::Via;
@@ -112,6 +113,17 @@ impl Sides {
             return Ok(Vec::new());
         }
         let samples: Vec<Sample> = x.journal.history().checked(&of);
+        if samples.is_empty() && !pays(x, setup, walk, &wanted.config) {
+            self.allowed.insert(size, false);
+            let text = format!(
+                "launches run one after another: the A/A check of neighbours, {} launches or more, would take longer here than \
+                 launches side by side save; `--parallel {}` makes it all the same",
+                check::launches(of.launches),
+                of.launches
+            );
+            ground.said.hear(&Event::Warning { text });
+            return Ok(Vec::new());
+        }
         let within =
             x.host.gpus(0).map_or(check::TOLERATED, |(source, _)| source.tolerated(check::TOLERATED));
         let slots: Vec<Berth> = (1..=of.launches).filter_map(|n| x.yard.slot(size, n)).collect();
@@ -141,6 +153,27 @@ impl Sides {
             text: verdict.to_string(),
         });
     }
+}
+
+/// Whether a check that nobody asked for is worth its time.
+fn pays(x: &Execution<'_>, setup: &Setup<'_>, walk: &Walk, config: &Config) -> bool {
+    let costs = x.journal.history().costs(x.guess.clone());
+    x.yard.was_asked() || check_pays(setup, walk, &costs, config, |size| x.yard.room(size))
+}
+
+/// Launches that a check takes at least which is still to be made, as far as that is known before the first launch.
+pub fn check_ahead(x: &Execution<'_>, setup: &Setup<'_>, walk: &Walk) -> usize {
+    let Some((baseline, _)) = walk.baseline.as_ref() else { return 0 };
+    let of = neighbours::here(&x.host, &x.yard, baseline.gpus());
+    let others = walk.needs.iter().filter(|n| n.step.is_some() && may_share(x, n)).count();
+    if of.launches < 2 || others < 2 || !is_managed(baseline) {
+        return 0;
+    }
+    let history = x.journal.history();
+    let known = neighbours::known(&history, &of).is_some();
+    let begun = !history.checked(&of).is_empty();
+    drop(history);
+    if known || (!begun && !pays(x, setup, walk, baseline)) { 0 } else { check::launches(of.launches) }
 }
 
 /// GPUs of its own, and nothing measured that another launch could find.

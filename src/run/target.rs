@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use super::launch::Crew;
 use super::served::Unready;
 use super::{asking, key, served};
 use crate::engine::failure::Evidence;
@@ -28,6 +29,8 @@ pub struct Target<'a> {
     pub key: Option<Key>,
     /// what the server calls the model, where that is not its name
     pub model: Option<String>,
+    /// why a server that runs already may not be measured: it says plainly that it serves another model
+    pub another: Option<String>,
     /// said of every result
     pub notes: Vec<String>,
 }
@@ -48,7 +51,8 @@ impl<'a> Target<'a> {
             notes.push(format!("the server calls its model {other}, the study {}", config.model));
         }
         let model = model.filter(|m| *m != config.model);
-        Self { server: Some(server), vigil, members: server.members(), base_url, key, model, notes }
+        let members = server.members();
+        Self { server: Some(server), vigil, members, base_url, key, model, another: None, notes }
     }
 
     /// A server that runs already: asked whether it is ready, and what it serves. The error says why it cannot be measured.
@@ -59,19 +63,20 @@ impl<'a> Target<'a> {
         patience: Duration,
         cancel: &CancellationToken,
     ) -> Result<Self, String> {
-        let ready = format!("{url}{}", config.engine.ready.path);
         let asked = key.as_ref();
         let refused = |status| key::sentence(status, config, asked);
         tokio::select! {
             () = cancel.cancelled() => return Err("interrupted".to_owned()),
-            answered = served::until_ready(&ready, (PAUSE, patience), asked) => answered.map_err(|last| match last {
-                Unready::Says(status @ (401 | 403)) => format!("{ready}: {}", refused(status)),
-                Unready::Says(status) => format!("{ready} answers {status}, and not 200"),
-                Unready::Silent => format!("what listens at {ready} did not answer within {} s", patience.as_secs()),
-                Unready::Deserted => format!("nothing answers {ready}: nobody listens there"),
-            })?,
+            answered = ready(url, config, asked, patience) => answered?,
         }
-        let served = served::name(url, &config.model, None, asked, refused).await?;
+        let (root, served) = served::root_and_name(url, &config.model, None, asked, refused).await?;
+        let another = served::is_plainly_another(&served, root.as_deref(), config).then(|| {
+            let (root, model) = (root.unwrap_or_default(), &config.model);
+            format!(
+                "the server at {url} serves {root}, the study is about {model}; if {root} is but what it calls it, state so in the \
+                 engine: --served-model-name={served}"
+            )
+        });
         let mut notes = vec![format!(
             "measured on a server that ran already at {url}: its flags are as declared, not as seen"
         )];
@@ -80,7 +85,15 @@ impl<'a> Target<'a> {
         }
         let model = Some(served).filter(|m| *m != config.model);
         let (members, base_url) = (Vec::new(), url.to_owned());
-        Ok(Self { server: None, vigil: None, members, base_url, key, model, notes })
+        Ok(Self { server: None, vigil: None, members, base_url, key, model, another, notes })
+    }
+
+    /// Why a server that runs already does not answer any more, if it does not.
+    pub async fn left(&self, crew: &Crew<'_>) -> Option<String> {
+        tokio::select! {
+            () = crew.signals.first.cancelled() => None,
+            answered = ready(&self.base_url, crew.config, self.key.as_ref(), PATIENCE) => answered.err(),
+        }
     }
 
     /// For questions to it, with its key; an answer is waited for so long.
@@ -156,4 +169,15 @@ impl<'a> Target<'a> {
             server.note(happening, tell);
         }
     }
+}
+
+/// Waits until a server that runs already is ready, for so long. The error says what it does instead.
+async fn ready(url: &str, config: &Config, key: Option<&Key>, patience: Duration) -> Result<(), String> {
+    let ready = format!("{url}{}", config.engine.ready.path);
+    served::until_ready(&ready, (PAUSE, patience), key).await.map_err(|last| match last {
+        Unready::Says(status @ (401 | 403)) => format!("{ready}: {}", key::sentence(status, config, key)),
+        Unready::Says(status) => format!("{ready} answers {status}, and not 200"),
+        Unready::Silent => format!("what listens at {ready} did not answer within {} s", patience.as_secs()),
+        Unready::Deserted => format!("nothing answers {ready}: nobody listens there"),
+    })
 }

@@ -202,6 +202,10 @@ async fn launched(
     times.energy_j =
         energy_after.zip(energy_before).map(|(after, before)| after - before).filter(|j| *j >= 0.0);
     books.close(&ended)?;
+    if let LaunchEnd::Left(why) = &ended {
+        let class = "server away".to_owned();
+        x.journal.append(Kind::Setback { launch: launch.clone(), class, line: why.clone() })?;
+    }
     elsewhere::after(x, config, &ground.signals.first).await;
     let waiting = Instant::now();
     if matches!(ended, LaunchEnd::Done)
@@ -209,10 +213,11 @@ async fn launched(
     {
         ended = not_clean;
     }
-    times.drain_s = (before + waiting.elapsed()).as_secs_f64();
+    // nobody waits for GPUs that were not asked for
+    times.drain_s = if gpus.is_empty() { 0.0 } else { (before + waiting.elapsed()).as_secs_f64() };
     let moved = books.moved();
     let what = moved.0.clone();
-    gone(x, ground, task, &launch, times, moved)?;
+    gone(x, ground, task, &launch, times, moved, &ended)?;
     say_changed(x, ground, &launch, what);
     ground.said.hear(&Event::LaunchEnds { launch, took_s: began.elapsed().as_secs_f64() });
     Ok(ended)

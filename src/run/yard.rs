@@ -14,6 +14,8 @@ pub struct Yard {
     links: Vec<(u32, u32)>,
     /// launches side by side, at most
     limit: usize,
+    /// somebody said how many
+    asked: bool,
     /// `None` where launches run one after another, or processors are too few
     shares: Option<Shares>,
 }
@@ -38,7 +40,7 @@ impl Yard {
         let links = source.links().unwrap_or_default();
         let limit = parallel.unwrap_or(usize::MAX).min(gpus.len());
         let shares = (limit > 1).then(|| cores::share(&cores::here(), gpus.len())).flatten();
-        Self { gpus, links, limit, shares }
+        Self { gpus, links, limit, asked: parallel.is_some(), shares }
     }
 
     /// A machine that is not here, with so many GPUs and nothing known of how they are joined.
@@ -51,12 +53,18 @@ impl Yard {
             memory_used: None,
         };
         let limit = parallel.unwrap_or(usize::MAX).min(gpus as usize);
-        Self { gpus: (0..gpus).map(gpu).collect(), links: Vec::new(), limit, shares: None }
+        let gpus = (0..gpus).map(gpu).collect();
+        Self { gpus, links: Vec::new(), limit, asked: parallel.is_some(), shares: None }
     }
 
     /// Whether two launches can ever run at a time.
     pub fn is_shared(&self) -> bool {
         self.limit > 1
+    }
+
+    /// Whether `--parallel` said how many: then the check is made, whatever it takes here. Its verdict is for other studies too.
+    pub fn was_asked(&self) -> bool {
+        self.asked
     }
 
     /// Whether launches would have to share processors.
@@ -149,7 +157,7 @@ mod tests {
         };
         let gpus: Vec<Gpu> = (0..count).map(gpu).collect();
         let shares = Shares { client: vec![99], gpus: (0..count as usize).map(|g| vec![g]).collect() };
-        Yard { gpus, links: Vec::new(), limit, shares: (limit > 1).then_some(shares) }
+        Yard { gpus, links: Vec::new(), limit, asked: false, shares: (limit > 1).then_some(shares) }
     }
 
     fn indices(berth: Option<Berth>) -> Vec<u32> {

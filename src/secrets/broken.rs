@@ -61,10 +61,10 @@ fn of_name(name: &str, before: &str, rest: &str, found: &mut Vec<String>) {
         let texts = quoted(&value[first.len_utf8()..], end).into_iter().filter(|v| of_one(v));
         // quotes that are none of the language's are read as a part of what they enclose
         found.extend(texts.flat_map(|text| [format!("{first}{text}"), text]).filter(|t| is_telling(t)));
-    } else if matches!(first, '[' | '{' | '(') {
+    } else if matches!(first, '[' | '{' | '(') && (stated || is_plainly_one(name)) {
         let inner = value[1..].split(['\n', ']', '}', ')']).next().unwrap_or_default();
         found.extend(items(inner).filter(|v| of_one(v)));
-    } else if stated || is_plainly_one(name) {
+    } else if !matches!(first, '[' | '{' | '(') && (stated || is_plainly_one(name)) {
         let bare =
             value.split(|c: char| c.is_whitespace() || ",;{}[]()\"'".contains(c)).next().unwrap_or_default();
         // a flag or an expression may follow the name of an axis or a metric
@@ -162,6 +162,7 @@ mod tests {
             "--api-key --other-flag=8",
             "env HF_TOKEN_PATH=/somewhere/else",
             "study s \"Tokens and keys, a title\" {",
+            "step batched \"Max Batched Token\" { vary batched }",
         ] {
             assert_eq!(values(text), Vec::<String>::new(), "{text}");
         }

@@ -4,14 +4,18 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-const WORDS: [&str; 7] = ["TOKEN", "KEY", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "_PWD"];
+const WORDS: [&str; 9] =
+    ["TOKEN", "KEY", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "_PWD", LAST];
+/// Telling at the end of a name alone: `AUTHOR` is none.
+const LAST: &str = "AUTH";
 /// A first look at names, most of which have none of the words. `-` and `.` are as good as `_`.
 static TELLING: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(&words().replace('_', "[_.-]")).ok());
 /// Parts of names of numbers: how many, and which of a vocabulary.
 const COUNTING: [&str; 12] =
     ["NUM", "MAX", "MIN", "PER", "EOS", "BOS", "PAD", "UNK", "SEP", "STOP", "MASK", "IMAGE"];
 /// What says that there is none.
-const PLAIN: [&str; 8] = ["EMPTY", "false", "False", "FALSE", "None", "null", "default", "auto"];
+const PLAIN: [&str; 11] =
+    ["EMPTY", "true", "True", "TRUE", "false", "False", "FALSE", "None", "null", "default", "auto"];
 /// A number of so many digits is no other number.
 const LONG_NUMBER: usize = 8;
 /// The shortest value that is masked wherever it stands: what is shorter stands everywhere.
@@ -29,7 +33,8 @@ pub fn is_secret(name: &str) -> bool {
     let is_place = ["_PATH", "_FILE", "_DIR", "_ID", "_IDS"].iter().any(|end| name.ends_with(end));
     // ids of keys are as telling as the keys are secret, ids of tokens are numbers of a vocabulary
     let is_place = is_place && !name.ends_with("KEY_ID");
-    !is_place && WORDS.iter().any(|word| name.contains(word))
+    let holds = |word: &str| if word == LAST { name.ends_with(LAST) } else { name.contains(word) };
+    !is_place && WORDS.iter().any(|word| holds(word))
 }
 
 /// Whether a value under a name is to be hidden. A number is only where the name is that of the secret itself: `--token-budget=512`,
@@ -81,6 +86,10 @@ mod tests {
             "--hf-token",
             "admin_api_key",
             "--ssl-keyfile-password",
+            "PASSPHRASE",
+            "--gpg-passphrase",
+            "MYAUTH",
+            "NPM_CONFIG__AUTH",
         ] {
             assert!(is_secret(name), "{name}");
         }
@@ -95,6 +104,9 @@ mod tests {
             "TOKENS_IN",
             "PATH",
             "PWD",
+            "GIT_AUTHOR_NAME",
+            "REGISTRY_AUTH_FILE",
+            "--authorized",
         ] {
             assert!(!is_secret(name), "{name}");
         }

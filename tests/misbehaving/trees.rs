@@ -46,6 +46,9 @@ fn what_cannot_be_cleaned_stops_the_study_with_its_name() {
     kill(guard, Signal::SIGCONT).expect("it lives");
     let out = out.expect_code(75);
     assert!(out.stderr.contains("a server could not be removed: process"), "{}", out.stderr);
+    assert!(out.stderr.contains("what helps: `kill -CONT "), "{}", out.stderr);
+    let journal = lab.read("state/journal.jsonl");
+    assert!(journal.contains("\"stuck\":[\"process "), "{journal}");
     assert!(out.stderr.contains(&format!("process {leader} (")), "{}", out.stderr);
     assert!(out.stderr.contains(" of user ") && out.stderr.contains("MiB of memory"), "{}", out.stderr);
     assert!(stages(&lab).iter().any(|e| e["to"] == "stuck"));

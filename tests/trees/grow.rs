@@ -169,7 +169,13 @@ fn change(d: &mut Dice) -> Change {
 }
 
 fn engine_line(d: &mut Dice) -> EngineLineKind {
-    match d.below(17) {
+    match d.below(18) {
+        16 => EngineLineKind::Refuses {
+            reason: text(d),
+            since: d.maybe(text),
+            until: d.maybe(text),
+            when: expr(d, 3),
+        },
         15 => EngineLineKind::Variables {
             prefix: text(d),
             since: d.maybe(text),
@@ -200,7 +206,7 @@ fn key_source(d: &mut Dice) -> KeySource {
 }
 
 fn flag_kind(d: &mut Dice) -> FlagKind {
-    match d.below(8) {
+    match d.below(9) {
         0 => FlagKind::Switch,
         1 => FlagKind::Text,
         2 => FlagKind::Path,
@@ -208,6 +214,7 @@ fn flag_kind(d: &mut Dice) -> FlagKind {
         4 => FlagKind::Words,
         5 => FlagKind::Int(d.maybe(range)),
         6 => FlagKind::Float(d.maybe(range)),
+        7 => FlagKind::JsonFile,
         _ => FlagKind::OneOf(d.several(1, 12, single)),
     }
 }
@@ -228,10 +235,16 @@ fn flag_decl(d: &mut Dice) -> FlagDecl {
             LimitsRequests { per, unless }
         }),
         known: d.several(0, 12, single),
-        keys: d.several(0, 12, |d| KeyDecl { name: name(d), kind: d.maybe(flag_kind) }),
+        keys: d.several(0, 12, |d| key_decl(d, 2)),
         twice: None,
         span: nowhere(),
     }
+}
+
+fn key_decl(d: &mut Dice, depth: usize) -> KeyDecl {
+    let kind = d.maybe(flag_kind);
+    let inner = if kind.is_some() && depth > 0 { 3 } else { 0 };
+    KeyDecl { name: name(d), kind, keys: d.several(0, inner, |d| key_decl(d, depth - 1)) }
 }
 
 fn axis_body(d: &mut Dice) -> AxisBody {
@@ -335,22 +348,23 @@ fn step_line(d: &mut Dice) -> StepLineKind {
 }
 
 fn expr(d: &mut Dice, depth: usize) -> Expr {
-    use BinaryOp::{Add, And, Div, Eq, Ge, Gt, Le, Lt, Mul, Ne, Or, Sub};
-    const OPERATORS: [BinaryOp; 12] = [Or, And, Le, Ge, Eq, Ne, Lt, Gt, Add, Sub, Mul, Div];
-    let kind = match d.below(if depth > 0 { 10 } else { 6 }) {
+    use BinaryOp::{Add, And, Div, Divides, Eq, Ge, Gt, Le, Lt, Mul, Ne, Or, Sub};
+    const OPERATORS: [BinaryOp; 13] = [Or, And, Le, Ge, Eq, Ne, Lt, Gt, Divides, Add, Sub, Mul, Div];
+    let kind = match d.below(if depth > 0 { 11 } else { 7 }) {
         5 => ExprKind::Env(d.pick(&["X", "HF_HOME", "_A1"]).to_owned()),
         0 => ExprKind::Call { owner: d.maybe(name), name: name(d), args: None },
         1 => ExprKind::Number(number(d)),
         2 => ExprKind::Text(text(d)),
         3 => ExprKind::Bool(d.chance(2)),
         4 => ExprKind::Flag(flag_name(d).value),
-        6 => {
+        6 => ExprKind::Given(flag_name(d).value),
+        7 => {
             let args = d.several(1, 2, |d| expr(d, depth - 1));
             ExprKind::Call { owner: d.maybe(name), name: name(d), args: Some(args) }
         }
-        7 => ExprKind::Not(Box::new(expr(d, depth - 1))),
+        8 => ExprKind::Not(Box::new(expr(d, depth - 1))),
         _ => {
-            let op = OPERATORS[d.below(12)];
+            let op = OPERATORS[d.below(13)];
             let (left, right) = (Box::new(expr(d, depth - 1)), Box::new(expr(d, depth - 1)));
             ExprKind::Binary { op, left, right }
         }

@@ -2,7 +2,7 @@
 
 use perflab::lang::syntax::ast::{
     Axes, AxisBody, Budget, BudgetUnit, Change, ChangeKind, EngineLineKind, Expr, ExprKind, Factor, File,
-    Flag, FlagDecl, FlagKind, Item, KeySource, Literal, Name, Number, Prune, Range, Search, Single,
+    Flag, FlagDecl, FlagKind, Item, KeyDecl, KeySource, Literal, Name, Number, Prune, Range, Search, Single,
     SingleKind, SiteLineKind, Step, StepLineKind, StudyLineKind, Text, UsePath, Value, WordLine, WordValue,
 };
 
@@ -182,6 +182,12 @@ fn engine_line(line: &EngineLineKind, d: &mut Dice) -> String {
             out += &until.as_ref().map(|t| format!(" until {}", text(t))).unwrap_or_default();
             format!("{out} {}", list(names, d))
         }
+        EngineLineKind::Refuses { reason, since, until, when } => {
+            let mut out = word("refuses", reason, d);
+            out += &since.as_ref().map(|t| format!(" since {}", text(t))).unwrap_or_default();
+            out += &until.as_ref().map(|t| format!(" until {}", text(t))).unwrap_or_default();
+            format!("{out}{}when {}{}", sp(d), nl(d), expr(when, d))
+        }
         EngineLineKind::Serve(t) => word("serve", t, d),
         EngineLineKind::Image(t) => word("image", t, d),
         EngineLineKind::Probe(t) => word("probe", t, d),
@@ -223,6 +229,7 @@ fn flag_kind(kind: &FlagKind, d: &mut Dice) -> String {
         FlagKind::Text => "text".to_owned(),
         FlagKind::Path => "path".to_owned(),
         FlagKind::Json => "json".to_owned(),
+        FlagKind::JsonFile => "json_file".to_owned(),
         FlagKind::Words => "words".to_owned(),
         FlagKind::Int(r) => typed("int", r, d),
         FlagKind::Float(r) => typed("float", r, d),
@@ -253,14 +260,23 @@ fn flag_decl(f: &FlagDecl, d: &mut Dice) -> String {
         out += &format!(" known {}", list(&f.known, d));
     }
     if !f.keys.is_empty() {
-        let mut keys = Vec::new();
-        for key in &f.keys {
-            let kind = key.kind.as_ref().map(|k| format!(" {}", flag_kind(k, d))).unwrap_or_default();
-            keys.push(format!("{}{kind}{}", key.name.value, nl(d)));
-        }
-        out += &format!(" keys [{}{}]", nl(d), keys.join(&format!(",{}", nl(d))));
+        out += &format!(" keys {}", key_decls(&f.keys, d));
     }
     out
+}
+
+fn key_decls(keys: &[KeyDecl], d: &mut Dice) -> String {
+    let mut all = Vec::new();
+    for key in keys {
+        let kind = key.kind.as_ref().map(|k| format!(" {}", flag_kind(k, d))).unwrap_or_default();
+        let inner = if key.keys.is_empty() {
+            String::new()
+        } else {
+            format!("{}keys {}", sp(d), key_decls(&key.keys, d))
+        };
+        all.push(format!("{}{kind}{inner}{}", key.name.value, nl(d)));
+    }
+    format!("[{}{}]", nl(d), all.join(&format!(",{}", nl(d))))
 }
 
 fn axis_body(body: &AxisBody, d: &mut Dice) -> String {
@@ -423,6 +439,7 @@ fn expr(e: &Expr, d: &mut Dice) -> String {
         ExprKind::Text(t) => text(t),
         ExprKind::Bool(b) => b.to_string(),
         ExprKind::Flag(f) => f.clone(),
+        ExprKind::Given(f) => format!("given{}{f}", sp(d)),
         ExprKind::Env(name) => format!("env{}{name}", sp(d)),
         ExprKind::Call { owner, name, args } => {
             let owner = owner.as_ref().map(|n| format!("{}.", n.value)).unwrap_or_default();

@@ -3,6 +3,7 @@
 
 import argparse
 import dataclasses
+import enum
 import json
 import os
 import re
@@ -52,24 +53,86 @@ def options(hint):
     return [] if hint is type(None) else [hint]
 
 
-def key_type(hint):
+def bounds(whole, constraints):
+    """The least and the most of a number, of what its class says of it; of more than a bound, only what is not below it."""
+    found = {}
+    for one in constraints:
+        above = getattr(one, "gt", None)
+        least = getattr(one, "ge", None)
+        if least is None and above is not None:
+            least = above + 1 if whole else above
+        if isinstance(least, (int, float)):
+            found["min"] = least
+        below = getattr(one, "lt", None)
+        most = getattr(one, "le", None)
+        if most is None and below is not None:
+            most = below - 1 if whole else below
+        if isinstance(most, (int, float)):
+            found["max"] = most
+    return found
+
+
+def takes(config, key, value):
+    try:
+        config(**{key: value})
+    except Exception:
+        return False
+    return True
+
+
+# what an engine builds itself: asked for, it would look for a model
+BUILT = ("target_model_config", "target_parallel_config", "draft_model_config", "draft_parallel_config")
+
+
+def members(config, key, choices):
+    """The names and values of an enumeration that a class takes for a key: it is asked with each, as many take the names too."""
+    tried = [c.name for c in choices] + [c.value for c in choices if isinstance(c.value, (str, int))]
+    taken = [str(t) for t in dict.fromkeys(tried) if takes(config, key, t)]
+    return {"choices": taken} if taken and takes(config, key, next(iter(choices))) else {}
+
+
+def key_type(config, key, hint, field, depth):
     """What a key's value has to be, where that is one plain thing."""
     found = options(hint)
     if found and all(typing.get_origin(o) is typing.Literal for o in found):
         texts = [v for o in found for v in typing.get_args(o) if v is not None]
         return {"choices": texts} if all(isinstance(v, str) for v in texts) else {}
+    if len(found) != 1:
+        return {}
+    if isinstance(found[0], type) and issubclass(found[0], enum.Enum):
+        return members(config, key, found[0])
+    if key in BUILT:
+        return {}
+    if dataclasses.is_dataclass(found[0]) and depth < 3:
+        inner = keys(found[0], depth + 1)
+        return {"type": "json", "keys": inner} if refuses_others(config, key) else {}
     names = {bool: "bool", int: "int", float: "float", str: "str"}
-    return {"type": names[found[0]]} if len(found) == 1 and found[0] in names else {}
+    if found[0] not in names:
+        return {}
+    constraints = [*getattr(field.default, "metadata", ()), *constraints_of(hint)]
+    number = bounds(found[0] is int, constraints) if found[0] in (int, float) else {}
+    return {"type": names[found[0]], **number}
 
 
-def keys(config):
+def constraints_of(hint):
+    """What is annotated to a hint, and to those that it joins."""
+    inner = [c for part in typing.get_args(hint) for c in constraints_of(part)]
+    return [*getattr(hint, "__metadata__", ()), *inner]
+
+
+def refuses_others(config, key):
+    """Whether a class takes an object for a key, and refuses one with a key of no meaning."""
+    return takes(config, key, {}) and not takes(config, key, {"no_such_key_as_this": 1})
+
+
+def keys(config, depth=0):
     """The keys that a JSON flag may have, of the class that it is read into."""
     try:
         hints = typing.get_type_hints(config, include_extras=True)
     except Exception:  # a name that only a type checker imports
         hints = {}
     fields = [f for f in dataclasses.fields(config) if f.init]
-    return [{"name": f.name, **key_type(hints.get(f.name, object))} for f in fields]
+    return [{"name": f.name, **key_type(config, f.name, hints.get(f.name, object), f, depth)} for f in fields]
 
 
 def config_of(action):

@@ -27,6 +27,10 @@ const LONG_KILL_PAUSE: Duration = Duration::from_millis(200);
 /// How long the last report waits for a reader.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
+/// Kills that long without an end are what a paused container does with them: its processes are frozen, and its own program has to
+/// thaw it. Also the pause until the program is asked again.
+const FROZEN: Duration = Duration::from_secs(2);
+
 /// How long a guard goes on asking for the removal of a container.
 const CONTAINER_PATIENCE: Duration = Duration::from_mins(5);
 
@@ -54,6 +58,8 @@ pub(super) struct Watch {
     container: Option<Container>,
     phase: Phase,
     kill_pause: Duration,
+    /// when the container's program is asked to end what kills do not
+    thaw: Option<Instant>,
     exit_reported: bool,
     log_reported: (Instant, u64),
     /// Closed when the guard ends.
@@ -81,6 +87,7 @@ impl Watch {
             container,
             phase: Phase::Running,
             kill_pause: KILL_PAUSE,
+            thaw: None,
             exit_reported: false,
             log_reported: (Instant::now(), 0),
             _held: held,
@@ -199,6 +206,19 @@ impl Watch {
         self.kill_pause = (2 * self.kill_pause).min(LONG_KILL_PAUSE);
         while !self.tree.is_empty() && self.tree.kill_round() {
             self.kill_pause = KILL_PAUSE;
+        }
+        if !self.tree.is_empty() {
+            self.thaw();
+        }
+    }
+
+    /// Has a container removed by its own program while its processes survive every kill.
+    fn thaw(&mut self) {
+        let Some(container) = &self.container else { return };
+        if *self.thaw.get_or_insert_with(|| Instant::now() + FROZEN) <= Instant::now() {
+            // asked once; what it cannot do now it is asked again
+            let _ = container.remove(Instant::now());
+            self.thaw = Some(Instant::now() + FROZEN);
         }
     }
 

@@ -309,6 +309,7 @@ fn kind(rule: Rule) -> Kind {
         | Rule::step
         | Rule::track
         | Rule::e_failure
+        | Rule::e_refuses
         | Rule::e_flag
         | Rule::point => Kind::Table(rule),
         Rule::e_text

@@ -38,7 +38,9 @@ pub fn line_end(text: &str, what: What, rule: Rule, parent: Rule) -> Option<u8> 
     match (what, text, rule) {
         (What::Word, _, Rule::k_and | Rule::k_or) | (What::Sign, "+", Rule::axes) => Some(0),
         (What::Sign, ",", _) | (What::Sign, "*", Rule::product) => Some(1),
-        (What::Word, _, Rule::k_when) if matches!(parent, Rule::prune | Rule::step) => Some(2),
+        (What::Word, _, Rule::k_when) if matches!(parent, Rule::prune | Rule::step | Rule::e_refuses) => {
+            Some(2)
+        }
         (What::Word, _, Rule::sum_op | Rule::term_op | Rule::comparison) => Some(3),
         _ => None,
     }

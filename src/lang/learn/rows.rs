@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-use crate::lang::sema::schema::{FlagSpec, Found, Kind, Schema, key, value};
+use crate::lang::sema::schema::{FlagSpec, Found, KeySpec, Kind, Schema, key, value};
 
 /// One option of a parser.
 #[derive(Debug, Clone, Deserialize)]
@@ -44,6 +44,14 @@ pub struct KeyRow {
     pub kind: Option<String>,
     #[serde(default)]
     pub choices: Option<Vec<String>>,
+    /// the least and the most that a number may be, where the engine says
+    #[serde(default)]
+    pub min: Option<f64>,
+    #[serde(default)]
+    pub max: Option<f64>,
+    /// the keys of the object that it holds
+    #[serde(default)]
+    pub keys: Vec<KeyRow>,
 }
 
 impl KeyRow {
@@ -51,14 +59,32 @@ impl KeyRow {
         if let Some(choices) = &self.choices {
             return Some(Kind::OneOf(choices.clone()));
         }
+        let (min, max) = (self.min, self.max);
         match self.kind.as_deref()? {
             "bool" => Some(Kind::Switch),
-            "int" => Some(Kind::Int { min: None, max: None }),
-            "float" => Some(Kind::Float { min: None, max: None }),
+            "int" => Some(Kind::Int { min, max }),
+            "float" => Some(Kind::Float { min, max }),
             "str" => Some(Kind::Text),
+            "json" => Some(Kind::Json),
             _ => None,
         }
     }
+
+    /// As a class tells it, with the range that is known of it where the class has none: many check one by hand.
+    fn spec(&self, known: &[KeySpec]) -> KeySpec {
+        let base = known.iter().find(|k| k.name == self.name);
+        let kind = match (self.kind(), base.and_then(|b| b.kind.clone())) {
+            (Some(Kind::Int { min: None, max: None }), Some(ranged @ Kind::Int { .. }))
+            | (Some(Kind::Float { min: None, max: None }), Some(ranged @ Kind::Float { .. })) => Some(ranged),
+            (own, _) => own,
+        };
+        let inner = base.map(|b| b.keys.as_slice()).unwrap_or_default();
+        KeySpec { name: self.name.clone(), kind, keys: specs(&self.keys, inner) }
+    }
+}
+
+fn specs(rows: &[KeyRow], known: &[KeySpec]) -> Vec<KeySpec> {
+    rows.iter().filter(|k| !BUILT.contains(&k.name.as_str())).map(|k| k.spec(known)).collect()
 }
 
 /// What a serve line says, what names another model, and what prints and leaves.
@@ -126,6 +152,7 @@ fn spec(row: &Row, version: &str, known: &Schema) -> FlagSpec {
         uses_gpus: base.and_then(|b| b.uses_gpus.clone()),
         known: if kind == Kind::Text { row.known.clone() } else { Vec::new() },
         keys: if kind == Kind::Json { keys(row, base) } else { Vec::new() },
+        file: kind == Kind::Json && base.is_some_and(|b| b.file),
         kind,
     }
 }
@@ -135,12 +162,9 @@ const BUILT: &[&str] =
     &["target_model_config", "target_parallel_config", "draft_model_config", "draft_parallel_config"];
 
 /// What only help tells has no keys: those of the standard library stand.
-fn keys(row: &Row, base: Option<&FlagSpec>) -> Vec<(String, Option<Kind>)> {
-    if row.vague {
-        return base.map(|b| b.keys.clone()).unwrap_or_default();
-    }
-    let own = row.keys.iter().filter(|k| !BUILT.contains(&k.name.as_str()));
-    own.map(|k| (k.name.clone(), k.kind())).collect()
+fn keys(row: &Row, base: Option<&FlagSpec>) -> Vec<KeySpec> {
+    let known = base.map(|b| b.keys.as_slice()).unwrap_or_default();
+    if row.vague || row.keys.is_empty() { known.to_vec() } else { specs(&row.keys, known) }
 }
 
 fn read_kind(row: &Row) -> Kind {

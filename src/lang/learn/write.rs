@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::lang::sema::program::Engine;
-use crate::lang::sema::schema::{FlagSpec, Kind, Schema};
+use crate::lang::sema::schema::{FlagSpec, KeySpec, Kind, Schema};
 
 /// The file: an engine that derives from the standard library's and has these flags alone.
 pub fn written(name: &str, engine: &Engine, version: &str, schema: &Schema, from: &str) -> String {
@@ -17,7 +17,7 @@ pub fn written(name: &str, engine: &Engine, version: &str, schema: &Schema, from
     let heads: Vec<String> = schema.specs().iter().map(|s| s.names.join(" ")).collect();
     let width = heads.iter().map(String::len).filter(|l| *l <= WIDEST).max().unwrap_or(0);
     for (head, spec) in heads.iter().zip(schema.specs()) {
-        let line = format!("    flag {head:width$}  {}{}", kind(&spec.kind), attributes(spec));
+        let line = format!("    flag {head:width$}  {}{}", typed(spec), attributes(spec));
         let _ = writeln!(out, "{}", line.trim_end());
     }
     out.push_str("}\n");
@@ -26,6 +26,11 @@ pub fn written(name: &str, engine: &Engine, version: &str, schema: &Schema, from
 
 /// Names longer than this do not move the column of the types.
 const WIDEST: usize = 44;
+
+/// A flag's type; its object may stand in a file.
+fn typed(spec: &FlagSpec) -> String {
+    if spec.file { "json_file".to_owned() } else { kind(&spec.kind) }
+}
 
 fn kind(kind: &Kind) -> String {
     let range = |what: &str, min: &Option<f64>, max: &Option<f64>| match (min, max) {
@@ -77,13 +82,18 @@ fn attributes(spec: &FlagSpec) -> String {
         let _ = write!(out, " known [{}]", all.join(", "));
     }
     if !spec.keys.is_empty() {
-        let key = |(name, of): &(String, Option<Kind>)| {
-            of.as_ref().map_or_else(|| name.clone(), |of| format!("{name} {}", kind(of)))
-        };
-        let all: Vec<String> = spec.keys.iter().map(key).collect();
-        let _ = write!(out, " keys [{}]", all.join(", "));
+        out.push_str(&keys(&spec.keys));
     }
     out
+}
+
+fn keys(all: &[KeySpec]) -> String {
+    let key = |spec: &KeySpec| {
+        let of = spec.kind.as_ref().map(|of| format!(" {}", kind(of))).unwrap_or_default();
+        let inner = if spec.keys.is_empty() { String::new() } else { keys(&spec.keys) };
+        format!("{}{of}{inner}", spec.name)
+    };
+    format!(" keys [{}]", all.iter().map(key).collect::<Vec<_>>().join(", "))
 }
 
 /// A bare word where it can be one.

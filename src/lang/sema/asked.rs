@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::check::Checker;
+use super::exprs::Place;
 use super::problem::Problem;
 use super::program::{Change, Engine, Study};
 use super::schema::{Found, Kind as Takes, key};
@@ -63,8 +64,9 @@ impl Literal {
 
 impl Checker<'_> {
     /// Notes a flag of a condition; those of imported rules are kept for other studies too.
-    pub fn asks_flag(&mut self, name: &str, span: Span, module: usize) {
-        if module == 0 && !self.asked_flags.iter().any(|a| a.span == span) {
+    /// What an engine refuses is about the flags that it declares itself, which is looked at there.
+    pub fn asks_flag(&mut self, name: &str, span: Span, module: usize, place: Place) {
+        if module == 0 && place != Place::Refusal && !self.asked_flags.iter().any(|a| a.span == span) {
             let asked = AskedFlag {
                 name: name.to_owned(),
                 span,

@@ -174,23 +174,26 @@ impl Checker<'_> {
     }
 
     fn named_axis(&mut self, module: usize, name: &Name, picks: Option<&[Single]>) -> Option<Space> {
-        let m = self.module(module);
-        let Some(at) = m.find(Kind::Axis, &name.value) else {
-            if let ("model", Some(models)) = (name.value.as_str(), picks) {
-                self.listed_models(name, models);
-                return None;
-            }
-            // with a slip in `engine` nobody knows which engines there are
-            self.lost_engine |= did_you_mean(&name.value, ["engine"]).is_some();
-            if !self.load_as_axis(module, name) && !self.env_as_axis(name, picks) {
-                m.unknown(Kind::Axis, name, &["engine"], self.sink);
-            }
-            return None;
-        };
+        let known = self.module(module).find(Kind::Axis, &name.value);
+        let at = known.or_else(|| self.axis_meant(module, name, picks))?;
         self.used.insert(at);
         let space = self.axis_space(at)?;
         let Some(picks) = picks else { return Some(space) };
         self.picked(name, &space, picks)
+    }
+
+    /// What an unknown name of an axis surely stands for; it is told of in any case.
+    fn axis_meant(&mut self, module: usize, name: &Name, picks: Option<&[Single]>) -> Option<ItemRef> {
+        if let ("model", Some(models)) = (name.value.as_str(), picks) {
+            self.listed_models(name, models);
+            return None;
+        }
+        // with a slip in `engine` nobody knows which engines there are
+        self.lost_engine |= did_you_mean(&name.value, ["engine"]).is_some();
+        if !self.load_as_axis(module, name) && !self.env_as_axis(name, picks) {
+            self.module(module).unknown(Kind::Axis, name, &["engine"], self.sink);
+        }
+        self.meant(module, Kind::Axis, name)
     }
 
     fn engine_axis(&mut self, module: usize, picks: Option<&[Single]>, span: Span) -> Option<Space> {

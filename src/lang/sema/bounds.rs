@@ -64,6 +64,7 @@ pub fn is_zero(e: &Expr) -> bool {
 fn compared(op: BinaryOp, l: Range, r: Range) -> Option<bool> {
     let certain = |yes: bool, no: bool| if yes { Some(true) } else { no.then_some(false) };
     match op {
+        BinaryOp::Divides => None,
         BinaryOp::Lt => certain(l.high < r.low, l.low >= r.high),
         BinaryOp::Le => certain(l.high <= r.low, l.low > r.high),
         BinaryOp::Gt => certain(l.low > r.high, l.high <= r.low),

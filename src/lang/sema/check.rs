@@ -15,7 +15,7 @@ use super::template::{self, Inserted, Param, Written};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink};
 use crate::lang::source::Span;
-use crate::lang::syntax::ast::{Item, Literal, Text};
+use crate::lang::syntax::ast::{Item, Literal, Name, Text};
 use crate::lang::units::Dim;
 
 /// The state of one check.
@@ -187,6 +187,15 @@ impl<'a> Checker<'a> {
     }
 
     /// Inserts the params of a module into a text.
+    /// What an unknown name surely stands for, as the diagnostic about it says: it is read as that, so that what else is wrong is found.
+    pub fn meant(&mut self, module: usize, kind: Kind, name: &Name) -> Option<ItemRef> {
+        let mut edits = self.sink.found().filter(|d| d.code == Code::UnknownName).flat_map(|d| &d.edits);
+        let right = edits.find(|e| e.span == name.span)?;
+        let at = self.module(module).find(kind, &right.text)?;
+        self.used.insert(at);
+        Some(at)
+    }
+
     pub fn inserted(&mut self, module: usize, text: &Text, launch: bool) -> String {
         self.inserted_text(module, &text.value, text.span, launch).text
     }

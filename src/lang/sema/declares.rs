@@ -10,7 +10,7 @@ use super::versions::compare_versions;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
-use crate::lang::syntax::ast::{FlagDecl, FlagKind, Name, Single};
+use crate::lang::syntax::ast::{FlagDecl, FlagKind, KeyDecl, Name, Single};
 
 impl Checker<'_> {
     /// The declarations of one engine, over the schema that it inherits.
@@ -76,7 +76,7 @@ impl Checker<'_> {
                 "make it a `text`, or list all that it takes as `one_of [...]`",
             );
         }
-        if let (Some(first), false) = (flag.keys.first(), matches!(flag.kind, FlagKind::Json)) {
+        for first in keys_of_none(Some(&flag.kind), &flag.keys) {
             wrong(first.name.span, "only a JSON object has keys", "make it `json`, or remove `keys`");
         }
         if let Some(until) = flag.until.as_ref().filter(|_| never_there(flag)) {
@@ -90,12 +90,18 @@ impl Checker<'_> {
             self.listed_once("choice", &choices(all));
         }
         self.listed_once("value", &choices(&flag.known));
-        let keys: Vec<_> = flag.keys.iter().map(|k| (k.name.value.clone(), k.name.span)).collect();
-        self.listed_once("key", &keys);
-        for key in &flag.keys {
+        self.keys_once(&flag.keys);
+    }
+
+    fn keys_once(&mut self, keys: &[KeyDecl]) {
+        let names: Vec<_> = keys.iter().map(|k| (k.name.value.clone(), k.name.span)).collect();
+        self.listed_once("key", &names);
+        for key in keys {
             if let Some(FlagKind::OneOf(all)) = &key.kind {
-                self.listed_once("choice", &choices(all));
+                let choices: Vec<_> = all.iter().map(|c| (c.text.clone(), c.span)).collect();
+                self.listed_once("choice", &choices);
             }
+            self.keys_once(&key.keys);
         }
     }
 
@@ -132,6 +138,12 @@ impl Checker<'_> {
         let d = d.meant(&unless.value, known, "unknown", str::to_owned);
         self.sink.push(d.help("name a switch that the engine declares"));
     }
+}
+
+/// The first of each list of keys that stands behind another type than `json`.
+fn keys_of_none<'d>(kind: Option<&FlagKind>, keys: &'d [KeyDecl]) -> Vec<&'d KeyDecl> {
+    let own = keys.first().filter(|_| !matches!(kind, Some(FlagKind::Json | FlagKind::JsonFile)));
+    own.into_iter().chain(keys.iter().flat_map(|k| keys_of_none(k.kind.as_ref(), &k.keys))).collect()
 }
 
 /// Whether a flag is gone before it is there, so that no version has it.

@@ -6,7 +6,7 @@ use super::check::{Checker, MOST_LEVELS};
 use super::declares::never_there;
 use super::flags::AUTO;
 use super::program::{Api, Engine, Failure, Ready, Reset, Stop, Via};
-use super::schema::{FlagSpec, Kind as FlagType, LimitsRequests, Schema, UsesGpus};
+use super::schema::{FlagSpec, KeySpec, Kind as FlagType, LimitsRequests, Schema, UsesGpus};
 use super::scope::{ItemRef, Kind};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, one_of};
@@ -32,11 +32,17 @@ impl Checker<'_> {
 
     /// The engine that a name stands for in a module.
     pub fn engine_named(&mut self, module: usize, name: &Name) -> Option<Arc<Engine>> {
+        self.engine_beside(module, None, name)
+    }
+
+    /// The same where the declaration of another engine names it.
+    fn engine_beside(&mut self, module: usize, own: Option<&str>, name: &Name) -> Option<Arc<Engine>> {
         let m = self.module(module);
         let Some(at) = m.find(Kind::Engine, &name.value) else {
-            m.unknown(Kind::Engine, name, &[], self.sink);
-            self.lost_engine = true;
-            return None;
+            m.unknown_beside(own, Kind::Engine, name, &[], self.sink);
+            let meant = self.meant(module, Kind::Engine, name).and_then(|at| self.engine(at));
+            self.lost_engine |= meant.is_none();
+            return meant;
         };
         self.used.insert(at);
         let engine = self.engine(at);
@@ -47,7 +53,7 @@ impl Checker<'_> {
     fn build_engine(&mut self, module: usize, decl: &ast::Engine) -> Option<Engine> {
         let parent = match &decl.parent {
             Some(name) => {
-                let named = self.engine_named(module, name)?;
+                let named = self.engine_beside(module, Some(&decl.name.value), name)?;
                 Some(self.parent_meant(module, decl, name, &named).unwrap_or(named))
             }
             None if self.parent_forgotten(module, decl) => return None,
@@ -76,6 +82,7 @@ impl Checker<'_> {
             self.engine_line(module, line, &mut engine);
         }
         self.failures(decl, &mut engine);
+        self.refusals(module, decl, &mut engine);
         self.known_version(decl, &engine);
         self.own_changes(module, decl, parent.as_deref(), &mut engine);
         self.complete(decl, &engine);
@@ -145,6 +152,7 @@ impl Checker<'_> {
         Some(FlagSpec {
             names: texts(&decl.names),
             kind,
+            file: matches!(decl.kind, ast::FlagKind::JsonFile),
             default: decl.default.as_ref().map(|d| d.text.clone()),
             auto: decl.default.as_ref().is_some_and(|d| d.kind == SingleKind::Text && d.text == AUTO),
             since: decl.since.as_ref().map(|t| t.value.clone()),
@@ -174,8 +182,10 @@ impl Checker<'_> {
         }
     }
 
-    fn json_key(&mut self, key: &ast::KeyDecl) -> (String, Option<FlagType>) {
-        (key.name.value.clone(), key.kind.as_ref().and_then(|kind| self.flag_type(kind)))
+    fn json_key(&mut self, key: &ast::KeyDecl) -> KeySpec {
+        let kind = key.kind.as_ref().and_then(|kind| self.flag_type(kind));
+        let keys = key.keys.iter().map(|k| self.json_key(k)).collect();
+        KeySpec { name: key.name.value.clone(), kind, keys }
     }
 
     fn flag_type(&mut self, kind: &ast::FlagKind) -> Option<FlagType> {
@@ -183,7 +193,7 @@ impl Checker<'_> {
             ast::FlagKind::Switch => FlagType::Switch,
             ast::FlagKind::Text => FlagType::Text,
             ast::FlagKind::Path => FlagType::Path,
-            ast::FlagKind::Json => FlagType::Json,
+            ast::FlagKind::Json | ast::FlagKind::JsonFile => FlagType::Json,
             ast::FlagKind::Words => FlagType::Words,
             ast::FlagKind::Int(range) => {
                 let (min, max) = self.flag_range(range.as_ref(), true)?;
@@ -231,8 +241,9 @@ impl Checker<'_> {
                 engine.version_span = Some(t.span);
             }
             Line::Serve(t) => self.serve(module, t, engine),
-            // where an image and a probe come in is a later version's launch methods and provenance
-            Line::Image(t) | Line::Probe(t) => drop(self.inserted(module, t, true)),
+            Line::Image(t) => engine.image = self.image(module, t),
+            // where a probe comes in is a later version's provenance
+            Line::Probe(t) => drop(self.inserted(module, t, true)),
             Line::Api(name) => match name.value.as_str() {
                 "openai" => engine.api = Api::OpenAi,
                 "openai_completions" => engine.api = Api::OpenAiCompletions,
@@ -262,6 +273,7 @@ impl Checker<'_> {
             }
             Line::Key(sources) => engine.key = self.key_sources(sources, engine),
             Line::Failure { .. }
+            | Line::Refuses { .. }
             | Line::Versions(_)
             | Line::Variables { .. }
             | Line::Flag(_)
@@ -389,6 +401,7 @@ fn single_setting(line: &Line) -> Option<&'static str> {
         Line::Stop { .. } => "stop",
         Line::Key(_) => "key",
         Line::Failure { .. }
+        | Line::Refuses { .. }
         | Line::Variables { .. }
         | Line::Flag(_)
         | Line::Publish { .. }
@@ -405,6 +418,7 @@ fn root_engine(decl: &ast::Engine) -> Engine {
         version_span: None,
         serve: String::new(),
         own_serve: false,
+        image: None,
         api: Api::OpenAi,
         joined: true,
         ready: Ready { path: String::new(), within_s: DEFAULT_READY_S },
@@ -413,6 +427,7 @@ fn root_engine(decl: &ast::Engine) -> Engine {
         stop: Stop { signal: "sigterm".to_owned(), within_s: DEFAULT_STOP_S },
         key: Vec::new(),
         failures: Vec::new(),
+        refusals: Arc::default(),
         schema: Arc::default(),
         model: None,
         flags: Vec::new(),

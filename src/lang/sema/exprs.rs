@@ -34,6 +34,8 @@ pub enum Place {
     Guard,
     /// inside of `goodput(…)`
     Request,
+    /// what an engine refuses, of its flags alone
+    Refusal,
 }
 
 pub(super) type Typed = (Expr, Type);
@@ -154,6 +156,14 @@ impl Checker<'_> {
                 }
                 Some((Expr::Env(name.clone()), Type::Flag))
             }
+            ExprKind::Given(name) => {
+                if matches!(place, Place::Metric | Place::Objective | Place::Request) {
+                    self.wrong_place(e.span, "a flag", "in a prune rule, a guard or a requirement");
+                    return None;
+                }
+                self.asks_flag(name, e.span, module, place);
+                Some((Expr::Given(name.clone()), Type::Bool))
+            }
             ExprKind::Flag(name) => {
                 if self.is_minus(module, name, e.span) {
                     return None;
@@ -162,7 +172,7 @@ impl Checker<'_> {
                     self.wrong_place(e.span, "a flag", "in a prune rule, a guard or a requirement");
                     return None;
                 }
-                self.asks_flag(name, e.span, module);
+                self.asks_flag(name, e.span, module, place);
                 Some((Expr::Flag(name.clone()), Type::Flag))
             }
             ExprKind::Call { owner, name, args } => {

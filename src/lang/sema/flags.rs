@@ -436,25 +436,30 @@ fn setting(spec: &FlagSpec, name: &str, value: Option<&WrittenValue>) -> Result<
                 shown: None,
                 words,
                 template: false,
+                file: false,
             }),
         };
     }
-    let Some(written) = value else { return Err(Problem::NeedsValue(spec.kind.expected())) };
+    let Some(written) = value else { return Err(Problem::NeedsValue(spec.expected())) };
     // a number, or told to decide: `--max-model-len=auto`
     if written.text == AUTO && spec.auto {
         let (value, shown) = (Value::Text(AUTO.to_owned()), Some(AUTO.to_owned()));
-        return Ok(Setting { canonical, spelled, value, shown, words, template: false });
+        return Ok(Setting { canonical, spelled, value, shown, words, template: false, file: false });
     }
-    let json_of_launch = written.template && spec.kind == Kind::Json;
+    // a file that the user has written
+    let path = spec.file && !written.text.trim_start().starts_with(['{', '[']);
+    let kind = if path { &Kind::Path } else { &spec.kind };
+    let json_of_launch = written.template && *kind == Kind::Json;
     // JSON into which a launch inserts something is read with the names standing there
     let text = if json_of_launch {
         Cow::Owned(template::single_braces(&written.text))
     } else {
         Cow::Borrowed(&*written.text)
     };
-    let value = schema::value(&spec.kind, &text).map_err(|e| Problem::BadValue(e, spec.kind.expected()))?;
+    let value = schema::value(kind, &text).map_err(|e| Problem::BadValue(e, spec.expected()))?;
     let shown = Some(if json_of_launch { written.text.clone() } else { shown(&value, &text) });
-    Ok(Setting { canonical, spelled, value, shown, words, template: written.template })
+    let file = spec.file && !path;
+    Ok(Setting { canonical, spelled, value, shown, words, template: written.template, file })
 }
 
 /// What the serve line says is no flag of a configuration.

@@ -18,6 +18,19 @@ impl Checker<'_> {
         self.points_of_broken_axes();
         self.releases_of_nobody();
         self.doubled_for_want_of_a_value();
+        self.doubled_for_a_slip();
+    }
+
+    /// `basline a` beside `baseline a`: the misspelt one is the mistake.
+    fn doubled_for_a_slip(&mut self) {
+        let slips = self.sink.found().filter(|d| d.code == Code::UnknownSetting && !d.edits.is_empty());
+        let slips: Vec<(FileId, u32)> = slips.map(|d| (d.span.file, d.span.start)).collect();
+        let at = |s: &Span| slips.contains(&(s.file, s.start));
+        // other tools cap a rate by what would be a closed load here
+        let both = |d: &Diagnostic| d.code == Code::ProfileSetting && d.message.starts_with("a load is open");
+        self.sink.forget(|d| {
+            (d.code == Code::SettingTwice || both(d)) && (at(&d.span) || d.related.iter().any(|(s, _)| at(s)))
+        });
     }
 
     /// `--seqs --seqs=5`: the one without its value is the mistake.

@@ -153,7 +153,11 @@ impl Guess {
                 let d = d
                     .label(format!("did you mean `{near}`?"))
                     .help(format!("write {near}, or `raw {name}` to pass it on unchecked"));
-                if is_slip(name, &near) && same_digits(name, &near) { d.edit(at, near) } else { d }
+                if sure(name) && is_slip(name, &near) && same_digits(name, &near) {
+                    d.edit(at, near)
+                } else {
+                    d
+                }
             }
             Self::Same(same) => {
                 let d = d.label(format!("did you mean `{same}`?"));
@@ -212,6 +216,11 @@ const OR_JSON: &str = "; JSON, which `-O` took before, goes to the flag that tak
 
 /// Flags that went, and what does the same since.
 const RENAMED: [(&str, &str); 1] = [("--disable-log-requests", "--no-enable-log-requests")];
+
+/// Of the few letters of a short flag each is another one: `-tpp` is as near to `-dpp` as to `-tp`.
+fn sure(name: &str) -> bool {
+    name.starts_with("--") || name.contains('.')
+}
 
 /// Whether a name is a flag's with a letter or two wrong, or with words cut short: as many words, each of which is one of its own.
 /// `--max-total-len` for `--max-total-tokens`, `--enable-hicache` for `--enable-lmcache` and a word more or less are no more than a guess.

@@ -51,6 +51,18 @@ impl Modules {
             self.all[module].imports.push((name.value.clone(), name.span, from.to_vec()));
             return false;
         };
+        // a whole line that stands twice is one mistake
+        let whole = |n: &Name| {
+            self.all[module].imports.iter().any(|(m, at, f)| *m == n.value && f == from && *at != n.span)
+        };
+        if u.names.len() > 1 && u.names.iter().all(whole) {
+            if index == 0 {
+                let d = Diagnostic::new(Code::DeclaredTwice, u.span, "all of this line is imported twice");
+                let d = d.label("the second time").related(first.1, "the first time");
+                sink.push(d.help("import each name once").edit(u.span, ""));
+            }
+            return true;
+        }
         let message = format!("`{}` is imported twice", name.value);
         let d = Diagnostic::new(Code::DeclaredTwice, name.span, message).label("the second time");
         let d = d.related(first.1, "the first time").help("import it once");

@@ -10,7 +10,7 @@ use super::doubled;
 use super::flags::of_its_type;
 use super::problem::Problem;
 use super::program::{Change, Engine, WrittenValue};
-use super::schema::{FlagSpec, Found, Kind, Schema, Setting, Value, value};
+use super::schema::{FlagSpec, Found, KeySpec, Kind, Schema, Setting, Value, value};
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
 
@@ -19,7 +19,12 @@ pub fn unfit(schema: &Schema, version: Option<&str>, name: &str, setting: &Setti
     let Value::Json(Json::Object(object)) = &setting.value else { return Vec::new() };
     let flag = name.split('.').next().unwrap_or(name);
     let Found::Known(spec, _) = schema.find(flag, version) else { return Vec::new() };
-    let of = |spec| unfit_of(spec, flag, object, setting.template);
+    let of = |spec: &FlagSpec| {
+        let mut found = Vec::new();
+        let under = Under { flag, above: &[], template: setting.template };
+        under.unfit(&spec.keys, object, &mut found);
+        found
+    };
     // no version is none of them: what one of them takes is right
     if version.is_none() && schema.named(flag).any(|spec| of(spec).is_empty()) {
         return Vec::new();
@@ -27,24 +32,47 @@ pub fn unfit(schema: &Schema, version: Option<&str>, name: &str, setting: &Setti
     of(spec)
 }
 
-fn unfit_of(spec: &FlagSpec, flag: &str, object: &Map<String, Json>, template: bool) -> Vec<Problem> {
-    if spec.keys.is_empty() {
-        return Vec::new();
+/// An object of a flag's JSON: which flag, and the keys that lead to it.
+struct Under<'a> {
+    flag: &'a str,
+    above: &'a [String],
+    /// a launch inserts something: what it holds is not known yet
+    template: bool,
+}
+
+impl Under<'_> {
+    fn unfit(&self, known: &[KeySpec], object: &Map<String, Json>, found: &mut Vec<Problem>) {
+        if known.is_empty() {
+            return;
+        }
+        for (key, held) in object {
+            let at = || {
+                let path = std::iter::once(self.flag).chain(self.above.iter().map(String::as_str));
+                (path.collect::<Vec<_>>().join("."), self.above.into(), key.clone())
+            };
+            let Some(spec) = known.iter().find(|k| k.name == *key) else {
+                let (flag, above, key) = at();
+                found.push(Problem::NoKey {
+                    flag,
+                    above,
+                    key,
+                    known: known.iter().map(|k| k.name.clone()).collect(),
+                });
+                continue;
+            };
+            if let Some(kind) = spec.kind.as_ref().filter(|kind| !self.template && !takes(kind, held)) {
+                let (flag, above, key) = at();
+                let choices =
+                    if let Kind::OneOf(all) = kind { all.as_slice().into() } else { Box::default() };
+                let (shown, expected) = (held.to_string().into(), expected(kind));
+                found.push(Problem::KeyValue { flag, above, key, shown, expected, choices });
+            }
+            if let Json::Object(inner) = held {
+                let above = [self.above, std::slice::from_ref(key)].concat();
+                Under { above: &above, ..*self }.unfit(&spec.keys, inner, found);
+            }
+        }
     }
-    let problem = |(key, held): (&String, &Json)| {
-        let (flag, key) = (flag.to_owned(), key.clone());
-        let Some((_, kind)) = spec.keys.iter().find(|(known, _)| *known == key) else {
-            return Some(Problem::NoKey {
-                flag,
-                key,
-                known: spec.keys.iter().map(|k| k.0.clone()).collect(),
-            });
-        };
-        let kind = kind.as_ref().filter(|kind| !template && !takes(kind, held))?;
-        let choices = if let Kind::OneOf(all) = kind { all.clone() } else { Vec::new() };
-        Some(Problem::KeyValue { flag, key, shown: held.to_string(), expected: expected(kind), choices })
-    };
-    object.iter().filter_map(problem).collect()
 }
 
 impl Checker<'_> {
@@ -109,7 +137,11 @@ fn takes(kind: &Kind, held: &Json) -> bool {
             )
         }
         Kind::Int { .. } | Kind::Float { .. } => value(kind, &text).is_ok(),
-        Kind::OneOf(choices) => held.is_string() && choices.contains(&text),
+        // what is called in capitals is the name of an enumeration, and engines read those in any case
+        Kind::OneOf(choices) => choices.iter().any(|c| match held {
+            Json::String(_) => *c == text || *c == text.to_ascii_uppercase(),
+            _ => *c == text,
+        }),
         Kind::Text | Kind::Path => held.is_string(),
         Kind::Json | Kind::Words => true,
     }
@@ -124,16 +156,29 @@ fn expected(kind: &Kind) -> String {
 
 /// Where in the text of an object a problem's key stands, or the key's value where that is the problem.
 fn place(text: &str, problem: &Problem) -> Option<Range<usize>> {
-    let (key, at_value) = match problem {
-        Problem::NoKey { key, .. } => (key, false),
-        Problem::KeyValue { key, .. } => (key, true),
+    let (above, key, at_value) = match problem {
+        Problem::NoKey { above, key, .. } => (above, key, false),
+        Problem::KeyValue { above, key, .. } => (above, key, true),
         _ => return None,
     };
-    let at = doubled::top_keys(text).find(|at| text[at.start + 1..at.end - 1] == **key)?;
-    if !at_value {
-        return Some(at.start + 1..at.end - 1);
+    let mut from = 0;
+    for outer in above {
+        from = value_of(text, &key_of(text, from, outer)?)?.start;
     }
-    let colon = at.end + text[at.end..].find(':')? + 1;
+    let at = key_of(text, from, key)?;
+    if at_value { value_of(text, &at) } else { Some(at.start + 1..at.end - 1) }
+}
+
+/// Where a key of the object that begins at a place stands, quotes included.
+fn key_of(text: &str, from: usize, key: &str) -> Option<Range<usize>> {
+    let found = doubled::top_keys(&text[from..]).map(|at| from + at.start..from + at.end);
+    let mut found = found.filter(|at| text[at.start + 1..at.end - 1] == *key);
+    found.next()
+}
+
+/// Where the value of a key stands.
+fn value_of(text: &str, key: &Range<usize>) -> Option<Range<usize>> {
+    let colon = key.end + text[key.end..].find(':')? + 1;
     let start = colon + (text[colon..].len() - text[colon..].trim_start().len());
     let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<IgnoredAny>();
     values.next()?.ok()?;
@@ -147,20 +192,37 @@ mod tests {
     #[test]
     fn a_key_and_its_value_are_found_where_they_stand() {
         let text = r#"{"deep": {"method": 1}, "method" : "x y", "n": [1, 2]}"#;
-        let named =
-            |key: &str| Problem::NoKey { flag: String::new(), key: key.to_owned(), known: Vec::new() };
+        let named = |above: &[&str], key: &str| Problem::NoKey {
+            flag: String::new(),
+            above: above.iter().map(|a| (*a).to_owned()).collect(),
+            key: key.to_owned(),
+            known: Vec::new(),
+        };
         let valued = |key: &str| Problem::KeyValue {
             flag: String::new(),
+            above: Box::default(),
             key: key.to_owned(),
-            shown: String::new(),
+            shown: Box::default(),
             expected: String::new(),
-            choices: Vec::new(),
+            choices: Box::default(),
         };
         let shown = |problem: &Problem| place(text, problem).map(|at| &text[at]);
-        assert_eq!(shown(&named("method")), Some("method"));
-        assert_eq!(place(text, &named("method")).map(|at| at.start), text.rfind("method"));
+        assert_eq!(shown(&named(&[], "method")), Some("method"));
+        assert_eq!(place(text, &named(&[], "method")).map(|at| at.start), text.rfind("method"));
         assert_eq!(shown(&valued("method")), Some(r#""x y""#));
         assert_eq!(shown(&valued("n")), Some("[1, 2]"));
-        assert_eq!(shown(&named("absent")), None);
+        assert_eq!(shown(&named(&[], "absent")), None);
+        let inner = named(&["deep"], "method");
+        assert_eq!(place(text, &inner).map(|at| at.start), text.find("method"));
+        assert_eq!(shown(&named(&["n"], "method")), None);
+        let last = Problem::KeyValue {
+            flag: String::new(),
+            above: Box::new(["deep".to_owned()]),
+            key: "method".to_owned(),
+            shown: Box::default(),
+            expected: String::new(),
+            choices: Box::default(),
+        };
+        assert_eq!(shown(&last), Some("1"));
     }
 }

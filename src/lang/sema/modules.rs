@@ -196,15 +196,17 @@ impl Modules {
         sink: &mut Sink,
     ) -> Option<Vec<usize>> {
         let wanted: Vec<&str> = u.names.iter().map(|n| n.value.as_str()).collect();
-        let Some(parts) = stdlib::parts(&name.value, &wanted) else {
+        let parts = stdlib::parts(&name.value, &wanted).or_else(|| {
             let message = format!("the standard library has no `std/{}`", name.value);
             let d = Diagnostic::new(Code::UnknownLibrary, name.span, message);
             let libraries = stdlib::LIBRARIES.iter().copied();
             let d = d.meant(&name.value, libraries, "not there", |near| format!("std/{near}"));
             let all: Vec<_> = stdlib::LIBRARIES.iter().map(|l| format!("std/{l}")).collect();
+            // read as it was meant, so that what else is wrong is found
+            let meant = d.edits.first().map(|e| e.text.trim_start_matches("std/").to_owned());
             sink.push(d.help(format!("there is {}", all.join(", "))));
-            return None;
-        };
+            stdlib::parts(&meant?, &wanted)
+        })?;
         let mut modules = Vec::new();
         for part in parts {
             modules.push(if let Some(m) = self.by_path.get(part.name) {

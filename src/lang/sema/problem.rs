@@ -32,16 +32,19 @@ pub enum Problem {
     /// a key that an object of this flag does not have
     NoKey {
         flag: String,
+        /// the keys that lead to it
+        above: Box<[String]>,
         key: String,
         known: Vec<String>,
     },
     /// a key with a value that it does not take: the value as JSON, what it takes, and the choices if it has such
     KeyValue {
         flag: String,
+        above: Box<[String]>,
         key: String,
-        shown: String,
+        shown: Box<str>,
         expected: String,
-        choices: Vec<String>,
+        choices: Box<[String]>,
     },
     /// a key of something that has none: what, in the JSON that the base has
     NoObject(String),
@@ -178,8 +181,8 @@ impl Problem {
             Self::BadKey => Diagnostic::new(Code::UnknownFlag, at_name, message)
                 .label("not a key")
                 .help("write `--flag.key=VALUE`, or `--flag.key.inner=VALUE` for a key in a key"),
-            Self::NoKey { key, known, .. } => {
-                let at = key_in_name(name, at_name).unwrap_or(at_value);
+            Self::NoKey { above, key, known, .. } => {
+                let at = key_in_name(name, at_name, above.len()).unwrap_or(at_value);
                 no_key(Diagnostic::new(Code::UnknownFlag, at, message), key, known)
             }
             Self::KeyValue { shown, expected, choices, .. } => {
@@ -227,12 +230,12 @@ fn key_value(d: Diagnostic, shown: &str, choices: &[String], dotted: bool) -> Di
     d.meant(shown.trim_matches('"'), choices.iter().map(String::as_str), "not what it takes", written)
 }
 
-/// Where the first key stands in `--flag.key.inner`.
-fn key_in_name(name: &str, at_name: Span) -> Option<Span> {
-    let (flag, path) = name.split_once('.')?;
-    let start = at_name.start + u32::try_from(flag.len()).ok()? + 1;
-    let len = u32::try_from(path.split('.').next().unwrap_or(path).len()).ok()?;
-    Some(Span { start, end: start + len, ..at_name })
+/// Where a key stands in `--flag.key.inner`, if it does.
+fn key_in_name(name: &str, at_name: Span, index: usize) -> Option<Span> {
+    let before: usize = name.split('.').take(index + 1).map(|part| part.len() + 1).sum();
+    let key = name.split('.').nth(index + 1)?;
+    let start = at_name.start + u32::try_from(before).ok()?;
+    Some(Span { start, end: start + u32::try_from(key.len()).ok()?, ..at_name })
 }
 
 /// A list for a help, cut where it would be too long to read.

@@ -16,9 +16,7 @@ use super::unmeasured;
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, one_of};
 use crate::lang::source::Span;
-use crate::lang::syntax::PROFILE_SETTINGS as SETTINGS;
 use crate::lang::syntax::ast::{self, Item, Literal, Name, Number, WordLine, WordValue};
-use crate::lang::syntax::load_setting;
 use crate::lang::units::Dim;
 
 /// What a profile may send.
@@ -42,7 +40,7 @@ impl Checker<'_> {
         let m = self.module(module);
         let Some(at) = m.find(Kind::Profile, &name.value) else {
             m.unknown(Kind::Profile, name, &[], self.sink);
-            return None;
+            return self.meant(module, Kind::Profile, name).and_then(|at| self.profile(at));
         };
         self.used.insert(at);
         self.profile(at)
@@ -65,7 +63,9 @@ impl Checker<'_> {
         let inherited = profile.load.as_ref().and_then(loads::arrivals);
         let mut arrivals = None;
         let mut seen: Vec<(&str, Span)> = Vec::new();
-        for line in &decl.lines {
+        let lines: Vec<_> = decl.lines.iter().map(|line| self.as_called(line)).collect();
+        for line in lines.iter().map(AsRef::as_ref) {
+            let line: &WordLine = line;
             let word = line.word.value.as_str();
             if let Some((_, first)) = seen.iter().find(|(w, _)| *w == word) {
                 let message = format!("`{word}` stands twice in one profile");
@@ -148,25 +148,9 @@ impl Checker<'_> {
                 WordValue::Bool(b) => p.ignore_eos = Some(b.value),
                 _ => self.wrong(line, "`true` or `false`"),
             },
-            _ if self.sampling(line, p) => {}
-            _ => self.unknown_setting(&line.word),
+            // what is no setting at all was told of
+            _ => drop(self.sampling(line, p)),
         }
-    }
-
-    fn unknown_setting(&mut self, word: &Name) {
-        let d = Diagnostic::new(
-            Code::UnknownSetting,
-            word.span,
-            format!("a profile has no setting `{}`", word.value),
-        );
-        if let Some((setting, example)) = load_setting(&word.value) {
-            let d =
-                d.label(format!("did you mean `{setting}`?")).help(format!("it is called `{example}` here"));
-            self.sink.push(d.edit(word.span, setting));
-            return;
-        }
-        let d = d.meant(&word.value, SETTINGS.iter().copied(), "unknown", str::to_owned);
-        self.sink.push(d.help(format!("a profile has the settings {}", SETTINGS.join(", "))));
     }
 
     pub(super) fn wrong(&mut self, line: &WordLine, expected: &str) {

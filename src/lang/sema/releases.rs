@@ -219,6 +219,6 @@ impl Checker<'_> {
 }
 
 /// Something with a digit and without spaces.
-fn is_version(text: &str) -> bool {
+pub(super) fn is_version(text: &str) -> bool {
     text.contains(|c: char| c.is_ascii_digit()) && !text.contains(char::is_whitespace)
 }

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use foldhash::{HashMap, HashSet};
 use serde_json::Value as Json;
 
-use super::versions::compare_versions;
+use super::versions::{compare_versions, stand_in};
 use crate::lang::{unit_slips, units};
 
 /// One declared flag, as it is for a range of versions.
@@ -15,6 +15,8 @@ pub struct FlagSpec {
     /// the first spelling is the one that identifies it
     pub names: Vec<String>,
     pub kind: Kind,
+    /// its object is handed over in a file, whose path the flag takes
+    pub file: bool,
     pub default: Option<String>,
     /// the word `auto` may be written, whatever the type; the engine then decides in another way than without the flag
     pub auto: bool,
@@ -26,8 +28,29 @@ pub struct FlagSpec {
     pub limits_requests: Option<LimitsRequests>,
     /// what a text is known to take; a plug-in of the engine may take more. Empty if nobody says
     pub known: Vec<String>,
-    /// the keys that an object may have, with their types where those are known; empty if nobody says
-    pub keys: Vec<(String, Option<Kind>)>,
+    /// the keys that an object may have; empty if nobody says
+    pub keys: Vec<KeySpec>,
+}
+
+impl FlagSpec {
+    /// What it takes, in words.
+    pub fn expected(&self) -> String {
+        if self.file {
+            return "an object, such as `{\"key\": \"text\"}`, which each launch writes into a file; or the path of a file"
+                .to_owned();
+        }
+        self.kind.expected()
+    }
+}
+
+/// A key that a JSON object may have.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KeySpec {
+    pub name: String,
+    /// what it holds, where that is known
+    pub kind: Option<Kind>,
+    /// the keys of an object that it holds; empty if nobody says
+    pub keys: Vec<KeySpec>,
 }
 
 /// How far a flag's value goes for one request.
@@ -154,6 +177,8 @@ pub struct Setting {
     pub words: bool,
     /// `shown` inserts what only a launch knows: `{model}`, `{port}`
     pub template: bool,
+    /// `shown` is an object that a launch writes into a file, whose path the flag takes
+    pub file: bool,
 }
 
 /// An engine's flags, all versions.
@@ -275,18 +300,7 @@ impl Schema {
 
     /// The release whose flags stand in for those of a version that the schema was not read from.
     pub fn stand_in(&self, version: Option<&str>) -> Option<&str> {
-        let version = version?;
-        let known = |v: &String| compare_versions(v, version) == Ordering::Equal;
-        // a version as it is written in the schema is found without looking into numbers
-        if self.versions.is_empty()
-            || self.versions.iter().any(|v| v == version)
-            || self.versions.iter().any(known)
-        {
-            return None;
-        }
-        let numbered = version.contains(|c: char| c.is_ascii_digit());
-        let lower = |v: &&String| !numbered || compare_versions(v, version) == Ordering::Less;
-        self.versions.iter().rev().find(lower).or(self.versions.first()).map(String::as_str)
+        stand_in(&self.versions, version?)
     }
 
     fn nearest<'a>(&'a self, version: Option<&'a str>) -> Option<&'a str> {

@@ -116,6 +116,18 @@ impl Module {
 
     /// Says that a name is not declared, unless that follows from another mistake.
     pub fn unknown(&self, kind: Kind, name: &Name, extra: &[&str], sink: &mut Sink) {
+        self.unknown_beside(None, kind, name, extra, sink);
+    }
+
+    /// The same where a declaration names another: its own name is not meant.
+    pub fn unknown_beside(
+        &self,
+        own: Option<&str>,
+        kind: Kind,
+        name: &Name,
+        extra: &[&str],
+        sink: &mut Sink,
+    ) {
         if self.broken.contains(&name.value) || self.looks_broken(&name.value) {
             return;
         }
@@ -138,13 +150,25 @@ impl Module {
             );
             return;
         }
-        let known = self.known(kind, extra);
+        let mut known = self.known(kind, extra);
+        known.retain(|k| Some(*k) != own);
         let message = format!("no {} is called `{}`", kind.word(), name.value);
         if named_again(&message, name.span, sink) {
             return;
         }
         let d = Diagnostic::new(Code::UnknownName, name.span, message);
-        if let Some(library) = stdlib::home(kind.word(), &name.value) {
+        let library = stdlib::home(kind.word(), &name.value);
+        // one of the file's own but for a slip may be meant as well: nobody knows for sure
+        let own = did_you_mean(&name.value, known.iter().copied()).filter(|_| library.is_some());
+        if let Some((own, library)) = own.zip(library) {
+            let help = format!(
+                "`{own}` is declared here; std/{library} has another: `use std/{library} {{ {} }}`",
+                name.value
+            );
+            sink.push(d.label(format!("did you mean `{own}`?")).help(help));
+            return;
+        }
+        if let Some(library) = library {
             unimported::say(self, d, library, &name.value, sink);
             return;
         }

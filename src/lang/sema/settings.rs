@@ -23,6 +23,7 @@ pub struct JsonKey {
     /// the flag as written
     spelled: String,
     path: Vec<String>,
+    file: bool,
 }
 
 impl JsonKey {
@@ -40,7 +41,12 @@ impl JsonKey {
         } else if path.iter().any(String::is_empty) || path.len() > DEEPEST_KEY {
             Err(Problem::BadKey)
         } else {
-            Ok(Self { canonical: spec.names[0].clone(), spelled: spec.spelling(flag).to_owned(), path })
+            Ok(Self {
+                canonical: spec.names[0].clone(),
+                spelled: spec.spelling(flag).to_owned(),
+                path,
+                file: spec.file,
+            })
         })
     }
 
@@ -87,6 +93,7 @@ impl JsonKey {
             value: Value::Json(json),
             words: false,
             template,
+            file: self.file,
         }
     }
 
@@ -315,6 +322,7 @@ pub fn untyped(canonical: String, name: &str, value: Option<&WrittenValue>) -> S
         shown,
         words: false,
         template: value.is_some_and(|v| v.template),
+        file: false,
     }
 }
 

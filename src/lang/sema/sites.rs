@@ -4,6 +4,7 @@
 use foldhash::{HashMap, HashMapExt};
 
 use super::check::Checker;
+use super::images::is_image;
 use super::profiles::DATA;
 use super::program::{BoxRuntime, Boxed, EnvSetting, Site, SiteEngine, Via};
 use super::scope::Kind;
@@ -181,12 +182,6 @@ fn server(url: &str) -> Option<String> {
     let host = rest.trim_end_matches('/');
     let plain = !host.is_empty() && !host.contains(['/', '?', '#', ' ', '@']);
     plain.then(|| url.trim_end_matches('/').to_owned())
-}
-
-/// A name that cannot be taken for an option, nor for two words.
-fn is_image(name: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._-/:@".contains(c);
-    name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(plain)
 }
 
 /// What a line is about, in words: a second line about it is a mistake.

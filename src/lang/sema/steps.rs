@@ -78,7 +78,7 @@ impl Checker<'_> {
             let list =
                 |names: &IndexSet<String>| names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
             let message = format!("if {engine} is the best so far, candidates of {} cannot be", list(steps));
-            let help = format!("{engine} has no {}; such candidates are pruned", list(flags));
+            let help = format!("{engine} does not take {}; such candidates are pruned", list(flags));
             self.sink.push(
                 Diagnostic::new(Code::PartialFlag, study.span, message).label("in this study").help(help),
             );

@@ -6,7 +6,7 @@ use super::check::Checker;
 use super::removal;
 use super::scope::{Kind, Module, declared};
 use crate::lang::codes::Code;
-use crate::lang::diag::Diagnostic;
+use crate::lang::diag::{Diagnostic, nearest};
 use crate::lang::source::FileId;
 use crate::lang::syntax::ast::{Item, Study, StudyLineKind as Line, Use};
 
@@ -69,6 +69,7 @@ impl Checker<'_> {
             || !self.may_be_misspelled(kind)
                 && self.modules.words(0, name) <= 1
                 && !self.sink.suggests(name)
+                && !self.may_be_unknown(kind, name)
                 && !self.may_be_missed(kind)
     }
 
@@ -89,6 +90,18 @@ impl Checker<'_> {
             // what was meant by a slip is known
             _ => d.code == Code::UnknownName && d.edits.is_empty() && d.message.starts_with(&unknown),
         })
+    }
+
+    /// Whether a name that nothing declares is nearly this one, or the longer or shorter of the two: this may be what declares it, or what
+    /// its declaration was to derive from, also where the library has something of that very name.
+    fn may_be_unknown(&self, kind: Kind, name: &str) -> bool {
+        let unknown = format!("no {} is called `", kind.word());
+        let meant = |d: &Diagnostic| {
+            let missing = d.message.strip_prefix(&unknown).and_then(|rest| rest.strip_suffix('`'));
+            missing
+                .is_some_and(|m| m.starts_with(name) || name.starts_with(m) || !nearest(m, [name]).is_empty())
+        };
+        self.sink.found().any(|d| d.code == Code::UnknownName && meant(d))
     }
 
     /// Whether a study lacks the very line that would name one: that line is the mistake, and it has its diagnostic.

@@ -21,6 +21,11 @@ pub(super) fn is_sure(dim: Dim, value: f64) -> bool {
 pub(super) fn without_unit(d: Diagnostic, n: &Number, dim: Dim, unit: Option<&str>) -> Diagnostic {
     let d = d.label("without a unit");
     let unit_there = unit.unwrap_or_default();
+    if n.unit == "%" && dim == Dim::RATE {
+        return d.help(format!(
+            "a share is a plain number, as `goodput(…) / request_rate` is; a rate is given in `{unit_there}`"
+        ));
+    }
     if n.unit == "%" {
         return d.help(format!("give it in `{unit_there}`: a share is a plain number"));
     }
@@ -33,6 +38,11 @@ pub(super) fn without_unit(d: Diagnostic, n: &Number, dim: Dim, unit: Option<&st
     }
     let d = if sure { d.edit(n.span, &*fixed) } else { d };
     d.help(format!("write for example `{fixed}`"))
+}
+
+/// The factor in a unit of bytes, which is all that a count takes of it.
+fn factor(unit: &str) -> &str {
+    unit.strip_suffix('B').filter(|factor| ["k", "M", "Ki", "Mi"].contains(factor)).unwrap_or("")
 }
 
 impl Checker<'_> {
@@ -83,7 +93,7 @@ impl Checker<'_> {
             Diagnostic::new(Code::MissingUnit, n.span, message).label("has a unit").help(format!(
                 "write `{}{}`",
                 n.value,
-                if what.contains("gain") { "%" } else { "" }
+                if what.contains("gain") { "%" } else { factor(&n.unit) }
             ))
         } else {
             let message = format!("{what} is {dim}, and `{}{}` is {found}", n.value, n.unit);

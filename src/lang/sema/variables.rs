@@ -70,7 +70,10 @@ impl Checker<'_> {
 /// Whether a variable is called like one that holds a secret.
 pub(super) fn secret(name: &str) -> bool {
     let last = name.rsplit('_').next().unwrap_or(name);
-    matches!(last, "TOKEN" | "KEY" | "APIKEY" | "SECRET" | "PASSWORD" | "PASSWD" | "CREDENTIALS")
+    matches!(
+        last,
+        "TOKEN" | "KEY" | "APIKEY" | "SECRET" | "PASSWORD" | "PASSWD" | "PASSPHRASE" | "CREDENTIALS"
+    )
 }
 
 /// Not empty, and neither a number nor a switch: `VLLM_ONE_KEY=1` is none.

@@ -20,6 +20,18 @@ pub fn compare_versions(a: &str, b: &str) -> Ordering {
     })
 }
 
+/// Which of some releases, lowest first, stands in for a version that is none of them.
+pub fn stand_in<'a>(releases: &'a [String], version: &str) -> Option<&'a str> {
+    let known = |v: &String| compare_versions(v, version) == Ordering::Equal;
+    // a version as it is written is found without looking into numbers
+    if releases.is_empty() || releases.iter().any(|v| v == version) || releases.iter().any(known) {
+        return None;
+    }
+    let numbered = version.contains(|c: char| c.is_ascii_digit());
+    let lower = |v: &&String| !numbered || compare_versions(v, version) == Ordering::Less;
+    releases.iter().rev().find(lower).or(releases.first()).map(String::as_str)
+}
+
 /// The numbers of a version like `0.17.1`, as most are: they are compared for every flag of a file.
 fn plain(text: &str) -> Option<[u64; 3]> {
     let mut numbers = [0; 3];

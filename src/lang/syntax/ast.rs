@@ -131,6 +131,13 @@ pub enum EngineLineKind {
         until: Option<Text>,
         names: Vec<Single>,
     },
+    /// what it does not start with
+    Refuses {
+        reason: Text,
+        since: Option<Text>,
+        until: Option<Text>,
+        when: Expr,
+    },
     Flag(Box<FlagDecl>),
     Publish {
         changes: Vec<Change>,
@@ -172,6 +179,8 @@ pub struct KeyDecl {
     pub name: Name,
     /// none: whatever it holds is right
     pub kind: Option<FlagKind>,
+    /// the keys of the object that it holds
+    pub keys: Vec<KeyDecl>,
 }
 
 #[derive(Debug, Clone)]
@@ -193,6 +202,7 @@ pub enum FlagKind {
     Text,
     Path,
     Json,
+    JsonFile,
     Words,
     Int(Option<Range>),
     Float(Option<Range>),
@@ -502,6 +512,8 @@ pub enum ExprKind {
     Flag(String),
     /// a variable of the server
     Env(String),
+    /// whether a flag, or a key of one, is set
+    Given(String),
     /// `gain`, `best.total_tps`, `p99(ttft)`
     Call {
         owner: Option<Name>,
@@ -526,6 +538,7 @@ pub enum BinaryOp {
     Ne,
     Lt,
     Gt,
+    Divides,
     Add,
     Sub,
     Mul,
@@ -543,6 +556,7 @@ impl BinaryOp {
             Self::Ne => "!=",
             Self::Lt => "<",
             Self::Gt => ">",
+            Self::Divides => "divides",
             Self::Add => "+",
             Self::Sub => "-",
             Self::Mul => "*",
@@ -551,6 +565,6 @@ impl BinaryOp {
     }
 
     pub fn is_comparison(self) -> bool {
-        matches!(self, Self::Le | Self::Ge | Self::Eq | Self::Ne | Self::Lt | Self::Gt)
+        matches!(self, Self::Le | Self::Ge | Self::Eq | Self::Ne | Self::Lt | Self::Gt | Self::Divides)
     }
 }

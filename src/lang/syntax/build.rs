@@ -1,8 +1,12 @@
 //! From pest's pairs to the owned tree. Bad chunks met on the way are handed to the second look.
 
+// a method's path does not hold for texts of any lifetime, which a line that was mended has
+#![allow(clippy::redundant_closure_for_method_calls)]
+
 mod axes;
 mod engines;
 mod exprs;
+mod literals;
 mod profiles;
 mod sites;
 mod studies;
@@ -15,16 +19,22 @@ use super::ast::{File, Item, Literal, Name, Number, Param, Range, Single, Single
 use super::blocks::{Block, first_word};
 use super::grammar::{Grammar, Rule};
 use super::imports::ANY;
-use super::{joins, recover, words};
+use super::{joins, recover, reread, words};
+use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
 use crate::lang::diag::Sink;
 use crate::lang::source::{FileId, Span, Spanned};
+use literals::{split_unit, unescape, without_comments};
+
+pub use literals::number_alone;
 
 /// Builds the tree of one file, or of one chunk of it that begins at `base`.
 pub struct Builder<'a, 's> {
     id: FileId,
     text: &'a str,
     base: usize,
+    /// where the chunk begins in the file, also where its first word was mended to a longer one
+    begins: usize,
     sink: &'s mut Sink,
     broken: HashSet<String>,
     /// flags that lines of the engine being read declare, had they been readable
@@ -45,7 +55,21 @@ fn skip(kids: &mut Kids, rule: Rule) -> bool {
 
 impl<'a, 's> Builder<'a, 's> {
     pub fn new(id: FileId, text: &'a str, base: usize, sink: &'s mut Sink) -> Self {
-        Self { id, text, base, sink, broken: HashSet::new(), unread_flags: Vec::new(), operators: 0 }
+        Self {
+            id,
+            text,
+            base,
+            begins: base,
+            sink,
+            broken: HashSet::new(),
+            unread_flags: Vec::new(),
+            operators: 0,
+        }
+    }
+
+    /// The same for a chunk whose first word was mended, so that its text is another than the file's up to the end of that word.
+    pub fn beginning(self, begins: usize) -> Self {
+        Self { begins, ..self }
     }
 
     pub fn into_broken(self) -> HashSet<String> {
@@ -105,7 +129,7 @@ impl<'a, 's> Builder<'a, 's> {
                 end = text[..comment.start() - s.start()].trim_end().len();
             }
         }
-        Span::new(self.id, self.base + s.start()..self.base + s.start() + end)
+        Span::new(self.id, self.begins.max(self.base + s.start())..self.base + s.start() + end)
     }
 
     /// A line that no rule took. Returns the settings that it was probably meant to be.
@@ -132,7 +156,7 @@ impl<'a, 's> Builder<'a, 's> {
         &mut self,
         lines: Kids<'a>,
         block: Block,
-        read: impl Fn(&mut Self, Pair<'a, Rule>) -> Option<T>,
+        read: impl for<'x, 'y> Fn(&mut Builder<'x, 'y>, Pair<'x, Rule>) -> Option<T>,
     ) -> (Vec<T>, Vec<&'static str>) {
         let (mut found, mut unread) = (Vec::new(), Vec::new());
         let lines: Vec<_> = lines.collect();
@@ -141,7 +165,10 @@ impl<'a, 's> Builder<'a, 's> {
             if line.as_rule() == Rule::bad_line {
                 let (more, meant) =
                     self.torn(block, &lines, at).unwrap_or_else(|| (0, self.bad(block, line)));
-                unread.extend(meant);
+                match self.as_meant(block, line, &read) {
+                    Some(line) => found.push(line),
+                    None => unread.extend(meant),
+                }
                 at += if more == 0 { self.below_a_colon(&lines[at..]) } else { more };
             } else {
                 found.extend(read(self, line.clone()));
@@ -149,6 +176,26 @@ impl<'a, 's> Builder<'a, 's> {
             at += 1;
         }
         (found, unread)
+    }
+
+    /// A bad line whose word is misspelt and was told of, read with the right one: what else is wrong with it is told too.
+    fn as_meant<T>(
+        &mut self,
+        block: Block,
+        pair: &Pair<'a, Rule>,
+        read: &impl for<'x, 'y> Fn(&mut Builder<'x, 'y>, Pair<'x, Rule>) -> Option<T>,
+    ) -> Option<T> {
+        let text = pair.as_str().trim_end();
+        let at = self.base + pair.as_span().start();
+        let told = self.sink.found().last().filter(|d| d.code == Code::UnknownSetting)?;
+        let (text, base) = reread::renamed(told, at, text, block.settings().1)?;
+        let line = Grammar::parse(block.rule(), &text).ok()?.next()?.into_inner().next()?;
+        let mut builder = Builder::new(self.id, &text, base, self.sink).beginning(at);
+        let found = read(&mut builder, line);
+        self.unread_flags.append(&mut builder.unread_flags);
+        let broken = builder.into_broken();
+        self.broken.extend(broken);
+        found
     }
 
     /// How many bad lines stand below a bad one as in YAML, behind its `:` and further in: what is wrong with it is wrong with them.
@@ -309,82 +356,5 @@ impl<'a, 's> Builder<'a, 's> {
             Rule::bool => Literal::Bool(Spanned { value: pair.as_str() == "true", span: self.span(pair) }),
             _ => return None,
         })
-    }
-}
-
-/// JSON over several lines may hold comments, as any other lines may.
-fn without_comments(json: &Pair<'_, Rule>) -> String {
-    let start = json.as_span().start();
-    let mut text = json.as_str().to_owned();
-    let comments: Vec<_> =
-        json.clone().into_inner().flatten().filter(|p| p.as_rule() == Rule::COMMENT).collect();
-    for comment in comments.iter().rev() {
-        let span = comment.as_span();
-        text.replace_range(span.start() - start..span.end() - start, "");
-    }
-    text
-}
-
-/// A number and nothing else, as it may stand in a file.
-pub fn number_alone(text: &str, span: Span) -> Option<Number> {
-    let pairs = Grammar::parse(Rule::number, text).ok()?;
-    let whole = pairs.as_str() == text;
-    let (digits, unit) = split_unit(text);
-    let value = digits.parse().ok().filter(|_| whole)?;
-    Some(Number { value, unit: unit.to_owned(), span })
-}
-
-/// Digits and the unit glued to them; an exponent belongs to the digits.
-fn split_unit(raw: &str) -> (&str, &str) {
-    let unit_at =
-        |from: usize| raw[from..].find(|c: char| !(c.is_ascii_digit() || c == '.')).map(|n| from + n);
-    let Some(at) = unit_at(usize::from(raw.starts_with('-'))) else { return (raw, "") };
-    let exponent = raw[at..].trim_start_matches(['e', 'E']).trim_start_matches(['+', '-']);
-    if raw[at..].starts_with(['e', 'E']) && exponent.starts_with(|c: char| c.is_ascii_digit()) {
-        let from = raw.len() - exponent.len();
-        return unit_at(from).map_or((raw, ""), |n| raw.split_at(n));
-    }
-    raw.split_at(at)
-}
-
-/// A literal's text: `\"`, `\\`, `\n` and `\t` are escapes, any other backslash is itself.
-fn unescape(literal: &str) -> String {
-    let inner = literal.strip_prefix('"').unwrap_or(literal);
-    let inner = inner.strip_suffix('"').unwrap_or(inner);
-    let mut out = String::with_capacity(inner.len());
-    let mut chars = inner.chars().peekable();
-    while let Some(c) = chars.next() {
-        let escaped = (c == '\\').then(|| chars.peek().copied()).flatten();
-        match escaped {
-            Some('"') => out.push('"'),
-            Some('\\') => out.push('\\'),
-            Some('n') => out.push('\n'),
-            Some('t') => out.push('\t'),
-            _ => {
-                out.push(c);
-                continue;
-            }
-        }
-        chars.next();
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{split_unit, unescape};
-
-    #[test]
-    fn units_are_split_from_digits() {
-        assert_eq!(split_unit("32Ki"), ("32", "Ki"));
-        assert_eq!(split_unit("-0.5%"), ("-0.5", "%"));
-        assert_eq!(split_unit("2.99usd/h"), ("2.99", "usd/h"));
-        assert_eq!(split_unit("1e-3"), ("1e-3", ""));
-        assert_eq!(split_unit("8/s"), ("8", "/s"));
-    }
-
-    #[test]
-    fn only_four_escapes_are_escapes() {
-        assert_eq!(unescape(r#""a\"b\\c\d\n""#), "a\"b\\c\\d\n");
     }
 }

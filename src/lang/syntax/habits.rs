@@ -95,11 +95,25 @@ fn axes(line: &str) -> Option<Meant> {
         .then(|| (Some(right.clone()), format!("a step varies axes: write `{right}`")))
 }
 
-/// `max-concurrency 64`, `--request-rate=8`
+/// `max-concurrency 64`, `--request-rate=8`: the number goes with the setting that is meant.
 fn load(line: &str) -> Option<Meant> {
     let end = line.find([' ', '\t', '=', ':']).unwrap_or(line.len());
-    let (_, example) = super::bench::load_setting(&line[..end])?;
-    Some((None, format!("it is called `{example}` here")))
+    let (setting, example) = super::bench::load_setting(&line[..end])?;
+    let value = line[end..].trim_start_matches([' ', '\t', '=', ':']).trim_end();
+    let unit = |c: char| c.is_ascii_alphabetic() || matches!(c, '%' | '/');
+    let digits = value.trim_end_matches(unit);
+    let of_numbers = !matches!(setting, "arrivals" | "data");
+    if !of_numbers || digits.parse::<f64>().is_err() {
+        return Some((None, format!("it is called `{example}` here")));
+    }
+    // as those tools count it
+    let unit = match setting {
+        "rate" if digits == value => "/s",
+        "duration" if digits == value => "s",
+        _ => "",
+    };
+    let right = format!("{setting} {value}{unit}");
+    Some((Some(right.clone()), format!("it is called `{right}` here")))
 }
 
 /// Declarations inside of a block, and what newcomers look for in a study.
@@ -142,6 +156,11 @@ fn misplaced(block: Block, line: &str) -> Option<Meant> {
             return Some((named.then_some(right), help));
         }
         (Block::Study, "num_gpus" | "n_gpus" | "gpu_count") => "write `gpus 8 of \"H100\"`",
+        (Block::Study, "subject" | "such") if line[word.len()..].trim_start().starts_with('t') => {
+            let condition = line[word.len()..].trim_start();
+            let right = format!("require {}", condition.split_once(' ').map_or("", |(_, c)| c.trim()));
+            return Some((Some(right.clone()), format!("what must hold is required: write `{right}`")));
+        }
         (Block::Study, "slo" | "sla" | "constraint" | "assert") => {
             "what must hold is `require p99(ttft) <= 500ms`"
         }

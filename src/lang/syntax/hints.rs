@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{borrowed, lapses, phrases, points, remedies, signs, slips, spaced};
+use super::{borrowed, conditions, lapses, phrases, points, remedies, signs, slips, spaced};
 use crate::lang::diag::{one_of, short};
 use crate::lang::units;
 
@@ -30,7 +30,8 @@ pub fn hint(chunk: &str, token: &Range<usize>, word: &str, expected: &[String], 
         .or_else(|| points::point(chunk, token, word))
         .or_else(|| phrases::phrase(chunk, token, word, expected))
         .or_else(|| signs::sign(chunk, token, word, expected))
-        .or_else(|| slips::slip(chunk, token, word, expected));
+        .or_else(|| slips::slip(chunk, token, word, expected))
+        .or_else(|| conditions::condition(chunk, token, word));
     if let Some(hint) = known {
         return hint;
     }
@@ -85,7 +86,9 @@ fn habit_edit(chunk: &str, token: &Range<usize>, word: &str) -> Option<(Range<us
             if chunk[token.end..].starts_with(' ') { "" } else { " " }.to_owned(),
         )),
         "" if before.ends_with(',') => Some((before.len() - 1..before.len(), String::new())),
-        _ if words_of_a_flag(chunk, token).is_some() => words_of_a_flag(chunk, token),
+        _ if chunk.starts_with('-') && words_of_a_flag(chunk, token).is_some() => {
+            words_of_a_flag(chunk, token)
+        }
         _ if !word.is_empty()
             && units::unit(word).is_some()
             && before.ends_with(|c: char| c.is_ascii_digit()) =>
@@ -105,7 +108,8 @@ fn words_of_a_flag(chunk: &str, token: &Range<usize>) -> Option<(Range<usize>, S
     let start = line + chunk[line..token.start].rfind('=')? + 1;
     let first = chunk[start..token.start].trim_end();
     let words = spaced::words(&chunk[start..], first);
-    let whole = chunk.starts_with('-') && words.len() > first.len() && !first.contains(' ');
+    let flag = chunk[line..start].trim_end_matches('=').rsplit([' ', '\t', ':']).next().unwrap_or_default();
+    let whole = flag.starts_with("--") && words.len() > first.len() && !first.contains(' ');
     whole.then(|| (start..start + words.len(), format!("\"{words}\"")))
 }
 
@@ -205,6 +209,7 @@ fn habit(chunk: &str, token: &Range<usize>, word: &str) -> Option<String> {
         "&&" | "&" => "write `and`".to_owned(),
         "||" | "|" => "write `or`".to_owned(),
         "!" => "write `not`".to_owned(),
+        ";" if chunk.starts_with("use") => "names are separated by commas: write `,`".to_owned(),
         ";" => "a setting ends with its line: remove the `;`".to_owned(),
         "=" if before.contains('=') => "write one `=`".to_owned(),
         "=" if is_condition(chunk) => "write `==` to compare".to_owned(),
@@ -233,6 +238,13 @@ fn habit(chunk: &str, token: &Range<usize>, word: &str) -> Option<String> {
             let words =
                 words_of_a_flag(chunk, token).map_or_else(|| "\"a b\"".to_owned(), |(_, words)| words);
             format!("a value that holds a space is quoted: `--flag={words}`")
+        }
+        _ if chunk.starts_with("axis") && words_of_a_flag(chunk, token).is_some() => {
+            let words = words_of_a_flag(chunk, token).map_or_else(String::new, |(_, words)| words);
+            let list = words.trim_matches('"').replace(' ', ", ");
+            format!(
+                "a value of several words is quoted: `--flag={words}`; points are listed: `--flag=[{list}]`"
+            )
         }
         _ if known_type(chunk, word).is_some() => {
             format!("write the type as `{}`", known_type(chunk, word).unwrap_or_default())

@@ -261,6 +261,15 @@ impl<'a> Body<'a> {
             return match inner.trim_start().chars().next() {
                 _ if points => Some(hint(named, braced(inner))),
                 Some('-') => Some(hint("each point has a name: `{ a: --flag, b: --other=1 }`", None)),
+                _ if open == '[' && inner.split(',').all(|name| is_name(name.trim())) => {
+                    let right = format!("engine[{}]", inner.trim());
+                    Some(hint(
+                        format!(
+                            "engines are offered by `{right}`, values behind their flag: `--flag=[1, 2]`"
+                        ),
+                        None,
+                    ))
+                }
                 _ if open == '[' => Some(hint("values stand behind their flag: `--flag=[1, 2]`", None)),
                 _ => None,
             };

@@ -1,15 +1,12 @@
 //! The second look: a chunk that no rule took is explained, alone, by what its first word and its characters suggest.
 
-use foldhash::HashSet;
-use pest::Parser;
-
 use super::ast::Item;
 use super::blocks::{Block, elsewhere, first_word};
 use super::brackets::{self, Doubled, bracket, unbalanced};
-use super::build::Builder;
 use super::expected::by_rule;
-use super::grammar::{Grammar, Rule};
+use super::grammar::Rule;
 use super::lexical::{self, Piece};
+use super::reread::{closed, opened, renamed, reread, reread_from, without_block};
 use super::{borrowed, habits, imports, joins, names, synonyms, words};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink, did_you_mean, one_of, short};
@@ -199,7 +196,16 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
     }
     if !words::DECLARATIONS.contains(&word) {
         let found = joins::behind_axis(id, file, base + indent, &text[indent..]);
-        sink.push(found.unwrap_or_else(|| no_declaration(id, base + indent, &text[indent..], word)));
+        let found = found.unwrap_or_else(|| no_declaration(id, base + indent, &text[indent..], word));
+        let at = base + indent;
+        let meant = renamed(&found, at, &text[indent..], words::DECLARATIONS);
+        sink.push(found);
+        if let Some((text, base)) = meant {
+            let mut broken = Vec::new();
+            if let Some(item) = reread_from(at, id, &text, base, sink, &mut broken) {
+                return Recovered { item: Some(item), broken };
+            }
+        }
         if text[indent..].starts_with("std/") {
             out.broken.extend(imports::names(text));
         }
@@ -349,63 +355,8 @@ fn no_declaration(id: FileId, at: usize, text: &str, word: &str) -> Diagnostic {
     d.help(format!("a declaration begins with {}", one_of(words::DECLARATIONS)))
 }
 
-/// Reads a declaration as if its closing brace were there, so that its other mistakes are found too.
-fn closed(id: FileId, file: &str, span: Span, sink: &mut Sink, broken: &mut Vec<String>) -> Option<Item> {
-    let text = format!("{}\n}}", &file[span.range()]);
-    // settings of the block around an unclosed one are lines of that: they follow from the missing bracket
-    let told: HashSet<Span> = sink.found().map(|d| d.span).collect();
-    let item = reread(id, &text, span.start as usize, sink, broken);
-    sink.forget(|d| d.code == Code::UnknownSetting && d.label == NOT_HERE && !told.contains(&d.span));
-    item
-}
-
-/// A declaration with the brace that its head lacks, in the place of the end of the line.
-fn opened(text: &str, indent: usize) -> Option<String> {
-    let line = indent + text[indent..].find('\n')?;
-    let head = &text[indent..line];
-    let head = head[..head.find(" #").unwrap_or(head.len())].trim_end().trim_end_matches([':', '(']);
-    let at = indent + head.len();
-    Some(format!("{}{{{}{}", &text[..at], " ".repeat(line - at), &text[line + 1..]))
-}
-
-/// Reads a declaration without the block in it that is not closed, so that its other mistakes are found too.
-fn without_block(
-    id: FileId,
-    text: &str,
-    open: usize,
-    base: usize,
-    sink: &mut Sink,
-    broken: &mut Vec<String>,
-) -> Option<Item> {
-    let start = text[..open].rfind('\n').map_or(0, |n| n + 1);
-    let indent = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
-    let depth = indent(&text[start..]);
-    let mut lines = text[start..].split_inclusive('\n');
-    let head = lines.next()?;
-    let within = |l: &&str| indent(l) > depth || l.trim().is_empty();
-    let end = start + head.len() + lines.take_while(within).map(str::len).sum::<usize>();
-    let blank: String = text[start..end].bytes().map(|b| if b == b'\n' { '\n' } else { ' ' }).collect();
-    broken.extend(declared_name(head.trim_start()));
-    let mut item = reread(id, &format!("{}{blank}{}", &text[..start], &text[end..]), base, sink, broken)?;
-    if let Item::Study(study) = &mut item {
-        study.unread.extend(settings_named(Block::Study, head));
-    }
-    Some(item)
-}
-
-/// Reads a declaration of which a mistake was mended, all else in its place.
-fn reread(id: FileId, text: &str, base: usize, sink: &mut Sink, broken: &mut Vec<String>) -> Option<Item> {
-    let pairs = Grammar::parse(Rule::only_item, text).ok()?;
-    let mut builder = Builder::new(id, text, base, sink);
-    let inner =
-        pairs.into_iter().next()?.into_inner().find(|p| !matches!(p.as_rule(), Rule::COMMENT | Rule::EOI))?;
-    let item = builder.item(inner);
-    broken.extend(builder.into_broken());
-    item
-}
-
 /// The label of a setting that stands in a block of another kind.
-const NOT_HERE: &str = "not here";
+pub(super) const NOT_HERE: &str = "not here";
 
 /// The name after the keyword, so that its uses are no further mistakes. For `use`, every name in the braces.
 pub fn declared_name(text: &str) -> impl Iterator<Item = String> + '_ {
@@ -429,4 +380,4 @@ pub fn declared_flags(text: &str) -> impl Iterator<Item = String> + '_ {
     })
 }
 
-const TYPES: [&str; 8] = ["int", "float", "switch", "text", "path", "json", "words", "one_of"];
+const TYPES: [&str; 9] = ["int", "float", "switch", "text", "path", "json", "json_file", "words", "one_of"];

@@ -34,7 +34,7 @@ struct Slip<'a> {
 }
 
 /// Types of flags, and what may stand behind them.
-const TYPES: [&str; 8] = ["int", "float", "switch", "text", "path", "json", "words", "one_of"];
+const TYPES: [&str; 9] = ["int", "float", "switch", "text", "path", "json", "json_file", "words", "one_of"];
 const ATTRIBUTES: [&str; 8] = ["default", "since", "until", "negated", "uses", "unless", "known", "keys"];
 
 fn hint(help: impl Into<String>, edit: Option<(Range<usize>, String)>) -> Hint {
@@ -288,6 +288,14 @@ impl Slip<'_> {
         if self.word.starts_with('"') && ends {
             let at = self.before.len();
             return Some(hint("in JSON commas separate keys", Some((at..at, ",".to_owned()))));
+        }
+        let value = self.word.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '{' | '['));
+        if self.before.ends_with('"') && (value || matches!(self.word, "true" | "false" | "null")) {
+            let at = self.before.len();
+            return Some(hint(
+                "in JSON a colon stands between a key and its value",
+                Some((at..at, ":".to_owned())),
+            ));
         }
         Some(hint("JSON takes double quotes around keys and texts: `--flag={\"key\": \"text\"}`", None))
     }

@@ -1,5 +1,6 @@
 //! A flag and its value that stand apart, `--flag value`, `--flag = value`: what was meant is one word.
 
+use super::conditions;
 use super::lexical::{Piece, Scanner};
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
@@ -13,8 +14,15 @@ pub fn flag(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Opti
     let line = after.split(['\n', '\r']).next().unwrap_or_default();
     let value = line.trim_start_matches([' ', '\t', '=']);
     let gap = &line[..line.len() - value.len()];
-    if gap.is_empty() || gap == "=" || value.is_empty() {
+    // a condition has flags and signs apart
+    let refuses = chunk.trim_start().strip_prefix("refuses").is_some_and(|r| r.starts_with([' ', '\t']));
+    if gap.is_empty() || gap == "=" || value.is_empty() || refuses {
         return None;
+    }
+    if let Some((word, help)) = conditions::behind_axes(chunk, at) {
+        let message = format!("`{}` was not expected here", &chunk[word.clone()]);
+        let d = Diagnostic::new(Code::Unexpected, span(word.start, word.end), message);
+        return Some(d.label("axes have no condition").help(help));
     }
     let word_len = value.find([' ', '\t', ',', '#', '}']).unwrap_or(value.len());
     let word = if value.starts_with(['{', '[', '"']) { whole(value) } else { &value[..word_len] };
@@ -87,9 +95,29 @@ fn whole(value: &str) -> &str {
 
 /// A word after a flag that can only be its value: no other flag, keyword, bracket or operator.
 fn is_value(word: &str) -> bool {
-    const FOLLOW: [&str; 21] = [
-        "env", "model", "unset", "raw", "because", "int", "float", "switch", "text", "path", "json", "words",
-        "one_of", "and", "or", "not", "when", "uses", "unless", "limits", "default",
+    const FOLLOW: [&str; 22] = [
+        "env",
+        "model",
+        "unset",
+        "raw",
+        "because",
+        "int",
+        "float",
+        "switch",
+        "text",
+        "path",
+        "json",
+        "json_file",
+        "words",
+        "one_of",
+        "and",
+        "or",
+        "not",
+        "when",
+        "uses",
+        "unless",
+        "limits",
+        "default",
     ];
     let first = word.as_bytes().first().copied().unwrap_or(b'}');
     // a JSON object begins with a key: other braces open the block of a step or of points

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::budgets::{self, Account, Ahead, Needs};
 use super::candidate::{Around, Candidates, baseline, start};
 use super::document::{
-    Counts, Gpus, Launches, Objective, Plan, Prediction, Profile, Require, Rule, SideBySide, Step,
+    Counts, Gpus, Launched, Launches, Objective, Plan, Prediction, Profile, Require, Rule, SideBySide, Step,
 };
 use super::states::{State, States};
 use crate::judge::forecast::{self, By, Costs};
@@ -29,6 +29,7 @@ pub struct Material<'a> {
     sides: Option<SideBySide>,
     costs: &'a Costs,
     account: Option<Account<'a>>,
+    engines: Vec<Launched>,
 }
 
 /// What is predicted of all that is still to come, at most. Seconds.
@@ -54,13 +55,32 @@ impl<'a> Material<'a> {
         let launches = if decided { 0 } else { states.launches + confirming + offers };
         let time = time(setup, walk, &states, costs, (confirming, offers)).filter(|_| launches > 0);
         let load = setup.load(&profile).to_owned();
-        Self { setup, walk, load, states, launches, again, time, sides: None, costs, account: None }
+        Self {
+            setup,
+            walk,
+            load,
+            states,
+            launches,
+            again,
+            time,
+            sides: None,
+            costs,
+            account: None,
+            engines: Vec::new(),
+        }
     }
 
     /// With what was spent already, the plan says what budgets leave room for.
     #[must_use]
     pub fn spent(mut self, account: Account<'a>) -> Self {
         self.account = Some(account);
+        self
+    }
+
+    /// With how its engines are launched, the plan shows what would be started.
+    #[must_use]
+    pub fn launched(mut self, engines: Vec<Launched>) -> Self {
+        self.engines = engines;
         self
     }
 
@@ -96,7 +116,7 @@ impl<'a> Material<'a> {
         let Some((time, (baseline, _))) = self.time.as_mut().zip(self.walk.baseline.as_ref()) else {
             return self;
         };
-        if sides.harmless == Some(false) {
+        if sides.harmless == Some(false) || !sides.pays {
             return self;
         }
         if let Some(all) = forecast::forecast(self.setup, self.walk, costs) {
@@ -122,6 +142,7 @@ pub fn plan<'a>(m: &'a Material<'a>) -> Plan<'a> {
         simulated: m.walk.baseline.as_ref().is_some_and(|(c, _)| c.engine.simulated()),
         set: &m.setup.program.given,
         site: m.setup.program.site.as_ref().map(|s| s.name.as_str()),
+        engines: m.engines.clone(),
         model: &study.model,
         gpus: study.gpus.as_ref().map(|g| Gpus { count: g.count, of: g.of.as_deref() }),
         side_by_side: m.sides,

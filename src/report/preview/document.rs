@@ -18,6 +18,8 @@ pub struct Plan<'a> {
     pub set: &'a IndexMap<String, String>,
     /// the site that says how engines are launched
     pub site: Option<&'a str>,
+    /// how the engines are launched that the study may launch
+    pub engines: Vec<Launched>,
     pub model: &'a str,
     pub gpus: Option<Gpus<'a>>,
     /// launches of the baseline's size at a time; `None` where one runs after another
@@ -52,6 +54,17 @@ pub struct Plan<'a> {
     pub against: Option<Against>,
 }
 
+/// How an engine is launched on this machine.
+#[derive(Debug, Clone, Serialize)]
+pub struct Launched {
+    pub name: String,
+    pub version: Option<String>,
+    /// `path`, `venv`, `docker`, `podman` or `url`
+    pub via: &'static str,
+    /// the virtual environment's directory, the image or the address
+    pub from: Option<String>,
+}
+
 #[derive(Debug, Serialize)]
 pub struct Gpus<'a> {
     pub count: u32,
@@ -67,6 +80,8 @@ pub struct SideBySide {
     pub harmless: Option<bool>,
     /// launches that the check takes, at least
     pub check: usize,
+    /// `false`: the check would take longer than it saves, and launches run one after another unless `--parallel` says how many
+    pub pays: bool,
 }
 
 #[derive(Debug, Serialize)]

@@ -12,14 +12,16 @@ pub fn markdown(plan: &Plan<'_>) -> String {
     let mut page = Markdown::default();
     page.heading(2, &format!("Plan: {}", plan.title), plan.simulated.then_some("simulated"));
     page.block(&format!(
-        "**At most {} launches to come**{}, {} trials: {}. Time: {}.",
+        "**At most {} {} to come**{}, {} {}: {}. Time: {}.",
         whole(plan.launches.max),
+        if plan.launches.max == 1 { "launch" } else { "launches" },
         if plan.budgets.iter().any(|b| b.fits == Some(false)) {
             " (fewer where a budget has no room)"
         } else {
             ""
         },
         whole(plan.trials.max),
+        if plan.trials.max == 1 { "trial" } else { "trials" },
         trials(plan),
         escape(&time(plan))
     ));

@@ -17,7 +17,7 @@ mod tree;
 pub use budgets::Account;
 pub use build::{Again, Material, plan};
 pub use candidate::Candidate;
-pub use document::{Plan, SideBySide};
+pub use document::{Launched, Plan, SideBySide};
 pub use json::write as json;
 pub use markdown::markdown;
 pub use mermaid::mermaid;

@@ -1,7 +1,7 @@
 //! What the renderings for people share: words for states and counts, and how many of a big step they show.
 
 use super::candidate::Candidates;
-use super::document::{Plan, SideBySide};
+use super::document::{Launched, Plan, SideBySide};
 use super::states::State;
 use crate::report::format::{duration, fixed, grouped};
 
@@ -59,10 +59,18 @@ pub(super) fn mark(state: State) -> &'static str {
     }
 }
 
+/// How an engine is launched, unless it is the program on the `PATH`, as without a site.
+fn launched(engine: &Launched) -> Option<String> {
+    let version = engine.version.as_ref().map(|v| format!(" {v}")).unwrap_or_default();
+    let from = engine.from.as_ref()?;
+    Some(format!("{}{version}: {} {from}", engine.name, engine.via))
+}
+
 /// What the study is, in lines of a word and a text.
 pub(super) fn about(plan: &Plan<'_>) -> Vec<(&'static str, String)> {
     let mut out = vec![("model", plan.model.to_owned())];
     out.extend(plan.site.map(|name| ("site", name.to_owned())));
+    out.extend(plan.engines.iter().filter_map(launched).map(|text| ("engine", text)));
     if let Some(g) = &plan.gpus {
         out.push(("gpus", format!("{}{}", g.count, g.of.map(|o| format!(" of {o}")).unwrap_or_default())));
     }
@@ -102,12 +110,15 @@ pub(super) fn about(plan: &Plan<'_>) -> Vec<(&'static str, String)> {
 }
 
 fn parallel(s: SideBySide) -> String {
-    let SideBySide { launches, harmless, check } = s;
+    let SideBySide { launches, harmless, check, pays } = s;
     match harmless {
         Some(true) => format!("{launches} launches side by side"),
         Some(false) => {
             format!("one launch after another: {launches} side by side were seen to disturb each other")
         }
+        None if !pays => format!(
+            "one launch after another: the A/A check of neighbours ({check} launches or more) takes longer than {launches} side by side save"
+        ),
         None => format!(
             "{launches} launches side by side, if an A/A check of neighbours ({check} launches or more) allows it"
         ),

@@ -214,7 +214,7 @@ fn may_be(setup: &Setup<'_>, walk: &Walk, view: &StepView, base: &Base) -> Vec<b
     for (i, row) in view.rows.iter().enumerate().skip(candidates).take(step.space.len()) {
         if row.judged.outcome == Outcome::Pruned {
             let bases =
-                bases.get_or_insert_with(|| Bases::new(setup.program, setup.study, &view.base, &open));
+                bases.get_or_insert_with(|| Bases::new(setup.program, setup.study, &view.base, &open, true));
             out[i] = !bases.exclude(step, i - candidates);
         }
     }

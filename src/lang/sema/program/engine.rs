@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::super::keys::KeySource;
 use super::super::schema::{Schema, Setting};
+use super::refusal::Refusal;
 use super::site::Via;
 use super::space::Change;
 use crate::lang::source::Span;
@@ -21,6 +22,8 @@ pub struct Engine {
     pub serve: String,
     /// the serve line is not the standard library's: what such a server calls its version is its own affair
     pub own_serve: bool,
+    /// what its containers are made of where a site names nothing; `{version}` is its version
+    pub image: Option<String>,
     pub api: Api,
     pub joined: bool,
     pub ready: Ready,
@@ -30,6 +33,8 @@ pub struct Engine {
     /// where the key stands that the server asks for
     pub key: Vec<KeySource>,
     pub failures: Vec<Failure>,
+    /// what it does not start with, of its parents and its own
+    pub refusals: Arc<Vec<Refusal>>,
     pub schema: Arc<Schema>,
     pub model: Option<String>,
     pub flags: Vec<Setting>,
@@ -42,9 +47,21 @@ pub struct Engine {
     pub span: Span,
 }
 
+/// Where the version stands in the name of an image.
+pub const IMAGE_VERSION: &str = "{version}";
+
 impl Engine {
     pub fn root(&self) -> &str {
         self.ancestry.last().map_or(&self.name, |r| r)
+    }
+
+    /// The image of its containers where a site names none: nothing is known where its name asks for a version and none is stated.
+    pub fn image(&self) -> Option<String> {
+        let image = self.image.as_deref()?;
+        match &self.version {
+            Some(version) => Some(image.replace(IMAGE_VERSION, version)),
+            None => (!image.contains(IMAGE_VERSION)).then(|| image.to_owned()),
+        }
     }
 
     /// Serve lines of the simulated engine make every result a simulated one.

@@ -10,6 +10,8 @@ pub enum Expr {
     Text(String),
     Bool(bool),
     Flag(String),
+    /// whether a flag, or a key of one, is set; its default does not count
+    Given(String),
     /// the text of a variable of the server
     Env(String),
     Engine,
@@ -102,7 +104,12 @@ impl Expr {
         self.walk(&mut |e| {
             found |= matches!(
                 e,
-                Expr::Flag(_) | Expr::Env(_) | Expr::Engine | Expr::Model | Expr::Gpus { of: Owner::Own }
+                Expr::Flag(_)
+                    | Expr::Given(_)
+                    | Expr::Env(_)
+                    | Expr::Engine
+                    | Expr::Model
+                    | Expr::Gpus { of: Owner::Own }
             );
         });
         found

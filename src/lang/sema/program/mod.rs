@@ -3,14 +3,16 @@
 mod engine;
 mod expr;
 mod profile;
+mod refusal;
 mod site;
 mod space;
 mod study;
 mod whole;
 
-pub use engine::{Api, Engine, EnvSetting, Failure, Publish, Ready, Reset, Stop};
+pub use engine::{Api, Engine, EnvSetting, Failure, IMAGE_VERSION, Publish, Ready, Reset, Stop};
 pub use expr::{Expr, Owner};
 pub use profile::{Arrivals, Data, Load, Profile, Warmup};
+pub use refusal::{Refusal, Refuses};
 pub use site::{BoxRuntime, Boxed, Site, SiteEngine, Via};
 pub use space::{Change, Point, Space, WrittenValue};
 pub use study::{

@@ -171,6 +171,7 @@ impl std::fmt::Display for Budget {
             Self::Seconds(s) => write!(f, "{}s", short(*s)),
             Self::GpuSeconds(s) => write!(f, "{} gpu_hours", short(s / 3600.0)),
             Self::Usd(n) => write!(f, "{}usd", short(*n)),
+            Self::Trials(n) if (*n - 1.0).abs() < 1e-9 => f.write_str("1 trial"),
             Self::Trials(n) => write!(f, "{} trials", short(*n)),
         }
     }

@@ -5,7 +5,8 @@ use pest::iterators::Pair;
 use super::{Builder, Kids, kids, skip};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{
-    Engine, EngineLine, EngineLineKind, FlagDecl, FlagKind, KeyDecl, KeySource, LimitsRequests, UsesGpus,
+    Engine, EngineLine, EngineLineKind, FlagDecl, FlagKind, KeyDecl, KeySource, LimitsRequests, Text,
+    UsesGpus,
 };
 use crate::lang::syntax::blocks::Block;
 use crate::lang::syntax::grammar::Rule;
@@ -18,7 +19,7 @@ impl<'a> Builder<'a, '_> {
         let name = self.maybe_name(&mut k)?;
         let title = self.maybe_text(&mut k);
         let parent = self.maybe_name(&mut k);
-        let (lines, unread) = self.lines(k, Block::Engine, Self::engine_line);
+        let (lines, unread) = self.lines(k, Block::Engine, |b, line| b.engine_line(line));
         let unread_flags = std::mem::take(&mut self.unread_flags);
         Some(Engine { name, title, parent, lines, unread, unread_flags, span })
     }
@@ -60,7 +61,7 @@ impl<'a> Builder<'a, '_> {
         Some(EngineLine { kind, span })
     }
 
-    pub(super) fn engine_setting(&self, rule: Rule, mut k: Kids<'a>) -> Option<EngineLineKind> {
+    pub(super) fn engine_setting(&mut self, rule: Rule, mut k: Kids<'a>) -> Option<EngineLineKind> {
         k.next();
         Some(match rule {
             Rule::e_api => EngineLineKind::Api(self.maybe_name(&mut k)?),
@@ -79,12 +80,14 @@ impl<'a> Builder<'a, '_> {
             }
             Rule::e_variables => {
                 let prefix = self.maybe_text(&mut k)?;
-                let mut release = |keyword: Rule| {
-                    k.next_if(|p| p.as_rule() == keyword)?;
-                    self.maybe_text(&mut k)
-                };
-                let (since, until) = (release(Rule::k_since), release(Rule::k_until));
+                let (since, until) = self.releases(&mut k);
                 EngineLineKind::Variables { prefix, since, until, names: self.list(k.next()?) }
+            }
+            Rule::e_refuses => {
+                let reason = self.maybe_text(&mut k)?;
+                let (since, until) = self.releases(&mut k);
+                let when = k.find(|p| p.as_rule() == Rule::expr)?;
+                EngineLineKind::Refuses { reason, since, until, when: self.whole_expr(when)? }
             }
             Rule::e_stop => {
                 EngineLineKind::Stop { signal: self.maybe_name(&mut k)?, within: self.within(&mut k) }
@@ -107,6 +110,15 @@ impl<'a> Builder<'a, '_> {
             }
             _ => return None,
         })
+    }
+
+    /// `since "…" until "…"`, either of them or none.
+    fn releases(&self, k: &mut Kids<'a>) -> (Option<Text>, Option<Text>) {
+        let mut release = |keyword: Rule| {
+            k.next_if(|p| p.as_rule() == keyword)?;
+            self.maybe_text(k)
+        };
+        (release(Rule::k_since), release(Rule::k_until))
     }
 
     pub(super) fn flag_decl(&self, mut k: Kids<'a>, span: Span) -> Option<FlagDecl> {
@@ -142,6 +154,7 @@ impl<'a> Builder<'a, '_> {
             Rule::k_switch => FlagKind::Switch,
             Rule::k_path => FlagKind::Path,
             Rule::k_json => FlagKind::Json,
+            Rule::k_json_file => FlagKind::JsonFile,
             Rule::k_words => FlagKind::Words,
             Rule::k_int => FlagKind::Int(k.next().and_then(|p| self.range(p))),
             Rule::k_float => FlagKind::Float(k.next().and_then(|p| self.range(p))),
@@ -190,6 +203,9 @@ impl<'a> Builder<'a, '_> {
     fn json_key(&self, pair: Pair<'a, Rule>) -> Option<KeyDecl> {
         let mut k = kids(pair);
         let name = self.name(&k.next()?);
-        Some(KeyDecl { name, kind: k.next().and_then(|p| self.flag_kind(p)) })
+        let kind = k.next().and_then(|p| self.flag_kind(p));
+        let inner = k.find(|p| p.as_rule() == Rule::json_keys);
+        let keys = inner.map(|p| kids(p).filter_map(|p| self.json_key(p)).collect()).unwrap_or_default();
+        Some(KeyDecl { name, kind, keys })
     }
 }

@@ -85,6 +85,7 @@ impl<'a> Builder<'a, '_> {
         let inner = k.next()?;
         let kind = match inner.as_rule() {
             Rule::k_env => ExprKind::Env(k.next()?.as_str().to_owned()),
+            Rule::k_given => ExprKind::Given(k.next()?.as_str().to_owned()),
             Rule::expr => return self.expr(inner).map(|e| Expr { span, ..e }),
             Rule::number => ExprKind::Number(self.number(&inner)),
             Rule::string => ExprKind::Text(self.text(&inner)),
@@ -124,6 +125,7 @@ fn binary_op(text: &str) -> Option<BinaryOp> {
         "!=" => BinaryOp::Ne,
         "<" => BinaryOp::Lt,
         ">" => BinaryOp::Gt,
+        "divides" => BinaryOp::Divides,
         "+" => BinaryOp::Add,
         "-" => BinaryOp::Sub,
         "*" => BinaryOp::Mul,

@@ -13,7 +13,7 @@ impl<'a> Builder<'a, '_> {
         let mut k = kids(pair);
         skip(&mut k, Rule::k_site);
         let name = self.maybe_name(&mut k)?;
-        let (lines, _) = self.lines(k, Block::Site, Self::site_line);
+        let (lines, _) = self.lines(k, Block::Site, |b, line| b.site_line(line));
         Some(Site { name, lines, span })
     }
 

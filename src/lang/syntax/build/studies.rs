@@ -5,10 +5,17 @@ use pest::iterators::Pair;
 use super::{Builder, kids, skip};
 use crate::lang::source::Spanned;
 use crate::lang::syntax::ast::{
-    Budget, BudgetUnit, Search, Step, StepLine, StepLineKind, Study, StudyLine, StudyLineKind, Track,
+    Budget, BudgetUnit, Search, Step, StepLine, StepLineKind, Study, StudyLine, StudyLineKind, Text, Track,
 };
 use crate::lang::syntax::blocks::Block;
 use crate::lang::syntax::grammar::Rule;
+
+/// What stands in a track.
+enum TrackLine {
+    Step(Box<Step>),
+    Budget(Budget),
+    Note(Text),
+}
 
 impl<'a> Builder<'a, '_> {
     pub(super) fn study(&mut self, pair: Pair<'a, Rule>) -> Option<Study> {
@@ -96,17 +103,23 @@ impl<'a> Builder<'a, '_> {
         let title = self.maybe_text(&mut k);
         let mut track =
             Track { engine, title, steps: Vec::new(), budgets: Vec::new(), notes: Vec::new(), span };
-        for line in k {
-            match line.as_rule() {
-                Rule::bad_line => drop(self.bad(Block::Track, &line)),
-                Rule::step => track.steps.extend(self.step(line)),
-                Rule::budget => track.budgets.extend(self.budget(line)),
-                _ => track
-                    .notes
-                    .extend(kids(line).find(|p| p.as_rule() == Rule::string).map(|p| self.text(&p))),
+        let (lines, _) = self.lines(k, Block::Track, |b, line| b.track_line(line));
+        for line in lines {
+            match line {
+                TrackLine::Step(step) => track.steps.push(*step),
+                TrackLine::Budget(budget) => track.budgets.push(budget),
+                TrackLine::Note(note) => track.notes.push(note),
             }
         }
         Some(track)
+    }
+
+    fn track_line(&mut self, pair: Pair<'a, Rule>) -> Option<TrackLine> {
+        match pair.as_rule() {
+            Rule::step => self.step(pair).map(|s| TrackLine::Step(Box::new(s))),
+            Rule::budget => self.budget(pair).map(TrackLine::Budget),
+            _ => kids(pair).find(|p| p.as_rule() == Rule::string).map(|p| TrackLine::Note(self.text(&p))),
+        }
     }
 
     pub(super) fn step(&mut self, pair: Pair<'a, Rule>) -> Option<Step> {

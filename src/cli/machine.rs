@@ -1,0 +1,70 @@
+//! What only the facts of the machine show of a study: whether a budget in money can be counted, and which release an image is of.
+
+use std::path::Path;
+
+use super::console::Console;
+use super::{files, site};
+use crate::lang::sema::budgets::unpriced;
+use crate::lang::sema::images::of_another_release;
+use crate::lang::sema::program::{Site, Via};
+use crate::lang::{Analysis, Diagnostic};
+
+/// Adds what is to be said of a study file under the site that holds for it.
+pub fn asked(analysis: &mut Analysis, named: Option<&Path>, file: &Path, console: Console) {
+    let holds = holds(analysis, named, file, console);
+    let found: Vec<_> = match &holds {
+        Holds::Unreadable => return,
+        Holds::Nothing => uncounted(analysis),
+        Holds::Site(site) => {
+            let priced = site.price_per_s.is_some();
+            images(analysis, site)
+                .chain((!priced).then(|| uncounted(analysis)).into_iter().flatten())
+                .collect()
+        }
+    };
+    if !found.is_empty() {
+        analysis.diagnostics.extend(found);
+        analysis.diagnostics.sort_by_key(|d| (d.span.file, d.span.start, d.severity(), d.code));
+    }
+}
+
+fn uncounted(analysis: &Analysis) -> Vec<Diagnostic> {
+    analysis.program.studies.iter().flat_map(|s| s.in_money.clone()).map(unpriced).collect()
+}
+
+/// The engines of the studies that the site starts from an image of another release.
+fn images<'a>(analysis: &'a Analysis, site: &'a Site) -> impl Iterator<Item = Diagnostic> + 'a {
+    let (program, mut said) = (&analysis.program, Vec::new());
+    let engines = program.studies.iter().flat_map(|study| site::engines(program, study));
+    let found = engines.filter_map(|engine| match site.via(engine) {
+        Via::Container(boxed) => of_another_release(engine, boxed.image.as_deref()?),
+        _ => None,
+    });
+    // engines inherit their version: its line is told once
+    found.filter(move |d| {
+        let new = !said.contains(&d.span);
+        said.push(d.span);
+        new
+    })
+}
+
+enum Holds {
+    Nothing,
+    Site(Box<Site>),
+    /// it is spoken of where it is checked
+    Unreadable,
+}
+
+fn holds(analysis: &Analysis, named: Option<&Path>, file: &Path, console: Console) -> Holds {
+    let own = analysis.program.site.as_deref().filter(|_| named.is_none_or(|n| n == file));
+    if let Some(own) = own {
+        return Holds::Site(Box::new(own.clone()));
+    }
+    let Some(beside) = site::file_for(named, file) else { return Holds::Nothing };
+    match files::checked(&beside, &[], console) {
+        Some(read) if !read.has_errors() => {
+            read.program.site.map_or(Holds::Nothing, |s| Holds::Site(Box::new((*s).clone())))
+        }
+        _ => Holds::Unreadable,
+    }
+}

@@ -1,0 +1,259 @@
+//! How events are folded into a history: those that are just written whole, those of a file mostly as [lean](super::super::lean) lines.
+
+use std::sync::Arc;
+
+use super::super::event::{Event, Kind};
+use super::super::lean::{Ended, Launched, Line, Ran, Told, Written};
+use super::super::made::Conditions;
+use super::super::records::{LaunchRecord, RunRecord, SessionRecord};
+use super::History;
+
+/// The texts of conditions that were read last, and what they say: the next run was mostly made under one of them.
+#[derive(Debug, Default)]
+pub struct Recent(Vec<(Box<str>, Arc<Conditions>)>);
+
+impl Recent {
+    /// More engines than these rarely take turns.
+    const KEPT: usize = 4;
+
+    fn find(&self, text: &str) -> Option<&Arc<Conditions>> {
+        self.0.iter().find(|(known, _)| **known == *text).map(|(_, made)| made)
+    }
+
+    fn add(&mut self, text: &str, made: Arc<Conditions>) {
+        if self.0.len() == Self::KEPT {
+            self.0.remove(0);
+        }
+        self.0.push((text.into(), made));
+    }
+}
+
+impl History {
+    /// Gives back memory that nothing is in, but for what a study may soon add.
+    pub(in super::super) fn shrink(&mut self) {
+        const MORE: usize = 256;
+        self.launches.shrink_to(self.launches.len() + MORE);
+        self.runs.shrink_to(self.runs.len() + MORE);
+    }
+
+    /// Why an event cannot follow on what is here: a run is of the configuration that its launch started.
+    pub(in super::super) fn contradiction(&self, event: &Event) -> Option<String> {
+        let Kind::Run { launch, config_id, .. } = &event.kind else { return None };
+        self.contradicted(launch, config_id)
+    }
+
+    fn contradicted(&self, launch: &str, config_id: &str) -> Option<String> {
+        let started = &*self.launch_of(launch)?.config_id;
+        (*started != *config_id).then(|| {
+            format!("it is a run of configuration {config_id}, and its launch {launch} started {started}")
+        })
+    }
+
+    /// Takes the next event in.
+    pub fn push(&mut self, event: Event) {
+        self.reach(event.seq, event.session, event.session_s);
+        match event.kind {
+            Kind::Session { perflab, file, file_hash, set, price_per_s, machine, gpu_levels, .. } => {
+                for (uuid, level) in gpu_levels {
+                    let known = self.gpu_levels.entry(uuid).or_insert(level);
+                    *known = (*known).min(level);
+                }
+                self.sessions.push(SessionRecord { perflab, file, file_hash, set, machine, price_per_s });
+            }
+            Kind::Launch { launch, config_id, config, nonce, container, slot, installed, check, .. } => {
+                let (launch, config_id, nonce) = (launch.into(), config_id.into(), nonce.into());
+                let config = Written::from(&config);
+                self.launched(Launched {
+                    launch,
+                    config_id,
+                    config,
+                    nonce,
+                    container,
+                    slot,
+                    installed,
+                    check,
+                });
+            }
+            Kind::Run {
+                launch,
+                config_id,
+                profile_id,
+                serve_id,
+                host_id,
+                run,
+                made,
+                seed,
+                infrastructure,
+                ..
+            } => {
+                let ran = Ran {
+                    launch: launch.into(),
+                    config_id: config_id.into(),
+                    profile_id: profile_id.into(),
+                    serve_id: serve_id.into(),
+                    host_id: host_id.into(),
+                    infrastructure,
+                    run,
+                    made: None,
+                    seed,
+                };
+                let made = made.map(|made| self.shared(*made));
+                self.ran(ran, made);
+            }
+            Kind::Gone { launch, times, gpus, changed, appeared, stuck: _ } => {
+                self.gone(Ended { launch: launch.into(), times, gpus, changed, appeared });
+            }
+            Kind::Lost { launch, after_s, gpus } => self.lost(&launch, after_s, gpus),
+            Kind::Checked { of, sample, .. } => self.checked.push((of, sample)),
+            Kind::Neighbours { of, verdict } => self.neighbours.push((of, verdict)),
+            Kind::Again { configs, .. } => {
+                let asked = |r: &&mut RunRecord| configs.iter().any(|c| **c == *r.config_id);
+                self.runs.iter_mut().filter(asked).for_each(|r| r.put_aside = true);
+            }
+            // what servers say of themselves is long, stands in the journal for people, and decides nothing
+            Kind::Ready { .. } | Kind::Setback { .. } | Kind::End { .. } => {}
+        }
+    }
+
+    /// What a line says of the conditions of its run, if it is one's.
+    pub(in super::super) fn made(
+        &mut self,
+        line: &Line<'_>,
+        recent: &mut Recent,
+    ) -> serde_json::Result<Option<Arc<Conditions>>> {
+        let Told::Run(Ran { made: Some(text), .. }) = &line.kind else { return Ok(None) };
+        if let Some(known) = recent.find(text.get()) {
+            return Ok(Some(known.clone()));
+        }
+        let made = self.shared(serde_json::from_str(text.get())?);
+        recent.add(text.get(), made.clone());
+        Ok(Some(made))
+    }
+
+    /// Takes in the next line of a file, with its run's conditions; an error where it contradicts what is here.
+    pub(in super::super) fn take(
+        &mut self,
+        line: Line<'_>,
+        made: Option<Arc<Conditions>>,
+    ) -> Result<(), String> {
+        if let Told::Run(ran) = &line.kind
+            && let Some(why) = self.contradicted(&ran.launch, &ran.config_id)
+        {
+            return Err(why);
+        }
+        self.reach(line.seq, line.session, line.session_s);
+        match line.kind {
+            Told::Launch(launched) => self.launched(launched),
+            Told::Run(ran) => self.ran(ran, made),
+            Told::Gone(ended) => self.gone(ended),
+            Told::Ready(_) => {}
+        }
+        Ok(())
+    }
+
+    fn reach(&mut self, seq: u64, session: u32, session_s: f64) {
+        if session != self.session {
+            self.earlier_s += self.session_s;
+            self.before = (self.session, self.session_s);
+        }
+        (self.seq, self.session, self.session_s) = (seq, session, session_s);
+    }
+
+    fn launched(&mut self, l: Launched<'_>) {
+        self.installed.extend(l.installed.map(|i| (i.id, i.libraries)));
+        let id: Arc<str> = l.launch.into();
+        self.by_id.insert(id.clone(), self.launches.len());
+        self.open.push(self.launches.len());
+        let record = LaunchRecord {
+            id,
+            config_id: self.text(&l.config_id),
+            engine: self.text(&l.config.engine),
+            config: self.text(&l.config.text),
+            times: None,
+            lost_s: None,
+            gpus: 0,
+            price_per_s: self.sessions.last().and_then(|s| s.price_per_s),
+            container: l.container.map(Box::new),
+            check: l.check,
+            changed: Box::default(),
+            appeared: Box::default(),
+            slot: l.slot.map(|s| s.number),
+            nonce: l.nonce.into(),
+            begun: (self.session, self.session_s),
+        };
+        self.launches.push(record);
+    }
+
+    fn ran(&mut self, ran: Ran<'_>, made: Option<Arc<Conditions>>) {
+        let mut run = ran.run;
+        run.metrics.shrink();
+        if let Some((id, _)) = self.by_id.get_key_value(&run.launch) {
+            run.launch = id.clone();
+        }
+        let record = RunRecord {
+            config_id: self.text(&ran.config_id),
+            profile_id: self.text(&ran.profile_id),
+            serve_id: self.text(&ran.serve_id),
+            host_id: self.text(&ran.host_id),
+            made,
+            seed: ran.seed,
+            infrastructure: ran.infrastructure,
+            session: self.session,
+            put_aside: false,
+            run: Arc::new(run),
+        };
+        self.runs.push(record);
+    }
+
+    fn gone(&mut self, ended: Ended<'_>) {
+        if let Some(l) = self.launch(&ended.launch) {
+            (l.times, l.gpus) = (Some(ended.times), ended.gpus);
+            (l.changed, l.appeared) = (ended.changed.into(), ended.appeared.into());
+        }
+        self.close(&ended.launch);
+    }
+
+    fn lost(&mut self, launch: &str, after_s: f64, gpus: u32) {
+        let (last, last_s) = self.before;
+        let mut unseen_s = 0.0;
+        if let Some(l) = self.launch(launch) {
+            (l.lost_s, l.gpus) = (Some(after_s), gpus);
+            let (session, begun_s) = l.begun;
+            unseen_s = if session == last { after_s - (last_s - begun_s) } else { 0.0 };
+        }
+        // of launches side by side each says so
+        let known = self.lived_on.entry(last).or_default();
+        *known = known.max(unseen_s);
+        self.close(launch);
+    }
+
+    fn launch(&mut self, id: &str) -> Option<&mut LaunchRecord> {
+        self.by_id.get(id).and_then(|i| self.launches.get_mut(*i))
+    }
+
+    fn close(&mut self, id: &str) {
+        let Some(i) = self.by_id.get(id) else { return };
+        self.open.retain(|o| o != i);
+        if let Some(l) = self.launches.get_mut(*i) {
+            l.nonce = Box::default();
+        }
+    }
+
+    fn text(&mut self, text: &str) -> Arc<str> {
+        if let Some(known) = self.texts.get(text) {
+            return known.clone();
+        }
+        let text: Arc<str> = text.into();
+        self.texts.insert(text.clone());
+        text
+    }
+
+    fn shared(&mut self, made: Conditions) -> Arc<Conditions> {
+        if let Some(known) = self.conditions.iter().rev().find(|c| ***c == made) {
+            return known.clone();
+        }
+        let made = Arc::new(made);
+        self.conditions.push(made.clone());
+        made
+    }
+}

@@ -1,0 +1,59 @@
+//! Conditions where none can stand, as other tools have them: behind the axes of a step, behind `adopt`, in `goodput` with a colon.
+
+use std::ops::Range;
+
+use super::hints::Hint;
+
+/// What was meant by a condition at a token, if it is one.
+pub fn condition(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
+    let (before, rest) = (&chunk[..token.start], rest_of_line(chunk, token.end));
+    if matches!(word, "where" | "if" | "unless") && varies(before) {
+        return Some(told(excluded(rest)));
+    }
+    if word == "and" && before.trim_start().starts_with("adopt") && !rest.is_empty() {
+        return Some(told(format!("what must hold besides is a line of its own: `require {rest}`")));
+    }
+    let call = before.rfind("goodput(")?;
+    let metric = before[call..].rsplit(['(', ',']).next().unwrap_or_default().trim();
+    let name = !metric.is_empty() && metric.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if word == ":" && name {
+        let gap = before.len() - before.trim_end().len();
+        let edit = (token.start - gap..token.end, " <=".to_owned());
+        return Some(Hint {
+            help: format!("limits are conditions: write `{metric} <= …`"),
+            edit: Some(edit),
+        });
+    }
+    None
+}
+
+/// The same for a flag behind such a word, which looks like a flag apart from its value: where the word begins, and the help.
+pub fn behind_axes(chunk: &str, flag: usize) -> Option<(Range<usize>, String)> {
+    let before = chunk[..flag].trim_end();
+    let start = before.rfind(|c: char| !c.is_ascii_alphabetic()).map_or(0, |n| n + 1);
+    let word = &before[start..];
+    let found = matches!(word, "where" | "if" | "unless" | "when") && varies(&chunk[..start]);
+    found.then(|| (start..before.len(), excluded(rest_of_line(chunk, flag))))
+}
+
+/// What a line says from a place on, without a comment and the brace that ends its block.
+fn rest_of_line(chunk: &str, from: usize) -> &str {
+    let line = chunk[from..].lines().next().unwrap_or_default();
+    line.split('#').next().unwrap_or_default().trim().trim_end_matches('}').trim()
+}
+
+fn excluded(condition: &str) -> String {
+    format!(
+        "a step takes every point of its axes; exclude some in the study: `prune NAME \"why\" when {condition}`, with what is not wanted"
+    )
+}
+
+/// Whether a text is in the line of a step's axes.
+fn varies(before: &str) -> bool {
+    let line = before.rsplit(['\n', '{']).next().unwrap_or_default();
+    line.trim_start().starts_with("vary ")
+}
+
+fn told(help: String) -> Hint {
+    Hint { help, edit: None }
+}

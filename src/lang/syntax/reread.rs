@@ -1,0 +1,103 @@
+//! Reading a chunk again as it was meant: with the bracket that it lacks or the word that is misspelt in it, so that what else is wrong
+//! with it is told too. All that was not mended stays in its place.
+
+use foldhash::HashSet;
+use pest::Parser;
+
+use super::ast::Item;
+use super::blocks::{Block, first_word};
+use super::build::Builder;
+use super::grammar::{Grammar, Rule};
+use super::recover::{NOT_HERE, declared_name, settings_named};
+use crate::lang::codes::Code;
+use crate::lang::diag::{Diagnostic, Sink};
+use crate::lang::source::{FileId, Span};
+
+/// Reads a declaration as if its closing brace were there, so that its other mistakes are found too.
+pub(super) fn closed(
+    id: FileId,
+    file: &str,
+    span: Span,
+    sink: &mut Sink,
+    broken: &mut Vec<String>,
+) -> Option<Item> {
+    let text = format!("{}\n}}", &file[span.range()]);
+    // settings of the block around an unclosed one are lines of that: they follow from the missing bracket
+    let told: HashSet<Span> = sink.found().map(|d| d.span).collect();
+    let item = reread(id, &text, span.start as usize, sink, broken);
+    sink.forget(|d| d.code == Code::UnknownSetting && d.label == NOT_HERE && !told.contains(&d.span));
+    item
+}
+
+/// A declaration with the brace that its head lacks, in the place of the end of the line.
+pub(super) fn opened(text: &str, indent: usize) -> Option<String> {
+    let line = indent + text[indent..].find('\n')?;
+    let head = &text[indent..line];
+    let head = head[..head.find(" #").unwrap_or(head.len())].trim_end().trim_end_matches([':', '(']);
+    let at = indent + head.len();
+    Some(format!("{}{{{}{}", &text[..at], " ".repeat(line - at), &text[line + 1..]))
+}
+
+/// Reads a declaration without the block in it that is not closed, so that its other mistakes are found too.
+pub(super) fn without_block(
+    id: FileId,
+    text: &str,
+    open: usize,
+    base: usize,
+    sink: &mut Sink,
+    broken: &mut Vec<String>,
+) -> Option<Item> {
+    let start = text[..open].rfind('\n').map_or(0, |n| n + 1);
+    let indent = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
+    let depth = indent(&text[start..]);
+    let mut lines = text[start..].split_inclusive('\n');
+    let head = lines.next()?;
+    let within = |l: &&str| indent(l) > depth || l.trim().is_empty();
+    let end = start + head.len() + lines.take_while(within).map(str::len).sum::<usize>();
+    let blank: String = text[start..end].bytes().map(|b| if b == b'\n' { '\n' } else { ' ' }).collect();
+    broken.extend(declared_name(head.trim_start()));
+    let mut item = reread(id, &format!("{}{blank}{}", &text[..start], &text[end..]), base, sink, broken)?;
+    if let Item::Study(study) = &mut item {
+        study.unread.extend(settings_named(Block::Study, head));
+    }
+    Some(item)
+}
+
+/// A text with its beginning as it was meant, if a diagnostic says so for sure, and where it begins so that all behind that is in its place.
+pub(super) fn renamed(found: &Diagnostic, at: usize, text: &str, known: &[&str]) -> Option<(String, usize)> {
+    let [edit] = found.edits.as_slice() else { return None };
+    let right = edit.text.as_str();
+    let (start, end) = (edit.span.start as usize, edit.span.end as usize);
+    let replaced = start == at && end > at && end <= at + text.len() && known.contains(&first_word(right));
+    let base = end.checked_sub(right.len())?;
+    replaced.then(|| (format!("{right}{}", &text[end - at..]), base))
+}
+
+/// Reads a declaration of which a mistake was mended, all else in its place.
+pub(super) fn reread(
+    id: FileId,
+    text: &str,
+    base: usize,
+    sink: &mut Sink,
+    broken: &mut Vec<String>,
+) -> Option<Item> {
+    reread_from(base, id, text, base, sink, broken)
+}
+
+/// The same for one whose first word was mended, where that word begins.
+pub(super) fn reread_from(
+    begins: usize,
+    id: FileId,
+    text: &str,
+    base: usize,
+    sink: &mut Sink,
+    broken: &mut Vec<String>,
+) -> Option<Item> {
+    let pairs = Grammar::parse(Rule::only_item, text).ok()?;
+    let mut builder = Builder::new(id, text, base, sink).beginning(begins);
+    let inner =
+        pairs.into_iter().next()?.into_inner().find(|p| !matches!(p.as_rule(), Rule::COMMENT | Rule::EOI))?;
+    let item = builder.item(inner);
+    broken.extend(builder.into_broken());
+    item
+}

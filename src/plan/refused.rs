@@ -1,0 +1,223 @@
+//! Configurations that an engine refuses to start with, as its schema tells: a candidate is pruned before anything runs, and an engine
+//! that is measured as declared is a mistake of the file.
+
+use std::sync::Arc;
+
+use foldhash::{HashMap, HashMapExt, HashSet};
+
+use super::config::Config;
+use super::eval::{Before, Known, condition, number};
+use super::reach::flag_key;
+use crate::lang::codes::Code;
+use crate::lang::sema::program::{Change, Engine, Expr, Refusal, Refuses, Study};
+use crate::lang::sema::schema::{self, Kind, Value, key};
+use crate::lang::source::{FileId, Span};
+use crate::lang::syntax::ast::BinaryOp;
+use crate::lang::{Analysis, Diagnostic, Program};
+
+/// What an engine refuses of a configuration, of what its release does so surely or perhaps.
+pub(super) fn refusal(config: &Config, how: Refuses) -> Option<&Refusal> {
+    let engine = &config.engine;
+    let version = engine.version.as_deref();
+    // most combinations have none of the flags that a refusal is about
+    let set = |r: &Refusal| config.held().iter().any(|h| r.flags.binary_search(&h.key).is_ok());
+    engine
+        .refusals
+        .iter()
+        .find(|r| set(r) && r.holds_for(version) == how && condition(&r.when, &Before(config)) == Some(true))
+}
+
+/// For a table: why a candidate cannot be.
+pub(super) fn refused(refusal: &Refusal, engine: &Engine) -> String {
+    let version = engine.version.as_ref().map(|v| format!(" {v}")).unwrap_or_default();
+    format!("{}{version} refuses to start: {}", engine.title, refusal.reason)
+}
+
+/// The refusals that a study's points can bring about or avoid.
+pub(super) fn touched<'e>(study: &Study, engines: &'e [Arc<Engine>]) -> Vec<&'e Refusal> {
+    let varied = Varied::by(study);
+    let mut seen: HashSet<*const Refusal> = HashSet::default();
+    let mut out = Vec::new();
+    for engine in engines {
+        let surely = |r: &&Refusal| r.holds_for(engine.version.as_deref()) == Refuses::Surely;
+        let told = |r: &&Refusal| r.flags.iter().any(|f| varied.changes.contains_key(f));
+        let mut found = engine.refusals.iter().filter(told).filter(surely).peekable();
+        if found.peek().is_none() {
+            continue;
+        }
+        let declared = Config::declared(engine, study);
+        out.extend(
+            found.filter(|r| varied.may_hold(&r.when, &declared) && seen.insert(std::ptr::from_ref(*r))),
+        );
+    }
+    out
+}
+
+/// What the points of a study set, by the key of the flag.
+struct Varied<'s> {
+    changes: HashMap<String, Vec<&'s Change>>,
+}
+
+impl<'s> Varied<'s> {
+    fn by(study: &'s Study) -> Self {
+        let points = study.steps.iter().flat_map(|s| s.space.points());
+        let mut changes: HashMap<String, Vec<&Change>> = HashMap::new();
+        for (change, flag) in points.flat_map(|p| &p.changes).filter_map(|c| Some((c, flag_of(c)?))) {
+            changes.entry(flag_key(flag).into_owned()).or_default().push(change);
+        }
+        Self { changes }
+    }
+
+    /// Whether a condition may hold for some candidate over an engine, which costs far less than to look at each: false only where
+    /// what is not varied, or the smallest and the largest value of what is, speaks against it.
+    fn may_hold(&self, when: &Expr, declared: &Config) -> bool {
+        when.truth(&|part| self.part(part, declared)) != Some(false)
+    }
+
+    fn part(&self, part: &Expr, declared: &Config) -> Option<bool> {
+        let (mut varied, mut other) = (false, false);
+        part.walk(&mut |e| match e {
+            Expr::Flag(f) | Expr::Given(f) => varied |= self.of(f, declared).next().is_some(),
+            Expr::Env(_) | Expr::Engine | Expr::Model | Expr::Gpus { .. } => other = true,
+            _ => {}
+        });
+        if !varied && !other {
+            return condition(part, &Before(declared));
+        }
+        let Expr::Binary { op, left, right } = part else { return None };
+        let (left, right) = (self.bounds(left, declared)?, self.bounds(right, declared)?);
+        let possible = match op {
+            BinaryOp::Lt => left.0 < right.1,
+            BinaryOp::Le => left.0 <= right.1,
+            BinaryOp::Gt => left.1 > right.0,
+            BinaryOp::Ge => left.1 >= right.0,
+            _ => true,
+        };
+        (!possible).then_some(false)
+    }
+
+    /// The changes of a flag, under whichever spelling.
+    fn of(&self, flag: &str, declared: &Config) -> impl Iterator<Item = &'s Change> {
+        let own = flag_key(flag).into_owned();
+        let specs = declared.engine.schema.named(&own);
+        let names: HashSet<String> = specs
+            .flat_map(|s| s.names.iter().chain(&s.negated))
+            .map(|n| key(n))
+            .chain([own.clone()])
+            .collect();
+        names.into_iter().filter_map(|n| self.changes.get(&n)).flatten().copied()
+    }
+
+    /// The smallest and the largest value of a side; `None` where one is no number.
+    fn bounds(&self, side: &Expr, declared: &Config) -> Option<(f64, f64)> {
+        let mut all = match number(side, &Before(declared)) {
+            Known::Value(n) => vec![n],
+            Known::Absent => Vec::new(),
+            Known::Later => return None,
+        };
+        if let Expr::Flag(name) = side {
+            // a key of an object is not looked for in what sets the whole
+            let whole = !name.contains('.');
+            for change in self.of(name, declared) {
+                all.extend(value_of(change).ok().filter(|_| whole)?);
+            }
+        } else if !matches!(side, Expr::Number(_)) {
+            return None;
+        }
+        let least = all.iter().copied().reduce(f64::min)?;
+        Some((least, all.iter().copied().fold(least, f64::max)))
+    }
+}
+
+/// A flag may be given something else than a number.
+struct NoNumber;
+
+/// The number that a change gives a flag, nothing where it takes it away.
+fn value_of(change: &Change) -> Result<Option<f64>, NoNumber> {
+    let text = match change {
+        Change::UnsetFlag { .. } => return Ok(None),
+        Change::Flag { value: Some(value), .. } if !value.template => &value.text,
+        _ => return Err(NoNumber),
+    };
+    match schema::value(&Kind::Float { min: None, max: None }, text) {
+        Ok(Value::Float(n)) => Ok(Some(n)),
+        _ => Err(NoNumber),
+    }
+}
+
+/// The engines that a study measures as declared, and that do not start so.
+pub(super) fn refused_engines(program: &Program, study: &Study) -> Vec<Diagnostic> {
+    let mut names: Vec<&str> = vec![&study.baseline];
+    names.extend(study.steps.iter().filter_map(|s| s.track.as_deref()));
+    names.dedup();
+    let engines = names.iter().filter_map(|n| program.engines.get(*n));
+    engines.filter_map(|engine| told(engine, study)).collect()
+}
+
+/// The same in a file with mistakes elsewhere: engines are refused for certain of whose declarations nothing is wrong.
+pub(super) fn refused_apart(analysis: &Analysis) -> Vec<Diagnostic> {
+    let program = &analysis.program;
+    let errors: Vec<Span> = analysis.diagnostics.iter().filter(|d| d.is_error()).map(|d| d.span).collect();
+    let sound = |engine: &Engine| {
+        let all = engine.ancestry.iter().filter_map(|name| program.engines.get(name));
+        all.filter(|e| e.span.file == FileId::default()).all(|e| {
+            let text = &analysis.sources.get(e.span.file).text;
+            let start = e.span.start as usize;
+            let end = text[start..].find("\n}").map_or(text.len(), |n| start + n + 2);
+            !errors.iter().any(|s| s.file == e.span.file && s.range().start >= start && s.range().start < end)
+        })
+    };
+    let mut found: Vec<Diagnostic> = Vec::new();
+    for study in &program.studies {
+        let engines = program.engines.get(&study.baseline).filter(|e| sound(e));
+        let refused = engines.and_then(|e| told(e, study)).filter(Diagnostic::is_error);
+        found.extend(refused.filter(|d| found.iter().all(|f| f.span != d.span)));
+    }
+    found
+}
+
+fn told(engine: &Arc<Engine>, study: &Study) -> Option<Diagnostic> {
+    let declared = Config::declared(engine, study);
+    let mut places = Vec::new();
+    let mut found = |refusal: &Refusal| {
+        let lines = engine
+            .written
+            .iter()
+            .filter(|c| flag_of(c).is_some_and(|f| refusal.flags.contains(&key(&flag_key(f)))));
+        places = lines.filter_map(place).filter(|s| s.file == study.span.file).collect();
+    };
+    let (refusal, surely) = match refusal(&declared, Refuses::Surely) {
+        Some(refusal) => (refusal, true),
+        None => (refusal(&declared, Refuses::Perhaps)?, false),
+    };
+    found(refusal);
+    let last = places.pop();
+    let span = last.unwrap_or(if engine.span.file == study.span.file { engine.span } else { study.span });
+    let d = if surely {
+        Diagnostic::new(Code::Refused, span, refused(refusal, engine))
+            .label("refused at its start")
+            .help("each launch of it would end with this: mend the flags of the engine")
+    } else {
+        let version = engine.version.as_deref().unwrap_or_default();
+        let message =
+            format!("{} of a release near {version} refuses to start: {}", engine.title, refusal.reason);
+        Diagnostic::new(Code::FlagDoubt, span, message)
+            .label("may be refused")
+            .help(format!("it is passed on, as {version} may take it"))
+    };
+    Some(places.into_iter().rev().take(2).fold(d, |d, place| d.related(place, "beside this")))
+}
+
+fn flag_of(change: &Change) -> Option<&str> {
+    match change {
+        Change::Flag { name, .. } | Change::Raw { name, .. } | Change::UnsetFlag { name, .. } => Some(name),
+        _ => None,
+    }
+}
+
+fn place(change: &Change) -> Option<Span> {
+    match change {
+        Change::Flag { span, .. } | Change::Raw { span, .. } => Some(*span),
+        _ => None,
+    }
+}

@@ -1,0 +1,132 @@
+//! Servers that run already (`via url`), met by the real binary: what they are is asked, and what becomes of them under a load.
+
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use crate::support::{EXEC, Lab, binary, events, wait_for};
+
+/// A simulated server that somebody else started.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn serve(port: u16, more: &[&str]) -> Server {
+    let mut command = Command::new(binary());
+    command.args(["sim", "--port", &port.to_string()]).args(more);
+    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a server");
+    wait_for("the server", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+    Server(child)
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port").port()
+}
+
+/// A study of one server that runs already, under so many requests.
+fn lab(requests: u32, states: &str) -> (Lab, u16) {
+    let lab = Lab::with(&format!(
+        "use std/engines {{ sim }}\nengine there = sim {{ {states} }}\n\
+         profile quick \"Quick\" {{\n data random\n input 16\n output 8\n concurrency 4\n requests {requests}\n warmup 0\n}}\n\
+         study s \"S\" {{\n model \"Qwen/Qwen3-0.6B\"\n baseline there\n maximize total_tps on quick\n repeat 1\n \
+         step one {{ vary engine[there] }}\n}}\n"
+    ));
+    let port = free_port();
+    lab.write("site.plab", format!("site lab {{ engine there via url \"http://127.0.0.1:{port}\" }}\n"));
+    (lab, port)
+}
+
+#[track_caller]
+fn kinds(lab: &Lab, kind: &str) -> usize {
+    let text = lab.read("state/journal.jsonl");
+    let lines = text.lines().map(|l| serde_json::from_str::<Value>(l).expect("a line"));
+    lines.filter(|l| !l["kind"][kind].is_null()).count()
+}
+
+#[test]
+fn a_server_that_dies_under_load_leaves_no_verdict() {
+    let (lab, port) = lab(2000, "");
+    let server = serve(port, &["--model", "Qwen/Qwen3-0.6B"]);
+    let study = lab.start(&[&EXEC[..], &["--events", "events.jsonl"]].concat());
+    wait_for("some requests", || {
+        events(&lab).iter().any(|e| e["event"] == "load" && e["done"].as_u64().is_some_and(|done| done > 8))
+    });
+    drop(server);
+    let out = study.wait().expect_code(75);
+    for word in
+        ["was lost", "nobody listens there", "requests failed", "says nothing about the configuration"]
+    {
+        assert!(out.stderr.contains(word), "`{word}` is missing in {}", out.stderr);
+    }
+    assert_eq!((kinds(&lab, "run"), kinds(&lab, "gone"), kinds(&lab, "setback")), (0, 1, 1));
+    assert!(events(&lab).iter().any(|e| e["event"] == "launch_fails"));
+    // it runs again: nothing stands in the way of a result
+    lab.write("study.plab", lab.read("study.plab").replace("requests 2000", "requests 20"));
+    let _server = serve(port, &["--model", "Qwen/Qwen3-0.6B"]);
+    let report = lab.run(&EXEC).expect_code(0).report();
+    assert_eq!(report.trial(report.0["baseline"].as_str().expect("an id"))["outcome"], "ok");
+}
+
+/// A server that calls its model so, and says where its weights come from.
+fn naming(id: &str, root: &str) -> (Server, u16) {
+    let lab = Lab::new();
+    let port = free_port();
+    let script = "import json, sys\nfrom http.server import *\nmodels = json.loads(sys.argv[2])\n\
+        class H(BaseHTTPRequestHandler):\n    def log_message(self, *a): pass\n    def do_GET(self):\n        \
+        body = json.dumps({'data': [models]}).encode() if self.path == '/v1/models' else b'{}'\n        \
+        self.send_response(200); self.send_header('Content-Length', str(len(body))); self.end_headers(); self.wfile.write(body)\n\
+        ThreadingHTTPServer(('127.0.0.1', int(sys.argv[1])), H).serve_forever()\n";
+    let script = lab.write("server.py", script);
+    let mut entry = serde_json::json!({"id": id});
+    if !root.is_empty() {
+        entry["root"] = root.into();
+    }
+    let mut command = Command::new("python3");
+    command.arg(script).arg(port.to_string()).arg(entry.to_string()).stderr(Stdio::null());
+    let server = Server(command.spawn().expect("a server"));
+    wait_for("the server", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+    (server, port)
+}
+
+#[test]
+fn a_server_of_another_model_is_not_measured() {
+    let (lab, port) = lab(8, "");
+    let _server = serve(port, &["--model", "Qwen/Qwen3-8B"]);
+    let out = lab.run(&EXEC).expect_code(1);
+    let why = "serves Qwen/Qwen3-8B, the study is about Qwen/Qwen3-0.6B";
+    assert!(out.stderr.contains(why) && out.stderr.contains("--served-model-name"), "{}", out.stderr);
+    assert!(!lab.path("state/journal.jsonl").exists() || kinds(&lab, "run") == 0);
+    // the same server, where the study says that this is but its name
+    lab.write(
+        "study.plab",
+        lab.read("study.plab").replace("sim {  }", "sim { --served-model-name=Qwen/Qwen3-8B }"),
+    );
+    lab.run(&EXEC).expect_code(0);
+}
+
+#[test]
+fn an_alias_a_directory_and_a_server_that_does_not_tell_leave_the_model_open() {
+    for (id, root, open) in [
+        ("prod", "Qwen/Qwen3-0.6B", true),
+        ("prod", "/models/weights", true),
+        ("prod", "prod", true),
+        ("../weights.gguf", "", true),
+        ("qwen3-0.6b", "other/name", true),
+        ("prod", "Qwen/Qwen3-8B", false),
+        ("Qwen/Qwen3-8B", "Qwen/Qwen3-8B", false),
+    ] {
+        let (server, port) = naming(id, root);
+        let (lab, _) = lab(8, "");
+        lab.write("site.plab", format!("site lab {{ engine there via url \"http://127.0.0.1:{port}\" }}\n"));
+        let out = lab.run(&EXEC);
+        drop(server);
+        // it answers no request, and so has no result either way
+        assert_eq!(out.stderr.contains("the study is about"), !open, "{id}, {root}: {}", out.stderr);
+    }
+}
