@@ -17,9 +17,11 @@ use crate::support::studies;
 /// Generous: builds without optimisation on busy machines. What is not linear takes far longer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// `PROPTEST_CASES` asks for more of each.
 fn config(cases: u32) -> ProptestConfig {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok());
     ProptestConfig {
-        cases,
+        cases: asked.unwrap_or(cases),
         failure_persistence: Some(Box::new(FileFailurePersistence::Off)),
         ..ProptestConfig::default()
     }

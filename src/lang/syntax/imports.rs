@@ -93,7 +93,8 @@ pub fn mistake(id: FileId, base: usize, text: &str) -> Option<Diagnostic> {
             d.label("without quotes").help(format!("write `use {right} {{ … }}`")).edit(here, right),
         );
     }
-    let inner = &text[open + 1..text.find('}').unwrap_or(text.len())];
+    let inner = &text[open + 1..];
+    let inner = &inner[..inner.find('}').unwrap_or(inner.len())];
     let mut at = open + 1;
     for part in inner.split([',', ' ', '\t', '\n', '\r']) {
         let here = Span::new(id, base + at..base + at + part.len());
@@ -134,5 +135,12 @@ mod tests {
         assert!(names("use std/engines { * }").contains(&"sglang".to_owned()));
         assert!(names("from std.engines import vllm").contains(&"vllm".to_owned()));
         assert_eq!(names("use \"./lab.plab\" { * }"), [ANY]);
+    }
+
+    #[test]
+    fn a_brace_that_closes_before_one_opens_is_no_end_of_the_names() {
+        let text = "use \"./lab a } use \"./b.plab\" { Chat }";
+        let found = mistake(FileId::default(), 0, text);
+        assert_eq!(found.map(|d| d.message), Some("`Chat` is no name".to_owned()));
     }
 }
