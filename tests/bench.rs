@@ -81,6 +81,45 @@ fn the_table_and_both_documents_agree() {
 }
 
 #[test]
+fn whole_answers_have_a_latency_and_no_time_of_a_first_token() {
+    let (lab, server) = (Lab::new(), Server::start());
+    for endpoint in ["/v1/chat/completions", "/v1/completions"] {
+        let more = ["--no-stream", "--max-concurrency", "4", "--ignore-eos", "--endpoint", endpoint];
+        let files =
+            ["--json", "own.json", "--save-result", "--save-detailed", "--result-filename", "vllm.json"];
+        let limits = ["--goodput", "e2el:60000", "--save-requests", "requests.jsonl"];
+        let output = server.bench(&lab, &[&more[..], &files, &limits].concat()).expect_code(0);
+        let table = output.stdout.clone();
+        assert_eq!(line(&table, "Successful requests:"), "12");
+        assert_eq!(line(&table, "Total generated tokens:"), "96");
+        assert_eq!(line(&table, "Answers:"), "whole: no TTFT, TPOT, ITL");
+        assert!(line(&table, "Mean E2EL (ms):").parse::<f64>().is_ok_and(|ms| ms > 0.0));
+        assert!(!table.contains("TTFT (ms)") && !table.contains("ITL (ms)"), "{table}");
+        let own: Value = serde_json::from_str(&lab.read("own.json")).expect("JSON");
+        assert_eq!((&own["streamed"], &own["output_tokens"]), (&false.into(), &96.into()));
+        for none in ["ttft_ms", "ttft_from_schedule_ms", "tpot_ms", "itl_ms", "icl_ms"] {
+            assert!(own[none].is_null(), "{none}: {own}");
+        }
+        assert_eq!(own["latency_ms"]["n"], 12);
+        assert!(own["input_tokens"].as_u64() > Some(12 * 16 - 1), "the server's own count");
+        assert_eq!(own["goodput"], own["request_rate"]);
+        let theirs: Value = serde_json::from_str(&lab.read("vllm.json")).expect("JSON");
+        assert!(theirs["mean_e2el_ms"].as_f64() > Some(0.0));
+        for none in
+            ["mean_ttft_ms", "mean_tpot_ms", "mean_itl_ms", "ttfts", "itls", "max_output_tokens_per_s"]
+        {
+            assert!(theirs.get(none).is_none(), "{none}: {theirs}");
+        }
+        let first: Value =
+            serde_json::from_str(lab.read("requests.jsonl").lines().next().expect("one")).expect("JSON");
+        assert!(first["first_token_ns"].is_null(), "{first}");
+        assert_eq!(first["chunks"], serde_json::json!([[first["last_token_ns"], 8]]));
+    }
+    let error = server.bench(&lab, &["--no-stream", "--goodput", "ttft:9"]);
+    error.expect_error(1, &["--no-stream", "e2el"]);
+}
+
+#[test]
 fn prompts_of_a_file_are_asked() {
     let (lab, server) = (Lab::new(), Server::start());
     lab.write(

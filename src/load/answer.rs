@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::http::Head;
 use super::meter::StreamMeter;
 use super::request::Lab;
+use super::whole::{Meter, WholeMeter};
 
 /// Bytes of an error answer that are read at most.
 const ERROR_BODY: usize = 16 << 10;
@@ -15,7 +16,7 @@ const ERROR_BODY: usize = 16 << 10;
 #[derive(Debug)]
 pub(super) struct Answer {
     lab: Arc<Lab>,
-    pub meter: StreamMeter,
+    pub meter: Meter,
     /// When the head had come.
     pub headers: Option<Instant>,
     pub status: Option<u16>,
@@ -28,7 +29,7 @@ pub(super) struct Answer {
 /// What the request's task knows already.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct Told {
-    text: bool,
+    begun: bool,
     last_word: bool,
     refused: bool,
 }
@@ -36,9 +37,14 @@ struct Told {
 impl Answer {
     /// An answer of so many tokens, that has not begun.
     pub(super) fn awaited(lab: Arc<Lab>, tokens: u32) -> Self {
+        let meter = if lab.streams {
+            Meter::Stream(StreamMeter::expecting(tokens))
+        } else {
+            Meter::Whole(WholeMeter::default())
+        };
         Self {
             lab,
-            meter: StreamMeter::expecting(tokens),
+            meter,
             headers: None,
             status: None,
             location: None,
@@ -64,10 +70,10 @@ impl Answer {
         self.location.clone_from(&head.location);
     }
 
-    /// Whether there is something that the task does not know: the first text, the stream's last word, or all of a refusal that is kept.
+    /// Whether there is something that the task does not know: the first text, the answer's last word, or all of a refusal that is kept.
     pub(super) fn has_news(&mut self) -> bool {
         let now = Told {
-            text: self.meter.has_text(),
+            begun: self.meter.has_begun(),
             last_word: self.meter.is_done(),
             refused: self.is_refused_whole(),
         };

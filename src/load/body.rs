@@ -14,6 +14,7 @@ pub(super) struct BodyForm {
     temperature: f64,
     top_p: f64,
     ignore_eos: bool,
+    stream: bool,
     continuous_usage: bool,
     extra: Map<String, Value>,
 }
@@ -26,6 +27,7 @@ impl BodyForm {
             temperature: spec.sampling.temperature,
             top_p: spec.sampling.top_p,
             ignore_eos: spec.ignores_eos(),
+            stream: spec.stream,
             continuous_usage: spec.continuous_usage,
             extra: spec.extra_body.clone(),
         }
@@ -33,6 +35,9 @@ impl BodyForm {
 
     /// The JSON to send for a prompt.
     pub(super) fn render(&self, prompt: &Prompt) -> Result<Vec<u8>, serde_json::Error> {
+        if self.api == Api::Generate {
+            return self.generate(prompt);
+        }
         let message = [Message { role: "user", content: &prompt.text }];
         serde_json::to_vec(&Body {
             model: &self.model,
@@ -43,13 +48,38 @@ impl BodyForm {
             top_p: self.top_p,
             // left out when false: some servers reject fields that they do not know
             ignore_eos: self.ignore_eos.then_some(true),
-            stream: true,
-            stream_options: StreamOptions {
+            stream: self.stream,
+            // a whole answer has its usage anyway
+            stream_options: self.stream.then(|| StreamOptions {
                 include_usage: true,
                 continuous_usage_stats: self.continuous_usage.then_some(true),
-            },
+            }),
             extra: &self.extra,
         })
+    }
+}
+
+impl BodyForm {
+    /// The JSON of SGLang's `/generate`, which has fields of its own; it knows one model only.
+    fn generate(&self, prompt: &Prompt) -> Result<Vec<u8>, serde_json::Error> {
+        const SAMPLING: &str = "sampling_params";
+        let mut sampling = Map::new();
+        sampling.insert("max_new_tokens".to_owned(), prompt.output.into());
+        sampling.insert("temperature".to_owned(), self.temperature.into());
+        sampling.insert("top_p".to_owned(), self.top_p.into());
+        if self.ignore_eos {
+            sampling.insert("ignore_eos".to_owned(), true.into());
+        }
+        let mut extra = self.extra.clone();
+        if let Some(Value::Object(more)) = extra.shift_remove(SAMPLING) {
+            sampling.extend(more);
+        }
+        let mut body = Map::new();
+        body.insert("text".to_owned(), prompt.text.as_str().into());
+        body.insert(SAMPLING.to_owned(), sampling.into());
+        body.insert("stream".to_owned(), self.stream.into());
+        body.extend(extra);
+        serde_json::to_vec(&body)
     }
 }
 
@@ -66,7 +96,8 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     ignore_eos: Option<bool>,
     stream: bool,
-    stream_options: StreamOptions,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream_options: Option<StreamOptions>,
     #[serde(flatten)]
     extra: &'a Map<String, Value>,
 }
@@ -110,5 +141,24 @@ mod tests {
             }),
             r#"{"model":"m","prompt":"a \"b\"","max_tokens":9,"temperature":0.0,"top_p":1.0,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true},"cache_prompt":false}"#
         );
+    }
+
+    #[test]
+    fn the_form_of_sglang_to_the_letter() {
+        let body = rendered(|spec| {
+            spec.api = Api::Generate;
+            spec.extra_body.insert("sampling_params".into(), serde_json::json!({"top_k": 5}));
+            spec.extra_body.insert("lora_path".into(), "l".into());
+        });
+        assert_eq!(
+            body,
+            r#"{"text":"a \"b\"","sampling_params":{"max_new_tokens":9,"temperature":0.0,"top_p":1.0,"ignore_eos":true,"top_k":5},"stream":true,"lora_path":"l"}"#
+        );
+    }
+
+    #[test]
+    fn a_whole_answer_is_asked_for_without_the_options_of_streams() {
+        let whole = rendered(|spec| (spec.stream, spec.continuous_usage) = (false, true));
+        assert!(whole.ends_with(r#""ignore_eos":true,"stream":false}"#), "{whole}");
     }
 }

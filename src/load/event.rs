@@ -21,6 +21,8 @@ pub(super) struct Event {
     pub text_bytes: u32,
     pub finish_reason: Option<String>,
     pub usage: Option<Usage>,
+    /// Its `usage` counts the tokens so far in any event (SGLang's `/generate`).
+    pub has_totals: bool,
     /// The message of an error that was sent instead of a chunk.
     pub error: Option<String>,
     /// Names of delta fields that carry text and are not known to.
@@ -36,7 +38,30 @@ impl Event {
         for choice in raw.choices.unwrap_or_default() {
             event.add(choice);
         }
+        if let Some(meta) = raw.meta_info {
+            event.add_generated(raw.text, meta);
+        }
         Ok(event)
+    }
+
+    /// Adds what an event of SGLang's `/generate` says. Its text is all that was generated so far, or what came anew, as the server was
+    /// started; which tokens are new is told by the total.
+    fn add_generated(&mut self, text: Option<TextBytes>, meta: RawMeta) {
+        self.has_choices = true;
+        self.has_totals = meta.completion_tokens.is_some();
+        self.text_bytes = text.map_or(0, |text| text.0);
+        self.is_token = self.text_bytes > 0 && !self.has_totals;
+        self.usage = Some(Usage {
+            prompt_tokens: meta.prompt_tokens,
+            completion_tokens: meta.completion_tokens,
+            cached_tokens: meta.cached_tokens,
+        });
+        let Some(reason) = meta.finish_reason.filter(|reason| !reason.is_null()) else { return };
+        let said = reason.get("message").and_then(Value::as_str).filter(|said| !said.is_empty());
+        if let (Some(said), None) = (said, &self.error) {
+            self.error = Some(said.to_owned());
+        }
+        self.finish_reason = Some(reason_text(&reason));
     }
 
     fn add(&mut self, choice: RawChoice) {
@@ -92,6 +117,23 @@ struct RawEvent {
     object: Option<Value>,
     #[serde(default)]
     message: Option<Value>,
+    #[serde(default)]
+    text: Option<TextBytes>,
+    #[serde(default)]
+    meta_info: Option<RawMeta>,
+}
+
+/// What SGLang's `/generate` says beside the text.
+#[derive(Deserialize)]
+struct RawMeta {
+    #[serde(default)]
+    prompt_tokens: Option<u32>,
+    #[serde(default)]
+    completion_tokens: Option<u32>,
+    #[serde(default)]
+    cached_tokens: Option<u32>,
+    #[serde(default)]
+    finish_reason: Option<Value>,
 }
 
 impl RawEvent {
@@ -329,6 +371,23 @@ mod tests {
         let event = delta(r#"{"content":"","thinking":{"text":"so"},"annotations":[],"step":3}"#);
         assert_eq!((event.is_token, event.text_bytes), (true, 2));
         assert_eq!(event.unknown, ["thinking"]);
+    }
+
+    #[test]
+    fn generated_text_is_counted_by_its_total() {
+        let event = parse(
+            r#"{"text":" a b","output_ids":[1,2],"meta_info":{"id":"x","finish_reason":null,"prompt_tokens":7,"completion_tokens":2,"cached_tokens":1}}"#,
+        );
+        let usage = Usage { prompt_tokens: Some(7), completion_tokens: Some(2), cached_tokens: Some(1) };
+        let totals = Event { has_choices: true, has_totals: true, text_bytes: 4, ..Event::default() };
+        assert_eq!(event, Event { usage: Some(usage), ..totals });
+        let event = parse(r#"{"text":"a","meta_info":{"finish_reason":{"type":"length","length":9}}}"#);
+        assert_eq!((event.is_token, event.finish_reason.as_deref()), (true, Some("length")));
+        let event = parse(
+            r#"{"text":"","meta_info":{"finish_reason":{"type":"abort","message":"too long"},"completion_tokens":0}}"#,
+        );
+        assert_eq!((event.error.as_deref(), event.is_token), (Some("too long"), false));
+        assert!(!parse(r#"{"text":"a"}"#).has_choices, "text of nobody's");
     }
 
     #[test]

@@ -168,7 +168,7 @@ fn input_tokens(records: &[RequestRecord], api: Api) -> Option<Finding> {
     let own = counts.iter().map(|(_, own)| own).sum::<f64>() / n;
     let beyond = differences.iter().map(|difference| (difference - template).abs()).sum::<f64>() / n;
     let allowed = (own * TOKENS_OFF).max(2.0);
-    let odd_template = template < 0.0 || (api == Api::Completions && template > allowed);
+    let odd_template = template < 0.0 || (!api.has_template() && template > allowed);
     let off = beyond / own.max(1.0);
     (odd_template || off > TOKENS_OFF).then_some(Finding::InputTokensDiffer {
         server,

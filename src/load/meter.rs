@@ -97,7 +97,7 @@ impl StreamMeter {
 
 /// What the events said so far.
 #[derive(Debug, Default)]
-struct Reading {
+pub(super) struct Reading {
     chunks: Vec<Chunk>,
     /// What most events of the stream look like.
     template: Option<Template>,
@@ -127,7 +127,7 @@ impl Reading {
         }
     }
 
-    fn bad(&mut self, why: String) {
+    pub(super) fn bad(&mut self, why: String) {
         self.bad.get_or_insert(why);
     }
 
@@ -161,6 +161,16 @@ impl Reading {
         }
     }
 
+    /// Takes an answer that is one document, which came to its end at `at_ns`.
+    pub(super) fn document(&mut self, at_ns: u64, data: &[u8]) {
+        self.events += 1;
+        match Event::parse(data) {
+            // its total is no running one
+            Ok(answer) => self.chunk(at_ns, Event { has_totals: false, ..answer }, data),
+            Err(e) => self.bad(format!("the answer is no JSON document of an answer ({e}): {}", shown(data))),
+        }
+    }
+
     fn chunk(&mut self, at_ns: u64, event: Event, data: &[u8]) {
         if let Some(message) = event.error {
             self.error.get_or_insert(message);
@@ -172,9 +182,11 @@ impl Reading {
         let total = event.usage.and_then(|usage| usage.completion_tokens);
         // a total in the event that ends the stream is one only if there were others before: else it is the
         // final count, and the tokens in it are spread over all chunks
-        let running = total.filter(|_| event.has_choices && (goes_on || self.running.is_some()));
+        let running =
+            total.filter(|_| event.has_choices && (goes_on || self.running.is_some() || event.has_totals));
         let counted = self.chunks.last().map_or(0, |chunk| chunk.tokens());
-        if event.is_token || (self.running.is_some() && running.is_some_and(|total| total > counted)) {
+        let had_totals = self.running.is_some() || event.has_totals;
+        if event.is_token || (had_totals && running.is_some_and(|total| total > counted)) {
             let tokens = running.filter(|total| *total > counted).unwrap_or(counted + 1);
             self.push(at_ns, tokens, event.text_bytes);
         }
@@ -198,7 +210,8 @@ impl Reading {
         }
     }
 
-    fn report(mut self, end: Result<(), Failure>, required: Option<u32>) -> StreamReport {
+    /// Says what was read. `required` are the tokens that a sound answer has at least.
+    pub(super) fn report(mut self, end: Result<(), Failure>, required: Option<u32>) -> StreamReport {
         let usage = self.usage.unwrap_or_default();
         let total = usage.completion_tokens;
         if let (true, Some(total), Some(_)) =

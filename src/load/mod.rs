@@ -17,6 +17,7 @@ mod findings;
 mod guard;
 mod http;
 mod inflight;
+mod iterations;
 mod kitchen;
 mod meter;
 mod metronome;
@@ -38,6 +39,7 @@ mod summary;
 mod template;
 mod tokens;
 mod warmup;
+mod whole;
 mod words;
 mod worker;
 

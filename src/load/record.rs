@@ -21,13 +21,13 @@ pub struct RequestRecord {
     pub sent_ns: u64,
     /// When the answer's headers had come.
     pub headers_ns: Option<u64>,
-    /// When the first generated text came, of whatever kind.
+    /// When the first generated text came, of whatever kind; none of an answer that came as a whole.
     pub first_token_ns: Option<u64>,
     /// When the last generated text came.
     pub last_token_ns: Option<u64>,
     /// When the body had ended or was given up.
     pub end_ns: u64,
-    /// Every chunk that carried generated text.
+    /// Every chunk that carried generated text; an answer that came as a whole is one.
     pub chunks: Vec<Chunk>,
     /// Tokens of the prompt as the server counts them, template included.
     pub prompt_tokens: Option<u32>,

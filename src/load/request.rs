@@ -1,7 +1,7 @@
 //! One request from its release to its record.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
@@ -22,6 +22,8 @@ pub(super) struct Lab {
     pub client: HttpClient,
     pub timeouts: Timeouts,
     pub ignores_eos: bool,
+    /// Answers come token by token, not as a whole.
+    pub streams: bool,
     /// Time zero.
     pub began: Instant,
     /// Send no more; what is in flight goes on.
@@ -32,7 +34,7 @@ pub(super) struct Lab {
     pub dead: CancellationToken,
     /// and what is in flight has a second.
     pub death: Alarm,
-    /// Chunks with text that came so far, in all requests.
+    /// Chunks with text that came so far, in all requests; tokens, where answers come as a whole.
     pub chunks: AtomicU64,
 }
 
@@ -62,6 +64,10 @@ pub(super) async fn perform(lab: Arc<Lab>, job: Job) -> RequestRecord {
     let answer = run.answer.unwrap_or_else(|| Answer::awaited(Arc::clone(&lab), 0));
     let required = lab.ignores_eos.then_some(rendered.output_tokens);
     let report = answer.meter.finish(lab.ns(ended), end, required);
+    if !lab.streams {
+        // what a stream tells chunk by chunk
+        lab.chunks.fetch_add(report.output_tokens.into(), Ordering::Relaxed);
+    }
     RequestRecord {
         version: RECORD_VERSION,
         index,
@@ -69,7 +75,8 @@ pub(super) async fn perform(lab: Arc<Lab>, job: Job) -> RequestRecord {
         released_ns,
         sent_ns: lab.ns(run.sent),
         headers_ns: answer.headers.map(|at| lab.ns(at)),
-        first_token_ns: report.chunks.first().map(|chunk| chunk.at_ns()),
+        // of an answer that comes as a whole nobody knows when it began
+        first_token_ns: report.chunks.first().filter(|_| lab.streams).map(|chunk| chunk.at_ns()),
         last_token_ns: report.chunks.last().map(|chunk| chunk.at_ns()),
         end_ns: lab.ns(ended),
         prompt_tokens: report.usage.prompt_tokens,
@@ -118,12 +125,12 @@ async fn follow(guard: &mut Guard, stream: &mut HttpStream, answer: Answer) -> R
     guard.run(stream.send(answer)).await??;
     while guard.run(stream.news()).await?? {
         let seen =
-            |answer: &Answer| (answer.meter.has_text(), answer.meter.is_done(), answer.is_refused_whole());
-        let (has_text, is_done, is_refused) = stream.look(seen).unwrap_or_default();
+            |answer: &Answer| (answer.meter.has_begun(), answer.meter.is_done(), answer.is_refused_whole());
+        let (has_begun, is_done, is_refused) = stream.look(seen).unwrap_or_default();
         if is_refused {
             return Ok(());
         }
-        if let (true, Some(pulse)) = (has_text, stream.pulse()) {
+        if let (true, Some(pulse)) = (has_begun, stream.pulse()) {
             guard.heard(pulse);
         }
         if is_done {

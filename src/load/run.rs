@@ -24,7 +24,7 @@ use super::record::RequestRecord;
 use super::request::Lab;
 use super::sent;
 use super::server::{Scraper, ServerFacts};
-use super::spec::{Api, LoadSpec, Warmup};
+use super::spec::{LoadSpec, Warmup};
 use super::summary::summarize;
 use super::tokens::ExactTokens;
 use super::warmup::{SettleRule, Settling};
@@ -93,7 +93,7 @@ struct Prepared {
 
 impl Prepared {
     async fn of(spec: &LoadSpec, settle: SettleRule) -> Result<Self, LoadError> {
-        let client = HttpClient::new(&spec.base_url, spec.api.path(), &spec.headers).await?;
+        let client = HttpClient::new(spec).await?;
         let tokenizer = load_tokenizer(spec).await?;
         let prompts = &spec.prompts;
         let maker = PromptMaker {
@@ -138,7 +138,7 @@ async fn load_tokenizer(spec: &LoadSpec) -> Result<Option<ExactTokens>, LoadErro
     // questions that are given need none, and a warm-up needs no exact lengths
     let wanted = spec.prompts.tokenizer.clone().filter(|_| spec.data.is_none());
     let Some(path) = wanted else { return Ok(None) };
-    let with_added = spec.api == Api::Completions;
+    let with_added = !spec.api.has_template();
     let loaded = tokio::task::spawn_blocking(move || ExactTokens::load(&path, with_added)).await;
     loaded.map_err(|e| LoadError::Task(e.to_string()))?.map(Some)
 }
@@ -174,6 +174,7 @@ impl Bench<'_> {
             client: self.client.clone(),
             timeouts: self.spec.timeouts,
             ignores_eos: self.spec.ignores_eos(),
+            streams: self.spec.stream,
             began: Instant::now(),
             enough: CancellationToken::new(),
             halt: self.cancel.child_token(),

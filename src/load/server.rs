@@ -7,6 +7,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use super::iterations;
 use super::series::{highest, sum};
 use super::spec::LoadSpec;
 
@@ -79,7 +80,7 @@ impl ServerFacts {
             waiting: level(&WAITING, sum),
             kv_usage: level(&KV_USAGE, highest),
             preemptions: grown(&PREEMPTIONS),
-            prefix_asked_tokens: grown(&PREFIX_ASKED),
+            prefix_asked_tokens: after.and_then(|page| grown(prefix_asked(page))),
             prefix_hit_tokens: grown(&PREFIX_HITS),
             draft_tokens: grown(&DRAFTED),
             accepted_tokens: grown(&ACCEPTED),
@@ -98,22 +99,52 @@ fn share(part: Option<f64>, whole: Option<f64>) -> Option<f64> {
     Some(part? / whole.filter(|whole| *whole > 0.0)?)
 }
 
-// vLLM (and the simulated engine), SGLang, llama.cpp
+// vLLM (and the simulated engine), SGLang, llama.cpp, TensorRT-LLM
 
-const RUNNING: [&str; 3] =
-    ["vllm:num_requests_running", "sglang:num_running_reqs", "llamacpp:requests_processing"];
-const WAITING: [&str; 3] =
-    ["vllm:num_requests_waiting", "sglang:num_queue_reqs", "llamacpp:requests_deferred"];
-const KV_USAGE: [&str; 2] = ["vllm:kv_cache_usage_perc", "sglang:token_usage"];
+const RUNNING: [&str; 4] = [
+    "vllm:num_requests_running",
+    "sglang:num_running_reqs",
+    "llamacpp:requests_processing",
+    "trtllm_num_requests_running",
+];
+const WAITING: [&str; 4] = [
+    "vllm:num_requests_waiting",
+    "sglang:num_queue_reqs",
+    "llamacpp:requests_deferred",
+    "trtllm_num_requests_waiting",
+];
+const KV_USAGE: [&str; 3] = ["vllm:kv_cache_usage_perc", "sglang:token_usage", "trtllm_kv_cache_utilization"];
 const PREEMPTIONS: [&str; 2] = ["vllm:num_preemptions_total", "sglang:num_retractions_sum"];
-const PREFIX_ASKED: [&str; 3] =
-    ["vllm:prefix_cache_queries_total", "sglang:prompt_tokens_total", "llamacpp:prompt_tokens_total"];
-const PREFIX_HITS: [&str; 3] =
-    ["vllm:prefix_cache_hits_total", "sglang:cached_tokens_total", "llamacpp:prompt_tokens_cached_total"];
-const DRAFTED: [&str; 2] =
-    ["vllm:spec_decode_num_draft_tokens_total", "llamacpp:spec_decode_num_draft_tokens_total"];
-const ACCEPTED: [&str; 2] =
-    ["vllm:spec_decode_num_accepted_tokens_total", "llamacpp:spec_decode_num_accepted_tokens_total"];
+const PREFIX_HITS: [&str; 4] = [
+    "vllm:prefix_cache_hits_total",
+    "sglang:cached_tokens_total",
+    "llamacpp:prompt_tokens_cached_total",
+    "trtllm_prompt_cached_tokens_total",
+];
+const DRAFTED: [&str; 3] = [
+    "vllm:spec_decode_num_draft_tokens_total",
+    "llamacpp:spec_decode_num_draft_tokens_total",
+    "trtllm_spec_decode_num_draft_tokens_total",
+];
+const ACCEPTED: [&str; 3] = [
+    "vllm:spec_decode_num_accepted_tokens_total",
+    "llamacpp:spec_decode_num_accepted_tokens_total",
+    "trtllm_spec_decode_num_accepted_tokens_total",
+];
+
+/// Prompt tokens that were looked for in the prefix cache.
+fn prefix_asked(page: &str) -> &'static [&'static str] {
+    const ASKED: [&str; 3] =
+        ["vllm:prefix_cache_queries_total", "sglang:prompt_tokens_total", "llamacpp:prompt_tokens_total"];
+    // its older releases count prompts and not what was found of them
+    let knows_hits = sum(page, "trtllm_prompt_cached_tokens_total").is_some();
+    if knows_hits { &["trtllm_prompt_tokens_total"] } else { &ASKED }
+}
+
+/// TensorRT-LLM shows a series only once it has a value, but always what it is about.
+const TENSORRT_LLM: &str = "trtllm_";
+/// Where it shows them as text: its `/metrics` is a list of iterations, which is empty after each reading.
+const TENSORRT_LLM_PATH: &str = "/prometheus/metrics";
 
 /// Reads the page of a server while a load runs.
 #[derive(Debug)]
@@ -127,8 +158,7 @@ pub(super) struct Scraper {
 impl Scraper {
     /// Begins, if the server has a page that says anything.
     pub(super) async fn start(spec: &LoadSpec) -> Option<Self> {
-        let page = Page::of(spec)?;
-        let before = page.read().await.filter(|text| RUNNING.iter().any(|name| sum(text, name).is_some()))?;
+        let (page, before) = Page::of(spec)?.found().await?;
         let stop = CancellationToken::new();
         let during = tokio::spawn(read_on(page.clone(), stop.clone()));
         Some(Self { page, before, stop: stop.drop_guard(), during })
@@ -167,6 +197,8 @@ struct Page {
     client: reqwest::Client,
     url: String,
     authorization: Option<String>,
+    /// It is a list of iterations.
+    lists_iterations: bool,
 }
 
 impl Page {
@@ -176,10 +208,40 @@ impl Page {
         let redirects = reqwest::redirect::Policy::none();
         let client = reqwest::Client::builder().no_proxy().timeout(WITHIN).redirect(redirects).build();
         let key = spec.headers.iter().find(|h| h.name.eq_ignore_ascii_case("authorization"));
-        Some(Self { client: client.ok()?, url, authorization: key.map(|h| h.value.clone()) })
+        let authorization = key.map(|h| h.value.clone());
+        Some(Self { client: client.ok()?, url, authorization, lists_iterations: false })
     }
 
+    /// The page that says something, and what it says now.
+    async fn found(mut self) -> Option<(Self, String)> {
+        let says = |text: &String| {
+            text.contains(TENSORRT_LLM) || RUNNING.iter().any(|name| sum(text, name).is_some())
+        };
+        let first = self.fetch().await;
+        let iterations = first.as_deref().map(iterations::as_text);
+        if let (Some(None), Some(text)) = (&iterations, first) {
+            return Some((self, text)).filter(|(_, text)| says(text));
+        }
+        // the text form knows more, where the server has it
+        let better = self.url.strip_suffix("/metrics").map(|base| format!("{base}{TENSORRT_LLM_PATH}"));
+        if let Some(url) = better {
+            let other = Self { url, ..self.clone() };
+            if let Some(page) = other.fetch().await.filter(says) {
+                return Some((other, page));
+            }
+        }
+        let text = iterations??;
+        self.lists_iterations = true;
+        Some((self, text))
+    }
+
+    /// What it says now, as text.
     async fn read(&self) -> Option<String> {
+        let page = self.fetch().await?;
+        if self.lists_iterations { iterations::as_text(&page) } else { Some(page) }
+    }
+
+    async fn fetch(&self) -> Option<String> {
         let mut request = self.client.get(&self.url);
         if let Some(key) = &self.authorization {
             request = request.header("authorization", key);
@@ -190,6 +252,8 @@ impl Page {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read as _, Write as _};
+
     use super::*;
 
     fn fixture(of: &str) -> String {
@@ -211,6 +275,74 @@ mod tests {
         let facts = ServerFacts::of("", std::slice::from_ref(&busy), Some(&busy));
         assert_eq!(facts.running, Some(Level { mean: 64.0, max: 64.0 }));
         assert_eq!((facts.prefix_hit_tokens, facts.preemptions), (Some(979.0), Some(0.0)));
+    }
+
+    /// As its `MetricsCollector` names and labels them.
+    const TENSORRT: &str = "# HELP trtllm_num_requests_running Number of active requests
+# TYPE trtllm_num_requests_running gauge
+trtllm_num_requests_running{engine_type=\"trtllm\",model_name=\"m\"} 5.0
+trtllm_num_requests_waiting{engine_type=\"trtllm\",model_name=\"m\"} 3.0
+trtllm_kv_cache_utilization{engine_type=\"trtllm\",model_name=\"m\"} 0.6
+trtllm_kv_cache_host_utilization{engine_type=\"trtllm\",model_name=\"m\"} 0.9
+trtllm_prompt_tokens_total{engine_type=\"trtllm\",model_name=\"m\"} 4000.0
+trtllm_prompt_cached_tokens_total{engine_type=\"trtllm\",model_name=\"m\"} 1000.0
+trtllm_spec_decode_num_draft_tokens_total{engine_type=\"trtllm\",model_name=\"m\"} 80.0
+trtllm_spec_decode_num_accepted_tokens_total{engine_type=\"trtllm\",model_name=\"m\"} 60.0
+";
+
+    #[test]
+    fn the_text_of_tensorrt_llm_is_understood() {
+        let facts = ServerFacts::of("", &[kept(TENSORRT)], Some(TENSORRT));
+        let level = |value| Some(Level { mean: value, max: value });
+        assert_eq!((facts.running, facts.waiting, facts.kv_usage), (level(5.0), level(3.0), level(0.6)));
+        assert_eq!((facts.prefix_hit_share(), facts.accepted_share()), (Some(0.25), Some(0.75)));
+        assert_eq!(facts.preemptions, None, "it does not count them");
+        let old = TENSORRT.replace("trtllm_prompt_cached_tokens_total", "trtllm_other");
+        let facts = ServerFacts::of("", &[], Some(&old));
+        assert_eq!((facts.prefix_asked_tokens, facts.prefix_hit_share()), (None, None));
+    }
+
+    /// Answers requests for these paths, and no others.
+    fn pages(of: Vec<(&'static str, &'static str)>) -> String {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        std::thread::spawn(move || {
+            for mut socket in listener.incoming().map_while(Result::ok) {
+                let mut head = [0; 1024];
+                let read = socket.read(&mut head).unwrap_or(0);
+                let asked = String::from_utf8_lossy(&head[..read]).into_owned();
+                let found = of.iter().find(|(path, _)| asked.starts_with(&format!("GET {path} ")));
+                let (status, body) = found.map_or(("404 Not Found", ""), |(_, body)| ("200 OK", body));
+                let length = body.len();
+                let head =
+                    format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n");
+                let _ = socket.write_all((head + body).as_bytes());
+            }
+        });
+        url
+    }
+
+    #[tokio::test]
+    async fn the_page_that_says_most_is_read() {
+        let json = r#"[{"numActiveRequests":5}]"#;
+        let found = async |of: Vec<(&'static str, &'static str)>| {
+            let mut spec = LoadSpec::new(pages(of), "m");
+            spec.metrics = Some("/metrics".to_owned());
+            Page::of(&spec).expect("a page").found().await
+        };
+        let (page, text) = found(vec![("/metrics", json)]).await.expect("iterations");
+        assert_eq!(text, "trtllm_num_requests_running 5\n");
+        assert_eq!(page.read().await.as_ref(), Some(&text));
+        for first in [json, "[]"] {
+            let both = vec![("/metrics", first), ("/prometheus/metrics", TENSORRT)];
+            let (page, text) = found(both).await.expect("text");
+            assert!(page.url.ends_with("/prometheus/metrics") && text == TENSORRT);
+            assert_eq!(page.read().await.as_ref(), Some(&text));
+        }
+        assert!(found(vec![("/prometheus/metrics", TENSORRT)]).await.is_some());
+        assert!(found(vec![("/metrics", "vllm:num_requests_running 1\n")]).await.is_some());
+        assert!(found(vec![("/metrics", "python_info 1\n")]).await.is_none());
+        assert!(found(Vec::new()).await.is_none());
     }
 
     #[test]

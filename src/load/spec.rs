@@ -20,15 +20,26 @@ pub enum Api {
     Chat,
     /// `POST /v1/completions`, the prompt being sent as it is.
     Completions,
+    /// SGLang's own `POST /generate`, the prompt being sent as it is. Its events hold the whole text so far.
+    Generate,
 }
 
 impl Api {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Chat, Self::Completions, Self::Generate];
+
     /// The path below the server's base URL.
     pub fn path(self) -> &'static str {
         match self {
             Self::Chat => "/v1/chat/completions",
             Self::Completions => "/v1/completions",
+            Self::Generate => "/generate",
         }
+    }
+
+    /// Whether the server puts a chat template around the prompt.
+    pub fn has_template(self) -> bool {
+        self == Self::Chat
     }
 }
 
@@ -171,6 +182,8 @@ pub struct LoadSpec {
     /// Counts of finished requests (failed ones included), ascending, at which the observer sees the summary
     /// so far and may end the load.
     pub checkpoints: Vec<u64>,
+    /// Answers come token by token. Otherwise each comes as a whole (`stream: false`), and there is no time of a first token.
+    pub stream: bool,
     /// Ask for running token totals in every chunk (`continuous_usage_stats`). Makes tokens per chunk exact
     /// where a server merges tokens, at the price of longer chunks; servers that do not know it ignore it.
     pub continuous_usage: bool,
@@ -201,6 +214,7 @@ impl LoadSpec {
             sampling: Sampling::default(),
             timeouts: Timeouts::default(),
             checkpoints: Vec::new(),
+            stream: true,
             continuous_usage: false,
             extra_body: serde_json::Map::new(),
             headers: Vec::new(),

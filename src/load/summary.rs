@@ -81,7 +81,7 @@ pub struct Steady {
     pub request_rate: f64,
     /// Tokens that came in it, per second.
     pub output_tps: f64,
-    /// The same and the prompt tokens of requests whose first token came in it, per second.
+    /// The same and the prompt tokens of requests whose first token (or whole answer) came in it, per second.
     pub total_tps: f64,
 }
 
@@ -181,7 +181,7 @@ fn steady(completed: &[&RequestRecord], (from, to): (u64, u64)) -> Steady {
     let (mut requests, mut input, mut output) = (0_u64, 0_u64, 0_u64);
     for record in completed {
         requests += u64::from(record.last_token_ns.is_some_and(|at| inside(&at)));
-        if record.first_token_ns.is_some_and(|at| inside(&at)) {
+        if record.first_token_ns.or(record.last_token_ns).is_some_and(|at| inside(&at)) {
             input += u64::from(record.input_tokens());
         }
         let mut before = 0;

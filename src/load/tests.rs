@@ -1,5 +1,6 @@
 //! Whole loads against a scripted server in the same process.
 
+mod forms;
 mod server;
 
 use std::collections::HashSet;

@@ -22,9 +22,12 @@ pub struct BenchArgs {
     /// The model's name in requests
     #[arg(long)]
     pub model: String,
-    /// `/v1/chat/completions` or `/v1/completions`
+    /// `/v1/chat/completions`, `/v1/completions` or SGLang's `/generate`
     #[arg(long, default_value = "/v1/chat/completions", value_parser = api)]
     pub endpoint: Api,
+    /// Ask for whole answers instead of streams: latencies are measured, and no time of a first token
+    #[arg(long, alias = "disable-stream")]
+    pub no_stream: bool,
     /// Requests to send
     #[arg(long, default_value_t = 1000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub num_prompts: u64,
@@ -251,8 +254,13 @@ impl BenchArgs {
             (rate, None) if rate.is_infinite() => (Arrivals::AllAtOnce, None),
             (rate, cap) => (self.open(rate)?, cap),
         };
+        if self.no_stream && self.goodput.iter().any(|limit| limit.needs_stream()) {
+            let why = "with --no-stream there is no time of a first token: --goodput can only limit e2el";
+            return Err(why.to_owned());
+        }
         let mut spec = LoadSpec::new(self.url.trim_end_matches('/'), &self.model);
         spec.api = self.endpoint;
+        spec.stream = !self.no_stream;
         (spec.arrivals, spec.in_flight) = (arrivals, in_flight);
         spec.stop = match self.duration {
             Some(seconds) => Stop::Duration(seconds_long(seconds)?),
@@ -284,9 +292,8 @@ fn seconds_long(seconds: f64) -> Result<Duration, String> {
 }
 
 fn api(text: &str) -> Result<Api, String> {
-    let all = [Api::Chat, Api::Completions];
-    let found = all.into_iter().find(|api| api.path() == text);
-    found.ok_or_else(|| format!("write {} or {}", Api::Chat.path(), Api::Completions.path()))
+    let found = Api::ALL.into_iter().find(|api| api.path() == text);
+    found.ok_or_else(|| format!("write {}", Api::ALL.map(Api::path).join(", ")))
 }
 
 fn page(text: &str) -> Result<Page, String> {

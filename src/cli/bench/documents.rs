@@ -11,6 +11,7 @@ pub(super) fn own(args: &BenchArgs, outcome: &LoadOutcome) -> Value {
     let s = &outcome.summary;
     json!({
         "schema": "perflab.bench/1",
+        "streamed": !args.no_stream,
         "requests": {"planned": s.planned, "completed": s.completed, "failed": s.failed, "short": s.short},
         "errors": s.errors,
         "duration_s": s.duration_s,
@@ -39,11 +40,12 @@ pub(super) fn own(args: &BenchArgs, outcome: &LoadOutcome) -> Value {
     })
 }
 
-/// What `vllm bench serve --backend` calls this endpoint.
+/// What `vllm bench serve --backend`, or SGLang's tool, calls this endpoint.
 pub(super) fn backend(api: Api) -> &'static str {
     match api {
         Api::Chat => "openai-chat",
         Api::Completions => "openai",
+        Api::Generate => "sglang",
     }
 }
 
@@ -86,15 +88,21 @@ pub(super) fn vllm(args: &BenchArgs, outcome: &LoadOutcome, date: &str) -> Value
     put("output_throughput", s.output_tps.into());
     put("total_token_throughput", s.total_tps.into());
     if args.save_detailed {
-        details(&outcome.records, &mut put);
+        details(args, &outcome.records, &mut put);
     }
     let (tokens, requests) = busiest_seconds(&outcome.records);
-    put("max_output_tokens_per_s", (tokens as f64).into());
+    if !args.no_stream {
+        put("max_output_tokens_per_s", (tokens as f64).into());
+    }
     put("max_concurrent_requests", requests.into());
     put("rtfx", 0.0.into());
     let tpot = Dist::of(outcome.records.iter().filter(|r| r.is_completed()).filter_map(tpot_ms).collect());
     let distributions = [("ttft", s.ttft_ms), ("tpot", tpot), ("itl", s.icl_ms), ("e2el", s.latency_ms)];
     for (name, dist) in distributions {
+        // an answer that came as a whole has none of what is measured between tokens; a zero would be a number
+        if args.no_stream && dist.is_none() {
+            continue;
+        }
         let number = |of: &dyn Fn(&Dist) -> f64| dist.as_ref().map_or(0.0, of).into();
         put(&format!("mean_{name}_ms"), number(&|d| d.mean));
         put(&format!("median_{name}_ms"), number(&|d| d.p50));
@@ -107,19 +115,16 @@ pub(super) fn vllm(args: &BenchArgs, outcome: &LoadOutcome, date: &str) -> Value
 }
 
 /// Per request, in sending order. Texts are not kept, and stand empty.
-fn details(records: &[RequestRecord], put: &mut impl FnMut(&str, Value)) {
+fn details(args: &BenchArgs, records: &[RequestRecord], put: &mut impl FnMut(&str, Value)) {
     let mut records: Vec<&RequestRecord> = records.iter().collect();
     records.sort_by_key(|r| r.index);
     let list =
         |of: &dyn Fn(&RequestRecord) -> Value| records.iter().map(|r| of(r)).collect::<Vec<_>>().into();
-    let seconds = |from: u64, to: u64| to.saturating_sub(from) as f64 / 1e9;
     put("input_lens", list(&|r| r.input_tokens().into()));
     put("output_lens", list(&|r| if r.is_completed() { r.output_tokens.into() } else { 0.into() }));
-    put("ttfts", list(&|r| r.first_token_ns.map_or(0.0, |at| seconds(r.sent_ns, at)).into()));
-    let gaps = |r: &RequestRecord| -> Vec<f64> {
-        r.chunks.windows(2).map(|pair| seconds(pair[0].at_ns(), pair[1].at_ns())).collect()
-    };
-    put("itls", list(&|r| gaps(r).into()));
+    if !args.no_stream {
+        details_of_streams(&records, put);
+    }
     put("start_times", list(&|r| seconds(0, r.sent_ns).into()));
     put("generated_texts", list(&|_| "".into()));
     let error = |r: &RequestRecord| match &r.outcome {
@@ -127,6 +132,21 @@ fn details(records: &[RequestRecord], put: &mut impl FnMut(&str, Value)) {
         Outcome::Ok | Outcome::Short => String::new(),
     };
     put("errors", list(&|r| error(r).into()));
+}
+
+/// What only streams tell.
+fn details_of_streams(records: &[&RequestRecord], put: &mut impl FnMut(&str, Value)) {
+    let list =
+        |of: &dyn Fn(&RequestRecord) -> Value| records.iter().map(|r| of(r)).collect::<Vec<_>>().into();
+    put("ttfts", list(&|r| r.first_token_ns.map_or(0.0, |at| seconds(r.sent_ns, at)).into()));
+    let gaps = |r: &RequestRecord| -> Vec<f64> {
+        r.chunks.windows(2).map(|pair| seconds(pair[0].at_ns(), pair[1].at_ns())).collect()
+    };
+    put("itls", list(&|r| gaps(r).into()));
+}
+
+fn seconds(from: u64, to: u64) -> f64 {
+    to.saturating_sub(from) as f64 / 1e9
 }
 
 fn tpot_ms(record: &RequestRecord) -> Option<f64> {

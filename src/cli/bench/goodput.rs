@@ -16,6 +16,13 @@ enum Limited {
     E2el,
 }
 
+impl Limit {
+    /// Whether only a stream tells what it limits.
+    pub(super) fn needs_stream(self) -> bool {
+        self.of != Limited::E2el
+    }
+}
+
 /// `ttft:200`, in milliseconds.
 pub(super) fn limit(text: &str) -> Result<Limit, String> {
     let form = || "write ttft:MS, tpot:MS or e2el:MS, in milliseconds".to_owned();

@@ -32,8 +32,13 @@ pub(super) fn render(args: &BenchArgs, outcome: &LoadOutcome) -> String {
     table.number("Output token throughput (tok/s):", s.output_tps);
     table.number("Total token throughput (tok/s):", s.total_tps);
     table.line("Peak concurrent requests:", s.peak_in_flight);
-    for metric in &args.percentile_metrics {
-        table.distribution(*metric, s, &args.metric_percentiles);
+    let mut metrics = args.percentile_metrics.clone();
+    if args.no_stream {
+        table.line("Answers:", "whole: no TTFT, TPOT, ITL");
+        metrics = vec![Metric::E2el];
+    }
+    for metric in metrics {
+        table.distribution(metric, s, &args.metric_percentiles);
     }
     if let Some(server) = &outcome.server {
         table.server(server);

@@ -19,7 +19,7 @@ use super::sockets::Sockets;
 use crate::load::answer::Answer;
 use crate::load::error::LoadError;
 use crate::load::record::{Failure, FailureKind};
-use crate::load::spec::Header;
+use crate::load::spec::{Header, LoadSpec};
 
 /// Connections that are opened at one time: a server's queue for them is short.
 const OPENED_AT_ONCE: usize = 64;
@@ -48,10 +48,10 @@ impl fmt::Debug for Endpoint {
 }
 
 impl HttpClient {
-    /// A client for `POST` to `base_url` + `path`: no proxy, no redirects, no retry of what the server has
+    /// A client for `POST` to a load's endpoint: no proxy, no redirects, no retry of what the server has
     /// seen.
-    pub(crate) async fn new(base_url: &str, path: &str, further: &[Header]) -> Result<Self, LoadError> {
-        let url = format!("{}{path}", base_url.trim_end_matches('/'));
+    pub(crate) async fn new(spec: &LoadSpec) -> Result<Self, LoadError> {
+        let url = format!("{}{}", spec.base_url.trim_end_matches('/'), spec.api.path());
         let unusable = |why: String| LoadError::Spec(format!("the server's address `{url}`: {why}"));
         let parsed = reqwest::Url::parse(&url).map_err(|e| unusable(e.to_string()))?;
         let host = parsed.host_str().ok_or_else(|| unusable("it names no host".to_owned()))?;
@@ -61,11 +61,12 @@ impl HttpClient {
         let named = parsed.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
         let query = parsed.query().map_or_else(String::new, |query| format!("?{query}"));
         let target = format!("{}{query}", parsed.path());
+        let accept = if spec.stream { "text/event-stream" } else { "application/json" };
         // compression would merge chunks
-        let further = further.iter().map(line).collect::<Result<String, _>>()?;
+        let further = spec.headers.iter().map(line).collect::<Result<String, _>>()?;
         let head = format!(
             "POST {target} HTTP/1.1\r\nhost: {named}\r\ncontent-type: application/json\r\n\
-             accept: text/event-stream\r\naccept-encoding: identity\r\n{further}content-length: "
+             accept: {accept}\r\naccept-encoding: identity\r\n{further}content-length: "
         );
         let (keeps, resting) = (AtomicBool::new(true), Mutex::default());
         let sockets = Sockets::new().map_err(LoadError::Thread)?;

@@ -260,6 +260,50 @@ fn fewer_tokens_than_required_are_short_only_when_the_server_counted() {
     assert_eq!(finish(parts), Outcome::Ok);
 }
 
+/// An event of SGLang's `/generate`: the text so far and the tokens so far.
+fn generated(text: &str, tokens: u32, finish: &str) -> String {
+    let ids: Vec<u32> = (0..tokens).collect();
+    format!(
+        "data: {{\"text\":\"{text}\",\"output_ids\":{ids:?},\"meta_info\":{{\"id\":\"8cb4\",\"finish_reason\":{finish},\"prompt_tokens\":12,\
+         \"weight_version\":\"default\",\"total_retractions\":0,\"completion_tokens\":{tokens},\"cached_tokens\":3}}}}\n\n"
+    )
+}
+
+#[test]
+fn running_texts_of_sglang_are_counted_by_their_totals() {
+    let length = r#"{"type":"length","length":9}"#;
+    let done = || "data: [DONE]\n\n".to_owned();
+    let parts = [
+        generated("", 1, "null"),
+        generated(" a b", 2, "null"),
+        // a draft of several tokens was accepted
+        generated(" a b \\\"c\\\" d", 6, "null"),
+        generated(" a b \\\"c\\\" d", 6, "null"),
+        generated(" a b \\\"c\\\" d e f g", 9, length),
+        done(),
+    ];
+    let report = of(&parts);
+    assert_eq!((&report.outcome, report.counted_by), (&Outcome::Ok, TokenSource::RunningUsage));
+    assert_eq!((cumulated(&report), report.output_tokens), (vec![1, 2, 6, 9], 9));
+    assert_eq!(report.chunks.iter().map(|chunk| chunk.at_ns()).collect::<Vec<_>>(), [1, 2, 3, 5]);
+    assert_eq!((report.usage.prompt_tokens, report.usage.cached_tokens), (Some(12), Some(3)));
+    assert_eq!(report.finish_reason.as_deref(), Some("length"));
+    let all = parts.concat();
+    assert_eq!(timeless(report), timeless(measure("bytes", all.as_bytes().chunks(1))));
+    let one = of(&[generated(" a", 1, length), done()]);
+    assert_eq!((cumulated(&one), one.outcome), (vec![1], Outcome::Ok), "begun and ended at once");
+    let short = of(&[generated(" a", 1, "null"), done()]);
+    assert_eq!(kind(&short), Some(FailureKind::NoFinishReason));
+    let abort = r#"{"type":"abort","message":"Abort in waiting queue","status_code":503}"#;
+    let Outcome::Failed(aborted) = of(&[generated("", 0, abort), done()]).outcome else { panic!("it fails") };
+    assert_eq!(
+        (aborted.kind, aborted.message.as_str()),
+        (FailureKind::StreamError, "Abort in waiting queue")
+    );
+    let refused = "data: {\"error\": {\"message\": \"The input is too long\"}}\n\n".to_owned();
+    assert_eq!(kind(&of(&[refused, done()])), Some(FailureKind::StreamError));
+}
+
 #[test]
 fn what_is_wrong_is_told_by_its_most_telling_sign() {
     let error = "data: {\"error\":{\"message\":\"gone\"}}\n\n".to_owned();

@@ -1,0 +1,73 @@
+//! Other answers than OpenAI's streams: whole ones, and those of SGLang's own endpoint.
+
+use super::*;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_whole_answer_has_the_time_of_its_end_alone() {
+    let server = Server::start(|number, _| match number {
+        0 => Reply::stream(vec![
+            Step::Wait(10 * MS),
+            Step::Send(r#"{"choices":[{"message":{"role":"assistant","content":"#.to_owned()),
+            Step::Wait(10 * MS),
+            Step::Send(
+                r#""a b"},"finish_reason":"length"}],"usage":{"prompt_tokens":13,"completion_tokens":4}}"#
+                    .to_owned(),
+            ),
+        ]),
+        1 => Reply::stream(vec![Step::Send(r#"{"error":{"message":"out of blocks"}}"#.to_owned())]),
+        2 => Reply::stream(vec![Step::Send(r#"{"choices":"#.to_owned()), Step::Cut]),
+        _ => Reply::stream(vec![role(), token(), finish(), done()]),
+    })
+    .await;
+    let outcome = load(&LoadSpec { stream: false, ..spec(&server, 4) }).await;
+    let record = &outcome.records[0];
+    assert_eq!((&record.outcome, record.output_tokens, record.prompt_tokens), (&Outcome::Ok, 4, Some(13)));
+    assert_eq!((record.first_token_ns, record.chunks.len()), (None, 1));
+    assert!(record.last_token_ns >= Some(record.sent_ns + 20_000_000) && record.tpot_ns().is_none());
+    let kinds: Vec<_> = outcome.records[1..].iter().map(|r| r.outcome.failure().map(|f| f.kind)).collect();
+    let expected = [FailureKind::StreamError, FailureKind::StreamBroken, FailureKind::BadStream];
+    assert_eq!(kinds, expected.map(Some));
+    let summary = outcome.summary;
+    assert!(summary.ttft_ms.is_none() && summary.tpot_ms.is_none() && summary.itl_ms.is_none());
+    assert!(summary.latency_ms.is_some_and(|d| d.n == 1 && d.mean >= 20.0));
+    assert_eq!(server.seen.bodies.lock().expect("no panic")[0]["stream"], false);
+    assert!(server.seen.heads.lock().expect("no panic")[0].contains("accept: application/json"));
+}
+
+fn generated(text: &str, tokens: u64, finish: &str) -> String {
+    format!(
+        r#"{{"text":"{text}","meta_info":{{"finish_reason":{finish},"prompt_tokens":8,"completion_tokens":{tokens},"cached_tokens":0}}}}"#
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sglang_s_own_endpoint_is_asked_in_its_own_form() {
+    const END: &str = r#"{"type":"length","length":4}"#;
+    let server = Server::start(|_, body| match body["stream"].as_bool() {
+        Some(true) => Reply::stream(vec![
+            event(&generated(" a", 1, "null")),
+            Step::Wait(10 * MS),
+            event(&generated(" a b c", 3, "null")),
+            event(&generated(" a b c d", 4, END)),
+            done(),
+        ]),
+        _ => Reply::stream(vec![Step::Send(generated(" a b c d", 4, END))]),
+    })
+    .await;
+    for stream in [true, false] {
+        let spec = LoadSpec { api: Api::Generate, stream, ..spec(&server, 1) };
+        let outcome = load(&spec).await;
+        let record = &outcome.records[0];
+        assert_eq!((&record.outcome, record.output_tokens, record.prompt_tokens), (&Outcome::Ok, 4, Some(8)));
+        assert_eq!(record.counted_by == TokenSource::RunningUsage, stream);
+        assert_eq!((record.first_token_ns.is_some(), outcome.summary.tpot_ms.is_some()), (stream, stream));
+        assert!(outcome.findings.is_empty(), "{:?}", outcome.findings);
+    }
+    let heads = server.seen.heads.lock().expect("no panic").clone();
+    assert!(heads.iter().all(|head| head.starts_with("post /generate http/1.1")), "{heads:?}");
+    let bodies = server.seen.bodies.lock().expect("no panic").clone();
+    assert_eq!(bodies[0]["text"].as_str().map(|text| text.split(' ').count()), Some(8));
+    let sampling =
+        serde_json::json!({"max_new_tokens": 4, "temperature": 0.0, "top_p": 1.0, "ignore_eos": true});
+    assert_eq!((&bodies[0]["sampling_params"], &bodies[1]["stream"]), (&sampling, &false.into()));
+}
