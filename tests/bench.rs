@@ -134,6 +134,63 @@ fn prompts_of_a_file_are_asked() {
     assert_eq!(line(&output.stdout, "Request rate configured (RPS):"), "500.00");
 }
 
+/// Five requests within 0.6 s: the first block of three of them is the same.
+const TRACE: &str = r#"{"timestamp": 0, "input_length": 700, "output_length": 3, "hash_ids": [0, 1]}
+{"timestamp": 100, "input_length": 640, "output_length": 4, "hash_ids": [0, 2]}
+{"timestamp": 100, "input_length": 20, "output_length": 5, "hash_ids": [3]}
+{"timestamp": 500, "input_length": 1030, "output_length": 2, "hash_ids": [0, 1, 4]}
+{"timestamp": 600, "input_length": 9, "output_length": 1}
+"#;
+
+#[test]
+fn a_trace_is_played_at_its_times_with_its_blocks() {
+    let (lab, server) = (Lab::new(), Server::start());
+    lab.write("trace.jsonl", TRACE);
+    let bench = |more: &[&str]| {
+        let data = ["--dataset-name", "mooncake", "--dataset-path", "trace.jsonl", "--ignore-eos"];
+        let named = ["bench", &server.url, "--model", "Qwen/Qwen3-0.6B", "--save-requests", "each.jsonl"];
+        let output = lab.run(&[&named[..], &data, more].concat()).expect_code(0);
+        let records: Vec<Value> =
+            lab.read("each.jsonl").lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+        (output, records)
+    };
+    let scheduled = |records: &[Value]| -> Vec<u64> {
+        records.iter().map(|r| r["scheduled_ns"].as_u64().expect("a time") / 1_000_000).collect()
+    };
+    let (output, records) = bench(&["--trace-slowdown", "2"]);
+    assert_eq!(scheduled(&records), [0, 200, 200, 1000, 1200]);
+    let lengths = |name: &str| -> Vec<u64> { records.iter().filter_map(|r| r[name].as_u64()).collect() };
+    assert_eq!(lengths("prompt_tokens_own"), [700, 640, 20, 1030, 9]);
+    assert_eq!(lengths("output_tokens"), [3, 4, 5, 2, 1]);
+    assert_eq!(line(&output.stdout, "Successful requests:"), "5");
+    assert!(
+        output.stderr.contains("the trace ended after 5 requests, and 1000 were asked for"),
+        "{output:?}"
+    );
+    let (_, records) = bench(&["--num-prompts", "3", "--seed", "1"]);
+    assert_eq!(scheduled(&records), [0, 100, 100]);
+    let (_, records) = bench(&["--duration", "0.3", "--seed", "2"]);
+    assert_eq!(scheduled(&records), [0, 100, 100]);
+    // other arrivals have the trace's lengths alone, and begin it again
+    let (output, records) =
+        bench(&["--num-prompts", "7", "--request-rate", "50", "--arrivals", "constant", "--seed", "3"]);
+    assert_eq!(scheduled(&records), [0, 20, 40, 60, 80, 100, 120]);
+    assert!(output.stderr.contains("2 requests asked what an earlier one"), "{output:?}");
+}
+
+#[test]
+fn a_trace_of_azure_s_is_played_and_another_refused() {
+    let (lab, server) = (Lab::new(), Server::start());
+    let lines = ["2023-11-16 18:15:46.6805900,37,4", "2023-11-16 18:15:46.7805900,39,10"];
+    lab.write("trace.csv", format!("TIMESTAMP,ContextTokens,GeneratedTokens\r\n{}\r\n", lines.join("\r\n")));
+    let named =
+        ["bench", &server.url, "--model", "Qwen/Qwen3-0.6B", "--dataset-path", "trace.csv", "--ignore-eos"];
+    let output = lab.run(&[&named[..], &["--dataset-name", "azure"]].concat()).expect_code(0);
+    assert_eq!(line(&output.stdout, "Total generated tokens:"), "14");
+    lab.run(&[&named[..], &["--dataset-name", "mooncake"]].concat())
+        .expect_error(1, &["line 1", "a trace of Azure's, not of Mooncake's"]);
+}
+
 #[test]
 fn a_load_of_a_time_goes_through_a_range_of_rates() {
     let (lab, server) = (Lab::new(), Server::start());
@@ -174,6 +231,8 @@ fn what_cannot_be_is_refused_before_anything_is_sent() {
     refused(&["--metric-percentiles", "42"], 2, &["50, 90, 95, 99 and 99.9"]);
     refused(&["--request-rate", "3", "--arrivals", "ramp"], 1, &["--request-rate-to"]);
     refused(&["--request-rate", "3", "--request-rate-to", "9"], 1, &["`--arrivals ramp` or `steps`"]);
+    refused(&["--request-rate", "3", "--arrivals", "trace"], 1, &["leave --request-rate out"]);
+    refused(&["--arrivals", "trace"], 1, &["only a trace has times of its own"]);
     refused(&["--duration", "3", "--num-prompts", "9"], 2, &["--duration", "--num-prompts"]);
     refused(&["--duration", "3", "--recipe", "vllm", "--tokenizer", "."], 1, &["state --num-prompts"]);
     refused(&["--header", "no header=x"], 1, &["`no header` is no header"]);

@@ -9,6 +9,7 @@ mod question;
 mod recipe;
 mod set;
 mod sharegpt;
+mod trace;
 mod vocabulary;
 
 #[cfg(test)]
@@ -19,6 +20,7 @@ pub use custom::Custom;
 pub use prefix_repetition::PrefixRepetition;
 pub use question::{DataError, Question};
 pub use recipe::{Lengths, Random, Recipe};
-pub use set::{DataSet, Source};
+pub use set::{Content, DataSet, Source};
 pub use sharegpt::{ShareGpt, ShareGptFilter};
+pub use trace::{BLOCK_TOKENS, Trace, TraceFormat, Traced};
 pub use vocabulary::Vocabulary;

@@ -8,6 +8,7 @@ use super::prefix_repetition::PrefixRepetition;
 use super::question::{DataError, Question};
 use super::recipe::Random;
 use super::sharegpt::ShareGpt;
+use super::trace::{Trace, Traced};
 use super::vocabulary::Vocabulary;
 
 /// Where a load's questions come from.
@@ -21,6 +22,17 @@ pub enum Source {
     PrefixRepetition(PrefixRepetition),
     /// Lines of a file.
     Custom(Custom),
+    /// Requests of a trace, whose texts the load makes.
+    Trace(Trace),
+}
+
+/// What a data set gives a load.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Content {
+    /// Prompts as they are sent.
+    Questions(Vec<Question>),
+    /// Lengths and times alone.
+    Traced(Vec<Traced>),
 }
 
 /// A load's questions, before they are made.
@@ -35,12 +47,12 @@ pub struct DataSet {
 }
 
 impl DataSet {
-    /// The questions, in their order.
+    /// What it holds, in its order.
     ///
     /// # Errors
     /// A file that cannot be used, settings that a recipe refuses, or no tokenizer where one is needed.
-    pub fn questions(&self) -> Result<Vec<Question>, DataError> {
-        match &self.source {
+    pub fn content(&self) -> Result<Content, DataError> {
+        let questions = match &self.source {
             Source::Custom(custom) => {
                 let vocabulary = self.tokenizer.is_some().then(|| self.vocabulary()).transpose()?;
                 custom.questions(vocabulary.as_ref())
@@ -51,7 +63,9 @@ impl DataSet {
             }
             Source::ShareGpt(sharegpt) => sharegpt.questions(&self.vocabulary()?),
             Source::PrefixRepetition(groups) => groups.questions(&self.vocabulary()?),
-        }
+            Source::Trace(trace) => return trace.requests().map(Content::Traced),
+        };
+        questions.map(Content::Questions)
     }
 
     /// The same for a load that is repeated: other random prompts, unless its recipe's own bytes are asked for.

@@ -8,6 +8,7 @@ use rand_distr::{Distribution, Exp, Gamma};
 use super::error::LoadError;
 use super::pace::Pace;
 use super::seeds::arrivals_rng;
+use crate::data::Traced;
 
 /// How requests arrive.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,13 +41,18 @@ pub enum Arrivals {
     },
     /// Open loop through a range of rates, with gaps that are exponential at each of them.
     Through(Pace),
+    /// Open loop at the times of the load's trace.
+    Trace {
+        /// Its times are multiplied by this: 2 is half as fast as it was.
+        slowdown: f64,
+    },
 }
 
 impl Arrivals {
     /// Requests per second offered, where arrivals have a rate.
     pub fn rate(self) -> Option<f64> {
         match self {
-            Self::AllAtOnce | Self::Closed { .. } | Self::Through(_) => None,
+            Self::AllAtOnce | Self::Closed { .. } | Self::Through(_) | Self::Trace { .. } => None,
             Self::Constant { rate } | Self::Poisson { rate } | Self::Gamma { rate, .. } => Some(rate),
         }
     }
@@ -74,14 +80,38 @@ impl Arrivals {
             Self::Gamma { burstiness, .. } if !(burstiness.is_finite() && burstiness > 0.0) => {
                 refuse(format!("a burstiness of {burstiness} is not above 0"))
             }
+            Self::Trace { slowdown } if !(slowdown.is_finite() && slowdown > 0.0) => {
+                refuse(format!("a slowdown of {slowdown} is not above 0"))
+            }
             _ => Ok(()),
         }
     }
 }
 
+/// The scheduled times of a trace, as far as `more` asks for them.
+pub(super) fn traced(
+    trace: &[Traced],
+    slowdown: f64,
+    more: impl Fn(u64, Duration) -> bool,
+) -> Result<Vec<Duration>, LoadError> {
+    let at = |request: &Traced| Duration::try_from_secs_f64(request.at.as_secs_f64() * slowdown);
+    let times = trace.iter().map(at).collect::<Result<Vec<_>, _>>();
+    let mut times =
+        times.map_err(|_| LoadError::Spec(format!("a trace {slowdown} times as slow never ends")))?;
+    let wanted = (0_u64..).zip(&times).take_while(|(count, at)| more(*count, **at)).count();
+    times.truncate(wanted);
+    Ok(times)
+}
+
+/// Requests per second of a trace on average; none where all of it comes at one time.
+pub(super) fn traced_rate(trace: &[Traced], slowdown: f64) -> Option<f64> {
+    let span = trace.last()?.at.as_secs_f64() * slowdown;
+    Some((trace.len() - 1) as f64 / span).filter(|rate| rate.is_finite() && *rate > 0.0)
+}
+
 /// The scheduled times of an open loop, ascending, from the load's start: as many as `more(count, time)` asks
 /// for, given how many stand already and when the next would be if all gaps were equal. A closed loop has no
-/// schedule: the list is empty.
+/// schedule, and a trace its own: the list is empty.
 ///
 /// n requests take exactly (n − 1) / rate from the first to the last: drawn gaps are stretched to it. Otherwise
 /// two thousand of them miss their rate by some percent, and every seed offers another load.
@@ -257,6 +287,21 @@ mod tests {
         assert_eq!(times.len(), 3000);
         assert_eq!(times[0], Duration::ZERO);
         assert_eq!(times[2997], Duration::from_secs(999));
+    }
+
+    #[test]
+    fn a_trace_keeps_its_times_and_their_proportions() {
+        let at = |ms| Traced { at: Duration::from_millis(ms), input: 1, output: 1, blocks: Vec::new() };
+        let trace = [at(0), at(100), at(100), at(1500)];
+        let ms = |slowdown, most| -> Vec<u128> {
+            let times = traced(&trace, slowdown, |n, at| n < most && at < Duration::from_secs(2));
+            times.expect("sound").iter().map(Duration::as_millis).collect()
+        };
+        assert_eq!(ms(1.0, 9), [0, 100, 100, 1500]);
+        assert_eq!(ms(0.5, 3), [0, 50, 50]);
+        assert_eq!(ms(2.0, 9), [0, 200, 200], "what comes later than wanted is left out");
+        assert_eq!((traced_rate(&trace, 2.0), traced_rate(&trace[..1], 1.0)), (Some(1.0), None));
+        assert_eq!(traced_rate(&trace[1..2], 1.0), None);
     }
 
     #[test]

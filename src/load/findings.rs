@@ -89,6 +89,14 @@ pub enum Finding {
         /// Questions that differ.
         different: u64,
     },
+    /// The trace has fewer requests than the load was to send.
+    #[error("the trace ended after {requests} requests, and {asked} were asked for")]
+    TraceEnded {
+        /// Those that it has.
+        requests: u64,
+        /// Those that were asked for.
+        asked: u64,
+    },
     /// The server had no room for what it had begun.
     #[error(
         "the server took back {times} begun requests for want of KV cache (preemptions), and did their work again"

@@ -11,7 +11,7 @@ use super::body::BodyForm;
 use super::error::LoadError;
 use super::prompts::{Prompt, PromptMaker};
 use super::seeds::Purpose;
-use crate::data::Question;
+use crate::data::{Content, Question, Traced};
 
 /// A request ready to be sent.
 #[derive(Debug, Clone)]
@@ -26,11 +26,19 @@ pub(super) struct Rendered {
 pub(super) struct Kitchen {
     pub maker: PromptMaker,
     /// What the load asks instead of what the maker makes.
-    pub given: Option<Arc<[Question]>>,
+    pub given: Option<Arc<Content>>,
     pub form: BodyForm,
 }
 
 impl Kitchen {
+    /// The trace that the load follows; no request where it has none.
+    pub(super) fn trace(&self) -> &[Traced] {
+        match self.given.as_deref() {
+            Some(Content::Traced(all)) => all,
+            Some(Content::Questions(_)) | None => &[],
+        }
+    }
+
     /// Makes the requests of these numbers, in order, off the runtime's own threads.
     pub(super) async fn cook(
         self: &Arc<Self>,
@@ -68,14 +76,29 @@ impl Kitchen {
     }
 
     fn prompt(&self, purpose: Purpose, index: u64) -> Result<Prompt, LoadError> {
-        let Some(given) = &self.given else { return self.maker.make(purpose, index) };
-        let place = usize::try_from(index % given.len().max(1) as u64).unwrap_or(0);
-        let nothing = || LoadError::Spec("it has no question to ask".to_owned());
-        let Question { text, tokens, output, .. } = given.get(place).ok_or_else(nothing)?;
-        match purpose {
-            Purpose::Load => Ok(Prompt { text: text.clone(), tokens: *tokens, output: *output }),
-            // what is to be asked is in no cache yet
-            Purpose::Warmup => self.maker.as_long_as(*tokens, *output, purpose, index),
+        match self.given.as_deref() {
+            None => self.maker.make(purpose, index),
+            Some(Content::Questions(all)) => {
+                let Question { text, tokens, output, .. } = nth(all, index)?;
+                match purpose {
+                    Purpose::Load => Ok(Prompt { text: text.clone(), tokens: *tokens, output: *output }),
+                    // what is to be asked is in no cache yet
+                    Purpose::Warmup => self.maker.as_long_as(*tokens, *output, purpose, index),
+                }
+            }
+            Some(Content::Traced(all)) => {
+                let traced: &Traced = nth(all, index)?;
+                match purpose {
+                    Purpose::Load => self.maker.of_trace(traced, index),
+                    Purpose::Warmup => self.maker.as_long_as(traced.input, traced.output, purpose, index),
+                }
+            }
         }
     }
+}
+
+/// One of them, from the beginning again where there are too few.
+fn nth<T>(all: &[T], index: u64) -> Result<&T, LoadError> {
+    let place = usize::try_from(index % all.len().max(1) as u64).unwrap_or(0);
+    all.get(place).ok_or_else(|| LoadError::Spec("it has no question to ask".to_owned()))
 }

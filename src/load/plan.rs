@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::arrivals::{Arrivals, schedule};
+use super::arrivals::{Arrivals, schedule, traced, traced_rate};
 use super::drive::Source;
 use super::error::LoadError;
 use super::feed::{Feed, StopRule};
@@ -39,9 +39,14 @@ pub(super) fn slots(spec: &LoadSpec) -> usize {
 
 /// How many connections the load begins with: one for each slot; where there are none, for what comes within a tenth of a second. A
 /// request that has to open one of its own goes out late, and a connection without a request may hold up a small server.
-pub(super) fn first_connections(spec: &LoadSpec) -> usize {
+pub(super) fn first_connections(spec: &LoadSpec, source: &Source) -> usize {
     const SOON: f64 = 0.1;
     const MOST: f64 = 64.0;
+    if let (Arrivals::Trace { .. }, None, Source::Open { requests, .. }) =
+        (spec.arrivals, spec.in_flight, source)
+    {
+        return busiest(requests, Duration::from_secs_f64(SOON)).clamp(1, MOST as usize);
+    }
     let rate = match spec.arrivals {
         Arrivals::Through(pace) => Some(pace.mean()),
         arrivals => arrivals.rate(),
@@ -50,6 +55,18 @@ pub(super) fn first_connections(spec: &LoadSpec) -> usize {
         (Some(rate), None) => (rate * SOON).clamp(1.0, MOST) as usize,
         _ => slots(spec),
     }
+}
+
+/// The most requests that come within so long a time.
+fn busiest<T>(requests: &[(Duration, T)], within: Duration) -> usize {
+    let mut from = 0;
+    let counts = requests.iter().enumerate().map(|(at, (time, _))| {
+        while time.saturating_sub(requests[from].0) > within {
+            from += 1;
+        }
+        at + 1 - from
+    });
+    counts.max().unwrap_or(0)
 }
 
 /// The load itself.
@@ -83,6 +100,10 @@ pub(super) async fn of_warmup(
             let even = Arrivals::Poisson { rate: pace.mean() };
             open(spec, kitchen, Purpose::Warmup, even, rule).await?
         }
+        Arrivals::Trace { slowdown } => match traced_rate(kitchen.trace(), slowdown) {
+            Some(rate) => open(spec, kitchen, Purpose::Warmup, Arrivals::Poisson { rate }, rule).await?,
+            None => closed(kitchen, Purpose::Warmup, rule, slots(spec)).await?,
+        },
         arrivals => open(spec, kitchen, Purpose::Warmup, arrivals, rule).await?,
     };
     Ok(Some(plan))
@@ -129,7 +150,11 @@ async fn open(
     arrivals: Arrivals,
     rule: StopRule,
 ) -> Result<Plan, LoadError> {
-    let times = schedule(arrivals, spec.seed, |count, at| rule.goes_on(count, at))?;
+    let more = |count, at| rule.goes_on(count, at);
+    let times = match arrivals {
+        Arrivals::Trace { slowdown } => traced(kitchen.trace(), slowdown, more)?,
+        arrivals => schedule(arrivals, spec.seed, more)?,
+    };
     let planned = times.len() as u64;
     let rendered = kitchen.cook(purpose, 0..planned).await?;
     let requests = times.into_iter().zip(rendered).collect();
@@ -158,10 +183,14 @@ mod tests {
     fn an_open_loop_begins_with_the_connections_of_its_first_moments() {
         let at = |rate, in_flight| {
             let spec = spec(Arrivals::Poisson { rate }, Stop::Requests(10));
-            first_connections(&LoadSpec { in_flight, ..spec })
+            let source = Source::Open { requests: Vec::new(), cap: in_flight };
+            first_connections(&LoadSpec { in_flight, ..spec }, &source)
         };
         assert_eq!((at(0.5, None), at(200.0, None), at(9000.0, None)), (1, 20, 64));
         assert_eq!(at(200.0, Some(8)), 8);
+        let times = [0, 900, 950, 990, 1000, 1001, 2000].map(|ms| (Duration::from_millis(ms), ()));
+        assert_eq!(busiest(&times, Duration::from_millis(100)), 4);
+        assert_eq!(busiest::<()>(&[], Duration::from_millis(100)), 0);
     }
 
     #[test]

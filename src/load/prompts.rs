@@ -8,10 +8,11 @@ use rand::RngExt;
 use rand_chacha::ChaCha12Rng;
 
 use super::error::LoadError;
-use super::seeds::{Purpose, prompt_rng, shared_rng};
+use super::seeds::{Purpose, block_rng, prompt_rng, shared_rng};
 use super::spec::Shared;
 use super::tokens::ExactTokens;
 use super::words::WORDS;
+use crate::data::{BLOCK_TOKENS, Traced};
 
 /// One request's question.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,6 +61,27 @@ impl PromptMaker {
         Ok(Prompt { text, tokens, output })
     }
 
+    /// The prompt of a trace's request: equal blocks are equal texts, and what stands in no block is the request's own.
+    pub(super) fn of_trace(&self, traced: &Traced, index: u64) -> Result<Prompt, LoadError> {
+        let mut own = prompt_rng(self.seed, Purpose::Load, index);
+        let mut block: Option<(usize, ChaCha12Rng)> = None;
+        let mut draw = |at: usize, places: usize| {
+            let number = at / BLOCK_TOKENS as usize;
+            let rng = match (traced.blocks.get(number), &mut block) {
+                (None, _) => &mut own,
+                (Some(_), Some((drawn, rng))) if *drawn == number => rng,
+                (Some(id), block) => &mut block.insert((number, block_rng(self.seed, *id))).1,
+            };
+            if at == 0 { first_place(places, Purpose::Load, rng) } else { rng.random_range(0..places) }
+        };
+        let (tokens, output) = (traced.input, traced.output);
+        let text = match &self.tokenizer {
+            Some(tokenizer) => tokenizer.text(tokens, &mut draw)?,
+            None => words(tokens, &mut draw),
+        };
+        Ok(Prompt { text, tokens, output })
+    }
+
     /// A prompt of so many words, for so long an answer.
     pub(super) fn as_long_as(
         &self,
@@ -95,6 +117,7 @@ pub(super) fn first_place(places: usize, purpose: Purpose, rng: &mut ChaCha12Rng
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
+    use std::time::Duration;
 
     use super::*;
 
@@ -157,5 +180,28 @@ mod tests {
         assert!(prompts.iter().all(|p| p.text.split(' ').next() != warm.split(' ').next()));
         let longer = maker.as_long_as(3, 9, Purpose::Warmup, 1).expect("words never fail");
         assert_eq!((longer.tokens, longer.output, longer.text.split(' ').count()), (3, 9, 3));
+    }
+
+    #[test]
+    fn equal_blocks_of_a_trace_are_equal_texts() {
+        let maker = maker(1..=1, 5);
+        let prompt = |index, input, blocks: &[u64]| {
+            let traced = Traced { at: Duration::ZERO, input, output: 4, blocks: blocks.to_vec() };
+            let prompt = maker.of_trace(&traced, index).expect("words never fail");
+            assert_eq!((prompt.tokens, prompt.output), (input, 4));
+            let words: Vec<String> = prompt.text.split(' ').map(str::to_owned).collect();
+            assert_eq!(words.len(), input as usize);
+            words
+        };
+        let (long, other) = (prompt(0, 1100, &[7, 8, 9]), prompt(1, 1300, &[7, 8, 10]));
+        assert_eq!(long[..1024], other[..1024]);
+        assert_ne!(long[1024..], other[1024..1100]);
+        // a last block that is cut short is the beginning of the whole one
+        assert_eq!(prompt(2, 600, &[7, 8]), long[..600]);
+        // what no block stands for is nobody else's
+        let (bare, again) = (prompt(3, 600, &[]), prompt(4, 600, &[7]));
+        assert_eq!(again[..512], long[..512]);
+        assert!(bare[..40] != long[..40] && bare[512..] != again[512..]);
+        assert_ne!(again[512..], prompt(5, 600, &[7])[512..]);
     }
 }

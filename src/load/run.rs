@@ -8,6 +8,7 @@ use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::alarm::Alarm;
+use super::arrivals::Arrivals;
 use super::body::BodyForm;
 use super::client::{ClientFacts, ClientWatch};
 use super::collect::{Collected, Watch, collect};
@@ -24,12 +25,12 @@ use super::record::RequestRecord;
 use super::request::Lab;
 use super::sent;
 use super::server::{Scraper, ServerFacts};
-use super::spec::{LoadSpec, Warmup};
+use super::spec::{LoadSpec, Stop, Warmup};
 use super::summary::summarize;
 use super::tokens::ExactTokens;
 use super::warmup::{SettleRule, Settling};
 use super::worker::Worker;
-use crate::data::Question;
+use crate::data::{Content, Source as DataSource};
 
 /// Connections that are opened before the clock starts, at most.
 const OPENED_AHEAD: usize = 4096;
@@ -77,8 +78,8 @@ pub(super) async fn run_with(
     let ended = ended(&sent.collected, planned, cancel, dead);
     let asked = sent.collected.records.len() as u64;
     let mut outcome = outcome(spec, sent, planned, ended, warmup);
-    if let Some(questions) = &prepared.questions {
-        outcome.findings.extend(of_questions(spec, questions, asked));
+    if let Some(content) = &prepared.content {
+        outcome.findings.extend(of_content(spec, content, asked));
     }
     Ok(outcome)
 }
@@ -88,7 +89,7 @@ struct Prepared {
     client: HttpClient,
     warmup: Option<Plan>,
     load: Plan,
-    questions: Option<Arc<[Question]>>,
+    content: Option<Arc<Content>>,
 }
 
 impl Prepared {
@@ -103,25 +104,29 @@ impl Prepared {
             shared: prompts.shared,
             seed: spec.seed,
         };
-        let questions = questions(spec).await?;
-        let kitchen = Arc::new(Kitchen { maker, given: questions.clone(), form: BodyForm::of(spec) });
+        let content = content(spec).await?;
+        let kitchen = Arc::new(Kitchen { maker, given: content.clone(), form: BodyForm::of(spec) });
         let load = plan::of_load(spec, &kitchen).await?;
         let warmup = plan::of_warmup(spec, &kitchen, settle).await?;
-        Ok(Self { client, warmup, load, questions })
+        Ok(Self { client, warmup, load, content })
     }
 }
 
-/// The questions of the load's data set, made off the runtime's threads.
-async fn questions(spec: &LoadSpec) -> Result<Option<Arc<[Question]>>, LoadError> {
+/// The load's data set, made off the runtime's threads.
+async fn content(spec: &LoadSpec) -> Result<Option<Arc<Content>>, LoadError> {
     let Some(data) = spec.data.clone() else { return Ok(None) };
-    let made = tokio::task::spawn_blocking(move || data.questions()).await;
+    let made = tokio::task::spawn_blocking(move || data.content()).await;
     let made = made.map_err(|e| LoadError::Task(e.to_string()))??;
     Ok(Some(made.into()))
 }
 
-/// What is to be known of a load's questions.
-fn of_questions(spec: &LoadSpec, questions: &[Question], requests: u64) -> Vec<Finding> {
+/// What is to be known of a load's data set.
+fn of_content(spec: &LoadSpec, content: &Content, requests: u64) -> Vec<Finding> {
     let mut found = Vec::new();
+    let questions = match content {
+        Content::Questions(questions) => questions,
+        Content::Traced(trace) => return of_trace(spec, trace.len() as u64, requests),
+    };
     let alike = spec.sent.begin_alike(questions);
     if alike > 0 {
         found.push(Finding::BeginAlike { requests: alike, of: questions.len() as u64 });
@@ -133,10 +138,24 @@ fn of_questions(spec: &LoadSpec, questions: &[Question], requests: u64) -> Vec<F
     found
 }
 
+/// A trace is played once where its own times are kept; other arrivals begin it again.
+fn of_trace(spec: &LoadSpec, traced: u64, requests: u64) -> Vec<Finding> {
+    match (spec.arrivals, spec.stop) {
+        (Arrivals::Trace { .. }, Stop::Requests(asked)) if asked > traced => {
+            vec![Finding::TraceEnded { requests: traced, asked }]
+        }
+        _ if requests > traced => {
+            vec![Finding::AskedAgain { requests: requests - traced, different: traced }]
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// Reading a large vocabulary takes a good part of a second, so it is not done on the runtime's threads.
 async fn load_tokenizer(spec: &LoadSpec) -> Result<Option<ExactTokens>, LoadError> {
     // questions that are given need none, and a warm-up needs no exact lengths
-    let wanted = spec.prompts.tokenizer.clone().filter(|_| spec.data.is_none());
+    let makes_texts = spec.data.as_ref().is_none_or(|data| matches!(data.source, DataSource::Trace(_)));
+    let wanted = spec.prompts.tokenizer.clone().filter(|_| makes_texts);
     let Some(path) = wanted else { return Ok(None) };
     let with_added = !spec.api.has_template();
     let loaded = tokio::task::spawn_blocking(move || ExactTokens::load(&path, with_added)).await;
@@ -215,7 +234,8 @@ impl Bench<'_> {
             }
         }
         let slots = plan::slots(self.spec);
-        let (client, ahead) = (self.client.clone(), plan::first_connections(self.spec).min(OPENED_AHEAD));
+        let (client, ahead) =
+            (self.client.clone(), plan::first_connections(self.spec, &plan.source).min(OPENED_AHEAD));
         self.worker.run(async move { client.open_ahead(ahead).await }).await?;
         let scraper = self.cancel.run_until_cancelled(Scraper::start(self.spec)).await.flatten();
         self.observer.phase(Phase::LoadBegun { planned: plan.planned });

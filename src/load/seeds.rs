@@ -32,6 +32,11 @@ pub(super) fn shared_rng(seed: u64, purpose: Purpose, group: u32) -> ChaCha12Rng
     stream(seed, purpose, u64::from(group))
 }
 
+/// The generator that draws a block of a trace's prompts, which all prompts with this block have.
+pub(super) fn block_rng(seed: u64, block: u64) -> ChaCha12Rng {
+    stream(seed, 6, block & (u64::MAX >> 8))
+}
+
 /// The generator that draws a schedule.
 pub(super) fn arrivals_rng(seed: u64) -> ChaCha12Rng {
     stream(seed, 3, 0)

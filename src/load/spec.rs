@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::arrivals::Arrivals;
 use super::error::LoadError;
 use super::sent::Sent;
-use crate::data::DataSet;
+use crate::data::{DataSet, Source};
 
 /// Which endpoint is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -248,6 +248,10 @@ impl LoadSpec {
                 "a closed loop is capped by its concurrency, a cap on requests in flight has no meaning",
             );
         }
+        let traced = self.data.as_ref().is_some_and(|data| matches!(data.source, Source::Trace(_)));
+        if matches!(self.arrivals, Arrivals::Trace { .. }) && !traced {
+            return refuse("only a trace has times of its own");
+        }
         if !self.base_url.starts_with("http://") {
             return refuse(&format!("the server's address `{}` does not begin with http://", self.base_url));
         }
@@ -281,6 +285,8 @@ mod tests {
         assert!(refused(|s| s.stop = Stop::Requests(0)).contains("no request"));
         assert!(refused(|s| s.in_flight = Some(4)).contains("closed loop"));
         assert!(refused(|s| s.base_url = "https://host".into()).contains("http://"));
+        assert!(refused(|s| s.arrivals = Arrivals::Trace { slowdown: 1.0 }).contains("a trace"));
+        assert!(refused(|s| s.arrivals = Arrivals::Trace { slowdown: 0.0 }).contains("slowdown"));
         assert!(refused(|s| s.prompts.input = 0..=3).contains("input"));
         #[expect(clippy::reversed_empty_ranges, reason = "an empty range is what is refused")]
         let empty = 9..=3;

@@ -57,6 +57,9 @@ pub fn settings(p: &Profile) -> Json {
             all[word] = json!(n);
         }
     }
+    if let Some(slowdown) = p.slowdown {
+        all["slowdown"] = json!(slowdown);
+    }
     if !p.sampling.is_empty() {
         all["sampling"] = json!(p.sampling);
         all["sampling"].sort_all_objects();
@@ -104,7 +107,10 @@ pub fn describe(p: &Profile) -> String {
 /// The load alone, in words.
 pub fn load_words(p: &Profile) -> String {
     match &p.load {
-        None if matches!(p.data, Some(Data::Trace(_))) => "at the trace's own times".to_owned(),
+        None if matches!(p.data, Some(Data::Trace(_))) => match p.slowdown {
+            Some(slowdown) => format!("at the trace's times, {slowdown} times as slow"),
+            None => "at the trace's own times".to_owned(),
+        },
         None => "no load".to_owned(),
         Some(Load::Max) => "all at once".to_owned(),
         Some(Load::Rate { per_s, arrivals }) => format!("{per_s} requests/s ({})", arrival_words(arrivals)),

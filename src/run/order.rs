@@ -265,11 +265,11 @@ fn ask(p: &Profile, spec: &mut LoadSpec, around: Around<'_>) -> Result<(), Order
         spec.prompts.output = from..=to;
     }
     if let Some(data) = asking.data() {
-        if tokenizer.is_none() && !matches!(data.source, Source::Custom(_)) {
+        if tokenizer.is_none() && !matches!(data.source, Source::Custom(_) | Source::Trace(_)) {
             return Err(OrderError::Tokenizer(p.name.clone()));
         }
-        // answers of the lengths that people's had end where they end
-        let drawn = matches!(data.source, Source::Random(_) | Source::PrefixRepetition(_));
+        // answers of the lengths that people's had end where they end; of a trace nothing but the lengths is known
+        let drawn = matches!(data.source, Source::Random(_) | Source::PrefixRepetition(_) | Source::Trace(_));
         spec.sampling.ignore_eos = p.ignore_eos.or((!drawn && p.output.is_none()).then_some(false));
         spec.data = Some(Arc::new(data));
         return Ok(());
@@ -334,6 +334,9 @@ pub fn missing_tokenizer(p: &Profile, study_dir: &Path) -> Option<PathBuf> {
 }
 
 fn arrivals(p: &Profile) -> Option<load::Arrivals> {
+    if let (None, Some(Data::Trace(_))) = (&p.load, &p.data) {
+        return Some(load::Arrivals::Trace { slowdown: p.slowdown.unwrap_or(1.0) });
+    }
     Some(match p.load.as_ref()? {
         Load::Max => load::Arrivals::AllAtOnce,
         Load::Concurrency(c) => load::Arrivals::Closed { concurrency: *c as usize },

@@ -1,14 +1,18 @@
 //! What the loads of a study ask: the data sets of its profiles, with their files, seeds and lengths.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::data::{
-    Custom, DataSet, Lengths, PrefixRepetition, Random, Recipe, ShareGpt, ShareGptFilter, Source,
+    Custom, DataSet, Lengths, PrefixRepetition, Random, Recipe, ShareGpt, ShareGptFilter, Source, Trace,
 };
 use crate::lang::sema::program::{Data, Load, Profile, Site};
 
 /// Conversations that are read for a load whose number of requests only its end tells.
 const SOME: usize = 10_000;
+
+/// No load of a profile that says nothing of its length goes on for longer, in seconds.
+const LONGEST_S: f64 = 600.0;
 
 /// Which of a study's loads it is, and where its files lie.
 pub struct Asking<'a> {
@@ -51,9 +55,24 @@ impl Asking<'_> {
                 seed: self.tool_seed(),
                 output: p.output.map(|(_, most)| most),
             }),
-            Data::Trace(_) | Data::Conversations(_) => return None,
+            Data::Trace(file) => Source::Trace(self.trace(file)),
+            Data::Conversations(_) => return None,
         };
         Some(DataSet { source, tokenizer: self.tokenizer.clone(), apart_from: self.before.clone() })
+    }
+
+    /// As much of a trace as the load can take.
+    fn trace(&self, file: &str) -> Trace {
+        let p = self.profile;
+        let of_times = p.load.is_none() && p.requests.is_none();
+        let seconds = p.duration_s.unwrap_or(LONGEST_S);
+        let span = of_times.then(|| seconds / p.slowdown.unwrap_or(1.0));
+        Trace {
+            file: self.study_dir.join(file),
+            format: None,
+            count: span.is_none().then(|| self.count()),
+            span: span.and_then(|s| Duration::try_from_secs_f64(s).ok()),
+        }
     }
 
     fn groups(&self) -> Option<PrefixRepetition> {
@@ -120,7 +139,7 @@ pub fn sharegpt(site: &Site, study_dir: &Path) -> Option<PathBuf> {
 pub fn file(p: &Profile, site: &Site, study_dir: &Path) -> Option<PathBuf> {
     match p.data.as_ref()? {
         Data::ShareGpt => sharegpt(site, study_dir),
-        Data::Jsonl(file) => Some(study_dir.join(file)),
+        Data::Jsonl(file) | Data::Trace(file) => Some(study_dir.join(file)),
         _ => None,
     }
 }
@@ -141,6 +160,9 @@ pub fn missing(p: &Profile, site: &Site, study_dir: &Path) -> Option<(String, &'
         },
         Some(Data::Jsonl(file)) => {
             named(study_dir.join(file), "file of prompts", "name it relative to the file that states it")
+        }
+        Some(Data::Trace(file)) => {
+            named(study_dir.join(file), "trace", "name it relative to the file that states it")
         }
         _ => None,
     }

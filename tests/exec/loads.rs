@@ -31,6 +31,23 @@ fn an_open_loop_sends_by_its_schedule() {
 }
 
 #[test]
+fn a_trace_is_played_at_its_times() {
+    let lab = Lab::with(&with_profile("step one { vary seqs[1] }", "slowdown 2"));
+    replaced(&lab, "data random\n input 16\n output 8", "data trace \"trace.csv\"");
+    lab.run(&EXEC).expect_error(1, &["there is no trace at", "trace.csv"]);
+    let line = |n: u32| format!("\n2024-05-10 00:00:0{}.0+00:00,12,{}", n / 4, n + 1);
+    let lines: Vec<String> = (0..8).map(line).collect();
+    lab.write("trace.csv", format!("TIMESTAMP,ContextTokens,GeneratedTokens{}\n", lines.concat()));
+    let report = lab.run(&EXEC).expect_code(0).report();
+    let baseline = report.trial(report.0["baseline"].as_str().expect("an id"));
+    assert_eq!(baseline["load"], "at the trace's times, 2 times as slow");
+    let number = |key: &str| baseline["metrics"][key].as_f64().unwrap_or_else(|| panic!("no {key}"));
+    // what a trace's answers were long is asked for to the token
+    assert_eq!((number("completed") as u64, number("output_tokens") as u64), (8, 36));
+    assert!(number("duration_s") >= 1.99, "{}", number("duration_s"));
+}
+
+#[test]
 fn a_range_of_rates_is_gone_through_in_one_run() {
     let rates = "rate 10/s .. 30/s\n arrivals ramp\n requests 21";
     let lab = Lab::with(&with_profile("step one { vary seqs[1] }", rates));

@@ -40,9 +40,12 @@ pub struct BenchArgs {
     /// Shape of the gaps between requests: 1 is a Poisson process, less comes in bursts, more is steadier
     #[arg(long, default_value = "1", value_parser = positive, value_name = "SHAPE")]
     pub burstiness: f64,
-    /// How requests of a rate come
-    #[arg(long, value_enum, default_value_t = ArrivalName::Gamma, value_name = "NAME")]
-    pub arrivals: ArrivalName,
+    /// How requests of a rate come, gamma unless stated; a trace without a rate keeps its own times
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub arrivals: Option<ArrivalName>,
+    /// The times of a trace are multiplied by this: 2 plays it half as fast
+    #[arg(long, default_value = "1", value_parser = positive, value_name = "FACTOR", alias = "mooncake-slowdown-factor")]
+    pub trace_slowdown: f64,
     /// The rate at the end of `ramp` and `steps`, which begin with --request-rate
     #[arg(long, value_parser = positive, value_name = "RATE", requires = "request_rate")]
     pub request_rate_to: Option<f64>,
@@ -52,7 +55,7 @@ pub struct BenchArgs {
     /// Where prompts come from
     #[arg(long, value_enum, default_value_t = DataSet::Random, value_name = "NAME")]
     pub dataset_name: DataSet,
-    /// The file of `sharegpt` (JSON) or `custom` (JSON lines with `prompt` and `output_tokens`)
+    /// The file of `sharegpt` (JSON), `custom` (JSON lines with `prompt` and `output_tokens`), `mooncake` (JSON lines) or `azure` (CSV)
     #[arg(long, value_name = "FILE")]
     pub dataset_path: Option<PathBuf>,
     /// Draw `random` prompts as another tool does, byte for byte; without it lengths are exact, and no prompt of a warm-up
@@ -159,6 +162,8 @@ pub enum ArrivalName {
     Ramp,
     /// from one to the other in five steps
     Steps,
+    /// at the times of the trace
+    Trace,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -172,6 +177,10 @@ pub enum DataSet {
     PrefixRepetition,
     /// prompts of a file of JSON lines
     Custom,
+    /// a trace with blocks that prompts share
+    Mooncake,
+    /// a trace of lengths
+    Azure,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -210,7 +219,8 @@ pub enum Percentile {
 impl BenchArgs {
     /// How requests of this rate come.
     fn open(&self, rate: f64) -> Result<Arrivals, String> {
-        let through = matches!(self.arrivals, ArrivalName::Ramp | ArrivalName::Steps);
+        let arrivals = self.arrivals.unwrap_or(ArrivalName::Gamma);
+        let through = matches!(arrivals, ArrivalName::Ramp | ArrivalName::Steps);
         match self.request_rate_to {
             None if through => {
                 return Err("`--arrivals ramp` and `steps` need --request-rate-to RATE".to_owned());
@@ -225,12 +235,22 @@ impl BenchArgs {
             Some(seconds) => seconds_long(seconds)?,
             None => Pace::length(from, to, self.num_prompts),
         };
-        Ok(match self.arrivals {
+        Ok(match arrivals {
+            ArrivalName::Trace => {
+                return Err("`--arrivals trace` has a rate of its own: leave --request-rate out".to_owned());
+            }
             ArrivalName::Gamma => Arrivals::Gamma { rate, burstiness: self.burstiness },
             ArrivalName::Constant => Arrivals::Constant { rate },
             ArrivalName::Ramp => Arrivals::Through(Pace::Ramp { from, to, over }),
             ArrivalName::Steps => Arrivals::Through(Pace::Steps { from, to, over }),
         })
+    }
+
+    /// Whether requests come at the times of a trace: without a rate they do, unless other arrivals are stated.
+    pub(super) fn keeps_times(&self) -> bool {
+        let traced = matches!(self.dataset_name, DataSet::Mooncake | DataSet::Azure);
+        let stated = self.arrivals == Some(ArrivalName::Trace);
+        self.request_rate.is_infinite() && (stated || traced && self.arrivals.is_none())
     }
 
     /// Questions that the load can ask; where clients decide how many it asks, some.
@@ -250,6 +270,7 @@ impl BenchArgs {
     /// The load, without the questions of a data set.
     pub(super) fn spec(&self) -> Result<LoadSpec, String> {
         let (arrivals, in_flight) = match (self.request_rate, self.max_concurrency) {
+            (_, cap) if self.keeps_times() => (Arrivals::Trace { slowdown: self.trace_slowdown }, cap),
             (rate, Some(clients)) if rate.is_infinite() => (Arrivals::Closed { concurrency: clients }, None),
             (rate, None) if rate.is_infinite() => (Arrivals::AllAtOnce, None),
             (rate, cap) => (self.open(rate)?, cap),

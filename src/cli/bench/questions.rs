@@ -1,10 +1,12 @@
 //! The questions of the data set that `perflab bench` was asked for.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::args::{BenchArgs, DataSet, RecipeName};
 use crate::data::{
     self, Custom, DataError, Lengths, PrefixRepetition, Random, Recipe, ShareGpt, ShareGptFilter, Source,
+    Trace, TraceFormat,
 };
 
 /// Where the questions come from; `None` where the load draws its own.
@@ -33,15 +35,25 @@ pub(super) fn of(args: &BenchArgs) -> Result<Option<Arc<data::DataSet>>, DataErr
             count,
             seed: args.seed,
         }),
+        (DataSet::Mooncake, _) => Source::Trace(trace(args, TraceFormat::Mooncake)?),
+        (DataSet::Azure, _) => Source::Trace(trace(args, TraceFormat::Azure)?),
         (DataSet::Custom, _) => {
             let (file, output) = (file(args)?, args.custom_output_len);
             Source::Custom(Custom { file, count: Some(count), seed: args.seed, output })
         }
     };
-    if args.tokenizer.is_none() && !matches!(source, Source::Custom(_)) {
+    if args.tokenizer.is_none() && !matches!(source, Source::Custom(_) | Source::Trace(_)) {
         return Err(DataError::Settings("these prompts need --tokenizer PATH".to_owned()));
     }
     Ok(Some(Arc::new(data::DataSet { source, tokenizer: args.tokenizer.clone(), apart_from: Vec::new() })))
+}
+
+/// As much of a trace as the load takes.
+fn trace(args: &BenchArgs, format: TraceFormat) -> Result<Trace, DataError> {
+    let span = args.duration.filter(|_| args.keeps_times()).map(|seconds| seconds / args.trace_slowdown);
+    let span = span.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let count = span.is_none().then(|| args.count());
+    Ok(Trace { file: file(args)?, format: Some(format), count, span })
 }
 
 fn random(args: &BenchArgs, recipe: RecipeName, count: usize) -> Random {

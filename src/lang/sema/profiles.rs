@@ -79,6 +79,7 @@ impl Checker<'_> {
             said.load_unsure |= is_load(word) && self.sink.count() > errors;
         }
         self.shared_prefixes(&seen, &mut profile);
+        self.traced(&seen, &mut profile);
         self.either("rate", "concurrency", &seen);
         self.either("requests", "duration", &seen);
         let inherited = arrivals.is_none().then_some(inherited).flatten();
@@ -119,6 +120,9 @@ impl Checker<'_> {
             "prefix" => p.prefix = self.prefix(line).or(p.prefix),
             "prefixes" => p.prefixes = self.count(line, 1, 1_000_000).map(|n| n as u32).or(p.prefixes),
             "rate" => p.load = self.rate(line).or(p.load.take()),
+            "slowdown" => {
+                p.slowdown = self.one(line).and_then(|n| self.positive(&n, Dim::PLAIN, "`slowdown`"));
+            }
             "arrivals" => *arrivals = self.arrival(line).map(|a| (a, line.span)),
             "in_flight" => p.in_flight = self.count(line, 1, 1_000_000).map(|n| n as u32),
             "concurrency" => p.load = self.concurrency(line).or(p.load.take()),
@@ -360,6 +364,7 @@ fn example(setting: &str) -> &'static str {
         "prefixes" => "prefixes 10",
         "rate" => "rate 8/s",
         "arrivals" => "arrivals gamma 0.5",
+        "slowdown" => "slowdown 2",
         "in_flight" => "in_flight 256",
         "concurrency" => "concurrency 64",
         "requests" => "requests 1000",
@@ -386,6 +391,7 @@ fn empty(decl: &ast::Profile) -> Profile {
         prefix: None,
         prefixes: None,
         load: None,
+        slowdown: None,
         in_flight: None,
         requests: None,
         duration_s: None,

@@ -9,9 +9,9 @@ pub(super) fn of(p: &Profile) -> Vec<NotYet> {
         out.push(NotYet { what: format!("{what} (profile `{}`)", p.name), span: p.span, live_only });
     };
     match &p.data {
-        Some(Data::Trace(_)) => add("`data trace`", true),
         Some(Data::Conversations(_)) => add("`data conversations`", true),
-        Some(Data::Random | Data::PrefixRepetition | Data::ShareGpt | Data::Jsonl(_)) | None => {}
+        Some(Data::Trace(_)) if p.recipe.is_some() => add("`recipe` of a `trace`, which has none", true),
+        Some(_) | None => {}
     }
     match &p.load {
         Some(Load::RateRange { to: Some(_), arrivals: Arrivals::Ramp | Arrivals::Steps, .. }) => {}

@@ -35,6 +35,7 @@ pub const PROFILE_SETTINGS: &[&str] = &[
     "output",
     "prefix",
     "prefixes",
+    "slowdown",
     "rate",
     "arrivals",
     "in_flight",

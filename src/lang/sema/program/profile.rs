@@ -18,6 +18,8 @@ pub struct Profile {
     /// how many different prefixes there are
     pub prefixes: Option<u32>,
     pub load: Option<Load>,
+    /// what the times of a trace are multiplied by
+    pub slowdown: Option<f64>,
     pub in_flight: Option<u32>,
     pub requests: Option<u64>,
     pub duration_s: Option<f64>,
