@@ -27,3 +27,4 @@ pub mod report;
 pub mod run;
 pub mod secrets;
 pub mod sim;
+pub mod trust;

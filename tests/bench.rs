@@ -239,7 +239,7 @@ fn what_cannot_be_is_refused_before_anything_is_sent() {
     refused(&["--dataset-name", "sharegpt"], 1, &["--dataset-path"]);
     refused(&["--recipe", "vllm"], 1, &["--tokenizer"]);
     refused(&["--dataset-name", "custom", "--dataset-path", "none.jsonl"], 1, &["none.jsonl"]);
-    lab.run(&["bench", "https://host", "--model", "m"]).expect_error(1, &["http://"]);
+    lab.run(&["bench", "ftp://host", "--model", "m"]).expect_error(1, &["http://"]);
 }
 
 #[test]

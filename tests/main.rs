@@ -58,6 +58,7 @@ mod spending;
 mod spoiled;
 mod stdlib;
 mod terminals;
+mod tls;
 mod told;
 mod trees;
 mod ui;

@@ -71,8 +71,10 @@ pub fn main() -> ExitCode {
     }
     let args = Args::parse();
     args.refuse_repeated_set();
-    // a study goes on when nobody reads its progress any more; everything else ends as Unix tools do
-    if !matches!(args.command, Command::Exec(_) | Command::Sim(_)) {
+    // a study goes on when nobody reads its progress any more, and whoever sends requests outlives servers that hang up; everything
+    // else ends as Unix tools do
+    let outlives = matches!(args.command, Command::Exec(_) | Command::Sim(_) | Command::Bench(_));
+    if !outlives {
         console::restore_sigpipe();
     }
     if matches!(args.command, Command::Check(_) | Command::Fmt(_)) {

@@ -20,6 +20,7 @@ use super::processes;
 use super::progress::Follower;
 use super::spec::Ready;
 use crate::secrets::Key;
+use crate::trust;
 
 /// A server that has not answered by then is asked again.
 const TRY: Duration = Duration::from_secs(5);
@@ -283,7 +284,7 @@ pub(super) fn client(key: Option<&Key>) -> reqwest::Result<reqwest::Client> {
         value.set_sensitive(true);
         (AUTHORIZATION, value)
     });
-    reqwest::Client::builder()
+    trust::client_for("http://")
         .no_proxy()
         .default_headers(header.into_iter().collect())
         .redirect(reqwest::redirect::Policy::none())

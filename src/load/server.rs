@@ -10,6 +10,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::iterations;
 use super::series::{highest, sum};
 use super::spec::LoadSpec;
+use crate::trust;
 
 const EVERY: Duration = Duration::from_secs(1);
 /// The first look at a running load, so that a short one has one.
@@ -206,7 +207,7 @@ impl Page {
         let url = format!("{}{}", spec.base_url.trim_end_matches('/'), spec.metrics.as_deref()?);
         // a key is for this server alone
         let redirects = reqwest::redirect::Policy::none();
-        let client = reqwest::Client::builder().no_proxy().timeout(WITHIN).redirect(redirects).build();
+        let client = trust::client_for(&url).no_proxy().timeout(WITHIN).redirect(redirects).build();
         let key = spec.headers.iter().find(|h| h.name.eq_ignore_ascii_case("authorization"));
         let authorization = key.map(|h| h.value.clone());
         Some(Self { client: client.ok()?, url, authorization, lists_iterations: false })

@@ -252,8 +252,11 @@ impl LoadSpec {
         if matches!(self.arrivals, Arrivals::Trace { .. }) && !traced {
             return refuse("only a trace has times of its own");
         }
-        if !self.base_url.starts_with("http://") {
-            return refuse(&format!("the server's address `{}` does not begin with http://", self.base_url));
+        if !["http://", "https://"].iter().any(|scheme| self.base_url.starts_with(scheme)) {
+            let address = &self.base_url;
+            return refuse(&format!(
+                "the server's address `{address}` begins with neither http:// nor https://"
+            ));
         }
         Ok(())
     }
@@ -284,9 +287,9 @@ mod tests {
     fn contradictions_are_refused_with_their_reason() {
         assert!(refused(|s| s.stop = Stop::Requests(0)).contains("no request"));
         assert!(refused(|s| s.in_flight = Some(4)).contains("closed loop"));
-        assert!(refused(|s| s.base_url = "https://host".into()).contains("http://"));
         assert!(refused(|s| s.arrivals = Arrivals::Trace { slowdown: 1.0 }).contains("a trace"));
         assert!(refused(|s| s.arrivals = Arrivals::Trace { slowdown: 0.0 }).contains("slowdown"));
+        assert!(refused(|s| s.base_url = "ftp://host".into()).contains("http://"));
         assert!(refused(|s| s.prompts.input = 0..=3).contains("input"));
         #[expect(clippy::reversed_empty_ranges, reason = "an empty range is what is refused")]
         let empty = 9..=3;

@@ -6,6 +6,7 @@ use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use reqwest::redirect::Policy;
 
 use crate::secrets::Key;
+use crate::trust;
 
 /// A client that waits so long for an answer.
 pub fn client(within: Duration, key: Option<&Key>) -> Option<reqwest::Client> {
@@ -15,7 +16,7 @@ pub fn client(within: Duration, key: Option<&Key>) -> Option<reqwest::Client> {
         value.set_sensitive(true);
         headers.insert(AUTHORIZATION, value);
     }
-    let builder = reqwest::Client::builder().no_proxy().timeout(within).default_headers(headers);
+    let builder = trust::client().no_proxy().timeout(within).default_headers(headers);
     // a key is for this server alone
     let builder = if key.is_some() { builder.redirect(Policy::none()) } else { builder };
     builder.build().ok()

@@ -16,6 +16,7 @@ use super::connection::Connection;
 use super::decoder::{HttpError, Where};
 use super::flow::{Broken, Flow};
 use super::sockets::Sockets;
+use super::tls::Secure;
 use crate::load::answer::Answer;
 use crate::load::error::LoadError;
 use crate::load::record::{Failure, FailureKind};
@@ -34,6 +35,8 @@ pub(crate) struct HttpClient(Arc<Endpoint>);
 
 struct Endpoint {
     addresses: Vec<SocketAddr>,
+    /// Where the server is to be spoken with in TLS.
+    secure: Option<Secure>,
     /// The request's head up to the number of bytes of its body; keys may stand in it.
     head: String,
     keeps: AtomicBool,
@@ -47,6 +50,12 @@ impl fmt::Debug for Endpoint {
     }
 }
 
+impl Endpoint {
+    async fn open(&self) -> io::Result<Connection> {
+        Connection::open(&self.addresses, self.secure.as_ref(), &self.sockets).await
+    }
+}
+
 impl HttpClient {
     /// A client for `POST` to a load's endpoint: no proxy, no redirects, no retry of what the server has
     /// seen.
@@ -57,6 +66,8 @@ impl HttpClient {
         let host = parsed.host_str().ok_or_else(|| unusable("it names no host".to_owned()))?;
         let port = parsed.port_or_known_default().unwrap_or(80);
         let bare = host.trim_start_matches('[').trim_end_matches(']');
+        let secure = (parsed.scheme() == "https").then(|| Secure::with(bare)).transpose();
+        let secure = secure.map_err(|e| unusable(e.to_string()))?;
         let found = tokio::net::lookup_host((bare, port)).await.map_err(|e| unusable(e.to_string()))?;
         let named = parsed.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
         let query = parsed.query().map_or_else(String::new, |query| format!("?{query}"));
@@ -70,7 +81,7 @@ impl HttpClient {
         );
         let (keeps, resting) = (AtomicBool::new(true), Mutex::default());
         let sockets = Sockets::new().map_err(LoadError::Thread)?;
-        Ok(Self(Arc::new(Endpoint { addresses: found.collect(), head, keeps, resting, sockets })))
+        Ok(Self(Arc::new(Endpoint { addresses: found.collect(), secure, head, keeps, resting, sockets })))
     }
 
     /// Reads what comes on this runtime, where all requests have to be made then.
@@ -89,7 +100,7 @@ impl HttpClient {
         let mut left = wanted.saturating_sub(ready);
         while left > 0 && self.0.keeps.load(Ordering::Relaxed) {
             let now = left.min(OPENED_AT_ONCE);
-            let opening = (0..now).map(|_| Connection::open(&self.0.addresses, &self.0.sockets));
+            let opening = (0..now).map(|_| self.0.open());
             let opened = futures_util::future::join_all(opening).await;
             let good: Vec<_> = opened.into_iter().flatten().collect();
             if good.len() < now {
@@ -123,7 +134,7 @@ impl HttpClient {
     }
 
     async fn open(&self) -> Result<Connection, Failure> {
-        Connection::open(&self.0.addresses, &self.0.sockets).await.map_err(|e| {
+        self.0.open().await.map_err(|e| {
             let kind = if is_local(&e) { FailureKind::Local } else { FailureKind::Connect };
             Failure::new(kind, format!("cannot connect: {e}"))
         })

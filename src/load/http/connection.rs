@@ -10,6 +10,7 @@ use tokio::net::TcpStream;
 
 use super::flow::{Broken, Flow};
 use super::sockets::{Placed, Sockets};
+use super::tls::Secure;
 use crate::load::answer::Answer;
 
 /// Below the 5 s after which uvicorn closes an idle connection, so that no request is written into a closing
@@ -27,10 +28,18 @@ pub(super) struct Connection {
 
 impl Connection {
     /// Opens one to the first of the addresses that takes it.
-    pub(super) async fn open(addresses: &[SocketAddr], among: &Arc<Sockets>) -> io::Result<Self> {
+    pub(super) async fn open(
+        addresses: &[SocketAddr],
+        secure: Option<&Secure>,
+        among: &Arc<Sockets>,
+    ) -> io::Result<Self> {
         let socket = TcpStream::connect(addresses).await?;
         socket.set_nodelay(true)?;
-        let placed = among.add(socket.into_std()?)?;
+        let session = match secure {
+            Some(secure) => Some(secure.shake(&socket).await?),
+            None => None,
+        };
+        let placed = among.add(socket.into_std()?, session)?;
         Ok(Self { placed, used: false, idle_since: Instant::now() })
     }
 
@@ -64,9 +73,9 @@ impl Connection {
     /// Writes a request. A server that answers before it has all of it is heard at once: what is left is then not written.
     pub(super) async fn write(&self, head: &[u8], body: &[u8]) -> io::Result<()> {
         let (mut head, mut body) = (head, body);
-        while !(head.is_empty() && body.is_empty()) {
+        while !(head.is_empty() && body.is_empty() && !self.flow().owes()) {
             match self.flow().write(head, body) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(0) if !(head.is_empty() && body.is_empty()) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(written) => {
                     let of_head = written.min(head.len());
                     head = &head[of_head..];

@@ -10,6 +10,7 @@ use nix::sys::epoll::EpollFlags;
 
 use super::decoder::{Decoder, HttpError};
 use super::stamp;
+use super::tls::Session;
 use crate::load::answer::Answer;
 
 /// What went wrong with a connection.
@@ -31,6 +32,8 @@ pub(super) struct Flow {
 #[derive(Debug)]
 struct State {
     decoder: Decoder,
+    /// Between the socket and the decoder, where the server wants it so.
+    tls: Option<Session>,
     answer: Option<Answer>,
     /// When the last bytes came, or the request was begun.
     last: Instant,
@@ -44,10 +47,11 @@ struct State {
 }
 
 impl Flow {
-    pub(super) fn new(socket: TcpStream) -> Self {
+    pub(super) fn new(socket: TcpStream, tls: Option<Session>) -> Self {
         stamp::ask(&socket);
         let state = State {
             decoder: Decoder::default(),
+            tls,
             answer: None,
             last: Instant::now(),
             spoiled: false,
@@ -100,8 +104,10 @@ impl Flow {
 
     /// Whether the server has neither said anything unasked nor closed.
     pub(super) fn is_silent(&self) -> bool {
-        let silent = matches!(self.socket.peek(&mut [0]), Err(e) if e.kind() == io::ErrorKind::WouldBlock);
-        silent && !self.state().spoiled
+        let state = self.state();
+        // what lies there of TLS may be its own affair, such as a ticket for another session
+        let silent = || matches!(self.socket.peek(&mut [0]), Err(e) if e.kind() == io::ErrorKind::WouldBlock);
+        !state.spoiled && state.broken.is_none() && (state.tls.is_some() || silent())
     }
 
     /// When the last bytes came.
@@ -111,7 +117,15 @@ impl Flow {
 
     /// Writes what the socket takes.
     pub(super) fn write(&self, head: &[u8], body: &[u8]) -> io::Result<usize> {
+        if let Some(tls) = &mut self.state().tls {
+            return tls.write(&self.socket, head, body);
+        }
         (&self.socket).write_vectored(&[IoSlice::new(head), IoSlice::new(body)])
+    }
+
+    /// Whether something that was written has not gone out.
+    pub(super) fn owes(&self) -> bool {
+        self.state().tls.as_ref().is_some_and(Session::owes)
     }
 
     /// Waits until the socket takes more; ends with false where an answer comes, or the connection breaks, instead.
@@ -182,12 +196,29 @@ impl State {
                     return true;
                 }
             };
-            wakes |= self.came(at, &buffer[..bytes]);
+            wakes |= self.brought(socket, at, &buffer[..bytes]);
             if bytes == 0 || (bytes < buffer.len() && !ending) {
                 return wakes;
             }
         }
         true
+    }
+
+    /// The socket brought these bytes; none at its end.
+    fn brought(&mut self, socket: &TcpStream, at: Instant, bytes: &[u8]) -> bool {
+        let Some(mut tls) = self.tls.take().filter(|_| !bytes.is_empty()) else {
+            return self.came(at, bytes);
+        };
+        let mut wakes = false;
+        let read = tls.read(bytes, &mut |said| wakes |= self.came(at, said));
+        // a change of keys has an answer; one that finds no room goes out with the next request
+        let _ = tls.flush(socket);
+        self.tls = Some(tls);
+        if let Err(e) = read {
+            self.broken.get_or_insert(e.into());
+            return true;
+        }
+        wakes
     }
 
     fn came(&mut self, at: Instant, bytes: &[u8]) -> bool {

@@ -9,6 +9,7 @@ mod flow;
 mod head;
 mod sockets;
 mod stamp;
+mod tls;
 
 pub(super) use client::{HttpClient, HttpStream, Pulse};
 pub use decoder::{Decoder, HttpError};

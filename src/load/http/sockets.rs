@@ -13,6 +13,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::runtime::Handle;
 
 use super::flow::Flow;
+use super::tls::Session;
 
 /// Sockets that are read before anything else gets its turn: a request that is due does not wait longer.
 const AT_ONCE: usize = 64;
@@ -56,8 +57,8 @@ impl Sockets {
     }
 
     /// Adds a socket, which does not block.
-    pub(super) fn add(self: &Arc<Self>, socket: TcpStream) -> io::Result<Placed> {
-        let flow = Arc::new(Flow::new(socket));
+    pub(super) fn add(self: &Arc<Self>, socket: TcpStream, tls: Option<Session>) -> io::Result<Placed> {
+        let flow = Arc::new(Flow::new(socket, tls));
         let place = self.known().place(&flow);
         let placed = Placed { sockets: Arc::clone(self), place, flow };
         let wanted =

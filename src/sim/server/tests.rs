@@ -39,6 +39,8 @@ impl Server {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let base = format!("http://{}", listener.local_addr()?);
         tokio::spawn(axum::serve(listener, app.clone().router()).into_future());
+        #[cfg(feature = "tls")]
+        let _ = rustls::crypto::ring::default_provider().install_default();
         Ok(Self { base, app, client: reqwest::Client::builder().no_proxy().build()? })
     }
 

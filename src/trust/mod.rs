@@ -1,0 +1,10 @@
+//! Whom perflab trusts at `https://` addresses: the authorities of the system, or those of `SSL_CERT_FILE` and `SSL_CERT_DIR`. The
+//! certificates are read once, and only where somebody needs them.
+
+mod client;
+#[cfg(feature = "tls")]
+mod config;
+
+pub use client::{client, client_for};
+#[cfg(feature = "tls")]
+pub use config::config;

@@ -1,0 +1,91 @@
+//! `perflab bench` over TLS, against a real server of Python's `ssl` with certificates that are made here.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use crate::support::{Lab, Output, project, skip};
+
+/// Streams of as many tokens as asked for, over TLS, until it is killed.
+struct Server {
+    process: Child,
+    url: String,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// An authority, and a server's certificate by it for 127.0.0.1. False if this machine cannot make them.
+fn certificates(lab: &Lab) -> bool {
+    lab.write("server.ext", "subjectAltName = IP:127.0.0.1\nbasicConstraints = CA:FALSE\n");
+    let authority = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=perflab-test \
+                     -keyout ca.key -out ca.pem";
+    let request = "req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=127.0.0.1 -keyout server.key -out server.csr";
+    let signed = "x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile server.ext -out server.pem";
+    [authority, request, signed].iter().all(|words| {
+        let mut command = Command::new("openssl");
+        let made = command.args(words.split_whitespace()).current_dir(lab.path(".")).output();
+        made.is_ok_and(|made| made.status.success())
+    })
+}
+
+fn start(lab: &Lab) -> Option<Server> {
+    let script = project().join("tests/tls_server.py");
+    let mut command = Command::new("python3");
+    command.arg(script).args(["server.pem", "server.key"]).current_dir(lab.path("."));
+    let mut process = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
+    let mut line = String::new();
+    BufReader::new(process.stdout.take()?).read_line(&mut line).ok()?;
+    Some(Server { process, url: format!("https://127.0.0.1:{}", line.trim()) })
+}
+
+fn bench(lab: &Lab, url: &str, trusted: Option<&str>, more: &[&str]) -> Output {
+    let sizes = ["--num-prompts", "40", "--random-input-len", "20000", "--random-output-len", "30"];
+    let args = [&["bench", url, "--model", "m", "--max-concurrency", "8"], &sizes[..], more].concat();
+    let mut command = lab.command(&args);
+    command.env_remove("SSL_CERT_DIR").env_remove("SSL_CERT_FILE");
+    if let Some(file) = trusted {
+        command.env("SSL_CERT_FILE", lab.path(file));
+    }
+    lab.start_command(command).wait()
+}
+
+#[test]
+fn a_server_with_tls_is_measured_once_its_authority_is_trusted() {
+    let lab = Lab::new();
+    let server = if certificates(&lab) { start(&lab) } else { None };
+    let Some(server) = server else { return skip("tls", "no openssl or no python3 with ssl") };
+    for more in [&["--json", "own.json"][..], &["--json", "own.json", "--no-stream"]] {
+        let output = bench(&lab, &server.url, Some("ca.pem"), more);
+        output.expect_code(0);
+        let own: Value = serde_json::from_str(&lab.read("own.json")).expect("JSON");
+        assert_eq!(own["requests"]["completed"], 40, "{own}");
+        assert_eq!(own["output_tokens"], 40 * 30, "{own}");
+        // the server counts the words of what it was sent: bodies of 100 kB come whole
+        assert_eq!(own["input_tokens"], 40 * 20000, "{own}");
+        assert!(own["server"]["preemptions"].as_f64() >= Some(1.0), "its page of metrics is read too: {own}");
+    }
+    let untrusted = bench(&lab, &server.url, None, &[]).expect_code(3);
+    for words in ["connect: ", "certificate", "SSL_CERT_FILE"] {
+        assert!(untrusted.stderr.contains(words), "{}", untrusted.stderr);
+    }
+}
+
+#[test]
+fn a_server_without_tls_is_told_from_one_that_is_not_trusted() {
+    let lab = Lab::new();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("https://{}", listener.local_addr().expect("an address"));
+    std::thread::spawn(move || {
+        for mut socket in listener.incoming().map_while(Result::ok) {
+            let _ = std::io::Write::write_all(&mut socket, b"HTTP/1.1 400 Bad Request\r\n\r\n");
+        }
+    });
+    let output = bench(&lab, &url, None, &[]).expect_code(3);
+    assert!(output.stderr.contains("a server without TLS is named by http://"), "{}", output.stderr);
+}
