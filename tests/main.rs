@@ -20,6 +20,7 @@ mod engine;
 mod exec;
 mod explain;
 mod faults;
+mod fetching;
 mod files;
 mod fix;
 mod fmt;

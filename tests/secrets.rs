@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::{EXEC, Lab, binary};
+use crate::support::{EXEC, Lab, binary, events, wait_for};
 
 const VALUES: [&str; 7] = [
     "tok-from-env-1",
@@ -183,4 +183,67 @@ fn a_deep_temporary_directory_leaves_room_for_sockets() {
     let log = fs::read_to_string(log).expect("text");
     let tmp = log.lines().find_map(|l| l.strip_prefix("TMPDIR=")).expect("a TMPDIR");
     assert!(tmp.len() <= 40, "{tmp}");
+}
+
+/// An engine that refuses a key in its own words, at its start or once something asks for it; its pattern looks for the key itself.
+const CHOOSY: &str = r#"
+engine choosy "Choosy" {
+    version "1.0"
+    serve   "sh choosy.sh {model} {host} {port}"
+    ready   get "/health" within 30s
+    stop    sigterm within 5s
+    failure "weak key" when log matches "refused key-as-flag-\d since (.*)"
+    flag --api-key text
+    flag --mode text
+}
+engine mine "Mine" = choosy { --api-key="key-as-flag-3" }
+profile steady "Steady" {
+    data     random
+    input    16
+    output   8
+    rate     8/s
+    requests 24
+    warmup   0
+}
+study s {
+    model    "org/some-model"
+    baseline mine
+    maximize total_tps on steady
+    repeat   1
+    step mode { vary mode }
+}
+axis mode = --mode=[start, load]
+"#;
+
+#[test]
+fn a_failure_s_pattern_sees_what_the_log_masks_and_nobody_else_does() {
+    let lab = Lab::with(CHOOSY);
+    let script = format!(
+        "key=${{4#--api-key=}}; say() {{ echo \"ERROR refused $key since $1\"; }}\n\
+         case \"$*\" in *mode=start*) say 'it is short at key-as-flag-3'; exit 3;; esac\n\
+         '{}' sim --model \"$1\" --host \"$2\" --port \"$3\" & server=$!\n\
+         trap 'kill $server; exit' TERM\n\
+         case \"$*\" in *mode=load*) until [ -e go ]; do sleep 0.1; done; say 'it is old'; kill -9 $server; exit 3;; esac\n\
+         wait $server\n",
+        binary()
+    );
+    lab.write("choosy.sh", script);
+    let running = lab.start_command(command(&lab, &[&EXEC[..], &["--events", "events.jsonl"]].concat()));
+    // one candidate has no load
+    let loaded = |launch: &str| events(&lab).iter().any(|e| e["event"] == "load" && e["launch"] == launch);
+    wait_for("the candidate's load", || loaded("L002") || loaded("L003"));
+    lab.write("go", "");
+    let out = running.wait().expect_code(0);
+    expect_none("stderr", &out.stderr);
+    let report = out.report();
+    assert_eq!(
+        report.reason("mode", "start"),
+        "did not start: weak key: refused *** since it is short at ***"
+    );
+    assert_eq!(report.reason("mode", "load"), "failed under load: weak key: refused *** since it is old");
+    let mut written = vec![lab.path("events.jsonl")];
+    files(&lab.path("state"), &mut written);
+    for file in written {
+        expect_none(&file.display().to_string(), &String::from_utf8_lossy(&fs::read(&file).expect("a file")));
+    }
 }

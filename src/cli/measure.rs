@@ -12,6 +12,7 @@ use super::progress::Progress;
 use super::{again, budget, closing, descriptors, ending, exit, models, replay, state};
 use crate::disk;
 use crate::engine;
+use crate::engine::container::RuntimeError;
 use crate::journal::{self, Lock, LockError, Owner, Requests, Writer};
 use crate::judge::budget::LeftOut;
 use crate::judge::{Grid, Setup, Strategy};
@@ -76,8 +77,7 @@ fn prepare<'a>(
 ) -> Result<Execution<'a>, Stop> {
     let simulated = super::site::simulated(program, study);
     let host = Host::for_study(study.gpus.as_ref(), simulated).map_err(|e| (e.to_string(), e.help()))?;
-    let images = super::site::images(program, study, Some(console))
-        .map_err(|e| (e.to_string(), "see that its service runs and that you may use it"))?;
+    let images = super::site::images(program, study, Some(console)).map_err(|e| not_fetched(&e, console))?;
     let host = host.at(program.site.as_deref());
     for name in profiles(study) {
         let missing =
@@ -144,6 +144,15 @@ fn prepare<'a>(
         budget: args.budget.or(study.budget),
         left_out: LeftOut::default(),
     })
+}
+
+/// Why the images of a study are not here.
+fn not_fetched(error: &RuntimeError, console: Console) -> Stop {
+    if let RuntimeError::Stopped { .. } = error {
+        console.error("interrupted while an image was fetched", "the same command fetches it again");
+        return Stop::Said(exit::INCOMPLETE);
+    }
+    (error.to_string(), "see that its service runs and that you may use it").into()
 }
 
 /// Every profile that the study measures.

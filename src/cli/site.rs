@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::console::Console;
-use super::files;
+use super::{closing, files};
 use crate::engine::container::RuntimeError;
 use crate::lang::Program;
 use crate::lang::sema::program::{Change, Choice, Engine, From, Site, Step, Study, Via};
@@ -140,7 +140,7 @@ fn container_trouble(engine: &Engine, site: &Site) -> Option<(String, String)> {
 }
 
 /// The images of a study's engines with their own ids. What is not on this machine is fetched where `fetch` says so, which takes
-/// its time and is told; without it, it is left out.
+/// its time and is told, and which a signal ends; without it, it is left out.
 pub fn images(
     program: &Program,
     study: &Study,
@@ -158,7 +158,8 @@ pub fn images(
         let mut id = runtime.image(&image)?;
         if let (None, Some(console)) = (&id, fetch) {
             console.say(&format!("fetching image {image}"));
-            runtime.pull(&image)?;
+            let _heard = closing::Heard::listen();
+            runtime.pull(&image, || closing::heard() != 0)?;
             id = runtime.image(&image)?;
         }
         found.extend(id.map(|id| (image, id)));

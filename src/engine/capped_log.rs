@@ -15,6 +15,8 @@ pub(super) const TAIL: usize = 1 << 20;
 #[derive(Debug)]
 pub(super) struct CappedLog<W> {
     sink: W,
+    /// Bytes that it took.
+    written: u64,
     /// Bytes that may still be written as they come; 0 once the disk refused one.
     head_left: u64,
     tail_limit: usize,
@@ -28,12 +30,13 @@ impl<W: Write> CappedLog<W> {
     }
 
     pub(super) fn with_limits(sink: W, head: u64, tail: usize) -> Self {
-        Self { sink, head_left: head, tail_limit: tail, tail: VecDeque::new(), left_out: 0 }
+        Self { sink, written: 0, head_left: head, tail_limit: tail, tail: VecDeque::new(), left_out: 0 }
     }
 
     pub fn push(&mut self, bytes: &[u8]) {
         let fits = usize::try_from(self.head_left).unwrap_or(usize::MAX).min(bytes.len());
         let written = write_some(&mut self.sink, &bytes[..fits]);
+        self.written += written as u64;
         self.head_left = if written < fits { 0 } else { self.head_left - written as u64 };
         self.remember(&bytes[written..]);
     }
@@ -53,14 +56,19 @@ impl<W: Write> CappedLog<W> {
         self.head_left == 0
     }
 
+    /// How long the file is, in bytes.
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
     /// Appends the end of the output, after a line that says what is missing between. `show` makes of the end what is
-    /// written, and is told whether it begins in the middle of something.
-    pub fn finish(mut self, show: impl Fn(&[u8], bool) -> Vec<u8>) -> W {
+    /// written, and is told whether it begins in the middle of something, and where in the file it will stand.
+    pub fn finish(mut self, show: impl FnOnce(&[u8], bool, u64) -> Vec<u8>) -> W {
         if self.left_out > 0 {
             let note = format!("\n[perflab: {} bytes of output left out here]\n", self.left_out);
-            write_some(&mut self.sink, note.as_bytes());
+            self.written += write_some(&mut self.sink, note.as_bytes()) as u64;
         }
-        let shown = show(self.tail.make_contiguous(), self.left_out > 0);
+        let shown = show(self.tail.make_contiguous(), self.left_out > 0, self.written);
         write_some(&mut self.sink, &shown);
         self.sink
     }
@@ -89,7 +97,7 @@ mod tests {
         for chunk in chunks {
             log.push(chunk);
         }
-        String::from_utf8(log.finish(|tail, _| tail.to_vec())).unwrap()
+        String::from_utf8(log.finish(|tail, _, _| tail.to_vec())).unwrap()
     }
 
     #[test]
@@ -125,6 +133,6 @@ mod tests {
         log.push(b"abcdef");
         log.push(b"ghij");
         assert_eq!(log.left_out, 5);
-        assert_eq!(log.finish(|tail, _| tail.to_vec()).0, 0);
+        assert_eq!(log.finish(|tail, _, _| tail.to_vec()).0, 0);
     }
 }

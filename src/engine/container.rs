@@ -8,10 +8,11 @@
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use nix::sys::prctl;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
@@ -26,6 +27,8 @@ pub const STUDY_LABEL: &str = "perflab.study";
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Fetching an image takes as long as a network needs.
 const PULL_PATIENCE: Duration = Duration::from_hours(2);
+/// A client that was asked to leave tidies up, and is killed if it takes longer.
+const TIDYING: Duration = Duration::from_secs(2);
 /// Between two looks at whether a container is gone.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -46,6 +49,8 @@ pub enum RuntimeError {
     Late { program: String },
     #[error("{program} says: {why}")]
     Refused { program: String, why: String },
+    #[error("{program} was stopped")]
+    Stopped { program: String },
 }
 
 /// The containers of one launch: at most one, but it is its label that counts.
@@ -106,9 +111,12 @@ impl Runtime {
         }
     }
 
-    /// Fetches an image.
-    pub fn pull(&self, reference: &str) -> Result<(), RuntimeError> {
-        self.ask_within(&["pull", "--quiet", reference], PULL_PATIENCE).map(drop)
+    /// Fetches an image, unless `stop` says meanwhile that nobody wants it any more. The client does not outlive this process.
+    pub fn pull(&self, reference: &str, stop: impl Fn() -> bool) -> Result<(), RuntimeError> {
+        let mut client = self.client(&["pull", "--quiet", reference]);
+        // SAFETY: between fork and exec only that system call is made
+        unsafe { client.pre_exec(|| Ok(prctl::set_pdeathsig(Signal::SIGKILL)?)) };
+        self.answer(client, PULL_PATIENCE, stop).map(drop)
     }
 
     /// Removes every container of a study whose state directory has this mark. Returns their ids.
@@ -163,25 +171,38 @@ impl Runtime {
     }
 
     fn ask(&self, words: &[&str]) -> Result<String, RuntimeError> {
-        self.ask_within(words, PATIENCE)
+        self.answer(self.client(words), PATIENCE, || false)
     }
 
-    fn ask_within(&self, words: &[&str], patience: Duration) -> Result<String, RuntimeError> {
-        let program = self.name();
-        let start = |e: std::io::Error| RuntimeError::Start { program: program.clone(), why: e.to_string() };
+    /// In a process group of its own: a terminal's signals are for perflab.
+    fn client(&self, words: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         command.args(words).env_clear().envs(self.env.iter().cloned()).current_dir("/").process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(start)?;
+        command
+    }
+
+    fn answer(
+        &self,
+        mut client: Command,
+        patience: Duration,
+        stop: impl Fn() -> bool,
+    ) -> Result<String, RuntimeError> {
+        let program = self.name();
+        let start = |e: std::io::Error| RuntimeError::Start { program: program.clone(), why: e.to_string() };
+        let mut child = client.spawn().map_err(start)?;
         let (said, complaint) = (reader(child.stdout.take()), reader(child.stderr.take()));
         let until = Instant::now() + patience;
         let status = loop {
             if let Some(status) = child.try_wait().map_err(start)? {
                 break status;
             }
+            if stop() {
+                end(&mut child, TIDYING);
+                return Err(RuntimeError::Stopped { program });
+            }
             if Instant::now() > until {
-                let _ = killpg(Pid::from_raw(child.id() as i32), Signal::SIGKILL);
-                let _ = child.wait();
+                end(&mut child, Duration::ZERO);
                 return Err(RuntimeError::Late { program });
             }
             thread::sleep(Duration::from_millis(5));
@@ -195,6 +216,18 @@ impl Runtime {
         let why = complaint.lines().rev().map(str::trim).find(tells).unwrap_or("nothing");
         Err(RuntimeError::Refused { program, why: why.to_owned() })
     }
+}
+
+/// Ends a client and what it has started, which may tidy up for so long.
+fn end(child: &mut Child, tidying: Duration) {
+    let group = Pid::from_raw(child.id() as i32);
+    let until = Instant::now() + tidying;
+    let _ = killpg(group, Signal::SIGTERM);
+    while Instant::now() < until && matches!(child.try_wait(), Ok(None)) {
+        thread::sleep(Duration::from_millis(5));
+    }
+    let _ = killpg(group, Signal::SIGKILL);
+    let _ = child.wait();
 }
 
 /// docker ends its complaints with where to read on.

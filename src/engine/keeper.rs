@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::process::Stdio;
+use std::sync::Arc;
 
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
@@ -11,6 +12,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::container::Container;
 use super::mounts::remove_tree;
+use super::originals::Originals;
 use super::protocol::{Exit, Launch, Order, Report};
 use super::scratch::Scratch;
 use super::sweep::{Guarded, kill_launch, spawn_guard};
@@ -24,6 +26,8 @@ pub(super) struct Life {
     pub pid: Option<i32>,
     /// Printed so far.
     pub log_bytes: u64,
+    /// What was said where the log is masked.
+    pub originals: Arc<Originals>,
     /// Why it could not be started.
     pub failed: Option<String>,
     /// How the leader ended; others of its tree may live on.
@@ -155,6 +159,7 @@ impl Life {
             Report::Spawned { pid } => self.pid = Some(pid),
             Report::Failed { message } => self.failed = Some(message),
             Report::Log { bytes } => self.log_bytes = bytes,
+            Report::Masked { spots } => Arc::make_mut(&mut self.originals).add(spots),
             Report::Exited(exit) => self.exit = Some(exit),
             // believed when the guard has left too, and with it the descriptor that it holds
             Report::Gone { .. } => {}

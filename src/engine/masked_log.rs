@@ -5,7 +5,8 @@
 use std::io::Write;
 
 use super::capped_log::CappedLog;
-use crate::secrets::{LogMask, Masker};
+use super::originals::{Originals, Spot};
+use crate::secrets::{LogMask, Masker, Piece};
 
 /// The end of a long log is shown from a line's beginning, if there is one in so many bytes.
 const LONGEST_START: usize = 4 << 10;
@@ -16,17 +17,23 @@ pub(super) struct MaskedLog<W> {
     mask: LogMask,
     log: CappedLog<W>,
     total: u64,
+    originals: Originals,
 }
 
 impl<W: Write> MaskedLog<W> {
     pub fn new(log: CappedLog<W>, secrets: Vec<String>) -> Self {
         let masker = Masker::new(secrets);
-        Self { mask: LogMask::new(masker.clone()), masker, log, total: 0 }
+        Self { mask: LogMask::new(masker.clone()), masker, log, total: 0, originals: Originals::default() }
     }
 
     /// Bytes that the engine has printed, written or not.
     pub fn total(&self) -> u64 {
         self.total
+    }
+
+    /// What was masked since this was last asked.
+    pub fn take_spots(&mut self) -> Vec<Spot> {
+        self.originals.take()
     }
 
     pub fn push(&mut self, bytes: &[u8]) {
@@ -36,21 +43,36 @@ impl<W: Write> MaskedLog<W> {
             self.flush();
             self.log.push(bytes);
         } else {
-            let masked = self.mask.push(bytes);
-            self.log.push(&masked);
+            let piece = self.mask.push(bytes);
+            self.write(&piece);
         }
     }
 
-    /// Writes what still waits.
-    pub fn finish(mut self) -> W {
+    /// Writes what still waits; what was masked since it was last asked for comes with it.
+    pub fn finish(mut self) -> (W, Vec<Spot>) {
         self.flush();
-        let masker = self.masker;
-        self.log.finish(|tail, cut| masker.bytes(whole_lines(tail, cut)).into_owned())
+        let (masker, mut originals) = (self.masker, self.originals);
+        let log = self.log.finish(|tail, cut, at| {
+            let said = whole_lines(tail, cut);
+            let masked = masker.bytes(said).into_owned();
+            originals.add(Spot::between(at, said, &masked));
+            masked
+        });
+        (log, originals.take())
     }
 
     fn flush(&mut self) {
         let rest = self.mask.finish();
-        self.log.push(&rest);
+        self.write(&rest);
+    }
+
+    fn write(&mut self, piece: &Piece) {
+        let at = self.log.written();
+        self.log.push(&piece.masked);
+        let Some(said) = &piece.said else { return };
+        let end = self.log.written();
+        // what the file has no room for is masked for good
+        self.originals.add(Spot::between(at, said, &piece.masked).into_iter().filter(|s| s.end() <= end));
     }
 }
 
@@ -79,7 +101,7 @@ mod tests {
             log.push(piece.as_bytes());
         }
         assert_eq!(log.total(), 81);
-        let text = String::from_utf8(log.finish()).unwrap();
+        let text = String::from_utf8(log.finish().0).unwrap();
         assert!(text.starts_with("a *** b\nfirst li"), "{text}");
         assert!(text.ends_with("*** kept\nlast ***") && !text.contains("cret-value"), "{text}");
     }

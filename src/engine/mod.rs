@@ -18,6 +18,7 @@ mod masked_log;
 mod memory;
 mod mounts;
 mod novelty;
+mod originals;
 mod port;
 mod processes;
 mod progress;

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::container::Container;
+use super::originals::Spot;
 
 /// The first line: what to run. On the pipe and not in the guard's arguments, because the environment may
 /// hold secrets and arguments can be read by everybody.
@@ -31,6 +32,9 @@ pub(super) struct Launch {
     pub log: PathBuf,
     /// Removed when everything is gone.
     pub scratch: PathBuf,
+    /// Removed too, if the launch has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub private: Option<PathBuf>,
     /// What the command starts that is no child of the guard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container: Option<Container>,
@@ -63,6 +67,8 @@ pub(super) enum Report {
     Failed { message: String },
     /// The engine has printed so many bytes in all.
     Log { bytes: u64 },
+    /// What stands there in the log is not what the engine said. Said before anything that follows from it.
+    Masked { spots: Vec<Spot> },
     /// The leader of the tree has ended. Others may live on.
     Exited(Exit),
     /// No process of the tree is left, the log is complete and the guard leaves.

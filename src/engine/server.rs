@@ -119,9 +119,10 @@ impl Server {
     pub async fn examine(&self, from: u64) -> Evidence {
         let (log, patterns, family) = (self.log.clone(), self.failures.clone(), self.family.clone());
         let (exit, started) = (self.exit(), self.started);
+        let originals = self.keeper.life().borrow().originals.clone();
         let work = move || {
-            let (log, patterns, family) = (&log, &patterns, &family);
-            Witness { log, from, patterns, exit, moment: Moment::Load, started, family }.examine()
+            let (log, originals, patterns, family) = (&log, &originals, &patterns, &family);
+            Witness { log, from, originals, patterns, exit, moment: Moment::Load, started, family }.examine()
         };
         tokio::task::spawn_blocking(work).await.unwrap_or_default()
     }

@@ -34,6 +34,8 @@ pub struct LaunchSpec {
     pub memory: Option<u64>,
     /// The launch's own directory, made if it is missing. The log goes there.
     pub dir: PathBuf,
+    /// A directory with files for this engine alone, removed with the last of its processes, also when perflab is killed.
+    pub private: Option<PathBuf>,
     /// The address that the engine was told to listen on: a name or an address without brackets.
     pub host: String,
     pub port: u16,

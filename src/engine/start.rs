@@ -172,11 +172,13 @@ impl Attempt<'_> {
     }
 
     async fn examine(self, exit: Option<Exit>) -> Evidence {
-        let Self { log, spec, started, family, .. } = self;
+        let Self { log, spec, started, family, keeper, .. } = self;
+        let originals = keeper.life().borrow().originals.clone();
         // up to 17 MiB and dozens of patterns: too much for the thread that measures
         let work = move || {
-            let (log, patterns, family) = (&log, &spec.failures, &family);
-            Witness { log, from: 0, patterns, exit, moment: Moment::Start, started, family }.examine()
+            let (log, originals, patterns, family) = (&log, &originals, &spec.failures, &family);
+            Witness { log, from: 0, originals, patterns, exit, moment: Moment::Start, started, family }
+                .examine()
         };
         tokio::task::spawn_blocking(work).await.unwrap_or_default()
     }
@@ -219,6 +221,7 @@ fn prepare(spec: &LaunchSpec) -> Result<(Launch, Scratch), StartError> {
         memory: spec.memory,
         log: dir.join(LOG_NAME),
         scratch: scratch.path.clone(),
+        private: spec.private.clone(),
         container: spec.container.clone(),
         secrets: crate::secrets::known(),
         holds_descriptor: spec.keep_fd.is_some(),

@@ -11,6 +11,7 @@ use super::cold;
 use super::devices::LaunchGpus;
 use super::event::{Event, Listener};
 use super::loading::{Keep, Loaded, all_loads};
+use super::options::Options;
 use super::order::{LoadOrder, OrderError, Place, launch_spec};
 use super::provenance;
 use super::reset::{self, Emptied};
@@ -131,6 +132,8 @@ pub async fn carry_out(
         return carry_out_elsewhere(crew, url, loads, listener, keep, times).await;
     }
     let began = Instant::now();
+    // until nothing of it is left, whatever its end
+    let _options = Options::of(&crew.place.launch_dir);
     let others = crew.gpus.as_ref().map(taken::Watch::begin);
     let started = start(crew, others.as_ref().map(taken::Watch::held), listener).await?;
     times.start_s = began.elapsed().as_secs_f64();

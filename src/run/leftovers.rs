@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::container;
 use super::event::{Event, Listener};
 use super::execution::{Execution, RunError};
-use super::lost;
+use super::{lost, options};
 use crate::engine;
 use crate::engine::container::Runtime;
 use crate::journal::History;
@@ -34,6 +34,7 @@ pub fn clean_up(x: &Execution<'_>, listener: &mut dyn Listener) -> Result<(), Ru
     engine::sweep_scratch();
     name_mounted(false, listener);
     sweep_containers(x, &elsewhere, listener)?;
+    options::sweep(&x.dir, &x.journal.history());
     let ends = lost::ends(&x.journal.history(), lived_on_s, |needed| x.host.held(needed));
     for end in ends {
         x.journal.append(end)?;

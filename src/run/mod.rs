@@ -23,6 +23,7 @@ mod lost;
 mod measured;
 pub mod neighbours;
 mod opening;
+mod options;
 mod order;
 mod provenance;
 mod pulse;

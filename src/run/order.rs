@@ -1,8 +1,6 @@
 //! A launch's order: everything that carrying it out needs, and nothing of study, judge or journal.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +11,7 @@ use thiserror::Error;
 
 use super::container::{self, BoxError};
 use super::key;
+use super::options;
 use super::questions::{self, Asking};
 use super::reset;
 use super::surroundings::surroundings;
@@ -21,7 +20,6 @@ use crate::engine::{self, FailurePattern};
 use crate::hub::Resolved;
 use crate::lang::sema::program::{Api, Arrivals, Data, Load, Profile, Site, Via, Warmup};
 use crate::load::{self, LoadSpec};
-use crate::plan::command::OptionFile;
 use crate::plan::config::short_hash;
 use crate::plan::{Config, command, profile};
 
@@ -115,12 +113,14 @@ pub fn launch_spec(config: &Config, place: &Place<'_>) -> Result<engine::LaunchS
     let port = engine::free_port(HOST).map_err(OrderError::Port)?;
     let this = this_program().map_err(OrderError::Program)?;
     let model = place.model(config).unwrap_or(&config.model);
-    // the engine runs in another directory
-    let files = std::path::absolute(&place.launch_dir).unwrap_or_else(|_| place.launch_dir.clone());
-    let address = command::Address { host: HOST, port, model, files: &files };
+    let private = options::directory(&place.launch_dir);
+    let address = command::Address { host: HOST, port, model, files: &private };
     let mut command = command::to_launch(config, address);
     let files = command::files(config, address);
-    files.iter().try_for_each(write)?;
+    for file in &files {
+        let failed = |error| OrderError::File { path: file.path.clone(), error };
+        options::write(file).map_err(failed)?;
+    }
     let via = &config.engine.via;
     // `perflab` in a serve line is the running binary itself, wherever it lies; in a container it is the image's
     if !matches!(via, Via::Container(_)) && command.argv.first().is_some_and(|w| w == "perflab") {
@@ -147,6 +147,7 @@ pub fn launch_spec(config: &Config, place: &Place<'_>) -> Result<engine::LaunchS
         cpus: place.cpus.to_vec(),
         memory,
         dir: place.launch_dir.clone(),
+        private: (!files.is_empty()).then_some(private),
         host: HOST.to_owned(),
         port,
         ready: engine::Ready {
@@ -165,18 +166,6 @@ pub fn launch_spec(config: &Config, place: &Place<'_>) -> Result<engine::LaunchS
         grows: None,
         nonce: place.nonce.clone(),
     })
-}
-
-/// Writes a file that a flag of the launch names; its directory may not be there yet.
-fn write(file: &OptionFile) -> Result<(), OrderError> {
-    let dir = file.path.parent().unwrap_or(Path::new("."));
-    // an object may hold a secret: its file is nobody else's to read
-    let open =
-        || std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&file.path);
-    let written = std::fs::create_dir_all(dir)
-        .and_then(|()| open())
-        .and_then(|mut out| out.write_all(file.text.as_bytes()));
-    written.map_err(|error| OrderError::File { path: file.path.clone(), error })
 }
 
 /// A launch's part of the machine's memory, in bytes, where others may run beside it.

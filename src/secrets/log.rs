@@ -1,5 +1,6 @@
 //! Masks a stream that arrives in pieces: a secret may be cut in two by a read.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use super::known::masker;
@@ -10,6 +11,15 @@ const LONGEST_LINE: usize = 64 << 10;
 
 /// Escaped, a secret takes so many times its own length, or less.
 const LONGEST_SPELLING: usize = 7;
+
+/// Some of a log.
+#[derive(Default)]
+pub struct Piece {
+    /// What can be written.
+    pub masked: Vec<u8>,
+    /// What was said there, if that is something else. Of a line that goes on without an end nobody knows.
+    pub said: Option<Vec<u8>>,
+}
 
 /// Takes pieces of a log and gives back what can be written.
 #[derive(Debug)]
@@ -27,25 +37,32 @@ impl LogMask {
     }
 
     /// Whole lines, masked; what follows the last line's end waits for more.
-    pub fn push(&mut self, bytes: &[u8]) -> Vec<u8> {
+    pub fn push(&mut self, bytes: &[u8]) -> Piece {
         self.pending.extend_from_slice(bytes);
         if let Some(end) = self.pending.iter().rposition(|b| matches!(b, b'\n' | b'\r')) {
             let rest = self.pending.split_off(end + 1);
             let lines = std::mem::replace(&mut self.pending, rest);
-            return self.masker.bytes(&lines).into_owned();
+            return self.piece(lines);
         }
         if self.pending.len() < LONGEST_LINE {
-            return Vec::new();
+            return Piece::default();
         }
         let mut masked = self.masker.bytes(&self.pending).into_owned();
         self.pending = masked.split_off(masked.len().saturating_sub(self.held_back));
-        masked
+        Piece { masked, said: None }
     }
 
     /// What still waits.
-    pub fn finish(&mut self) -> Vec<u8> {
+    pub fn finish(&mut self) -> Piece {
         let rest = std::mem::take(&mut self.pending);
-        self.masker.bytes(&rest).into_owned()
+        self.piece(rest)
+    }
+
+    fn piece(&self, said: Vec<u8>) -> Piece {
+        match self.masker.bytes(&said) {
+            Cow::Borrowed(same) if same.len() == said.len() => Piece { masked: said, said: None },
+            masked => Piece { masked: masked.into_owned(), said: Some(said) },
+        }
     }
 }
 
@@ -64,15 +81,15 @@ impl<W: Write> MaskedWriter<W> {
 
     pub fn finish(&mut self) -> io::Result<()> {
         let rest = self.mask.finish();
-        self.to.write_all(&rest)?;
+        self.to.write_all(&rest.masked)?;
         self.to.flush()
     }
 }
 
 impl<W: Write> Write for MaskedWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let masked = self.mask.push(bytes);
-        self.to.write_all(&masked)?;
+        let piece = self.mask.push(bytes);
+        self.to.write_all(&piece.masked)?;
         Ok(bytes.len())
     }
 
@@ -87,8 +104,8 @@ mod tests {
 
     fn log(pieces: &[&[u8]]) -> String {
         let mut mask = LogMask::new(Masker::new(["s3cret-value".to_owned()]));
-        let mut out: Vec<u8> = pieces.iter().flat_map(|p| mask.push(p)).collect();
-        out.extend(mask.finish());
+        let mut out: Vec<u8> = pieces.iter().flat_map(|p| mask.push(p).masked).collect();
+        out.extend(mask.finish().masked);
         String::from_utf8_lossy(&out).into_owned()
     }
 

@@ -22,7 +22,7 @@ pub use known::{
     hub_token, known, learn, learn_alternatives, learn_environment, learn_source, mask, mask_document,
     mask_json, mask_source, shown,
 };
-pub use log::{LogMask, MaskedWriter};
+pub use log::{LogMask, MaskedWriter, Piece};
 pub use mask::{MASKED, Masker};
 pub use names::{hides, is_secret};
 pub use stream::DocumentWriter;

@@ -67,6 +67,7 @@ impl Workshop {
             env: env.into_iter().map(|(n, v)| (n.into(), v.into())).collect(),
             cwd: self.dir.clone(),
             dir: self.dir.join("launch"),
+            private: None,
             host: "127.0.0.1".into(),
             port: self.port,
             key: None,

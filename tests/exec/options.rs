@@ -2,9 +2,14 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::{EXEC, Lab, binary};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::containers::children;
+use crate::support::{EXEC, Lab, binary, events, wait_for};
 
 const STUDY: &str = r#"
 engine filed "Filed" {
@@ -39,7 +44,7 @@ study s {
 fn lab() -> Lab {
     let lab = Lab::with(STUDY);
     let script = format!(
-        "#!/bin/sh\ncat \"${{4#--options=}}\" >> options\necho >> options\nexec '{}' sim --model \"$1\" --host \"$2\" --port \"$3\"\n",
+        "#!/bin/sh\nstat -c %a \"${{4#--options=}}\" >> modes\ncat \"${{4#--options=}}\" >> options\necho >> options\nexec '{}' sim --model \"$1\" --host \"$2\" --port \"$3\"\n",
         binary()
     );
     let program = lab.write("filed", script);
@@ -47,18 +52,30 @@ fn lab() -> Lab {
     lab
 }
 
+/// The files of flags that are there.
+fn written(lab: &Lab) -> Vec<PathBuf> {
+    fn below(dir: &Path, found: &mut Vec<PathBuf>) {
+        for path in fs::read_dir(dir).into_iter().flatten().flatten().map(|e| e.path()) {
+            if path.is_dir() {
+                below(&path, found);
+            } else if path.ends_with("options.yaml") {
+                found.push(path);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    below(&lab.path("state"), &mut found);
+    found
+}
+
 #[test]
 fn each_launch_writes_the_object_and_takes_its_path() {
     let lab = lab();
     lab.run(&EXEC).expect_code(0);
     let seen = fs::read_to_string(lab.path("options")).expect("options");
-    let launches = fs::read_dir(lab.path("state/trials")).expect("trials").map(|e| e.expect("one").path());
-    for file in
-        launches.map(|trial| fs::read_dir(trial).expect("launches").next().expect("one").expect("one").path())
-    {
-        let mode = fs::metadata(file.join("options.yaml")).expect("its file").permissions().mode();
-        assert_eq!(mode & 0o777, 0o600, "an object may hold a secret");
-    }
+    let modes = fs::read_to_string(lab.path("modes")).expect("modes");
+    assert_eq!(modes, "600\n600\n600\n", "an object may hold a secret");
+    assert_eq!(written(&lab), [] as [PathBuf; 0], "they go with their launches");
     let mut seen: Vec<&str> = seen.lines().collect();
     seen.sort_unstable();
     assert_eq!(
@@ -69,6 +86,43 @@ fn each_launch_writes_the_object_and_takes_its_path() {
             r#"{"cache":{"fraction":0.9},"attention_dp":true}"#,
         ]
     );
+}
+
+/// Started, and killed under its first load; with its guard, if that is wanted.
+fn killed_under_load(lab: &Lab, guard_too: bool) {
+    let _ = fs::remove_file(lab.path("events.jsonl"));
+    let mut exec = lab.start(&[&EXEC[..], &["--events", "events.jsonl"]].concat());
+    wait_for("a load", || events(lab).iter().any(|e| e["event"] == "load"));
+    assert_eq!(written(lab).len(), 1);
+    let guards = children(exec.child.id());
+    assert_eq!(guards.len(), 1);
+    // a guard that is stopped sees nothing of perflab's end
+    for guard in guards.iter().filter(|_| guard_too) {
+        kill(Pid::from_raw(*guard as i32), Signal::SIGSTOP).expect("it lives");
+    }
+    exec.child.kill().expect("it lives");
+    exec.child.wait().expect("a status");
+    for guard in guards.iter().filter(|_| guard_too) {
+        kill(Pid::from_raw(*guard as i32), Signal::SIGKILL).expect("it lives");
+    }
+}
+
+#[test]
+fn the_files_of_a_killed_execution_go_with_its_guard_or_with_the_next_one() {
+    let long =
+        STUDY.replace("requests    8", "requests    400").replace("attention_dp]", "attention_dp, api_key]");
+    let long = long.replace(r#"{"cache": {"#, r#"{"api_key": "s3cret-of-a-file", "cache": {"#);
+    let lab = lab();
+    lab.write("study.plab", &long);
+    killed_under_load(&lab, false);
+    wait_for("the guard's end", || written(&lab).is_empty());
+    killed_under_load(&lab, true);
+    assert_eq!(written(&lab).len(), 1, "nobody was left to remove it");
+    lab.write("study.plab", long.replace("requests    400", "requests    8"));
+    lab.run(&EXEC).expect_code(0);
+    assert_eq!(written(&lab), [] as [PathBuf; 0]);
+    let said = fs::read_to_string(lab.path("options")).expect("options");
+    assert!(said.contains("s3cret-of-a-file"), "the engine got it: {said}");
 }
 
 #[test]

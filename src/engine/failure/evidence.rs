@@ -5,11 +5,13 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use super::super::originals::Originals;
 use super::super::protocol::Exit;
 use super::class::{self, Nature};
 use super::kernel::{self, Uptime};
 use super::lines::{Lines, Weight, speaks_of_error};
-use super::pattern::{FailurePattern, Place, lines_of};
+use super::pattern::{FailurePattern, Place};
+use super::said::Said;
 use super::{general, part, text};
 
 /// SIGKILL, and how a shell passes it on.
@@ -54,6 +56,8 @@ pub struct Witness<'a> {
     pub log: &'a Path,
     /// Where in the log to begin, in bytes.
     pub from: u64,
+    /// What the engine said where the log is masked.
+    pub originals: &'a Originals,
     /// The engine's own patterns, in their order.
     pub patterns: &'a [FailurePattern],
     /// How its leader ended by itself; `None` if it did not.
@@ -85,16 +89,16 @@ impl Witness<'_> {
     /// Reads log and kernel messages; a log that is missing is an empty one.
     pub fn examine(&self) -> Evidence {
         let bytes = read_from(self.log, self.from).unwrap_or_default();
-        let log = String::from_utf8_lossy(&bytes);
-        let log = text::strip_ansi(&log);
+        let log = Said::new(&bytes, self.originals.restore(&bytes, self.from).as_deref());
         let mut tail: Vec<String> =
-            text::lines_from_the_end(&log).take(TAIL_LINES).map(text::shortened).collect();
+            text::lines_from_the_end(log.shown()).take(TAIL_LINES).map(text::shortened).collect();
         tail.reverse();
-        let lines = Lines::new(&log);
+        let lines = Lines::new(log.words());
         let named = self.guard_lost().or_else(|| self.named(&log, &lines));
         let known = named.is_some();
         let failure = named.unwrap_or_else(|| {
-            Failure::new(self.unknown(&lines), line_that_matters(&lines).unwrap_or_default())
+            let line = line_that_matters(&lines).map(|at| log.line(at));
+            Failure::new(self.unknown(&lines), line.unwrap_or_default())
         });
         Evidence { failure, known, tail }
     }
@@ -110,7 +114,7 @@ impl Witness<'_> {
         })
     }
 
-    fn named(&self, log: &str, lines: &Lines<'_>) -> Option<Failure> {
+    fn named(&self, log: &Said, lines: &Lines<'_>) -> Option<Failure> {
         if let Some((class, line)) = kernel::finding(self.started, self.family) {
             return Some(Failure::new(class, text::shortened(&line)));
         }
@@ -154,14 +158,14 @@ impl Witness<'_> {
 /// Classifies a log by an engine's own patterns and the general ones: broken machines, then causes before
 /// consequences, the engine's own before the general. The first that matches where the log tells of its end wins.
 pub fn classify(log: &str, patterns: &[FailurePattern]) -> Option<Failure> {
-    let log = text::strip_ansi(log);
-    match_first(&log, &Lines::new(&log), patterns)
+    let log = Said::new(log.as_bytes(), None);
+    match_first(&log, &Lines::new(log.words()), patterns)
 }
 
-fn match_first(log: &str, lines: &Lines<'_>, patterns: &[FailurePattern]) -> Option<Failure> {
+fn match_first(log: &Said, lines: &Lines<'_>, patterns: &[FailurePattern]) -> Option<Failure> {
     let all = general::of_machine().iter().chain(patterns).chain(general::patterns());
     let matches: Vec<(&FailurePattern, Vec<Place>)> = all
-        .map(|p| (p, p.places(log).collect()))
+        .map(|p| (p, p.places(log.words()).collect()))
         .filter(|(_, places): &(_, Vec<_>)| !places.is_empty())
         .collect();
     let first = |consequence: bool, counts: &dyn Fn(usize) -> bool| {
@@ -170,8 +174,8 @@ fn match_first(log: &str, lines: &Lines<'_>, patterns: &[FailurePattern]) -> Opt
             .flat_map(|(p, places)| places.iter().map(move |place| (p, place)))
             .find(|(_, place)| counts(lines.at(place.begin)) || counts(lines.at(place.told.start)))
             .map(|(pattern, place)| {
-                let class = part::named(&pattern.name, log, place.begin);
-                Failure::new(class, lines_of(log, &place.told))
+                let class = part::named(&pattern.name, log.words(), place.begin);
+                Failure::new(class, log.lines_of(&place.told))
             })
     };
     let exception = lines.exception();
@@ -183,7 +187,7 @@ fn match_first(log: &str, lines: &Lines<'_>, patterns: &[FailurePattern]) -> Opt
         return cause;
     }
     if let Some(Failure { class, line, .. }) = first(true, &|at| lines.loudness(at) >= Weight::Plain) {
-        return Some(Failure::new(class, exception.map_or(line, |(_, said)| text::shortened(said))));
+        return Some(Failure::new(class, exception.map_or(line, |(at, _)| log.line(at))));
     }
     // nobody told of an error: a quiet last word may
     let last = lines.last(1).next().map_or(0, |(at, _)| at);
@@ -199,16 +203,15 @@ fn read_from(log: &Path, from: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What a log says about the reason, where no pattern knows it: an exception, else the last line that speaks of an
+/// The line that says something about the reason, where no pattern knows it: an exception, else the last line that speaks of an
 /// error, else the last.
-fn line_that_matters(lines: &Lines<'_>) -> Option<String> {
+fn line_that_matters(lines: &Lines<'_>) -> Option<usize> {
     let telling = || {
         lines.last(TAIL_LINES).find(|(at, said)| {
             lines.weight(*at) == Weight::Told || (lines.weight(*at) > Weight::Advice && speaks_of_error(said))
         })
     };
-    let (_, said) = lines.exception().or_else(telling).or_else(|| lines.last(1).next())?;
-    Some(text::shortened(said))
+    lines.exception().or_else(telling).or_else(|| lines.last(1).next()).map(|(at, _)| at)
 }
 
 #[cfg(test)]
@@ -225,9 +228,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("server.log");
         fs::write(&path, log).unwrap();
-        let family = BTreeMap::new();
-        let started = Uptime::now();
-        Witness { log: &path, from: 0, patterns: &[], exit, moment, started, family: &family }.examine()
+        let (family, originals) = (BTreeMap::new(), Originals::default());
+        let (started, log) = (Uptime::now(), &path);
+        Witness { log, from: 0, originals: &originals, patterns: &[], exit, moment, started, family: &family }
+            .examine()
     }
 
     #[test]

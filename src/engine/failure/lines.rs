@@ -166,6 +166,16 @@ fn got_over(lines: &[Line<'_>]) -> Vec<bool> {
     got_over
 }
 
+/// What a line says, without what loggers put before.
+pub(super) fn said(raw: &str) -> &str {
+    text::clean(visible(raw))
+}
+
+/// Bars overwrite themselves, and what counts is what stood there last.
+fn visible(raw: &str) -> &str {
+    raw.trim_end().rsplit('\r').next().unwrap_or_default()
+}
+
 /// What each process is in the middle of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Inside {
@@ -186,8 +196,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn read(&mut self, start: usize, raw: &'a str) -> Line<'a> {
-        // bars overwrite themselves, and what counts is what stood there last
-        let shown = raw.trim_end().rsplit('\r').next().unwrap_or_default();
+        let shown = visible(raw);
         let (said, prefix) = (text::clean(shown), &shown[..text::prefix_len(shown)]);
         let who = speaker(prefix);
         let level = level(prefix).or_else(|| level_of_text(said));

@@ -7,6 +7,7 @@ mod kernel;
 mod lines;
 mod part;
 mod pattern;
+mod said;
 pub(super) mod text;
 
 pub use class::{

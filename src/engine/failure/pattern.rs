@@ -4,8 +4,6 @@ use std::ops::Range;
 
 use regex::{Regex, RegexBuilder};
 
-use super::text;
-
 /// A class of failures and how it looks in a log.
 #[derive(Debug, Clone)]
 pub struct FailurePattern {
@@ -34,36 +32,4 @@ pub(super) struct Place {
     pub begin: usize,
     /// The last group that took part, else the whole.
     pub told: Range<usize>,
-}
-
-/// All lines of `log` that a place touches, in one.
-pub(super) fn lines_of(log: &str, told: &Range<usize>) -> String {
-    let start = log[..told.start].rfind('\n').map_or(0, |i| i + 1);
-    let end = log[told.end..].find('\n').map_or(log.len(), |i| told.end + i);
-    let line = log[start..end].lines().map(text::clean).collect::<Vec<_>>().join(" ");
-    text::shortened(&line)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn line(pattern: &str, log: &str) -> Option<String> {
-        let pattern = FailurePattern::new("x", pattern).unwrap();
-        pattern.places(log).next().map(|place| lines_of(log, &place.told))
-    }
-
-    #[test]
-    fn a_match_across_lines_is_one_line() {
-        let log = "x\n(A pid=1) ValidationError: 1\n(A pid=1)   Value error, no [type=y]\nz";
-        let both = line(r"ValidationError: .*\n.*Value error, ", log).unwrap();
-        assert_eq!(both, "ValidationError: 1 Value error, no");
-    }
-
-    #[test]
-    fn a_group_says_which_line_matters() {
-        let log = "x\n(A pid=1) ValidationError: 1\n(A pid=1)   Value error, no [type=y]\nz";
-        assert_eq!(line(r"ValidationError: .*\n.*Value error, (.+)", log).unwrap(), "Value error, no");
-        assert_eq!(line("one|two", "three"), None);
-    }
 }

@@ -76,7 +76,8 @@ fn begin() -> Result<(Watch, Option<Group>), Start> {
     let tree = Tree::new(leader);
     let log = MaskedLog::new(CappedLog::new(log), launch.secrets);
     let held = held.into_iter().chain(scratch.map(OwnedFd::from)).collect();
-    let watch = Watch::new(orders, signals, output, log, tree, (launch.scratch, launch.container), held);
+    let own = [launch.scratch].into_iter().chain(launch.private).collect();
+    let watch = Watch::new(orders, signals, output, log, tree, (own, launch.container), held);
     Ok((watch, memory))
 }
 

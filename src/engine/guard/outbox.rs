@@ -38,6 +38,11 @@ impl Outbox {
         self.pending.is_empty()
     }
 
+    /// Bytes that wait for perflab to read.
+    pub fn waiting(&self) -> usize {
+        self.pending.len()
+    }
+
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.pipe.as_fd()
     }

@@ -12,6 +12,7 @@ use nix::sys::signalfd::SignalFd;
 use super::super::container::Container;
 use super::super::masked_log::MaskedLog;
 use super::super::mounts::remove_tree;
+use super::super::originals::Spot;
 use super::super::protocol::{Exit, Order, Report};
 use super::outbox::Outbox;
 use super::tree::Tree;
@@ -24,6 +25,8 @@ const OUTPUT_PER_TURN: usize = 1 << 20;
 const KILL_PAUSE: Duration = Duration::from_millis(5);
 /// The pause grows up to this for processes that a driver holds in the kernel.
 const LONG_KILL_PAUSE: Duration = Duration::from_millis(200);
+/// While so many bytes of reports wait, none about what was masked is added.
+const MASKED_WAITING: usize = 64 << 10;
 /// How long the last report waits for a reader.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
@@ -53,7 +56,8 @@ pub(super) struct Watch {
     buffer: Vec<u8>,
     log: MaskedLog<File>,
     tree: Tree,
-    scratch: PathBuf,
+    /// Directories of the launch's that go with it.
+    own: Vec<PathBuf>,
     /// What is left when the tree is empty, as it is no part of it.
     container: Option<Container>,
     phase: Phase,
@@ -73,7 +77,7 @@ impl Watch {
         output: PipeReader,
         log: MaskedLog<File>,
         tree: Tree,
-        (scratch, container): (PathBuf, Option<Container>),
+        (own, container): (Vec<PathBuf>, Option<Container>),
         held: Vec<OwnedFd>,
     ) -> Self {
         Self {
@@ -83,7 +87,7 @@ impl Watch {
             buffer: vec![0; 1 << 16],
             log,
             tree,
-            scratch,
+            own,
             container,
             phase: Phase::Running,
             kill_pause: KILL_PAUSE,
@@ -231,6 +235,10 @@ impl Watch {
     }
 
     fn report(&mut self, outbox: &mut Outbox) {
+        // what perflab does not read waits in bounded memory
+        if outbox.waiting() < MASKED_WAITING {
+            tell_masked(self.log.take_spots(), outbox);
+        }
         let (at, bytes) = self.log_reported;
         // old news about the log are dropped, not queued, when perflab does not read
         if self.log.total() > bytes && at.elapsed() >= LOG_REPORTS && outbox.is_empty() {
@@ -246,23 +254,32 @@ impl Watch {
         outbox.flush();
     }
 
-    /// The log is completed and the scratch directory removed before perflab hears that all are gone.
+    /// The log is completed and the launch's own directories are removed before perflab hears that all are gone.
     fn finish(mut self, outbox: &mut Outbox) {
         // a pipe holds at most what it was enlarged to
         self.take_output(2 * OUTPUT_PER_TURN);
         let bytes = self.log.total();
-        self.log.finish();
+        let (_, spots) = self.log.finish();
         if let Some(container) = &self.container {
             // as long as it is there, nothing may start beside it; perflab names it meanwhile
             let _ = container.remove(Instant::now() + CONTAINER_PATIENCE);
         }
-        let _ = remove_tree(&self.scratch);
+        for directory in &self.own {
+            let _ = remove_tree(directory);
+        }
+        tell_masked(spots, outbox);
         outbox.push(&Report::Log { bytes });
         if !self.exit_reported {
             outbox.push(&Report::Exited(self.tree.exit().unwrap_or(Exit::Unknown)));
         }
         outbox.push(&Report::Gone { killed: self.tree.killed() });
         outbox.flush_for(LAST_WORDS);
+    }
+}
+
+fn tell_masked(spots: Vec<Spot>, outbox: &mut Outbox) {
+    if !spots.is_empty() {
+        outbox.push(&Report::Masked { spots });
     }
 }
 
