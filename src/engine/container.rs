@@ -113,9 +113,7 @@ impl Runtime {
 
     /// Fetches an image, unless `stop` says meanwhile that nobody wants it any more. The client does not outlive this process.
     pub fn pull(&self, reference: &str, stop: impl Fn() -> bool) -> Result<(), RuntimeError> {
-        let mut client = self.client(&["pull", "--quiet", reference]);
-        // SAFETY: between fork and exec only that system call is made
-        unsafe { client.pre_exec(|| Ok(prctl::set_pdeathsig(Signal::SIGKILL)?)) };
+        let client = mortal(self.client(&["pull", "--quiet", reference]));
         self.answer(client, PULL_PATIENCE, stop).map(drop)
     }
 
@@ -216,6 +214,13 @@ impl Runtime {
         let why = complaint.lines().rev().map(str::trim).find(tells).unwrap_or("nothing");
         Err(RuntimeError::Refused { program, why: why.to_owned() })
     }
+}
+
+/// A program that dies with the thread that starts it.
+fn mortal(mut program: Command) -> Command {
+    // SAFETY: between fork and exec only that system call is made
+    unsafe { program.pre_exec(|| Ok(prctl::set_pdeathsig(Signal::SIGKILL)?)) };
+    program
 }
 
 /// Ends a client and what it has started, which may tidy up for so long.

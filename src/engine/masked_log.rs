@@ -54,9 +54,9 @@ impl<W: Write> MaskedLog<W> {
         let (masker, mut originals) = (self.masker, self.originals);
         let log = self.log.finish(|tail, cut, at| {
             let said = whole_lines(tail, cut);
-            let masked = masker.bytes(said).into_owned();
-            originals.add(Spot::between(at, said, &masked));
-            masked
+            let shown = masker.bytes(said).into_owned();
+            originals.add(Spot::between(at, said, &shown));
+            shown
         });
         (log, originals.take())
     }
