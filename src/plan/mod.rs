@@ -23,6 +23,7 @@ mod room;
 mod same;
 pub mod shell;
 mod strangers;
+mod torn;
 mod undrafted;
 
 pub use bases::never_holds;

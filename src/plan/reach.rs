@@ -41,16 +41,16 @@ pub fn engines(program: &Program, study: &Study) -> Vec<Arc<Engine>> {
 
 /// What conditions ask a configuration for.
 #[derive(Debug, Default)]
-struct Asked {
+pub(super) struct Asked {
     /// flags under all their spellings, as keys
-    flags: HashSet<String>,
+    pub flags: HashSet<String>,
     /// variables of the server
-    env: HashSet<String>,
-    model: bool,
+    pub env: HashSet<String>,
+    pub model: bool,
 }
 
 impl Asked {
-    fn of(conditions: &[&Expr], mut gpus: bool, engine: &Engine) -> Self {
+    pub fn of(conditions: &[&Expr], mut gpus: bool, engine: &Engine) -> Self {
         let mut asked = Self::default();
         for condition in conditions {
             condition.walk(&mut |e| match e {
@@ -79,7 +79,7 @@ impl Asked {
         }
     }
 
-    fn touches(&self, change: &Change) -> bool {
+    pub fn touches(&self, change: &Change) -> bool {
         match change {
             Change::Model(_) => self.model,
             Change::Env(EnvSetting { name, .. }) | Change::UnsetEnv(name) => self.env.contains(name),

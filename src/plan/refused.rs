@@ -11,9 +11,9 @@ use super::reach::flag_key;
 use crate::lang::codes::Code;
 use crate::lang::sema::program::{Change, Engine, Expr, Refusal, Refuses, Study};
 use crate::lang::sema::schema::{self, Kind, Value, key};
-use crate::lang::source::{FileId, Span};
+use crate::lang::source::Span;
 use crate::lang::syntax::ast::BinaryOp;
-use crate::lang::{Analysis, Diagnostic, Program};
+use crate::lang::{Diagnostic, Program};
 
 /// What an engine refuses of a configuration, of what its release does so surely or perhaps.
 pub(super) fn refusal(config: &Config, how: Refuses) -> Option<&Refusal> {
@@ -152,28 +152,6 @@ pub(super) fn refused_engines(program: &Program, study: &Study) -> Vec<Diagnosti
     names.dedup();
     let engines = names.iter().filter_map(|n| program.engines.get(*n));
     engines.filter_map(|engine| told(engine, study)).collect()
-}
-
-/// The same in a file with mistakes elsewhere: engines are refused for certain of whose declarations nothing is wrong.
-pub(super) fn refused_apart(analysis: &Analysis) -> Vec<Diagnostic> {
-    let program = &analysis.program;
-    let errors: Vec<Span> = analysis.diagnostics.iter().filter(|d| d.is_error()).map(|d| d.span).collect();
-    let sound = |engine: &Engine| {
-        let all = engine.ancestry.iter().filter_map(|name| program.engines.get(name));
-        all.filter(|e| e.span.file == FileId::default()).all(|e| {
-            let text = &analysis.sources.get(e.span.file).text;
-            let start = e.span.start as usize;
-            let end = text[start..].find("\n}").map_or(text.len(), |n| start + n + 2);
-            !errors.iter().any(|s| s.file == e.span.file && s.range().start >= start && s.range().start < end)
-        })
-    };
-    let mut found: Vec<Diagnostic> = Vec::new();
-    for study in &program.studies {
-        let engines = program.engines.get(&study.baseline).filter(|e| sound(e));
-        let refused = engines.and_then(|e| told(e, study)).filter(Diagnostic::is_error);
-        found.extend(refused.filter(|d| found.iter().all(|f| f.span != d.span)));
-    }
-    found
 }
 
 fn told(engine: &Arc<Engine>, study: &Study) -> Option<Diagnostic> {

@@ -15,11 +15,11 @@ use super::overruled::overruled;
 use super::overwritten::overwritten;
 use super::prepared::Prepared;
 use super::reach::{Offered, Reach, engines};
-use super::refused::refused_apart;
 use super::refused::refused_engines;
 use super::required::unmet;
 use super::room::too_long;
 use super::strangers::strangers;
+use super::torn::Torn;
 use super::undrafted::undrafted;
 use crate::lang::codes::Code;
 use crate::lang::diag::sort;
@@ -37,15 +37,25 @@ const MOST_COMPARED: usize = 4096;
 /// Candidates of a step that are compared with its base.
 const MOST_OVER_BASE: usize = 64;
 
-/// Adds the doubts of a sound program to what its analysis found; of a file with errors nothing is certain but what engines refuse
-/// that are sound themselves.
+/// Adds the doubts of a program to what its analysis found; of a file with errors those that its errors cannot have brought about.
 pub fn reviewed(mut analysis: Analysis) -> Analysis {
-    let found = if analysis.has_errors() { refused_apart(&analysis) } else { review(&analysis.program) };
+    let found = if analysis.has_errors() {
+        Torn::of(&analysis).map(|torn| certain(&torn, &analysis.program)).unwrap_or_default()
+    } else {
+        review(&analysis.program)
+    };
     if !found.is_empty() {
         analysis.diagnostics.extend(found);
         sort(&mut analysis.diagnostics);
     }
     analysis
+}
+
+fn certain(torn: &Torn, program: &Program) -> Vec<Diagnostic> {
+    let rest = torn.rest(program);
+    let mut found = review(&rest);
+    found.retain(|d| torn.spares(d, &rest));
+    found
 }
 
 fn review(program: &Program) -> Vec<Diagnostic> {

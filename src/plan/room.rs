@@ -19,9 +19,7 @@ use crate::lang::{Diagnostic, Program};
 /// What is said of a study whose engines or points leave too little room; `engines` are all that it names.
 pub(super) fn too_long(program: &Program, study: &Study, engines: &[Arc<Engine>]) -> Vec<Diagnostic> {
     let Some((profile, tokens)) = longest(program, study) else { return Vec::new() };
-    let limiting_flags = || engines.iter().flat_map(|e| limiting(e));
-    let shared = limiting_flags().filter_map(|s| Some(key(s.limits_requests.as_ref()?.per.as_ref()?)));
-    let limits: HashSet<String> = limiting_flags().flat_map(names).chain(shared).collect();
+    let limits: HashSet<String> = engines.iter().flat_map(|e| limits(e)).collect();
     if limits.is_empty() {
         return Vec::new();
     }
@@ -44,6 +42,12 @@ pub(super) fn too_long(program: &Program, study: &Study, engines: &[Arc<Engine>]
         out.extend(axes.into_values());
     }
     out
+}
+
+/// The keys of the flags that decide how long an engine's requests can be.
+pub(super) fn limits(engine: &Engine) -> HashSet<String> {
+    let shared = limiting(engine).filter_map(|s| Some(key(s.limits_requests.as_ref()?.per.as_ref()?)));
+    limiting(engine).flat_map(names).chain(shared).collect()
 }
 
 /// The flags of an engine that limit requests.

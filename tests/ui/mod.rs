@@ -5,6 +5,7 @@ mod forbidden;
 mod golden;
 mod later;
 mod robust;
+mod torn;
 mod whole;
 
 use std::path::{Path, PathBuf};

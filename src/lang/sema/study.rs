@@ -67,7 +67,7 @@ impl Checker<'_> {
         study.not_yet = self.not_yet.split_off(before);
         self.metrics_without_gpus(decl, &mut study);
         self.profiles_not_yet(&mut study);
-        (known && !study.model.is_empty()).then_some(study)
+        known.then_some(study)
     }
 
     /// Settings that stand once at most.

@@ -35,6 +35,8 @@ pub struct Builder<'a, 's> {
     base: usize,
     /// where the chunk begins in the file, also where its first word was mended to a longer one
     begins: usize,
+    /// where the chunk ends in the file, also where a bracket was put behind it
+    ends: usize,
     sink: &'s mut Sink,
     broken: HashSet<String>,
     /// flags that lines of the engine being read declare, had they been readable
@@ -60,6 +62,7 @@ impl<'a, 's> Builder<'a, 's> {
             text,
             base,
             begins: base,
+            ends: usize::MAX,
             sink,
             broken: HashSet::new(),
             unread_flags: Vec::new(),
@@ -70,6 +73,11 @@ impl<'a, 's> Builder<'a, 's> {
     /// The same for a chunk whose first word was mended, so that its text is another than the file's up to the end of that word.
     pub fn beginning(self, begins: usize) -> Self {
         Self { begins, ..self }
+    }
+
+    /// The same for a chunk behind which something was put that the file does not have.
+    pub fn ending(self, ends: usize) -> Self {
+        Self { ends, ..self }
     }
 
     pub fn into_broken(self) -> HashSet<String> {
@@ -129,7 +137,8 @@ impl<'a, 's> Builder<'a, 's> {
                 end = text[..comment.start() - s.start()].trim_end().len();
             }
         }
-        Span::new(self.id, self.begins.max(self.base + s.start())..self.base + s.start() + end)
+        let (start, end) = (self.begins.max(self.base + s.start()), self.base + s.start() + end);
+        Span::new(self.id, start.min(self.ends)..end.min(self.ends))
     }
 
     /// A line that no rule took. Returns the settings that it was probably meant to be.
@@ -190,7 +199,7 @@ impl<'a, 's> Builder<'a, 's> {
         let told = self.sink.found().last().filter(|d| d.code == Code::UnknownSetting)?;
         let (text, base) = reread::renamed(told, at, text, block.settings().1)?;
         let line = Grammar::parse(block.rule(), &text).ok()?.next()?.into_inner().next()?;
-        let mut builder = Builder::new(self.id, &text, base, self.sink).beginning(at);
+        let mut builder = Builder::new(self.id, &text, base, self.sink).beginning(at).ending(self.ends);
         let found = read(&mut builder, line);
         self.unread_flags.append(&mut builder.unread_flags);
         let broken = builder.into_broken();

@@ -30,7 +30,7 @@ pub fn condition(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> 
 /// The same for a flag behind such a word, which looks like a flag apart from its value: where the word begins, and the help.
 pub fn behind_axes(chunk: &str, flag: usize) -> Option<(Range<usize>, String)> {
     let before = chunk[..flag].trim_end();
-    let start = before.rfind(|c: char| !c.is_ascii_alphabetic()).map_or(0, |n| n + 1);
+    let start = before.trim_end_matches(|c: char| c.is_ascii_alphabetic()).len();
     let word = &before[start..];
     let found = matches!(word, "where" | "if" | "unless" | "when") && varies(&chunk[..start]);
     found.then(|| (start..before.len(), excluded(rest_of_line(chunk, flag))))

@@ -6,7 +6,7 @@ use super::brackets::{self, Doubled, bracket, unbalanced};
 use super::expected::by_rule;
 use super::grammar::Rule;
 use super::lexical::{self, Piece};
-use super::reread::{closed, opened, renamed, reread, reread_from, without_block};
+use super::reread::{closed, opened, renamed, reread, reread_within, without_block};
 use super::{borrowed, habits, imports, joins, names, synonyms, words};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink, did_you_mean, one_of, short};
@@ -202,7 +202,7 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
         sink.push(found);
         if let Some((text, base)) = meant {
             let mut broken = Vec::new();
-            if let Some(item) = reread_from(at, id, &text, base, sink, &mut broken) {
+            if let Some(item) = reread_within(at..usize::MAX, id, &text, base, sink, &mut broken) {
                 return Recovered { item: Some(item), broken };
             }
         }

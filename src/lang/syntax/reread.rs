@@ -1,6 +1,8 @@
 //! Reading a chunk again as it was meant: with the bracket that it lacks or the word that is misspelt in it, so that what else is wrong
 //! with it is told too. All that was not mended stays in its place.
 
+use std::ops::Range;
+
 use foldhash::HashSet;
 use pest::Parser;
 
@@ -24,7 +26,8 @@ pub(super) fn closed(
     let text = format!("{}\n}}", &file[span.range()]);
     // settings of the block around an unclosed one are lines of that: they follow from the missing bracket
     let told: HashSet<Span> = sink.found().map(|d| d.span).collect();
-    let item = reread(id, &text, span.start as usize, sink, broken);
+    let (start, end) = (span.start as usize, span.end as usize);
+    let item = reread_within(start..end, id, &text, start, sink, broken);
     sink.forget(|d| d.code == Code::UnknownSetting && d.label == NOT_HERE && !told.contains(&d.span));
     item
 }
@@ -81,12 +84,12 @@ pub(super) fn reread(
     sink: &mut Sink,
     broken: &mut Vec<String>,
 ) -> Option<Item> {
-    reread_from(base, id, text, base, sink, broken)
+    reread_within(base..usize::MAX, id, text, base, sink, broken)
 }
 
-/// The same for one whose first word was mended, where that word begins.
-pub(super) fn reread_from(
-    begins: usize,
+/// The same for one whose first word was mended or behind which a bracket was put: where it begins and ends in the file.
+pub(super) fn reread_within(
+    place: Range<usize>,
     id: FileId,
     text: &str,
     base: usize,
@@ -94,7 +97,7 @@ pub(super) fn reread_from(
     broken: &mut Vec<String>,
 ) -> Option<Item> {
     let pairs = Grammar::parse(Rule::only_item, text).ok()?;
-    let mut builder = Builder::new(id, text, base, sink).beginning(begins);
+    let mut builder = Builder::new(id, text, base, sink).beginning(place.start).ending(place.end);
     let inner =
         pairs.into_iter().next()?.into_inner().find(|p| !matches!(p.as_rule(), Rule::COMMENT | Rule::EOI))?;
     let item = builder.item(inner);

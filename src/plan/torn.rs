@@ -1,0 +1,342 @@
+//! What is certain of a file with errors. What its mistakes may have changed is left out of it (a flag of a line that was refused, an
+//! axis that could not be read), and the doubts of all the rest are told, so that one mistake does not hide others.
+
+use std::sync::Arc;
+
+use foldhash::{HashSet, HashSetExt};
+
+use super::reach::{Asked, flag_key};
+use super::room::limits;
+use crate::lang::codes::Code;
+use crate::lang::sema::program::{Change, Engine, Expr, Step, Study};
+use crate::lang::sema::schema::key;
+use crate::lang::sema::scope::{Kind, name_of};
+use crate::lang::source::{FileId, Span};
+use crate::lang::syntax::ast::{self, EngineLineKind, Item, StudyLineKind};
+use crate::lang::{Analysis, Diagnostic, Program};
+
+/// What the errors of a file make unsure.
+pub(super) struct Torn {
+    /// keys of flags that a mistake may have lost or changed
+    flags: HashSet<String>,
+    /// variables likewise
+    env: HashSet<String>,
+    model: bool,
+    /// from which gain on a study adopts
+    adopt: bool,
+    gpus: bool,
+    /// whether steps are lost
+    lost: bool,
+    /// where nothing else is told: the items and lines that have errors
+    places: Vec<Span>,
+}
+
+impl Torn {
+    /// `None` where nothing is certain.
+    pub(super) fn of(analysis: &Analysis) -> Option<Self> {
+        let mut search = Search { analysis, text: String::new(), places: Vec::new(), named: HashSet::new() };
+        for error in analysis.diagnostics.iter().filter(|d| d.is_error()) {
+            // a module that cannot be read may lack anything
+            if error.span.file != FileId::default() {
+                return None;
+            }
+            search.error(error)?;
+        }
+        let lost = search.lost_steps();
+        search.axes()?;
+        let text = &search.text;
+        let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        let words = || text.split(|c| !word(c)).filter(|w| !w.is_empty());
+        if words().any(|w| w == "engine") {
+            return None;
+        }
+        let upper = |w: &&str| w.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
+        Some(Self {
+            flags: words().filter(|w| w.starts_with('-')).map(|w| key(&flag_key(w))).collect(),
+            env: words().filter(upper).map(str::to_owned).collect(),
+            model: words().any(|w| w == "model")
+                || analysis.program.studies.iter().any(|s| s.model.is_empty()),
+            adopt: words().any(|w| w == "adopt"),
+            // what all need is not to be told of each
+            gpus: words().any(|w| w == "gpus")
+                || analysis.diagnostics.iter().any(|d| d.code == Code::TooManyGpus),
+            lost,
+            places: search.places,
+        })
+    }
+
+    /// The program without what is unsure.
+    pub(super) fn rest(&self, program: &Program) -> Program {
+        let mut rest = program.clone();
+        for engine in rest.engines.values_mut() {
+            let unsure = |flags: &[String]| flags.iter().any(|f| self.flags.contains(f));
+            if engine.refusals.iter().any(|r| unsure(&r.flags)) {
+                let mut sure = (**engine).clone();
+                sure.refusals =
+                    Arc::new(sure.refusals.iter().filter(|r| !unsure(&r.flags)).cloned().collect());
+                *engine = Arc::new(sure);
+            }
+        }
+        let engines: Vec<Arc<Engine>> = rest.engines.values().cloned().collect();
+        let unsure = |e: &Expr| engines.iter().any(|engine| self.tells(&Asked::of(&[e], false, engine)));
+        let sure_gpus = !self.gpus && !engines.iter().any(|e| self.tells(&Asked::of(&[], true, e)));
+        for study in &mut rest.studies {
+            study.gpus = study.gpus.take().filter(|_| sure_gpus);
+            study.prune.retain(|r| !self.holds(r.span) && !unsure(&r.when));
+            study.require.retain(|r| !self.holds(r.span) && !unsure(&r.expr));
+            for step in &mut study.steps {
+                step.when = step.when.take().filter(|g| !unsure(&g.expr));
+            }
+        }
+        rest
+    }
+
+    /// Whether a doubt about the rest holds for the whole file, and stands where no mistake is.
+    pub(super) fn spares(&self, found: &Diagnostic, program: &Program) -> bool {
+        let at = found.span;
+        let mut steps = program.studies.iter().flat_map(|s| &s.steps).filter(|s| s.span == at);
+        let known = match found.code {
+            Code::OnlyBase => !steps.any(|s| self.changes(s) || self.holds_points(s)),
+            Code::SameTwice | Code::Unreachable => !steps.any(|s| self.holds_points(s)),
+            // a rule that meets nothing may be about candidates that are lost
+            Code::NeverFires => program.studies.iter().all(|s| !s.steps.is_empty()),
+            Code::AlwaysFires | Code::SettledGuard => !self.lost,
+            // any flag may be what makes an engine draft
+            Code::Undrafted => self.flags.is_empty(),
+            Code::Overruled => !self.adopt,
+            Code::TooLong => !program.engines.values().any(|e| !self.flags.is_disjoint(&limits(e))),
+            _ => true,
+        };
+        known && !self.holds(at)
+    }
+
+    fn holds(&self, place: Span) -> bool {
+        self.places.iter().any(|p| holds(*p, place))
+    }
+
+    fn holds_points(&self, step: &Step) -> bool {
+        step.space.any(&|p| self.holds(p.span))
+    }
+
+    fn tells(&self, asked: &Asked) -> bool {
+        self.model && asked.model
+            || !asked.flags.is_disjoint(&self.flags)
+            || !asked.env.is_disjoint(&self.env)
+    }
+
+    /// Whether a step changes what is unsure.
+    fn changes(&self, step: &Step) -> bool {
+        let asked = Asked { flags: self.flags.clone(), env: self.env.clone(), model: self.model };
+        let engines = !self.flags.is_empty() || !self.env.is_empty() || self.model;
+        let torn = |c: &Change| asked.touches(c) || engines && matches!(c, Change::Engine(_));
+        step.space.any(&|p| p.changes.iter().any(torn))
+    }
+}
+
+struct Search<'a> {
+    analysis: &'a Analysis,
+    /// all that is torn, as it is written and as it was meant
+    text: String,
+    places: Vec<Span>,
+    /// axes whose text is in it
+    named: HashSet<String>,
+}
+
+impl<'a> Search<'a> {
+    fn items(&self) -> &'a [Item] {
+        &self.analysis.modules.root().file.items
+    }
+
+    fn error(&mut self, error: &Diagnostic) -> Option<()> {
+        let at = error.span;
+        let item = self.items().iter().find(|i| holds(extent(i), at));
+        // a misspelt word of the language, read as it was meant
+        let word = matches!(error.code, Code::NotADeclaration | Code::UnknownSetting);
+        if word && error.edits.len() == 1 && item.is_some_and(|i| self.was_read(i, at)) {
+            self.places.push(at);
+            return Some(());
+        }
+        let meant = error.edits.iter().map(|e| e.text.as_str());
+        self.text.extend(meant.flat_map(|t| [" ", t, " "]));
+        match item {
+            Some(Item::Axis(axis)) => self.tear(axis.span),
+            Some(Item::Engine(engine)) => return self.in_engine(engine, error),
+            Some(Item::Study(study)) => self.in_study(study, at),
+            Some(Item::Param(_)) => return None,
+            Some(item) => self.places.push(extent(item)),
+            None => return self.unread(at),
+        }
+        Some(())
+    }
+
+    /// Notes what stands in a place.
+    fn tear(&mut self, span: Span) {
+        let text = self.analysis.modules.root_text().get(span.range()).unwrap_or_default();
+        self.text.extend([" ", text, " "]);
+        self.places.push(span);
+    }
+
+    fn in_engine(&mut self, engine: &ast::Engine, error: &Diagnostic) -> Option<()> {
+        let at = error.span;
+        let line = engine.lines.iter().find(|l| holds(l.span, at));
+        match line.map(|l| (&l.kind, l.span)) {
+            Some((EngineLineKind::Changes(_), span)) => self.tear(span),
+            Some((
+                EngineLineKind::Image(_)
+                | EngineLineKind::Ready { .. }
+                | EngineLineKind::Metrics(_)
+                | EngineLineKind::Reset { .. }
+                | EngineLineKind::Stop { .. }
+                | EngineLineKind::Failure { .. }
+                | EngineLineKind::Publish { .. },
+                span,
+            )) => self.places.push(span),
+            Some(_) => return None,
+            None => {
+                let line = self.line(at);
+                let text = self.analysis.modules.root_text().get(line.range())?.trim_start();
+                // what is read as it was meant has a machine's fix
+                let flag = ["-", "env ", "unset "].iter().any(|w| text.starts_with(w));
+                let parent = engine.parent.as_ref().is_some_and(|p| p.span == at);
+                if !(flag || parent && !error.edits.is_empty()) {
+                    return None;
+                }
+                self.tear(line);
+            }
+        }
+        Some(())
+    }
+
+    fn in_study(&mut self, study: &ast::Study, at: Span) {
+        match study.lines.iter().find(|l| holds(l.span, at)) {
+            Some(line) => match &line.kind {
+                StudyLineKind::Step(_) | StudyLineKind::Track(_) => self.tear(line.span),
+                StudyLineKind::Adopt(_) | StudyLineKind::Gpus { .. } => self.tear(line.span),
+                _ => self.places.push(line.span),
+            },
+            None => {
+                let line = self.line(at);
+                let text = self.analysis.modules.root_text().get(line.range()).unwrap_or_default();
+                if ["step", "track", "adopt", "gpus", "vary", "pick"]
+                    .contains(&text.split_whitespace().next().unwrap_or_default())
+                {
+                    self.tear(line);
+                } else {
+                    self.places.push(line);
+                }
+            }
+        }
+    }
+
+    /// Whether a line with a misspelt word is there all the same.
+    fn was_read(&self, item: &Item, at: Span) -> bool {
+        let begins = |span: Span| span.start == at.start;
+        let vary = |s: &ast::Step| s.lines.iter().any(|l| begins(l.span));
+        begins(extent(item))
+            || match item {
+                Item::Study(study) => study.lines.iter().any(|l| {
+                    begins(l.span)
+                        || match &l.kind {
+                            StudyLineKind::Step(step) => vary(step),
+                            StudyLineKind::Track(t) => t.steps.iter().any(|s| begins(s.span) || vary(s)),
+                            _ => false,
+                        }
+                }),
+                Item::Engine(engine) => engine.lines.iter().any(|l| begins(l.span)),
+                _ => false,
+            }
+    }
+
+    /// In what could not be read as an item.
+    fn unread(&mut self, at: Span) -> Option<()> {
+        let line = self.line(at);
+        let text = self.analysis.modules.root_text();
+        match text.get(line.range())?.split_whitespace().next()? {
+            "axis" => {
+                let next = self.items().iter().map(|i| extent(i).start).filter(|s| *s > at.start).min();
+                self.tear(Span { end: next.unwrap_or(text.len() as u32), ..line });
+            }
+            "use" | "profile" | "metric" | "prune" | "site" | "study" => self.places.push(line),
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// The line in which a place begins.
+    fn line(&self, at: Span) -> Span {
+        let text = self.analysis.modules.root_text();
+        let from = at.start as usize;
+        let start = text[..from].rfind('\n').map_or(0, |n| n + 1);
+        let end = text[from..].find('\n').map_or(text.len(), |n| from + n);
+        Span::new(at.file, start..end)
+    }
+
+    /// Tears the steps that the program lacks, as something in them is not known. Whether there are any.
+    fn lost_steps(&mut self) -> bool {
+        let mut any = false;
+        for item in self.items() {
+            let Item::Study(study) = item else { continue };
+            let kept = self.analysis.program.studies.iter().find(|s| s.span == study.name.span);
+            for line in &study.lines {
+                let lost = |s: &ast::Step| {
+                    !kept.is_some_and(|k: &Study| k.steps.iter().any(|o| o.span == s.name.span))
+                };
+                let torn = match &line.kind {
+                    StudyLineKind::Step(step) => lost(step),
+                    StudyLineKind::Track(track) => track.steps.iter().any(lost),
+                    _ => false,
+                };
+                if torn {
+                    self.tear(line.span);
+                    any = true;
+                }
+            }
+        }
+        any
+    }
+
+    /// Adds what the axes say that are named in what is torn; `None` where one is not of this file.
+    fn axes(&mut self) -> Option<()> {
+        let module = self.analysis.modules.root();
+        loop {
+            let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            let words: HashSet<&str> = self.text.split(|c| !word(c)).collect();
+            let imported =
+                module.imported.iter().filter_map(|(_, at)| name_of(self.analysis.modules.item(*at)));
+            let mut far = imported.filter(|(kind, _)| *kind == Kind::Axis);
+            if far.any(|(_, name)| words.contains(name.value.as_str())) {
+                return None;
+            }
+            let axes = self.items().iter().filter_map(|i| if let Item::Axis(a) = i { Some(a) } else { None });
+            let new: Vec<&ast::Axis> = axes
+                .filter(|a| words.contains(a.name.value.as_str()) && !self.named.contains(&a.name.value))
+                .collect();
+            if new.is_empty() {
+                return Some(());
+            }
+            for axis in new {
+                self.named.insert(axis.name.value.clone());
+                let text = self.analysis.modules.root_text().get(axis.span.range()).unwrap_or_default();
+                self.text.extend([" ", text, " "]);
+            }
+        }
+    }
+}
+
+fn extent(item: &Item) -> Span {
+    match item {
+        Item::Use(i) => i.span,
+        Item::Param(i) => i.span,
+        Item::Engine(i) => i.span,
+        Item::Axis(i) => i.span,
+        Item::Profile(i) => i.span,
+        Item::Metric(i) => i.span,
+        Item::Prune(i) => i.span,
+        Item::Study(i) => i.span,
+        Item::Site(i) => i.span,
+    }
+}
+
+fn holds(outer: Span, inner: Span) -> bool {
+    outer.file == inner.file && outer.start <= inner.start && inner.start < outer.end.max(outer.start + 1)
+}

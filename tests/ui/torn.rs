@@ -1,0 +1,76 @@
+//! A mistake hides no doubt about the rest of its file, and brings none about that it would not have without it.
+
+use std::fs;
+
+use perflab::lang::analyze;
+use perflab::lang::source::NoFiles;
+use perflab::plan::reviewed;
+
+use super::folder;
+use crate::support::studies;
+
+/// Doubts that only candidates show, as code and line.
+fn doubts(text: &str) -> (bool, Vec<(&'static str, String)>) {
+    let analysis = reviewed(analyze(&NoFiles, "test.plab", text));
+    let line = |at: u32| {
+        let at = at as usize;
+        let start = text[..at].rfind('\n').map_or(0, |n| n + 1);
+        text[start..].lines().next().unwrap_or_default().to_owned()
+    };
+    let known = ["W512", "W513", "W514", "W515", "W516", "W517", "W524", "W527", "E340"];
+    let all = analysis.diagnostics.iter().filter(|d| known.contains(&d.code.id()));
+    (analysis.has_errors(), all.map(|d| (d.code.id(), line(d.span.start))).collect())
+}
+
+/// A file with one slip in a line: each of its words once without a letter, and the line with a sign too many.
+fn slips(line: &str) -> Vec<String> {
+    let mut out = vec![format!("{line} @")];
+    let mut at = 0;
+    for word in line.split_inclusive(|c: char| !c.is_ascii_alphanumeric() && c != '_') {
+        if word.len() > 4 && word.is_ascii() {
+            let mut slip = line.to_owned();
+            slip.remove(at + 2);
+            out.push(slip);
+        }
+        at += word.len();
+    }
+    out
+}
+
+#[test]
+fn a_mistake_brings_no_doubt_about_the_rest_about() {
+    // `PERFLAB_TORN=1` takes every slip, which takes a while
+    let every = std::env::var("PERFLAB_TORN").map_or(41, |n| n.parse().expect("a number"));
+    let (mut tried, mut kept, mut of, mut wrong) = (0, 0, 0, Vec::new());
+    for path in studies(&folder()) {
+        let text = fs::read_to_string(&path).unwrap();
+        let (errors, sound) = doubts(&text);
+        if errors || text.len() > 4000 {
+            continue;
+        }
+        let lines: Vec<&str> = text.lines().collect();
+        for (n, line) in lines.iter().enumerate().filter(|(_, l)| !l.trim_start().starts_with('#')) {
+            for slip in slips(line) {
+                tried += 1;
+                if tried % every != 0 {
+                    continue;
+                }
+                let torn = [&lines[..n], &[slip.as_str()], &lines[n + 1..]].concat().join("\n");
+                let (errors, found) = doubts(&torn);
+                if !errors {
+                    continue;
+                }
+                if found.len() < sound.len() && std::env::var_os("PERFLAB_TORN").is_some() {
+                    println!("hidden {} {} {slip:?}", found.len(), sound.len());
+                }
+                kept += found.len();
+                of += sound.len();
+                let new = found.iter().filter(|f| f.1 != slip && !sound.contains(f));
+                wrong.extend(new.map(|f| format!("{}: {slip:?} brings {f:?}", path.display())));
+            }
+        }
+    }
+    println!("{tried} slips, {kept} of {of} doubts were told");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(kept * 3 > of, "{kept} of {of} doubts are told beside a mistake");
+}
