@@ -142,6 +142,62 @@ const TRACE: &str = r#"{"timestamp": 0, "input_length": 700, "output_length": 3,
 {"timestamp": 600, "input_length": 9, "output_length": 1}
 "#;
 
+/// Two conversations of three turns and one of one.
+const TALKS: &str = r#"[
+{"conversations": [{"from": "human", "value": "a b c"}, {"from": "gpt", "value": "d e f g"}, {"from": "human", "value": "h"},
+ {"from": "gpt", "value": "i j"}, {"from": "human", "value": "k l"}, {"from": "gpt", "value": "m n o"}]},
+{"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "a"}, {"role": "assistant", "content": "b c"},
+ {"role": "user", "content": "d"}, {"role": "assistant", "content": "e f"}, {"role": "user", "content": "g"}, {"role": "assistant", "content": "h i"}]},
+{"conversation": [{"role": "user", "content": "a b"}, {"role": "assistant", "content": "c"}]}]"#;
+
+#[test]
+fn each_turn_comes_after_the_answer_before_it_was_thought_about() {
+    let (lab, server) = (Lab::new(), Server::start());
+    lab.write("talks.json", TALKS);
+    let bench = |requests: &str, more: &[&str]| {
+        let data = ["--dataset-name", "conversations", "--dataset-path", "talks.json", "--ignore-eos"];
+        let saved = ["--save-requests", "each.jsonl", "--json", "own.json", "--num-prompts", requests];
+        let named = ["bench", &server.url, "--model", "Qwen/Qwen3-0.6B"];
+        let output = lab.run(&[&named[..], &data, &saved, more].concat()).expect_code(0);
+        let mut records: Vec<Value> =
+            lab.read("each.jsonl").lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+        let place = |r: &Value| (r["turn"]["conversation"].as_u64(), r["turn"]["turn"].as_u64());
+        records.sort_by_key(place);
+        (output, records)
+    };
+    let ns = |r: &Value, name: &str| r[name].as_u64().expect("a time");
+    for load in [["--max-concurrency", "2"], ["--request-rate", "50"]] {
+        let (output, records) = bench("7", &[&load[..], &["--think-time", "0.05..0.1"]].concat());
+        let turns: Vec<u64> = records.iter().filter_map(|r| r["turn"]["turn"].as_u64()).collect();
+        let mut sorted = turns.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, [1, 1, 1, 2, 2, 3, 3], "{load:?}");
+        for pair in
+            records.windows(2).filter(|p| p[0]["turn"]["conversation"] == p[1]["turn"]["conversation"])
+        {
+            let thought = ns(&pair[1], "scheduled_ns") - ns(&pair[0], "end_ns");
+            assert!((50_000_000..=100_000_000).contains(&thought), "{thought} ns of thought");
+            assert!(ns(&pair[1], "sent_ns") >= ns(&pair[1], "scheduled_ns"));
+            // what was answered is a part of what is asked
+            let grown = pair[1]["prompt_tokens_own"].as_u64() > pair[0]["prompt_tokens_own"].as_u64();
+            let more = pair[1]["prompt_tokens"].as_u64() > pair[0]["prompt_tokens"].as_u64();
+            assert!(grown && more, "{pair:?}");
+        }
+        assert!(output.stdout.contains("Turn 3 (2), mean, median (ms):"), "{}", output.stdout);
+        let own: Value = serde_json::from_str(&lab.read("own.json")).expect("JSON");
+        assert_eq!((&own["turns"][1]["turn"], &own["turns"][1]["completed"]), (&2.into(), &2.into()));
+        assert_eq!(own["output_tokens"], 16, "4 + 2 + 3, 2 + 2 + 2, 1");
+    }
+    let theirs = ["--recorded-answers", "--max-concurrency", "1", "--conversation-output-len", "9"];
+    let (_, records) = bench("7", &theirs);
+    let own: Vec<u64> = records.iter().filter_map(|r| r["prompt_tokens_own"].as_u64()).collect();
+    // a b c | d e f g | h | i j | k l, and so on: the order of conversations is the seed's
+    let wanted: [&[u64]; 3] = [&[3, 8, 12], &[2, 5, 8], &[2]];
+    assert!(wanted.iter().all(|w| own.windows(w.len()).any(|o| o == *w)), "{own:?}");
+    let (output, _) = bench("9", &["--max-concurrency", "1"]);
+    assert!(output.stderr.contains("2 requests asked what an earlier one"), "{output:?}");
+}
+
 #[test]
 fn a_trace_is_played_at_its_times_with_its_blocks() {
     let (lab, server) = (Lab::new(), Server::start());
@@ -232,6 +288,11 @@ fn what_cannot_be_is_refused_before_anything_is_sent() {
     refused(&["--request-rate", "3", "--arrivals", "ramp"], 1, &["--request-rate-to"]);
     refused(&["--request-rate", "3", "--request-rate-to", "9"], 1, &["`--arrivals ramp` or `steps`"]);
     refused(&["--request-rate", "3", "--arrivals", "trace"], 1, &["leave --request-rate out"]);
+    refused(&["--dataset-name", "conversations", "--think-time", "3..1"], 2, &["a range of them"]);
+    lab.write("talks.json", TALKS);
+    let talks = ["--dataset-name", "conversations", "--dataset-path", "talks.json"];
+    let completions = ["--endpoint", "/v1/completions"];
+    refused(&[&talks[..], &completions].concat(), 1, &["they need the endpoint /v1/chat/completions"]);
     refused(&["--arrivals", "trace"], 1, &["only a trace has times of its own"]);
     refused(&["--duration", "3", "--num-prompts", "9"], 2, &["--duration", "--num-prompts"]);
     refused(&["--duration", "3", "--recipe", "vllm", "--tokenizer", "."], 1, &["state --num-prompts"]);

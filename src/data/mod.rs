@@ -3,6 +3,7 @@
 
 mod beginnings;
 mod chance;
+mod conversations;
 mod custom;
 mod prefix_repetition;
 mod question;
@@ -16,6 +17,7 @@ mod vocabulary;
 mod recipe_tests;
 
 pub use beginnings::Beginnings;
+pub use conversations::{Conversation, Conversations, Message, Turn};
 pub use custom::Custom;
 pub use prefix_repetition::PrefixRepetition;
 pub use question::{DataError, Question};

@@ -1,8 +1,10 @@
 //! A data set as a load names it: plain data, made into questions when the load is prepared.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::beginnings::Beginnings;
+use super::conversations::{Conversation, Conversations};
 use super::custom::Custom;
 use super::prefix_repetition::PrefixRepetition;
 use super::question::{DataError, Question};
@@ -24,6 +26,15 @@ pub enum Source {
     Custom(Custom),
     /// Requests of a trace, whose texts the load makes.
     Trace(Trace),
+    /// Conversations of several turns.
+    Conversations(Conversations),
+}
+
+impl Source {
+    /// Whether its prompts are made of tokens; others can do with words.
+    pub fn needs_tokenizer(&self) -> bool {
+        matches!(self, Self::Random(_) | Self::ShareGpt(_) | Self::PrefixRepetition(_))
+    }
 }
 
 /// What a data set gives a load.
@@ -33,6 +44,8 @@ pub enum Content {
     Questions(Vec<Question>),
     /// Lengths and times alone.
     Traced(Vec<Traced>),
+    /// What people say, turn by turn.
+    Talks(Arc<[Conversation]>),
 }
 
 /// A load's questions, before they are made.
@@ -53,10 +66,7 @@ impl DataSet {
     /// A file that cannot be used, settings that a recipe refuses, or no tokenizer where one is needed.
     pub fn content(&self) -> Result<Content, DataError> {
         let questions = match &self.source {
-            Source::Custom(custom) => {
-                let vocabulary = self.tokenizer.is_some().then(|| self.vocabulary()).transpose()?;
-                custom.questions(vocabulary.as_ref())
-            }
+            Source::Custom(custom) => custom.questions(self.any_vocabulary()?.as_ref()),
             Source::Random(random) => {
                 let vocabulary = self.vocabulary()?;
                 random.apart_from(&Beginnings::of(&self.apart_from, &vocabulary)?, &vocabulary)
@@ -64,6 +74,10 @@ impl DataSet {
             Source::ShareGpt(sharegpt) => sharegpt.questions(&self.vocabulary()?),
             Source::PrefixRepetition(groups) => groups.questions(&self.vocabulary()?),
             Source::Trace(trace) => return trace.requests().map(Content::Traced),
+            Source::Conversations(talks) => {
+                let talks = talks.read(self.any_vocabulary()?.as_ref())?;
+                return Ok(Content::Talks(talks.into()));
+            }
         };
         questions.map(Content::Questions)
     }
@@ -79,6 +93,10 @@ impl DataSet {
             random.seed = u64::from((random.seed as u32).wrapping_add(1));
         }
         other
+    }
+
+    fn any_vocabulary(&self) -> Result<Option<Vocabulary>, DataError> {
+        self.tokenizer.is_some().then(|| self.vocabulary()).transpose()
     }
 
     fn vocabulary(&self) -> Result<Vocabulary, DataError> {

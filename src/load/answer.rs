@@ -23,6 +23,8 @@ pub(super) struct Answer {
     pub location: Option<String>,
     /// The body of an answer that is not 200, as far as it is kept.
     pub refused: Vec<u8>,
+    /// The body of an answer whose text is needed again.
+    pub kept: Option<Vec<u8>>,
     told: Told,
 }
 
@@ -43,6 +45,7 @@ impl Answer {
             Meter::Whole(WholeMeter::default())
         };
         Self {
+            kept: lab.keeps.then(Vec::new),
             lab,
             meter,
             headers: None,
@@ -58,6 +61,9 @@ impl Answer {
         if status == 200 {
             let texts = self.meter.bytes(self.lab.ns(at), run);
             self.lab.chunks.fetch_add(texts as u64, Ordering::Relaxed);
+            if let Some(kept) = &mut self.kept {
+                kept.extend_from_slice(run);
+            }
         } else {
             self.refused.extend_from_slice(&run[..run.len().min(ERROR_BODY - self.refused.len())]);
         }

@@ -57,6 +57,17 @@ impl Arrivals {
         }
     }
 
+    /// The same with so many times the rate, where there is one.
+    pub(super) fn times(self, factor: f64) -> Self {
+        match self {
+            Self::Constant { rate } => Self::Constant { rate: rate * factor },
+            Self::Poisson { rate } => Self::Poisson { rate: rate * factor },
+            Self::Gamma { rate, burstiness } => Self::Gamma { rate: rate * factor, burstiness },
+            Self::Through(pace) => Self::Through(pace.times(factor)),
+            Self::AllAtOnce | Self::Closed { .. } | Self::Trace { .. } => self,
+        }
+    }
+
     /// How the rate goes, where there is one.
     fn pace(self) -> Option<Pace> {
         match self {

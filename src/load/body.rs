@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use super::prompts::Prompt;
 use super::spec::{Api, LoadSpec};
+use super::talks::Said;
 
 /// What all bodies of a load have in common.
 #[derive(Debug, Clone)]
@@ -38,12 +39,30 @@ impl BodyForm {
         if self.api == Api::Generate {
             return self.generate(prompt);
         }
-        let message = [Message { role: "user", content: &prompt.text }];
+        if self.api == Api::Chat {
+            return self.with(None, Some(&[Message { role: "user", content: &prompt.text }]), prompt.output);
+        }
+        self.with(Some(prompt.text.as_str()), None, prompt.output)
+    }
+
+    /// The JSON to send for what was said in a conversation.
+    pub(super) fn talk(&self, said: &[Said], output: u32) -> Result<Vec<u8>, serde_json::Error> {
+        let messages: Vec<Message> =
+            said.iter().map(|said| Message { role: said.role, content: &said.content }).collect();
+        self.with(None, Some(&messages), output)
+    }
+
+    fn with(
+        &self,
+        prompt: Option<&str>,
+        messages: Option<&[Message]>,
+        output: u32,
+    ) -> Result<Vec<u8>, serde_json::Error> {
         serde_json::to_vec(&Body {
             model: &self.model,
-            prompt: (self.api == Api::Completions).then_some(prompt.text.as_str()),
-            messages: (self.api == Api::Chat).then_some(&message),
-            max_tokens: prompt.output,
+            prompt,
+            messages,
+            max_tokens: output,
             temperature: self.temperature,
             top_p: self.top_p,
             // left out when false: some servers reject fields that they do not know
@@ -89,7 +108,7 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    messages: Option<&'a [Message<'a>; 1]>,
+    messages: Option<&'a [Message<'a>]>,
     max_tokens: u32,
     temperature: f64,
     top_p: f64,

@@ -14,17 +14,23 @@ use super::kitchen::Rendered;
 use super::metronome::Metronome;
 use super::record::RequestRecord;
 use super::request::{Job, Lab, perform};
+use super::talking;
+use super::talks::Talks;
 use super::worker::Worker;
 
 /// How long a client of a closed loop rests after a failure: a server that refuses must not be asked ten
 /// thousand times a second.
-const REST: Duration = Duration::from_millis(100);
+pub(super) const REST: Duration = Duration::from_millis(100);
 
 /// What is sent, and when.
 #[derive(Debug)]
 pub(super) enum Source {
     /// So many clients take one request after the other.
     Closed { slots: usize, feed: Arc<Feed> },
+    /// So many people talk, each beginning another conversation when one has ended.
+    Talking { slots: usize, talks: Arc<Talks> },
+    /// Each conversation has its time.
+    Arriving { times: Vec<Duration>, talks: Arc<Talks>, cap: Option<usize> },
     /// Each request has its time, ascending; a cap holds back what would be too many at once.
     Open { requests: Vec<(Duration, Rendered)>, cap: Option<usize> },
 }
@@ -48,6 +54,17 @@ impl Drive {
                 for _ in 0..slots {
                     tasks.spawn_on(closed_client(Arc::clone(lab), Arc::clone(&feed), out.clone()), on);
                 }
+            }
+            Source::Talking { slots, talks } => {
+                for _ in 0..slots {
+                    tasks.spawn_on(talking::closed(Arc::clone(lab), Arc::clone(&talks), out.clone()), on);
+                }
+            }
+            Source::Arriving { times, talks, cap } => {
+                let metronome = Metronome::start(lab.began, times.clone(), on, worker.due().clone());
+                let metronome = metronome.map_err(LoadError::Thread)?;
+                let cap = cap.map(|cap| Arc::new(Semaphore::new(cap)));
+                tasks.spawn_on(talking::open(Arc::clone(lab), talks, (times, metronome), cap, out), on);
             }
             Source::Open { requests, cap } => {
                 let (times, bodies): (Vec<_>, Vec<_>) = requests.into_iter().unzip();
@@ -81,7 +98,7 @@ async fn closed_client(lab: Arc<Lab>, feed: Arc<Feed>, out: UnboundedSender<Requ
     loop {
         let free_ns = lab.ns(Instant::now());
         let Some((index, rendered)) = unless_ending(&lab, feed.next()).await.flatten() else { return };
-        let job = Job { index, scheduled_ns: free_ns, released_ns: free_ns, rendered };
+        let job = Job { index, scheduled_ns: free_ns, released_ns: free_ns, rendered, turn: None };
         let record = perform(Arc::clone(&lab), job).await;
         let failed = !record.is_completed();
         if out.send(record).is_err() {
@@ -107,7 +124,7 @@ impl Arrivals {
             let Some(permit) = unless_ending(&lab, permit(self.cap.as_ref())).await else { break };
             let scheduled_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
             let released_ns = permit.since.map_or(scheduled_ns, |at| lab.ns(at).max(scheduled_ns));
-            let job = Job { index: number as u64, scheduled_ns, released_ns, rendered };
+            let job = Job { index: number as u64, scheduled_ns, released_ns, rendered, turn: None };
             requests.spawn(send_one(Arc::clone(&lab), job, permit, out.clone()));
             while requests.try_join_next().is_some() {}
         }
@@ -124,13 +141,13 @@ async fn send_one(lab: Arc<Lab>, job: Job, permit: Permit, out: UnboundedSender<
 }
 
 /// A place among the requests in flight.
-struct Permit {
+pub(super) struct Permit {
     _place: Option<OwnedSemaphorePermit>,
     /// When the place became free, if it had to be waited for.
-    since: Option<Instant>,
+    pub since: Option<Instant>,
 }
 
-async fn permit(cap: Option<&Arc<Semaphore>>) -> Permit {
+pub(super) async fn permit(cap: Option<&Arc<Semaphore>>) -> Permit {
     let Some(cap) = cap else { return Permit { _place: None, since: None } };
     if let Ok(place) = Arc::clone(cap).try_acquire_owned() {
         return Permit { _place: Some(place), since: None };
@@ -140,7 +157,7 @@ async fn permit(cap: Option<&Arc<Semaphore>>) -> Permit {
 }
 
 /// Waits for `future` unless nothing more is to be sent.
-async fn unless_ending<F: Future>(lab: &Lab, future: F) -> Option<F::Output> {
+pub(super) async fn unless_ending<F: Future>(lab: &Lab, future: F) -> Option<F::Output> {
     tokio::select! {
         biased;
         () = lab.halt.cancelled() => None,

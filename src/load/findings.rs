@@ -165,7 +165,8 @@ fn unknown_text(records: &[RequestRecord]) -> Vec<Finding> {
 fn input_tokens(records: &[RequestRecord], api: Api) -> Option<Finding> {
     let counts: Vec<(f64, f64)> = records
         .iter()
-        .filter(|r| r.is_completed())
+        // what a template adds grows with the turns of a conversation
+        .filter(|r| r.is_completed() && r.turn.is_none_or(|place| place.turn == 1))
         .filter_map(|r| Some((f64::from(r.prompt_tokens?), f64::from(r.prompt_tokens_own))))
         .collect();
     let mut differences: Vec<f64> = counts.iter().map(|(server, own)| server - own).collect();

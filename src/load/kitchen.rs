@@ -31,11 +31,21 @@ pub(super) struct Kitchen {
 }
 
 impl Kitchen {
+    /// Requests that each arrival brings, on average: those of a conversation, else one.
+    pub(super) fn requests_each(&self) -> f64 {
+        match self.given.as_deref() {
+            Some(Content::Talks(all)) if !all.is_empty() => {
+                all.iter().map(|talk| talk.turns.len() as f64).sum::<f64>() / all.len() as f64
+            }
+            _ => 1.0,
+        }
+    }
+
     /// The trace that the load follows; no request where it has none.
     pub(super) fn trace(&self) -> &[Traced] {
         match self.given.as_deref() {
             Some(Content::Traced(all)) => all,
-            Some(Content::Questions(_)) | None => &[],
+            Some(Content::Questions(_) | Content::Talks(_)) | None => &[],
         }
     }
 
@@ -85,6 +95,12 @@ impl Kitchen {
                     // what is to be asked is in no cache yet
                     Purpose::Warmup => self.maker.as_long_as(*tokens, *output, purpose, index),
                 }
+            }
+            // a conversation's turns are made as they come; the warm-up asks questions as long as its first
+            Some(Content::Talks(all)) => {
+                let first = nth(all, index)?.turns.first();
+                let (tokens, output) = first.map_or((1, 1), |turn| (turn.tokens, turn.output));
+                self.maker.as_long_as(tokens, output, Purpose::Warmup, index)
             }
             Some(Content::Traced(all)) => {
                 let traced: &Traced = nth(all, index)?;

@@ -36,8 +36,11 @@ mod server;
 mod spec;
 mod sse;
 mod summary;
+mod talking;
+mod talks;
 mod template;
 mod tokens;
+mod turns;
 mod warmup;
 mod whole;
 mod words;
@@ -57,7 +60,7 @@ pub use observer::{Observer, Phase, Progress, Silent, Verdict};
 pub use outcome::{Ended, LoadOutcome, WarmupFacts};
 pub use pace::{Pace, STEPS};
 pub use record::{
-    Chunk, Failure, FailureKind, Outcome, RECORD_VERSION, RequestRecord, TokenSource, UnknownText,
+    Chunk, Failure, FailureKind, Outcome, RECORD_VERSION, RequestRecord, TokenSource, TurnPlace, UnknownText,
 };
 pub use run::run;
 pub use sent::Sent;
@@ -66,3 +69,4 @@ pub use server::{Level, ServerFacts};
 pub use spec::{Api, Header, LoadSpec, Prompts, Sampling, Shared, Stop, Timeouts, Warmup};
 pub use sse::{SseDecoder, SseEvent, TooLong};
 pub use summary::{Steady, Summary, summarize};
+pub use turns::{TurnFacts, turns};

@@ -69,6 +69,15 @@ impl Pace {
         }
     }
 
+    /// The same with so many times the rate.
+    pub(super) fn times(self, factor: f64) -> Self {
+        match self {
+            Self::Even { rate } => Self::Even { rate: rate * factor },
+            Self::Ramp { from, to, over } => Self::Ramp { from: from * factor, to: to * factor, over },
+            Self::Steps { from, to, over } => Self::Steps { from: from * factor, to: to * factor, over },
+        }
+    }
+
     /// The rate on average.
     pub(super) fn mean(self) -> f64 {
         let (from, to, _) = self.bounds();

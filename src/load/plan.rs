@@ -10,7 +10,9 @@ use super::feed::{Feed, StopRule};
 use super::kitchen::Kitchen;
 use super::seeds::Purpose;
 use super::spec::{LoadSpec, Stop, Warmup};
+use super::talks::Talks;
 use super::warmup::SettleRule;
+use crate::data::{Content, Source as DataSource};
 
 /// `Stop::Auto`: at least so many requests in all and per client, and within these times.
 const AUTO_REQUESTS: u64 = 300;
@@ -72,10 +74,41 @@ fn busiest<T>(requests: &[(Duration, T)], within: Duration) -> usize {
 /// The load itself.
 pub(super) async fn of_load(spec: &LoadSpec, kitchen: &Arc<Kitchen>) -> Result<Plan, LoadError> {
     let rule = load_rule(spec);
+    if let Some(talks) = talks(spec, kitchen, rule).await? {
+        return talking(spec, Arc::new(talks));
+    }
     match spec.arrivals {
         Arrivals::Closed { concurrency } => closed(kitchen, Purpose::Load, rule, concurrency).await,
         arrivals => open(spec, kitchen, Purpose::Load, arrivals, rule).await,
     }
+}
+
+/// The load's conversations, if it has any.
+async fn talks(spec: &LoadSpec, kitchen: &Arc<Kitchen>, rule: StopRule) -> Result<Option<Talks>, LoadError> {
+    let Some(DataSource::Conversations(how)) = spec.data.as_deref().map(|data| &data.source) else {
+        return Ok(None);
+    };
+    let Some(Content::Talks(all)) = kitchen.given.as_deref() else { return Ok(None) };
+    let (all, how, form, seed) = (Arc::clone(all), how.clone(), kitchen.form.clone(), spec.seed);
+    let made = tokio::task::spawn_blocking(move || Talks::new(all, &how, form, seed, rule)).await;
+    made.map_err(|e| LoadError::Task(e.to_string()))?.map(Some)
+}
+
+/// What arrives are people.
+fn talking(spec: &LoadSpec, talks: Arc<Talks>) -> Result<Plan, LoadError> {
+    let (planned, conversations) = (talks.requests(), talks.planned());
+    let source = match spec.arrivals {
+        Arrivals::Closed { concurrency } => {
+            let most = conversations.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
+            Source::Talking { slots: concurrency.min(most), talks }
+        }
+        arrivals => {
+            let more = |count, at| conversations.map_or_else(|| talks.rule.goes_on(count, at), |n| count < n);
+            let times = schedule(arrivals, spec.seed, more)?;
+            Source::Arriving { times, talks, cap: spec.in_flight }
+        }
+    };
+    Ok(Plan { source, planned })
 }
 
 /// The warm-up; none if the spec wants none.
@@ -91,7 +124,8 @@ pub(super) async fn of_warmup(
         Warmup::Auto => timed(settle.limit),
     };
     let endless = rule.min_time > Duration::ZERO;
-    let plan = match spec.arrivals {
+    // its requests are single ones, and as many as those of the load
+    let plan = match spec.arrivals.times(kitchen.requests_each()) {
         // a burst has no length in time: its clients are kept busy instead
         Arrivals::AllAtOnce if endless => closed(kitchen, Purpose::Warmup, rule, slots(spec)).await?,
         Arrivals::Closed { concurrency } => closed(kitchen, Purpose::Warmup, rule, concurrency).await?,

@@ -54,6 +54,18 @@ pub struct RequestRecord {
     /// Delta fields with text that were not known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown_text: Vec<UnknownText>,
+    /// Its place in a conversation, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<TurnPlace>,
+}
+
+/// The place of a request in a load's conversations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnPlace {
+    /// The number of the conversation, from 0, in the order in which they were begun.
+    pub conversation: u64,
+    /// The number of the turn in it, from 1.
+    pub turn: u32,
 }
 
 impl RequestRecord {

@@ -13,7 +13,7 @@ use super::guard::Guard;
 use super::http::{HttpClient, HttpStream};
 use super::kitchen::Rendered;
 use super::meter::shown;
-use super::record::{Failure, FailureKind, RECORD_VERSION, RequestRecord};
+use super::record::{Failure, FailureKind, RECORD_VERSION, RequestRecord, TurnPlace};
 use super::spec::Timeouts;
 
 /// What all requests of one load (or warm-up) share.
@@ -22,6 +22,8 @@ pub(super) struct Lab {
     pub client: HttpClient,
     pub timeouts: Timeouts,
     pub ignores_eos: bool,
+    /// Answers are part of later requests.
+    pub keeps: bool,
     /// Answers come token by token, not as a whole.
     pub streams: bool,
     /// Time zero.
@@ -52,23 +54,31 @@ pub(super) struct Job {
     pub scheduled_ns: u64,
     pub released_ns: u64,
     pub rendered: Rendered,
+    /// Its place in a conversation.
+    pub turn: Option<TurnPlace>,
 }
 
 /// Sends a request and follows its stream to the end. Where everything is halted meanwhile, this is dropped with its connection, and
 /// there is nothing to say about the request.
 pub(super) async fn perform(lab: Arc<Lab>, job: Job) -> RequestRecord {
-    let Job { index, scheduled_ns, released_ns, rendered } = job;
+    perform_and_keep(lab, job).await.0
+}
+
+/// The same, with the answer's body where those of the load are kept.
+pub(super) async fn perform_and_keep(lab: Arc<Lab>, job: Job) -> (RequestRecord, Vec<u8>) {
+    let Job { index, scheduled_ns, released_ns, rendered, turn } = job;
     let mut run = Run { sent: Instant::now(), resent: false, answer: None };
     let end = run.exchange(&lab, &rendered).await;
     let ended = Instant::now();
-    let answer = run.answer.unwrap_or_else(|| Answer::awaited(Arc::clone(&lab), 0));
+    let mut answer = run.answer.unwrap_or_else(|| Answer::awaited(Arc::clone(&lab), 0));
+    let kept = answer.kept.take().unwrap_or_default();
     let required = lab.ignores_eos.then_some(rendered.output_tokens);
     let report = answer.meter.finish(lab.ns(ended), end, required);
     if !lab.streams {
         // what a stream tells chunk by chunk
         lab.chunks.fetch_add(report.output_tokens.into(), Ordering::Relaxed);
     }
-    RequestRecord {
+    let record = RequestRecord {
         version: RECORD_VERSION,
         index,
         scheduled_ns,
@@ -91,7 +101,9 @@ pub(super) async fn perform(lab: Arc<Lab>, job: Job) -> RequestRecord {
         outcome: report.outcome,
         unknown_text: report.unknown_text,
         chunks: report.chunks,
-    }
+        turn,
+    };
+    (record, kept)
 }
 
 struct Run {

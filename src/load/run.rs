@@ -46,7 +46,8 @@ pub async fn run(
     cancel: &CancellationToken,
     dead: &CancellationToken,
 ) -> Result<LoadOutcome, LoadError> {
-    run_with(spec, SettleRule::default(), observer, cancel, dead).await
+    // those who run loads among much else would carry it all around
+    Box::pin(run_with(spec, SettleRule::default(), observer, cancel, dead)).await
 }
 
 /// [`run`] with a settling of the warm-up's own.
@@ -77,9 +78,13 @@ pub(super) async fn run_with(
     let sent = bench.load(prepared.load, &warmup).await?;
     let ended = ended(&sent.collected, planned, cancel, dead);
     let asked = sent.collected.records.len() as u64;
+    let again = match prepared.content.as_deref() {
+        Some(Content::Talks(all)) => talked_again(&sent.collected.records, all.len() as u64),
+        _ => 0,
+    };
     let mut outcome = outcome(spec, sent, planned, ended, warmup);
     if let Some(content) = &prepared.content {
-        outcome.findings.extend(of_content(spec, content, asked));
+        outcome.findings.extend(of_content(spec, content, asked, again));
     }
     Ok(outcome)
 }
@@ -121,21 +126,29 @@ async fn content(spec: &LoadSpec) -> Result<Option<Arc<Content>>, LoadError> {
 }
 
 /// What is to be known of a load's data set.
-fn of_content(spec: &LoadSpec, content: &Content, requests: u64) -> Vec<Finding> {
+fn of_content(spec: &LoadSpec, content: &Content, requests: u64, talked_again: u64) -> Vec<Finding> {
     let mut found = Vec::new();
-    let questions = match content {
-        Content::Questions(questions) => questions,
+    let (beginnings, again): (Vec<Option<u64>>, u64) = match content {
+        Content::Questions(questions) => {
+            (questions.iter().map(|q| q.beginning).collect(), sent::asked_again(questions, requests))
+        }
+        Content::Talks(all) => (all.iter().map(|talk| talk.beginning).collect(), talked_again),
         Content::Traced(trace) => return of_trace(spec, trace.len() as u64, requests),
     };
-    let alike = spec.sent.begin_alike(questions);
+    let alike = spec.sent.begin_alike(&beginnings);
     if alike > 0 {
-        found.push(Finding::BeginAlike { requests: alike, of: questions.len() as u64 });
+        found.push(Finding::BeginAlike { requests: alike, of: beginnings.len() as u64 });
     }
-    let again = sent::asked_again(questions, requests);
     if again > 0 {
         found.push(Finding::AskedAgain { requests: again, different: requests - again });
     }
     found
+}
+
+/// Requests of conversations that were begun again, because there were too few.
+fn talked_again(records: &[RequestRecord], conversations: u64) -> u64 {
+    let again = |r: &&RequestRecord| r.turn.is_some_and(|place| place.conversation >= conversations);
+    records.iter().filter(again).count() as u64
 }
 
 /// A trace is played once where its own times are kept; other arrivals begin it again.
@@ -193,6 +206,7 @@ impl Bench<'_> {
             client: self.client.clone(),
             timeouts: self.spec.timeouts,
             ignores_eos: self.spec.ignores_eos(),
+            keeps: self.spec.keeps_answers(),
             streams: self.spec.stream,
             began: Instant::now(),
             enough: CancellationToken::new(),
@@ -225,7 +239,7 @@ impl Bench<'_> {
     async fn load(&mut self, plan: Plan, warmup: &WarmupFacts) -> Result<Sent, LoadError> {
         let feed = match &plan.source {
             Source::Closed { feed, .. } => Some(Arc::clone(feed)),
-            Source::Open { .. } => None,
+            Source::Open { .. } | Source::Talking { .. } | Source::Arriving { .. } => None,
         };
         if let (Some(feed), None) = (&feed, plan.planned) {
             tokio::select! {

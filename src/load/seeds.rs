@@ -37,6 +37,11 @@ pub(super) fn block_rng(seed: u64, block: u64) -> ChaCha12Rng {
     stream(seed, 6, block & (u64::MAX >> 8))
 }
 
+/// The generator that draws how long is thought in a conversation.
+pub(super) fn think_rng(seed: u64, conversation: u64) -> ChaCha12Rng {
+    stream(seed, 7, conversation)
+}
+
 /// The generator that draws a schedule.
 pub(super) fn arrivals_rng(seed: u64) -> ChaCha12Rng {
     stream(seed, 3, 0)

@@ -10,10 +10,10 @@ use crate::data::Question;
 pub struct Sent(Arc<Mutex<HashSet<u64>>>);
 
 impl Sent {
-    /// Notes the questions of a load, and says how many of them begin as one of an earlier load.
-    pub(super) fn begin_alike(&self, questions: &[Question]) -> u64 {
+    /// Notes what the questions of a load begin with, and says how many of them begin as one of an earlier load.
+    pub(super) fn begin_alike(&self, beginnings: &[Option<u64>]) -> u64 {
         let mut sent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let beginnings = || questions.iter().filter_map(|question| question.beginning);
+        let beginnings = || beginnings.iter().flatten();
         let alike = beginnings().filter(|beginning| sent.contains(beginning)).count();
         sent.extend(beginnings());
         alike as u64
@@ -32,21 +32,16 @@ mod tests {
     use super::*;
 
     fn questions(of: &[u64]) -> Vec<Question> {
-        let question = |n: &u64| Question {
-            text: n.to_string(),
-            tokens: 16,
-            output: 1,
-            beginning: (*n > 0).then_some(*n),
-        };
+        let question = |n: &u64| Question { text: n.to_string(), tokens: 16, output: 1, beginning: None };
         of.iter().map(question).collect()
     }
 
     #[test]
     fn only_whole_blocks_of_earlier_loads_count() {
         let sent = Sent::default();
-        assert_eq!(sent.begin_alike(&questions(&[0, 1, 1, 2])), 0, "its own are its own");
-        assert_eq!(sent.clone().begin_alike(&questions(&[0, 2, 3])), 1, "a short one fills no block");
-        assert_eq!(sent.begin_alike(&questions(&[3, 3, 4])), 2);
+        assert_eq!(sent.begin_alike(&[None, Some(1), Some(1), Some(2)]), 0, "its own are its own");
+        assert_eq!(sent.clone().begin_alike(&[None, Some(2), Some(3)]), 1, "a short one fills no block");
+        assert_eq!(sent.begin_alike(&[Some(3), Some(3), Some(4)]), 2);
     }
 
     #[test]

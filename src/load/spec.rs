@@ -227,6 +227,11 @@ impl LoadSpec {
         self.sampling.ignore_eos.unwrap_or(self.prompts.output.start() == self.prompts.output.end())
     }
 
+    /// Whether answers are part of later requests.
+    pub(super) fn keeps_answers(&self) -> bool {
+        matches!(self.data.as_deref(), Some(DataSet { source: Source::Conversations(talks), .. }) if !talks.recorded)
+    }
+
     /// Rejects what cannot be sent or would never end.
     pub(super) fn check(&self) -> Result<(), LoadError> {
         self.arrivals.check()?;
@@ -251,6 +256,10 @@ impl LoadSpec {
         let traced = self.data.as_ref().is_some_and(|data| matches!(data.source, Source::Trace(_)));
         if matches!(self.arrivals, Arrivals::Trace { .. }) && !traced {
             return refuse("only a trace has times of its own");
+        }
+        let talks = self.data.as_ref().is_some_and(|data| matches!(data.source, Source::Conversations(_)));
+        if talks && self.api != Api::Chat {
+            return refuse("conversations are messages: they need the endpoint /v1/chat/completions");
         }
         if !["http://", "https://"].iter().any(|scheme| self.base_url.starts_with(scheme)) {
             let address = &self.base_url;

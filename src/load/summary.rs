@@ -234,6 +234,7 @@ mod tests {
             http_status: Some(200),
             outcome: Outcome::Ok,
             unknown_text: Vec::new(),
+            turn: None,
         }
     }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::config::short_hash;
-use crate::lang::sema::program::{Arrivals, Data, Load, Profile, Warmup};
+use crate::lang::sema::program::{Answers, Arrivals, Data, Load, Profile, Warmup};
 
 /// The settings, in a form that is equal for equal loads.
 pub fn settings(p: &Profile) -> Json {
@@ -60,6 +60,12 @@ pub fn settings(p: &Profile) -> Json {
     if let Some(slowdown) = p.slowdown {
         all["slowdown"] = json!(slowdown);
     }
+    if let Some(think) = p.think_s {
+        all["think_s"] = json!(think);
+    }
+    if p.answers == Some(Answers::Recorded) {
+        all["answers"] = json!("recorded");
+    }
     if !p.sampling.is_empty() {
         all["sampling"] = json!(p.sampling);
         all["sampling"].sort_all_objects();
@@ -95,6 +101,13 @@ pub fn describe(p: &Profile) -> String {
     parts.extend(p.requests.map(|n| format!("{n} requests")));
     parts.extend(p.duration_s.map(|s| format!("{s} s")));
     parts.push(load_words(p));
+    parts.extend(p.think_s.map(|(from, to)| {
+        let range = if from < to { format!("{from} to {to}") } else { from.to_string() };
+        format!("{range} s of thought between turns")
+    }));
+    parts.extend(
+        p.answers.filter(|a| *a == Answers::Recorded).map(|_| "with the recorded answers".to_owned()),
+    );
     parts.extend(p.in_flight.map(|n| format!("at most {n} in flight")));
     parts.extend(p.temperature.filter(|t| *t > 0.0).map(|t| format!("temperature {t}")));
     parts.extend(p.sampling.iter().map(|(name, value)| format!("{name} {value}")));

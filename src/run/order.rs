@@ -46,6 +46,10 @@ pub enum OrderError {
          a site"
     )]
     Tokenizer(String),
+    #[error(
+        "the conversations of profile `{0}` are messages, and this engine takes bare texts: it needs `api openai`"
+    )]
+    Conversations(String),
     #[error(transparent)]
     Container(#[from] BoxError),
     #[error("the lock cannot be shared: {0}")]
@@ -254,7 +258,10 @@ fn ask(p: &Profile, spec: &mut LoadSpec, around: Around<'_>) -> Result<(), Order
         spec.prompts.output = from..=to;
     }
     if let Some(data) = asking.data() {
-        if tokenizer.is_none() && !matches!(data.source, Source::Custom(_) | Source::Trace(_)) {
+        if matches!(data.source, Source::Conversations(_)) && spec.api != load::Api::Chat {
+            return Err(OrderError::Conversations(p.name.clone()));
+        }
+        if tokenizer.is_none() && data.source.needs_tokenizer() {
             return Err(OrderError::Tokenizer(p.name.clone()));
         }
         // answers of the lengths that people's had end where they end; of a trace nothing but the lengths is known

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::data::{
-    Custom, DataSet, Lengths, PrefixRepetition, Random, Recipe, ShareGpt, ShareGptFilter, Source, Trace,
+    Conversations, Custom, DataSet, Lengths, PrefixRepetition, Random, Recipe, ShareGpt, ShareGptFilter,
+    Source, Trace,
 };
-use crate::lang::sema::program::{Data, Load, Profile, Site};
+use crate::lang::sema::program::{Answers, Data, Load, Profile, Site};
 
 /// Conversations that are read for a load whose number of requests only its end tells.
 const SOME: usize = 10_000;
@@ -56,7 +57,7 @@ impl Asking<'_> {
                 output: p.output.map(|(_, most)| most),
             }),
             Data::Trace(file) => Source::Trace(self.trace(file)),
-            Data::Conversations(_) => return None,
+            Data::Conversations(file) => Source::Conversations(self.talks(file)),
         };
         Some(DataSet { source, tokenizer: self.tokenizer.clone(), apart_from: self.before.clone() })
     }
@@ -72,6 +73,20 @@ impl Asking<'_> {
             format: None,
             count: span.is_none().then(|| self.count()),
             span: span.and_then(|s| Duration::try_from_secs_f64(s).ok()),
+        }
+    }
+
+    fn talks(&self, file: &str) -> Conversations {
+        let p = self.profile;
+        let think = p.think_s.unwrap_or((0.0, 0.0));
+        let length = |s: f64| Duration::try_from_secs_f64(s).unwrap_or_default();
+        Conversations {
+            file: self.study_dir.join(file),
+            seed: self.tool_seed(),
+            count: Some(self.count()),
+            output: p.output.map(|(_, most)| most),
+            think: length(think.0)..=length(think.1),
+            recorded: p.answers == Some(Answers::Recorded),
         }
     }
 
@@ -139,8 +154,8 @@ pub fn sharegpt(site: &Site, study_dir: &Path) -> Option<PathBuf> {
 pub fn file(p: &Profile, site: &Site, study_dir: &Path) -> Option<PathBuf> {
     match p.data.as_ref()? {
         Data::ShareGpt => sharegpt(site, study_dir),
-        Data::Jsonl(file) | Data::Trace(file) => Some(study_dir.join(file)),
-        _ => None,
+        Data::Jsonl(file) | Data::Trace(file) | Data::Conversations(file) => Some(study_dir.join(file)),
+        Data::Random | Data::PrefixRepetition => None,
     }
 }
 
@@ -161,6 +176,11 @@ pub fn missing(p: &Profile, site: &Site, study_dir: &Path) -> Option<(String, &'
         Some(Data::Jsonl(file)) => {
             named(study_dir.join(file), "file of prompts", "name it relative to the file that states it")
         }
+        Some(Data::Conversations(file)) => named(
+            study_dir.join(file),
+            "file of conversations",
+            "name it relative to the file that states it",
+        ),
         Some(Data::Trace(file)) => {
             named(study_dir.join(file), "trace", "name it relative to the file that states it")
         }

@@ -48,6 +48,21 @@ fn a_trace_is_played_at_its_times() {
 }
 
 #[test]
+fn conversations_are_carried_on() {
+    let study = with_profile("step one { vary seqs[1] }", "concurrency 2\n think 20ms .. 30ms\n requests 6");
+    let lab = Lab::with(&study);
+    replaced(&lab, "data random\n input 16\n output 8", "data conversations \"talks.jsonl\"\n output 4");
+    lab.run(&EXEC).expect_error(1, &["there is no file of conversations at", "talks.jsonl"]);
+    let user = r#"{"role": "user", "content": "a b c"}"#;
+    let line = format!(r#"{{"messages": [{user}, {{"role": "assistant", "content": "d"}}, {user}]}}"#);
+    lab.write("talks.jsonl", format!("{line}\n{line}\n{line}\n"));
+    let report = lab.run(&EXEC).expect_code(0).report();
+    let baseline = report.trial(report.0["baseline"].as_str().expect("an id"));
+    let number = |key: &str| baseline["metrics"][key].as_f64().unwrap_or_else(|| panic!("no {key}"));
+    assert_eq!((number("completed") as u64, number("output_tokens") as u64), (6, 24));
+}
+
+#[test]
 fn a_range_of_rates_is_gone_through_in_one_run() {
     let rates = "rate 10/s .. 30/s\n arrivals ramp\n requests 21";
     let lab = Lab::with(&with_profile("step one { vary seqs[1] }", rates));
@@ -111,7 +126,6 @@ fn replaced(lab: &Lab, from: &str, to: &str) {
 fn data_that_cannot_be_measured_yet_is_refused_before_anything_starts() {
     let lab = Lab::with(&with_profile("step one { vary seqs[1] }", "concurrency 2\n requests 4"));
     for (data, what) in [
-        ("data conversations \"talk.json\"", "conversations"),
         ("data random\n recipe sglang\n prefix 4", "recipe sglang"),
         ("data random\n recipe vllm\n output 4 .. 9", "range of lengths"),
     ] {

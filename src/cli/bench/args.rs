@@ -15,6 +15,7 @@ Examples:
   perflab bench http://127.0.0.1:8000 --model m --tokenizer DIR --dataset-name sharegpt --dataset-path FILE.json";
 
 #[derive(Debug, Clone, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 #[command(after_help = EXAMPLES)]
 pub struct BenchArgs {
     /// Where the server is: http://host:port
@@ -55,7 +56,7 @@ pub struct BenchArgs {
     /// Where prompts come from
     #[arg(long, value_enum, default_value_t = DataSet::Random, value_name = "NAME")]
     pub dataset_name: DataSet,
-    /// The file of `sharegpt` (JSON), `custom` (JSON lines with `prompt` and `output_tokens`), `mooncake` (JSON lines) or `azure` (CSV)
+    /// The file of `sharegpt` (JSON), `custom` (JSON lines with `prompt` and `output_tokens`), `conversations` (JSON or lines), `mooncake` (JSON lines) or `azure` (CSV)
     #[arg(long, value_name = "FILE")]
     pub dataset_path: Option<PathBuf>,
     /// Draw `random` prompts as another tool does, byte for byte; without it lengths are exact, and no prompt of a warm-up
@@ -92,6 +93,15 @@ pub struct BenchArgs {
     /// Tokens of each answer of `prefix_repetition`
     #[arg(long, default_value_t = 128, value_name = "TOKENS")]
     pub prefix_repetition_output_len: u32,
+    /// How long people think before each further turn of `conversations`, or a range that it is drawn from: 2, 1..5
+    #[arg(long, default_value = "0", value_parser = seconds_range, value_name = "SECONDS")]
+    pub think_time: SecondsRange,
+    /// Put the file's answers of `conversations` into the history, and not the server's own
+    #[arg(long)]
+    pub recorded_answers: bool,
+    /// One length for all answers of `conversations` instead of those in the file
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub conversation_output_len: Option<u32>,
     /// A tokenizer.json or its folder; without one a word counts as a token
     #[arg(long, value_name = "PATH")]
     pub tokenizer: Option<PathBuf>,
@@ -177,6 +187,8 @@ pub enum DataSet {
     PrefixRepetition,
     /// prompts of a file of JSON lines
     Custom,
+    /// conversations of several turns: what arrives are people
+    Conversations,
     /// a trace with blocks that prompts share
     Mooncake,
     /// a trace of lengths
@@ -201,6 +213,10 @@ pub enum Metric {
     Itl,
     E2el,
 }
+
+/// A length of time, or from one to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SecondsRange(pub std::ops::RangeInclusive<Duration>);
 
 /// Where the server shows its metrics, if it is to be asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -310,6 +326,17 @@ impl BenchArgs {
 
 fn seconds_long(seconds: f64) -> Result<Duration, String> {
     Duration::try_from_secs_f64(seconds).map_err(|_| format!("{seconds} s are longer than any load"))
+}
+
+fn seconds_range(text: &str) -> Result<SecondsRange, String> {
+    let form = || "write seconds, such as 2, or a range of them, such as 1..5".to_owned();
+    let seconds = |text: &str| {
+        let number = text.trim().parse().map_err(|_| form())?;
+        Duration::try_from_secs_f64(number).map_err(|_| form())
+    };
+    let (from, to) = text.split_once("..").unwrap_or((text, text));
+    let (from, to) = (seconds(from)?, seconds(to)?);
+    if from <= to { Ok(SecondsRange(from..=to)) } else { Err(form()) }
 }
 
 fn api(text: &str) -> Result<Api, String> {

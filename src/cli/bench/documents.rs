@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::args::BenchArgs;
 use super::goodput;
-use crate::load::{Api, Dist, LoadOutcome, Outcome, RequestRecord};
+use crate::load::{self, Api, Dist, LoadOutcome, Outcome, RequestRecord};
 
 /// The numbers by perflab's definitions.
 pub(super) fn own(args: &BenchArgs, outcome: &LoadOutcome) -> Value {
@@ -35,6 +35,7 @@ pub(super) fn own(args: &BenchArgs, outcome: &LoadOutcome) -> Value {
         "latency_from_schedule_ms": s.latency_from_schedule_ms,
         "queue_ms": s.queue_ms,
         "schedule_lag_ms": s.schedule_lag_ms,
+        "turns": load::turns(&outcome.records),
         "client": s.client,
         "server": outcome.server,
     })

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::args::{BenchArgs, DataSet, RecipeName};
 use crate::data::{
-    self, Custom, DataError, Lengths, PrefixRepetition, Random, Recipe, ShareGpt, ShareGptFilter, Source,
-    Trace, TraceFormat,
+    self, Conversations, Custom, DataError, Lengths, PrefixRepetition, Random, Recipe, ShareGpt,
+    ShareGptFilter, Source, Trace, TraceFormat,
 };
 
 /// Where the questions come from; `None` where the load draws its own.
@@ -35,6 +35,14 @@ pub(super) fn of(args: &BenchArgs) -> Result<Option<Arc<data::DataSet>>, DataErr
             count,
             seed: args.seed,
         }),
+        (DataSet::Conversations, _) => Source::Conversations(Conversations {
+            file: file(args)?,
+            seed: args.seed,
+            count: Some(count),
+            output: args.conversation_output_len,
+            think: args.think_time.0.clone(),
+            recorded: args.recorded_answers,
+        }),
         (DataSet::Mooncake, _) => Source::Trace(trace(args, TraceFormat::Mooncake)?),
         (DataSet::Azure, _) => Source::Trace(trace(args, TraceFormat::Azure)?),
         (DataSet::Custom, _) => {
@@ -42,7 +50,7 @@ pub(super) fn of(args: &BenchArgs) -> Result<Option<Arc<data::DataSet>>, DataErr
             Source::Custom(Custom { file, count: Some(count), seed: args.seed, output })
         }
     };
-    if args.tokenizer.is_none() && !matches!(source, Source::Custom(_) | Source::Trace(_)) {
+    if args.tokenizer.is_none() && source.needs_tokenizer() {
         return Err(DataError::Settings("these prompts need --tokenizer PATH".to_owned()));
     }
     Ok(Some(Arc::new(data::DataSet { source, tokenizer: args.tokenizer.clone(), apart_from: Vec::new() })))

@@ -4,7 +4,7 @@ use std::fmt::{Display, Write as _};
 
 use super::args::{BenchArgs, Metric, Percentile};
 use super::goodput;
-use crate::load::{Dist, Level, LoadOutcome, ServerFacts, Summary};
+use crate::load::{self, Dist, Level, LoadOutcome, ServerFacts, Summary, TurnFacts};
 
 const WIDTH: usize = 50;
 
@@ -40,6 +40,7 @@ pub(super) fn render(args: &BenchArgs, outcome: &LoadOutcome) -> String {
     for metric in metrics {
         table.distribution(metric, s, &args.metric_percentiles);
     }
+    table.turns(&load::turns(&outcome.records));
     if let Some(server) = &outcome.server {
         table.server(server);
     }
@@ -116,6 +117,23 @@ impl Table {
         self.number(&format!("Median {short} (ms):"), dist.p50);
         for percentile in percentiles {
             self.number(&format!("P{} {short} (ms):", percentile.name()), percentile.of(dist));
+        }
+    }
+
+    /// The times to the first token of the first turns of conversations, and of all further ones.
+    fn turns(&mut self, turns: &[TurnFacts]) {
+        const SHOWN: usize = 8;
+        if turns.is_empty() {
+            return;
+        }
+        self.heading("Time to First Token by turn");
+        for turn in turns.iter().take(SHOWN) {
+            let Some(ttft) = &turn.ttft_ms else { continue };
+            let name = format!("Turn {} ({}), mean, median (ms):", turn.turn, turn.completed);
+            self.line(&name, format_args!("{:.2}, {:.2}", ttft.mean, ttft.p50));
+        }
+        if turns.len() > SHOWN {
+            self.line("Further turns, in --json:", turns.len() - SHOWN);
         }
     }
 

@@ -2,7 +2,7 @@
 //! something to cap.
 
 use super::check::Checker;
-use super::program::{Arrivals, Data, Load, Profile};
+use super::program::{Arrivals, Load, Profile};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, one_of};
 use crate::lang::source::Span;
@@ -153,30 +153,6 @@ impl Checker<'_> {
             let d = Diagnostic::new(Code::ProfileSetting, span, message).label("without a rate");
             self.sink.push(d.help("state a rate, such as `rate 8/s`, or remove this line"));
         }
-    }
-
-    /// `slowdown` stretches the times of a trace; what is inherited goes with them.
-    pub(super) fn traced(&mut self, seen: &[(&str, Span)], p: &mut Profile) {
-        let times = matches!(p.data, Some(Data::Trace(_))) && p.load.is_none();
-        if p.slowdown.is_none() || times {
-            return;
-        }
-        if let (Some((_, span)), Some(data)) = (seen.iter().find(|(w, _)| *w == "slowdown"), &p.data) {
-            let (message, help) = if matches!(data, Data::Trace(_)) {
-                (
-                    "`slowdown` stretches the times of a trace, and this load has a rate or clients of its own",
-                    "remove this line, or the rate or concurrency",
-                )
-            } else {
-                (
-                    "`slowdown` stretches the times of a trace, and this data has none",
-                    "it goes with `data trace`",
-                )
-            };
-            let d = Diagnostic::new(Code::ProfileSetting, *span, message).label("nothing to stretch");
-            self.sink.push(d.help(help));
-        }
-        p.slowdown = None;
     }
 
     /// Of two settings that say the same in two ways, a profile states one.

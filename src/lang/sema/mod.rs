@@ -39,6 +39,7 @@ mod params;
 mod parents;
 mod picks;
 mod plausible;
+mod played;
 mod prefixes;
 pub mod problem;
 mod profiles;

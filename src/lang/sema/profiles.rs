@@ -80,6 +80,7 @@ impl Checker<'_> {
         }
         self.shared_prefixes(&seen, &mut profile);
         self.traced(&seen, &mut profile);
+        self.talked(&seen, &mut profile);
         self.either("rate", "concurrency", &seen);
         self.either("requests", "duration", &seen);
         let inherited = arrivals.is_none().then_some(inherited).flatten();
@@ -120,9 +121,7 @@ impl Checker<'_> {
             "prefix" => p.prefix = self.prefix(line).or(p.prefix),
             "prefixes" => p.prefixes = self.count(line, 1, 1_000_000).map(|n| n as u32).or(p.prefixes),
             "rate" => p.load = self.rate(line).or(p.load.take()),
-            "slowdown" => {
-                p.slowdown = self.one(line).and_then(|n| self.positive(&n, Dim::PLAIN, "`slowdown`"));
-            }
+            "slowdown" | "think" | "answers" => self.played(line, p),
             "arrivals" => *arrivals = self.arrival(line).map(|a| (a, line.span)),
             "in_flight" => p.in_flight = self.count(line, 1, 1_000_000).map(|n| n as u32),
             "concurrency" => p.load = self.concurrency(line).or(p.load.take()),
@@ -365,6 +364,8 @@ fn example(setting: &str) -> &'static str {
         "rate" => "rate 8/s",
         "arrivals" => "arrivals gamma 0.5",
         "slowdown" => "slowdown 2",
+        "think" => "think 1s .. 5s",
+        "answers" => "answers recorded",
         "in_flight" => "in_flight 256",
         "concurrency" => "concurrency 64",
         "requests" => "requests 1000",
@@ -392,6 +393,8 @@ fn empty(decl: &ast::Profile) -> Profile {
         prefixes: None,
         load: None,
         slowdown: None,
+        think_s: None,
+        answers: None,
         in_flight: None,
         requests: None,
         duration_s: None,

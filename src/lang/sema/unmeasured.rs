@@ -9,8 +9,10 @@ pub(super) fn of(p: &Profile) -> Vec<NotYet> {
         out.push(NotYet { what: format!("{what} (profile `{}`)", p.name), span: p.span, live_only });
     };
     match &p.data {
-        Some(Data::Conversations(_)) => add("`data conversations`", true),
         Some(Data::Trace(_)) if p.recipe.is_some() => add("`recipe` of a `trace`, which has none", true),
+        Some(Data::Conversations(_)) if p.recipe.is_some() => {
+            add("`recipe` of `conversations`, which have none", true);
+        }
         Some(_) | None => {}
     }
     match &p.load {

@@ -26,6 +26,7 @@ pub fn load_setting(word: &str) -> Option<(&'static str, &'static str)> {
         }
         "num_prefixes" | "prefix_repetition_num_prefixes" | "gsp_num_groups" => ("prefixes", "prefixes 10"),
         "mooncake_slowdown_factor" | "trace_slowdown" => ("slowdown", "slowdown 2"),
+        "think_time" => ("think", "think 2s"),
         "burstiness" => ("arrivals", "arrivals gamma 0.5"),
         "dataset" | "dataset_name" | "dataset_path" => ("data", "data random"),
         "num_warmups" | "warmup_requests" => ("warmup", "warmup 10"),

@@ -36,6 +36,8 @@ pub const PROFILE_SETTINGS: &[&str] = &[
     "prefix",
     "prefixes",
     "slowdown",
+    "think",
+    "answers",
     "rate",
     "arrivals",
     "in_flight",

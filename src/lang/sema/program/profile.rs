@@ -20,6 +20,10 @@ pub struct Profile {
     pub load: Option<Load>,
     /// what the times of a trace are multiplied by
     pub slowdown: Option<f64>,
+    /// how long people think between the turns of a conversation, in seconds: from, to
+    pub think_s: Option<(f64, f64)>,
+    /// whose answers stand in the history of a conversation
+    pub answers: Option<Answers>,
     pub in_flight: Option<u32>,
     pub requests: Option<u64>,
     pub duration_s: Option<f64>,
@@ -57,6 +61,15 @@ pub enum Data {
     Jsonl(String),
     Trace(String),
     Conversations(String),
+}
+
+/// Whose answers later turns of a conversation are sent with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answers {
+    /// the server's own
+    Own,
+    /// those in the file
+    Recorded,
 }
 
 #[derive(Debug, Clone, PartialEq)]
