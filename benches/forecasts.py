@@ -58,7 +58,9 @@ AXES = {
 
 
 def grid(dice):
-    names = dice.sample(sorted(AXES), dice.choice([2, 2, 3]))
+    # one axis of some length, so that there is something to predict
+    names = [dice.choice(["batched", "memory", "seqs"])]
+    names += dice.sample(sorted(set(AXES) - set(names)), dice.choice([1, 1, 2]))
     together = dice.random() < 0.5
     if together:
         steps = f"step grid {{ vary {' * '.join(names[:2])} }}"
@@ -67,9 +69,9 @@ def grid(dice):
         steps = "\n    ".join(f"step {name} {{ vary {name} }}" for name in names)
     return STUDY.format(
         input=dice.choice([64, 128, 512]),
-        output=dice.choice([16, 32, 64]),
+        output=dice.choice([16, 32]),
         concurrency=dice.choice([4, 8, 16]),
-        requests=dice.choice([24, 48, 96]),
+        requests=dice.choice([24, 48]),
         axes="\n".join(f"axis {name} = {AXES[name]}" for name in names),
         model=dice.choice(["Qwen/Qwen3-8B", "Qwen/Qwen3-0.6B", "Qwen/Qwen3-14B"]),
         repeat=dice.choice([1, 1, 2, 3]),
@@ -98,8 +100,8 @@ def ratios(text, start_s, dice):
 def main():
     dice, good = random.Random(5), 0
     for n in range(GRIDS):
-        predicted, launches, took = ratios(grid(dice), dice.uniform(0.5, 3.0), dice)
-        worst = max(predicted, key=lambda r: max(r, 1 / r), default=1.0)
+        predicted, launches, took = ratios(grid(dice), dice.uniform(0.5, 2.0), dice)
+        worst = max(predicted, key=lambda r: max(r, 1 / r))
         held = max(worst, 1 / worst) <= FACTOR
         good += held
         print(f"grid {n:02}: {launches:3} launches in {took:5.1f} s, at worst {worst:.2f}{'' if held else '  <<<'}", flush=True)

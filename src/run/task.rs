@@ -102,7 +102,8 @@ pub struct Done {
 /// Carries a launch out.
 pub async fn perform(x: &Execution<'_>, ground: &Ground<'_>, task: Task) -> Done {
     let mut launch = None;
-    let mut ended = launched(x, ground, &task, &mut launch).await;
+    // one launch is much to hold in place beside all else
+    let mut ended = Box::pin(launched(x, ground, &task, &mut launch)).await;
     if let (Ok(LaunchEnd::Setback(failure)), Some(launch), Some(retry)) = (&ended, &launch, task.retry)
         && let Err(e) = set_back(x, ground, launch, failure, retry).await
     {
