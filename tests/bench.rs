@@ -288,6 +288,7 @@ fn what_cannot_be_is_refused_before_anything_is_sent() {
     refused(&["--request-rate", "3", "--arrivals", "ramp"], 1, &["--request-rate-to"]);
     refused(&["--request-rate", "3", "--request-rate-to", "9"], 1, &["`--arrivals ramp` or `steps`"]);
     refused(&["--request-rate", "3", "--arrivals", "trace"], 1, &["leave --request-rate out"]);
+    refused(&["--count-chat-template"], 2, &["--tokenizer"]);
     refused(&["--dataset-name", "conversations", "--think-time", "3..1"], 2, &["a range of them"]);
     lab.write("talks.json", TALKS);
     let talks = ["--dataset-name", "conversations", "--dataset-path", "talks.json"];

@@ -163,7 +163,7 @@ impl Conversations {
 fn beginning(turn: &Turn, vocabulary: Option<&Vocabulary>) -> Option<u64> {
     let text = turn.messages.first()?.content.clone();
     let question = match vocabulary {
-        Some(vocabulary) => Question::of(text.clone(), &vocabulary.encode(&text, false).ok()?, 0),
+        Some(vocabulary) => vocabulary.question(text.clone(), &vocabulary.encode(&text, false).ok()?, 0),
         None => Question::of_words(text, 0),
     };
     question.beginning

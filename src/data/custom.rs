@@ -46,7 +46,7 @@ impl Custom {
             questions.push(match vocabulary {
                 Some(vocabulary) => {
                     let ids = vocabulary.encode(&text, true)?;
-                    Question::of(text, &ids, output)
+                    vocabulary.question(text, &ids, output)
                 }
                 None => Question::of_words(text, output),
             });

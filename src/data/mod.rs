@@ -3,6 +3,7 @@
 
 mod beginnings;
 mod chance;
+mod chat;
 mod conversations;
 mod custom;
 mod prefix_repetition;
@@ -17,6 +18,7 @@ mod vocabulary;
 mod recipe_tests;
 
 pub use beginnings::Beginnings;
+pub use chat::{Around, ChatTemplate, TemplateTokens};
 pub use conversations::{Conversation, Conversations, Message, Turn};
 pub use custom::Custom;
 pub use prefix_repetition::PrefixRepetition;

@@ -45,7 +45,7 @@ impl PrefixRepetition {
                 let mut tokens = prefix.clone();
                 tokens.extend(exact(vocabulary, self.suffix, &mut numpy)?);
                 let text = vocabulary.decode(&tokens)?;
-                questions.push(Question::of(text, &tokens, self.output));
+                questions.push(vocabulary.question(text, &tokens, self.output));
             }
         }
         Python::seeded(self.seed).shuffle(&mut questions);

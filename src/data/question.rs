@@ -22,10 +22,12 @@ pub struct Question {
 }
 
 impl Question {
-    /// A question whose tokens are known.
-    pub(super) fn of(text: String, ids: &[u32], output: u32) -> Self {
+    /// A question whose tokens are known, behind so many of a chat template.
+    pub(super) fn of(text: String, ids: &[u32], output: u32, behind: u32) -> Self {
         let tokens = u32::try_from(ids.len()).unwrap_or(u32::MAX);
-        Self { text, tokens, output, beginning: ids.get(..BLOCK).map(hashed) }
+        // the template fills a part of the first block that holds anything of the question
+        let own = BLOCK - behind as usize % BLOCK;
+        Self { text, tokens, output, beginning: ids.get(..own).map(hashed) }
     }
 
     /// A question whose words are counted for its tokens.
@@ -68,6 +70,9 @@ pub enum DataError {
     /// Settings that the recipe cannot take.
     #[error("{0}")]
     Settings(String),
+    /// The model's chat template.
+    #[error("the chat template cannot be used: {0}")]
+    Template(String),
     /// The tokenizer failed on a text.
     #[error("the tokenizer cannot {0}")]
     Tokenizing(String),
@@ -81,4 +86,20 @@ pub(super) fn drawn_again(mut questions: Vec<Question>, count: usize, seed: u64)
         questions.push(questions[python.below(found) as usize].clone());
     }
     questions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn behind_a_template_a_beginning_is_what_its_first_block_has_room_for() {
+        let beginning = |ids: &[u32], behind| Question::of(String::new(), ids, 1, behind).beginning;
+        let (one, two): (Vec<u32>, Vec<u32>) = ((0..16).collect(), (0..16).map(|n| n % 13).collect());
+        assert_ne!(beginning(&one, 0), beginning(&two, 0));
+        // three tokens of a template leave room for thirteen
+        assert_eq!(beginning(&one, 3), beginning(&two, 3));
+        assert_eq!(beginning(&one, 19), beginning(&one, 3));
+        assert_eq!((beginning(&one[..12], 3), beginning(&one[..1], 15).is_some()), (None, true));
+    }
 }

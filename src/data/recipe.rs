@@ -132,7 +132,7 @@ impl Random {
             let tokens: Vec<u32> = prefix.iter().copied().chain(sequence(*draw, at, size)).collect();
             let mut ids = vocabulary.encode(&vocabulary.decode(&tokens)?, false)?;
             ids.truncate(tokens.len());
-            Ok(Question::of(vocabulary.decode(&ids)?, &ids, draw.output))
+            Ok(vocabulary.question(vocabulary.decode(&ids)?, &ids, draw.output))
         })
     }
 
@@ -154,7 +154,7 @@ impl Random {
         let mended = first.into_iter().zip(&draws).map(|(looked_at, draw)| {
             let wanted = (self.lengths.prefix + draw.input) as usize;
             let (text, tokens) = mend(vocabulary, looked_at, wanted, &mut |end| numpy.below(end))?;
-            Ok(Question::of(text, &tokens, draw.output))
+            Ok(vocabulary.question(text, &tokens, draw.output))
         });
         mended.collect()
     }
@@ -191,7 +191,7 @@ impl Random {
         let plan = self.sglang_draws(others, &self.pool(vocabulary), vocabulary)?;
         on_all_cores(&plan, |at, draw| {
             let tokens: Vec<u32> = sequence(*draw, at, vocabulary.size()).collect();
-            Ok(Question::of(vocabulary.decode(&tokens)?, &tokens, draw.output))
+            Ok(vocabulary.question(vocabulary.decode(&tokens)?, &tokens, draw.output))
         })
     }
 

@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde_json::{Map, Value};
+
 use super::beginnings::Beginnings;
+use super::chat::{ChatTemplate, TemplateTokens};
 use super::conversations::{Conversation, Conversations};
 use super::custom::Custom;
 use super::prefix_repetition::PrefixRepetition;
@@ -65,18 +68,45 @@ impl DataSet {
     /// # Errors
     /// A file that cannot be used, settings that a recipe refuses, or no tokenizer where one is needed.
     pub fn content(&self) -> Result<Content, DataError> {
+        self.content_within(None).map(|(content, _)| content)
+    }
+
+    /// The same for an endpoint that puts its prompts into the model's chat template; `body` holds further fields of the requests. Says
+    /// what the template adds, where that is known.
+    ///
+    /// # Errors
+    /// As [`DataSet::content`].
+    pub fn content_within(
+        &self,
+        body: Option<&Map<String, Value>>,
+    ) -> Result<(Content, Option<TemplateTokens>), DataError> {
+        let mut vocabulary = match &self.source {
+            Source::Trace(_) => None,
+            source if source.needs_tokenizer() => Some(self.vocabulary()?),
+            _ => self.any_vocabulary()?,
+        };
+        // one that cannot be used is the server's matter: what it adds is not known then
+        let template = match (body, &self.tokenizer) {
+            (Some(body), Some(path)) => ChatTemplate::load(path, body).ok().flatten(),
+            _ => None,
+        };
+        let tokens = vocabulary.as_mut().zip(template).and_then(|(v, template)| v.within(&template).ok());
+        Ok((self.made(vocabulary.as_ref())?, tokens))
+    }
+
+    fn made(&self, vocabulary: Option<&Vocabulary>) -> Result<Content, DataError> {
+        let needed = || vocabulary.ok_or(DataError::NoTokenizer);
         let questions = match &self.source {
-            Source::Custom(custom) => custom.questions(self.any_vocabulary()?.as_ref()),
+            Source::Custom(custom) => custom.questions(vocabulary),
             Source::Random(random) => {
-                let vocabulary = self.vocabulary()?;
-                random.apart_from(&Beginnings::of(&self.apart_from, &vocabulary)?, &vocabulary)
+                let vocabulary = needed()?;
+                random.apart_from(&Beginnings::of(&self.apart_from, vocabulary)?, vocabulary)
             }
-            Source::ShareGpt(sharegpt) => sharegpt.questions(&self.vocabulary()?),
-            Source::PrefixRepetition(groups) => groups.questions(&self.vocabulary()?),
+            Source::ShareGpt(sharegpt) => sharegpt.questions(needed()?),
+            Source::PrefixRepetition(groups) => groups.questions(needed()?),
             Source::Trace(trace) => return trace.requests().map(Content::Traced),
             Source::Conversations(talks) => {
-                let talks = talks.read(self.any_vocabulary()?.as_ref())?;
-                return Ok(Content::Talks(talks.into()));
+                return Ok(Content::Talks(talks.read(vocabulary)?.into()));
             }
         };
         questions.map(Content::Questions)

@@ -87,7 +87,7 @@ impl ShareGpt {
             }
             ShareGptFilter::Sglang => tokens >= 2 && output >= 2,
         };
-        Ok(taken.then(|| Question::of(pair.0.clone(), &ids, output)))
+        Ok(taken.then(|| vocabulary.question(pair.0.clone(), &ids, output)))
     }
 
     /// What a file with too few conversations gives: vLLM draws among those that it has, SGLang sends fewer.

@@ -8,7 +8,8 @@ use tokenizers::PostProcessor;
 use tokenizers::Tokenizer;
 use tokenizers::processors::PostProcessorWrapper;
 
-use super::question::DataError;
+use super::chat::{ChatTemplate, TemplateTokens};
+use super::question::{DataError, Question};
 
 /// What `transformers` takes out of a decoded text where a tokenizer's configuration asks for it.
 const CLEAN_UP: [(&str, &str); 10] = [
@@ -38,6 +39,8 @@ pub struct Vocabulary {
     cleans_up: bool,
     /// Tokens that are put around every text that is encoded with special tokens.
     added: u32,
+    /// Tokens of a chat template that stand before every text.
+    behind: u32,
 }
 
 impl Vocabulary {
@@ -65,8 +68,30 @@ impl Vocabulary {
             cleans_up: config["clean_up_tokenization_spaces"].as_bool().unwrap_or(false),
             size,
             added: u32::try_from(added).unwrap_or(0),
+            behind: 0,
             tokenizer,
         }
+    }
+
+    /// The same for texts that a server puts into a chat template; says what the template adds.
+    ///
+    /// # Errors
+    /// A tokenizer or a template that fails.
+    pub fn within(&mut self, template: &ChatTemplate) -> Result<TemplateTokens, DataError> {
+        // any words do: what stands around a text does not look at it
+        let tokens = TemplateTokens::of(&template.around()?, "some words", |text| self.count(text))?;
+        self.behind = tokens.before;
+        Ok(tokens)
+    }
+
+    /// A question of these tokens.
+    pub(super) fn question(&self, text: String, ids: &[u32], output: u32) -> Question {
+        Question::of(text, ids, output, self.behind)
+    }
+
+    /// How many tokens a text has, none added.
+    pub(super) fn count(&self, text: &str) -> Result<u32, DataError> {
+        Ok(u32::try_from(self.encode(text, false)?.len()).unwrap_or(u32::MAX))
     }
 
     /// `vocab_size`: tokens without added ones.
@@ -105,7 +130,7 @@ impl Vocabulary {
 }
 
 /// A JSON file beside a tokenizer's; none is an empty one.
-fn beside(file: &Path, name: &str) -> Result<Value, String> {
+pub(super) fn beside(file: &Path, name: &str) -> Result<Value, String> {
     let path: PathBuf = file.with_file_name(name);
     match std::fs::read(&path) {
         Ok(bytes) => serde_json::from_slice(&bytes).map_err(|e| format!("{name} beside it: {e}")),

@@ -60,6 +60,9 @@ pub struct LoadOutcome {
     pub load_s: f64,
     /// What the server said of itself meanwhile, if it was asked and has a page of metrics.
     pub server: Option<ServerFacts>,
+    /// Tokens that the model's chat template adds to a prompt, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template_tokens: Option<u32>,
     /// What a reader of the numbers must know.
     pub findings: Vec<Finding>,
 }

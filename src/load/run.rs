@@ -30,7 +30,7 @@ use super::summary::summarize;
 use super::tokens::ExactTokens;
 use super::warmup::{SettleRule, Settling};
 use super::worker::Worker;
-use crate::data::{Content, Source as DataSource};
+use crate::data::{ChatTemplate, Content, DataError, Source as DataSource, TemplateTokens};
 
 /// Connections that are opened before the clock starts, at most.
 const OPENED_AHEAD: usize = 4096;
@@ -83,6 +83,7 @@ pub(super) async fn run_with(
         _ => 0,
     };
     let mut outcome = outcome(spec, sent, planned, ended, warmup);
+    outcome.template_tokens = prepared.template.map(|template| template.added);
     if let Some(content) = &prepared.content {
         outcome.findings.extend(of_content(spec, content, asked, again));
     }
@@ -95,12 +96,13 @@ struct Prepared {
     warmup: Option<Plan>,
     load: Plan,
     content: Option<Arc<Content>>,
+    template: Option<TemplateTokens>,
 }
 
 impl Prepared {
     async fn of(spec: &LoadSpec, settle: SettleRule) -> Result<Self, LoadError> {
         let client = HttpClient::new(spec).await?;
-        let tokenizer = load_tokenizer(spec).await?;
+        let (tokenizer, template) = load_tokenizer(spec).await?.unzip();
         let prompts = &spec.prompts;
         let maker = PromptMaker {
             input: prompts.input.clone(),
@@ -109,20 +111,22 @@ impl Prepared {
             shared: prompts.shared,
             seed: spec.seed,
         };
-        let content = content(spec).await?;
+        let (content, of_data) = content(spec).await?.unzip();
+        let content = content.map(Arc::new);
+        let template = template.flatten().or(of_data.flatten());
         let kitchen = Arc::new(Kitchen { maker, given: content.clone(), form: BodyForm::of(spec) });
         let load = plan::of_load(spec, &kitchen).await?;
         let warmup = plan::of_warmup(spec, &kitchen, settle).await?;
-        Ok(Self { client, warmup, load, content })
+        Ok(Self { client, warmup, load, content, template })
     }
 }
 
 /// The load's data set, made off the runtime's threads.
-async fn content(spec: &LoadSpec) -> Result<Option<Arc<Content>>, LoadError> {
+async fn content(spec: &LoadSpec) -> Result<Option<(Content, Option<TemplateTokens>)>, LoadError> {
     let Some(data) = spec.data.clone() else { return Ok(None) };
-    let made = tokio::task::spawn_blocking(move || data.content()).await;
-    let made = made.map_err(|e| LoadError::Task(e.to_string()))??;
-    Ok(Some(made.into()))
+    let body = spec.api.has_template().then(|| spec.extra_body.clone());
+    let made = tokio::task::spawn_blocking(move || data.content_within(body.as_ref())).await;
+    Ok(Some(made.map_err(|e| LoadError::Task(e.to_string()))??))
 }
 
 /// What is to be known of a load's data set.
@@ -165,14 +169,30 @@ fn of_trace(spec: &LoadSpec, traced: u64, requests: u64) -> Vec<Finding> {
 }
 
 /// Reading a large vocabulary takes a good part of a second, so it is not done on the runtime's threads.
-async fn load_tokenizer(spec: &LoadSpec) -> Result<Option<ExactTokens>, LoadError> {
+async fn load_tokenizer(spec: &LoadSpec) -> Result<Option<(ExactTokens, Option<TemplateTokens>)>, LoadError> {
     // questions that are given need none, and a warm-up needs no exact lengths
     let makes_texts = spec.data.as_ref().is_none_or(|data| matches!(data.source, DataSource::Trace(_)));
     let wanted = spec.prompts.tokenizer.clone().filter(|_| makes_texts);
     let Some(path) = wanted else { return Ok(None) };
     let with_added = !spec.api.has_template();
-    let loaded = tokio::task::spawn_blocking(move || ExactTokens::load(&path, with_added)).await;
-    loaded.map_err(|e| LoadError::Task(e.to_string()))?.map(Some)
+    let (body, counted) = (spec.extra_body.clone(), spec.prompts.counts_template);
+    let loaded = tokio::task::spawn_blocking(move || {
+        let mut tokenizer = ExactTokens::load(&path, with_added)?;
+        let template = if with_added { Ok(None) } else { ChatTemplate::load(&path, &body) };
+        let around = template.and_then(|template| template.map(|template| template.around()).transpose());
+        let within = match around {
+            Ok(Some(around)) => Some(tokenizer.within(around, counted)?),
+            Ok(None) if counted => {
+                let why = "there is none beside the tokenizer, or the endpoint has none".to_owned();
+                return Err(DataError::Template(why).into());
+            }
+            Err(e) if counted => return Err(e.into()),
+            // what it adds is not known
+            Ok(None) | Err(_) => None,
+        };
+        Ok((tokenizer, within))
+    });
+    loaded.await.map_err(|e| LoadError::Task(e.to_string()))?.map(Some)
 }
 
 /// What a load sent, and how its client fared.
@@ -324,6 +344,7 @@ fn outcome(
         warmup,
         load_s: load_ns as f64 / 1e9,
         server: sent.server,
+        template_tokens: None,
         findings: found,
     }
 }

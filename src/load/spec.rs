@@ -78,6 +78,8 @@ pub struct Prompts {
     /// A `tokenizer.json` or the folder that holds one. Without it a prompt is as many words as tokens are
     /// wanted.
     pub tokenizer: Option<PathBuf>,
+    /// Lengths count what the model's chat template adds.
+    pub counts_template: bool,
     /// Tokens before them that prompts have in common.
     pub shared: Option<Shared>,
 }
@@ -207,7 +209,13 @@ impl LoadSpec {
             in_flight: None,
             stop: Stop::Auto,
             warmup: Warmup::Auto,
-            prompts: Prompts { input: 1024..=1024, output: 128..=128, tokenizer: None, shared: None },
+            prompts: Prompts {
+                input: 1024..=1024,
+                output: 128..=128,
+                tokenizer: None,
+                counts_template: false,
+                shared: None,
+            },
             data: None,
             sent: Sent::default(),
             seed: 42,

@@ -68,7 +68,8 @@ async fn sound_server(before: Step) -> Server {
 }
 
 fn spec(server: &Server, requests: u64) -> LoadSpec {
-    let prompts = Prompts { input: 8..=8, output: 4..=4, tokenizer: None, shared: None };
+    let prompts =
+        Prompts { input: 8..=8, output: 4..=4, tokenizer: None, counts_template: false, shared: None };
     LoadSpec {
         stop: Stop::Requests(requests),
         warmup: Warmup::None,
@@ -304,7 +305,8 @@ async fn a_refusal_before_the_request_was_read_is_heard_and_its_connection_not_u
     });
     let mut large = LoadSpec::new(url, "m");
     large.extra_body.insert("pad".to_owned(), "x".repeat(LARGE).into());
-    let prompts = Prompts { input: 8..=8, output: 4..=4, tokenizer: None, shared: None };
+    let prompts =
+        Prompts { input: 8..=8, output: 4..=4, tokenizer: None, counts_template: false, shared: None };
     let outcome = load(&LoadSpec { stop: Stop::Requests(2), warmup: Warmup::None, prompts, ..large }).await;
     for record in &outcome.records {
         let Outcome::Failed(failure) = &record.outcome else { panic!("{record:?}") };

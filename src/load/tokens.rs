@@ -7,6 +7,7 @@ use std::path::Path;
 use tokenizers::Tokenizer;
 
 use super::error::LoadError;
+use crate::data::{Around, DataError, TemplateTokens};
 
 /// As many tokens as are drawn from; more would not make the text more random.
 const POOL: usize = 8192;
@@ -21,6 +22,8 @@ pub(super) struct ExactTokens {
     pool: Vec<u32>,
     /// Tokens that the server will add in front or behind, and that a prompt has room for.
     added: u32,
+    /// What a chat template puts around a text whose length counts it.
+    around: Option<Around>,
 }
 
 impl ExactTokens {
@@ -45,7 +48,30 @@ impl ExactTokens {
         }
         let added =
             if with_added { tokenizer.encode("", true).map_err(|e| e.to_string())?.len() as u32 } else { 0 };
-        Ok(Self { tokenizer, pool, added })
+        Ok(Self { tokenizer, pool, added, around: None })
+    }
+
+    /// What a chat template adds to a text; where it is to be counted, texts are as much shorter from now on.
+    pub(super) fn within(&mut self, around: Around, counted: bool) -> Result<TemplateTokens, LoadError> {
+        let count = |text: &str| -> Result<u32, DataError> {
+            let encoded = self.tokenizer.encode_fast(text, false);
+            let encoded = encoded.map_err(|e| DataError::Tokenizing(format!("encode a text: {e}")))?;
+            Ok(u32::try_from(encoded.len()).unwrap_or(u32::MAX))
+        };
+        let sample = self.tokenizer.decode(&self.pool[..2], false);
+        let sample = sample.map_err(|e| DataError::Tokenizing(format!("decode tokens: {e}")))?;
+        let tokens = TemplateTokens::of(&around, &sample, count)?;
+        if counted {
+            (self.added, self.around) = (tokens.added, Some(around));
+        }
+        Ok(tokens)
+    }
+
+    /// Whether a text has so many tokens where a server sees it.
+    fn holds_within(&self, text: &str, tokens: u32) -> bool {
+        let Some(Around { before, after }) = &self.around else { return true };
+        let whole = self.tokenizer.encode_fast(format!("{before}{text}{after}"), false);
+        whole.is_ok_and(|encoded| encoded.len() == tokens as usize)
     }
 
     /// A text of `tokens` tokens, those that the server adds included; `draw` says for a place in the text which of so many tokens
@@ -70,10 +96,10 @@ impl ExactTokens {
             let Ok(text) = self.tokenizer.decode(&ids, false) else { break };
             let Ok(encoded) = self.tokenizer.encode(text.as_str(), false) else { break };
             nearest = encoded.len();
-            if nearest == wanted {
+            if nearest == wanted && self.holds_within(&text, tokens) {
                 return Ok(text);
             }
-            ids = encoded.get_ids().to_vec();
+            ids = if nearest == wanted { Vec::new() } else { encoded.get_ids().to_vec() };
         }
         Err(impossible(nearest))
     }
@@ -181,6 +207,30 @@ mod tests {
             50,
             "one free token, half of the pool for the load"
         );
+    }
+
+    #[test]
+    fn texts_within_a_template_are_as_long_as_the_server_sees_them() {
+        for (tokenizer, before, after) in [(word_level(), "waa wab ", " wac"), (merging(), "aa", "cc")] {
+            let around = || Around { before: before.to_owned(), after: after.to_owned() };
+            let mut told = exact(tokenizer.clone(), false);
+            let added = told.within(around(), false).expect("counted").added;
+            let mut counted = exact(tokenizer.clone(), false);
+            assert_eq!(counted.within(around(), true).expect("counted").added, added);
+            let length = |tokens: ExactTokens, within: bool| {
+                let input = 20..=20;
+                let tokenizer_too = tokenizer.clone();
+                let maker =
+                    PromptMaker { input, output: 1..=1, tokenizer: Some(tokens), shared: None, seed: 9 };
+                (0..50).for_each(|i| {
+                    let prompt = maker.make(Purpose::Load, i).expect("an exact prompt");
+                    let text = if within { format!("{before}{}{after}", prompt.text) } else { prompt.text };
+                    assert_eq!(tokenizer_too.encode(text, false).expect("encodes").len(), 20);
+                });
+            };
+            length(told, false);
+            length(counted, true);
+        }
     }
 
     #[test]

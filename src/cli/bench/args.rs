@@ -105,6 +105,10 @@ pub struct BenchArgs {
     /// A tokenizer.json or its folder; without one a word counts as a token
     #[arg(long, value_name = "PATH")]
     pub tokenizer: Option<PathBuf>,
+    /// Have prompts of `random`, without a recipe, and of traces as long as the server sees them: with what the model's chat template, which lies beside
+    /// the tokenizer, adds
+    #[arg(long, requires = "tokenizer")]
+    pub count_chat_template: bool,
     /// Have answers as long as asked for, whatever the model says
     #[arg(long)]
     pub ignore_eos: bool,
@@ -305,7 +309,13 @@ impl BenchArgs {
         };
         spec.warmup = if self.num_warmups == 0 { Warmup::None } else { Warmup::Requests(self.num_warmups) };
         let (input, output) = (self.around(self.random_input_len), self.around(self.random_output_len));
-        spec.prompts = Prompts { input, output, tokenizer: self.tokenizer.clone(), shared: None };
+        spec.prompts = Prompts {
+            input,
+            output,
+            tokenizer: self.tokenizer.clone(),
+            counts_template: self.count_chat_template,
+            shared: None,
+        };
         spec.seed = self.seed;
         spec.sampling.temperature = self.temperature;
         spec.sampling.top_p = self.top_p;

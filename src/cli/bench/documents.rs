@@ -16,6 +16,7 @@ pub(super) fn own(args: &BenchArgs, outcome: &LoadOutcome) -> Value {
         "errors": s.errors,
         "duration_s": s.duration_s,
         "input_tokens": s.input_tokens,
+        "template_tokens": outcome.template_tokens,
         "output_tokens": s.output_tokens,
         "cached_tokens": s.cached_tokens,
         "request_rate": s.request_rate,

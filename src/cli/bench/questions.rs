@@ -53,6 +53,10 @@ pub(super) fn of(args: &BenchArgs) -> Result<Option<Arc<data::DataSet>>, DataErr
     if args.tokenizer.is_none() && source.needs_tokenizer() {
         return Err(DataError::Settings("these prompts need --tokenizer PATH".to_owned()));
     }
+    if args.count_chat_template && !matches!(source, Source::Trace(_)) {
+        let why = "--count-chat-template is about prompts of random without a recipe, and of traces";
+        return Err(DataError::Settings(why.to_owned()));
+    }
     Ok(Some(Arc::new(data::DataSet { source, tokenizer: args.tokenizer.clone(), apart_from: Vec::new() })))
 }
 

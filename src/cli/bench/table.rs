@@ -24,6 +24,9 @@ pub(super) fn render(args: &BenchArgs, outcome: &LoadOutcome) -> String {
     }
     table.number("Benchmark duration (s):", s.duration_s);
     table.line("Total input tokens:", s.input_tokens);
+    if let Some(tokens) = outcome.template_tokens {
+        table.line("Chat template (tokens a prompt):", tokens);
+    }
     table.line("Total generated tokens:", s.output_tokens);
     table.number("Request throughput (req/s):", s.request_rate);
     if let Some(rate) = goodput::own(&args.goodput, outcome) {
