@@ -50,6 +50,22 @@ fn done(out: Output) -> Output {
 }
 
 #[test]
+fn the_load_generator_is_tried_where_that_is_asked_for() {
+    let lab = Lab::new();
+    let sizes = ["--client", "--streams", "8", "--tokens-per-second", "20"];
+    let document = done(doctor(&lab, &[&sizes[..], &["--format", "json"]].concat())).json();
+    let found = line(&document, "chunks/s in 12 streams, where a load of 8 has 160");
+    assert_eq!((&found["topic"], &document["client"]["streams"]), (&"client".into(), &12.into()));
+    assert_eq!(document["client"]["failed"], 0);
+    assert!(document["client"]["chunks_per_s"].as_f64() > Some(0.0), "{document:#}");
+    let without = done(doctor(&lab, &["--format", "json"])).json();
+    assert!(without.get("client").is_none(), "{without:#}");
+    doctor(&lab, &["--streams", "8"]).expect_error(2, &["--client"]);
+    doctor(&lab, &["--client", "--tokens-per-second", "0"]).expect_error(1, &["tokens a second"]);
+    doctor(&lab, &["--client", "--pin-client", "x"]).expect_error(2, &["0-3,8"]);
+}
+
+#[test]
 fn a_broken_script_of_gpus_is_what_is_to_mend() {
     let lab = Lab::new();
     lab.write("gpus.json", "{\"gpus\": 3");

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
 
+use super::cpus::{Cpus, cpus};
 use crate::lang::Given;
 use crate::lang::sema::program::Budget;
 
@@ -328,6 +329,18 @@ pub struct DoctorArgs {
     /// Overwrite the file
     #[arg(long, requires = "write")]
     pub force: bool,
+    /// Try the load generator too, for some seconds against a server in this process
+    #[arg(long)]
+    pub client: bool,
+    /// Streams of the load that it is tried for; half as many again are opened
+    #[arg(long, default_value_t = 256, value_name = "N", requires = "client", value_parser = clap::value_parser!(u32).range(1..))]
+    pub streams: u32,
+    /// Tokens a second of each stream
+    #[arg(long, default_value_t = 40.0, value_name = "RATE", requires = "client")]
+    pub tokens_per_second: f64,
+    /// Processors that the load generator's thread is kept on, such as 0-3,8
+    #[arg(long, value_name = "CPUS", requires = "client", value_parser = cpus)]
+    pub pin_client: Option<Cpus>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

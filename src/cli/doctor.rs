@@ -7,14 +7,21 @@ use std::path::Path;
 
 use super::args::{DoctorArgs, DoctorFormat};
 use super::console::Console;
-use super::exit;
+use super::{client_test, descriptors, exit};
 use crate::doctor::{self, Examination, Finding, Level};
 use crate::lang::fmt;
+use crate::load::{LoadError, SelfTest};
 use crate::report::wrap::hanging;
 use crate::report::{Style, Tone};
 
 pub fn run(args: &DoctorArgs, console: Console) -> u8 {
-    let found = doctor::examine();
+    let mut found = doctor::examine();
+    if args.client
+        && let Err(error) = try_client(args, &mut found)
+    {
+        console.error(&error.to_string(), "`perflab doctor --help` lists the options");
+        return exit::INPUT;
+    }
     match args.format {
         DoctorFormat::Text => console.print(&page(&found, console.stdout_style())),
         DoctorFormat::Json => match serde_json::to_string_pretty(&found) {
@@ -28,6 +35,18 @@ pub fn run(args: &DoctorArgs, console: Console) -> u8 {
         return exit::INPUT;
     }
     if found.worst == Level::Fail { exit::FAILED } else { exit::DONE }
+}
+
+/// Adds what the load generator can do.
+fn try_client(args: &DoctorArgs, found: &mut Examination) -> Result<(), LoadError> {
+    descriptors::raise_limit();
+    let cpus = args.pin_client.clone().map_or_else(Vec::new, |cpus| cpus.0);
+    let test = SelfTest { streams: args.streams, tokens_per_s: args.tokens_per_second, cpus };
+    let facts = client_test::run(&test)?;
+    found.lines.extend(client_test::findings(&test, &facts));
+    found.worst = found.lines.iter().map(|line| line.level).max().unwrap_or(found.worst);
+    found.client = serde_json::to_value(facts).ok();
+    Ok(())
 }
 
 fn page(found: &Examination, style: Style) -> String {

@@ -7,8 +7,10 @@ mod below;
 mod bench;
 mod budget;
 mod check;
+mod client_test;
 mod closing;
 mod console;
+mod cpus;
 mod descriptors;
 mod doctor;
 mod ending;
@@ -74,7 +76,8 @@ pub fn main() -> ExitCode {
     // a study goes on when nobody reads its progress any more, and whoever sends requests outlives servers that hang up; everything
     // else ends as Unix tools do
     let outlives = matches!(args.command, Command::Exec(_) | Command::Sim(_) | Command::Bench(_));
-    if !outlives {
+    let tries = matches!(&args.command, Command::Doctor(doctor) if doctor.client);
+    if !outlives && !tries {
         console::restore_sigpipe();
     }
     if matches!(args.command, Command::Check(_) | Command::Fmt(_)) {

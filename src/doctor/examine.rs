@@ -22,6 +22,9 @@ pub struct Examination {
     /// groups of GPUs that NVLink joins
     pub islands: Vec<Vec<u32>>,
     pub engines: Vec<engines::Found>,
+    /// what the load generator did, where it was tried
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client: Option<serde_json::Value>,
 }
 
 /// Examines this machine. Takes a second or two where programs must be asked for their versions.
@@ -47,5 +50,6 @@ pub fn examine() -> Examination {
         gpus: found.gpus,
         islands: found.islands,
         engines: installed,
+        client: None,
     }
 }

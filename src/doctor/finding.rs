@@ -33,6 +33,7 @@ pub enum Topic {
     Machine,
     Disk,
     Limits,
+    Client,
 }
 
 impl Topic {
@@ -44,6 +45,7 @@ impl Topic {
             Self::Machine => "Machine",
             Self::Disk => "Disk",
             Self::Limits => "Limits",
+            Self::Client => "Load generator",
         }
     }
 }

@@ -40,7 +40,7 @@ impl Answer {
     /// An answer of so many tokens, that has not begun.
     pub(super) fn awaited(lab: Arc<Lab>, tokens: u32) -> Self {
         let meter = if lab.streams {
-            Meter::Stream(StreamMeter::expecting(tokens))
+            Meter::Stream(Box::new(StreamMeter::expecting(tokens)))
         } else {
             Meter::Whole(WholeMeter::default())
         };

@@ -21,6 +21,7 @@ mod iterations;
 mod kitchen;
 mod meter;
 mod metronome;
+mod null_server;
 mod observer;
 mod outcome;
 mod pace;
@@ -30,6 +31,7 @@ mod record;
 mod request;
 mod run;
 mod seeds;
+mod self_test;
 mod sent;
 mod series;
 mod server;
@@ -63,6 +65,7 @@ pub use record::{
     Chunk, Failure, FailureKind, Outcome, RECORD_VERSION, RequestRecord, TokenSource, TurnPlace, UnknownText,
 };
 pub use run::run;
+pub use self_test::{SPARE, SelfTest, SelfTestFacts, self_test};
 pub use sent::Sent;
 pub use series::sum as sum_of_series;
 pub use server::{Level, ServerFacts};

@@ -64,7 +64,7 @@ pub(super) async fn run_with(
         prepared = Prepared::of(spec, settle) => prepared?,
         () = cancel.cancelled() => return Ok(cancelled(spec, WarmupFacts::default())),
     };
-    let worker = Worker::start()?;
+    let worker = Worker::start(&spec.cpus)?;
     prepared.client.serve(worker.handle())?;
     let mut bench = Bench { spec, client: prepared.client, worker, observer, cancel, dead };
     let warmup = match prepared.warmup {

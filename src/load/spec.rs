@@ -193,6 +193,8 @@ pub struct LoadSpec {
     pub extra_body: serde_json::Map<String, serde_json::Value>,
     /// Further headers of each request, warm-up included.
     pub headers: Vec<Header>,
+    /// Processors that the client's thread is kept on; any, where there are none.
+    pub cpus: Vec<usize>,
     /// The path of the server's page of metrics, to be read during the load.
     pub metrics: Option<String>,
 }
@@ -226,6 +228,7 @@ impl LoadSpec {
             continuous_usage: false,
             extra_body: serde_json::Map::new(),
             headers: Vec::new(),
+            cpus: Vec::new(),
             metrics: None,
         }
     }

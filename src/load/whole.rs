@@ -9,7 +9,7 @@ use super::sse::MAX_EVENT;
 #[derive(Debug)]
 pub(super) enum Meter {
     /// It comes token by token.
-    Stream(StreamMeter),
+    Stream(Box<StreamMeter>),
     /// It comes as a whole.
     Whole(WholeMeter),
 }

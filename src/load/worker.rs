@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::unistd::Pid;
 use tokio::runtime::{Builder, Handle};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -65,7 +67,8 @@ fn rest(parked: &Mutex<Instant>, due: &Due) {
 }
 
 impl Worker {
-    pub(super) fn start() -> Result<Self, LoadError> {
+    /// Starts it, on some processors or on any.
+    pub(super) fn start(cpus: &[usize]) -> Result<Self, LoadError> {
         let mut builder = Builder::new_current_thread();
         let (parked, due) = (Mutex::new(Instant::now()), Due::never());
         let next = due.clone();
@@ -73,9 +76,14 @@ impl Worker {
         let runtime = builder.enable_all().build().map_err(LoadError::Thread)?;
         let (handle, stop) = (runtime.handle().clone(), CancellationToken::new());
         let stopped = stop.clone();
+        let only = processors(cpus);
         let run = move || {
             // sleeps end when they should; without it, some tens of microseconds later
             let _ = nix::sys::prctl::set_timerslack(1000);
+            if let Some(only) = only {
+                // one that is gone by now is no reason to stop
+                let _ = sched_setaffinity(Pid::from_raw(0), &only);
+            }
             runtime.block_on(stopped.cancelled());
         };
         thread::Builder::new().name("perflab-load".to_owned()).spawn(run).map_err(LoadError::Thread)?;
@@ -101,9 +109,32 @@ impl Worker {
     }
 }
 
+/// They as a set; none where there are none.
+fn processors(cpus: &[usize]) -> Option<CpuSet> {
+    let mut set = CpuSet::new();
+    let some = cpus.iter().filter(|id| set.set(**id).is_ok()).count();
+    (some > 0).then_some(set)
+}
+
 #[cfg(test)]
 mod tests {
+    use nix::sched::sched_getaffinity;
+
     use super::*;
+
+    #[tokio::test]
+    async fn its_thread_stays_on_the_processors_that_it_is_given() {
+        let here = || {
+            let set = sched_getaffinity(Pid::from_raw(0)).expect("told");
+            (0..CpuSet::count()).filter(|id| set.is_set(*id).unwrap_or(false)).collect::<Vec<_>>()
+        };
+        let all = here();
+        for cpus in [all.clone(), all[..1].to_vec()] {
+            let worker = Worker::start(&cpus).expect("started");
+            assert_eq!(worker.run(async move { here() }).await.expect("run"), cpus);
+        }
+        assert_eq!(here(), all, "the rest of perflab goes where it likes");
+    }
 
     #[test]
     fn the_time_until_a_request_ends_when_it_is_nearly_due() {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 
 use super::goodput::{Limit, limit};
+use crate::cli::cpus::{Cpus, cpus};
 use crate::load::{Api, Arrivals, Header, LoadSpec, Pace, Prompts, Stop, Warmup};
 
 const EXAMPLES: &str = "\
@@ -131,6 +132,9 @@ pub struct BenchArgs {
     /// The path of the server's page of metrics, which is read once a second; `none` leaves it alone
     #[arg(long, default_value = "/metrics", value_name = "PATH", value_parser = page)]
     pub server_metrics: Page,
+    /// Processors that the client's thread is kept on, such as 0-3,8
+    #[arg(long, value_name = "CPUS", value_parser = cpus)]
+    pub pin_client: Option<Cpus>,
     /// Distributions to print: ttft, tpot, itl, e2el
     #[arg(long, value_enum, value_delimiter = ',', default_value = "ttft,tpot,itl", value_name = "NAMES")]
     pub percentile_metrics: Vec<Metric>,
@@ -323,6 +327,7 @@ impl BenchArgs {
         spec.extra_body = self.extra_body.clone().unwrap_or_default();
         spec.headers.clone_from(&self.header);
         spec.metrics.clone_from(&self.server_metrics.0);
+        spec.cpus = self.pin_client.clone().map_or_else(Vec::new, |cpus| cpus.0);
         Ok(spec)
     }
 

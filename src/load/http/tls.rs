@@ -72,7 +72,9 @@ mod with {
                     Ok(0) => {
                         return Err(io::Error::other("it closed the connection during the TLS handshake"));
                     }
-                    Ok(_) => drop(session.process_new_packets().map_err(untrusted)?),
+                    Ok(_) => {
+                        session.process_new_packets().map_err(|e| untrusted(&e))?;
+                    }
                     Err(e) if e.kind() == io::ErrorKind::WouldBlock => socket.readable().await?,
                     Err(e) => return Err(e),
                 }
@@ -80,8 +82,8 @@ mod with {
         }
     }
 
-    fn untrusted(error: rustls::Error) -> io::Error {
-        let hint = match &error {
+    fn untrusted(error: &rustls::Error) -> io::Error {
+        let hint = match error {
             rustls::Error::InvalidCertificate(_) => {
                 "; SSL_CERT_FILE names a file of certificates to trust instead of the system's"
             }

@@ -1,0 +1,92 @@
+//! `perflab doctor --client`: what the load generator can do here, as lines of the doctor's page.
+
+use crate::doctor::{Finding, Topic};
+use crate::load::{LoadError, SelfTest, SelfTestFacts, self_test};
+
+/// Above this, in milliseconds, results of the load would be flagged,
+const LATE_MS: f64 = 5.0;
+/// and above this refused.
+const TOO_LATE_MS: f64 = 20.0;
+/// A thread that is busy for more of the time has no room for what comes at once.
+const BUSY: f64 = 0.8;
+/// Share of the chunks that have to come in time.
+const ENOUGH: f64 = 0.95;
+
+/// Tries the client for some seconds.
+pub(super) fn run(test: &SelfTest) -> Result<SelfTestFacts, LoadError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(LoadError::Thread)?.block_on(self_test(test))
+}
+
+/// What it means for such a load.
+pub(super) fn findings(test: &SelfTest, facts: &SelfTestFacts) -> Vec<Finding> {
+    let wanted = f64::from(test.streams) * test.tokens_per_s;
+    let tried = facts.streams as f64 * test.tokens_per_s;
+    let mut said = vec![format!(
+        "{:.0} of {tried:.0} chunks/s in {} streams, where a load of {} has {wanted:.0}",
+        facts.chunks_per_s, facts.streams, test.streams
+    )];
+    let numbers = [
+        ("client", facts.client_cores.map(|cores| format!("{:.0} % of a core", cores * 100.0))),
+        ("event-loop lag p99", facts.loop_lag_p99_ms.map(ms)),
+        ("schedule lag p99", facts.schedule_lag_p99_ms.map(ms)),
+        ("error of mean TTFT", facts.ttft_error_ms.map(ms)),
+        ("error of mean ITL", facts.itl_error_ms.map(ms)),
+        ("the null server late by p99", facts.server_late_p99_ms.map(ms)),
+    ];
+    said.extend(numbers.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", value?))));
+    vec![judged(facts, tried, &said.join("; "))]
+}
+
+fn judged(facts: &SelfTestFacts, tried: f64, said: &str) -> Finding {
+    let late = facts.loop_lag_p99_ms.unwrap_or(0.0);
+    let fix = "fewer streams, a machine that does nothing else, or cores of its own (`--pin-client`)";
+    if facts.failed > 0 {
+        let why = format!("{} requests failed: {said}", facts.failed);
+        return Finding::fail(Topic::Client, why, "`ulimit -n` bounds the streams: raise it");
+    }
+    if late > TOO_LATE_MS {
+        return Finding::fail(Topic::Client, format!("too slow, results would be refused: {said}"), fix);
+    }
+    let slow = facts.chunks_per_s < tried * ENOUGH || facts.client_cores.is_some_and(|cores| cores > BUSY);
+    if late > LATE_MS || slow {
+        return Finding::warn(Topic::Client, format!("barely enough: {said}"), fix);
+    }
+    Finding::ok(Topic::Client, format!("enough: {said}"))
+}
+
+fn ms(value: f64) -> String {
+    format!("{value:.2} ms")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Level;
+
+    #[test]
+    fn a_client_is_judged_by_its_lag_its_work_and_what_it_received() {
+        let test = SelfTest { streams: 100, tokens_per_s: 40.0, cpus: Vec::new() };
+        let well = SelfTestFacts {
+            streams: 150,
+            chunks_per_s: 5990.0,
+            failed: 0,
+            ttft_error_ms: Some(0.2),
+            itl_error_ms: Some(0.0),
+            schedule_lag_p99_ms: Some(0.1),
+            loop_lag_p99_ms: Some(1.2),
+            client_cores: Some(0.1),
+            server_late_p99_ms: None,
+        };
+        let level = |facts| findings(&test, &facts)[0].level;
+        assert_eq!(level(well), Level::Ok);
+        assert_eq!(level(SelfTestFacts { loop_lag_p99_ms: Some(6.0), ..well }), Level::Warn);
+        assert_eq!(level(SelfTestFacts { chunks_per_s: 5000.0, ..well }), Level::Warn);
+        assert_eq!(level(SelfTestFacts { client_cores: Some(0.9), ..well }), Level::Warn);
+        assert_eq!(level(SelfTestFacts { loop_lag_p99_ms: Some(30.0), ..well }), Level::Fail);
+        assert_eq!(level(SelfTestFacts { failed: 1, ..well }), Level::Fail);
+        let line = &findings(&test, &well)[0].text;
+        assert!(line.starts_with("enough: 5990 of 6000 chunks/s in 150 streams"), "{line}");
+        assert!(line.contains("10 % of a core") && !line.contains("null server"), "{line}");
+    }
+}
