@@ -6,9 +6,10 @@ use foldhash::{HashMap, HashMapExt};
 
 use super::config::Config;
 use super::held::Held;
+use super::labels::Labels;
 use crate::lang::Program;
 use crate::lang::sema::flags::typed;
-use crate::lang::sema::program::{Change, Engine, Study};
+use crate::lang::sema::program::{Change, Engine, Point, Space, Study};
 use crate::lang::sema::schema::Found;
 
 /// A memory for rendering candidates. It holds no results, only what follows from the file.
@@ -18,6 +19,8 @@ pub struct Prepared<'a> {
     engines: HashMap<String, Config>,
     /// by the places of change and engine, which stay as long as this does
     flags: HashMap<Places, (Arc<Engine>, Option<Made>)>,
+    /// by the place of the space
+    labels: HashMap<*const Space, Labels<'a>>,
 }
 
 type Places = (*const Change, *const Engine);
@@ -27,7 +30,12 @@ type Made = Result<Arc<Held>, String>;
 
 impl<'a> Prepared<'a> {
     pub fn new(program: &'a Program, study: &'a Study) -> Self {
-        Self { program, study, engines: HashMap::new(), flags: HashMap::new() }
+        Self { program, study, engines: HashMap::new(), flags: HashMap::new(), labels: HashMap::new() }
+    }
+
+    /// What is printed for points of a step that stand together.
+    pub fn label(&mut self, points: &[&Point], space: &'a Space) -> String {
+        self.labels.entry(std::ptr::from_ref(space)).or_insert_with(|| Labels::of(space)).label(points)
     }
 
     /// Keeps what holds for another study of the file too: what points make of an engine, and under the same model what engines declare.

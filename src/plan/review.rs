@@ -7,10 +7,11 @@ use std::sync::Arc;
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use indexmap::IndexSet;
 
-use super::candidate::{candidate, label};
+use super::candidate::candidate;
 use super::config::Config;
 use super::dead::unreachable;
 use super::eval::{Before, condition};
+use super::labels::Labels;
 use super::overruled::overruled;
 use super::overwritten::overwritten;
 use super::prepared::Prepared;
@@ -408,10 +409,11 @@ fn has_sum(space: &Space) -> bool {
 }
 
 fn same_candidates(step: &Step, sets: &HashMap<*const Point, &Vec<String>>) -> Option<Diagnostic> {
+    let labels = Labels::of(&step.space);
     let mut seen: HashMap<Vec<&String>, String> = HashMap::new();
     for i in 0..step.space.len() {
         let points = step.space.candidate(i);
-        let label = label(&points, &step.space);
+        let label = labels.label(&points);
         let of = |p: &&Point| sets.get(&std::ptr::from_ref::<Point>(p)).copied();
         let mut set: Vec<&String> = points.iter().filter_map(of).flatten().collect();
         set.sort_unstable();

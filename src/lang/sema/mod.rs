@@ -60,6 +60,7 @@ mod sound;
 mod step;
 mod steps;
 mod study;
+mod successors;
 mod switch;
 mod taken_for;
 mod template;

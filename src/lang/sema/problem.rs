@@ -5,6 +5,7 @@ use super::guess::Guess;
 use super::meant;
 use super::program::{Engine, WrittenValue};
 use super::schema::{Elsewhere, Found, key};
+use super::successors::successor;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
@@ -112,6 +113,10 @@ impl Problem {
             Self::NoLonger(until) => {
                 let d =
                     Diagnostic::new(Code::FlagVersion, at_name, message).label("no longer in this version");
+                let instead = successor(name, engine.root(), &engine.schema, engine.version.as_deref());
+                if let Some(here) = instead {
+                    return d.help(format!("{here} came in its place: take that, or another version"));
+                }
                 let help = format!(
                     "{until} is the first release known to lack it: take another flag, or another version"
                 );

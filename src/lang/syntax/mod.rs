@@ -7,6 +7,7 @@ mod borrowed;
 mod brackets;
 mod build;
 mod conditions;
+mod early;
 mod expected;
 pub(in crate::lang) mod grammar;
 mod habits;

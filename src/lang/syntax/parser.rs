@@ -7,6 +7,7 @@ use pest::Parser;
 
 use super::ast::File;
 use super::build::Builder;
+use super::early::kept_open;
 use super::grammar::{Grammar, Rule};
 use super::lexical::{self, Survey};
 use super::opened::opened;
@@ -37,7 +38,9 @@ pub fn parse(id: FileId, text: &str, sink: &mut Sink) -> Parsed {
         sink.push(problem);
         return Parsed::default();
     }
-    let text = if survey.closes_too_much { opened(id, text, sink) } else { Cow::Borrowed(text) };
+    let closes_too_much = survey.closes_too_much;
+    let text = if closes_too_much { kept_open(id, text, sink) } else { Cow::Borrowed(text) };
+    let text = if closes_too_much { opened(id, &text, sink) } else { text.clone() };
     let text = &*text;
     match Grammar::parse(Rule::file, text) {
         Ok(pairs) => {

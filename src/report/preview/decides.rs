@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::against::{Decides, Side};
 use crate::lang::sema::program::{Choice, From, Prune, Repeat, Require, Step, Study};
-use crate::plan::{Id, candidate, profile};
+use crate::plan::{Id, Labels, profile};
 use crate::report::format::fixed;
 
 /// Every setting that decides and is not the same in both.
@@ -225,7 +225,7 @@ fn from(study: &Study, step: &Step) -> String {
 pub fn picked(step: &Step) -> Option<String> {
     step.pick.as_ref().map(|p| match &p.choice {
         Choice::Base => "the base".to_owned(),
-        Choice::Points(points) => candidate::label(&points.iter().collect::<Vec<_>>(), &step.space),
+        Choice::Points(points) => Labels::of(&step.space).label(&points.iter().collect::<Vec<_>>()),
     })
 }
 
