@@ -17,11 +17,8 @@ use crate::lang::{Analysis, Diagnostic, Program};
 
 /// What the errors of a file make unsure.
 pub(super) struct Torn {
-    /// keys of flags that a mistake may have lost or changed
-    flags: HashSet<String>,
-    /// variables likewise
-    env: HashSet<String>,
-    model: bool,
+    /// what a mistake may have lost or changed
+    unsure: Asked,
     /// from which gain on a study adopts
     adopt: bool,
     gpus: bool,
@@ -52,10 +49,12 @@ impl Torn {
         }
         let upper = |w: &&str| w.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
         Some(Self {
-            flags: words().filter(|w| w.starts_with('-')).map(|w| key(&flag_key(w))).collect(),
-            env: words().filter(upper).map(str::to_owned).collect(),
-            model: words().any(|w| w == "model")
-                || analysis.program.studies.iter().any(|s| s.model.is_empty()),
+            unsure: Asked {
+                flags: words().filter(|w| w.starts_with('-')).map(|w| key(&flag_key(w))).collect(),
+                env: words().filter(upper).map(str::to_owned).collect(),
+                model: words().any(|w| w == "model")
+                    || analysis.program.studies.iter().any(|s| s.model.is_empty()),
+            },
             adopt: words().any(|w| w == "adopt"),
             // what all need is not to be told of each
             gpus: words().any(|w| w == "gpus")
@@ -69,7 +68,7 @@ impl Torn {
     pub(super) fn rest(&self, program: &Program) -> Program {
         let mut rest = program.clone();
         for engine in rest.engines.values_mut() {
-            let unsure = |flags: &[String]| flags.iter().any(|f| self.flags.contains(f));
+            let unsure = |flags: &[String]| flags.iter().any(|f| self.unsure.flags.contains(f));
             if engine.refusals.iter().any(|r| unsure(&r.flags)) {
                 let mut sure = (**engine).clone();
                 sure.refusals =
@@ -102,9 +101,9 @@ impl Torn {
             Code::NeverFires => program.studies.iter().all(|s| !s.steps.is_empty()),
             Code::AlwaysFires | Code::SettledGuard => !self.lost,
             // any flag may be what makes an engine draft
-            Code::Undrafted => self.flags.is_empty(),
+            Code::Undrafted => self.unsure.flags.is_empty(),
             Code::Overruled => !self.adopt,
-            Code::TooLong => !program.engines.values().any(|e| !self.flags.is_disjoint(&limits(e))),
+            Code::TooLong => !program.engines.values().any(|e| !self.unsure.flags.is_disjoint(&limits(e))),
             _ => true,
         };
         known && !self.holds(at)
@@ -119,16 +118,15 @@ impl Torn {
     }
 
     fn tells(&self, asked: &Asked) -> bool {
-        self.model && asked.model
-            || !asked.flags.is_disjoint(&self.flags)
-            || !asked.env.is_disjoint(&self.env)
+        let own = &self.unsure;
+        own.model && asked.model || !asked.flags.is_disjoint(&own.flags) || !asked.env.is_disjoint(&own.env)
     }
 
     /// Whether a step changes what is unsure.
     fn changes(&self, step: &Step) -> bool {
-        let asked = Asked { flags: self.flags.clone(), env: self.env.clone(), model: self.model };
-        let engines = !self.flags.is_empty() || !self.env.is_empty() || self.model;
-        let torn = |c: &Change| asked.touches(c) || engines && matches!(c, Change::Engine(_));
+        let own = &self.unsure;
+        let engines = !own.flags.is_empty() || !own.env.is_empty() || own.model;
+        let torn = |c: &Change| own.touches(c) || engines && matches!(c, Change::Engine(_));
         step.space.any(&|p| p.changes.iter().any(torn))
     }
 }
@@ -152,7 +150,7 @@ impl<'a> Search<'a> {
         let item = self.items().iter().find(|i| holds(extent(i), at));
         // a misspelt word of the language, read as it was meant
         let word = matches!(error.code, Code::NotADeclaration | Code::UnknownSetting);
-        if word && error.edits.len() == 1 && item.is_some_and(|i| self.was_read(i, at)) {
+        if word && error.edits.len() == 1 && item.is_some_and(|i| was_read(i, at)) {
             self.places.push(at);
             return Some(());
         }
@@ -208,43 +206,16 @@ impl<'a> Search<'a> {
     }
 
     fn in_study(&mut self, study: &ast::Study, at: Span) {
-        match study.lines.iter().find(|l| holds(l.span, at)) {
-            Some(line) => match &line.kind {
-                StudyLineKind::Step(_) | StudyLineKind::Track(_) => self.tear(line.span),
-                StudyLineKind::Adopt(_) | StudyLineKind::Gpus { .. } => self.tear(line.span),
-                _ => self.places.push(line.span),
-            },
-            None => {
-                let line = self.line(at);
-                let text = self.analysis.modules.root_text().get(line.range()).unwrap_or_default();
-                if ["step", "track", "adopt", "gpus", "vary", "pick"]
-                    .contains(&text.split_whitespace().next().unwrap_or_default())
-                {
-                    self.tear(line);
-                } else {
-                    self.places.push(line);
-                }
-            }
+        let read = study.lines.iter().find(|l| holds(l.span, at)).map(|l| l.span);
+        let place = read.unwrap_or_else(|| self.line(at));
+        let text = self.analysis.modules.root_text().get(place.range()).unwrap_or_default();
+        // what candidates are made of, and held against
+        let word = text.split_whitespace().next().unwrap_or_default();
+        if ["step", "track", "vary", "pick", "adopt", "gpus"].contains(&word) {
+            self.tear(place);
+        } else {
+            self.places.push(place);
         }
-    }
-
-    /// Whether a line with a misspelt word is there all the same.
-    fn was_read(&self, item: &Item, at: Span) -> bool {
-        let begins = |span: Span| span.start == at.start;
-        let vary = |s: &ast::Step| s.lines.iter().any(|l| begins(l.span));
-        begins(extent(item))
-            || match item {
-                Item::Study(study) => study.lines.iter().any(|l| {
-                    begins(l.span)
-                        || match &l.kind {
-                            StudyLineKind::Step(step) => vary(step),
-                            StudyLineKind::Track(t) => t.steps.iter().any(|s| begins(s.span) || vary(s)),
-                            _ => false,
-                        }
-                }),
-                Item::Engine(engine) => engine.lines.iter().any(|l| begins(l.span)),
-                _ => false,
-            }
     }
 
     /// In what could not be read as an item.
@@ -339,4 +310,23 @@ fn extent(item: &Item) -> Span {
 
 fn holds(outer: Span, inner: Span) -> bool {
     outer.file == inner.file && outer.start <= inner.start && inner.start < outer.end.max(outer.start + 1)
+}
+
+/// Whether a line with a misspelt word is there all the same.
+fn was_read(item: &Item, at: Span) -> bool {
+    let begins = |span: Span| span.start == at.start;
+    let vary = |s: &ast::Step| s.lines.iter().any(|l| begins(l.span));
+    begins(extent(item))
+        || match item {
+            Item::Study(study) => study.lines.iter().any(|l| {
+                begins(l.span)
+                    || match &l.kind {
+                        StudyLineKind::Step(step) => vary(step),
+                        StudyLineKind::Track(t) => t.steps.iter().any(|s| begins(s.span) || vary(s)),
+                        _ => false,
+                    }
+            }),
+            Item::Engine(engine) => engine.lines.iter().any(|l| begins(l.span)),
+            _ => false,
+        }
 }

@@ -111,16 +111,7 @@ impl Problem {
                 Guess::of(name, engine).or_help(d, at_name, &help)
             }
             Self::NoLonger(until) => {
-                let d =
-                    Diagnostic::new(Code::FlagVersion, at_name, message).label("no longer in this version");
-                let instead = successor(name, engine.root(), &engine.schema, engine.version.as_deref());
-                if let Some(here) = instead {
-                    return d.help(format!("{here} came in its place: take that, or another version"));
-                }
-                let help = format!(
-                    "{until} is the first release known to lack it: take another flag, or another version"
-                );
-                Guess::of(name, engine).or_help(d, at_name, &help)
+                no_longer(Diagnostic::new(Code::FlagVersion, at_name, message), name, until, engine)
             }
             Self::Reserved => {
                 let d = Diagnostic::new(Code::ReservedFlag, at_name, message);
@@ -262,4 +253,16 @@ fn switch_help(name: &str, value: Option<&WrittenValue>, engine: &Engine) -> Str
         (true, true, _) => format!("write {}", spec.names[0]),
         (true, false, None) => format!("leave it out, or write `unset {name}` where it is set before"),
     }
+}
+
+/// A flag that is gone, with what came in its place.
+fn no_longer(d: Diagnostic, name: &str, until: &str, engine: &Engine) -> Diagnostic {
+    let d = d.label("no longer in this version");
+    if let Some(here) = successor(name, engine.root(), &engine.schema, engine.version.as_deref()) {
+        return d.help(format!("{here} came in its place: take that, or another version"));
+    }
+    let help =
+        format!("{until} is the first release known to lack it: take another flag, or another version");
+    let at = d.span;
+    Guess::of(name, engine).or_help(d, at, &help)
 }

@@ -50,7 +50,7 @@ mod tests {
         let versions: Vec<&str> = schema.versions().iter().map(String::as_str).collect();
         for (engine, gone, here) in ROWS {
             let known = |v: &&str| matches!(schema.find(gone, Some(v)), Found::Known(..));
-            assert!(versions.iter().any(|v| known(v)), "{engine} never had {gone}");
+            assert!(versions.iter().any(known), "{engine} never had {gone}");
             assert!(!versions.last().is_some_and(known), "{engine} has {gone}");
             assert!(
                 successor(gone, engine, schema, versions.last().copied()).is_some(),
