@@ -83,7 +83,9 @@ impl Diagnostic {
             [] => self.label(otherwise),
             [only] => {
                 let asked = self.label(format!("did you mean `{}`?", written(only)));
-                let slip = same_digits(word, only) && signs(word) == signs(only);
+                // of two letters each slip is as near to many others
+                let slip =
+                    same_digits(word, only) && signs(word) == signs(only) && word.len().max(only.len()) > 2;
                 if slip { asked.edit(span, written(only)) } else { asked }
             }
             [first, second, ..] => {

@@ -8,6 +8,14 @@ use crate::lang::sema::bounds::simplified;
 use crate::lang::sema::program::Study;
 use crate::lang::{Diagnostic, Program};
 
+/// Whether one is not met whatever is measured, so that it excludes all that is like the baseline.
+pub fn excludes(program: &Program, study: &Study) -> bool {
+    let baseline = program.engines.get(&study.baseline).map(|e| Config::declared(e, study));
+    let never =
+        |b: &Config| study.require.iter().any(|r| condition(&simplified(&r.expr), &Before(b)) == Some(false));
+    baseline.is_some_and(|b| never(&b))
+}
+
 /// Those of a study.
 pub fn unmet(program: &Program, study: &Study) -> Vec<Diagnostic> {
     let Some(engine) = program.engines.get(&study.baseline) else { return Vec::new() };

@@ -17,7 +17,7 @@ use super::overwritten::overwritten;
 use super::prepared::Prepared;
 use super::reach::{Offered, Reach, engines};
 use super::refused::refused_engines;
-use super::required::unmet;
+use super::required::{excludes, unmet};
 use super::room::too_long;
 use super::strangers::strangers;
 use super::torn::Torn;
@@ -93,14 +93,14 @@ fn review(program: &Program) -> Vec<Diagnostic> {
             found.extend(review.only_base(step));
             found.extend(review.same_twice(step));
         }
-        let mut unmet = unmet(program, study);
-        unmet.extend(refused_engines(program, study));
+        let refused = refused_engines(program, study);
         let lost = strangers(program, study, &review.engines);
         // what excludes everything has been said
-        if !certain && unmet.is_empty() && lost.is_empty() {
+        if !certain && refused.is_empty() && !excludes(program, study) && lost.is_empty() {
             found.extend(unreachable(program, study, &review.engines, review.prepared, review.budget));
         }
-        found.extend(unmet);
+        found.extend(unmet(program, study));
+        found.extend(refused);
         found.extend(lost);
         found.extend(overwritten(study, &review.engines));
         found.extend(overruled(study));

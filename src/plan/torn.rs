@@ -22,32 +22,46 @@ pub(super) struct Torn {
     /// from which gain on a study adopts
     adopt: bool,
     gpus: bool,
-    /// whether steps are lost
-    lost: bool,
+    candidates: Candidates,
     /// where nothing else is told: the items and lines that have errors
     places: Vec<Span>,
+}
+
+/// What is known of a study's candidates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Candidates {
+    All,
+    /// some steps are lost
+    Some,
+    /// they may be anything
+    Any,
 }
 
 impl Torn {
     /// `None` where nothing is certain.
     pub(super) fn of(analysis: &Analysis) -> Option<Self> {
-        let mut search = Search { analysis, text: String::new(), places: Vec::new(), named: HashSet::new() };
+        let mut search =
+            Search { analysis, text: String::new(), places: Vec::new(), named: HashSet::new(), vague: false };
         for error in analysis.diagnostics.iter().filter(|d| d.is_error()) {
             // a module that cannot be read may lack anything
             if error.span.file != FileId::default() {
                 return None;
             }
-            search.error(error)?;
+            search.error(error);
         }
         let lost = search.lost_steps();
-        search.axes()?;
+        search.axes();
         let text = &search.text;
         let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         let words = || text.split(|c| !word(c)).filter(|w| !w.is_empty());
-        if words().any(|w| w == "engine") {
-            return None;
-        }
         let upper = |w: &&str| w.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
+        let candidates = if search.vague || words().any(|w| w == "engine") {
+            Candidates::Any
+        } else if lost {
+            Candidates::Some
+        } else {
+            Candidates::All
+        };
         Some(Self {
             unsure: Asked {
                 flags: words().filter(|w| w.starts_with('-')).map(|w| key(&flag_key(w))).collect(),
@@ -59,7 +73,7 @@ impl Torn {
             // what all need is not to be told of each
             gpus: words().any(|w| w == "gpus")
                 || analysis.diagnostics.iter().any(|d| d.code == Code::TooManyGpus),
-            lost,
+            candidates,
             places: search.places,
         })
     }
@@ -94,12 +108,25 @@ impl Torn {
     pub(super) fn spares(&self, found: &Diagnostic, program: &Program) -> bool {
         let at = found.span;
         let mut steps = program.studies.iter().flat_map(|s| &s.steps).filter(|s| s.span == at);
+        let of_candidates = matches!(
+            found.code,
+            Code::OnlyBase
+                | Code::SameTwice
+                | Code::Unreachable
+                | Code::NeverFires
+                | Code::AlwaysFires
+                | Code::SettledGuard
+        );
+        let timeless =
+            |s: &Step| s.when.as_ref().is_some_and(|g| g.span == at && !g.expr.reads_configuration());
         let known = match found.code {
+            Code::SettledGuard if program.studies.iter().flat_map(|s| &s.steps).any(timeless) => true,
+            _ if of_candidates && self.candidates == Candidates::Any => false,
             Code::OnlyBase => !steps.any(|s| self.changes(s) || self.holds_points(s)),
             Code::SameTwice | Code::Unreachable => !steps.any(|s| self.holds_points(s)),
             // a rule that meets nothing may be about candidates that are lost
             Code::NeverFires => program.studies.iter().all(|s| !s.steps.is_empty()),
-            Code::AlwaysFires | Code::SettledGuard => !self.lost,
+            Code::AlwaysFires | Code::SettledGuard => self.candidates == Candidates::All,
             // any flag may be what makes an engine draft
             Code::Undrafted => self.unsure.flags.is_empty(),
             Code::Overruled => !self.adopt,
@@ -138,6 +165,7 @@ struct Search<'a> {
     places: Vec<Span>,
     /// axes whose text is in it
     named: HashSet<String>,
+    vague: bool,
 }
 
 impl<'a> Search<'a> {
@@ -145,26 +173,55 @@ impl<'a> Search<'a> {
         &self.analysis.modules.root().file.items
     }
 
-    fn error(&mut self, error: &Diagnostic) -> Option<()> {
+    fn error(&mut self, error: &Diagnostic) {
         let at = error.span;
         let item = self.items().iter().find(|i| holds(extent(i), at));
         // a misspelt word of the language, read as it was meant
         let word = matches!(error.code, Code::NotADeclaration | Code::UnknownSetting);
         if word && error.edits.len() == 1 && item.is_some_and(|i| was_read(i, at)) {
             self.places.push(at);
-            return Some(());
+            return;
+        }
+        // a step that is called as another is there all the same
+        if error.code == Code::DeclaredTwice && matches!(item, Some(Item::Study(_))) {
+            self.places.push(at);
+            return;
         }
         let meant = error.edits.iter().map(|e| e.text.as_str());
         self.text.extend(meant.flat_map(|t| [" ", t, " "]));
         match item {
-            Some(Item::Axis(axis)) => self.tear(axis.span),
-            Some(Item::Engine(engine)) => return self.in_engine(engine, error),
-            Some(Item::Study(study)) => self.in_study(study, at),
-            Some(Item::Param(_)) => return None,
-            Some(item) => self.places.push(extent(item)),
-            None => return self.unread(at),
+            Some(Item::Engine(engine)) => self.in_engine(engine, error),
+            Some(Item::Param(param)) => {
+                self.places.push(param.span);
+                self.uses(&param.name.value);
+            }
+            Some(item) => self.within(item, at),
+            None => self.unread(at),
         }
-        Some(())
+    }
+
+    /// Tears what a mistake in an item, which is no engine, makes unsure.
+    fn within(&mut self, item: &Item, at: Span) {
+        match item {
+            Item::Axis(axis) => self.tear(axis.span),
+            Item::Study(study) => self.in_study(study, at),
+            item => self.places.push(extent(item)),
+        }
+    }
+
+    /// Tears whatever names a param.
+    fn uses(&mut self, param: &str) {
+        let text = self.analysis.modules.root_text();
+        let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        for (at, _) in text.match_indices(param) {
+            let alone = !text[..at].ends_with(in_word) && !text[at + param.len()..].starts_with(in_word);
+            let here = Span::new(FileId::default(), at..at + param.len());
+            match self.items().iter().find(|i| holds(extent(i), here)).filter(|_| alone) {
+                Some(Item::Engine(_)) => self.tear(self.line(here)),
+                Some(Item::Param(_)) | None => {}
+                Some(item) => self.within(item, here),
+            }
+        }
     }
 
     /// Notes what stands in a place.
@@ -174,7 +231,7 @@ impl<'a> Search<'a> {
         self.places.push(span);
     }
 
-    fn in_engine(&mut self, engine: &ast::Engine, error: &Diagnostic) -> Option<()> {
+    fn in_engine(&mut self, engine: &ast::Engine, error: &Diagnostic) {
         let at = error.span;
         let line = engine.lines.iter().find(|l| holds(l.span, at));
         match line.map(|l| (&l.kind, l.span)) {
@@ -189,25 +246,47 @@ impl<'a> Search<'a> {
                 | EngineLineKind::Publish { .. },
                 span,
             )) => self.places.push(span),
-            Some(_) => return None,
+            Some(_) => self.lose(engine),
             None => {
                 let line = self.line(at);
-                let text = self.analysis.modules.root_text().get(line.range())?.trim_start();
+                let text =
+                    self.analysis.modules.root_text().get(line.range()).unwrap_or_default().trim_start();
                 // what is read as it was meant has a machine's fix
                 let flag = ["-", "env ", "unset "].iter().any(|w| text.starts_with(w));
                 let parent = engine.parent.as_ref().is_some_and(|p| p.span == at);
-                if !(flag || parent && !error.edits.is_empty()) {
-                    return None;
+                if flag {
+                    self.tear(line);
+                } else if parent && !error.edits.is_empty() {
+                    self.places.push(at);
+                } else {
+                    self.lose(engine);
                 }
-                self.tear(line);
             }
         }
-        Some(())
+    }
+
+    /// Nothing is sure of an engine any more.
+    fn lose(&mut self, engine: &ast::Engine) {
+        self.tear(engine.span);
+        self.vague = true;
     }
 
     fn in_study(&mut self, study: &ast::Study, at: Span) {
-        let read = study.lines.iter().find(|l| holds(l.span, at)).map(|l| l.span);
-        let place = read.unwrap_or_else(|| self.line(at));
+        let read = study.lines.iter().find(|l| holds(l.span, at));
+        let place = match read.map(|l| (&l.kind, l.span)) {
+            Some((StudyLineKind::Step(step), span)) => in_step(step, at).unwrap_or(span),
+            Some((StudyLineKind::Track(track), span)) => {
+                let step = track.steps.iter().find(|s| holds(s.span, at));
+                let head = at.start < track.steps.first().map_or(span.end, |s| s.span.start);
+                match step {
+                    Some(step) => in_step(step, at).unwrap_or(step.span),
+                    None if head && self.line(span) == self.line(at) => span,
+                    None => self.line(at),
+                }
+            }
+            Some((_, span)) => span,
+            None => self.line(at),
+        };
         let text = self.analysis.modules.root_text().get(place.range()).unwrap_or_default();
         // what candidates are made of, and held against
         let word = text.split_whitespace().next().unwrap_or_default();
@@ -219,18 +298,16 @@ impl<'a> Search<'a> {
     }
 
     /// In what could not be read as an item.
-    fn unread(&mut self, at: Span) -> Option<()> {
+    fn unread(&mut self, at: Span) {
         let line = self.line(at);
         let text = self.analysis.modules.root_text();
-        match text.get(line.range())?.split_whitespace().next()? {
-            "axis" => {
+        match text.get(line.range()).unwrap_or_default().split_whitespace().next().unwrap_or_default() {
+            "use" | "profile" | "metric" | "prune" | "site" | "study" => self.places.push(line),
+            _ => {
                 let next = self.items().iter().map(|i| extent(i).start).filter(|s| *s > at.start).min();
                 self.tear(Span { end: next.unwrap_or(text.len() as u32), ..line });
             }
-            "use" | "profile" | "metric" | "prune" | "site" | "study" => self.places.push(line),
-            _ => return None,
         }
-        Some(())
     }
 
     /// The line in which a place begins.
@@ -266,8 +343,8 @@ impl<'a> Search<'a> {
         any
     }
 
-    /// Adds what the axes say that are named in what is torn; `None` where one is not of this file.
-    fn axes(&mut self) -> Option<()> {
+    /// Adds what the axes say that are named in what is torn.
+    fn axes(&mut self) {
         let module = self.analysis.modules.root();
         loop {
             let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -276,14 +353,14 @@ impl<'a> Search<'a> {
                 module.imported.iter().filter_map(|(_, at)| name_of(self.analysis.modules.item(*at)));
             let mut far = imported.filter(|(kind, _)| *kind == Kind::Axis);
             if far.any(|(_, name)| words.contains(name.value.as_str())) {
-                return None;
+                self.vague = true;
             }
             let axes = self.items().iter().filter_map(|i| if let Item::Axis(a) = i { Some(a) } else { None });
             let new: Vec<&ast::Axis> = axes
                 .filter(|a| words.contains(a.name.value.as_str()) && !self.named.contains(&a.name.value))
                 .collect();
             if new.is_empty() {
-                return Some(());
+                return;
             }
             for axis in new {
                 self.named.insert(axis.name.value.clone());
@@ -329,4 +406,11 @@ fn was_read(item: &Item, at: Span) -> bool {
             Item::Engine(engine) => engine.lines.iter().any(|l| begins(l.span)),
             _ => false,
         }
+}
+
+/// The part of a step that decides on no candidate, if a mistake stands there.
+fn in_step(step: &ast::Step, at: Span) -> Option<Span> {
+    let guard = step.when.as_ref().map(|w| w.span).filter(|s| holds(*s, at));
+    let lines = step.lines.iter().filter(|l| !matches!(l.kind, ast::StepLineKind::Vary { .. }));
+    guard.or_else(|| lines.map(|l| l.span).find(|s| holds(*s, at)))
 }

@@ -19,6 +19,30 @@ impl Checker<'_> {
         self.releases_of_nobody();
         self.doubled_for_want_of_a_value();
         self.doubled_for_a_slip();
+        self.made_of_a_guess();
+    }
+
+    /// `seqs * seqz`, `seqz[512]`: what a misspelt name is read as is a guess, of which nothing else is wrong.
+    fn made_of_a_guess(&mut self) {
+        let guesses =
+            self.sink.found().filter(|d| d.code == Code::UnknownName && d.label.starts_with("did you"));
+        let guesses: Vec<Span> = guesses.map(|d| d.span).collect();
+        let points: Vec<String> =
+            guesses.iter().map(|s| format!("the axis `{}` has no point", self.modules.slice(*s))).collect();
+        let modules = self.modules;
+        let line = |s: &Span| {
+            let text = modules.text_of(s.file);
+            (
+                s.file,
+                memchr::memchr_iter(b'\n', &text.as_bytes()[..(s.start as usize).min(text.len())]).count(),
+            )
+        };
+        let lines: Vec<_> = guesses.iter().map(line).collect();
+        self.sink.forget(|d| match d.code {
+            Code::UnknownPoint => points.iter().any(|p| d.message.starts_with(p.as_str())),
+            Code::FlagClash => lines.contains(&line(&d.span)),
+            _ => false,
+        });
     }
 
     /// `basline a` beside `baseline a`: the misspelt one is the mistake.

@@ -131,8 +131,8 @@ impl Checker<'_> {
         }
     }
 
-    /// `arrivals` says how the requests of a `rate` come.
-    pub(super) fn arrivals(&mut self, stated: Option<(Arrivals, Span)>, p: &mut Profile) {
+    /// `arrivals` says how the requests of a `rate` come. `both`: one is stated beside what excludes it, which was told.
+    pub(super) fn arrivals(&mut self, stated: Option<(Arrivals, Span)>, both: bool, p: &mut Profile) {
         let Some((how, span)) = stated else { return };
         let through = matches!(how, Arrivals::Ramp | Arrivals::Steps);
         if through
@@ -148,7 +148,7 @@ impl Checker<'_> {
         ) = &mut p.load
         {
             *arrivals = how;
-        } else {
+        } else if !both {
             let message = "`arrivals` says how the requests of a `rate` come, and there is none";
             let d = Diagnostic::new(Code::ProfileSetting, span, message).label("without a rate");
             self.sink.push(d.help("state a rate, such as `rate 8/s`, or remove this line"));

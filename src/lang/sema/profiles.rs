@@ -86,7 +86,8 @@ impl Checker<'_> {
         let inherited = arrivals.is_none().then_some(inherited).flatten();
         let open = profile.load.as_ref().is_some_and(|l| !loads::closed(l) && *l != Load::Max);
         if open || !said.load_unsure {
-            self.arrivals(arrivals, &mut profile);
+            let both = ["rate", "concurrency"].iter().all(|w| seen.iter().any(|s| s.0 == *w));
+            self.arrivals(arrivals, both, &mut profile);
         }
         if let (Some(how), Some(load)) = (inherited, &mut profile.load) {
             loads::come(load, how);

@@ -94,7 +94,6 @@ impl Checker<'_> {
             let message = format!("a second step is called `{}`", decl.name.value);
             let d = Diagnostic::new(Code::DeclaredTwice, decl.name.span, message).label("already taken");
             self.sink.push(d.related(first.span, "the first one").help("give one of them another name"));
-            return;
         }
         let Some(step) = self.one_step(decl, track, &study.steps, &reach.broken) else {
             reach.broken.insert(decl.name.value.clone());
@@ -113,7 +112,7 @@ impl Checker<'_> {
         self.at_defaults(&step, &bases, &study.steps);
         reach.now = union(&reach.now, &engines);
         reach.after.push(reach.now.clone());
-        reach.places.insert(place, study.steps.len());
+        reach.places.entry(place).or_insert(study.steps.len());
         study.steps.push(step);
     }
 

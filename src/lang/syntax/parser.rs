@@ -39,8 +39,8 @@ pub fn parse(id: FileId, text: &str, sink: &mut Sink) -> Parsed {
         return Parsed::default();
     }
     let closes_too_much = survey.closes_too_much;
-    let text = if closes_too_much { kept_open(id, text, sink) } else { Cow::Borrowed(text) };
-    let text = if closes_too_much { opened(id, &text, sink) } else { text.clone() };
+    let text = if closes_too_much { opened(id, text, sink) } else { Cow::Borrowed(text) };
+    let text = if closes_too_much { Cow::Owned(kept_open(id, &text, sink).into_owned()) } else { text };
     let text = &*text;
     match Grammar::parse(Rule::file, text) {
         Ok(pairs) => {
