@@ -132,6 +132,7 @@ fn check_as_json_is_one_document_over_all_files() {
     let document = out.json();
     assert_eq!(document["schema"], "perflab.diagnostics/1");
     let found = document["diagnostics"].as_array().expect("diagnostics");
+    assert!(found.iter().any(|d| d["label"] == "did you mean `study`?"), "{document:#}");
     for file in ["bad.plab", "worse.plab"] {
         assert!(found.iter().any(|d| d["file"] == file && d["severity"] == "error"), "{document:#}");
     }

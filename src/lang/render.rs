@@ -60,7 +60,7 @@ impl miette::Diagnostic for Shown<'_> {
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
         let d = self.diagnostic;
-        let label = (!d.label.is_empty()).then(|| d.label.clone());
+        let label = label_of(d).map(str::to_owned);
         let main = LabeledSpan::new_primary_with_span(label, d.span.range());
         let same_file = d.related.iter().filter(|(s, _)| s.file == d.span.file);
         let others = same_file.map(|(s, t)| LabeledSpan::new_with_span(Some(t.clone()), s.range()));
@@ -151,6 +151,7 @@ pub fn github(diagnostics: &[Diagnostic], sources: &Sources) -> String {
             Severity::Note => "notice",
         };
         let help = d.help.as_deref().map(|h| format!("\nhelp: {h}")).unwrap_or_default();
+        let label = label_of(d).map(|l| format!("\n{l}")).unwrap_or_default();
         // columns mean something on one line only
         let columns = if start.line == end.line {
             format!(",col={},endColumn={}", start.column, end.column)
@@ -164,10 +165,15 @@ pub fn github(diagnostics: &[Diagnostic], sources: &Sources) -> String {
             start.line,
             end.line,
             d.code.id(),
-            escaped(&format!("{}{help}", d.message), false)
+            escaped(&format!("{}{label}{help}", d.message), false)
         );
     }
     out
+}
+
+/// What is said at the place itself: often the name that was meant.
+fn label_of(d: &Diagnostic) -> Option<&str> {
+    (!d.label.is_empty()).then_some(d.label.as_str())
 }
 
 /// As workflow commands take it: in a property, its separators too.
@@ -185,7 +191,8 @@ fn bare(out: &mut String, d: &Diagnostic, source: &Source) {
     let help = d.help.as_deref().unwrap_or_default().replace('\n', "\n        ");
     let (code, message) = (heading(d), d.message.replace('\n', "\n    "));
     let place = format!("{}:{}:{}", source.name, place.line, place.column);
-    for part in [&code, "\n\n  × ", &message, "\n   ─[", &place, "]\n  help: ", &help, "\n"] {
+    let label = label_of(d).map(|l| format!(" {l}")).unwrap_or_default();
+    for part in [&code, "\n\n  × ", &message, "\n   ─[", &place, "]", &label, "\n  help: ", &help, "\n"] {
         out.push_str(part);
     }
 }
@@ -220,6 +227,8 @@ struct Entry<'a> {
     code: &'static str,
     severity: Severity,
     message: &'a str,
+    /// what text output writes under the place, "did you mean …" among others
+    label: Option<&'a str>,
     help: Option<&'a str>,
     file: &'a str,
     span: SpanEntry,
@@ -257,6 +266,7 @@ pub fn json(diagnostics: &[Diagnostic], sources: &Sources) -> serde_json::Value 
         code: d.code.id(),
         severity: d.severity(),
         message: &d.message,
+        label: label_of(d),
         help: d.help.as_deref(),
         file: &sources.get(d.span.file).name,
         span: span(d.span),

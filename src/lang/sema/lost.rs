@@ -4,9 +4,12 @@
 use super::check::Checker;
 use super::program::Engine;
 use super::schema::key;
+use super::settings::flag_target;
+use super::unsets::overlaps;
 use crate::lang::diag::Diagnostic;
+use crate::lang::source::Span;
 use crate::lang::stdlib;
-use crate::lang::syntax::ast::{Item, StudyLineKind as Line};
+use crate::lang::syntax::ast::{self, ChangeKind, EngineLineKind, Item, StudyLineKind as Line};
 
 /// Lines of a study and its steps that may name an engine.
 const NAMES_ENGINES: [&str; 5] = ["baseline", "track", "step", "vary", "from"];
@@ -19,13 +22,20 @@ impl Checker<'_> {
             || self.lines_lost()
     }
 
-    /// Whether a line of an engine, or of one that it derives from, has an error: what it sets is then not all known.
-    pub(super) fn is_torn(&self, engine: &Engine) -> bool {
+    /// Whether an error in an engine, or in one that it derives from, may hide what these flags or variables are set to: one in the
+    /// value of another flag does not.
+    pub(super) fn is_torn(&self, engine: &Engine, targets: &[String]) -> bool {
         let declared = self.modules.all.iter().flat_map(|m| &m.file.items);
         let mut declared = declared.filter_map(|i| if let Item::Engine(e) = i { Some(e) } else { None });
+        let under = Some((&*engine.schema, engine.version.as_deref()));
+        let elsewhere = |name: &str| {
+            let own = flag_target(name, under);
+            !targets.iter().any(|t| overlaps(t, &own))
+        };
         self.sink.has_errors()
             && declared.any(|e| {
-                engine.ancestry.contains(&e.name.value) && self.sink.in_span(e.span).next().is_some()
+                engine.ancestry.contains(&e.name.value)
+                    && self.sink.in_span(e.span).any(|d| !in_value(e, d.span).is_some_and(elsewhere))
             })
     }
 
@@ -64,6 +74,18 @@ impl Checker<'_> {
         let misspelt = !d.edits.is_empty() && self.of_no_engine(flag);
         misspelt.then(|| Diagnostic { edits: Vec::new(), ..d })
     }
+}
+
+/// The flag of an engine's line in whose value a place stands.
+fn in_value(engine: &ast::Engine, place: Span) -> Option<&str> {
+    let lines = engine.lines.iter().filter(|l| l.span.start <= place.start && place.start < l.span.end);
+    let changes = lines.filter_map(|l| if let EngineLineKind::Changes(c) = &l.kind { Some(c) } else { None });
+    changes.flatten().find_map(|c| match &c.kind {
+        ChangeKind::Flag(f) if f.name.span.end <= place.start && place.end <= c.span.end => {
+            Some(f.name.value.as_str())
+        }
+        _ => None,
+    })
 }
 
 /// Whether a line declares a flag of that key, in a text that need not be one of the language.

@@ -34,7 +34,8 @@ impl Checker<'_> {
         };
         let bases = Bases { engines: bases, earlier };
         for (settings, engine) in bases.neutral(&step.space) {
-            if !self.is_torn(engine) {
+            let set: Vec<String> = settings.iter().map(|(s, _)| key(&s.canonical)).collect();
+            if !self.is_torn(engine, &set) {
                 self.at_default(&settings, engine);
             }
         }

@@ -254,6 +254,13 @@ impl Checker<'_> {
         if !has(|l| matches!(l, Line::Step(_) | Line::Track(_))) && !unread(&["step", "track"]) {
             lacks.push(("step", "`step NAME { vary AXIS }`"));
         }
+        // lines that mean nobody knows what may be those that are missing
+        let nameless = self.sink.in_span(decl.span).filter(|d| {
+            d.code == Code::UnknownSetting && d.label == "unknown" && d.message.starts_with("a study ")
+        });
+        if lacks.len() <= nameless.count() {
+            lacks.clear();
+        }
         for (what, how) in lacks {
             let message = format!("the study `{}` has no {what}", study.name);
             let d = Diagnostic::new(Code::MissingInStudy, decl.name.span, message).label("this study");

@@ -13,14 +13,12 @@ use crate::lang::syntax::ast::{self, AxisBody, ChangeKind, EngineLineKind as Lin
 impl Checker<'_> {
     /// In an engine: what it inherits is known.
     pub fn engine_unsets(&mut self, decl: &ast::Engine, parent: Option<&Engine>) {
-        if parent.is_some_and(|p| self.is_torn(p)) {
-            return;
-        }
         for line in &decl.lines {
             let Line::Changes(changes) = &line.kind else { continue };
             for change in changes {
                 let Some((what, span)) = unset(change) else { continue };
-                if parent.is_some_and(|p| has(p, &change.kind)) || is_set_here(decl, change) {
+                let torn = |p: &Engine| self.is_torn(p, &[unset_target(p, &change.kind)]);
+                if parent.is_some_and(|p| has(p, &change.kind) || torn(p)) || is_set_here(decl, change) {
                     continue;
                 }
                 let whose = match &decl.parent {
@@ -109,6 +107,17 @@ fn is_set_here(decl: &ast::Engine, unset: &ast::Change) -> bool {
     })
 }
 
+/// What a change takes away, as the targets of an engine's settings are called.
+fn unset_target(engine: &Engine, unset: &ChangeKind) -> String {
+    match unset {
+        ChangeKind::UnsetFlag(name) => {
+            flag_target(&name.value, Some((&engine.schema, engine.version.as_deref())))
+        }
+        ChangeKind::UnsetEnv(name) => format!("env {}", name.value),
+        _ => String::new(),
+    }
+}
+
 /// What a change takes away, if it does, and where its name stands.
 fn unset(change: &ast::Change) -> Option<(&str, Span)> {
     match &change.kind {
@@ -140,7 +149,7 @@ fn has(engine: &Engine, unset: &ChangeKind) -> bool {
 }
 
 /// The same thing, or a JSON flag and a key in it.
-fn overlaps(a: &str, b: &str) -> bool {
+pub(super) fn overlaps(a: &str, b: &str) -> bool {
     let within = |inner: &str, outer: &str| inner.strip_prefix(outer).is_some_and(|r| r.starts_with('.'));
     a == b || within(a, b) || within(b, a)
 }

@@ -30,6 +30,7 @@ mod signs;
 mod slips;
 mod spaced;
 mod synonyms;
+mod unread_points;
 mod unseen;
 mod words;
 

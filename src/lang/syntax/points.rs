@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::hints::Hint;
 use super::lexical::{Piece, Scanner};
+use crate::lang::diag::did_you_mean;
 
 /// The remedy for a token (of the chunk, a place in it) in the body of an axis.
 pub fn point(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
@@ -188,6 +189,9 @@ impl<'a> Body<'a> {
                  `unset` what the base sets"
             );
             return Some(hint(help, None));
+        }
+        if let Some(right) = did_you_mean(word, ["model", "env", "unset", "raw"]) {
+            return Some(self.here(format!("write `{right}`"), right));
         }
         let help = "a point holds changes, such as flags; axes combine in `vary`: `a * b`, `a + b`";
         is_name(word).then(|| hint(help, None))

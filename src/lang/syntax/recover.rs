@@ -1,5 +1,7 @@
 //! The second look: a chunk that no rule took is explained, alone, by what its first word and its characters suggest.
 
+use std::ops::Range;
+
 use super::ast::Item;
 use super::blocks::{Block, elsewhere, first_word};
 use super::brackets::{self, Doubled, bracket, unbalanced};
@@ -7,6 +9,7 @@ use super::expected::by_rule;
 use super::grammar::Rule;
 use super::lexical::{self, Piece};
 use super::reread::{closed, opened, renamed, reread, reread_within, without_block};
+use super::unread_points::{unread_point, without_point};
 use super::{borrowed, habits, imports, joins, names, synonyms, words};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink, did_you_mean, one_of, short};
@@ -276,8 +279,47 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
         .or(named)
         .or_else(|| semicolons(id, base + indent, &text[indent..]))
         .unwrap_or_else(|| by_rule(id, Rule::only_item, text, base, &[]));
-    sink.push(found);
+    if word == "axis" {
+        out.item = other_points(id, text, base, found, sink, &mut out.broken);
+    } else {
+        sink.push(found);
+    }
     out
+}
+
+/// The axis without those of its points that cannot be read, of which the first is known. Each is told, but what is the same
+/// misunderstanding again.
+fn other_points(
+    id: FileId,
+    text: &str,
+    base: usize,
+    first: Diagnostic,
+    sink: &mut Sink,
+    broken: &mut Vec<String>,
+) -> Option<Item> {
+    let (mut found, mut rest, mut told) = (first, text.to_owned(), Vec::new());
+    loop {
+        let place = unread_point(&rest, (found.span.start as usize).checked_sub(base)?);
+        let mends_more = |place: &Range<usize>| {
+            let place = base + place.start..base + place.end;
+            found
+                .edits
+                .iter()
+                .any(|e| !place.contains(&(e.span.start as usize)) || e.span.end as usize > place.end)
+        };
+        let place = place.filter(|place| !mends_more(place));
+        let lesson = found.help.as_deref().and_then(|h| h.split('`').next()).unwrap_or_default().to_owned();
+        if !(lesson.trim().contains(' ') && told.contains(&lesson)) {
+            sink.push(found);
+        }
+        told.push(lesson);
+        rest = without_point(&rest, place?)?;
+        if let Some(item) = reread(id, &rest, base, sink, broken) {
+            return Some(item);
+        }
+        found = lexical::mistake(id, base, &rest)
+            .unwrap_or_else(|| by_rule(id, Rule::only_item, &rest, base, &[]));
+    }
 }
 
 /// Points of an axis that end with semicolons.

@@ -9,7 +9,10 @@ const STUDY: &[Row] = &[
     (&["model", "checkpoint", "weights", "repo", "hf", "llm", "name"], &["model"]),
     (&["base", "start", "begin", "from", "reference", "default", "engine", "server"], &["baseline"]),
     (&["gpu", "device", "accelerator", "hardware", "card"], &["gpus"]),
-    (&["stage", "phase", "tune", "sweep", "experiment", "vary"], &["step"]),
+    (
+        &["stage", "phase", "tune", "sweep", "experiment", "vary", "try", "explore", "grid", "search"],
+        &["step"],
+    ),
     (&["objective", "goal", "optimi", "metric", "target", "score", "maxim", "minim"], &["maximize"]),
 ];
 const PROFILE: &[Row] = &[
