@@ -44,6 +44,7 @@ mod mistaken;
 mod plan;
 mod prefix_cache;
 mod preloaded;
+mod prompt_cache;
 mod provenance;
 mod real;
 mod replay;

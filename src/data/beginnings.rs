@@ -105,6 +105,6 @@ mod tests {
         let Source::Random(random) = again.source else { panic!("another source") };
         assert_eq!((random.seed, again.apart_from), (6, vec![load(Recipe::Vllm, 5, false)]));
         assert_eq!(set(true).again(), set(true));
-        assert!(matches!(set(true).content(), Err(DataError::NoTokenizer)));
+        assert!(matches!(set(true).content(None, None), Err(DataError::NoTokenizer)));
     }
 }

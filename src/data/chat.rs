@@ -4,6 +4,7 @@ use std::path::Path;
 
 use minijinja::value::Value;
 use minijinja::{Environment, Error, ErrorKind, context};
+use serde::{Deserialize, Serialize};
 use serde_json::Map;
 
 use super::question::DataError;
@@ -101,7 +102,7 @@ impl ChatTemplate {
 }
 
 /// What a server counts beside the text of a user's message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TemplateTokens {
     /// Tokens before the text.
     pub before: u32,

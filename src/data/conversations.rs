@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::chance::Python;
 use super::question::{DataError, Question};
@@ -34,7 +34,7 @@ pub struct Conversations {
 }
 
 /// One conversation.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conversation {
     /// Its turns, of which there is one at least.
     pub turns: Vec<Turn>,
@@ -43,7 +43,7 @@ pub struct Conversation {
 }
 
 /// What is sent in one turn, and what was answered.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn {
     /// What is new in it: a system's word, a person's.
     pub messages: Vec<Message>,
@@ -57,11 +57,15 @@ pub struct Turn {
     pub output: u32,
 }
 
+/// Who says something. It has a name so that serde does not take it for a text to borrow.
+pub type Role = &'static str;
+
 /// One message.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
     /// `system` or `user`.
-    pub role: &'static str,
+    #[serde(deserialize_with = "role")]
+    pub role: Role,
     /// What it says.
     pub content: String,
 }
@@ -167,6 +171,12 @@ fn beginning(turn: &Turn, vocabulary: Option<&Vocabulary>) -> Option<u64> {
         None => Question::of_words(text, 0),
     };
     question.beginning
+}
+
+fn role<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Role, D::Error> {
+    let role = String::deserialize(deserializer)?;
+    let known = ["system", "user"].into_iter().find(|known| role == *known);
+    known.ok_or_else(|| de::Error::custom("a role that nothing is sent with"))
 }
 
 /// What people are called in files.

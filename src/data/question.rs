@@ -1,7 +1,8 @@
 //! What one request asks, and what may be wrong with where it comes from.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
+
+use sha2::{Digest, Sha256};
 
 use super::chance::Python;
 
@@ -27,22 +28,25 @@ impl Question {
         let tokens = u32::try_from(ids.len()).unwrap_or(u32::MAX);
         // the template fills a part of the first block that holds anything of the question
         let own = BLOCK - behind as usize % BLOCK;
-        Self { text, tokens, output, beginning: ids.get(..own).map(hashed) }
+        Self { text, tokens, output, beginning: ids.get(..own).map(of_tokens) }
     }
 
     /// A question whose words are counted for its tokens.
     pub(super) fn of_words(text: String, output: u32) -> Self {
         let words: Vec<&str> = text.split_whitespace().take(BLOCK).collect();
-        let beginning = words.get(..BLOCK).map(hashed);
+        let beginning = words.get(..BLOCK).map(|words| hashed(words.join(" ").as_bytes()));
         let tokens = u32::try_from(text.split_whitespace().count()).unwrap_or(u32::MAX);
         Self { text, tokens, output, beginning }
     }
 }
 
-fn hashed<T: Hash>(beginning: &[T]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    beginning.hash(&mut hasher);
-    hasher.finish()
+fn of_tokens(ids: &[u32]) -> u64 {
+    hashed(&ids.iter().flat_map(|id| id.to_le_bytes()).collect::<Vec<u8>>())
+}
+
+/// The same wherever and whenever it is asked, for it is kept on disks.
+fn hashed(beginning: &[u8]) -> u64 {
+    Sha256::digest(beginning).first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight))
 }
 
 /// Why there are no questions.

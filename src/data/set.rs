@@ -9,12 +9,14 @@ use super::beginnings::Beginnings;
 use super::chat::{ChatTemplate, TemplateTokens};
 use super::conversations::{Conversation, Conversations};
 use super::custom::Custom;
+use super::kept;
 use super::prefix_repetition::PrefixRepetition;
 use super::question::{DataError, Question};
 use super::recipe::Random;
 use super::sharegpt::ShareGpt;
 use super::trace::{Trace, Traced};
 use super::vocabulary::Vocabulary;
+use crate::disk::Shelf;
 
 /// Where a load's questions come from.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,6 +53,17 @@ pub enum Content {
     Talks(Arc<[Conversation]>),
 }
 
+/// Content, and how it came to be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Made {
+    /// What there is to ask.
+    pub content: Content,
+    /// What the model's chat template adds to a question, where that is known.
+    pub template: Option<TemplateTokens>,
+    /// It was made before, and no tokenizer was read.
+    pub kept: bool,
+}
+
 /// A load's questions, before they are made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DataSet {
@@ -63,35 +76,42 @@ pub struct DataSet {
 }
 
 impl DataSet {
-    /// What it holds, in its order.
+    /// What it holds, in its order. For an endpoint that puts its prompts into the model's chat template, `body` holds further fields of
+    /// the requests. What was made before is taken from the shelf, and what is made is put there.
     ///
     /// # Errors
     /// A file that cannot be used, settings that a recipe refuses, or no tokenizer where one is needed.
-    pub fn content(&self) -> Result<Content, DataError> {
-        self.content_within(None).map(|(content, _)| content)
-    }
-
-    /// The same for an endpoint that puts its prompts into the model's chat template; `body` holds further fields of the requests. Says
-    /// what the template adds, where that is known.
-    ///
-    /// # Errors
-    /// As [`DataSet::content`].
-    pub fn content_within(
+    pub fn content(
         &self,
         body: Option<&Map<String, Value>>,
-    ) -> Result<(Content, Option<TemplateTokens>), DataError> {
-        let mut vocabulary = match &self.source {
-            Source::Trace(_) => None,
-            source if source.needs_tokenizer() => Some(self.vocabulary()?),
-            _ => self.any_vocabulary()?,
-        };
+        before: Option<&Shelf>,
+    ) -> Result<Made, DataError> {
         // one that cannot be used is the server's matter: what it adds is not known then
         let template = match (body, &self.tokenizer) {
             (Some(body), Some(path)) => ChatTemplate::load(path, body).ok().flatten(),
             _ => None,
         };
-        let tokens = vocabulary.as_mut().zip(template).and_then(|(v, template)| v.within(&template).ok());
-        Ok((self.made(vocabulary.as_ref())?, tokens))
+        let around = template.and_then(|template| template.around().ok());
+        let place = before.and_then(|shelf| Some((shelf, kept::key(self, around.as_ref())?)));
+        if let Some((shelf, key)) = &place
+            && let Some(made) = kept::find(shelf, key)
+        {
+            return Ok(made);
+        }
+        let mut vocabulary = match &self.source {
+            Source::Trace(_) => None,
+            source if source.needs_tokenizer() => Some(self.vocabulary()?),
+            _ => self.any_vocabulary()?,
+        };
+        let template = vocabulary.as_mut().zip(around.as_ref()).and_then(|(v, around)| v.within(around).ok());
+        let made = Made { content: self.made(vocabulary.as_ref())?, template, kept: false };
+        // a file that was replaced meanwhile is not what the key says
+        if let Some((shelf, key)) = &place
+            && kept::key(self, around.as_ref()).as_ref() == Some(key)
+        {
+            kept::keep(shelf, key, &made);
+        }
+        Ok(made)
     }
 
     fn made(&self, vocabulary: Option<&Vocabulary>) -> Result<Content, DataError> {

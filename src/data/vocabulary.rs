@@ -8,7 +8,7 @@ use tokenizers::PostProcessor;
 use tokenizers::Tokenizer;
 use tokenizers::processors::PostProcessorWrapper;
 
-use super::chat::{ChatTemplate, TemplateTokens};
+use super::chat::{Around, TemplateTokens};
 use super::question::{DataError, Question};
 
 /// What `transformers` takes out of a decoded text where a tokenizer's configuration asks for it.
@@ -76,10 +76,10 @@ impl Vocabulary {
     /// The same for texts that a server puts into a chat template; says what the template adds.
     ///
     /// # Errors
-    /// A tokenizer or a template that fails.
-    pub fn within(&mut self, template: &ChatTemplate) -> Result<TemplateTokens, DataError> {
+    /// A tokenizer that fails.
+    pub fn within(&mut self, around: &Around) -> Result<TemplateTokens, DataError> {
         // any words do: what stands around a text does not look at it
-        let tokens = TemplateTokens::of(&template.around()?, "some words", |text| self.count(text))?;
+        let tokens = TemplateTokens::of(around, "some words", |text| self.count(text))?;
         self.behind = tokens.before;
         Ok(tokens)
     }

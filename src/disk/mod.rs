@@ -3,9 +3,11 @@
 mod digest;
 mod identity;
 mod place;
+mod shelf;
 mod tree;
 
 pub use digest::{Feed, hex};
 pub use identity::{Key, identity, of_file, remembered};
 pub use place::{place, place_by, place_in_passing, replace, sweep_drafts};
+pub use shelf::{Kept, Shelf};
 pub use tree::{Which, tree};

@@ -24,6 +24,11 @@ pub fn place_in_passing(path: &Path, bytes: &[u8]) -> io::Result<()> {
     through_draft(path, 0o644, |file| file.write_all(bytes))
 }
 
+/// The same for what is written as it is made, and is nobody else's to read.
+pub(super) fn pass_by(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    through_draft(path, 0o600, fill)
+}
+
 /// Puts a text in the place of a file of the user's. A link stays a link to it; mode and owner stay; what may not be written is not
 /// replaced either.
 pub fn replace(path: &Path, text: &str) -> io::Result<()> {

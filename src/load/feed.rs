@@ -72,18 +72,24 @@ impl Feed {
         let low = 2 * slots + 32;
         let feed = Self { kitchen, purpose, rule, low, state: Mutex::default(), more: Notify::new() };
         let timed = rule.min_time > Duration::ZERO;
+        if timed && purpose == Purpose::Load {
+            feed.kitchen.get_ready().await?;
+        }
         feed.make(if timed { rule.min_requests.max(2 * low as u64) } else { rule.min_requests }).await?;
         Ok(Arc::new(feed))
     }
 
     /// Makes requests until so many are there in all.
-    pub(super) async fn make(&self, total: u64) -> Result<(), LoadError> {
+    async fn make(&self, total: u64) -> Result<(), LoadError> {
         let from = self.state().made;
-        let cooked = self.kitchen.cook(self.purpose, from..total.max(from)).await?;
+        self.serve(self.kitchen.cook(self.purpose, from..total.max(from)).await?);
+        Ok(())
+    }
+
+    fn serve(&self, cooked: Vec<Rendered>) {
         let mut state = self.state();
         state.made += cooked.len() as u64;
         state.queue.extend(cooked);
-        Ok(())
     }
 
     /// Makes as many requests as the rule's time will take at this rate, with a quarter to spare.
@@ -138,7 +144,8 @@ impl Feed {
 
     async fn make_late(self: Arc<Self>) {
         let from = self.state().made;
-        let made = self.make(from + 4 * self.low as u64).await;
+        let made = self.kitchen.cook_late(self.purpose, from..from + 4 * self.low as u64).await;
+        let made = made.map(|cooked| self.serve(cooked));
         {
             let mut state = self.state();
             state.making = false;
@@ -156,13 +163,15 @@ impl Feed {
 #[cfg(test)]
 mod tests {
     use super::super::body::BodyForm;
+    use super::super::kitchen::Counts;
     use super::super::prompts::PromptMaker;
     use super::super::spec::LoadSpec;
     use super::*;
 
     fn kitchen() -> Arc<Kitchen> {
         let maker = PromptMaker { input: 3..=3, output: 2..=2, tokenizer: None, shared: None, seed: 1 };
-        Arc::new(Kitchen { maker, given: None, form: BodyForm::of(&LoadSpec::new("http://h", "m")) })
+        let form = BodyForm::of(&LoadSpec::new("http://h", "m"));
+        Arc::new(Kitchen { maker, given: None, form, pantry: None, counts: Counts::default() })
     }
 
     #[test]

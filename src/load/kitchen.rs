@@ -4,14 +4,18 @@
 use std::num::NonZero;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 
 use super::body::BodyForm;
 use super::error::LoadError;
+use super::late::LateTokens;
+use super::outcome::PromptFacts;
+use super::pantry::{self, Pantry};
 use super::prompts::{Prompt, PromptMaker};
 use super::seeds::Purpose;
-use crate::data::{Content, Question, Traced};
+use crate::data::{Content, Question, TemplateTokens, Traced};
 
 /// A request ready to be sent.
 #[derive(Debug, Clone)]
@@ -28,6 +32,17 @@ pub(super) struct Kitchen {
     /// What the load asks instead of what the maker makes.
     pub given: Option<Arc<Content>>,
     pub form: BodyForm,
+    /// Texts that were made before.
+    pub pantry: Option<Pantry>,
+    /// Prompts of the load so far.
+    pub counts: Counts,
+}
+
+/// Prompts of a load, by where they came from.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    known: AtomicU64,
+    made: AtomicU64,
 }
 
 impl Kitchen {
@@ -49,39 +64,106 @@ impl Kitchen {
         }
     }
 
-    /// Makes the requests of these numbers, in order, off the runtime's own threads.
+    /// Makes the requests of these numbers, in order, off the runtime's own threads; their texts are known from then on.
     pub(super) async fn cook(
         self: &Arc<Self>,
         purpose: Purpose,
         numbers: Range<u64>,
     ) -> Result<Vec<Rendered>, LoadError> {
+        self.cook_as(purpose, numbers, true).await
+    }
+
+    /// The same while a load is running, which the disk is not to disturb.
+    pub(super) async fn cook_late(
+        self: &Arc<Self>,
+        purpose: Purpose,
+        numbers: Range<u64>,
+    ) -> Result<Vec<Rendered>, LoadError> {
+        self.cook_as(purpose, numbers, false).await
+    }
+
+    /// Reads the tokenizer now, for who cannot know how many requests there will be: while others are timed it would disturb them.
+    pub(super) async fn get_ready(self: &Arc<Self>) -> Result<(), LoadError> {
         let kitchen = Arc::clone(self);
-        let cooked = tokio::task::spawn_blocking(move || kitchen.cook_blocking(purpose, numbers)).await;
+        let ready = tokio::task::spawn_blocking(move || {
+            kitchen.maker.tokenizer.as_ref().map_or(Ok(()), |tokens| tokens.get().map(|_| ()))
+        });
+        ready.await.map_err(|e| LoadError::Task(e.to_string()))?
+    }
+
+    /// Where the load's prompts came from.
+    pub(super) fn facts(&self) -> PromptFacts {
+        PromptFacts {
+            from_cache: self.counts.known.load(Ordering::Relaxed),
+            made: self.counts.made.load(Ordering::Relaxed),
+            tokenizer_read: self.maker.tokenizer.as_ref().is_some_and(LateTokens::is_read),
+        }
+    }
+
+    /// What a chat template adds to the texts that are made here, where it is known.
+    pub(super) fn template(&self) -> Option<TemplateTokens> {
+        let tokens = self.maker.tokenizer.as_ref()?;
+        if tokens.is_read() { tokens.template() } else { self.pantry.as_ref()?.template() }
+    }
+
+    async fn cook_as(
+        self: &Arc<Self>,
+        purpose: Purpose,
+        numbers: Range<u64>,
+        keeps: bool,
+    ) -> Result<Vec<Rendered>, LoadError> {
+        let kitchen = Arc::clone(self);
+        let cooked =
+            tokio::task::spawn_blocking(move || kitchen.cook_blocking(purpose, numbers, keeps)).await;
         cooked.map_err(|e| LoadError::Task(e.to_string()))?
     }
 
-    fn cook_blocking(&self, purpose: Purpose, numbers: Range<u64>) -> Result<Vec<Rendered>, LoadError> {
-        let cores = std::thread::available_parallelism().map_or(1, NonZero::get) as u64;
-        let share = (numbers.end.saturating_sub(numbers.start)).div_ceil(cores).max(1);
-        let parts = numbers.clone().step_by(share as usize).map(|from| from..(from + share).min(numbers.end));
-        std::thread::scope(|scope| {
-            let cooks: Vec<_> = parts.map(|part| scope.spawn(move || self.part(purpose, part))).collect();
-            let mut all = Vec::new();
-            for cook in cooks {
-                all.extend(cook.join().map_err(|_| LoadError::Task("making prompts".to_owned()))??);
-            }
-            Ok(all)
+    fn cook_blocking(
+        &self,
+        purpose: Purpose,
+        numbers: Range<u64>,
+        keeps: bool,
+    ) -> Result<Vec<Rendered>, LoadError> {
+        // a warm-up of given questions is made of words
+        let texts = matches!(self.given.as_deref(), None | Some(Content::Traced(_)));
+        let words = self.given.is_some() && purpose == Purpose::Warmup;
+        let pantry = self.pantry.as_ref().filter(|_| texts && !words);
+        let mut all = pantry.map_or_else(Vec::new, |pantry| self.taken(pantry, purpose, &numbers));
+        let from = numbers.start + all.len() as u64;
+        let keeper = pantry.filter(|_| keeps);
+        let made = on_all_cores(from..numbers.end, |index| {
+            let prompt = self.prompt(purpose, index)?;
+            Ok((self.rendered(&prompt)?, keeper.map(|_| pantry::record(&prompt))))
+        })?;
+        if purpose == Purpose::Load {
+            self.counts.known.fetch_add(all.len() as u64, Ordering::Relaxed);
+            self.counts.made.fetch_add(made.len() as u64, Ordering::Relaxed);
+        }
+        let (made, records): (Vec<Rendered>, Vec<Option<Vec<u8>>>) = made.into_iter().unzip();
+        if let Some(pantry) = keeper {
+            let records: Vec<Vec<u8>> = records.into_iter().flatten().collect();
+            pantry.keep(purpose, from, &records, &self.maker);
+        }
+        all.extend(made);
+        Ok(all)
+    }
+
+    /// The first of these requests, as far as they are known from before; none where one of them is damaged.
+    fn taken(&self, pantry: &Pantry, purpose: Purpose, numbers: &Range<u64>) -> Vec<Rendered> {
+        let Some(kept) = pantry.known(purpose) else { return Vec::new() };
+        let known = numbers.start..numbers.end.min(kept.len() as u64).max(numbers.start);
+        let damaged = || LoadError::Task("reading prompts".to_owned());
+        let taken =
+            on_all_cores(known, |index| self.rendered(&pantry::prompt(&kept, index).ok_or_else(damaged)?));
+        taken.unwrap_or_else(|_| {
+            pantry.forget(purpose);
+            Vec::new()
         })
     }
 
-    fn part(&self, purpose: Purpose, numbers: Range<u64>) -> Result<Vec<Rendered>, LoadError> {
-        numbers.map(|index| self.one(purpose, index)).collect()
-    }
-
-    fn one(&self, purpose: Purpose, index: u64) -> Result<Rendered, LoadError> {
-        let prompt = self.prompt(purpose, index)?;
+    fn rendered(&self, prompt: &Prompt) -> Result<Rendered, LoadError> {
         let body =
-            self.form.render(&prompt).map_err(|e| LoadError::Spec(format!("a body that is no json: {e}")))?;
+            self.form.render(prompt).map_err(|e| LoadError::Spec(format!("a body that is no json: {e}")))?;
         Ok(Rendered { body: body.into(), input_tokens: prompt.tokens, output_tokens: prompt.output })
     }
 
@@ -111,6 +193,27 @@ impl Kitchen {
             }
         }
     }
+}
+
+/// What is made for each of these numbers, in their order; the first error wins.
+pub(super) fn on_all_cores<R: Send>(
+    numbers: Range<u64>,
+    make: impl Fn(u64) -> Result<R, LoadError> + Sync,
+) -> Result<Vec<R>, LoadError> {
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get) as u64;
+    let share = (numbers.end.saturating_sub(numbers.start)).div_ceil(cores).max(1);
+    let parts = numbers.clone().step_by(share as usize).map(|from| from..(from + share).min(numbers.end));
+    let make = &make;
+    std::thread::scope(|scope| {
+        let cooks: Vec<_> = parts
+            .map(|part| scope.spawn(move || part.map(make).collect::<Result<Vec<_>, LoadError>>()))
+            .collect();
+        let mut all = Vec::new();
+        for cook in cooks {
+            all.extend(cook.join().map_err(|_| LoadError::Task("making prompts".to_owned()))??);
+        }
+        Ok(all)
+    })
 }
 
 /// One of them, from the beginning again where there are too few.

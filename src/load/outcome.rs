@@ -45,6 +45,17 @@ impl WarmupFacts {
     }
 }
 
+/// Where a load's prompts came from.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptFacts {
+    /// Prompts that an earlier load had made, taken from the disk,
+    pub from_cache: u64,
+    /// and those that were made for this one.
+    pub made: u64,
+    /// A tokenizer was read.
+    pub tokenizer_read: bool,
+}
+
 /// A load's result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadOutcome {
@@ -63,6 +74,9 @@ pub struct LoadOutcome {
     /// Tokens that the model's chat template adds to a prompt, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub template_tokens: Option<u32>,
+    /// Where its prompts came from; none of a load that was cancelled before its first request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompts: Option<PromptFacts>,
     /// What a reader of the numbers must know.
     pub findings: Vec<Finding>,
 }

@@ -8,9 +8,9 @@ use rand::RngExt;
 use rand_chacha::ChaCha12Rng;
 
 use super::error::LoadError;
+use super::late::LateTokens;
 use super::seeds::{Purpose, block_rng, prompt_rng, shared_rng};
 use super::spec::Shared;
-use super::tokens::ExactTokens;
 use super::words::WORDS;
 use crate::data::{BLOCK_TOKENS, Traced};
 
@@ -29,7 +29,7 @@ pub(super) struct Prompt {
 pub(super) struct PromptMaker {
     pub input: RangeInclusive<u32>,
     pub output: RangeInclusive<u32>,
-    pub tokenizer: Option<ExactTokens>,
+    pub tokenizer: Option<LateTokens>,
     pub shared: Option<Shared>,
     pub seed: u64,
 }
@@ -55,7 +55,7 @@ impl PromptMaker {
             if at == 0 { first_place(places, purpose, rng) } else { rng.random_range(0..places) }
         };
         let text = match &self.tokenizer {
-            Some(tokenizer) => tokenizer.text(tokens, &mut draw)?,
+            Some(tokenizer) => tokenizer.get()?.text(tokens, &mut draw)?,
             None => words(tokens, &mut draw),
         };
         Ok(Prompt { text, tokens, output })
@@ -76,7 +76,7 @@ impl PromptMaker {
         };
         let (tokens, output) = (traced.input, traced.output);
         let text = match &self.tokenizer {
-            Some(tokenizer) => tokenizer.text(tokens, &mut draw)?,
+            Some(tokenizer) => tokenizer.get()?.text(tokens, &mut draw)?,
             None => words(tokens, &mut draw),
         };
         Ok(Prompt { text, tokens, output })

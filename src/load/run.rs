@@ -16,21 +16,24 @@ use super::drive::{Drive, Source};
 use super::error::LoadError;
 use super::findings::{self, Finding};
 use super::http::HttpClient;
-use super::kitchen::Kitchen;
+use super::kitchen::{Counts, Kitchen, on_all_cores};
+use super::late::LateTokens;
 use super::observer::{Observer, Phase};
-use super::outcome::{Ended, LoadOutcome, WarmupFacts};
+use super::outcome::{Ended, LoadOutcome, PromptFacts, WarmupFacts};
+use super::pantry::Pantry;
 use super::plan::{self, Plan};
 use super::prompts::PromptMaker;
 use super::record::RequestRecord;
 use super::request::Lab;
+use super::seeds::Purpose;
 use super::sent;
 use super::server::{Scraper, ServerFacts};
 use super::spec::{LoadSpec, Stop, Warmup};
 use super::summary::summarize;
-use super::tokens::ExactTokens;
 use super::warmup::{SettleRule, Settling};
 use super::worker::Worker;
-use crate::data::{ChatTemplate, Content, DataError, Source as DataSource, TemplateTokens};
+use crate::data::{Content, DataSet, Made, Source as DataSource, TemplateTokens};
+use crate::disk::Shelf;
 
 /// Connections that are opened before the clock starts, at most.
 const OPENED_AHEAD: usize = 4096;
@@ -84,10 +87,23 @@ pub(super) async fn run_with(
     };
     let mut outcome = outcome(spec, sent, planned, ended, warmup);
     outcome.template_tokens = prepared.template.map(|template| template.added);
+    outcome.prompts = Some(prompt_facts(spec, &prepared.kitchen, prepared.kept, asked));
     if let Some(content) = &prepared.content {
         outcome.findings.extend(of_content(spec, content, asked, again));
     }
     Ok(outcome)
+}
+
+/// The first prompts that a load without a data set sends, made as it makes them.
+///
+/// # Errors
+/// A tokenizer that cannot be used, or has no prompt of such a length.
+pub async fn prompts(spec: &LoadSpec, count: u64) -> Result<Vec<String>, LoadError> {
+    let (maker, _) = maker(spec).await?;
+    let made = tokio::task::spawn_blocking(move || {
+        on_all_cores(0..count, |index| maker.make(Purpose::Load, index).map(|prompt| prompt.text))
+    });
+    made.await.map_err(|e| LoadError::Task(e.to_string()))?
 }
 
 /// Everything that can be made before the clock starts.
@@ -97,36 +113,44 @@ struct Prepared {
     load: Plan,
     content: Option<Arc<Content>>,
     template: Option<TemplateTokens>,
+    kitchen: Arc<Kitchen>,
+    /// Its data set was known from before.
+    kept: bool,
 }
 
 impl Prepared {
     async fn of(spec: &LoadSpec, settle: SettleRule) -> Result<Self, LoadError> {
         let client = HttpClient::new(spec).await?;
-        let (tokenizer, template) = load_tokenizer(spec).await?.unzip();
-        let prompts = &spec.prompts;
-        let maker = PromptMaker {
-            input: prompts.input.clone(),
-            output: prompts.output.clone(),
-            tokenizer,
-            shared: prompts.shared,
-            seed: spec.seed,
-        };
-        let (content, of_data) = content(spec).await?.unzip();
-        let content = content.map(Arc::new);
-        let template = template.flatten().or(of_data.flatten());
-        let kitchen = Arc::new(Kitchen { maker, given: content.clone(), form: BodyForm::of(spec) });
+        let (maker, pantry) = maker(spec).await?;
+        let made = content(spec).await?;
+        let (of_data, kept) = made.as_ref().map_or((None, false), |made| (made.template, made.kept));
+        let content = made.map(|made| Arc::new(made.content));
+        let (form, counts) = (BodyForm::of(spec), Counts::default());
+        let kitchen = Arc::new(Kitchen { maker, given: content.clone(), form, pantry, counts });
         let load = plan::of_load(spec, &kitchen).await?;
         let warmup = plan::of_warmup(spec, &kitchen, settle).await?;
-        Ok(Self { client, warmup, load, content, template })
+        let template = kitchen.template().or(of_data);
+        Ok(Self { client, warmup, load, content, template, kitchen, kept })
     }
 }
 
 /// The load's data set, made off the runtime's threads.
-async fn content(spec: &LoadSpec) -> Result<Option<(Content, Option<TemplateTokens>)>, LoadError> {
+async fn content(spec: &LoadSpec) -> Result<Option<Made>, LoadError> {
     let Some(data) = spec.data.clone() else { return Ok(None) };
     let body = spec.api.has_template().then(|| spec.extra_body.clone());
-    let made = tokio::task::spawn_blocking(move || data.content_within(body.as_ref())).await;
+    let shelf = spec.prompt_cache.clone().map(Shelf::new);
+    let made = tokio::task::spawn_blocking(move || data.content(body.as_ref(), shelf.as_ref())).await;
     Ok(Some(made.map_err(|e| LoadError::Task(e.to_string()))??))
+}
+
+/// Where the load's prompts came from. A data set's are known or made all together.
+fn prompt_facts(spec: &LoadSpec, kitchen: &Kitchen, kept: bool, asked: u64) -> PromptFacts {
+    match spec.data.as_deref() {
+        // its texts are made here
+        None | Some(DataSet { source: DataSource::Trace(_), .. }) => kitchen.facts(),
+        Some(_) if kept => PromptFacts { from_cache: asked, made: 0, tokenizer_read: false },
+        Some(data) => PromptFacts { from_cache: 0, made: asked, tokenizer_read: data.tokenizer.is_some() },
+    }
 }
 
 /// What is to be known of a load's data set.
@@ -168,31 +192,23 @@ fn of_trace(spec: &LoadSpec, traced: u64, requests: u64) -> Vec<Finding> {
     }
 }
 
-/// Reading a large vocabulary takes a good part of a second, so it is not done on the runtime's threads.
-async fn load_tokenizer(spec: &LoadSpec) -> Result<Option<(ExactTokens, Option<TemplateTokens>)>, LoadError> {
-    // questions that are given need none, and a warm-up needs no exact lengths
-    let makes_texts = spec.data.as_ref().is_none_or(|data| matches!(data.source, DataSource::Trace(_)));
-    let wanted = spec.prompts.tokenizer.clone().filter(|_| makes_texts);
-    let Some(path) = wanted else { return Ok(None) };
-    let with_added = !spec.api.has_template();
-    let (body, counted) = (spec.extra_body.clone(), spec.prompts.counts_template);
-    let loaded = tokio::task::spawn_blocking(move || {
-        let mut tokenizer = ExactTokens::load(&path, with_added)?;
-        let template = if with_added { Ok(None) } else { ChatTemplate::load(&path, &body) };
-        let around = template.and_then(|template| template.map(|template| template.around()).transpose());
-        let within = match around {
-            Ok(Some(around)) => Some(tokenizer.within(around, counted)?),
-            Ok(None) if counted => {
-                let why = "there is none beside the tokenizer, or the endpoint has none".to_owned();
-                return Err(DataError::Template(why).into());
-            }
-            Err(e) if counted => return Err(e.into()),
-            // what it adds is not known
-            Ok(None) | Err(_) => None,
+/// Who makes prompts, and those that were made before. A large tokenizer takes a while even to be told from others, so it is not done on
+/// the runtime's threads.
+async fn maker(spec: &LoadSpec) -> Result<(PromptMaker, Option<Pantry>), LoadError> {
+    let spec = spec.clone();
+    let made = tokio::task::spawn_blocking(move || {
+        let prompts = &spec.prompts;
+        let maker = PromptMaker {
+            input: prompts.input.clone(),
+            output: prompts.output.clone(),
+            tokenizer: LateTokens::of(&spec)?,
+            shared: prompts.shared,
+            seed: spec.seed,
         };
-        Ok((tokenizer, within))
+        let pantry = Pantry::of(&spec, &maker);
+        Ok((maker, pantry))
     });
-    loaded.await.map_err(|e| LoadError::Task(e.to_string()))?.map(Some)
+    made.await.map_err(|e| LoadError::Task(e.to_string()))?
 }
 
 /// What a load sent, and how its client fared.
@@ -345,6 +361,7 @@ fn outcome(
         load_s: load_ns as f64 / 1e9,
         server: sent.server,
         template_tokens: None,
+        prompts: None,
         findings: found,
     }
 }

@@ -191,6 +191,8 @@ pub struct LoadSpec {
     pub continuous_usage: bool,
     /// Further fields of the request body, e.g. `cache_prompt: false` for llama.cpp.
     pub extra_body: serde_json::Map<String, serde_json::Value>,
+    /// The directory in which prompts that are made with a tokenizer are kept, and looked for; none, where there is none.
+    pub prompt_cache: Option<PathBuf>,
     /// Further headers of each request, warm-up included.
     pub headers: Vec<Header>,
     /// Processors that the client's thread is kept on; any, where there are none.
@@ -227,6 +229,7 @@ impl LoadSpec {
             stream: true,
             continuous_usage: false,
             extra_body: serde_json::Map::new(),
+            prompt_cache: None,
             headers: Vec::new(),
             cpus: Vec::new(),
             metrics: None,

@@ -293,6 +293,9 @@ async fn load_result(
     if let Some(server) = &outcome.server {
         measured::server(&mut metrics, server);
     }
+    if let Some(prompts) = outcome.prompts.filter(|prompts| prompts.from_cache > 0) {
+        metrics.set("prompts_from_cache", prompts.from_cache as f64);
+    }
     let mut result = match (failure(outcome, lost, (crew, target), log_before).await, rule) {
         (Some((failure, tail)), _) => LoadResult::failed_load(index, taken::blamed(failure, intruder), tail),
         (None, Some(rule)) => LoadResult::of(index, RunOutcome::Stopped { rule }),

@@ -54,7 +54,7 @@ pub use lost::LIVE_FILE;
 pub use opening::remaining;
 pub use order::missing_tokenizer;
 pub use provenance::{Standing, as_measured, edited, interpreter_named_by};
-pub use questions::missing;
+pub use questions::{missing, prompt_cache};
 pub use serve_id::serve_ids_anywhere;
 pub use signals::Signals;
 pub use spending::recorded as spent;

@@ -7,6 +7,7 @@ use crate::data::{
     Conversations, Custom, DataSet, Lengths, PrefixRepetition, Random, Recipe, ShareGpt, ShareGptFilter,
     Source, Trace,
 };
+use crate::engine::caches;
 use crate::lang::sema::program::{Answers, Data, Load, Profile, Site};
 
 /// Conversations that are read for a load whose number of requests only its end tells.
@@ -14,6 +15,11 @@ const SOME: usize = 10_000;
 
 /// No load of a profile that says nothing of its length goes on for longer, in seconds.
 const LONGEST_S: f64 = 600.0;
+
+/// Where prompts that a tokenizer made are kept for later loads; `None` where the user has no place for caches.
+pub fn prompt_cache() -> Option<PathBuf> {
+    Some(caches::base()?.parent()?.join("prompts"))
+}
 
 /// Which of a study's loads it is, and where its files lie.
 pub struct Asking<'a> {

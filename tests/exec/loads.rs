@@ -205,10 +205,16 @@ fn prompts_are_drawn_as_a_tool_draws_them() {
     lab.run(&EXEC).expect_error(1, &["need a tokenizer"]);
     tokenizer(&lab);
     replaced(&lab, "recipe vllm", "recipe vllm\n tokenizer \"tokenizer.json\"");
-    let report = lab.run(&EXEC).expect_code(0).report();
+    let mut command = lab.command(&EXEC);
+    command.env("XDG_CACHE_HOME", lab.path("caches"));
+    let report = lab.start_command(command).wait().expect_code(0).report();
     let metrics = &report.trial(report.0["baseline"].as_str().expect("an id"))["metrics"];
     assert_eq!((&metrics["completed"], &metrics["output_tokens"]), (&6.into(), &48.into()), "{metrics}");
     assert!(metrics["input_tokens"].as_u64() >= Some(6 * 16), "{metrics}");
+    // the launch of the candidate sends what that of the baseline sent
+    let trials = report.0["trials"].as_array().expect("trials");
+    let known: Vec<_> = trials.iter().filter_map(|t| t["metrics"].get("prompts_from_cache")).collect();
+    assert_eq!((trials.len(), known), (2, vec![&6.into()]), "{trials:?}");
 }
 
 #[test]

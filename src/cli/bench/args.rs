@@ -106,6 +106,9 @@ pub struct BenchArgs {
     /// A tokenizer.json or its folder; without one a word counts as a token
     #[arg(long, value_name = "PATH")]
     pub tokenizer: Option<PathBuf>,
+    /// Make all prompts anew, and keep none: those that a tokenizer made are otherwise kept and sent again by loads that ask the same
+    #[arg(long)]
+    pub no_prompt_cache: bool,
     /// Have prompts of `random`, without a recipe, and of traces as long as the server sees them: with what the model's chat template, which lies beside
     /// the tokenizer, adds
     #[arg(long, requires = "tokenizer")]

@@ -11,7 +11,7 @@ use crate::cli::console::Console;
 use crate::cli::{descriptors, exit};
 use crate::data::DataError;
 use crate::load::{self, Ended, Header, LoadError, LoadOutcome, LoadSpec, Outcome, Silent};
-use crate::run::Signals;
+use crate::run::{Signals, prompt_cache};
 
 /// Why there was no load.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +57,7 @@ fn spec(args: &BenchArgs) -> Result<LoadSpec, NoLoad> {
         spec.headers.push(Header::authorization(format!("Bearer {key}")));
     }
     spec.data = questions::of(args)?;
+    spec.prompt_cache = prompt_cache().filter(|_| !args.no_prompt_cache);
     Ok(spec)
 }
 

@@ -17,6 +17,7 @@ pub(super) fn own(args: &BenchArgs, outcome: &LoadOutcome) -> Value {
         "duration_s": s.duration_s,
         "input_tokens": s.input_tokens,
         "template_tokens": outcome.template_tokens,
+        "prompts": outcome.prompts,
         "output_tokens": s.output_tokens,
         "cached_tokens": s.cached_tokens,
         "request_rate": s.request_rate,

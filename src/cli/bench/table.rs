@@ -27,6 +27,9 @@ pub(super) fn render(args: &BenchArgs, outcome: &LoadOutcome) -> String {
     if let Some(tokens) = outcome.template_tokens {
         table.line("Chat template (tokens a prompt):", tokens);
     }
+    if let Some(prompts) = outcome.prompts.filter(|prompts| prompts.from_cache > 0) {
+        table.line("Prompts from the cache:", prompts.from_cache);
+    }
     table.line("Total generated tokens:", s.output_tokens);
     table.number("Request throughput (req/s):", s.request_rate);
     if let Some(rate) = goodput::own(&args.goodput, outcome) {
