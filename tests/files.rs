@@ -118,3 +118,95 @@ fn every_file_below_a_directory_is_checked() {
     fs::create_dir(lab.path("empty")).expect("made");
     lab.run(&["check", "empty"]).expect_error(1, &["empty: no .plab file is in this directory"]);
 }
+
+/// Two mistakes, of which the one with a fix is in what others take.
+const WRONG: &str = r#"use std/engines { sim }
+param lim = 2
+engine slow "Slow" = sim {
+    --max-num-seqz=4
+}
+profile office {
+    data        random
+    input       16
+    output      8
+    concurrency 4
+}
+axis seqs = --max-num-seqs=[4, 8]
+prune late "late" when p90(ttft) > lim
+"#;
+
+const USER: &str = r#"use "./lab.plab" { slow, office, seqs, late }
+study s {
+    model    "m/m"
+    gpus     1 of "H100"
+    baseline slow
+    maximize total_tps on office
+    repeat   1
+    step a { vary seqs }
+}
+"#;
+
+fn wrong() -> Lab {
+    let lab = Lab::new();
+    lab.write("lab.plab", WRONG);
+    lab.write("s.plab", USER);
+    lab.write("s2.plab", USER);
+    lab
+}
+
+/// The diagnostics of a check: code, place and how many edits mend each.
+fn told(lab: &Lab, files: &[&str]) -> Vec<(String, String, u64, usize)> {
+    let words = [&["check", "--format", "json"], files].concat();
+    let out = lab.run(&words).expect_code(1);
+    let document: serde_json::Value = serde_json::from_str(&out.stdout).expect("json");
+    let all = document["diagnostics"].as_array().expect("a list");
+    let text = |d: &serde_json::Value, key: &str| d[key].as_str().expect("text").to_owned();
+    all.iter()
+        .map(|d| {
+            let line = d["span"]["start"]["line"].as_u64().expect("a line");
+            (text(d, "code"), text(d, "file"), line, d["fixes"].as_array().expect("a list").len())
+        })
+        .collect()
+}
+
+#[test]
+fn a_mistake_in_a_used_file_is_told_once_however_many_use_it() {
+    let lab = wrong();
+    let mistake = |code: &str, line, fixes| (code.to_owned(), "lab.plab".to_owned(), line, fixes);
+    let two = [mistake("E402", 2, 0), mistake("E301", 4, 1)];
+    for files in [
+        &["lab.plab"][..],
+        &["lab.plab", "s.plab", "s2.plab"],
+        &["s.plab", "s2.plab", "lab.plab"],
+        &["s.plab", "s2.plab"],
+        &["./s.plab"],
+        &["."],
+    ] {
+        assert_eq!(told(&lab, files), two, "{files:?}");
+    }
+    lab.run(&["check", "s.plab", "s2.plab"]).expect_error(
+        1,
+        &["write `2s`", "s.plab:1:5: used here", "2 errors in 2 files; `--fix` mends 1 of them where"],
+    );
+}
+
+#[test]
+fn a_used_file_is_mended_where_it_is_named_only() {
+    let lab = wrong();
+    lab.run(&["check", "--fix", "s.plab"]).expect_error(1, &["E301", "E402"]);
+    assert_eq!(lab.read("lab.plab"), WRONG);
+    let out =
+        lab.run(&["check", "--fix", "s.plab", "lab.plab"]).expect_error(1, &["E402", "1 error in 2 files"]);
+    assert!(!out.stderr.contains("E301"), "{}", out.stderr);
+}
+
+#[test]
+fn what_only_a_user_shows_stays_with_a_used_file() {
+    let lab = wrong();
+    lab.write("lab.plab", WRONG.replace("seqz", "seqs").replace("= 2", "= 2s"));
+    lab.run(&["check", "lab.plab", "s.plab"]).expect_code(0);
+    // a circle is seen from the file that it leads back to
+    lab.write("lab.plab", format!("use \"./s.plab\" {{ other }}\n{WRONG}"));
+    let found = told(&lab, &["s.plab"]);
+    assert!(found.iter().any(|(code, file, ..)| code == "E206" && file == "lab.plab"), "{found:?}");
+}

@@ -1,7 +1,7 @@
 //! The files that a command line means: those named, and every `.plab` file in the directories named.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
 
 use super::console::Console;
@@ -24,9 +24,17 @@ pub fn files(given: &[PathBuf], console: Console) -> (Vec<PathBuf>, bool) {
             whole = false;
         }
     }
+    for path in &mut found {
+        *path = plain(path);
+    }
     let mut seen = HashSet::new();
     found.retain(|p| seen.insert(p.clone()));
     (found, whole)
+}
+
+/// A path as a file that uses it names it: `./lab.plab` is `lab.plab`.
+fn plain(path: &Path) -> PathBuf {
+    path.components().filter(|part| *part != Component::CurDir).collect()
 }
 
 /// Every `.plab` file below a directory, in order; hidden directories and links to others are left out.

@@ -1,7 +1,7 @@
 //! `perflab check`: every diagnostic of every file, and what of it a machine can mend.
 
 use std::collections::HashMap;
-use std::mem;
+use std::mem::{self, take};
 use std::path::Path;
 
 use serde_json::Value as Json;
@@ -9,12 +9,13 @@ use serde_json::Value as Json;
 use super::args::{CheckArgs, CheckFormat};
 use super::console::{Console, learn_broken};
 use super::installed::{self, Answer, AskError, From};
+use super::used::{self, Found};
 use super::{below, exit, files, machine, site};
 use crate::disk;
 use crate::lang::diag::Severity;
 use crate::lang::learn::{self, Installed};
 use crate::lang::sema::program::Via;
-use crate::lang::{Analysis, Diagnostic, Given, fix, render};
+use crate::lang::{Analysis, Given, fix, render};
 
 /// What was said, by root, serve line and place.
 type Answers = HashMap<(String, String, From), Result<Answer, AskError>>;
@@ -23,7 +24,7 @@ pub fn run(args: &CheckArgs, console: Console) -> u8 {
     let (mut code, mut refused) = (exit::DONE, false);
     let mut answers = HashMap::new();
     let mut entries: Vec<Json> = Vec::new();
-    let mut found: Vec<Diagnostic> = Vec::new();
+    let mut found: Vec<Found> = Vec::new();
     let (given, whole) = below::files(&args.files, console);
     if !whole {
         (code, refused) = (exit::INPUT, true);
@@ -34,10 +35,13 @@ pub fn run(args: &CheckArgs, console: Console) -> u8 {
         let site = site::file_for(args.site.as_deref(), file).filter(|s| all.iter().all(|(f, _)| f != s));
         all.extend(site.map(|s| (s, &[][..])));
     }
-    for (path, set) in &all {
-        if args.fix && given.contains(path) && !mend(path, set, console) {
+    // all of them first: what one says of another that it uses is said of the mended one
+    for (path, set) in all.iter().filter(|(path, _)| args.fix && given.contains(path)) {
+        if !mend(path, set, console) {
             code = exit::INPUT;
         }
+    }
+    for (path, set) in &all {
         let Some(mut analysis) = files::checked(path, set, console) else {
             code = exit::INPUT;
             refused = true;
@@ -54,10 +58,15 @@ pub fn run(args: &CheckArgs, console: Console) -> u8 {
         if analysis.has_errors() {
             code = exit::INPUT;
         }
-        show(&analysis, args.format, &mut entries, console);
-        found.append(&mut analysis.diagnostics);
+        learn_broken(&analysis.diagnostics, &analysis.sources);
+        let (diagnostics, sources) = (take(&mut analysis.diagnostics), take(&mut analysis.sources));
+        found.push(Found { diagnostics, sources });
         // the process is about to end: to give back the trees of a long file piece by piece takes a tenth of the whole check
         mem::forget(analysis);
+    }
+    used::once(&mut found);
+    for one in &found {
+        show(one, args.format, &mut entries, console);
     }
     match args.format {
         CheckFormat::Json => {
@@ -66,17 +75,17 @@ pub fn run(args: &CheckArgs, console: Console) -> u8 {
         }
         CheckFormat::Text | CheckFormat::Github => {
             // what was refused has been said, and is no file without errors
-            if !(refused && found.is_empty()) {
-                console.say(&render::summary(&found, all.len()));
+            let told = || found.iter().flat_map(|f| &f.diagnostics);
+            if !(refused && told().next().is_none()) {
+                console.say(&render::summary(told(), all.len()));
             }
         }
     }
     code
 }
 
-fn show(analysis: &Analysis, format: CheckFormat, entries: &mut Vec<Json>, console: Console) {
-    let (found, sources) = (&analysis.diagnostics, &analysis.sources);
-    learn_broken(found, sources);
+fn show(found: &Found, format: CheckFormat, entries: &mut Vec<Json>, console: Console) {
+    let Found { diagnostics: found, sources } = found;
     match format {
         CheckFormat::Text => console.diagnostics(found, sources),
         CheckFormat::Github => console.print(&render::github(found, sources)),

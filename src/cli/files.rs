@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use super::console::Console;
-use super::{stated, unreadable};
+use super::{stated, unreadable, used};
 use crate::lang::given;
 use crate::lang::sema::program::{NotYet, Study};
 use crate::lang::sema::without_mark;
@@ -85,6 +85,7 @@ pub fn checked(path: &Path, set: &[Given], console: Console) -> Option<Analysis>
 fn analysed(path: &Path, text: &str, set: &[Given], console: Console) -> Option<Analysis> {
     let mut analysis = analysis_of(path, text, set);
     fix::keep_promises(without_mark(text), &mut analysis.diagnostics, &|t| analysis_of(path, t, set));
+    used::as_at_home(&mut analysis);
     for refused in &analysis.refused {
         console.error(&refused.message, &refused.help);
     }

@@ -40,6 +40,7 @@ mod state;
 mod stated;
 mod std;
 mod unreadable;
+mod used;
 mod watch;
 
 use ::std::process::ExitCode;

@@ -30,6 +30,12 @@ pub fn fix_of(d: &Diagnostic) -> Option<&[Edit]> {
     (here && !d.edits.is_empty()).then_some(d.edits.as_slice())
 }
 
+/// The edits that mend a diagnostic in the file where it stands, also where that is one which the checked file uses.
+pub fn edits_of(d: &Diagnostic) -> &[Edit] {
+    let here = d.edits.iter().all(|e| e.span.file == d.span.file);
+    if here { d.edits.as_slice() } else { &[] }
+}
+
 /// Applies every fix that helps, again and again. `analyze` reads a text as the file that is mended.
 pub fn mend(text: &str, analyze: &dyn Fn(&str) -> Analysis) -> Mended {
     let state = State { text: text.to_owned(), found: analyze(text).diagnostics, fixes: 0 };

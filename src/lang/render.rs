@@ -6,7 +6,7 @@ use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource};
 use serde::Serialize;
 
 use super::diag::{Diagnostic, Severity};
-use super::fix::fix_of;
+use super::fix::{edits_of, fix_of};
 use super::given;
 use super::source::{Place, Source, Sources, Span};
 
@@ -120,10 +120,13 @@ fn heading(d: &Diagnostic) -> String {
 
 /// `3 errors, 1 warning in 2 files`
 pub fn summary<'a>(found: impl IntoIterator<Item = &'a Diagnostic>, files: usize) -> String {
-    let (mut counts, mut fixable) = ([0_usize; 3], 0);
+    let (mut counts, mut fixable, mut away) = ([0_usize; 3], 0, 0);
     for d in found {
         counts[d.severity() as usize] += 1;
-        fixable += usize::from(fix_of(d).is_some());
+        match fix_of(d) {
+            Some(_) => fixable += 1,
+            None => away += usize::from(!edits_of(d).is_empty()),
+        }
     }
     let many = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let words = ["error", "warning", "note"];
@@ -131,6 +134,7 @@ pub fn summary<'a>(found: impl IntoIterator<Item = &'a Diagnostic>, files: usize
     let counted: Vec<String> = counted.collect();
     let what = if counted.is_empty() { "no errors".to_owned() } else { counted.join(", ") };
     let mended = match (fixable, counts.iter().sum::<usize>()) {
+        (0, _) if away > 0 => format!("; `--fix` mends {away} of them where the used file itself is named"),
         (0, _) => String::new(),
         (1, 1) => "; `--fix` mends it".to_owned(),
         (n, all) if n == all => "; `--fix` mends them".to_owned(),
@@ -233,7 +237,7 @@ struct Entry<'a> {
     file: &'a str,
     span: SpanEntry,
     related: Vec<RelatedEntry<'a>>,
-    /// what `--fix` would do: all of them, or nothing
+    /// what `--fix` of that file would do: all of them, or nothing
     fixes: Vec<FixEntry<'a>>,
 }
 
@@ -275,11 +279,7 @@ pub fn json(diagnostics: &[Diagnostic], sources: &Sources) -> serde_json::Value 
             .iter()
             .map(|(s, text)| RelatedEntry { message: text, file: &sources.get(s.file).name, span: span(*s) })
             .collect(),
-        fixes: fix_of(d)
-            .unwrap_or_default()
-            .iter()
-            .map(|e| FixEntry { span: span(e.span), replacement: &e.text })
-            .collect(),
+        fixes: edits_of(d).iter().map(|e| FixEntry { span: span(e.span), replacement: &e.text }).collect(),
     });
     let document = Document { schema: "perflab.diagnostics/1", diagnostics: entries.collect() };
     serde_json::to_value(document).unwrap_or_default()

@@ -273,7 +273,7 @@ impl Checker<'_> {
             return;
         }
         if let Some(library) = stdlib::home(Kind::Metric.word(), &name.value) {
-            super::unimported::say(self.modules.root(), d, library, &name.value, self.sink);
+            super::unimported::say(m, d, library, &name.value, self.sink);
             return;
         }
         if let Some(several) = metrics::one_of_several(&name.value) {

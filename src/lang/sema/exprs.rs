@@ -311,7 +311,7 @@ impl Checker<'_> {
     /// `engine == "vllm"`: an engine is named, not quoted.
     fn quoted_engine(&mut self, text: Span) -> Option<()> {
         let name = self.source_text(text).trim_matches('"').to_owned();
-        let known = self.modules.root().names(Kind::Engine);
+        let known = self.modules.home(text).names(Kind::Engine);
         let d = Diagnostic::new(Code::Dimension, text, "an engine is compared with a text").label("a text");
         let near = known.iter().find(|k| k.eq_ignore_ascii_case(&name));
         self.sink.push(match near {

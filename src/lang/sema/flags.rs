@@ -218,7 +218,7 @@ impl Checker<'_> {
     /// `--max-model-len=ctx`, where a param is called so: a bare word is itself.
     pub(super) fn param_meant(&self, d: Diagnostic, value: Option<&WrittenValue>) -> Diagnostic {
         let text = value.map_or("", |v| v.text.as_str());
-        if d.code != Code::BadFlagValue || self.modules.root().find(ItemKind::Param, text).is_none() {
+        if d.code != Code::BadFlagValue || self.modules.home(d.span).find(ItemKind::Param, text).is_none() {
             return d;
         }
         let right = format!("\"{{{text}}}\"");

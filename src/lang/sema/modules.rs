@@ -24,6 +24,11 @@ impl Modules {
         &self.all[0]
     }
 
+    /// The file in which something stands.
+    pub fn home(&self, span: Span) -> &Module {
+        self.all.iter().find(|m| m.id == span.file).unwrap_or_else(|| self.root())
+    }
+
     pub fn root_text(&self) -> &str {
         &self.texts[0]
     }

@@ -34,7 +34,7 @@ impl Checker<'_> {
         let Some(name) = named_in(plain.0).filter(|_| plain.1 == Dim::PLAIN && other.1 != Dim::PLAIN) else {
             return false;
         };
-        let at = self.modules.root().find(Kind::Param, name);
+        let at = self.modules.home(plain.0.span).find(Kind::Param, name);
         let Some(Item::Param(Param { value: Literal::Number(n), .. })) = at.map(|at| self.modules.item(at))
         else {
             return false;
@@ -52,7 +52,7 @@ impl Checker<'_> {
     /// How to declare a param that stands alone where a quantity of another kind is wanted.
     pub(super) fn param_help(&self, e: &ast::Expr, wanted: Dim) -> Option<String> {
         let ExprKind::Call { owner: None, name, args: None } = &e.kind else { return None };
-        let Item::Param(param) = self.modules.item(self.modules.root().find(Kind::Param, &name.value)?)
+        let Item::Param(param) = self.modules.item(self.modules.home(e.span).find(Kind::Param, &name.value)?)
         else {
             return None;
         };

@@ -1,0 +1,117 @@
+//! What is wrong with the files that a file uses: said as it is where such a file is checked by itself, and once, however many use it.
+
+use std::collections::{BTreeSet, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::files::analysis_of;
+use crate::lang::diag::{self, Diagnostic};
+use crate::lang::source::{FileId, Source, Sources, Span};
+use crate::lang::{Analysis, fix, given};
+
+/// What a check of one file found.
+pub struct Found {
+    pub diagnostics: Vec<Diagnostic>,
+    pub sources: Sources,
+}
+
+/// Puts what a used file says by itself in the place of the same seen from here, its fix included: a mistake has one code and one place.
+/// What only shows from here stays, without a fix, which nobody tried on that file.
+pub fn as_at_home(analysis: &mut Analysis) {
+    let used: BTreeSet<FileId> = analysis.diagnostics.iter().map(|d| d.span.file).collect();
+    for id in used.into_iter().filter(|id| is_used(*id, analysis.sources.get(*id))) {
+        let home = at_home(id, &analysis.sources);
+        let mut out: Vec<Diagnostic> = Vec::new();
+        for mut d in std::mem::take(&mut analysis.diagnostics) {
+            if d.span.file != id {
+                out.push(d);
+                continue;
+            }
+            let instead = in_place_of(&d, &home);
+            if instead.is_empty() {
+                d.edits.clear();
+                out.push(d);
+                continue;
+            }
+            let uses = d.related.iter().filter(|(span, _)| !home_names(&instead, *span) && span.file != id);
+            let uses: Vec<(Span, String)> = uses.cloned().collect();
+            for own in instead {
+                if !out.iter().any(|o| same(o, own)) {
+                    let mut own = own.clone();
+                    own.related.extend(uses.iter().cloned());
+                    out.push(own);
+                }
+            }
+        }
+        diag::sort(&mut out);
+        analysis.diagnostics = out;
+    }
+}
+
+/// Leaves each mistake of a used file once: with that file if it is checked too, else with the first that uses it.
+pub fn once(all: &mut [Found]) {
+    let key = |d: &Diagnostic, sources: &Sources| {
+        let name = &sources.get(d.span.file).name;
+        let path = fs::canonicalize(name).unwrap_or_else(|_| PathBuf::from(name));
+        (path, d.code, d.span.range(), d.message.clone())
+    };
+    let roots = all.iter().flat_map(|f| f.diagnostics.iter().map(|d| (d, &f.sources)));
+    let roots = roots.filter(|(d, _)| d.span.file == FileId::default());
+    let mut told: HashSet<_> = roots.map(|(d, sources)| key(d, sources)).collect();
+    for found in all {
+        let sources = &found.sources;
+        found
+            .diagnostics
+            .retain(|d| !is_used(d.span.file, sources.get(d.span.file)) || told.insert(key(d, sources)));
+    }
+}
+
+/// Whether a source is a file that another uses, not the one that is checked, the library or the command line.
+fn is_used(id: FileId, source: &Source) -> bool {
+    id != FileId::default() && source.name != given::SOURCE && !source.name.starts_with("std/")
+}
+
+/// What a used file says of itself where it is checked alone, in the places of the analysis that uses it.
+fn at_home(id: FileId, sources: &Sources) -> Vec<Diagnostic> {
+    let Source { name, text, .. } = sources.get(id);
+    let path = Path::new(name);
+    let mut home = analysis_of(path, text, &[]);
+    fix::keep_promises(text, &mut home.diagnostics, &|t| analysis_of(path, t, &[]));
+    let moved = |span: Span| {
+        let file = if span.file == FileId::default() {
+            Some(id)
+        } else {
+            let name = &home.sources.get(span.file).name;
+            sources.iter().find(|(_, s)| s.name == *name).map(|(id, _)| id)
+        };
+        Some(Span { file: file?, ..span })
+    };
+    let own = home.diagnostics.iter().filter(|d| d.span.file == FileId::default());
+    own.map(|d| {
+        let mut d = Diagnostic { edits: fix::fix_of(d).unwrap_or_default().to_vec(), ..d.clone() };
+        d.span.file = id;
+        d.edits.iter_mut().for_each(|e| e.span.file = id);
+        d.related = d.related.into_iter().filter_map(|(at, text)| Some((moved(at)?, text))).collect();
+        d
+    })
+    .collect()
+}
+
+/// What a file says of itself for what was seen from another: the same, or errors where this one points.
+fn in_place_of<'a>(d: &Diagnostic, home: &'a [Diagnostic]) -> Vec<&'a Diagnostic> {
+    if let Some(own) = home.iter().find(|own| same(own, d)) {
+        return vec![own];
+    }
+    let touches = |at: Span| at.file == d.span.file && at.start < d.span.end && d.span.start < at.end;
+    let about = |own: &&Diagnostic| touches(own.span) || own.related.iter().any(|(at, _)| touches(*at));
+    home.iter().filter(|own| d.is_error() && own.is_error()).filter(about).collect()
+}
+
+fn same(a: &Diagnostic, b: &Diagnostic) -> bool {
+    (a.code, a.span, &a.message) == (b.code, b.span, &b.message)
+}
+
+/// Whether a place is named by what a file says of itself.
+fn home_names(home: &[&Diagnostic], span: Span) -> bool {
+    home.iter().any(|d| d.related.iter().any(|(at, _)| *at == span))
+}
