@@ -127,3 +127,32 @@ fn without_a_terminal_a_dear_study_needs_a_word() {
     run(&["--yes"]).expect_code(3);
     assert!(launched(&machine));
 }
+
+#[test]
+fn the_load_generator_is_tried_once_before_a_long_study() {
+    let machine = lab();
+    let run = |more: &[&str]| machine.0.start_command(command(&machine, more)).wait();
+    let sessions = || -> Vec<serde_json::Value> {
+        let text = journal(&machine.0);
+        let events = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
+        events.map(|event| event["kind"]["session"].clone()).filter(|session| !session.is_null()).collect()
+    };
+    run(&["--yes"]).expect_code(3);
+    let [first] = &sessions()[..] else { panic!("{:?}", sessions()) };
+    let trial = first["client"].clone();
+    assert_eq!((&trial["streams"], &trial["tokens_per_s"]), (&8.into(), &40.0.into()), "{first}");
+    let text = trial["text"].as_str().expect("a sentence");
+    assert!(text.contains("before the study") && text.contains("in 12 streams"), "{text}");
+    let report = machine.0.run(&["report", "state", "--format", "json"]).json();
+    let notes = if trial["enough"] == true { "notes" } else { "warnings" };
+    assert!(report[notes].as_array().expect("notes").contains(&trial["text"]), "{report}");
+    // what was enough is not tried again
+    run(&["--yes", "--again", "failed"]).expect_code(3);
+    let again = sessions();
+    assert_eq!((again.len(), again[1]["client"].is_null()), (2, trial["enough"] == true), "{again:?}");
+    // a short one is not held up
+    machine.0.write("study.plab", DEAR.replace("9000000", "20"));
+    fs::remove_dir_all(machine.0.path("state")).expect("removed");
+    run(&[]).expect_code(3);
+    assert!(sessions()[0]["client"].is_null());
+}

@@ -11,6 +11,8 @@ use crate::run::Execution;
 
 /// From here on a study without a budget is asked about. GPU hours.
 const CONSENT_FROM: f64 = 8.0;
+/// From here on a study is long: what a short trial of the load generator can save is worth it. GPU hours.
+const LONG_FROM: f64 = 1.0;
 
 /// `6h`, `90min`, `6gpu_hours`, `20usd`, `48trials`, with or without a space.
 pub fn parse(text: &str) -> Result<Budget, String> {
@@ -84,6 +86,12 @@ pub fn consents(x: &Execution<'_>, yes: bool, console: Console) -> bool {
         console.say("nothing was launched");
     }
     agreed
+}
+
+/// Whether what is still to come is predicted to be long; where nothing is known, whether it would be asked about.
+pub fn is_long(x: &Execution<'_>) -> bool {
+    let bar = |known| if known { LONG_FROM } else { CONSENT_FROM };
+    predicted_gpu_hours(x).is_some_and(|p| p.hours > bar(p.known))
 }
 
 fn needs_consent(gpu_hours: f64, has_budget: bool) -> bool {

@@ -1,7 +1,11 @@
-//! `perflab doctor --client`: what the load generator can do here, as lines of the doctor's page.
+//! What the load generator can do here: for `perflab doctor --client`, as lines of the doctor's page, and before a long study.
 
-use crate::doctor::{Finding, Topic};
+use super::descriptors;
+use crate::doctor::{Finding, Level, Topic};
+use crate::journal::ClientTrial;
+use crate::lang::sema::program::{Load, Profile};
 use crate::load::{LoadError, SelfTest, SelfTestFacts, self_test};
+use crate::run::{self, Execution};
 
 /// Above this, in milliseconds, results of the load would be flagged,
 const LATE_MS: f64 = 5.0;
@@ -11,6 +15,51 @@ const TOO_LATE_MS: f64 = 20.0;
 const BUSY: f64 = 0.8;
 /// Share of the chunks that have to come in time.
 const ENOUGH: f64 = 0.95;
+
+/// What a stream brings where nothing says it, tokens a second; the doctor's own.
+pub const TOKENS_PER_S: f64 = 40.0;
+
+/// Tries the client with the largest of these loads, unless an earlier invocation has found it to be enough for as much on this machine as
+/// it is. What is not enough is told and goes on: each load is judged by its own client all the same, and a machine may be busy for
+/// three seconds only.
+pub(super) fn before<'p>(
+    x: &Execution<'_>,
+    profiles: impl Iterator<Item = &'p Profile>,
+) -> Option<ClientTrial> {
+    let most = profiles.map(streams).max()?.clamp(1, descriptors::room().max(1));
+    let streams = u32::try_from(most).unwrap_or(u32::MAX);
+    let here = run::machine();
+    let known = x.journal.history().sessions().iter().any(|session| {
+        let of_here = session.machine.as_ref() == Some(&here);
+        of_here && session.client.as_ref().is_some_and(|trial| trial.enough && trial.streams >= streams)
+    });
+    if known {
+        return None;
+    }
+    let test = SelfTest { streams, tokens_per_s: TOKENS_PER_S, cpus: Vec::new() };
+    let (enough, seen) = match run(&test) {
+        Ok(facts) => {
+            let line = findings(&test, &facts).remove(0);
+            (line.level == Level::Ok, line.text)
+        }
+        Err(error) => (false, error.to_string()),
+    };
+    let said = format!("the load generator was tried before the study: {seen}");
+    Some(ClientTrial { streams, tokens_per_s: TOKENS_PER_S, enough, text: said })
+}
+
+/// Streams of a load at one time, as far as it says; of a rate, what comes while one answer is written.
+fn streams(p: &Profile) -> u64 {
+    const ANSWER: u32 = 200;
+    let answer_s = f64::from(p.output.map_or(ANSWER, |(_, most)| most)) / TOKENS_PER_S;
+    let per_s = match p.load {
+        Some(Load::Rate { per_s, .. }) => per_s,
+        Some(Load::RateRange { from, to, .. }) => to.unwrap_or(from),
+        _ => 0.0,
+    };
+    let at_once = descriptors::streams(p).unwrap_or((per_s * answer_s).ceil() as u64);
+    p.in_flight.map_or(at_once, |cap| at_once.min(u64::from(cap)))
+}
 
 /// Tries the client for some seconds.
 pub(super) fn run(test: &SelfTest) -> Result<SelfTestFacts, LoadError> {

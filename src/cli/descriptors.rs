@@ -35,8 +35,14 @@ pub fn too_few<'p>(
     })
 }
 
+/// So many streams of a load against a server in the same process, half as many again, are within the limit.
+pub fn room() -> u64 {
+    let (soft, _) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((1024, 1024));
+    soft.saturating_sub(OWN) / 4
+}
+
 /// Connections that a load holds at once, where it says so itself.
-fn streams(p: &Profile) -> Option<u64> {
+pub fn streams(p: &Profile) -> Option<u64> {
     let most = match p.load.as_ref()? {
         Load::Concurrency(n) => u64::from(*n),
         Load::Max => p.requests?,

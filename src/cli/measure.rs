@@ -9,7 +9,7 @@ use super::args::ExecArgs;
 use super::console::Console;
 use super::notify::{self, Notice};
 use super::progress::Progress;
-use super::{again, budget, closing, descriptors, ending, exit, models, replay, state};
+use super::{again, budget, client_test, closing, descriptors, ending, exit, models, replay, state};
 use crate::disk;
 use crate::engine;
 use crate::engine::container::RuntimeError;
@@ -140,6 +140,7 @@ fn prepare<'a>(
         lock,
         journal: Ledger::new(journal),
         signals: Signals::default(),
+        client: None,
         guess: super::guess::of(program, study),
         budget: args.budget.or(study.budget),
         left_out: LeftOut::default(),
@@ -170,6 +171,10 @@ pub fn study_dir(file: &Path) -> PathBuf {
 fn carry_out(args: &ExecArgs, x: &mut Execution<'_>, console: Console) -> u8 {
     // before there are other threads: they stay where this one is
     x.yard.keep_client_apart();
+    if budget::is_long(x) {
+        let named = profiles(x.study).filter_map(|name| x.program.profiles.get(name));
+        x.client = client_test::before(x, named.map(AsRef::as_ref));
+    }
     let mut progress = match Progress::new(console, args.events.as_deref(), &x.dir) {
         Ok(p) => p,
         Err(e) => {

@@ -10,7 +10,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::made::{Conditions, Machine};
+use super::made::{ClientTrial, Conditions, Machine};
 use crate::judge::Run;
 use crate::judge::neighbours::{Sample, Verdict};
 
@@ -61,6 +61,9 @@ pub enum Kind {
         /// kernel, processor and host, for people: no result is refused for them
         #[serde(default, skip_serializing_if = "Option::is_none")]
         machine: Option<Machine>,
+        /// how the load generator fared, where the study is long and it was not tried before
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        client: Option<ClientTrial>,
     },
     /// a launch is about to start
     Launch {

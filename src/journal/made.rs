@@ -167,6 +167,19 @@ fn variables(then: &BTreeMap<String, String>, now: &BTreeMap<String, String>) ->
     Some(format!("measured {}, now {}", of(then), of(now)))
 }
 
+/// How the load generator fared here before a long study.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClientTrial {
+    /// of the study's largest load, at one time
+    pub streams: u32,
+    /// of each of them
+    pub tokens_per_s: f64,
+    /// it could carry half as much again
+    pub enough: bool,
+    /// what was seen, a sentence
+    pub text: String,
+}
+
 /// What the machine is, for people.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {

@@ -19,7 +19,7 @@ mod writer;
 pub use event::{Contained, Event, Installed, Kind, LaunchTimes, Neighbourhood, Says, Slot};
 pub use history::History;
 pub use lock::{Lock, LockError, Owner};
-pub use made::{Conditions, Machine};
+pub use made::{ClientTrial, Conditions, Machine};
 pub use moved::{Moved, between};
 pub use reader::{JournalError, Requests, Tail, read};
 pub use recording::{Recording, RecordingError};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::event::{Contained, LaunchTimes};
-use super::made::{Conditions, Machine};
+use super::made::{ClientTrial, Conditions, Machine};
 use crate::judge::{Checks, Run, RunOutcome, machine};
 
 /// One launch, as far as the journal knows it.
@@ -107,5 +107,7 @@ pub struct SessionRecord {
     /// params that the command line set
     pub set: IndexMap<String, String>,
     pub machine: Option<Machine>,
+    /// how the load generator fared, where it was tried
+    pub client: Option<ClientTrial>,
     pub(super) price_per_s: Option<f64>,
 }

@@ -74,6 +74,7 @@ pub(super) fn notes(m: &Material<'_>) -> Vec<String> {
     let given = m.setup.program.given.iter();
     let mut out: Vec<String> = given.map(|(n, v)| format!("set on the command line: {n}={v}")).collect();
     out.extend(m.setup.study.notes.iter().cloned());
+    out.extend(super::said::of_the_client(m, true));
     if let Some(winner) = &m.walk.winner {
         let because: BTreeSet<&str> = winner.engine.publish.iter().map(|p| p.because.as_str()).collect();
         out.extend(
@@ -87,6 +88,7 @@ pub(super) fn warnings(m: &Material<'_>) -> Vec<String> {
     let mut out = m.warnings.clone();
     out.extend(super::said::of_runs(m));
     out.extend(super::said::of_the_machine(m));
+    out.extend(super::said::of_the_client(m, false));
     out.extend(super::said::of_what_changed(m));
     // what a budget left out is named, one by one
     out.extend(m.setup.all_left_out().iter().map(|what| format!("left out: {what}")));

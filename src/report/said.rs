@@ -48,6 +48,12 @@ pub fn of_the_machine(m: &Material<'_>) -> Vec<String> {
     told.into_iter().collect()
 }
 
+/// How the load generator fared before the study, where it was tried and whether it was enough as asked for.
+pub fn of_the_client(m: &Material<'_>, enough: bool) -> Option<String> {
+    let trial = m.history.sessions().iter().rev().find_map(|session| session.client.as_ref())?;
+    (trial.enough == enough && !m.setup.replay).then(|| trial.text.clone())
+}
+
 /// Results that do not count because something was changed under them, as by a person who edits a file.
 pub fn of_what_changed(m: &Material<'_>) -> Vec<String> {
     if m.setup.replay {

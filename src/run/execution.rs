@@ -14,7 +14,7 @@ use super::signals::Signals;
 use super::yard::Yard;
 use crate::engine::Survivor;
 use crate::hub::Resolved;
-use crate::journal::{JournalError, Lock};
+use crate::journal::{ClientTrial, JournalError, Lock};
 use crate::judge::budget::LeftOut;
 use crate::judge::forecast::Guess;
 use crate::judge::{Checks, Results};
@@ -86,6 +86,8 @@ pub struct Execution<'a> {
     pub lock: Lock,
     pub journal: Ledger,
     pub signals: Signals,
+    /// how the load generator fared here just now, if it was tried
+    pub client: Option<ClientTrial>,
     /// what launches may take, before any was made
     pub guess: Guess,
     /// how many launches may run side by side, and where

@@ -53,7 +53,7 @@ pub use ledger::Ledger;
 pub use lost::LIVE_FILE;
 pub use opening::remaining;
 pub use order::missing_tokenizer;
-pub use provenance::{Standing, as_measured, edited, interpreter_named_by};
+pub use provenance::{Standing, as_measured, edited, interpreter_named_by, machine};
 pub use questions::{missing, prompt_cache};
 pub use serve_id::serve_ids_anywhere;
 pub use signals::Signals;

@@ -40,7 +40,11 @@ pub fn open(
         host,
         gpu_levels: levels.iter().map(|(uuid, level)| (uuid.clone(), *level)).collect(),
         machine: Some(provenance::machine()),
+        client: x.client.clone(),
     })?;
+    if let Some(trial) = x.client.as_ref().filter(|trial| !trial.enough) {
+        listener.hear(&Event::Warning { text: trial.text.clone() });
+    }
     if x.yard.lacks_cores() {
         let text = "this machine has too few processors to give each of several launches, and the load generator, its own: they \
                     share them"

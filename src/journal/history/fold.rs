@@ -53,12 +53,15 @@ impl History {
     pub fn push(&mut self, event: Event) {
         self.reach(event.seq, event.session, event.session_s);
         match event.kind {
-            Kind::Session { perflab, file, file_hash, set, price_per_s, machine, gpu_levels, .. } => {
+            Kind::Session {
+                perflab, file, file_hash, set, price_per_s, machine, gpu_levels, client, ..
+            } => {
                 for (uuid, level) in gpu_levels {
                     let known = self.gpu_levels.entry(uuid).or_insert(level);
                     *known = (*known).min(level);
                 }
-                self.sessions.push(SessionRecord { perflab, file, file_hash, set, machine, price_per_s });
+                let session = SessionRecord { perflab, file, file_hash, set, machine, client, price_per_s };
+                self.sessions.push(session);
             }
             Kind::Launch { launch, config_id, config, nonce, container, slot, installed, check, .. } => {
                 let (launch, config_id, nonce) = (launch.into(), config_id.into(), nonce.into());
