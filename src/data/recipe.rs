@@ -3,10 +3,9 @@
 //! Sources: `vllm/benchmarks/datasets.py` of 0.11.0 and 0.17.1 (`RandomDataset`), `sglang/bench_serving.py` of 0.5.9
 //! (`sample_random_requests`).
 
-use std::thread;
-
 use super::beginnings::Beginnings;
 use super::chance::{NumpyGenerator, NumpyLegacy};
+use super::parallel;
 use super::question::{DataError, Question};
 use super::vocabulary::Vocabulary;
 
@@ -286,28 +285,6 @@ pub(super) fn on_all_cores<T: Sync, R: Send>(
     items: &[T],
     make: impl Fn(usize, &T) -> Result<R, DataError> + Sync,
 ) -> Result<Vec<R>, DataError> {
-    let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let share = items.len().div_ceil(cores).max(1);
-    thread::scope(|scope| {
-        let parts: Vec<_> = items
-            .chunks(share)
-            .enumerate()
-            .map(|(part, chunk)| {
-                let make = &make;
-                scope.spawn(move || {
-                    chunk
-                        .iter()
-                        .enumerate()
-                        .map(|(at, item)| make(part * share + at, item))
-                        .collect::<Result<Vec<_>, _>>()
-                })
-            })
-            .collect();
-        let mut all = Vec::with_capacity(items.len());
-        for part in parts {
-            let joined = part.join().map_err(|_| DataError::Tokenizing("work: it panicked".to_owned()))?;
-            all.extend(joined?);
-        }
-        Ok(all)
-    })
+    let panicked = || DataError::Tokenizing("work: it panicked".to_owned());
+    parallel::on_all_cores(items.len(), |at| make(at, &items[at]), panicked)
 }

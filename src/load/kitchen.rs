@@ -1,7 +1,6 @@
 //! Prompts and bodies are made here before the clock starts, on all cores: drawing them while requests are
 //! timed would be measured as the server's latency.
 
-use std::num::NonZero;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +14,7 @@ use super::outcome::PromptFacts;
 use super::pantry::{self, Pantry};
 use super::prompts::{Prompt, PromptMaker};
 use super::seeds::Purpose;
-use crate::data::{Content, Question, TemplateTokens, Traced};
+use crate::data::{self, Content, Question, TemplateTokens, Traced};
 
 /// A request ready to be sent.
 #[derive(Debug, Clone)]
@@ -195,25 +194,14 @@ impl Kitchen {
     }
 }
 
-/// What is made for each of these numbers, in their order; the first error wins.
+/// What is made for each of these numbers, in their order; an error ends it.
 pub(super) fn on_all_cores<R: Send>(
     numbers: Range<u64>,
     make: impl Fn(u64) -> Result<R, LoadError> + Sync,
 ) -> Result<Vec<R>, LoadError> {
-    let cores = std::thread::available_parallelism().map_or(1, NonZero::get) as u64;
-    let share = (numbers.end.saturating_sub(numbers.start)).div_ceil(cores).max(1);
-    let parts = numbers.clone().step_by(share as usize).map(|from| from..(from + share).min(numbers.end));
-    let make = &make;
-    std::thread::scope(|scope| {
-        let cooks: Vec<_> = parts
-            .map(|part| scope.spawn(move || part.map(make).collect::<Result<Vec<_>, LoadError>>()))
-            .collect();
-        let mut all = Vec::new();
-        for cook in cooks {
-            all.extend(cook.join().map_err(|_| LoadError::Task("making prompts".to_owned()))??);
-        }
-        Ok(all)
-    })
+    let count = usize::try_from(numbers.end.saturating_sub(numbers.start)).unwrap_or(usize::MAX);
+    let panicked = || LoadError::Task("making prompts".to_owned());
+    data::on_all_cores(count, |n| make(numbers.start + n as u64), panicked)
 }
 
 /// One of them, from the beginning again where there are too few.
