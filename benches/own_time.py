@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """What perflab itself takes while engines do their work, from the events of a real run: python3 benches/own_time.py [PERFLAB]
 
-Two figures, with simulated engines and no GPU:
-  * between launches: from the moment that nothing is left of one launch until the process of the next one runs, beside which the
-    journal's own account stands (`own_s`: everything of a launch that is neither start, warm-up, load nor stop)
+Without a GPU, with simulated engines and, where `bash examples/llama_cpp/setup.sh` has installed it, with llama.cpp's real server:
+  * between launches: from the moment that nothing is left of one launch until the process of the next one runs, and from the end of the
+    last load until then less the time until the engine is gone; beside which the journal's own account stands (`own_s`: everything of a
+    launch that is neither start, warm-up, load nor stop)
+  * the same of an engine in a Python environment as large as those of real ones (300 distributions, 6,000 files of its own)
   * while weights load: processor time of perflab and of the guard while an engine prints a line of progress every half second
 """
 import json
@@ -66,21 +68,86 @@ def spread(values):
     return f"median {values[len(values) // 2] * 1e3:.0f} ms, most {values[-1] * 1e3:.0f} ms, of {len(values)}"
 
 
-def between_launches(folder):
-    if start(folder, BETWEEN + PROFILE.replace("STEPS", "step one { vary seqs }")).wait() not in (0, 3):
-        sys.exit("the study failed")
-    gone, gaps = None, []
+def gaps(folder):
+    """From gone to the next process, and from the end of the loads to it less what the engine took to go."""
+    ended = gone = left = None
+    alone, whole = [], []
     for event in events(folder):
-        if event["event"] == "stage" and event["to"] == "gone":
+        kind = event["event"]
+        if kind == "load_ends":
+            ended, gone = event["t_s"], None
+        elif kind == "stage" and event["to"] == "leaving":
+            left = event["t_s"]
+        elif kind == "stage" and event["to"] == "gone":
             gone = event["t_s"]
-        elif event["event"] == "spawned" and gone is not None:
-            gaps.append(event["t_s"] - gone)
-            gone = None
+        elif kind == "spawned" and None not in (ended, gone, left):
+            alone.append(event["t_s"] - gone)
+            whole.append(event["t_s"] - ended - (gone - left))
+            ended = gone = left = None
+    return alone, whole
+
+
+def told(folder, what):
+    alone, whole = gaps(folder)
     journal = (folder / "state/journal.jsonl").read_text().splitlines()
     ends = [json.loads(line)["kind"].get("gone") for line in journal]
     own = [end["times"]["own_s"] for end in ends if end]
-    print(f"between launches: {spread(gaps)}")
-    print(f"perflab's own time in a launch: {spread(own[1:])}")
+    print(f"between launches, {what}: {spread(alone)}")
+    print(f"  from the last load on, without the engine's exit: {spread(whole)}")
+    print(f"  perflab's own time in a launch: {spread(own[1:])}")
+
+
+def between_launches(folder):
+    if start(folder, BETWEEN + PROFILE.replace("STEPS", "step one { vary seqs }")).wait() not in (0, 3):
+        sys.exit("the study failed")
+    told(folder, "simulated")
+
+
+def large_environment(folder):
+    """As many files as vLLM's own, and as many distributions beside it; none of them is ever read by the engine."""
+    site = folder / "venv/lib/python3.11/site-packages"
+    (folder / "venv/bin").mkdir(parents=True)
+    (folder / "venv/pyvenv.cfg").write_text("home = /usr/bin\ninclude-system-site-packages = false\n")
+    (folder / "venv/bin/python3").symlink_to(pathlib.Path(sys.executable).resolve())
+
+    def install(name, files):
+        record = []
+        for n in range(files):
+            path = site / name / f"m{n // 100}" / f"f{n}.py"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("x" * (n % 97))
+            record.append(f"{name}/m{n // 100}/f{n}.py,sha256=abc,{n % 97}")
+        info = site / f"{name}-1.0.dist-info"
+        info.mkdir(parents=True)
+        (info / "RECORD").write_text("\n".join(record) + "\n")
+
+    install("engine", 6000)
+    for n in range(300):
+        install(f"library{n}", 40)
+    script = folder / "venv/bin/engine"
+    script.write_text(
+        f"#!{folder}/venv/bin/python3\nimport os, sys\n"
+        f"os.execv('{PERFLAB}', ['{PERFLAB}', 'sim', '--model', sys.argv[1], '--host', sys.argv[2], '--port', sys.argv[3]])\n"
+    )
+    script.chmod(0o755)
+    engine = LOADING.replace("sh engine.sh", "engine")
+    (folder / "site.plab").write_text('site here { engine small via venv "venv" }\n')
+    if start(folder, engine + PROFILE.replace("STEPS", "step one { vary seqs }")).wait() not in (0, 3):
+        sys.exit("the study of a large environment failed")
+    told(folder, "an environment of 18,000 files")
+
+
+def llama_cpp(folder):
+    installed = ROOT / "examples/llama_cpp"
+    if not (installed / ".venv").exists() or not (installed / "tiny.gguf").exists():
+        print("llama.cpp is not here: bash examples/llama_cpp/setup.sh installs it")
+        return
+    (folder / "llama_cpp").symlink_to(installed)
+    study = (ROOT / "examples/llama_cpp.plab").read_text()
+    # what fails as it starts has no last load
+    if start(folder, study.replace("vary attention + attention * kv", "vary attention")).wait() not in (0, 3):
+        sys.exit("the study of llama.cpp failed")
+    told(folder, "llama.cpp")
 
 
 def cpu_s(pid):
@@ -116,6 +183,6 @@ def while_loading(folder):
     print(f"while weights load: {share:.2%} of a core over {took:.0f} s (perflab and {len(all_of_us) - 1} guard)")
 
 
-for measure in (between_launches, while_loading):
+for measure in (between_launches, large_environment, llama_cpp, while_loading):
     with tempfile.TemporaryDirectory() as folder:
         measure(pathlib.Path(folder))

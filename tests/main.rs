@@ -50,6 +50,7 @@ mod real;
 mod replay;
 mod reserved;
 mod running;
+mod running_tls;
 mod secret_forms;
 mod secret_slips;
 mod secrets;

@@ -141,3 +141,51 @@ fn a_server_that_takes_connections_and_says_nothing_is_told_from_none() {
     }
     drop(silent);
 }
+
+#[test]
+fn a_temporary_directory_that_is_not_there_is_named() {
+    let lab = Lab::with(&live_study(STEP));
+    let mut command = lab.command(&EXEC);
+    command.env("TMPDIR", lab.path("no/such"));
+    let out = lab.start_command(command).wait().expect_code(75);
+    for word in ["cannot use TMPDIR", "no/such: No such file"] {
+        assert!(out.stderr.contains(word), "`{word}` is missing in {}", out.stderr);
+    }
+}
+
+/// The most memory that a process has had so far, in kB.
+fn peak(pid: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    status.lines().find_map(|l| l.strip_prefix("VmHWM:")?.split_whitespace().next()?.parse().ok())
+}
+
+#[test]
+fn a_list_of_models_without_an_end_is_neither_waited_for_nor_kept() {
+    let lab = Lab::new();
+    let script = "import http.server\nblob = b'x' * (1 << 20)\nclass H(http.server.BaseHTTPRequestHandler):\n    \
+                  def log_message(self, *a): pass\n    def do_GET(self):\n        self.send_response(200); self.end_headers()\n        \
+                  while self.path == '/v1/models': self.wfile.write(blob)\n\
+                  s = http.server.ThreadingHTTPServer(('127.0.0.1', 0), H)\nprint(s.server_address[1], flush=True)\ns.serve_forever()\n";
+    let mut python = std::process::Command::new("python3");
+    python.args(["-c", script]).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null());
+    let mut server = crate::running::Server(python.spawn().expect("python3"));
+    let mut line = String::new();
+    let said = server.0.stdout.take().expect("a pipe");
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(said), &mut line).expect("a port");
+    let study = live_study("step one { vary engine[small] }");
+    lab.write("study.plab", study);
+    lab.write(
+        "site.plab",
+        format!("site lab {{ engine small via url \"http://127.0.0.1:{}\" }}\n", line.trim()),
+    );
+    let running = lab.start(&EXEC);
+    let (pid, mut most) = (running.child.id(), 0);
+    // until it is a zombie, which has no memory
+    while let Some(now) = peak(pid) {
+        most = most.max(now);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let out = running.wait_at_most(SOON).expect_code(1);
+    assert!(out.stderr.contains("its answer has more than 16 MiB"), "{}", out.stderr);
+    assert!((1..200_000).contains(&most), "{most} kB");
+}

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::support::{EXEC, Lab, binary, events, wait_for};
 
-/// A simulated server that somebody else started.
-struct Server(Child);
+/// A server that somebody else started.
+pub struct Server(pub Child);
 
 impl Drop for Server {
     fn drop(&mut self) {
@@ -17,7 +17,7 @@ impl Drop for Server {
     }
 }
 
-fn serve(port: u16, more: &[&str]) -> Server {
+pub fn serve(port: u16, more: &[&str]) -> Server {
     let mut command = Command::new(binary());
     command.args(["sim", "--port", &port.to_string()]).args(more);
     let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a server");
@@ -25,12 +25,12 @@ fn serve(port: u16, more: &[&str]) -> Server {
     Server(child)
 }
 
-fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port").port()
 }
 
 /// A study of one server that runs already, under so many requests.
-fn lab(requests: u32, states: &str) -> (Lab, u16) {
+pub fn lab(requests: u32, states: &str) -> (Lab, u16) {
     let lab = Lab::with(&format!(
         "use std/engines {{ sim }}\nengine there = sim {{ {states} }}\n\
          profile quick \"Quick\" {{\n data random\n input 16\n output 8\n concurrency 4\n requests {requests}\n warmup 0\n}}\n\
@@ -43,7 +43,7 @@ fn lab(requests: u32, states: &str) -> (Lab, u16) {
 }
 
 #[track_caller]
-fn kinds(lab: &Lab, kind: &str) -> usize {
+pub fn kinds(lab: &Lab, kind: &str) -> usize {
     let text = lab.read("state/journal.jsonl");
     let lines = text.lines().map(|l| serde_json::from_str::<Value>(l).expect("a line"));
     lines.filter(|l| !l["kind"][kind].is_null()).count()

@@ -21,7 +21,7 @@ impl Drop for Server {
 }
 
 /// An authority, and a server's certificate by it for 127.0.0.1. False if this machine cannot make them.
-fn certificates(lab: &Lab) -> bool {
+pub fn certificates(lab: &Lab) -> bool {
     lab.write("server.ext", "subjectAltName = IP:127.0.0.1\nbasicConstraints = CA:FALSE\n");
     let authority = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=perflab-test \
                      -keyout ca.key -out ca.pem";
@@ -87,5 +87,9 @@ fn a_server_without_tls_is_told_from_one_that_is_not_trusted() {
         }
     });
     let output = bench(&lab, &url, None, &[]).expect_code(3);
-    assert!(output.stderr.contains("a server without TLS is named by http://"), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("an address of a server without TLS begins with http://"),
+        "{}",
+        output.stderr
+    );
 }

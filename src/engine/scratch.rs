@@ -47,7 +47,8 @@ pub(super) fn make(env: &[(String, String)], nonce: &str) -> io::Result<Scratch>
         let path = base.join(format!("{PREFIX}{}-{}-{launch}{again}", owner.pid, owner.born));
         match DirBuilder::new().mode(0o700).create(&path) {
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
-            made => return made.map(|()| Scratch { _lock: hold(&path), path }),
+            Err(e) => return Err(io::Error::new(e.kind(), format!("{}: {e}", base.display()))),
+            Ok(()) => return Ok(Scratch { _lock: hold(&path), path }),
         }
     }
     Err(io::ErrorKind::AlreadyExists.into())

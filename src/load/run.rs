@@ -286,8 +286,9 @@ impl Bench<'_> {
         let slots = plan::slots(self.spec);
         let (client, ahead) =
             (self.client.clone(), plan::first_connections(self.spec, &plan.source).min(OPENED_AHEAD));
-        self.worker.run(async move { client.open_ahead(ahead).await }).await?;
+        self.client.let_go();
         let scraper = self.cancel.run_until_cancelled(Scraper::start(self.spec)).await.flatten();
+        self.worker.run(async move { client.open_ahead(ahead).await }).await?;
         self.observer.phase(Phase::LoadBegun { planned: plan.planned });
         let watch = ClientWatch::start(self.worker.handle());
         let lab = self.lab();
@@ -295,6 +296,7 @@ impl Bench<'_> {
         let checkpoints = Watch::Checkpoints(&self.spec.checkpoints);
         let collected = collect(drive, &lab, self.observer, plan.planned, slots, checkpoints).await?;
         let client = watch.stop().await;
+        self.client.let_go();
         let server = match scraper {
             Some(scraper) => Some(scraper.stop().await),
             None => None,

@@ -1,5 +1,6 @@
 //! Whole loads against a scripted server in the same process.
 
+mod few_threads;
 mod forms;
 mod server;
 

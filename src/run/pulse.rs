@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::served;
 use super::target::Target;
 use crate::engine::Failure;
 use crate::engine::failure::{NO_ANSWER, WORKER_LOST};
@@ -101,7 +102,7 @@ impl Pulse {
             tokio::time::sleep(LIMITS.look).await;
             let now = self.0.lock().unwrap_or_else(PoisonError::into_inner).failed;
             let worse = std::mem::replace(&mut failed, now) != now;
-            let away = worse && client.get(url).send().await.is_err_and(|e| e.is_connect());
+            let away = worse && client.get(url).send().await.is_err_and(|e| served::is_away(url, &e));
             looks = if away { looks + 1 } else { 0 };
         }
     }

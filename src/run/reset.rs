@@ -11,6 +11,7 @@ use super::launch::Crew;
 use super::target::Target;
 use crate::lang::sema::program::{Api, Engine, Reset};
 use crate::load::LoadSpec;
+use crate::trust;
 
 /// A reset is a matter of milliseconds; one that hangs is not waited for, and the load that follows says that nothing was proven.
 const RESET_WITHIN: Duration = Duration::from_secs(10);
@@ -200,7 +201,8 @@ impl Question {
                 answer.status().as_u16()
             ));
         }
-        let answer: Value = answer.json().await.unwrap_or_default();
+        let answer = trust::whole(answer).await.unwrap_or_default();
+        let answer: Value = serde_json::from_str(&answer).unwrap_or_default();
         Ok(answer["usage"]["prompt_tokens_details"]["cached_tokens"].as_u64())
     }
 

@@ -8,6 +8,7 @@ use tokio::time::{Instant, timeout_at};
 use super::asking;
 use crate::plan::{Config, command};
 use crate::secrets::Key;
+use crate::trust::{self, Refusal};
 
 const WITHIN: Duration = Duration::from_secs(10);
 /// Where nobody takes connections nobody comes soon.
@@ -18,6 +19,10 @@ const DESERTED: Duration = Duration::from_secs(5);
 pub enum Unready {
     /// the status of its last answer
     Says(u16),
+    /// no TLS is spoken with it
+    Refused(Refusal),
+    /// it takes connections and answers with something else than HTTP, or hangs up
+    Garbled(String),
     /// it takes connections and says nothing
     Silent,
     /// nobody takes connections
@@ -38,13 +43,13 @@ pub async fn until_ready(
         last = match answer {
             Ok(answer) if answer.status().as_u16() == 200 => return Ok(()),
             Ok(answer) => Unready::Says(answer.status().as_u16()),
-            Err(e) if e.is_connect() => Unready::Deserted,
-            Err(_) => Unready::Silent,
+            Err(e) => unready(url, &e),
         };
         // who refuses will not change its mind
         let ends = match last {
             Unready::Says(status) => matches!(status, 401 | 403),
-            Unready::Deserted => began.elapsed() > DESERTED,
+            Unready::Refused(_) => true,
+            Unready::Deserted | Unready::Garbled(_) => began.elapsed() > DESERTED,
             Unready::Silent => false,
         };
         if ends {
@@ -55,11 +60,34 @@ pub async fn until_ready(
     Err(last)
 }
 
+/// What a question that brought no answer says of who was asked.
+fn unready(url: &str, error: &reqwest::Error) -> Unready {
+    match trust::refusal(url, error, error.is_connect()) {
+        Some(refusal) => Unready::Refused(refusal),
+        None if error.is_connect() => Unready::Deserted,
+        None if error.is_timeout() => Unready::Silent,
+        None => Unready::Garbled(root_cause(error)),
+    }
+}
+
+/// Whether a question brought no answer because nobody takes connections.
+pub fn is_away(url: &str, error: &reqwest::Error) -> bool {
+    unready(url, error) == Unready::Deserted
+}
+
+fn root_cause(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string()
+}
+
 /// The models that a server of ours names; none where it does not say.
 pub async fn models_at(base_url: &str, key: Option<&Key>) -> Vec<String> {
     let Some(client) = asking::client(WITHIN, key) else { return Vec::new() };
     match client.get(format!("{base_url}/v1/models")).send().await {
-        Ok(answer) if answer.status().is_success() => models(&answer.text().await.unwrap_or_default()),
+        Ok(answer) if answer.status().is_success() => models(&trust::whole(answer).await.unwrap_or_default()),
         _ => Vec::new(),
     }
 }
@@ -90,7 +118,7 @@ pub async fn root_and_name(
     let client = asking::client(WITHIN, key).ok_or("no HTTP client can be made")?;
     let answer = client.get(&url).send().await.and_then(reqwest::Response::error_for_status);
     let text = match answer {
-        Ok(answer) => answer.text().await.map_err(|e| format!("{url}: {}", e.without_url()))?,
+        Ok(answer) => trust::whole(answer).await.map_err(|why| format!("{url}: {why}"))?,
         Err(e) if e.status().is_some_and(|s| matches!(s.as_u16(), 401 | 403)) => {
             return Err(format!("{url}: {}", refused(e.status().map_or(401, |s| s.as_u16()))));
         }

@@ -12,6 +12,7 @@ use crate::engine::lifecycle::Happening;
 use crate::engine::{LaunchEvent, Server, Vigil};
 use crate::plan::Config;
 use crate::secrets::Key;
+use crate::trust::Refusal;
 
 /// A server that runs already answers soon or is not there.
 pub const PATIENCE: Duration = Duration::from_secs(15);
@@ -177,7 +178,20 @@ async fn ready(url: &str, config: &Config, key: Option<&Key>, patience: Duration
     served::until_ready(&ready, (PAUSE, patience), key).await.map_err(|last| match last {
         Unready::Says(status @ (401 | 403)) => format!("{ready}: {}", key::sentence(status, config, key)),
         Unready::Says(status) => format!("{ready} answers {status}, and not 200"),
+        Unready::Refused(Refusal { class, why }) => format!("{class}: {ready}: {why}"),
+        Unready::Garbled(why) => garbled(&ready, &why),
         Unready::Silent => format!("what listens at {ready} did not answer within {} s", patience.as_secs()),
         Unready::Deserted => format!("nothing answers {ready}: nobody listens there"),
     })
+}
+
+fn garbled(ready: &str, why: &str) -> String {
+    let other = if ready.starts_with("http:") {
+        "; an address of a server with TLS begins with https://"
+    } else {
+        ""
+    };
+    format!(
+        "what listens at {ready} closed the connection or answers with something else than HTTP ({why}){other}"
+    )
 }

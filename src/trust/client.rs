@@ -1,6 +1,9 @@
-//! Clients for few requests, that trust whom the load generator trusts.
+//! Clients for few requests, that trust whom the load generator trusts, and no answer to come to an end.
 
-use reqwest::ClientBuilder;
+use reqwest::{ClientBuilder, Response};
+
+/// Bytes of an answer that are kept: the longest page of metrics has a few millions.
+const MOST: usize = 16 << 20;
 
 /// The beginning of a client for any address.
 pub fn client() -> ClientBuilder {
@@ -10,6 +13,18 @@ pub fn client() -> ClientBuilder {
 /// The beginning of a client for one address: without `https://` no certificate is read for it.
 pub fn client_for(url: &str) -> ClientBuilder {
     with_tls(reqwest::Client::builder(), url.starts_with("https:"))
+}
+
+/// An answer whole. The error says that it broke off, or had no end that could be waited for.
+pub async fn whole(mut answer: Response) -> Result<String, String> {
+    let mut body = Vec::new();
+    while let Some(chunk) = answer.chunk().await.map_err(|e| e.without_url().to_string())? {
+        body.extend_from_slice(&chunk);
+        if body.len() > MOST {
+            return Err(format!("its answer has more than {} MiB", MOST >> 20));
+        }
+    }
+    Ok(String::from_utf8_lossy(&body).into_owned())
 }
 
 #[cfg(feature = "tls")]

@@ -4,7 +4,11 @@
 mod client;
 #[cfg(feature = "tls")]
 mod config;
+mod refusal;
 
-pub use client::{client, client_for};
+pub use client::{client, client_for, whole};
 #[cfg(feature = "tls")]
 pub use config::config;
+pub use refusal::{Refusal, refusal};
+#[cfg(feature = "tls")]
+pub use refusal::{hung_up, of};

@@ -111,6 +111,11 @@ impl HttpClient {
         }
     }
 
+    /// Closes the connections that rest: a server that gives each a thread of its own may have none left for who asks it beside the load.
+    pub(crate) fn let_go(&self) {
+        self.resting().clear();
+    }
+
     /// Takes a connection: a kept one, or a new one.
     pub(crate) async fn connect(&self, body: Bytes) -> Result<HttpStream, Failure> {
         let kept = self.kept();

@@ -70,10 +70,10 @@ mod with {
                 }
                 match session.read_tls(&mut through) {
                     Ok(0) => {
-                        return Err(io::Error::other("it closed the connection during the TLS handshake"));
+                        return Err(refused(trust::hung_up()));
                     }
                     Ok(_) => {
-                        session.process_new_packets().map_err(|e| untrusted(&e))?;
+                        session.process_new_packets().map_err(|e| refused(trust::of(&e)))?;
                     }
                     Err(e) if e.kind() == io::ErrorKind::WouldBlock => socket.readable().await?,
                     Err(e) => return Err(e),
@@ -82,15 +82,8 @@ mod with {
         }
     }
 
-    fn untrusted(error: &rustls::Error) -> io::Error {
-        let hint = match error {
-            rustls::Error::InvalidCertificate(_) => {
-                "; SSL_CERT_FILE names a file of certificates to trust instead of the system's"
-            }
-            rustls::Error::InvalidMessage(_) => "; a server without TLS is named by http://",
-            _ => "",
-        };
-        io::Error::other(format!("TLS: {error}{hint}"))
+    fn refused(why: trust::Refusal) -> io::Error {
+        io::Error::other(format!("{}: {}", why.class, why.why))
     }
 
     /// The session of one connection.

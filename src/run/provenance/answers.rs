@@ -15,11 +15,10 @@ use super::{literal, secrets};
 use crate::journal::Says;
 use crate::plan::config::short_hash;
 use crate::secrets::Key;
+use crate::trust;
 
 /// A server that has just been found ready answers at once; one that does not is not waited for.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// More than any of these answers has.
-const MOST_BYTES: usize = 1 << 20;
 /// What engines print of their arguments stands at the beginning of the log.
 const LOG_HEAD: u64 = 1 << 20;
 
@@ -86,15 +85,8 @@ pub fn hash_of(told: &IndexMap<String, Json>) -> Option<String> {
 
 async fn get(base_url: &str, path: &str, key: Option<&Key>) -> Option<Json> {
     let client = asking::client(PATIENCE, key)?;
-    let mut answer = client.get(format!("{base_url}{path}")).send().await.ok()?.error_for_status().ok()?;
-    let mut body = Vec::new();
-    while let Some(chunk) = answer.chunk().await.ok()? {
-        body.extend_from_slice(&chunk);
-        if body.len() > MOST_BYTES {
-            return None;
-        }
-    }
-    serde_json::from_slice(&body).ok()
+    let answer = client.get(format!("{base_url}{path}")).send().await.ok()?.error_for_status().ok()?;
+    serde_json::from_str(&trust::whole(answer).await.ok()?).ok()
 }
 
 fn version_in(answer: &Json) -> Option<String> {

@@ -1,0 +1,164 @@
+//! Why a server at an `https://` address was not spoken with. An HTTP client calls all of it a failed connection; who has to mend it
+//! differs.
+
+use std::error::Error;
+use std::io;
+
+/// What kept TLS from being spoken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// a stable name of the kind
+    pub class: &'static str,
+    /// what the server did or showed, and what helps
+    pub why: String,
+}
+
+/// The server speaks no TLS.
+const NO_TLS: &str = "no TLS";
+
+/// Why a client met no TLS at an address that it was sent to, if that was the reason.
+pub fn refusal(url: &str, error: &(dyn Error + 'static), connecting: bool) -> Option<Refusal> {
+    if !url.starts_with("https:") {
+        return None;
+    }
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(refusal) = with::told(error) {
+            return Some(refusal);
+        }
+        let inner = error.downcast_ref::<io::Error>();
+        if connecting && inner.is_some_and(|e| e.kind() == io::ErrorKind::UnexpectedEof) {
+            return Some(hung_up());
+        }
+        // what an error of input and output holds is not its source
+        next = match inner.and_then(io::Error::get_ref) {
+            Some(held) => Some(held),
+            None => error.source(),
+        };
+    }
+    None
+}
+
+/// A server that ended the handshake by ending the connection.
+pub fn hung_up() -> Refusal {
+    let why = "it closed the connection during the TLS handshake; an address of a server without TLS begins with http://";
+    Refusal { class: NO_TLS, why: why.to_owned() }
+}
+
+#[cfg(not(feature = "tls"))]
+mod with {
+    use super::{Error, NO_TLS, Refusal};
+
+    /// Without TLS every question to such an address ends so.
+    pub fn told(_: &(dyn Error + 'static)) -> Option<Refusal> {
+        let why = "this perflab was built without TLS; build it with `--features tls`, or name an address with http://";
+        Some(Refusal { class: NO_TLS, why: why.to_owned() })
+    }
+}
+
+#[cfg(feature = "tls")]
+pub use with::of;
+
+#[cfg(feature = "tls")]
+mod with {
+    use std::path::PathBuf;
+
+    use jiff::Timestamp;
+    use rustls::pki_types::UnixTime;
+    use rustls::{AlertDescription, CertificateError};
+
+    use super::{Error, NO_TLS, Refusal};
+
+    const UNTRUSTED: &str = "certificate not trusted";
+    const NAMED_OTHERWISE: &str = "certificate of another name";
+    const OUT_OF_TIME: &str = "certificate not valid now";
+    const FAILED: &str = "TLS failed";
+
+    /// What one error of a chain tells.
+    pub fn told(error: &(dyn Error + 'static)) -> Option<Refusal> {
+        error.downcast_ref().map(of)
+    }
+
+    /// What TLS itself says.
+    pub fn of(error: &rustls::Error) -> Refusal {
+        let (class, why) = match error {
+            rustls::Error::InvalidCertificate(error) => certificate(error),
+            rustls::Error::InvalidMessage(_) => (
+                NO_TLS,
+                "what it answers is no TLS; an address of a server without TLS begins with http://"
+                    .to_owned(),
+            ),
+            rustls::Error::AlertReceived(AlertDescription::CertificateRequired) => {
+                (FAILED, "it asks its clients for a certificate, and perflab has none to show".to_owned())
+            }
+            other => (FAILED, other.to_string()),
+        };
+        Refusal { class, why }
+    }
+
+    fn certificate(error: &CertificateError) -> (&'static str, String) {
+        match error {
+            // an authority of the name that is trusted, and with another key
+            CertificateError::UnknownIssuer | CertificateError::BadSignature => (UNTRUSTED, issuer()),
+            CertificateError::NotValidForNameContext { expected, presented } => {
+                let names: Vec<String> = presented.iter().map(|name| plain(name)).collect();
+                let names = if names.is_empty() { "no name".to_owned() } else { names.join(", ") };
+                let host = expected.to_str();
+                (NAMED_OTHERWISE, format!("its certificate is for {names} and not for {host}; name the server as its certificate does"))
+            }
+            CertificateError::ExpiredContext { time, not_after } => (OUT_OF_TIME, ended(*time, ("ended", *not_after))),
+            CertificateError::NotValidYetContext { time, not_before } => {
+                (OUT_OF_TIME, ended(*time, ("begins", *not_before)))
+            }
+            // the variant is of the checker's own and not told by its type
+            other if format!("{other:?}").contains("CaUsedAsEndEntity") => (
+                UNTRUSTED,
+                "its certificate is an authority's own, which no server may show; make it one with basicConstraints=CA:FALSE, and \
+                 let SSL_CERT_FILE name a file of certificates to trust instead of the system's"
+                    .to_owned(),
+            ),
+            other => (UNTRUSTED, format!("its certificate is not taken: {other}")),
+        }
+    }
+
+    /// Whom perflab trusts, and how that is changed.
+    fn issuer() -> String {
+        let set = |name: &str| std::env::var_os(name).map(|value| (name.to_owned(), PathBuf::from(value)));
+        let places: Vec<String> = ["SSL_CERT_FILE", "SSL_CERT_DIR"]
+            .into_iter()
+            .filter_map(set)
+            .map(|(name, value)| format!("{name} ({})", value.display()))
+            .collect();
+        let whose = if places.is_empty() { "the system".to_owned() } else { places.join(" and ") };
+        if crate::trust::config().is_err() {
+            return format!(
+                "nobody is trusted here: no certificate could be read from {whose}; SSL_CERT_FILE names a file of certificates to \
+                 trust instead of the system's"
+            );
+        }
+        if places.is_empty() {
+            return "its certificate is by no authority that the system trusts; SSL_CERT_FILE names a file of certificates to trust \
+                    instead of the system's"
+                .to_owned();
+        }
+        format!("its certificate is by no authority of {whose}, which stands in for the system's")
+    }
+
+    fn ended(now: UnixTime, (verb, then): (&str, UnixTime)) -> String {
+        let time = |t: UnixTime| {
+            let read = i64::try_from(t.as_secs()).ok().and_then(|s| Timestamp::from_second(s).ok());
+            read.map_or_else(|| "a time that cannot be read".to_owned(), |t| t.to_string())
+        };
+        format!(
+            "the time of its certificate {verb} at {}; this machine's clock says {}",
+            time(then),
+            time(now)
+        )
+    }
+
+    /// `DnsName("a")` and `IpAddress(1.2.3.4)`, as a checker writes them, without what they are.
+    fn plain(name: &str) -> String {
+        let inner = name.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')')).unwrap_or(name);
+        inner.trim_matches('"').to_owned()
+    }
+}
