@@ -13,7 +13,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use sha2::{Digest, Sha256};
 
+use crate::running_tls::proxy;
 use crate::support::{EXEC, Lab, Output, binary, skip, wait_for};
+use crate::tls::certificates;
 
 const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 const SIZE: usize = 300_000;
@@ -208,7 +210,15 @@ fn command(lab: &Lab, hub: &Mock, variables: &[(&str, &str)], more: &[&str]) -> 
         .env("HF_HUB_CACHE", lab.path("hub"))
         .env("XDG_CACHE_HOME", lab.path("cache"))
         .env("HOME", lab.path("home"));
-    for name in ["HF_TOKEN", "HF_HOME", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HUGGING_FACE_HUB_TOKEN"] {
+    for name in [
+        "HF_TOKEN",
+        "HF_HOME",
+        "HF_HUB_OFFLINE",
+        "TRANSFORMERS_OFFLINE",
+        "HUGGING_FACE_HUB_TOKEN",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+    ] {
         command.env_remove(name);
     }
     command.envs(variables.iter().copied());
@@ -296,6 +306,23 @@ fn what_cannot_be_had_is_said_before_anything_starts() {
         "the token is not the engine's: {:?}",
         started(&lab)
     );
+}
+
+#[test]
+fn a_hub_whose_certificate_is_not_trusted_is_not_out_of_reach() {
+    let (hub, lab) = (Mock::new(), lab("org/fine"));
+    let front = if certificates(&lab) { proxy(&lab, "server.pem", hub.port) } else { None };
+    let Some((_front, port)) = front else { return skip("hub", "no openssl or no python3 with ssl") };
+    let address = format!("https://127.0.0.1:{port}");
+    let ca = lab.path("ca.pem").display().to_string();
+    let asked = |endpoint: &str, trusted: &[(&str, &str)]| {
+        exec(&lab, &hub, &[&[("HF_ENDPOINT", endpoint)], trusted].concat())
+    };
+    asked(&address, &[("SSL_CERT_FILE", "/dev/null")])
+        .expect_error(75, &["certificate not trusted", "no certificate could be read", "/dev/null"]);
+    asked(&address, &[]).expect_error(75, &["certificate not trusted", "SSL_CERT_FILE names a file"]);
+    asked(&address, &[("SSL_CERT_FILE", &ca)]).expect_code(0);
+    assert!(snapshot(&lab, "org/fine", "model.safetensors").exists());
 }
 
 #[test]

@@ -12,7 +12,7 @@ const MODEL: [&str; 2] = ["--model", "Qwen/Qwen3-0.6B"];
 const ALL_SAY: [&str; 2] = ["cannot be measured", "https://127.0.0.1:"];
 
 /// What speaks TLS with this certificate before a server; none where this machine has no Python for it.
-fn proxy(lab: &Lab, certificate: &str, behind: u16) -> Option<(Server, u16)> {
+pub fn proxy(lab: &Lab, certificate: &str, behind: u16) -> Option<(Server, u16)> {
     let mut command = Command::new("python3");
     command.arg(project().join("tests/tls_proxy.py")).args([certificate, "server.key", &behind.to_string()]);
     command.current_dir(lab.path(".")).stdout(Stdio::piped()).stderr(Stdio::null());

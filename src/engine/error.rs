@@ -1,5 +1,6 @@
 //! Why an engine did not start, with the facts that its user needs.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::failure::{Failure, Nature, PORT};
@@ -15,6 +16,9 @@ pub enum StartError {
         /// The `PATH` that was searched; `None` if the name was a path itself.
         searched: Option<String>,
     },
+
+    #[error("{} cannot be run: {why}", program.display())]
+    NotRunnable { program: PathBuf, why: String },
 
     #[error("the launch cannot be made: {0}")]
     Impossible(String),
@@ -59,6 +63,7 @@ impl StartError {
             Self::NotFound { name, .. } => {
                 Some(Failure::new("engine not found", format!("there is no program `{name}`")))
             }
+            Self::NotRunnable { .. } => Some(Failure::new("engine cannot be run", self.to_string())),
             Self::PortTaken { .. } | Self::Stranger { .. } => Some(Failure::new(PORT, self.to_string())),
             Self::Exited { failure, .. } | Self::NeverReady { failure, .. } => Some(failure.clone()),
             Self::Impossible(_) | Self::Unclean(_) | Self::Cancelled => None,

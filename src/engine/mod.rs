@@ -21,6 +21,7 @@ mod novelty;
 mod originals;
 mod port;
 mod processes;
+mod program;
 mod progress;
 mod protocol;
 mod ready;

@@ -17,6 +17,7 @@ use super::keeper::Keeper;
 use super::lifecycle::Happening;
 use super::mounts::remove_tree;
 use super::port;
+use super::program;
 use super::protocol::{Exit, Launch};
 use super::ready::{self, Progress, Unready};
 use super::scratch::{self, Scratch};
@@ -198,7 +199,7 @@ fn prepare(spec: &LaunchSpec) -> Result<(Launch, Scratch), StartError> {
         let message = format!("the working directory {} does not exist", spec.cwd.display());
         return Err(StartError::Impossible(message));
     }
-    let program = find_program(spec)?;
+    let program = program::find(spec)?;
     let unusable = |what: &Path| {
         let what = what.display().to_string();
         move |e: io::Error| StartError::Impossible(format!("cannot use {what}: {e}"))
@@ -228,21 +229,6 @@ fn prepare(spec: &LaunchSpec) -> Result<(Launch, Scratch), StartError> {
         nonce: spec.nonce.clone(),
     };
     Ok((launch, scratch))
-}
-
-/// As a shell would find it, in the `PATH` that the engine will have.
-fn find_program(spec: &LaunchSpec) -> Result<PathBuf, StartError> {
-    let name = spec.argv.first().ok_or_else(|| StartError::Impossible("the command is empty".into()))?;
-    let path = spec.env.iter().find(|(n, _)| n == "PATH").map(|(_, v)| v.as_str()).unwrap_or_default();
-    let found = if name.contains('/') {
-        Some(spec.cwd.join(name)).filter(|p| p.exists())
-    } else {
-        which::which_in(name, Some(path), &spec.cwd).ok()
-    };
-    let searched = (!name.contains('/')).then(|| path.to_owned());
-    let found = found.ok_or_else(|| StartError::NotFound { name: name.clone(), searched })?;
-    std::path::absolute(&found)
-        .map_err(|e| StartError::Impossible(format!("cannot use {}: {e}", found.display())))
 }
 
 fn launch_guard(spec: &mut LaunchSpec, launch: Launch, scratch: Scratch) -> Result<Keeper, StartError> {

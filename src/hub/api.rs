@@ -7,6 +7,7 @@ use ureq::tls::{RootCerts, TlsConfig};
 use ureq::{Agent, Body, config::RedirectAuthHeaders, http::Response, http::Uri};
 
 use super::error::HubError;
+use crate::trust;
 
 /// The public hub, unless `HF_ENDPOINT` names another.
 const PUBLIC: &str = "https://huggingface.co";
@@ -135,7 +136,7 @@ impl Api {
         if let Some(from) = from {
             request = request.header("Range", format!("bytes={from}-"));
         }
-        request.call().map_err(|e| e.to_string())
+        request.call().map_err(|e| unmet(&e))
     }
 
     fn check(&self, name: &str, answer: &Response<Body>) -> Result<(), HubError> {
@@ -177,6 +178,16 @@ fn agent() -> Agent {
         .tls_config(tls)
         .build()
         .into()
+}
+
+/// Why a hub gave no answer.
+fn unmet(error: &ureq::Error) -> String {
+    let refusal = match error {
+        ureq::Error::Io(e) => trust::caused(e, false),
+        ureq::Error::Rustls(e) => trust::caused(e, false),
+        _ => None,
+    };
+    refusal.map_or_else(|| error.to_string(), |refusal| refusal.to_string())
 }
 
 /// Why a list did not come to its end.

@@ -9,6 +9,6 @@ mod refusal;
 pub use client::{client, client_for, whole};
 #[cfg(feature = "tls")]
 pub use config::config;
-pub use refusal::{Refusal, refusal};
+pub use refusal::{Refusal, caused, refusal};
 #[cfg(feature = "tls")]
 pub use refusal::{hung_up, of};

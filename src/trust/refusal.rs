@@ -2,7 +2,7 @@
 //! differs.
 
 use std::error::Error;
-use std::io;
+use std::{fmt, io};
 
 /// What kept TLS from being spoken.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,11 +16,26 @@ pub struct Refusal {
 /// The server speaks no TLS.
 const NO_TLS: &str = "no TLS";
 
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.class, self.why)
+    }
+}
+
 /// Why a client met no TLS at an address that it was sent to, if that was the reason.
 pub fn refusal(url: &str, error: &(dyn Error + 'static), connecting: bool) -> Option<Refusal> {
     if !url.starts_with("https:") {
         return None;
     }
+    if !cfg!(feature = "tls") {
+        let why = "this perflab was built without TLS; build it with `--features tls`, or name an address with http://";
+        return Some(Refusal { class: NO_TLS, why: why.to_owned() });
+    }
+    caused(error, connecting)
+}
+
+/// The same of an error of a client that speaks TLS however perflab was built.
+pub fn caused(error: &(dyn Error + 'static), connecting: bool) -> Option<Refusal> {
     let mut next = Some(error);
     while let Some(error) = next {
         if let Some(refusal) = with::told(error) {
@@ -47,12 +62,11 @@ pub fn hung_up() -> Refusal {
 
 #[cfg(not(feature = "tls"))]
 mod with {
-    use super::{Error, NO_TLS, Refusal};
+    use super::{Error, Refusal};
 
-    /// Without TLS every question to such an address ends so.
+    /// Its errors are not known here.
     pub fn told(_: &(dyn Error + 'static)) -> Option<Refusal> {
-        let why = "this perflab was built without TLS; build it with `--features tls`, or name an address with http://";
-        Some(Refusal { class: NO_TLS, why: why.to_owned() })
+        None
     }
 }
 
@@ -88,6 +102,7 @@ mod with {
                 "what it answers is no TLS; an address of a server without TLS begins with http://"
                     .to_owned(),
             ),
+            rustls::Error::General(_) if crate::trust::config().is_err() => (UNTRUSTED, issuer()),
             rustls::Error::AlertReceived(AlertDescription::CertificateRequired) => {
                 (FAILED, "it asks its clients for a certificate, and perflab has none to show".to_owned())
             }
@@ -141,7 +156,9 @@ mod with {
                     instead of the system's"
                 .to_owned();
         }
-        format!("its certificate is by no authority of {whose}, which stands in for the system's")
+        format!(
+            "its certificate is by no authority of {whose}, trusted in place of the system's; add its authority there"
+        )
     }
 
     fn ended(now: UnixTime, (verb, then): (&str, UnixTime)) -> String {

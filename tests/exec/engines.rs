@@ -83,6 +83,35 @@ fn an_engine_that_is_not_there() {
 }
 
 #[test]
+fn an_engine_that_cannot_be_run_is_a_finding_and_not_this_machine_s_failure() {
+    use std::os::unix::fs::PermissionsExt as _;
+    for (text, mode, words) in [
+        ("#!/bin/sh\n", 0o644, "may not be executed here (mode 644)"),
+        ("#!/moved/away/bin/python3\nimport vllm\n", 0o755, "`/moved/away/bin/python3`, which is not there"),
+        ("serve it\n", 0o755, "neither a program nor a script"),
+        ("", 0o755, "neither a program nor a script"),
+    ] {
+        let study = live_study("step one { vary engine[other] }");
+        let other = "engine other \"Other\" = sim {\n serve \"./engine {model} {host} {port}\"\n}\nprofile";
+        let lab = Lab::with(&study.replacen("profile", other, 1));
+        let engine = lab.write("engine", text);
+        std::fs::set_permissions(&engine, std::fs::Permissions::from_mode(mode)).expect("a mode");
+        // a candidate's failure ends no study
+        let report = lab.run(&EXEC).expect_code(0).report();
+        let other = report.0["trials"].as_array().expect("trials").iter().find(|t| t["outcome"] == "failed");
+        let reason = other.expect("one that failed")["reason"].as_str().expect("a reason").to_owned();
+        assert!(reason.contains("engine cannot be run") && reason.contains(words), "{reason}");
+        // and a baseline's does, as any other that is not valid
+        lab.write("study.plab", lab.read("study.plab").replace("baseline small", "baseline other"));
+        expect_failed_baseline(&lab, &["engine cannot be run", words]);
+        // mended, it is tried again
+        std::fs::set_permissions(&engine, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+        lab.write("engine", format!("#!/bin/sh\nexec '{}' sim --model $1 --host $2 --port $3\n", binary()));
+        lab.run(&EXEC).expect_code(0);
+    }
+}
+
+#[test]
 fn an_engine_that_exits_at_once() {
     let lab = bad_baseline("echo 'fatal: no such device: gpu7' >&2; exit 3");
     expect_failed_baseline(&lab, &["no device", "gpu7"]);

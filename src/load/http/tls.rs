@@ -70,10 +70,10 @@ mod with {
                 }
                 match session.read_tls(&mut through) {
                     Ok(0) => {
-                        return Err(refused(trust::hung_up()));
+                        return Err(refused(&trust::hung_up()));
                     }
                     Ok(_) => {
-                        session.process_new_packets().map_err(|e| refused(trust::of(&e)))?;
+                        session.process_new_packets().map_err(|e| refused(&trust::of(&e)))?;
                     }
                     Err(e) if e.kind() == io::ErrorKind::WouldBlock => socket.readable().await?,
                     Err(e) => return Err(e),
@@ -82,8 +82,8 @@ mod with {
         }
     }
 
-    fn refused(why: trust::Refusal) -> io::Error {
-        io::Error::other(format!("{}: {}", why.class, why.why))
+    fn refused(refusal: &trust::Refusal) -> io::Error {
+        io::Error::other(refusal.to_string())
     }
 
     /// The session of one connection.
