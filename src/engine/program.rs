@@ -49,7 +49,7 @@ fn why_not(program: &Path, cwd: &Path) -> Option<String> {
     File::open(program).ok()?.take(FIRST as u64).read_to_end(&mut head).ok()?;
     if let Some(line) = head.strip_prefix(b"#!") {
         let line = line.split(|b| *b == b'\n').next().unwrap_or_default();
-        let word = line.trim_ascii().split(|b| b.is_ascii_whitespace()).next().unwrap_or_default();
+        let word = line.trim_ascii().split(u8::is_ascii_whitespace).next().unwrap_or_default();
         let interpreter = cwd.join(std::ffi::OsStr::from_bytes(word));
         let shown = String::from_utf8_lossy(word);
         return if word.is_empty() || !interpreter.exists() {
