@@ -189,3 +189,36 @@ fn a_list_of_models_without_an_end_is_neither_waited_for_nor_kept() {
     assert!(out.stderr.contains("its answer has more than 16 MiB"), "{}", out.stderr);
     assert!((1..200_000).contains(&most), "{most} kB");
 }
+
+/// A server at a port that gives everybody this answer.
+fn answering(answer: &'static [u8]) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    std::thread::spawn(move || {
+        for mut socket in listener.incoming().flatten() {
+            let _ = socket.read(&mut [0; 4096]);
+            let _ = socket.write_all(answer);
+        }
+    });
+    port
+}
+
+#[test]
+fn what_is_wrong_with_an_address_is_told_and_not_that_nobody_listens() {
+    let lab = Lab::with(&live_study("step one { vary engine[small] }"));
+    let elsewhere = b"HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:9/\r\ncontent-length: 0\r\n\r\n";
+    let (moved, shell) = (answering(elsewhere), answering(b"SSH-2.0-OpenSSH_9.2\r\n"));
+    for (address, words) in [
+        ("http://no-such-host.invalid:8000".to_owned(), "the name of its host leads nowhere"),
+        (format!("http://127.0.0.1:{moved}"), "answers 302, and not 200"),
+        (format!("http://127.0.0.1:{shell}"), "something else than HTTP"),
+        ("http://127.0.0.1:99999".to_owned(), "is not the address of a server"),
+        ("http://127.0.0.1:0".to_owned(), "is not the address of a server"),
+        ("http://localhost:".to_owned(), "is not the address of a server"),
+    ] {
+        lab.write("site.plab", format!("site lab {{ engine small via url \"{address}\" }}\n"));
+        let out = soon(&lab, &EXEC).expect_code(1);
+        assert!(out.stderr.contains(words), "{address}: {}", out.stderr);
+        assert!(!out.stderr.contains("nobody listens"), "{address}: {}", out.stderr);
+    }
+}

@@ -27,6 +27,8 @@ pub enum Unready {
     Silent,
     /// nobody takes connections
     Deserted,
+    /// nobody knows its host's name
+    Nameless(String),
 }
 
 /// Asks until the answer is 200, with pauses and for so long.
@@ -49,10 +51,11 @@ pub async fn until_ready(
         let ends = match last {
             Unready::Says(status) => matches!(status, 401 | 403),
             Unready::Refused(_) => true,
-            Unready::Deserted | Unready::Garbled(_) => began.elapsed() > DESERTED,
+            Unready::Deserted | Unready::Nameless(_) | Unready::Garbled(_) => began.elapsed() > DESERTED,
             Unready::Silent => false,
         };
-        if ends {
+        // a question that cannot be asked has its answer at once, and no deadline ends it
+        if ends || Instant::now() >= until {
             break;
         }
         tokio::time::sleep(pause).await;
@@ -64,6 +67,7 @@ pub async fn until_ready(
 fn unready(url: &str, error: &reqwest::Error) -> Unready {
     match trust::refusal(url, error, error.is_connect()) {
         Some(refusal) => Unready::Refused(refusal),
+        None if error.is_connect() && is_of_name(error) => Unready::Nameless(root_cause(error)),
         None if error.is_connect() => Unready::Deserted,
         None if error.is_timeout() => Unready::Silent,
         None => Unready::Garbled(root_cause(error)),
@@ -72,7 +76,13 @@ fn unready(url: &str, error: &reqwest::Error) -> Unready {
 
 /// Whether a question brought no answer because nobody takes connections.
 pub fn is_away(url: &str, error: &reqwest::Error) -> bool {
-    unready(url, error) == Unready::Deserted
+    matches!(unready(url, error), Unready::Deserted | Unready::Nameless(_))
+}
+
+/// Whether the name of a host led nowhere: the client says so in words alone.
+fn is_of_name(error: &reqwest::Error) -> bool {
+    let mut causes = std::iter::successors(std::error::Error::source(error), |e| e.source());
+    causes.any(|cause| cause.to_string() == "dns error")
 }
 
 fn root_cause(error: &reqwest::Error) -> String {

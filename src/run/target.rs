@@ -179,6 +179,9 @@ async fn ready(url: &str, config: &Config, key: Option<&Key>, patience: Duration
         Unready::Says(status @ (401 | 403)) => format!("{ready}: {}", key::sentence(status, config, key)),
         Unready::Says(status) => format!("{ready} answers {status}, and not 200"),
         Unready::Refused(Refusal { class, why }) => format!("{class}: {ready}: {why}"),
+        Unready::Nameless(why) => {
+            format!("nothing answers {ready}: the name of its host leads nowhere ({why})")
+        }
         Unready::Garbled(why) => garbled(&ready, &why),
         Unready::Silent => format!("what listens at {ready} did not answer within {} s", patience.as_secs()),
         Unready::Deserted => format!("nothing answers {ready}: nobody listens there"),

@@ -181,7 +181,10 @@ fn server(url: &str) -> Option<String> {
     let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"))?;
     let host = rest.trim_end_matches('/');
     let plain = !host.is_empty() && !host.contains(['/', '?', '#', ' ', '@']);
-    plain.then(|| url.trim_end_matches('/').to_owned())
+    // of `[::1]` the colons are the host's
+    let port = host.rsplit_once(':').map(|(_, port)| port).filter(|port| !port.ends_with(']'));
+    let has_port = port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0));
+    (plain && has_port).then(|| url.trim_end_matches('/').to_owned())
 }
 
 /// What a line is about, in words: a second line about it is a mistake.
