@@ -7,6 +7,7 @@ use super::{files, site};
 use crate::lang::sema::budgets::unpriced;
 use crate::lang::sema::images::of_another_release;
 use crate::lang::sema::program::{Site, Via};
+use crate::lang::source::FileId;
 use crate::lang::{Analysis, Diagnostic};
 
 /// Adds what is to be said of a study file under the site that holds for it.
@@ -29,6 +30,17 @@ pub fn asked(analysis: &mut Analysis, named: Option<&Path>, file: &Path, console
 }
 
 fn uncounted(analysis: &Analysis) -> Vec<Diagnostic> {
+    let text = analysis.modules.root_text();
+    let price = |d: &Diagnostic| {
+        let line = text[..d.span.start as usize].rsplit('\n').next().unwrap_or_default();
+        d.is_error()
+            && d.span.file == FileId::default()
+            && line.trim_start_matches([' ', '{']).contains("price")
+    };
+    // a price that cannot be read has had its diagnostic
+    if analysis.diagnostics.iter().any(price) {
+        return Vec::new();
+    }
     analysis.program.studies.iter().flat_map(|s| s.in_money.clone()).map(unpriced).collect()
 }
 

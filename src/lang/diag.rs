@@ -165,9 +165,13 @@ impl Sink {
 
     /// Takes back errors that turned out to follow from others.
     pub fn forget(&mut self, mut follows: impl FnMut(&Diagnostic) -> bool) {
-        let before = self.found.len();
-        self.found.retain(|d| !(d.is_error() && follows(d)));
-        self.errors -= before - self.found.len();
+        let mut errors = 0;
+        self.found.retain(|d| {
+            let gone = follows(d);
+            errors += usize::from(gone && d.is_error());
+            !gone
+        });
+        self.errors -= errors;
     }
 
     /// What was found up to now, in no order that matters.

@@ -189,6 +189,9 @@ impl<'a> Search<'a> {
         }
         let meant = error.edits.iter().map(|e| e.text.as_str());
         self.text.extend(meant.flat_map(|t| [" ", t, " "]));
+        // flags that may have been meant
+        let help = error.help.iter().chain([&error.label]).flat_map(|t| t.split([' ', '`', ',', '?', ':']));
+        self.text.extend(help.filter(|w| w.starts_with('-')).flat_map(|t| [" ", t, " "]));
         match item {
             Some(Item::Engine(engine)) => self.in_engine(engine, error),
             Some(Item::Param(param)) => {
@@ -203,7 +206,11 @@ impl<'a> Search<'a> {
     /// Tears what a mistake in an item, which is no engine, makes unsure.
     fn within(&mut self, item: &Item, at: Span) {
         match item {
-            Item::Axis(axis) => self.tear(axis.span),
+            Item::Axis(axis) => {
+                let points = if let ast::AxisBody::Points(p) = &axis.body { p.as_slice() } else { &[] };
+                let point = points.iter().find(|p| holds(p.span, at));
+                self.tear(point.map_or(axis.span, |p| p.span));
+            }
             Item::Study(study) => self.in_study(study, at),
             item => self.places.push(extent(item)),
         }

@@ -252,7 +252,7 @@ impl Checker<'_> {
     /// One of the library is told of where it is used.
     pub fn needs_version(&mut self, engine: &Engine, used: Span) {
         // a version that could not be read, or a parent's, has had its error
-        if engine.version.is_some() || engine.simulated() || self.sink.has_errors() {
+        if engine.version.is_some() || engine.simulated() || self.may_state_version(engine) {
             return;
         }
         let in_library = self.modules.all.iter().any(|m| m.id == engine.span.file && m.library);

@@ -6,7 +6,7 @@ use super::metrics::{self, Stat};
 use super::program::Expr;
 use super::scope::Kind;
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, one_of};
+use crate::lang::diag::{Diagnostic, did_you_mean, one_of};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, BinaryOp, ExprKind, Name};
 use crate::lang::units::Dim;
@@ -211,7 +211,9 @@ impl Checker<'_> {
             let r = self.condition(module, right, place);
             return Some((node(op, l?, r?), Type::Bool));
         }
-        if op == BinaryOp::Sub && self.one_name(module, left, right) {
+        if op == BinaryOp::Sub
+            && (self.one_name(module, left, right) || self.word_before_flag(module, left, right))
+        {
             return None;
         }
         let l = self.operand(module, left, right, place);
@@ -250,9 +252,12 @@ impl Checker<'_> {
         if let (true, Some(name)) = (is_text(other), unquoted(e))
             && !self.is_known(module, name)
         {
-            match self.flag_meant(&name.value) {
-                Some(_) => self.unknown_metric(module, name),
-                None => self.unquoted(name),
+            let m = self.module(module);
+            let near = did_you_mean(&name.value, m.names(Kind::Param)).is_some();
+            if near || self.flag_meant(&name.value).is_some() {
+                self.unknown_metric(module, name);
+            } else {
+                self.unquoted(name);
             }
             return None;
         }
@@ -378,7 +383,7 @@ impl Checker<'_> {
             self.sink.push(d);
             return;
         }
-        if self.param_without_unit(l, r) || self.param_without_unit(r, l) {
+        if self.param_without_unit(op, l, r) || self.param_without_unit(op, r, l) {
             return;
         }
         let span = l.0.span.to(r.0.span);

@@ -25,6 +25,9 @@ enum Use<'a> {
     Curve,
 }
 
+/// The label of a range that nothing searches.
+pub(super) const A_RANGE: &str = "a range";
+
 impl Checker<'_> {
     /// The loads of a study's profiles against what it does with them.
     pub fn loads_fit(&mut self, decl: &ast::Study, study: &Study) {
@@ -115,7 +118,7 @@ impl Checker<'_> {
                 Load::RateRange { .. } | Load::ConcurrencyRange { .. },
             ) => (
                 format!("the profile `{p}` gives a range, and nothing here searches it"),
-                "a range",
+                A_RANGE,
                 format!(
                     "name a profile with one load, or make it the objective: `maximize {} on {p}`",
                     if loads::closed(load) { "concurrency" } else { "rate" }

@@ -3,11 +3,12 @@
 
 use super::check::Checker;
 use super::schema::key;
+use super::scope::Kind;
 use crate::lang::codes::Code;
-use crate::lang::diag::Diagnostic;
+use crate::lang::diag::{Diagnostic, Edit};
 use crate::lang::source::{FileId, Span};
 use crate::lang::stdlib;
-use crate::lang::syntax::ast::{Axis, Item};
+use crate::lang::syntax::ast::{Axis, AxisBody, Item};
 
 impl Checker<'_> {
     /// Takes back what follows from something else that was said.
@@ -16,6 +17,10 @@ impl Checker<'_> {
             return;
         }
         self.points_of_broken_axes();
+        self.beside_a_misspelt_word();
+        self.of_a_misspelt_flag();
+        self.searched_for_want_of_a_range();
+        self.inserted_once_more();
         self.releases_of_nobody();
         self.doubled_for_want_of_a_value();
         self.doubled_for_a_slip();
@@ -29,18 +34,12 @@ impl Checker<'_> {
         let guesses: Vec<Span> = guesses.map(|d| d.span).collect();
         let points: Vec<String> =
             guesses.iter().map(|s| format!("the axis `{}` has no point", self.modules.slice(*s))).collect();
-        let modules = self.modules;
-        let line = |s: &Span| {
-            let text = modules.text_of(s.file);
-            (
-                s.file,
-                memchr::memchr_iter(b'\n', &text.as_bytes()[..(s.start as usize).min(text.len())]).count(),
-            )
-        };
-        let lines: Vec<_> = guesses.iter().map(line).collect();
+        let lines: Vec<Span> = guesses.iter().map(|s| self.line(*s)).collect();
+        let in_line =
+            |s: Span| lines.iter().any(|l| l.file == s.file && l.range().contains(&(s.start as usize)));
         self.sink.forget(|d| match d.code {
             Code::UnknownPoint => points.iter().any(|p| d.message.starts_with(p.as_str())),
-            Code::FlagClash => lines.contains(&line(&d.span)),
+            Code::FlagClash => in_line(d.span),
             _ => false,
         });
     }
@@ -67,15 +66,116 @@ impl Checker<'_> {
             .forget(|d| d.code == Code::FlagTwice && (at(&d.span) || d.related.iter().any(|(s, _)| at(s))));
     }
 
+    /// `engnie == vllm`: with the word as it was meant, the engine's name is right.
+    fn beside_a_misspelt_word(&mut self) {
+        let engine =
+            |d: &&Diagnostic| d.code == Code::UnknownMetric && d.edits.iter().any(|e| e.text == "engine");
+        let lines: Vec<Span> = self.sink.found().filter(engine).map(|d| self.line(d.span)).collect();
+        let modules = self.modules;
+        self.sink.forget(|d| {
+            d.code == Code::UnknownMetric
+                && lines.iter().any(|l| l.file == d.span.file && l.range().contains(&(d.span.start as usize)))
+                && modules.root().find(Kind::Engine, modules.slice(d.span)).is_some()
+        });
+    }
+
+    /// A flag that is misspelt where it is set or taken away: that the other place has none, or one of another release, follows.
+    fn of_a_misspelt_flag(&mut self) {
+        let unknown: Vec<&Diagnostic> = self.sink.found().filter(|d| d.code == Code::UnknownFlag).collect();
+        let meant: Vec<String> = unknown.iter().filter_map(|d| quoted(&d.label)).map(key).collect();
+        let places: Vec<Span> = unknown.iter().map(|d| d.span).collect();
+        let modules = self.modules;
+        let taken_away = |s: Span| modules.text_of(s.file)[..s.start as usize].trim_end().ends_with("unset");
+        let any_taken = places.iter().any(|s| taken_away(*s));
+        self.sink.forget(|d| match d.code {
+            Code::UnsetNothing => places.contains(&d.span),
+            Code::FlagVersion => {
+                let flag = modules.slice(d.span).split('=').next().unwrap_or_default();
+                (any_taken || taken_away(d.span)) && meant.contains(&key(flag))
+            }
+            _ => false,
+        });
+    }
+
+    /// `rate 2/s .. 20/s` with arrivals that are misspelt, `maximize raet`: a range that nothing searches may be gone through.
+    fn searched_for_want_of_a_range(&mut self) {
+        let objective = |d: &&Diagnostic| {
+            d.code == Code::UnknownMetric
+                && d.edits.iter().any(|e| matches!(e.text.as_str(), "rate" | "concurrency"))
+        };
+        let arrivals = |d: &&Diagnostic| {
+            let line = self.modules.slice(self.line(d.span)).trim_start();
+            matches!(d.code, Code::ProfileSetting | Code::UnknownSetting) && line.starts_with("arriv")
+        };
+        if self.sink.found().any(|d| objective(&d) || arrivals(&d)) {
+            self.sink.forget(|d| d.code == Code::WrongLoad && d.label == super::fits::A_RANGE);
+        }
+    }
+
+    /// A param that is called otherwise than it is declared, in each text that inserts it: told at the first, mended at all.
+    fn inserted_once_more(&mut self) {
+        let param = |d: &&Diagnostic| d.code == Code::UnknownParam && d.edits.len() == 1;
+        let all: Vec<(Span, String)> = self
+            .sink
+            .found()
+            .filter(param)
+            .map(|d| (d.span, self.modules.slice(d.span).to_owned()))
+            .collect();
+        for (i, (first, text)) in all.iter().enumerate() {
+            let others =
+                || all[i + 1..].iter().filter(|(s, t)| t == text && s.file == first.file).map(|(s, _)| *s);
+            let others: Vec<Span> = others().collect();
+            if others.is_empty() || all[..i].iter().any(|(s, t)| t == text && s.file == first.file) {
+                continue;
+            }
+            self.sink.forget(|d| d.code == Code::UnknownParam && others.contains(&d.span));
+            if let Some(d) = self.sink.each_mut().find(|d| d.code == Code::UnknownParam && d.span == *first)
+                && let [edit] = d.edits.as_slice()
+            {
+                let right = edit.text.clone();
+                d.edits.extend(others.into_iter().map(|span| Edit { span, text: right.clone() }));
+            }
+        }
+    }
+
+    /// The line in which a place begins.
+    fn line(&self, at: Span) -> Span {
+        let text = self.modules.text_of(at.file);
+        let from = (at.start as usize).min(text.len());
+        let start = text[..from].rfind('\n').map_or(0, |n| n + 1);
+        let end = text[from..].find('\n').map_or(text.len(), |n| from + n);
+        Span::new(at.file, start..end)
+    }
+
     /// `seqs[512]` of an axis in whose list `512` was misspelt.
     fn points_of_broken_axes(&mut self) {
         let axes = self.modules.root().file.items.iter();
         let axes = axes.filter_map(|i| if let Item::Axis(a) = i { Some(a) } else { None });
         // a flag that some engine lacks says nothing of the points
         let apart = [Code::UnknownPoint, Code::UnknownFlag, Code::FlagVersion];
-        let torn = |a: &&Axis| self.sink.in_span(a.span).any(|d| !apart.contains(&d.code));
-        let said: Vec<String> =
-            axes.filter(torn).map(|a| format!("the axis `{}` has no point", a.name.value)).collect();
+        let of_value = [Code::BadFlagValue, Code::FlagNeedsValue];
+        let torn = |a: &&Axis| {
+            // points that have names keep them, whatever is wrong with their values
+            let named = matches!(a.body, AxisBody::Points(_));
+            let says = |d: &Diagnostic| apart.contains(&d.code) || named && of_value.contains(&d.code);
+            self.sink.in_span(a.span).any(|d| !says(d))
+        };
+        let mut names: Vec<&str> = axes.clone().filter(torn).map(|a| a.name.value.as_str()).collect();
+        // what is made of them lacks the same points
+        loop {
+            let made = |a: &&Axis| {
+                let AxisBody::Algebra(_) = &a.body else { return false };
+                let word = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
+                !names.contains(&a.name.value.as_str())
+                    && self.modules.slice(a.span).split(word).any(|w| names.contains(&w))
+            };
+            let new: Vec<&str> = axes.clone().filter(made).map(|a| a.name.value.as_str()).collect();
+            if new.is_empty() {
+                break;
+            }
+            names.extend(new);
+        }
+        let said: Vec<String> = names.iter().map(|n| format!("the axis `{n}` has no point")).collect();
         self.sink.forget(|d| {
             d.code == Code::UnknownPoint && said.iter().any(|s| d.message.starts_with(s.as_str()))
         });
@@ -113,4 +213,9 @@ impl Checker<'_> {
         let names = matches!(word, "use" | "engine" | "baseline" | "track" | "step" | "vary");
         d.message.starts_with("no engine is called") || d.code.id().starts_with("E1") && names
     }
+}
+
+/// The first thing that a text quotes.
+fn quoted(text: &str) -> Option<&str> {
+    text.split('`').nth(1)
 }

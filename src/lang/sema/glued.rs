@@ -4,7 +4,7 @@ use super::check::Checker;
 use super::metrics;
 use super::scope::Kind;
 use crate::lang::codes::Code;
-use crate::lang::diag::Diagnostic;
+use crate::lang::diag::{Diagnostic, did_you_mean};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{BinaryOp, Expr, ExprKind, Name};
 
@@ -26,6 +26,21 @@ impl Checker<'_> {
         if !m.is_broken(&written) && !m.is_broken(&meant) {
             self.not_one_name(module, span, &written, &meant);
         }
+        true
+    }
+
+    /// `gievn --max-num-seqs`: a misspelt word before a flag, whose first dash reads as an operator. Whether that was it.
+    pub(super) fn word_before_flag(&mut self, module: usize, left: &Expr, right: &Expr) -> bool {
+        let ExprKind::Call { owner: None, name, args: None } = &left.kind else { return false };
+        let behind = Span { start: left.span.end, ..right.span };
+        let flag = self.modules.slice(behind).trim_start().starts_with("--");
+        let meant =
+            did_you_mean(&name.value, ["given", "not"]).filter(|_| flag && !self.is_known(module, name));
+        let Some(word) = meant else { return false };
+        let message = format!("no metric or param is called `{}`", name.value);
+        let d = Diagnostic::new(Code::UnknownMetric, name.span, message);
+        let d = d.label(format!("did you mean `{word}`?")).edit(name.span, word);
+        self.sink.push(d.help(format!("write `{word} --FLAG`: whether a flag is given")));
         true
     }
 

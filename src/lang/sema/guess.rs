@@ -226,7 +226,9 @@ fn sure(name: &str) -> bool {
 /// `--max-total-len` for `--max-total-tokens`, `--enable-hicache` for `--enable-lmcache` and a word more or less are no more than a guess.
 fn is_slip(name: &str, near: &str) -> bool {
     let (ours, theirs) = (key(name), key(near));
-    if enabling(&ours).is_some_and(|n| n == theirs) {
+    let letters = |flag: &str| flag.replace('-', "");
+    // `--max-numseqs`
+    if enabling(&ours).is_some_and(|n| n == theirs) || letters(&ours) == letters(&theirs) {
         return true;
     }
     let pairs = || ours.trim_start_matches('-').split('-').zip(theirs.trim_start_matches('-').split('-'));

@@ -39,6 +39,22 @@ impl Checker<'_> {
             })
     }
 
+    /// Whether an error in an engine, or in one that it derives from, may hide its version: one in a line of flags does not.
+    pub(super) fn may_state_version(&self, engine: &Engine) -> bool {
+        let declared = self.modules.all.iter().flat_map(|m| &m.file.items);
+        let mut declared = declared.filter_map(|i| if let Item::Engine(e) = i { Some(e) } else { None });
+        let of_flags = |e: &ast::Engine, at: Span| {
+            let mut lines = e.lines.iter().filter(|l| matches!(l.kind, EngineLineKind::Changes(_)));
+            let flag = lines.any(|l| l.span.start <= at.start && at.start < l.span.end);
+            flag && !self.modules.slice(at).contains("version")
+        };
+        self.sink.has_errors()
+            && declared.any(|e| {
+                engine.ancestry.contains(&e.name.value)
+                    && self.sink.in_span(e.span).any(|d| !of_flags(e, d.span))
+            })
+    }
+
     fn lines_lost(&self) -> bool {
         let names = |unread: &[&str]| unread.iter().any(|u| NAMES_ENGINES.contains(u));
         let mut studies = self

@@ -1,5 +1,7 @@
 //! All files of an analysis: the root file, what it uses and what that uses, each parsed once and its names entered.
 
+use std::ops::Range;
+
 use foldhash::HashMap;
 
 use super::scope::{ItemRef, Kind, Module, declared_again, is_base_word, name_of};
@@ -101,10 +103,23 @@ impl Modules {
         self.texts[module].matches(piece).count()
     }
 
-    /// How often a module's text holds a word, comments apart from nothing; in upper case it is the same word.
-    pub fn words(&self, module: usize, word: &str) -> usize {
-        let parts = self.texts[module].split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-        parts.filter(|w| w.eq_ignore_ascii_case(word)).count()
+    /// How often a module's text holds a word, in upper case too: in lines with a mistake wherever it stands, in all others where it
+    /// may be a name, not within a flag or a quoted text.
+    pub fn words(&self, module: usize, word: &str, mistaken: impl Fn(Range<usize>) -> bool) -> usize {
+        let name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let is = |w: &&str| w.eq_ignore_ascii_case(word);
+        let mut at = 0;
+        let lines = self.texts[module].split_inclusive('\n').map(|line| {
+            let place = at..at + line.len();
+            at = place.end;
+            if mistaken(place) || line.matches('"').count() % 2 == 1 {
+                return line.split(|c| !name(c)).filter(is).count();
+            }
+            let plain = line.split('"').step_by(2);
+            let tokens = plain.flat_map(|p| p.split(|c| !(name(c) || c == '-')));
+            tokens.filter(|t| !t.starts_with('-')).flat_map(|t| t.split('-')).filter(is).count()
+        });
+        lines.sum()
     }
 
     pub fn item(&self, at: ItemRef) -> &Item {

@@ -5,7 +5,7 @@ use super::scope::Kind;
 use super::template::{self, LAUNCH_NAMES};
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
-use crate::lang::syntax::ast::{self, ExprKind, Item, Literal, Param};
+use crate::lang::syntax::ast::{self, BinaryOp, ExprKind, Item, Literal, Param};
 use crate::lang::units::Dim;
 
 impl Checker<'_> {
@@ -30,7 +30,12 @@ impl Checker<'_> {
     }
 
     /// Says that a plain side lacks the unit of a param in it, at that param, and once however often it is used.
-    pub(super) fn param_without_unit(&mut self, plain: (&ast::Expr, Dim), other: (&ast::Expr, Dim)) -> bool {
+    pub(super) fn param_without_unit(
+        &mut self,
+        op: BinaryOp,
+        plain: (&ast::Expr, Dim),
+        other: (&ast::Expr, Dim),
+    ) -> bool {
         let Some(name) = named_in(plain.0).filter(|_| plain.1 == Dim::PLAIN && other.1 != Dim::PLAIN) else {
             return false;
         };
@@ -42,10 +47,16 @@ impl Checker<'_> {
         if !n.unit.is_empty() {
             return false;
         }
-        let message = format!("the param `{name}` is compared with {}, and has no unit", other.1);
+        let (what, here) =
+            if op.is_comparison() { ("is compared with", "compared here") } else { ("meets", "here") };
+        let message = format!("the param `{name}` {what} {}, and has no unit", other.1);
         let d = Diagnostic::new(Code::MissingUnit, n.span, message);
-        let d = super::values::without_unit(d, n, other.1, other.1.usual_unit());
-        self.sink.push(d.related(plain.0.span.to(other.0.span), "compared here"));
+        let mut d = super::values::without_unit(d, n, other.1, other.1.usual_unit());
+        if !op.is_comparison() {
+            // the sum may be the mistake
+            d.edits.clear();
+        }
+        self.sink.push(d.related(plain.0.span.to(other.0.span), here));
         true
     }
 

@@ -34,7 +34,14 @@ impl Checker<'_> {
             return;
         }
         let text = self.modules.slice(at.span);
-        let message = format!("no server has a {metric} near {text}");
+        // a param by what it is
+        let stands = match &at.kind {
+            ExprKind::Call { owner: None, name, args: None } => self.modules.root_param(&name.value),
+            _ => None,
+        };
+        let value = stands.map(|p| self.modules.slice(p.value.span()));
+        let named = value.map_or_else(|| text.to_owned(), |value| format!("{value} (the param `{text}`)"));
+        let message = format!("no server has a {metric} near {named}");
         let d = Diagnostic::new(Code::Implausible, at.span, message);
         let meant = text.strip_suffix('s').filter(|digits| digits.parse::<f64>().is_ok());
         let d = match meant.map(|digits| format!("{digits}ms")) {

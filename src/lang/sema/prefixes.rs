@@ -23,7 +23,7 @@ impl Checker<'_> {
             (p.prefix, p.prefixes) = (None, None);
             return;
         }
-        if p.prefixes.is_some() && p.prefix.is_none() {
+        if p.prefixes.is_some() && p.prefix.is_none() && !seen.iter().any(|(w, _)| *w == "prefix") {
             let Some((_, span)) = stated.iter().find(|(w, _)| *w == "prefixes") else { return };
             let message = "`prefixes` says how many different ones there are, and none has a length";
             let d = Diagnostic::new(Code::ProfileSetting, *span, message).label("without a prefix");

@@ -166,11 +166,10 @@ impl Checker<'_> {
             }
             (unknown, _) => {
                 let message = format!("no launch method is called `{unknown}`");
-                let help = match did_you_mean(unknown, METHODS) {
-                    Some(near) => format!("did you mean `{near}`? There is {}", one_of(&METHODS)),
-                    None => format!("there is {}", one_of(&METHODS)),
-                };
-                wrong(method.span, message, &help)
+                let d = Diagnostic::new(Code::EngineSetting, method.span, message);
+                let d = d.meant(unknown, METHODS, "how it is launched", str::to_owned);
+                self.sink.push(d.help(format!("there is {}", one_of(&METHODS))));
+                None
             }
         }
     }

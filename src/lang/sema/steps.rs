@@ -104,6 +104,7 @@ impl Checker<'_> {
             From::Step(i) => reach.after.get(*i).unwrap_or(&reach.baseline).clone(),
             From::Engine(name) => reach_named(self, name),
         };
+        let bases = admitted(&step, bases);
         self.step_varies(decl);
         let engines = self.flags_known(&step, &step.space, &bases, &study.steps, reach);
         if let Some(engine) = engines.first() {
@@ -314,6 +315,14 @@ impl Checker<'_> {
             unlisted.into_iter().take(1).for_each(|d| self.sink.push(d));
         }
     }
+}
+
+/// The bases over which a step is not left out by its guard; all of them where it leaves none.
+fn admitted(step: &Step, bases: Vec<Arc<Engine>>) -> Vec<Arc<Engine>> {
+    let Some(guard) = &step.when else { return bases };
+    let admits = |e: &&Arc<Engine>| guard.expr.of_engine(&e.ancestry) != Some(false);
+    let some: Vec<_> = bases.iter().filter(admits).cloned().collect();
+    if some.is_empty() { bases } else { some }
 }
 
 fn reach_named(checker: &mut Checker<'_>, name: &str) -> Vec<Arc<Engine>> {

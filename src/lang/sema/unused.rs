@@ -2,6 +2,8 @@
 //!
 //! In a file with errors a use may be what could not be read. There only what the text names nowhere else is unused for sure.
 
+use std::ops::Range;
+
 use super::check::Checker;
 use super::removal;
 use super::scope::{Kind, Module, declared};
@@ -67,10 +69,18 @@ impl Checker<'_> {
         }
         !self.sink.has_errors()
             || !self.may_be_misspelled(kind)
-                && self.modules.words(0, name) <= 1
+                && self.words_beside_mistakes(name) <= 1
                 && !self.sink.suggests(name)
                 && !self.may_be_unknown(kind, name)
                 && !self.may_be_missed(kind)
+    }
+
+    /// How often the file names something, as far as it may be a use that could not be read.
+    fn words_beside_mistakes(&self, name: &str) -> usize {
+        let errors = self.sink.found().filter(|d| d.is_error() && d.span.file == FileId::default());
+        let places: Vec<Range<usize>> = errors.map(|d| d.span.range()).collect();
+        let mistaken = |line: Range<usize>| places.iter().any(|p| p.start < line.end && line.start <= p.end);
+        self.modules.words(0, name, mistaken)
     }
 
     /// Whether a study measures nothing, which has been said: what it would measure is not yet named.

@@ -61,7 +61,11 @@ impl Checker<'_> {
         let d = Diagnostic::new(Code::UnknownUnit, n.span, message);
         let near: Vec<_> =
             unit_slips::suggest(n.value, &n.unit).iter().map(|meant| format!("`{meant}`")).collect();
-        self.sink.push(if near.is_empty() {
+        self.sink.push(if let "trials" | "gpu_hours" = n.unit.as_str() {
+            let right = format!("{} {}", n.value, n.unit);
+            let d = d.label("unknown unit").help(format!("a space stands before it: write `{right}`"));
+            d.edit(n.span, right)
+        } else if near.is_empty() {
             d.label("unknown unit").help(format!("units are {}", units::UNITS.join(", ")))
         } else {
             let d = match unit_slips::mended(&format!("{}{}", n.value, n.unit)) {
@@ -87,7 +91,13 @@ impl Checker<'_> {
         let d = if found == Dim::PLAIN {
             let message = format!("{what} is {dim}, and `{}{}` has no unit", n.value, n.unit);
             let d = Diagnostic::new(Code::MissingUnit, n.span, message);
-            without_unit(d, n, dim, unit)
+            match unit {
+                // `us/h` is a number: one time in another
+                Some(unit) if n.unit.contains('/') => {
+                    d.label("another unit").help(format!("write for example `{}{unit}`", n.value))
+                }
+                _ => without_unit(d, n, dim, unit),
+            }
         } else if dim == Dim::PLAIN {
             let message = format!("{what} is a plain number, and `{}{}` is {found}", n.value, n.unit);
             Diagnostic::new(Code::MissingUnit, n.span, message).label("has a unit").help(format!(

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::hints::{Hint, is_condition};
+use crate::lang::diag::did_you_mean;
 use crate::lang::unit_slips;
 
 /// The remedy for a token (of the chunk, a place in it) that is another language's.
@@ -68,6 +69,10 @@ impl At<'_> {
                 help: "JSON takes no comma before its end".to_owned(),
                 edit: Some((before.len() - 1..before.len(), String::new())),
             },
+            _ if inside && before.trim_end().ends_with([':', '[', ',']) && json_word(word).is_some() => {
+                let right = json_word(word)?;
+                self.here(format!("write `{right}`"), right)
+            }
             _ if inside && before.ends_with([':', '[']) && plain_word(word) => {
                 let right = format!("\"{word}\"");
                 self.here(format!("texts in JSON are quoted: write {right}"), &right)
@@ -217,20 +222,28 @@ impl At<'_> {
     }
 }
 
+/// `flase`: one of JSON's words with a slip in it.
+fn json_word(word: &str) -> Option<&'static str> {
+    did_you_mean(word, ["true", "false", "null"])
+}
+
 /// `rate 8 rps`: a unit behind a space, spelled otherwise.
 fn unit_behind(chunk: &str, token: &Range<usize>, word: &str, before: &str) -> Option<Hint> {
     let number = before.rsplit(|c: char| !(c.is_ascii_digit() || c == '.')).next()?;
     let known =
         ["rps", "qps", "USD", "seconds", "minutes", "hours", "secs", "mins", "hrs", "tokens", "ms", "%"];
-    if number.is_empty() || !known.contains(&word) || chunk.contains('"') {
+    let digits = number.trim_end_matches('.');
+    if digits.is_empty() || !known.contains(&word) || chunk.contains('"') {
         return None;
     }
     let unit = match unit_slips::names(word).as_slice() {
         [only] => *only,
         _ => return None,
     };
-    let help = format!("a unit is glued to its number: write `{number}{unit}`");
-    Some(Hint { help, edit: Some((before.len()..token.end, unit.to_owned())) })
+    let help = format!("a unit is glued to its number: write `{digits}{unit}`");
+    // digits stand behind a point
+    let from = before.len() - (number.len() - digits.len());
+    Some(Hint { help, edit: Some((from..token.end, unit.to_owned())) })
 }
 
 /// `--flag.method=ngram,tokens=3`

@@ -42,6 +42,31 @@ pub enum Expr {
 }
 
 impl Expr {
+    /// Whether a condition holds for every, or for no, candidate of an engine that goes by these names; `None` where more decides.
+    pub fn of_engine(&self, ancestry: &[String]) -> Option<bool> {
+        match self {
+            Self::Not(inner) => inner.of_engine(ancestry).map(|holds| !holds),
+            Self::Binary { op: op @ (BinaryOp::And | BinaryOp::Or), left, right } => {
+                let decides = *op == BinaryOp::Or;
+                let sides = [left.of_engine(ancestry), right.of_engine(ancestry)];
+                if sides.contains(&Some(decides)) {
+                    Some(decides)
+                } else {
+                    (!sides.contains(&None)).then_some(!decides)
+                }
+            }
+            Self::Binary { op: op @ (BinaryOp::Eq | BinaryOp::Ne), left, right } => {
+                let ((Self::Engine, Self::EngineName(name)) | (Self::EngineName(name), Self::Engine)) =
+                    (&**left, &**right)
+                else {
+                    return None;
+                };
+                Some(ancestry.contains(name) == (*op == BinaryOp::Eq))
+            }
+            _ => None,
+        }
+    }
+
     /// Visits every node.
     pub fn walk(&self, visit: &mut dyn FnMut(&Expr)) {
         visit(self);
