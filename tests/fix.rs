@@ -117,7 +117,7 @@ fn workflow_commands_are_escaped() {
     lab.write("a,b:c%.plab", "axs a = --x\n");
     let out = lab.run(&["check", "--format", "github", "a,b:c%.plab"]).expect_code(1);
     let line = "::error file=a%2Cb%3Ac%25.plab,line=1,endLine=1,col=1,endColumn=4,title=E101::`axs` begins no \
-                declaration%0Ahelp: a declaration begins with";
+                declaration%0Adid you mean `axis`?%0Ahelp: a declaration begins with";
     assert!(out.stdout.starts_with(line), "{}", out.stdout);
     assert_eq!(out.stdout.lines().count(), 1);
     assert!(out.stderr.contains("1 error in 1 file; `--fix` mends it"), "{}", out.stderr);

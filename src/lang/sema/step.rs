@@ -10,6 +10,7 @@ use super::study::is_budget;
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, one_of};
 use crate::lang::source::Span;
+use crate::lang::syntax::A_STEP;
 use crate::lang::syntax::ast::{self, BudgetUnit, Name, Search, StepLineKind};
 
 /// What a step's lines say.
@@ -185,7 +186,8 @@ impl Checker<'_> {
     }
 
     fn unknown_base(&mut self, name: &Name, known: &[&str]) {
-        if self.modules.root().is_broken(&name.value) {
+        let root = self.modules.root();
+        if root.is_broken(&name.value) || root.broken.contains(A_STEP) {
             return;
         }
         if self.steps_named.contains(&name.value) {

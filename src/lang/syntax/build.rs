@@ -19,7 +19,7 @@ use super::ast::{File, Item, Literal, Name, Number, Param, Range, Single, Single
 use super::blocks::{Block, first_word};
 use super::grammar::{Grammar, Rule};
 use super::imports::ANY;
-use super::{joins, recover, reread, words};
+use super::{heads, joins, lexical, recover, reread, words};
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
 use crate::lang::diag::Sink;
@@ -147,7 +147,10 @@ impl<'a, 's> Builder<'a, 's> {
         let base = self.base + pair.as_span().start();
         self.broken.extend(recover::declared_name(text).filter(|_| block.declares(text)));
         // `step "Title" { … }`: what it was to be called, nobody knows
-        if block.declares(text) && text[first_word(text).len()..].trim_start().starts_with(['"', '{']) {
+        if first_word(text) == "step" {
+            self.broken.extend(heads::names_of_step(text));
+        } else if block.declares(text) && text[first_word(text).len()..].trim_start().starts_with(['"', '{'])
+        {
             self.broken.insert(ANY.to_owned());
         }
         if block == Block::Engine {
@@ -171,7 +174,11 @@ impl<'a, 's> Builder<'a, 's> {
         let lines: Vec<_> = lines.collect();
         let mut at = 0;
         while let Some(line) = lines.get(at) {
-            if line.as_rule() == Rule::bad_line {
+            if line.as_rule() != Rule::bad_line {
+                found.extend(read(self, line.clone()));
+            } else if let Some(line) = self.from_a_bad_name(block, line, &read) {
+                found.push(line);
+            } else {
                 let (more, meant) =
                     self.torn(block, &lines, at).unwrap_or_else(|| (0, self.bad(block, line)));
                 match self.as_meant(block, line, &read) {
@@ -179,15 +186,14 @@ impl<'a, 's> Builder<'a, 's> {
                     None => unread.extend(meant),
                 }
                 at += if more == 0 { self.below_a_colon(&lines[at..]) } else { more };
-            } else {
-                found.extend(read(self, line.clone()));
             }
             at += 1;
         }
         (found, unread)
     }
 
-    /// A bad line whose word is misspelt and was told of, read with the right one: what else is wrong with it is told too.
+    /// A bad line whose word is misspelt, or a step whose first line is wrong, which was told of, read as it was meant: what else is wrong
+    /// with it is told too.
     fn as_meant<T>(
         &mut self,
         block: Block,
@@ -196,10 +202,55 @@ impl<'a, 's> Builder<'a, 's> {
     ) -> Option<T> {
         let text = pair.as_str().trim_end();
         let at = self.base + pair.as_span().start();
-        let told = self.sink.found().last().filter(|d| d.code == Code::UnknownSetting)?;
-        let (text, base) = reread::renamed(told, at, text, block.settings().1)?;
-        let line = Grammar::parse(block.rule(), &text).ok()?.next()?.into_inner().next()?;
-        let mut builder = Builder::new(self.id, &text, base, self.sink).beginning(at).ending(self.ends);
+        let told = self.sink.found().last()?;
+        let (text, base) = match told.code {
+            Code::UnknownSetting => reread::renamed(told, at, text, block.settings().1)?,
+            _ if block == Block::Engine => (self.flags_of_a_bad_line(at, text)?, at),
+            _ => heads::meant(self.text, at, text, told.span)?,
+        };
+        self.mended(block, at, (&text, base), read)
+    }
+
+    /// A line of flags that was told to be wrong in how two of them stand together, with all of them in their places; what is wrong
+    /// between others is told too.
+    fn flags_of_a_bad_line(&mut self, at: usize, text: &str) -> Option<String> {
+        const MOST: usize = 16;
+        let mut line = text.to_owned();
+        for _ in 0..MOST {
+            line = reread::flags_apart(self.sink.found().last()?, at, &line)?;
+            if Grammar::parse(Rule::only_engine_line, &line).is_ok() {
+                return Some(line);
+            }
+            let next = lexical::mistake(self.id, at, &line).filter(|d| d.code == Code::SpacedFlag)?;
+            self.sink.push(next);
+        }
+        None
+    }
+
+    /// A step that starts from one whose name is none, which was said where that one stands.
+    fn from_a_bad_name<T>(
+        &mut self,
+        block: Block,
+        pair: &Pair<'a, Rule>,
+        read: &impl for<'x, 'y> Fn(&mut Builder<'x, 'y>, Pair<'x, Rule>) -> Option<T>,
+    ) -> Option<T> {
+        let text = pair.as_str().trim_end();
+        let at = self.base + pair.as_span().start();
+        heads::starts_from(text).filter(|from| self.broken.contains(*from))?;
+        let (text, base) = heads::meant(self.text, at, text, Span::new(self.id, at..at))?;
+        self.mended(block, at, (&text, base), read)
+    }
+
+    /// A line of a block that was mended, and where its text begins, so that what was not is in its place.
+    fn mended<T>(
+        &mut self,
+        block: Block,
+        at: usize,
+        (text, base): (&str, usize),
+        read: &impl for<'x, 'y> Fn(&mut Builder<'x, 'y>, Pair<'x, Rule>) -> Option<T>,
+    ) -> Option<T> {
+        let line = Grammar::parse(block.rule(), text).ok()?.next()?.into_inner().next()?;
+        let mut builder = Builder::new(self.id, text, base, self.sink).beginning(at).ending(self.ends);
         let found = read(&mut builder, line);
         self.unread_flags.append(&mut builder.unread_flags);
         let broken = builder.into_broken();

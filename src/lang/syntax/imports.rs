@@ -13,6 +13,9 @@ const ELSEWHERE: [&str; 7] = ["import", "from", "include", "using", "require", "
 /// Stands for every name: nobody can say which ones a file's import was meant to take.
 pub const ANY: &str = "*";
 
+/// The same of a step.
+pub const A_STEP: &str = "step *";
+
 /// Whether a declaration that begins with a word was meant to import something.
 pub fn is_meant(word: &str, text: &str) -> bool {
     let rest = text[word.len().min(text.len())..].trim_start();

@@ -11,6 +11,7 @@ mod early;
 mod expected;
 pub(in crate::lang) mod grammar;
 mod habits;
+mod heads;
 mod hints;
 mod imports;
 mod joins;
@@ -36,7 +37,7 @@ mod words;
 
 pub use bench::load_setting;
 pub use build::number_alone;
-pub use imports::ANY;
+pub use imports::{A_STEP, ANY};
 pub use parser::{Parsed, parse};
 pub use points::of_models;
 pub use quotes::as_json;

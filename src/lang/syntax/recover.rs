@@ -10,7 +10,7 @@ use super::grammar::Rule;
 use super::lexical::{self, Piece};
 use super::reread::{closed, opened, renamed, reread, reread_within, without_block};
 use super::unread_points::{unread_point, without_point};
-use super::{borrowed, habits, imports, joins, names, synonyms, words};
+use super::{borrowed, habits, heads, imports, joins, names, synonyms, words};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink, did_you_mean, one_of, short};
 use crate::lang::invisible;
@@ -230,20 +230,26 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
     let behind = text[indent + word.len()..].trim_start();
     if first_word(behind) == word {
         out.broken.extend(declared_name(behind));
-    } else if word != "use" && behind.starts_with(['=', '{', ':']) {
+    } else if !matches!(word, "use" | "study" | "site") && behind.starts_with(['=', '{', ':']) {
         out.broken.push(imports::ANY.to_owned());
     }
     if let Some(found) = bad_name(id, base, &text[indent..], indent) {
         out.broken.push(file[found.span.range()].to_owned());
         // it is used as it should be called, too
         out.broken.extend(found.edits.iter().map(|e| e.text.clone()));
+        let told = found.span;
         sink.push(found);
+        out.item = heads::read(id, file, (base + indent, &text[indent..]), told, sink, &mut out.broken);
         return out;
     }
     if let Some(found) = names::missing(id, base + indent, &text[indent..]) {
-        // which name was to stand there, nobody knows: none that is not declared is a mistake for sure
-        out.broken.push(imports::ANY.to_owned());
+        // which name was to stand there, nobody knows: none that is not declared is a mistake for sure; a study's is used nowhere
+        if word != "study" {
+            out.broken.push(imports::ANY.to_owned());
+        }
+        let told = found.span;
         sink.push(found);
+        out.item = heads::read(id, file, (base + indent, &text[indent..]), told, sink, &mut out.broken);
         return out;
     }
     let whole = joins::head(id, base, text)
@@ -282,7 +288,9 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
     if word == "axis" {
         out.item = other_points(id, text, base, found, sink, &mut out.broken);
     } else {
+        let told = found.span;
         sink.push(found);
+        out.item = heads::read(id, file, (base + indent, &text[indent..]), told, sink, &mut out.broken);
     }
     out
 }

@@ -27,7 +27,7 @@ pub fn everywhere(id: FileId, text: &str, sink: &mut Sink) {
     }
 }
 
-fn is_declared(text: &str, keyword: &str, name: &str) -> bool {
+pub(super) fn is_declared(text: &str, keyword: &str, name: &str) -> bool {
     text.lines().any(|line| {
         let mut words = line.split_whitespace();
         words.next() == Some(keyword) && words.next() == Some(name)

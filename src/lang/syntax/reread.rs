@@ -10,6 +10,7 @@ use super::ast::Item;
 use super::blocks::{Block, first_word};
 use super::build::Builder;
 use super::grammar::{Grammar, Rule};
+use super::lexical::{Piece, Scanner};
 use super::recover::{NOT_HERE, declared_name, settings_named};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink};
@@ -74,6 +75,42 @@ pub(super) fn renamed(found: &Diagnostic, at: usize, text: &str, known: &[&str])
     let replaced = start == at && end > at && end <= at + text.len() && known.contains(&first_word(right));
     let base = end.checked_sub(right.len())?;
     replaced.then(|| (format!("{right}{}", &text[end - at..]), base))
+}
+
+/// A line of flags in which a value stands apart from its flag, or commas between flags, as was told of it: as it was meant, all else in its
+/// place.
+pub(super) fn flags_apart(found: &Diagnostic, at: usize, line: &str) -> Option<String> {
+    let within = |span: Span| {
+        let range = (span.start as usize).checked_sub(at)?..(span.end as usize).checked_sub(at)?;
+        line.get(range.clone()).map(|written| (range, written))
+    };
+    let mut mended = line.to_owned();
+    if let (Code::SpacedFlag, [edit]) = (found.code, found.edits.as_slice()) {
+        let (range, written) = within(edit.span)?;
+        let spare = written.len().checked_sub(edit.text.len())?;
+        mended.replace_range(range, &format!("{}{}", edit.text, " ".repeat(spare)));
+        return Some(mended);
+    }
+    let (_, written) =
+        within(found.span).filter(|_| found.code == Code::Unexpected && line.starts_with('-'))?;
+    if written != "," {
+        return None;
+    }
+    let mut depth = 0_usize;
+    for (place, piece) in Scanner::new(line) {
+        match piece {
+            Piece::Open(_) => depth += 1,
+            Piece::Close(_) => depth = depth.saturating_sub(1),
+            Piece::Other if depth == 0 && line[place..].starts_with(',') => {
+                if !line[place + 1..].trim_start().starts_with('-') {
+                    return None;
+                }
+                mended.replace_range(place..=place, " ");
+            }
+            _ => {}
+        }
+    }
+    Some(mended)
 }
 
 /// Reads a declaration of which a mistake was mended, all else in its place.
