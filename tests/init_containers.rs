@@ -63,6 +63,38 @@ fn what_a_container_has_is_mapped_back_or_told() {
     assert!(out.stderr.contains("max_concurrency 32: a profile has one, and 16 is kept"), "{}", out.stderr);
 }
 
+#[test]
+fn what_a_container_is_given_reaches_its_engine_however_the_command_comes() {
+    let text = "docker run --gpus all -e VLLM_LOGGING_LEVEL=DEBUG -e HF_TOKEN=hf_abc vllm/vllm-openai:v0.17.1 --model org/m";
+    let lab = Lab::new();
+    let ways = [
+        init(&lab, &[], text),
+        init(&lab, &[text], ""),
+        init(&lab, &text.split(' ').collect::<Vec<_>>(), ""),
+    ];
+    for out in ways {
+        let out = out.expect_code(0);
+        assert!(out.stdout.contains("env VLLM_LOGGING_LEVEL=DEBUG"), "{}", out.stdout);
+        assert!(!out.stderr.contains("does not export"), "{}", out.stderr);
+        assert_eq!(out.stderr.matches("HF_TOKEN").count(), 1, "{}", out.stderr);
+    }
+    let script = "VLLM_USE_DEEP_GEMM=1\nvllm serve org/m\n";
+    let out = init(&lab, &["--engine-version", "0.17.1"], script).expect_code(0);
+    assert!(out.stderr.contains("VLLM_USE_DEEP_GEMM: the script does not export it"), "{}", out.stderr);
+}
+
+#[test]
+fn no_axis_is_offered_that_the_server_refuses() {
+    let lab = Lab::new();
+    for (cache, offered) in [("q8_0", false), ("f16", true)] {
+        let text = format!("llama-server -m x.gguf -ngl 99 -fa on -ctv {cache}");
+        let out = init(&lab, &["--engine-version", "11434"], &text).expect_code(0);
+        assert_eq!(out.stdout.contains("--flash-attn=off"), offered, "{}", out.stdout);
+        lab.write("study.plab", &out.stdout);
+        assert_eq!(doubts(&lab, "study.plab"), Vec::<String>::new(), "{cache}");
+    }
+}
+
 const COMPOSE: &str = "services:
   llm:
     image: lmsysorg/sglang:v0.5.9

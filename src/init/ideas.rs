@@ -271,6 +271,11 @@ fn llama_cpp(facts: &Facts<'_>, out: &mut Ideas) {
     list(out, "batch", step, "--batch-size", &batch);
     list(out, "ubatch", step, "--ubatch-size", &ubatch);
     let attention = if facts.text("--flash-attn") == Some("on") { "off" } else { "on" };
+    // which llama.cpp does not start without it
+    let quantized = facts.text("--cache-type-v").is_some_and(|t| !matches!(t, "f32" | "f16" | "bf16"));
+    if attention == "off" && quantized {
+        return;
+    }
     let text = format!("--flash-attn={attention}");
     push(out, "attention", ("attention", "Flash Attention"), text, "");
 }

@@ -491,7 +491,10 @@ pub const OF_ENGINES: [&str; 10] =
 /// What the text exports belongs to the engine, unless the text only inserts it elsewhere.
 fn exported(launch: &mut Launch, vars: &Vars) {
     let own = OF_ENGINES;
-    for name in vars.kept_to_itself().filter(|n| own.iter().any(|p| n.starts_with(p))) {
+    // a container has the variables that it is given, whatever the script around it exports
+    let given = |name: &String, launch: &Launch| launch.env.iter().any(|(n, _)| n == name);
+    let of_engines = vars.kept_to_itself().filter(|n| own.iter().any(|p| n.starts_with(p)));
+    for name in of_engines.filter(|n| !given(n, launch)).collect::<Vec<_>>() {
         launch.left_out.push(format!("{name}: the script does not export it, so that no engine gets it"));
     }
     for (name, value) in vars.exported().iter().rev() {
