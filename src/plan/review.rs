@@ -136,6 +136,12 @@ fn idle(verdict: Verdict, rule: &Prune) -> Option<Diagnostic> {
         Verdict::Never => {
             let message = format!("the rule `{}` can never fire", rule.name);
             let d = Diagnostic::new(Code::NeverFires, rule.span, message).label("holds for nothing here");
+            if let Some(flag) = compared_with_auto(&rule.when) {
+                return Some(d.help(format!(
+                    "a flag that is `auto` counts as not there, and no comparison with what is not there is met: `not given {flag}` \
+                     holds where the configuration leaves {flag} to the engine"
+                )));
+            }
             Some(d.help(
                 "no candidate of any step meets this, and the baseline is never pruned: mend the condition, or remove the rule",
             ))
@@ -149,6 +155,21 @@ fn idle(verdict: Verdict, rule: &Prune) -> Option<Diagnostic> {
         }
         Verdict::Depends => None,
     }
+}
+
+/// The flag of a condition that is compared with `auto`.
+fn compared_with_auto(when: &Expr) -> Option<String> {
+    let mut found = None;
+    when.walk(&mut |e| {
+        if let Expr::Binary { left, right, .. } = e
+            && let (Expr::Flag(flag), Expr::Text(text)) | (Expr::Text(text), Expr::Flag(flag)) =
+                (&**left, &**right)
+            && text == "auto"
+        {
+            found.get_or_insert_with(|| flag.clone());
+        }
+    });
+    found
 }
 
 /// The points of an axis, and what they are held against: the place of the study's [`Kinds`] among those of the file.

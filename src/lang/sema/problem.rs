@@ -97,6 +97,9 @@ impl Problem {
             Span { end: span.end.min(span.start + u32::try_from(name.len()).unwrap_or(u32::MAX)), ..span };
         let message = self.reason(name, engine);
         match self {
+            Self::Unknown if names_the_model(name, engine) => {
+                Self::Reserved.diagnostic(name, span, value, engine)
+            }
             Self::Unknown => Guess::of(name, engine).explain(
                 Diagnostic::new(Code::UnknownFlag, at_name, message),
                 name,
@@ -118,7 +121,7 @@ impl Problem {
                 let d = d.label("not a flag of a configuration");
                 let single = value.filter(|_| at_value.start == at_name.end + 1);
                 match single.filter(|v| !v.text.contains(['"', '\\', '{'])) {
-                    Some(model) if matches!(key(name).as_str(), "--model" | "--model-path") => {
+                    Some(model) if names_a_model_as_written(name) => {
                         let right = format!("model \"{}\"", model.text);
                         d.help(format!("write `{right}`: perflab inserts it into the serve line"))
                             .edit(at_name.to(at_value), right)
@@ -265,4 +268,18 @@ fn no_longer(d: Diagnostic, name: &str, until: &str, engine: &Engine) -> Diagnos
         format!("{until} is the first release known to lack it: take another flag, or another version");
     let at = d.span;
     Guess::of(name, engine).or_help(d, at, &help)
+}
+
+/// llama.cpp's ways to name a model that is fetched.
+const OF_A_HUB: [&str; 7] = ["--hf-repo", "-hf", "-hfr", "--hf-file", "-hff", "--model-url", "-mu"];
+
+/// Whether a flag that is no engine's says which model is served, as the serve line does.
+fn names_the_model(name: &str, engine: &Engine) -> bool {
+    let mut before_model = engine.serve.split_whitespace().skip_while(|word| *word != name).skip(1);
+    OF_A_HUB.contains(&name) || before_model.next() == Some("{model}")
+}
+
+/// Whether the flag's value is what a `model` line takes.
+fn names_a_model_as_written(name: &str) -> bool {
+    matches!(key(name).as_str(), "--model" | "--model-path" | "-m")
 }
