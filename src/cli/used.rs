@@ -33,12 +33,12 @@ pub fn as_at_home(analysis: &mut Analysis) {
                 out.push(d);
                 continue;
             }
-            let uses = d.related.iter().filter(|(span, _)| !home_names(&instead, *span) && span.file != id);
-            let uses: Vec<(Span, String)> = uses.cloned().collect();
+            let path = d.related.iter().filter(|(span, _)| !home_names(&instead, *span) && span.file != id);
+            let path: Vec<(Span, String)> = path.cloned().collect();
             for own in instead {
                 if !out.iter().any(|o| same(o, own)) {
                     let mut own = own.clone();
-                    own.related.extend(uses.iter().cloned());
+                    own.related.extend(path.iter().cloned());
                     out.push(own);
                 }
             }

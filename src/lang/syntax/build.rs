@@ -176,7 +176,7 @@ impl<'a, 's> Builder<'a, 's> {
         while let Some(line) = lines.get(at) {
             if line.as_rule() != Rule::bad_line {
                 found.extend(read(self, line.clone()));
-            } else if let Some(line) = self.from_a_bad_name(block, line, &read) {
+            } else if let Some(line) = self.behind_a_bad_name(block, line, &read) {
                 found.push(line);
             } else {
                 let (more, meant) =
@@ -228,7 +228,7 @@ impl<'a, 's> Builder<'a, 's> {
     }
 
     /// A step that starts from one whose name is none, which was said where that one stands.
-    fn from_a_bad_name<T>(
+    fn behind_a_bad_name<T>(
         &mut self,
         block: Block,
         pair: &Pair<'a, Rule>,

@@ -8,7 +8,7 @@ use super::lexical::{Piece, Scanner};
 use super::rename::is_declared;
 use super::reread::reread_within;
 use super::words;
-use crate::lang::diag::Sink;
+use crate::lang::diag::{Diagnostic, Sink};
 use crate::lang::source::{FileId, Span};
 
 /// The first line of a block, as far as it can be told apart.
@@ -25,16 +25,18 @@ struct Head<'t> {
     when: Option<&'t str>,
 }
 
-/// Reads a declaration whose first line was told to be wrong at a place; `text` begins with its keyword, at `at` of the file.
-pub(super) fn read(
+/// Tells what is wrong with the first line of a declaration, and reads the rest; `text` begins with its keyword, at `at` of the file.
+pub(super) fn told(
     id: FileId,
     file: &str,
     (at, text): (usize, &str),
-    told: Span,
+    found: Diagnostic,
     sink: &mut Sink,
     broken: &mut Vec<String>,
 ) -> Option<Item> {
-    let (text, base) = meant(file, at, text, told)?;
+    let place = found.span;
+    sink.push(found);
+    let (text, base) = meant(file, at, text, place)?;
     reread_within(at..usize::MAX, id, &text, base, sink, broken)
 }
 
@@ -49,14 +51,15 @@ pub(super) fn meant(file: &str, at: usize, text: &str, told: Span) -> Option<(St
         // of two that would be called the same, one is lost
         head.name == Some(name.as_str()) || !is_declared(file, keyword, name)
     });
-    let mut right = format!("{keyword} {} ", spelled.unwrap_or_else(|| stand_in(file)));
-    for part in [head.title, head.base.map(|b| format!("= {b}"))].into_iter().flatten() {
-        right += &format!("{part} ");
-    }
-    if let Some(from) = head.from {
-        right += &format!("from {} ", self::spelled(from)?);
-    }
-    right += head.when.unwrap_or_default();
+    let name = spelled.unwrap_or_else(|| stand_in(file));
+    let base = head.base.map(|base| format!("= {base}"));
+    let from = match head.from {
+        Some(from) => Some(format!("from {}", self::spelled(from)?)),
+        None => None,
+    };
+    let parts = [Some(name), head.title, base, from].into_iter().flatten();
+    let parts: Vec<String> = parts.chain([head.when.unwrap_or_default().to_owned()]).collect();
+    let right = format!("{keyword} {}", parts.join(" "));
     let base = (at + brace).checked_sub(right.len())?;
     Some((format!("{right}{}", &text[brace..]), base))
 }

@@ -237,9 +237,7 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
         out.broken.push(file[found.span.range()].to_owned());
         // it is used as it should be called, too
         out.broken.extend(found.edits.iter().map(|e| e.text.clone()));
-        let told = found.span;
-        sink.push(found);
-        out.item = heads::read(id, file, (base + indent, &text[indent..]), told, sink, &mut out.broken);
+        out.item = heads::told(id, file, (base + indent, &text[indent..]), found, sink, &mut out.broken);
         return out;
     }
     if let Some(found) = names::missing(id, base + indent, &text[indent..]) {
@@ -247,9 +245,7 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
         if word != "study" {
             out.broken.push(imports::ANY.to_owned());
         }
-        let told = found.span;
-        sink.push(found);
-        out.item = heads::read(id, file, (base + indent, &text[indent..]), told, sink, &mut out.broken);
+        out.item = heads::told(id, file, (base + indent, &text[indent..]), found, sink, &mut out.broken);
         return out;
     }
     let whole = joins::head(id, base, text)
@@ -288,9 +284,7 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
     if word == "axis" {
         out.item = other_points(id, text, base, found, sink, &mut out.broken);
     } else {
-        let told = found.span;
-        sink.push(found);
-        out.item = heads::read(id, file, (base + indent, &text[indent..]), told, sink, &mut out.broken);
+        out.item = heads::told(id, file, (base + indent, &text[indent..]), found, sink, &mut out.broken);
     }
     out
 }
