@@ -242,7 +242,10 @@ impl<'a> Search<'a> {
         let at = error.span;
         let line = engine.lines.iter().find(|l| holds(l.span, at));
         match line.map(|l| (&l.kind, l.span)) {
-            Some((EngineLineKind::Changes(_), span)) => self.tear(span),
+            Some((EngineLineKind::Changes(changes), span)) => {
+                let change = changes.iter().find(|c| holds(c.span, at));
+                self.tear(change.map_or(span, |c| c.span));
+            }
             Some((
                 EngineLineKind::Image(_)
                 | EngineLineKind::Ready { .. }
