@@ -9,7 +9,7 @@ use super::expected::by_rule;
 use super::grammar::Rule;
 use super::lexical::{self, Piece};
 use super::reread::{closed, opened, renamed, reread, reread_within, without_block};
-use super::unread_points::{unread_point, without_point};
+use super::unread_points::{unread_point, with_their_signs, without_point};
 use super::{borrowed, habits, heads, imports, joins, names, synonyms, words};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink, did_you_mean, one_of, short};
@@ -309,13 +309,15 @@ fn other_points(
                 .iter()
                 .any(|e| !place.contains(&(e.span.start as usize)) || e.span.end as usize > place.end)
         };
-        let place = place.filter(|place| !mends_more(place));
+        let commas =
+            !found.edits.is_empty() && found.edits.iter().all(|e| matches!(e.text.as_str(), "," | ""));
+        let signs = commas || place.as_ref().is_some_and(mends_more);
         let lesson = found.help.as_deref().and_then(|h| h.split('`').next()).unwrap_or_default().to_owned();
         if !(lesson.trim().contains(' ') && told.contains(&lesson)) {
             sink.push(found);
         }
         told.push(lesson);
-        rest = without_point(&rest, place?)?;
+        rest = if signs { with_their_signs(&rest)? } else { without_point(&rest, place?)? };
         if let Some(item) = reread(id, &rest, base, sink, broken) {
             return Some(item);
         }

@@ -27,6 +27,42 @@ pub(super) fn without_point(text: &str, place: Range<usize>) -> Option<String> {
     Some(format!("{}{}{}", &text[..place.start], blank.collect::<String>(), &text[place.end..]))
 }
 
+/// The axis with the signs that its points should have, all else in its place: `;` and nothing read as a comma, `=` as a colon.
+pub(super) fn with_their_signs(text: &str) -> Option<String> {
+    let points = points(text)?;
+    let (start, end) = (points.first()?.start, points.last()?.end);
+    let mut bytes = text.as_bytes().to_vec();
+    let (mut depth, mut colon, mut gap) = (0_usize, false, None);
+    for (at, piece) in Scanner::new(&text[start..end]).map(|(at, piece)| (start + at, piece)) {
+        let byte = text.as_bytes()[at];
+        match piece {
+            Piece::Open(_) => depth += 1,
+            Piece::Close(_) => depth = depth.saturating_sub(1),
+            Piece::Other if depth > 0 => {}
+            Piece::Other if matches!(byte, b',' | b';') => {
+                bytes[at] = b',';
+                (colon, gap) = (false, None);
+            }
+            Piece::Other if byte == b'=' && !colon => {
+                bytes[at] = b':';
+                colon = true;
+            }
+            Piece::Other if byte == b':' && text[at + 1..].starts_with(char::is_whitespace) => {
+                if let (true, Some(gap)) = (colon, gap) {
+                    bytes[gap] = b',';
+                }
+                colon = true;
+            }
+            // before the last word, which may be a name
+            Piece::Other if byte.is_ascii_lowercase() && text[..at].ends_with([' ', '\n']) => {
+                gap = Some(at - 1)
+            }
+            _ => {}
+        }
+    }
+    String::from_utf8(bytes).ok().filter(|mended| mended != text)
+}
+
 /// Where the points of an axis stand, each with the comma behind it.
 fn points(text: &str) -> Option<Vec<Range<usize>>> {
     let open = text.find('=')? + 1;
@@ -56,25 +92,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn signs_are_put_in_the_place_of_others() {
+        let mended = |text: &str| with_their_signs(text).expect("another text");
+        assert_eq!(
+            mended("axis q = { a = --b=1; c = --d={\"e\": 1} }"),
+            "axis q = { a : --b=1, c : --d={\"e\": 1} }"
+        );
+        assert_eq!(mended("axis q = { a: --b=1 c: --d=2 }"), "axis q = { a: --b=1,c: --d=2 }");
+        assert_eq!(with_their_signs("axis q = { a: --b=1, c: --d=e:f }"), None);
+    }
+
+    #[test]
     fn a_point_goes_with_one_comma() {
         let without = |text: &str, word: &str| {
             let place = unread_point(text, text.find(word).expect("in the text"))?;
             without_point(text, place)
         };
         let text = "axis q = { a: modl \"x\", b: --c={\"d\": 1, \"e\": 2}, f: --g }";
-        let right = |s: &str| Some(s.to_owned());
-        assert_eq!(
-            without(text, "modl"),
-            right("axis q = {               b: --c={\"d\": 1, \"e\": 2}, f: --g }")
-        );
-        assert_eq!(
-            without(text, "\"e\""),
-            right("axis q = { a: modl \"x\",                            f: --g }")
-        );
-        assert_eq!(
-            without(text, "--g"),
-            right("axis q = { a: modl \"x\", b: --c={\"d\": 1, \"e\": 2}        }")
-        );
+        let right = |part: &str| Some(text.replacen(part, &" ".repeat(part.len()), 1));
+        assert_eq!(without(text, "modl"), right(" a: modl \"x\","));
+        assert_eq!(without(text, "\"e\""), right(" b: --c={\"d\": 1, \"e\": 2},"));
+        assert_eq!(without(text, "--g"), right(", f: --g "));
         assert_eq!(without(text, "axis"), None);
         assert_eq!(without("axis q = { a: modl \"x\", }", "modl"), None);
         assert_eq!(without("axis q = --a=[1, 2]", "2"), None);
