@@ -1,7 +1,5 @@
 //! The second look: a chunk that no rule took is explained, alone, by what its first word and its characters suggest.
 
-use std::ops::Range;
-
 use super::ast::Item;
 use super::blocks::{Block, elsewhere, first_word};
 use super::brackets::{self, Doubled, bracket, unbalanced};
@@ -9,7 +7,7 @@ use super::expected::by_rule;
 use super::grammar::Rule;
 use super::lexical::{self, Piece};
 use super::reread::{closed, opened, renamed, reread, reread_within, without_block};
-use super::unread_points::{unread_point, with_their_signs, without_point};
+use super::unread_points::other_points;
 use super::{borrowed, habits, heads, imports, joins, names, synonyms, words};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink, did_you_mean, one_of, short};
@@ -198,29 +196,7 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
         return out;
     }
     if !words::DECLARATIONS.contains(&word) {
-        let found = joins::behind_axis(id, file, base + indent, &text[indent..]);
-        let found = found.unwrap_or_else(|| no_declaration(id, base + indent, &text[indent..], word));
-        let at = base + indent;
-        let meant = renamed(&found, at, &text[indent..], words::DECLARATIONS);
-        sink.push(found);
-        if let Some((text, base)) = meant {
-            let mut broken = Vec::new();
-            if let Some(item) = reread_within(at..usize::MAX, id, &text, base, sink, &mut broken) {
-                return Recovered { item: Some(item), broken };
-            }
-        }
-        if text[indent..].starts_with("std/") {
-            out.broken.extend(imports::names(text));
-        }
-        out.broken.push(word.to_owned());
-        if names::begins_a_setting(word) {
-            // the head of its block is gone, and with it a name
-            out.broken.push(imports::ANY.to_owned());
-        }
-        if did_you_mean(word, words::DECLARATIONS.iter().copied()) == Some("use") {
-            out.broken.extend(imports::names(text));
-        }
-        return out;
+        return undeclared(id, file, (base, indent), text, sink, out);
     }
     if word == "use" {
         out.broken.extend(imports::names(text));
@@ -289,41 +265,39 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
     out
 }
 
-/// The axis without those of its points that cannot be read, of which the first is known. Each is told, but what is the same
-/// misunderstanding again.
-fn other_points(
+/// What begins with no word of a declaration, read all the same where one was meant.
+fn undeclared(
     id: FileId,
+    file: &str,
+    (base, indent): (usize, usize),
     text: &str,
-    base: usize,
-    first: Diagnostic,
     sink: &mut Sink,
-    broken: &mut Vec<String>,
-) -> Option<Item> {
-    let (mut found, mut rest, mut told) = (first, text.to_owned(), Vec::new());
-    loop {
-        let place = unread_point(&rest, (found.span.start as usize).checked_sub(base)?);
-        let mends_more = |place: &Range<usize>| {
-            let place = base + place.start..base + place.end;
-            found
-                .edits
-                .iter()
-                .any(|e| !place.contains(&(e.span.start as usize)) || e.span.end as usize > place.end)
-        };
-        let commas =
-            !found.edits.is_empty() && found.edits.iter().all(|e| matches!(e.text.as_str(), "," | ""));
-        let signs = commas || place.as_ref().is_some_and(mends_more);
-        let lesson = found.help.as_deref().and_then(|h| h.split('`').next()).unwrap_or_default().to_owned();
-        if !(lesson.trim().contains(' ') && told.contains(&lesson)) {
-            sink.push(found);
+    mut out: Recovered,
+) -> Recovered {
+    let word = first_word(&text[indent..]);
+    let found = joins::behind_axis(id, file, base + indent, &text[indent..]);
+    let found = found.unwrap_or_else(|| no_declaration(id, base + indent, &text[indent..], word));
+    let at = base + indent;
+    let meant = renamed(&found, at, &text[indent..], words::DECLARATIONS);
+    sink.push(found);
+    if let Some((text, base)) = meant {
+        let mut broken = Vec::new();
+        if let Some(item) = reread_within(at..usize::MAX, id, &text, base, sink, &mut broken) {
+            return Recovered { item: Some(item), broken };
         }
-        told.push(lesson);
-        rest = if signs { with_their_signs(&rest)? } else { without_point(&rest, place?)? };
-        if let Some(item) = reread(id, &rest, base, sink, broken) {
-            return Some(item);
-        }
-        found = lexical::mistake(id, base, &rest)
-            .unwrap_or_else(|| by_rule(id, Rule::only_item, &rest, base, &[]));
     }
+    if text[indent..].starts_with("std/") {
+        out.broken.extend(imports::names(text));
+    }
+    out.broken.push(word.to_owned());
+    if names::begins_a_setting(word) {
+        // the head of its block is gone, and with it a name
+        out.broken.push(imports::ANY.to_owned());
+    }
+    if did_you_mean(word, words::DECLARATIONS.iter().copied()) == Some("use") {
+        out.broken.extend(imports::names(text));
+    }
+    out
 }
 
 /// Points of an axis that end with semicolons.

@@ -2,11 +2,54 @@
 
 use std::ops::Range;
 
-use super::lexical::{Piece, Scanner};
+use super::ast::Item;
+use super::expected::by_rule;
+use super::grammar::Rule;
+use super::lexical::{self, Piece, Scanner};
+use super::reread::reread;
+use crate::lang::diag::{Diagnostic, Sink};
+use crate::lang::source::FileId;
+
+/// The axis without those of its points that cannot be read, of which the first is known. Each is told, but what is the same
+/// misunderstanding again.
+pub(super) fn other_points(
+    id: FileId,
+    text: &str,
+    base: usize,
+    first: Diagnostic,
+    sink: &mut Sink,
+    broken: &mut Vec<String>,
+) -> Option<Item> {
+    let (mut found, mut rest, mut told) = (first, text.to_owned(), Vec::new());
+    loop {
+        let place = unread_point(&rest, (found.span.start as usize).checked_sub(base)?);
+        let mends_more = |place: &Range<usize>| {
+            let place = base + place.start..base + place.end;
+            found
+                .edits
+                .iter()
+                .any(|e| !place.contains(&(e.span.start as usize)) || e.span.end as usize > place.end)
+        };
+        let commas =
+            !found.edits.is_empty() && found.edits.iter().all(|e| matches!(e.text.as_str(), "," | ""));
+        let signs = commas || place.as_ref().is_some_and(mends_more);
+        let lesson = found.help.as_deref().and_then(|h| h.split('`').next()).unwrap_or_default().to_owned();
+        if !(lesson.trim().contains(' ') && told.contains(&lesson)) {
+            sink.push(found);
+        }
+        told.push(lesson);
+        rest = if signs { with_their_signs(&rest)? } else { without_point(&rest, place?)? };
+        if let Some(item) = reread(id, &rest, base, sink, broken) {
+            return Some(item);
+        }
+        found = lexical::mistake(id, base, &rest)
+            .unwrap_or_else(|| by_rule(id, Rule::only_item, &rest, base, &[]));
+    }
+}
 
 /// Where the point stands that holds a byte of an axis, with the comma that goes with it; `None` if that is in no point, or there is no
 /// other.
-pub(super) fn unread_point(text: &str, at: usize) -> Option<Range<usize>> {
+fn unread_point(text: &str, at: usize) -> Option<Range<usize>> {
     let points = points(text)?;
     let lost = points.iter().position(|p| p.contains(&at))?;
     let said = |p: &Range<usize>| !text[p.clone()].trim_matches([',', ' ', '\t', '\r', '\n']).is_empty();
@@ -22,13 +65,13 @@ pub(super) fn unread_point(text: &str, at: usize) -> Option<Range<usize>> {
 }
 
 /// The axis with spaces in that place, all else in its own.
-pub(super) fn without_point(text: &str, place: Range<usize>) -> Option<String> {
+fn without_point(text: &str, place: Range<usize>) -> Option<String> {
     let blank = text.get(place.clone())?.bytes().map(|b| if b == b'\n' { '\n' } else { ' ' });
     Some(format!("{}{}{}", &text[..place.start], blank.collect::<String>(), &text[place.end..]))
 }
 
 /// The axis with the signs that its points should have, all else in its place: `;` and nothing read as a comma, `=` as a colon.
-pub(super) fn with_their_signs(text: &str) -> Option<String> {
+fn with_their_signs(text: &str) -> Option<String> {
     let points = points(text)?;
     let (start, end) = (points.first()?.start, points.last()?.end);
     let mut bytes = text.as_bytes().to_vec();
@@ -55,7 +98,7 @@ pub(super) fn with_their_signs(text: &str) -> Option<String> {
             }
             // before the last word, which may be a name
             Piece::Other if byte.is_ascii_lowercase() && text[..at].ends_with([' ', '\n']) => {
-                gap = Some(at - 1)
+                gap = Some(at - 1);
             }
             _ => {}
         }
