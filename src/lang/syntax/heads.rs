@@ -51,7 +51,7 @@ pub(super) fn meant(file: &str, at: usize, text: &str, told: Span) -> Option<(St
         // of two that would be called the same, one is lost
         head.name == Some(name.as_str()) || !is_declared(file, keyword, name)
     });
-    let name = spelled.unwrap_or_else(|| stand_in(file));
+    let name = spelled.unwrap_or_else(|| stand_in(file, at));
     let base = head.base.map(|base| format!("= {base}"));
     let from = match head.from {
         Some(from) => Some(format!("from {}", self::spelled(from)?)),
@@ -152,10 +152,13 @@ fn spelled(word: &str) -> Option<String> {
     (right && !words::RESERVED.contains(&name.as_str())).then_some(name)
 }
 
-/// A name that the file does not know.
-fn stand_in(file: &str) -> String {
-    let names = (0..).map(|n| if n == 0 { "unnamed".to_owned() } else { format!("unnamed{n}") });
-    names.into_iter().find(|name| !file.contains(name.as_str())).unwrap_or_default()
+/// A name that the file does not know and that no other place of it gets.
+fn stand_in(file: &str, at: usize) -> String {
+    let mut name = format!("unnamed_{at}");
+    while file.contains(&name) {
+        name.push('_');
+    }
+    name
 }
 
 #[cfg(test)]
@@ -170,15 +173,15 @@ mod tests {
             Some(right)
         };
         for (text, right) in [
-            ("study \"A b\" {\n}", "study unnamed \"A b\" {\n}"),
+            ("study \"A b\" {\n}", "study unnamed_100 \"A b\" {\n}"),
             ("study S { }", "study s { }"),
             ("study s T { }", "study s { }"),
             ("study my-study \"unclosed {\n}", "study my_study \"unclosed\" {\n}"),
-            ("engine = vllm {", "engine unnamed = vllm {"),
+            ("engine = vllm {", "engine unnamed_100 = vllm {"),
             ("engine here \"a vLLM = vllm {", "engine here \"a vLLM\" = vllm {"),
             ("engine here = vllm \"vLLM\" {", "engine here \"vLLM\" = vllm {"),
             ("step b-1 from a-1 when x > 1 { vary y }", "step b_1 from a_1 when x > 1 { vary y }"),
-            ("step \"unnamed\" { vary y }", "step unnamed1 \"unnamed\" { vary y }"),
+            ("step \"unnamed_100\" { vary y }", "step unnamed_100_ \"unnamed_100\" { vary y }"),
         ] {
             assert_eq!(read(text).as_deref(), Some(right), "{text}");
         }
