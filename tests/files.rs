@@ -210,3 +210,18 @@ fn what_only_a_user_shows_stays_with_a_used_file() {
     let found = told(&lab, &["s.plab"]);
     assert!(found.iter().any(|(code, file, ..)| code == "E206" && file == "lab.plab"), "{found:?}");
 }
+
+#[test]
+fn a_mistake_far_down_in_a_used_file_is_told() {
+    let lab = Lab::new();
+    let far = "# a line that says nothing, so that what follows is far down\n".repeat(40);
+    lab.write("lab.plab", format!("{far}use std/engines {{ sim }}\naxis seqs = --max-num-sesq=[32, 64]\nengine here = sim {{ --max-model-len=8Ki }}\n"));
+    lab.write(
+        "s.plab",
+        "use \"./lab.plab\" { here, seqs }\nuse std/profiles { chat }\nstudy s {\n    model    \"é\"\n    gpus     1\n    baseline here\n    \
+         maximize total_tps on chat\n    repeat   1\n    budget   20usd\n    step a { vary seqs }\n}\n",
+    );
+    let out = lab.run(&["check", "s.plab"]).expect_code(1);
+    assert!(out.stderr.contains("--max-num-sesq") && !out.stderr.contains("panicked"), "{}", out.stderr);
+    assert!(out.stderr.contains("no site here says what a GPU hour costs"), "{}", out.stderr);
+}

@@ -1,5 +1,7 @@
 //! What the load generator can do here: for `perflab doctor --client`, as lines of the doctor's page, and before a long study.
 
+use std::fmt::Write as _;
+
 use super::descriptors;
 use crate::doctor::{Finding, Level, Topic};
 use crate::journal::ClientTrial;
@@ -19,15 +21,18 @@ const ENOUGH: f64 = 0.95;
 /// What a stream brings where nothing says it, tokens a second; the doctor's own.
 pub const TOKENS_PER_S: f64 = 40.0;
 
-/// Tries the client with the largest of these loads, unless an earlier invocation has found it to be enough for as much on this machine as
+/// Tries the client, on the processors that it will have, with the largest of these loads, unless an earlier invocation has found it to be enough for as much on this machine as
 /// it is. What is not enough is told and goes on: each load is judged by its own client all the same, and a machine may be busy for
 /// three seconds only.
 pub(super) fn before<'p>(
     x: &Execution<'_>,
     profiles: impl Iterator<Item = &'p Profile>,
+    cpus: Vec<usize>,
 ) -> Option<ClientTrial> {
-    let most = profiles.map(streams).max()?.clamp(1, descriptors::room().max(1));
+    // of a load that does not say how large it is, nothing would be shown
+    let most = profiles.map(streams).max().filter(|most| *most > 0)?;
     let streams = u32::try_from(most).unwrap_or(u32::MAX);
+    let tried = u32::try_from(descriptors::room().max(1)).unwrap_or(u32::MAX).min(streams);
     let here = run::machine();
     let known = x.journal.history().sessions().iter().any(|session| {
         let of_here = session.machine.as_ref() == Some(&here);
@@ -36,7 +41,7 @@ pub(super) fn before<'p>(
     if known {
         return None;
     }
-    let test = SelfTest { streams, tokens_per_s: TOKENS_PER_S, cpus: Vec::new() };
+    let test = SelfTest { streams: tried, tokens_per_s: TOKENS_PER_S, cpus };
     let (enough, seen) = match run(&test) {
         Ok(facts) => {
             let line = findings(&test, &facts).remove(0);
@@ -44,8 +49,14 @@ pub(super) fn before<'p>(
         }
         Err(error) => (false, error.to_string()),
     };
-    let said = format!("the load generator was tried before the study: {seen}");
-    Some(ClientTrial { streams, tokens_per_s: TOKENS_PER_S, enough, text: said })
+    let mut said = format!("the load generator was tried before the study: {seen}");
+    if tried < streams {
+        let _ = write!(
+            said,
+            "; the study's largest load has {streams} streams, more than `ulimit -n` leaves for a trial"
+        );
+    }
+    Some(ClientTrial { streams, tokens_per_s: TOKENS_PER_S, enough: enough && tried == streams, text: said })
 }
 
 /// Streams of a load at one time, as far as it says; of a rate, what comes while one answer is written.
@@ -55,9 +66,15 @@ fn streams(p: &Profile) -> u64 {
     let per_s = match p.load {
         Some(Load::Rate { per_s, .. }) => per_s,
         Some(Load::RateRange { from, to, .. }) => to.unwrap_or(from),
+        Some(Load::Rates(ref rates, _)) => rates.iter().copied().fold(0.0, f64::max),
         _ => 0.0,
     };
-    let at_once = descriptors::streams(p).unwrap_or((per_s * answer_s).ceil() as u64);
+    let closed = match &p.load {
+        Some(Load::Concurrencies(all)) => all.iter().max().map(|n| u64::from(*n)),
+        Some(Load::ConcurrencyRange { from, to }) => Some(u64::from(to.unwrap_or(*from))),
+        _ => descriptors::streams(p),
+    };
+    let at_once = closed.unwrap_or((per_s * answer_s).ceil() as u64);
     p.in_flight.map_or(at_once, |cap| at_once.min(u64::from(cap)))
 }
 

@@ -32,10 +32,12 @@ pub fn asked(analysis: &mut Analysis, named: Option<&Path>, file: &Path, console
 fn uncounted(analysis: &Analysis) -> Vec<Diagnostic> {
     let text = analysis.modules.root_text();
     let price = |d: &Diagnostic| {
-        let line = text[..d.span.start as usize].rsplit('\n').next().unwrap_or_default();
-        d.is_error()
-            && d.span.file == FileId::default()
-            && line.trim_start_matches([' ', '{']).contains("price")
+        let own = d.is_error() && d.span.file == FileId::default();
+        let before = text.get(..d.span.start as usize).filter(|_| own);
+        before.and_then(|b| b.rsplit('\n').next()).is_some_and(|line| {
+            let line = line.trim_start();
+            line.starts_with("price ") || line.starts_with("site ") && line.contains("{ price ")
+        })
     };
     // a price that cannot be read has had its diagnostic
     if analysis.diagnostics.iter().any(price) {

@@ -86,12 +86,15 @@ pub fn identity(path: &Path) -> io::Result<String> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, "neither a file nor a directory"))
 }
 
-/// The same of a file.
+/// The same of a file. A pipe is none: reading it would take away what is in it.
 pub fn of_file(path: &Path) -> io::Result<String> {
     remembered(path, "content", |meta| content(path, meta))
 }
 
 fn content(path: &Path, meta: &Metadata) -> io::Result<String> {
+    if !meta.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "no file"));
+    }
     let mut file = File::open(path)?;
     let mut hash = Sha256::new();
     if meta.len() <= WHOLE {

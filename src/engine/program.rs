@@ -49,9 +49,11 @@ fn why_not(program: &Path, cwd: &Path) -> Option<String> {
     File::open(program).ok()?.take(FIRST as u64).read_to_end(&mut head).ok()?;
     if let Some(line) = head.strip_prefix(b"#!") {
         let line = line.split(|b| *b == b'\n').next().unwrap_or_default();
-        let word = line.trim_ascii().split(u8::is_ascii_whitespace).next().unwrap_or_default();
+        // the kernel takes the end of a line of Windows for a part of the name
+        let blank = |b: &u8| matches!(b, b' ' | b'\t');
+        let word = line.split(blank).find(|word| !word.is_empty()).unwrap_or_default();
         let interpreter = cwd.join(std::ffi::OsStr::from_bytes(word));
-        let shown = String::from_utf8_lossy(word);
+        let shown = String::from_utf8_lossy(word).replace('\r', "\\r");
         return if word.is_empty() || !interpreter.exists() {
             Some(format!(
                 "its first line names `{shown}`, which is not there: an environment that was moved is to be made anew"
@@ -62,8 +64,6 @@ fn why_not(program: &Path, cwd: &Path) -> Option<String> {
                 .then(|| format!("its first line names `{shown}`, which may not be executed here"))
         };
     }
-    // other forms are the kernel's own affair (binfmt_misc)
-    let is_text = !head.is_empty() && !head.contains(&0);
-    (head.is_empty() || is_text)
-        .then(|| "it is neither a program nor a script whose first line begins with `#!`".to_owned())
+    // other forms are the kernel's own affair (binfmt_misc), and a text without that line is the shell's
+    head.is_empty().then(|| "it is empty".to_owned())
 }

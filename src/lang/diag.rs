@@ -83,10 +83,11 @@ impl Diagnostic {
         // `h100` is no slip of `h200` where there are `h100-sxm` and `h100-pcie`
         let begun = |k: &&&str| k.strip_prefix(word).is_some_and(|rest| rest.starts_with(['-', '_', '.']));
         let begun: Vec<String> = known.iter().filter(begun).map(|k| format!("`{}`", written(k))).collect();
-        if word.len() > 2 && (1..4).contains(&begun.len()) {
+        let near = nearest(word, known);
+        if word.len() > 2 && (1..4).contains(&begun.len()) && !near.iter().any(|n| same_digits(word, n)) {
             return self.label(format!("did you mean {}?", one_of(&begun)));
         }
-        match nearest(word, known).as_slice() {
+        match near.as_slice() {
             [] => self.label(otherwise),
             [only] => {
                 let asked = self.label(format!("did you mean `{}`?", written(only)));

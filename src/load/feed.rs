@@ -72,7 +72,8 @@ impl Feed {
         let low = 2 * slots + 32;
         let feed = Self { kitchen, purpose, rule, low, state: Mutex::default(), more: Notify::new() };
         let timed = rule.min_time > Duration::ZERO;
-        if timed && purpose == Purpose::Load {
+        // how many there will be is not known: a warm-up of given questions is made of words, all else may need the tokenizer
+        if timed && (purpose == Purpose::Load || feed.kitchen.given.is_none()) {
             feed.kitchen.get_ready().await?;
         }
         feed.make(if timed { rule.min_requests.max(2 * low as u64) } else { rule.min_requests }).await?;

@@ -129,6 +129,12 @@ impl Kitchen {
         let pantry = self.pantry.as_ref().filter(|_| texts && !words);
         let mut all = pantry.map_or_else(Vec::new, |pantry| self.taken(pantry, purpose, &numbers));
         let from = numbers.start + all.len() as u64;
+        // once, before all cores want it: one that cannot be read is not tried by each of them
+        if let Some(tokenizer) =
+            self.maker.tokenizer.as_ref().filter(|_| texts && !words && from < numbers.end)
+        {
+            tokenizer.get()?;
+        }
         let keeper = pantry.filter(|_| keeps);
         let made = on_all_cores(from..numbers.end, |index| {
             let prompt = self.prompt(purpose, index)?;

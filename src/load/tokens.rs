@@ -143,8 +143,11 @@ fn taken(tokenizer: &Tokenizer, keep: &(dyn Fn(&str) -> bool + Sync)) -> Vec<u32
         std::thread::scope(|scope| {
             let parts: Vec<_> = ids.chunks(AT_ONCE).map(|part| scope.spawn(|| stable(part))).collect();
             for part in parts {
-                // a part that panicked has no token that anybody could rely on
-                all.extend(part.join().unwrap_or_default());
+                match part.join() {
+                    Ok(part) => all.extend(part),
+                    // a pool without a part of it would make other texts
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
             }
         });
     }

@@ -88,6 +88,11 @@ impl Yard {
         self.limit().min(cores.max(1))
     }
 
+    /// The processors that are perflab's own; none where it shares all of them with the engines.
+    pub fn client_cores(&self) -> Vec<usize> {
+        self.shares.as_ref().map_or_else(Vec::new, |shares| shares.client.clone())
+    }
+
     /// Keeps perflab's own threads, those still to be started, off the engines' processors.
     pub fn keep_client_apart(&self) {
         if let Some(shares) = &self.shares {

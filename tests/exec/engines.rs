@@ -88,8 +88,8 @@ fn an_engine_that_cannot_be_run_is_a_finding_and_not_this_machine_s_failure() {
     for (text, mode, words) in [
         ("#!/bin/sh\n", 0o644, "may not be executed here (mode 644)"),
         ("#!/moved/away/bin/python3\nimport vllm\n", 0o755, "`/moved/away/bin/python3`, which is not there"),
-        ("serve it\n", 0o755, "neither a program nor a script"),
-        ("", 0o755, "neither a program nor a script"),
+        ("#!/bin/sh\r\nexit 0\r\n", 0o755, "`/bin/sh\\r`, which is not there"),
+        ("", 0o755, "it is empty"),
     ] {
         let study = live_study("step one { vary engine[other] }");
         let other = "engine other \"Other\" = sim {\n serve \"./engine {model} {host} {port}\"\n}\nprofile";

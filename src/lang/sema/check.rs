@@ -54,6 +54,8 @@ pub struct Checker<'a> {
     pub asked_flags: Vec<AskedFlag>,
     /// the names of all steps of the study that is being looked at
     pub steps_named: Vec<String>,
+    /// how often a file with errors names each word, as far as that may be a use
+    pub named: HashMap<String, usize>,
     /// how deep the expression is that is being looked at, those of the metrics in it included
     pub depth: usize,
 }
@@ -85,6 +87,7 @@ pub fn check_program(modules: &Modules, sink: &mut Sink) -> Program {
         metrics: HashMap::new(),
         asked_flags: Vec::new(),
         steps_named: Vec::new(),
+        named: HashMap::default(),
         depth: 0,
     };
     checker.run()

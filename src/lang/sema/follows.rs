@@ -1,6 +1,8 @@
 //! Mistakes that follow from another one, taken back once everything was looked at: a point that is not there because its axis is broken,
 //! a flag that is too new for the engine that is left, a release that nobody has.
 
+use foldhash::{HashMap, HashSet};
+
 use super::check::Checker;
 use super::schema::key;
 use super::scope::Kind;
@@ -8,7 +10,8 @@ use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Edit};
 use crate::lang::source::{FileId, Span};
 use crate::lang::stdlib;
-use crate::lang::syntax::ast::{Axis, AxisBody, Item};
+use crate::lang::syntax::UNNAMED;
+use crate::lang::syntax::ast::{Axis, AxisBody, Engine, Item};
 
 impl Checker<'_> {
     /// Takes back what follows from something else that was said.
@@ -21,6 +24,7 @@ impl Checker<'_> {
         self.of_a_misspelt_flag();
         self.searched_for_want_of_a_range();
         self.inserted_once_more();
+        self.names_of_nobody();
         self.releases_of_nobody();
         self.doubled_for_want_of_a_value();
         self.doubled_for_a_slip();
@@ -82,19 +86,79 @@ impl Checker<'_> {
     /// A flag that is misspelt where it is set or taken away: that the other place has none, or one of another release, follows.
     fn of_a_misspelt_flag(&mut self) {
         let unknown: Vec<&Diagnostic> = self.sink.found().filter(|d| d.code == Code::UnknownFlag).collect();
-        let meant: Vec<String> = unknown.iter().filter_map(|d| quoted(&d.label)).map(key).collect();
+        let unknown_meant: Vec<String> =
+            unknown.iter().map(|d| key(quoted(&d.label).unwrap_or_default())).collect();
         let places: Vec<Span> = unknown.iter().map(|d| d.span).collect();
         let modules = self.modules;
-        let taken_away = |s: Span| modules.text_of(s.file)[..s.start as usize].trim_end().ends_with("unset");
-        let any_taken = places.iter().any(|s| taken_away(*s));
-        self.sink.forget(|d| match d.code {
-            Code::UnsetNothing => places.contains(&d.span),
-            Code::FlagVersion => {
-                let flag = modules.slice(d.span).split('=').next().unwrap_or_default();
-                (any_taken || taken_away(d.span)) && meant.contains(&key(flag))
-            }
-            _ => false,
+        let before = |s: Span| modules.text_of(s.file).get(..s.start as usize).unwrap_or_default().trim_end();
+        let taken_away = |s: Span| before(s).ends_with("unset");
+        let kin: Vec<(Span, String)> = places.iter().copied().zip(unknown_meant).collect();
+        let follows: Vec<Span> = self
+            .sink
+            .found()
+            .filter(|d| match d.code {
+                Code::UnsetNothing => places.contains(&d.span),
+                Code::FlagVersion => {
+                    let flag = key(modules.slice(d.span).split('=').next().unwrap_or_default());
+                    kin.iter().any(|(at, meant)| {
+                        *meant == flag
+                            && (taken_away(*at) || taken_away(d.span))
+                            && self.derive_from_each_other(*at, d.span)
+                    })
+                }
+                _ => false,
+            })
+            .map(|d| d.span)
+            .collect();
+        self.sink.forget(|d| {
+            matches!(d.code, Code::UnsetNothing | Code::FlagVersion) && follows.contains(&d.span)
         });
+    }
+
+    /// Whether two places stand in engines of one line of descent.
+    fn derive_from_each_other(&self, a: Span, b: Span) -> bool {
+        let engines: Vec<&Engine> = self.own_declared().collect();
+        let at = |s: Span| {
+            let holds = |e: &&&Engine| e.span.file == s.file && e.span.range().contains(&(s.start as usize));
+            engines.iter().find(holds).map(|e| e.name.value.as_str())
+        };
+        // an engine and those above it; a circle has its own mistake
+        let line = |name: &str| {
+            let mut names = vec![name.to_owned()];
+            while names.len() <= engines.len()
+                && let Some(e) = engines.iter().find(|e| Some(&e.name.value) == names.last())
+                && let Some(parent) = &e.parent
+            {
+                names.push(parent.value.clone());
+            }
+            names
+        };
+        let (Some(a), Some(b)) = (at(a), at(b)) else { return false };
+        line(a).iter().any(|n| n == b) || line(b).iter().any(|n| n == a)
+    }
+
+    /// The engines that the file itself declares.
+    fn own_declared(&self) -> impl Iterator<Item = &Engine> {
+        let items = self.modules.root().file.items.iter();
+        items.filter_map(|i| if let Item::Engine(e) = i { Some(e) } else { None })
+    }
+
+    /// These axes and all that are made of them.
+    fn made_of<'a>(&'a self, torn: Vec<&'a str>, axes: impl Iterator<Item = &'a Axis>) -> HashSet<&'a str> {
+        let word = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
+        let mut users: HashMap<&str, Vec<&str>> = HashMap::default();
+        for axis in axes.filter(|a| matches!(a.body, AxisBody::Algebra(_))) {
+            for part in self.modules.slice(axis.span).split(word) {
+                users.entry(part).or_default().push(&axis.name.value);
+            }
+        }
+        let (mut names, mut next) = (HashSet::default(), torn);
+        while let Some(name) = next.pop() {
+            if names.insert(name) {
+                next.extend(users.get(name).into_iter().flatten());
+            }
+        }
+        names
     }
 
     /// `rate 2/s .. 20/s` with arrivals that are misspelt, `maximize raet`: a range that nothing searches may be gone through.
@@ -107,9 +171,26 @@ impl Checker<'_> {
             let line = self.modules.slice(self.line(d.span)).trim_start();
             matches!(d.code, Code::ProfileSetting | Code::UnknownSetting) && line.starts_with("arriv")
         };
-        if self.sink.found().any(|d| objective(&d) || arrivals(&d)) {
-            self.sink.forget(|d| d.code == Code::WrongLoad && d.label == super::fits::A_RANGE);
-        }
+        let lines: Vec<Span> = self.sink.found().filter(objective).map(|d| self.line(d.span)).collect();
+        let places: Vec<Span> = self.sink.found().filter(arrivals).map(|d| d.span).collect();
+        let modules = self.modules;
+        let profiles = || {
+            let items = modules.root().file.items.iter();
+            items.filter_map(|i| if let Item::Profile(p) = i { Some(p) } else { None })
+        };
+        let misread = |name: &str| {
+            let own = profiles().filter(|p| p.name.value == name);
+            let parents = own.clone().filter_map(|p| {
+                profiles().find(|o| p.parent.as_ref().is_some_and(|n| n.value == o.name.value))
+            });
+            own.chain(parents).any(|p| places.iter().any(|s| p.span.range().contains(&(s.start as usize))))
+        };
+        let within = |d: &Diagnostic| lines.iter().any(|l| l.range().contains(&(d.span.start as usize)));
+        self.sink.forget(|d| {
+            d.code == Code::WrongLoad
+                && d.label == super::fits::A_RANGE
+                && (within(d) || misread(modules.slice(d.span)))
+        });
     }
 
     /// A param that is called otherwise than it is declared, in each text that inserts it: told at the first, mended at all.
@@ -138,6 +219,24 @@ impl Checker<'_> {
         }
     }
 
+    /// Names that stand for those that blocks lack are not to be read in the file, nor told.
+    fn names_of_nobody(&mut self) {
+        let text = self.modules.root_text();
+        let begin = format!(" `{UNNAMED}");
+        let without = |said: &str| {
+            let (before, behind) = said.split_once(begin.as_str())?;
+            let (number, after) = behind.split_once('`')?;
+            (!text.contains(&format!("{UNNAMED}{number}"))).then(|| format!("{before}{after}"))
+        };
+        for d in self.sink.each_mut() {
+            for said in [Some(&mut d.message), Some(&mut d.label), d.help.as_mut()].into_iter().flatten() {
+                while let Some(right) = without(said) {
+                    *said = right;
+                }
+            }
+        }
+    }
+
     /// The line in which a place begins.
     fn line(&self, at: Span) -> Span {
         let text = self.modules.text_of(at.file);
@@ -160,21 +259,8 @@ impl Checker<'_> {
             let says = |d: &Diagnostic| apart.contains(&d.code) || named && of_value.contains(&d.code);
             self.sink.in_span(a.span).any(|d| !says(d))
         };
-        let mut names: Vec<&str> = axes.clone().filter(torn).map(|a| a.name.value.as_str()).collect();
-        // what is made of them lacks the same points
-        loop {
-            let made = |a: &&Axis| {
-                let AxisBody::Algebra(_) = &a.body else { return false };
-                let word = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
-                !names.contains(&a.name.value.as_str())
-                    && self.modules.slice(a.span).split(word).any(|w| names.contains(&w))
-            };
-            let new: Vec<&str> = axes.clone().filter(made).map(|a| a.name.value.as_str()).collect();
-            if new.is_empty() {
-                break;
-            }
-            names.extend(new);
-        }
+        let torn: Vec<&str> = axes.clone().filter(torn).map(|a| a.name.value.as_str()).collect();
+        let names = self.made_of(torn, axes);
         let said: Vec<String> = names.iter().map(|n| format!("the axis `{n}` has no point")).collect();
         self.sink.forget(|d| {
             d.code == Code::UnknownPoint && said.iter().any(|s| d.message.starts_with(s.as_str()))

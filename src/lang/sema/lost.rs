@@ -46,7 +46,7 @@ impl Checker<'_> {
         let of_flags = |e: &ast::Engine, at: Span| {
             let mut lines = e.lines.iter().filter(|l| matches!(l.kind, EngineLineKind::Changes(_)));
             let flag = lines.any(|l| l.span.start <= at.start && at.start < l.span.end);
-            flag && !self.modules.slice(at).contains("version")
+            flag && !self.modules.slice(at).trim_start_matches('-').starts_with("version")
         };
         self.sink.has_errors()
             && declared.any(|e| {

@@ -103,23 +103,25 @@ impl Modules {
         self.texts[module].matches(piece).count()
     }
 
-    /// How often a module's text holds a word, in upper case too: in lines with a mistake wherever it stands, in all others where it
-    /// may be a name, not within a flag or a quoted text.
-    pub fn words(&self, module: usize, word: &str, mistaken: impl Fn(Range<usize>) -> bool) -> usize {
+    /// How often a module's text holds each word, in lower case: in lines with a mistake wherever it stands, in all others where it may
+    /// be a name, not within a flag or a quoted text.
+    pub fn words(&self, module: usize, mistaken: impl Fn(Range<usize>) -> bool) -> HashMap<String, usize> {
         let name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let is = |w: &&str| w.eq_ignore_ascii_case(word);
+        let mut counts = HashMap::default();
+        let mut add = |w: &str| *counts.entry(w.to_ascii_lowercase()).or_insert(0) += 1;
         let mut at = 0;
-        let lines = self.texts[module].split_inclusive('\n').map(|line| {
+        for line in self.texts[module].split_inclusive('\n') {
             let place = at..at + line.len();
             at = place.end;
             if mistaken(place) || line.matches('"').count() % 2 == 1 {
-                return line.split(|c| !name(c)).filter(is).count();
+                line.split(|c| !name(c)).for_each(&mut add);
+                continue;
             }
             let plain = line.split('"').step_by(2);
             let tokens = plain.flat_map(|p| p.split(|c| !(name(c) || c == '-')));
-            tokens.filter(|t| !t.starts_with('-')).flat_map(|t| t.split('-')).filter(is).count()
-        });
-        lines.sum()
+            tokens.filter(|t| !t.starts_with('-')).flat_map(|t| t.split('-')).for_each(&mut add);
+        }
+        counts
     }
 
     pub fn item(&self, at: ItemRef) -> &Item {

@@ -328,7 +328,8 @@ impl Checker<'_> {
         let stated = |word: &str| said.words.contains(&word);
         let mut lacks = Vec::new();
         // a trace says itself when its requests come
-        let traced = matches!(p.data, Some(Data::Trace(_))) || p.data.is_none() && stated("data");
+        let nearly = |d: &Diagnostic| d.code == Code::ProfileSetting && d.label.contains("`trace`");
+        let traced = matches!(p.data, Some(Data::Trace(_))) || self.sink.in_span(decl.span).any(nearly);
         if p.load.is_none() && !traced && !stated("rate") && !stated("concurrency") {
             incomplete(self, "how much load there is", "add `concurrency 64`, `rate 8/s` or `rate max`");
             lacks.push("rate");

@@ -182,7 +182,8 @@ fn server(url: &str) -> Option<String> {
     let plain = !host.is_empty() && !host.contains(['/', '?', '#', ' ', '@']);
     // of `[::1]` the colons are the host's
     let port = host.rsplit_once(':').map(|(_, port)| port).filter(|port| !port.ends_with(']'));
-    let has_port = port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0));
+    let has_port =
+        port.is_none_or(|port| !port.starts_with('+') && port.parse::<u16>().is_ok_and(|port| port > 0));
     (plain && has_port).then(|| url.trim_end_matches('/').to_owned())
 }
 

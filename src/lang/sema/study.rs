@@ -256,7 +256,9 @@ impl Checker<'_> {
         }
         // lines that mean nobody knows what may be those that are missing
         let nameless = self.sink.in_span(decl.span).filter(|d| {
-            d.code == Code::UnknownSetting && d.label == "unknown" && d.message.starts_with("a study ")
+            // a line of another tool is told with what it is here
+            let listed = d.help.as_deref().is_some_and(|h| h.starts_with("a study has the settings"));
+            d.code == Code::UnknownSetting && d.label == "unknown" && listed
         });
         if lacks.len() <= nameless.count() {
             lacks.clear();

@@ -4,6 +4,8 @@
 
 use std::ops::Range;
 
+use foldhash::HashMap;
+
 use super::check::Checker;
 use super::removal;
 use super::scope::{Kind, Module, declared};
@@ -21,6 +23,9 @@ impl Checker<'_> {
         let root = self.modules.root();
         if !root.file.items.iter().any(|i| matches!(i, Item::Study(_))) {
             return;
+        }
+        if self.sink.has_errors() {
+            self.named = self.words_beside_mistakes();
         }
         for (kind, name, span) in declared(root) {
             // a name that could not be declared had its diagnostic
@@ -69,18 +74,18 @@ impl Checker<'_> {
         }
         !self.sink.has_errors()
             || !self.may_be_misspelled(kind)
-                && self.words_beside_mistakes(name) <= 1
+                && self.named.get(&name.to_ascii_lowercase()).is_none_or(|n| *n <= 1)
                 && !self.sink.suggests(name)
                 && !self.may_be_unknown(kind, name)
                 && !self.may_be_missed(kind)
     }
 
-    /// How often the file names something, as far as it may be a use that could not be read.
-    fn words_beside_mistakes(&self, name: &str) -> usize {
+    /// How often the file names things, as far as those may be uses that could not be read.
+    fn words_beside_mistakes(&self) -> HashMap<String, usize> {
         let errors = self.sink.found().filter(|d| d.is_error() && d.span.file == FileId::default());
         let places: Vec<Range<usize>> = errors.map(|d| d.span.range()).collect();
         let mistaken = |line: Range<usize>| places.iter().any(|p| p.start < line.end && line.start <= p.end);
-        self.modules.words(0, name, mistaken)
+        self.modules.words(0, mistaken)
     }
 
     /// Whether a study measures nothing, which has been said: what it would measure is not yet named.

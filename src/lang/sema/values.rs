@@ -89,11 +89,13 @@ impl Checker<'_> {
             return Some(value);
         }
         let d = if found == Dim::PLAIN {
-            let message = format!("{what} is {dim}, and `{}{}` has no unit", n.value, n.unit);
+            let share = n.unit.contains('/');
+            let has = if share { "is a plain number" } else { "has no unit" };
+            let message = format!("{what} is {dim}, and `{}{}` {has}", n.value, n.unit);
             let d = Diagnostic::new(Code::MissingUnit, n.span, message);
             match unit {
                 // `us/h` is a number: one time in another
-                Some(unit) if n.unit.contains('/') => {
+                Some(unit) if share => {
                     d.label("another unit").help(format!("write for example `{}{unit}`", n.value))
                 }
                 _ => without_unit(d, n, dim, unit),

@@ -152,13 +152,19 @@ fn spelled(word: &str) -> Option<String> {
     (right && !words::RESERVED.contains(&name.as_str())).then_some(name)
 }
 
+/// How the names begin that stand for those that blocks lack.
+pub(in crate::lang) const UNNAMED: &str = "unnamed_";
+
 /// A name that the file does not know and that no other place of it gets.
 fn stand_in(file: &str, at: usize) -> String {
-    let mut name = format!("unnamed_{at}");
-    while file.contains(&name) {
-        name.push('_');
+    let name = format!("{UNNAMED}{at}");
+    let behind = |(from, _): (usize, &str)| {
+        file.as_bytes()[from + name.len()..].iter().take_while(|b| **b == b'_').count()
+    };
+    match file.match_indices(&name).map(behind).max() {
+        Some(most) => format!("{name}{}", "_".repeat(most + 1)),
+        None => name,
     }
-    name
 }
 
 #[cfg(test)]

@@ -37,6 +37,7 @@ mod words;
 
 pub use bench::load_setting;
 pub use build::number_alone;
+pub(in crate::lang) use heads::UNNAMED;
 pub use imports::{A_STEP, ANY};
 pub use parser::{Parsed, parse};
 pub use points::of_models;

@@ -190,7 +190,9 @@ impl<'a> Body<'a> {
             );
             return Some(hint(help, None));
         }
-        if let Some(right) = did_you_mean(word, ["model", "env", "unset", "raw"]) {
+        // a name alone is an axis or a point
+        let argued = next.starts_with(['"', '-']) || next.starts_with(|c: char| c.is_ascii_uppercase());
+        if let Some(right) = did_you_mean(word, ["model", "env", "unset", "raw"]).filter(|_| argued) {
             return Some(self.here(format!("write `{right}`"), right));
         }
         let help = "a point holds changes, such as flags; axes combine in `vary`: `a * b`, `a + b`";

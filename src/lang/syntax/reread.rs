@@ -101,7 +101,8 @@ pub(super) fn flags_apart(found: &Diagnostic, at: usize, line: &str) -> Option<S
         match piece {
             Piece::Open(_) => depth += 1,
             Piece::Close(_) => depth = depth.saturating_sub(1),
-            Piece::Other if depth == 0 && line[place..].starts_with(',') => {
+            // pieces are bytes, which need not begin a character
+            Piece::Other if depth == 0 && line.as_bytes()[place] == b',' => {
                 if !line[place + 1..].trim_start().starts_with('-') {
                     return None;
                 }

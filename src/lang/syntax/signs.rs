@@ -69,7 +69,7 @@ impl At<'_> {
                 help: "JSON takes no comma before its end".to_owned(),
                 edit: Some((before.len() - 1..before.len(), String::new())),
             },
-            _ if inside && before.trim_end().ends_with([':', '[', ',']) && json_word(word).is_some() => {
+            _ if inside && before.trim_end().ends_with([':', '[']) && json_word(word).is_some() => {
                 let right = json_word(word)?;
                 self.here(format!("write `{right}`"), right)
             }
@@ -222,9 +222,16 @@ impl At<'_> {
     }
 }
 
-/// `flase`: one of JSON's words with a slip in it.
+/// `flase`: one of JSON's words with letters swapped, or one too many or too few. `full` and `tree` are words of their own.
 fn json_word(word: &str) -> Option<&'static str> {
-    did_you_mean(word, ["true", "false", "null"])
+    let right = did_you_mean(word, ["true", "false", "null"])?;
+    let sorted = |w: &str| {
+        let mut letters = w.to_ascii_lowercase().into_bytes();
+        letters.sort_unstable();
+        letters
+    };
+    let same = word.len() != right.len() || sorted(word) == sorted(right);
+    (same && word.len() > 2 && word.starts_with(&right[..1])).then_some(right)
 }
 
 /// `rate 8 rps`: a unit behind a space, spelled otherwise.

@@ -10,8 +10,10 @@ use super::reread::reread;
 use crate::lang::diag::{Diagnostic, Sink};
 use crate::lang::source::FileId;
 
-/// The axis without those of its points that cannot be read, of which the first is known. Each is told, but what is the same
-/// misunderstanding again.
+/// Points that are explained one by one; whoever has more of them misread the whole.
+const MOST: usize = 16;
+
+/// The axis without those of its points that cannot be read, of which the first is known. Each is told.
 pub(super) fn other_points(
     id: FileId,
     text: &str,
@@ -20,31 +22,39 @@ pub(super) fn other_points(
     sink: &mut Sink,
     broken: &mut Vec<String>,
 ) -> Option<Item> {
-    let (mut found, mut rest, mut told) = (first, text.to_owned(), Vec::new());
-    loop {
-        let place = unread_point(&rest, (found.span.start as usize).checked_sub(base)?);
-        let mends_more = |place: &Range<usize>| {
-            let place = base + place.start..base + place.end;
-            found
-                .edits
-                .iter()
-                .any(|e| !place.contains(&(e.span.start as usize)) || e.span.end as usize > place.end)
+    let (mut found, mut rest) = (first, text.to_owned());
+    for _ in 0..MOST {
+        let place = (found.span.start as usize).checked_sub(base).and_then(|at| unread_point(&rest, at));
+        let beyond = |at: u32| {
+            !place.as_ref().is_some_and(|p| (base + p.start..=base + p.end).contains(&(at as usize)))
         };
+        let mends_more = found.edits.iter().any(|e| beyond(e.span.start) || beyond(e.span.end));
         let commas =
             !found.edits.is_empty() && found.edits.iter().all(|e| matches!(e.text.as_str(), "," | ""));
-        let signs = commas || place.as_ref().is_some_and(mends_more);
-        let lesson = found.help.as_deref().and_then(|h| h.split('`').next()).unwrap_or_default().to_owned();
-        if !(lesson.trim().contains(' ') && told.contains(&lesson)) {
-            sink.push(found);
+        sink.push(found);
+        if sink.is_full() {
+            return None;
         }
-        told.push(lesson);
-        rest = if signs { with_their_signs(&rest)? } else { without_point(&rest, place?)? };
+        let signs = if mends_more || commas { with_their_signs(&rest) } else { None };
+        rest = match (signs, place) {
+            (Some(mended), _) => mended,
+            (None, Some(place)) if !mends_more => without_point(&rest, place)?,
+            _ => return None,
+        };
         if let Some(item) = reread(id, &rest, base, sink, broken) {
             return Some(item);
         }
         found = lexical::mistake(id, base, &rest)
             .unwrap_or_else(|| by_rule(id, Rule::only_item, &rest, base, &[]));
+        // what was left out is not to be written
+        found.help = found.help.map(|help| without_gaps(&help));
     }
+    None
+}
+
+fn without_gaps(text: &str) -> String {
+    let parts = text.split("   ").map(str::trim).filter(|part| !part.is_empty());
+    if text.contains("   ") { parts.collect::<Vec<_>>().join(" … ") } else { text.to_owned() }
 }
 
 /// Where the point stands that holds a byte of an axis, with the comma that goes with it; `None` if that is in no point, or there is no
@@ -108,7 +118,8 @@ fn with_their_signs(text: &str) -> Option<String> {
 
 /// Where the points of an axis stand, each with the comma behind it.
 fn points(text: &str) -> Option<Vec<Range<usize>>> {
-    let open = text.find('=')? + 1;
+    let sign = |(at, piece): &(usize, Piece)| *piece == Piece::Other && text.as_bytes()[*at] == b'=';
+    let open = Scanner::new(text).find(sign)?.0 + 1;
     let open = open
         + text[open..].find(|c: char| !c.is_whitespace()).filter(|n| text[open + n..].starts_with('{'))?;
     let (mut depth, mut start, mut found) = (0_usize, open + 1, Vec::new());
