@@ -14,6 +14,9 @@ use crate::disk::{self, Kept, Shelf};
 /// Goes up with every change of what is drawn, made or kept. A test knows what the present one draws.
 pub(super) const GENERATION: u32 = 1;
 
+/// The release of the crate that takes texts apart and puts them together: another may do so otherwise.
+const TOKENIZERS: &str = "0.23.2";
+
 /// What decides every prompt that is made with a tokenizer: what this program does, and what the tokenizer is. `None` where that cannot
 /// be read.
 pub fn begins_key(tokenizer: &Path, around: Option<&Around>) -> Option<String> {
@@ -25,7 +28,9 @@ pub fn begins_key(tokenizer: &Path, around: Option<&Around>) -> Option<String> {
     };
     let of_file = disk::of_file(&file).ok()?;
     let version = env!("CARGO_PKG_VERSION");
-    Some(format!("prompts {GENERATION} of {version}\n{of_file}\n{of_config}\n{around:?}\n"))
+    Some(format!(
+        "prompts {GENERATION} of {version}, tokenizers {TOKENIZERS}\n{of_file}\n{of_config}\n{around:?}\n"
+    ))
 }
 
 /// All that decides a data set's questions; `None` where they are not worth keeping, or that cannot be known.
@@ -141,6 +146,18 @@ mod tests {
         }
         let drawn = disk::hex(&sum.finalize());
         assert_eq!((GENERATION, &drawn[..16]), (1, "a87d31adde3bbe65"));
+    }
+
+    #[test]
+    fn the_key_names_the_release_that_is_built_in() {
+        let lock = include_str!("../../Cargo.lock");
+        let own =
+            lock.split("name = \"tokenizers\"\nversion = \"").nth(1).and_then(|rest| rest.split('"').next());
+        assert_eq!(
+            own,
+            Some(TOKENIZERS),
+            "write the new one here: prompts of the old one are then made anew"
+        );
     }
 
     #[test]

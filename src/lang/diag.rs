@@ -164,7 +164,7 @@ impl Sink {
         self.unlisted = Some((first, count + 1));
     }
 
-    /// Takes back errors that turned out to follow from others.
+    /// Takes back what turned out to follow from a mistake: errors and doubts.
     pub fn forget(&mut self, mut follows: impl FnMut(&Diagnostic) -> bool) {
         let mut errors = 0;
         self.found.retain(|d| {

@@ -4,6 +4,7 @@ use super::check::Checker;
 use super::program::{Expr, Owner};
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
+use crate::lang::source::FileId;
 use crate::lang::syntax::ast::{self, BinaryOp, ExprKind};
 
 /// Seconds beyond which nobody asks for a metric.
@@ -36,7 +37,9 @@ impl Checker<'_> {
         let text = self.modules.slice(at.span);
         // a param by what it is
         let stands = match &at.kind {
-            ExprKind::Call { owner: None, name, args: None } => self.modules.root_param(&name.value),
+            ExprKind::Call { owner: None, name, args: None } if at.span.file == FileId::default() => {
+                self.modules.root_param(&name.value)
+            }
             _ => None,
         };
         let value = stands.map(|p| self.modules.slice(p.value.span()));
