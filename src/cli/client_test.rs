@@ -21,9 +21,9 @@ const ENOUGH: f64 = 0.95;
 /// What a stream brings where nothing says it, tokens a second; the doctor's own.
 pub const TOKENS_PER_S: f64 = 40.0;
 
-/// Tries the client, on the processors that it will have, with the largest of these loads, unless an earlier invocation has found it to be enough for as much on this machine as
-/// it is. What is not enough is told and goes on: each load is judged by its own client all the same, and a machine may be busy for
-/// three seconds only.
+/// Tries the client, on the processors that it will have, with the largest of these loads, unless an earlier invocation has found it to
+/// be enough for as much on this machine as it is. What is not enough is told and goes on: each load is judged by its own client all the
+/// same, and a machine may be busy for three seconds only.
 pub(super) fn before<'p>(
     x: &Execution<'_>,
     profiles: impl Iterator<Item = &'p Profile>,

@@ -7,7 +7,8 @@ use super::{files, site};
 use crate::lang::sema::budgets::unpriced;
 use crate::lang::sema::images::of_another_release;
 use crate::lang::sema::program::{Site, Via};
-use crate::lang::source::FileId;
+use crate::lang::source::Span;
+use crate::lang::syntax::ast::{Item, SiteLine, SiteLineKind};
 use crate::lang::{Analysis, Diagnostic};
 
 /// Adds what is to be said of a study file under the site that holds for it.
@@ -30,17 +31,19 @@ pub fn asked(analysis: &mut Analysis, named: Option<&Path>, file: &Path, console
 }
 
 fn uncounted(analysis: &Analysis) -> Vec<Diagnostic> {
-    let text = analysis.modules.root_text();
-    let price = |d: &Diagnostic| {
-        let own = d.is_error() && d.span.file == FileId::default();
-        let before = text.get(..d.span.start as usize).filter(|_| own);
-        before.and_then(|b| b.rsplit('\n').next()).is_some_and(|line| {
-            let line = line.trim_start();
-            line.starts_with("price ") || line.starts_with("site ") && line.contains("{ price ")
-        })
+    let sites = analysis.modules.root().file.items.iter();
+    let mut sites = sites.filter_map(|i| if let Item::Site(s) = i { Some(s) } else { None });
+    let holds = |outer: Span, d: &Diagnostic| {
+        let at = d.span;
+        d.is_error() && at.file == outer.file && outer.range().contains(&(at.start as usize))
     };
-    // a price that cannot be read has had its diagnostic
-    if analysis.diagnostics.iter().any(price) {
+    // a price that is wrong, or a line that could not be read, has had its diagnostic
+    let said = sites.any(|site| {
+        let another = |l: &SiteLine| !matches!(l.kind, SiteLineKind::Price(_));
+        let elsewhere = |d: &Diagnostic| site.lines.iter().any(|l| another(l) && holds(l.span, d));
+        analysis.diagnostics.iter().any(|d| holds(site.span, d) && !elsewhere(d))
+    });
+    if said {
         return Vec::new();
     }
     analysis.program.studies.iter().flat_map(|s| s.in_money.clone()).map(unpriced).collect()

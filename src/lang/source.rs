@@ -26,6 +26,15 @@ impl Span {
         self.start as usize..self.end as usize
     }
 
+    /// The line in which it begins, without its end, in the text of its file.
+    #[must_use]
+    pub fn line_in(self, text: &str) -> Span {
+        let from = text.floor_char_boundary(self.start as usize);
+        let start = text[..from].rfind('\n').map_or(0, |n| n + 1);
+        let end = text[from..].find('\n').map_or(text.len(), |n| from + n);
+        Span::new(self.file, start..end)
+    }
+
     /// The smallest span that holds both.
     #[must_use]
     pub fn to(self, other: Span) -> Span {

@@ -320,13 +320,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The line in which a place begins.
     fn line(&self, at: Span) -> Span {
-        let text = self.analysis.modules.root_text();
-        let from = at.start as usize;
-        let start = text[..from].rfind('\n').map_or(0, |n| n + 1);
-        let end = text[from..].find('\n').map_or(text.len(), |n| from + n);
-        Span::new(at.file, start..end)
+        at.line_in(self.analysis.modules.root_text())
     }
 
     /// Tears the steps that the program lacks, as something in them is not known. Whether there are any.

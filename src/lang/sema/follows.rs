@@ -117,30 +117,14 @@ impl Checker<'_> {
 
     /// Whether two places stand in engines of one line of descent.
     fn derive_from_each_other(&self, a: Span, b: Span) -> bool {
-        let engines: Vec<&Engine> = self.own_declared().collect();
-        let at = |s: Span| {
-            let holds = |e: &&&Engine| e.span.file == s.file && e.span.range().contains(&(s.start as usize));
-            engines.iter().find(holds).map(|e| e.name.value.as_str())
-        };
-        // an engine and those above it; a circle has its own mistake
-        let line = |name: &str| {
-            let mut names = vec![name.to_owned()];
-            while names.len() <= engines.len()
-                && let Some(e) = engines.iter().find(|e| Some(&e.name.value) == names.last())
-                && let Some(parent) = &e.parent
-            {
-                names.push(parent.value.clone());
-            }
-            names
-        };
-        let (Some(a), Some(b)) = (at(a), at(b)) else { return false };
-        line(a).iter().any(|n| n == b) || line(b).iter().any(|n| n == a)
-    }
-
-    /// The engines that the file itself declares.
-    fn own_declared(&self) -> impl Iterator<Item = &Engine> {
         let items = self.modules.root().file.items.iter();
-        items.filter_map(|i| if let Item::Engine(e) = i { Some(e) } else { None })
+        let engines = items.filter_map(|i| if let Item::Engine(e) = i { Some(e) } else { None });
+        let holds =
+            |e: &&Engine, s: Span| e.span.file == s.file && e.span.range().contains(&(s.start as usize));
+        let at = |s: Span| engines.clone().find(|e| holds(e, s)).map(|e| &e.name.value);
+        let (Some(a), Some(b)) = (at(a), at(b)) else { return false };
+        let mut known = self.engines.values().flatten();
+        known.any(|e| (e.name == *a || e.name == *b) && e.ancestry.contains(a) && e.ancestry.contains(b))
     }
 
     /// These axes and all that are made of them.
@@ -237,13 +221,8 @@ impl Checker<'_> {
         }
     }
 
-    /// The line in which a place begins.
     fn line(&self, at: Span) -> Span {
-        let text = self.modules.text_of(at.file);
-        let from = (at.start as usize).min(text.len());
-        let start = text[..from].rfind('\n').map_or(0, |n| n + 1);
-        let end = text[from..].find('\n').map_or(text.len(), |n| from + n);
-        Span::new(at.file, start..end)
+        at.line_in(self.modules.text_of(at.file))
     }
 
     /// `seqs[512]` of an axis in whose list `512` was misspelt.

@@ -25,33 +25,31 @@ impl Checker<'_> {
     /// Whether an error in an engine, or in one that it derives from, may hide what these flags or variables are set to: one in the
     /// value of another flag does not.
     pub(super) fn is_torn(&self, engine: &Engine, targets: &[String]) -> bool {
-        let declared = self.modules.all.iter().flat_map(|m| &m.file.items);
-        let mut declared = declared.filter_map(|i| if let Item::Engine(e) = i { Some(e) } else { None });
         let under = Some((&*engine.schema, engine.version.as_deref()));
         let elsewhere = |name: &str| {
             let own = flag_target(name, under);
             !targets.iter().any(|t| overlaps(t, &own))
         };
-        self.sink.has_errors()
-            && declared.any(|e| {
-                engine.ancestry.contains(&e.name.value)
-                    && self.sink.in_span(e.span).any(|d| !in_value(e, d.span).is_some_and(elsewhere))
-            })
+        self.has_error_beside(engine, |e, at| in_value(e, at).is_some_and(elsewhere))
     }
 
     /// Whether an error in an engine, or in one that it derives from, may hide its version: one in a line of flags does not.
     pub(super) fn may_state_version(&self, engine: &Engine) -> bool {
-        let declared = self.modules.all.iter().flat_map(|m| &m.file.items);
-        let mut declared = declared.filter_map(|i| if let Item::Engine(e) = i { Some(e) } else { None });
-        let of_flags = |e: &ast::Engine, at: Span| {
+        self.has_error_beside(engine, |e, at| {
             let mut lines = e.lines.iter().filter(|l| matches!(l.kind, EngineLineKind::Changes(_)));
             let flag = lines.any(|l| l.span.start <= at.start && at.start < l.span.end);
             flag && !self.modules.slice(at).trim_start_matches('-').starts_with("version")
-        };
+        })
+    }
+
+    /// Whether an engine, or one that it derives from, has an error beside those in places that do not matter.
+    fn has_error_beside(&self, engine: &Engine, spared: impl Fn(&ast::Engine, Span) -> bool) -> bool {
+        let declared = self.modules.all.iter().flat_map(|m| &m.file.items);
+        let mut declared = declared.filter_map(|i| if let Item::Engine(e) = i { Some(e) } else { None });
         self.sink.has_errors()
             && declared.any(|e| {
                 engine.ancestry.contains(&e.name.value)
-                    && self.sink.in_span(e.span).any(|d| !of_flags(e, d.span))
+                    && self.sink.in_span(e.span).any(|d| !spared(e, d.span))
             })
     }
 

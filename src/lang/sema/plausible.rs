@@ -2,10 +2,10 @@
 
 use super::check::Checker;
 use super::program::{Expr, Owner};
+use super::scope::Kind;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
-use crate::lang::source::FileId;
-use crate::lang::syntax::ast::{self, BinaryOp, ExprKind};
+use crate::lang::syntax::ast::{self, BinaryOp, ExprKind, Item};
 
 /// Seconds beyond which nobody asks for a metric.
 const BEYOND: [(&str, f64); 4] = [("tpot", 5.0), ("itl", 5.0), ("ttft", 300.0), ("latency", 24.0 * 3600.0)];
@@ -36,13 +36,16 @@ impl Checker<'_> {
         }
         let text = self.modules.slice(at.span);
         // a param by what it is
-        let stands = match &at.kind {
-            ExprKind::Call { owner: None, name, args: None } if at.span.file == FileId::default() => {
-                self.modules.root_param(&name.value)
+        let param = match &at.kind {
+            ExprKind::Call { owner: None, name, args: None } => {
+                self.modules.home(at.span).find(Kind::Param, &name.value)
             }
             _ => None,
         };
-        let value = stands.map(|p| self.modules.slice(p.value.span()));
+        let value = param.and_then(|param| match self.modules.item(param) {
+            Item::Param(param) => Some(self.modules.slice(param.value.span())),
+            _ => None,
+        });
         let named = value.map_or_else(|| text.to_owned(), |value| format!("{value} (the param `{text}`)"));
         let message = format!("no server has a {metric} near {named}");
         let d = Diagnostic::new(Code::Implausible, at.span, message);
