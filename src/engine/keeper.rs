@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
 
@@ -30,6 +31,8 @@ pub(super) struct Life {
     pub originals: Arc<Originals>,
     /// Why it could not be started.
     pub failed: Option<String>,
+    /// The program that the kernel does not run, and why.
+    pub refused: Option<(PathBuf, String)>,
     /// How the leader ended; others of its tree may live on.
     pub exit: Option<Exit>,
     /// Nothing is left of the tree.
@@ -126,7 +129,7 @@ async fn keep(
         tokio::select! {
             report = next_report(&mut reports) => match report {
                 Some(report) => {
-                    finished |= matches!(report, Report::Gone { .. } | Report::Failed { .. });
+                    finished |= report.is_last();
                     news.send_modify(|life| life.hear(report));
                 }
                 None => break,
@@ -158,6 +161,7 @@ impl Life {
         match report {
             Report::Spawned { pid } => self.pid = Some(pid),
             Report::Failed { message } => self.failed = Some(message),
+            Report::Refused { program, why } => self.refused = Some((program, why)),
             Report::Log { bytes } => self.log_bytes = bytes,
             Report::Masked { spots } => Arc::make_mut(&mut self.originals).add(spots),
             Report::Exited(exit) => self.exit = Some(exit),
@@ -168,7 +172,7 @@ impl Life {
 
     fn end(&mut self) {
         self.gone = true;
-        if self.pid.is_none() && self.failed.is_none() {
+        if self.pid.is_none() && self.failed.is_none() && self.refused.is_none() {
             self.failed = Some("its guard ended at once".into());
         }
         self.exit = self.exit.or(Some(Exit::Unknown));

@@ -64,6 +64,79 @@ fn why_not(program: &Path, cwd: &Path) -> Option<String> {
                 .then(|| format!("its first line names `{shown}`, which may not be executed here"))
         };
     }
-    // other forms are the kernel's own affair (binfmt_misc), and a text without that line is the shell's
-    head.is_empty().then(|| "it is empty".to_owned())
+    if head.is_empty() {
+        return Some("it is empty".to_owned());
+    }
+    // other forms are the kernel's own affair, and a text without that line is the shell's, which would try to read this one too
+    foreign(&head, std::env::consts::ARCH).filter(|_| !has_interpreters())
+}
+
+/// Whether a program's header names a processor that is not this one, in words.
+fn foreign(head: &[u8], own: &str) -> Option<String> {
+    let machine =
+        |of: &str| MACHINES.iter().find(|(_, names)| names.contains(&of)).map(|(number, _)| *number);
+    let little = match head.get(..6)? {
+        [0x7f, b'E', b'L', b'F', _, data] => *data == 1,
+        _ => return None,
+    };
+    let bytes = [*head.get(18)?, *head.get(19)?];
+    let theirs = if little { u16::from_le_bytes(bytes) } else { u16::from_be_bytes(bytes) };
+    // kernels of 64 bits run the older programs of 32 bits too, or say that they do not
+    let runs = |ours: u16| theirs == ours || matches!((ours, theirs), (62, 3) | (183, 40));
+    if runs(machine(own)?) {
+        return None;
+    }
+    let named = MACHINES.iter().find(|(number, _)| *number == theirs);
+    let named = named.map_or_else(|| format!("ELF machine {theirs}"), |(_, names)| names[0].to_owned());
+    Some(format!("it is a program for another processor ({named}), and this machine's is {own}"))
+}
+
+/// Numbers of processors in a program's header, and what they are called.
+const MACHINES: [(u16, &[&str]); 8] = [
+    (62, &["x86_64"]),
+    (183, &["aarch64"]),
+    (3, &["x86"]),
+    (40, &["arm"]),
+    (21, &["powerpc64"]),
+    (22, &["s390x"]),
+    (243, &["riscv64"]),
+    (258, &["loongarch64"]),
+];
+
+/// Whether this kernel was told of emulators (`binfmt_misc`): it may run what is for another processor.
+fn has_interpreters() -> bool {
+    let Ok(entries) = fs::read_dir("/proc/sys/fs/binfmt_misc") else { return false };
+    let own = ["register", "status"];
+    entries.flatten().any(|entry| !own.iter().any(|name| entry.file_name() == **name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(machine: u16, data: u8) -> Vec<u8> {
+        let mut head = vec![0; 64];
+        head[..7].copy_from_slice(&[0x7f, b'E', b'L', b'F', 2, data, 1]);
+        let bytes = if data == 1 { machine.to_le_bytes() } else { machine.to_be_bytes() };
+        head[18..20].copy_from_slice(&bytes);
+        head
+    }
+
+    #[test]
+    fn a_program_for_another_processor_is_told_by_its_header() {
+        let told = |machine, data, own| foreign(&header(machine, data), own);
+        let why = "it is a program for another processor (aarch64), and this machine's is x86_64";
+        assert_eq!(told(183, 1, "x86_64").as_deref(), Some(why));
+        assert!(told(22, 2, "x86_64").is_some_and(|why| why.contains("s390x")));
+        assert!(told(9999, 1, "aarch64").is_some_and(|why| why.contains("ELF machine 9999")));
+        for (machine, own) in [(62, "x86_64"), (3, "x86_64"), (183, "aarch64"), (40, "aarch64")] {
+            assert_eq!(told(machine, 1, own), None);
+        }
+        for text in [&b"echo hello\n"[..], b"\x7fELF", b"x"] {
+            assert_eq!(foreign(text, "x86_64"), None);
+        }
+        // this test itself runs here
+        let own = fs::read(std::env::current_exe().unwrap()).unwrap();
+        assert_eq!(foreign(&own[..FIRST], std::env::consts::ARCH), None);
+    }
 }

@@ -65,6 +65,8 @@ pub(super) enum Report {
     Spawned { pid: i32 },
     /// It could not be started; nothing runs, and the guard leaves.
     Failed { message: String },
+    /// The kernel does not run this program, whoever starts it; nothing runs, and the guard leaves.
+    Refused { program: PathBuf, why: String },
     /// The engine has printed so many bytes in all.
     Log { bytes: u64 },
     /// What stands there in the log is not what the engine said. Said before anything that follows from it.
@@ -76,6 +78,13 @@ pub(super) enum Report {
         /// Processes that had to be killed.
         killed: usize,
     },
+}
+
+impl Report {
+    /// Whether its guard leaves after it, with nothing left undone.
+    pub fn is_last(&self) -> bool {
+        matches!(self, Self::Gone { .. } | Self::Failed { .. } | Self::Refused { .. })
+    }
 }
 
 /// How a process ended.

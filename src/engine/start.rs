@@ -128,7 +128,11 @@ impl Attempt<'_> {
         if !survivors.is_empty() {
             return StartError::Unclean(survivors);
         }
-        if let Some(message) = self.keeper.life().borrow().failed.clone() {
+        let life = self.keeper.life().borrow().clone();
+        if let Some((program, why)) = life.refused {
+            return StartError::NotRunnable { program, why };
+        }
+        if let Some(message) = life.failed {
             return StartError::Impossible(message);
         }
         match why {

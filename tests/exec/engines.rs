@@ -82,14 +82,37 @@ fn an_engine_that_is_not_there() {
     expect_failed_baseline(&lab, &["engine not found", "perflab-no-such-engine"]);
 }
 
+/// The header of a program for a processor that no test runs on.
+fn foreign_program() -> Vec<u8> {
+    let mut header = vec![0; 128];
+    header[..7].copy_from_slice(b"\x7fELF\x02\x02\x01");
+    (header[17], header[19], header[23], header[53]) = (2, 22, 1, 64);
+    header
+}
+
+/// perflab itself, with a loader that is nowhere: the kernel says that the program is not there.
+fn loaderless_program() -> Vec<u8> {
+    let mut program = std::fs::read(binary()).expect("a program");
+    let at =
+        program.windows(7).position(|bytes| bytes == b"/lib64/" || bytes == b"/lib/ld").expect("a loader");
+    program[at + 1..at + 4].copy_from_slice(b"gon");
+    program
+}
+
 #[test]
 fn an_engine_that_cannot_be_run_is_a_finding_and_not_this_machine_s_failure() {
     use std::os::unix::fs::PermissionsExt as _;
     for (text, mode, words) in [
-        ("#!/bin/sh\n", 0o644, "may not be executed here (mode 644)"),
-        ("#!/moved/away/bin/python3\nimport vllm\n", 0o755, "`/moved/away/bin/python3`, which is not there"),
-        ("#!/bin/sh\r\nexit 0\r\n", 0o755, "`/bin/sh\\r`, which is not there"),
-        ("", 0o755, "it is empty"),
+        (foreign_program(), 0o755, "a program for another processor (s390x)"),
+        (loaderless_program(), 0o755, "No such file or directory"),
+        ("#!/bin/sh\n".into(), 0o644, "may not be executed here (mode 644)"),
+        (
+            "#!/moved/away/bin/python3\nimport vllm\n".into(),
+            0o755,
+            "`/moved/away/bin/python3`, which is not there",
+        ),
+        ("#!/bin/sh\r\nexit 0\r\n".into(), 0o755, "`/bin/sh\\r`, which is not there"),
+        (Vec::new(), 0o755, "it is empty"),
     ] {
         let study = live_study("step one { vary engine[other] }");
         let other = "engine other \"Other\" = sim {\n serve \"./engine {model} {host} {port}\"\n}\nprofile";

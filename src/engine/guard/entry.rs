@@ -5,8 +5,10 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 
+use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::sys::prctl;
@@ -36,12 +38,15 @@ pub fn guard_main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(Start::NotAsked) => usage(),
-        Err(Start::Failed(message)) => {
-            outbox.push(&Report::Failed { message });
-            outbox.flush_for(std::time::Duration::from_secs(1));
-            ExitCode::FAILURE
-        }
+        Err(Start::Failed(message)) => last_word(&mut outbox, &Report::Failed { message }),
+        Err(Start::Refused { program, why }) => last_word(&mut outbox, &Report::Refused { program, why }),
     }
+}
+
+fn last_word(outbox: &mut Outbox, report: &Report) -> ExitCode {
+    outbox.push(report);
+    outbox.flush_for(std::time::Duration::from_secs(1));
+    ExitCode::FAILURE
 }
 
 fn usage() -> ExitCode {
@@ -55,6 +60,11 @@ enum Start {
     /// Nobody sent anything to launch.
     NotAsked,
     Failed(String),
+    /// The program is none that this kernel runs.
+    Refused {
+        program: PathBuf,
+        why: String,
+    },
 }
 
 /// What to watch, and the limit of its memory, which lasts as long.
@@ -70,15 +80,24 @@ fn begin() -> Result<(Watch, Option<Group>), Start> {
     let log = File::create(&launch.log)
         .map_err(|e| Start::Failed(format!("cannot write {}: {e}", launch.log.display())))?;
     let memory = launch.memory.and_then(|bytes| Group::new(&getpid().to_string(), bytes));
-    let (output, leader) = pipe_for_output()
-        .and_then(|(reader, writer)| Ok((reader, spawn(&launch, memory.as_ref(), writer)?)))
-        .map_err(|e| Start::Failed(format!("cannot run {}: {e}", launch.program.display())))?;
+    let (output, writer) = pipe_for_output().map_err(|e| not_run(&launch.program, &e))?;
+    let leader = spawn(&launch, memory.as_ref(), writer).map_err(|e| not_run(&launch.program, &e))?;
     let tree = Tree::new(leader);
     let log = MaskedLog::new(CappedLog::new(log), launch.secrets);
     let held = held.into_iter().chain(scratch.map(OwnedFd::from)).collect();
     let own = [launch.scratch].into_iter().chain(launch.private).collect();
     let watch = Watch::new(orders, signals, output, log, tree, (own, launch.container), held);
     Ok((watch, memory))
+}
+
+/// Whether it is the program that cannot be run, or this machine that runs none now.
+fn not_run(program: &Path, error: &io::Error) -> Start {
+    // its file was there: what is not is what has to load it
+    const ITS_OWN: [Errno; 5] = [Errno::ENOEXEC, Errno::ENOENT, Errno::EACCES, Errno::ELIBBAD, Errno::ELOOP];
+    if error.raw_os_error().is_some_and(|code| ITS_OWN.contains(&Errno::from_raw(code))) {
+        return Start::Refused { program: program.to_owned(), why: error.to_string() };
+    }
+    Start::Failed(format!("cannot run {}: {error}", program.display()))
 }
 
 /// Own session, so that no terminal and no process group reaches it; reaper of all that descends from it; a
