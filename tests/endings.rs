@@ -121,6 +121,18 @@ fn events_overwrite_nothing_that_is_needed() {
 }
 
 #[test]
+fn events_do_not_go_where_the_report_goes() {
+    let lab = Lab::with(&live_study("step one { vary seqs[1] }"));
+    let out = lab.run(&[&EXEC[..], &["--events", "-"]].concat()).expect_code(2);
+    for word in ["--events", "standard output holds the report", "./-"] {
+        assert!(out.stderr.contains(word), "`{word}` is missing in {}", out.stderr);
+    }
+    assert!(out.stdout.is_empty() && !lab.path("-").exists(), "{}", out.stdout);
+    lab.run(&[&EXEC[..], &["--events", "./-"]].concat()).expect_code(0);
+    assert!(lab.read("-").contains("\"ends\""));
+}
+
+#[test]
 fn drafts_of_the_dead_are_removed() {
     let lab = measured();
     // no process has such a number

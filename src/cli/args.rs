@@ -230,7 +230,7 @@ pub struct ExecArgs {
     #[arg(long)]
     pub no_download: bool,
     /// Write the event stream to a file as JSON lines
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = super::events::parser())]
     pub events: Option<PathBuf>,
     /// What the study may cost: 6h, 6gpu_hours, 20usd, 48trials; counts everything that it has cost so far
     #[arg(long, value_name = "BUDGET", value_parser = super::budget::parse, allow_hyphen_values = true)]

@@ -3,11 +3,12 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use nix::libc::O_NOCTTY;
 
 use serde_json::{Map, Value as Json};
@@ -22,6 +23,17 @@ const VERSION: u32 = 1;
 const WAITING: usize = 4096;
 /// So long a reader that is behind is waited for at the end.
 const LAST: Duration = Duration::from_secs(1);
+
+/// The word of `--events`. Elsewhere `-` means standard output, where the report already goes: two documents would be mixed there.
+pub fn parser() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|path| {
+        if path.as_os_str() == "-" {
+            return Err("standard output holds the report; name a file or a pipe (in bash `--events >(jq .event)`), or `./-` for a \
+                        file that is called so");
+        }
+        Ok(path)
+    })
+}
 
 /// The events file. Its writing is never a reason for a study to stop.
 pub struct EventsFile {
