@@ -1,11 +1,14 @@
 //! Servers that run already at `https://` addresses: the simulator behind a proxy that speaks TLS, with certificates that are made here.
 //! Why one cannot be spoken with is said as it is, and not as a server that is away.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
 
 use crate::running::{self, Server, free_port, kinds, serve};
-use crate::support::{EXEC, Lab, Output, project, skip};
+use crate::support::{EXEC, Lab, Output, events, project, skip, wait_for};
 use crate::tls::certificates;
 
 const MODEL: [&str; 2] = ["--model", "Qwen/Qwen3-0.6B"];
@@ -122,6 +125,116 @@ fn a_certificate_of_another_name_or_time_is_told_as_such() {
     }
 }
 
+/// Who stands before a server: reads the first word of so many clients, then ends the connection, and lets all others through.
+struct Porter {
+    port: u16,
+    /// clients that are still turned away
+    turns: Arc<AtomicU32>,
+    /// both ends of connections that were let through
+    through: Arc<Mutex<Vec<TcpStream>>>,
+}
+
+impl Porter {
+    fn before(behind: u16, turned_away: u32, in_order: bool) -> Self {
+        let door = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = door.local_addr().expect("an address").port();
+        let (turns, through) =
+            (Arc::new(AtomicU32::new(turned_away)), Arc::<Mutex<Vec<TcpStream>>>::default());
+        let (left, kept) = (turns.clone(), through.clone());
+        std::thread::spawn(move || {
+            for client in door.incoming().flatten() {
+                if left.fetch_update(SeqCst, SeqCst, |n| n.checked_sub(1)).is_ok() {
+                    std::thread::spawn(move || turn_away(client, in_order));
+                } else if let Ok(server) = TcpStream::connect(("127.0.0.1", behind)) {
+                    for (mut from, mut to) in [(&client, &server), (&server, &client)].map(own) {
+                        std::thread::spawn(move || {
+                            let _ = std::io::copy(&mut from, &mut to);
+                            let _ = to.shutdown(Shutdown::Write);
+                        });
+                    }
+                    kept.lock().expect("no panic").extend([client, server]);
+                }
+            }
+        });
+        Self { port, turns, through }
+    }
+
+    fn address(&self) -> String {
+        format!("https://127.0.0.1:{}", self.port)
+    }
+
+    /// From now on nobody is let through, and who was has to leave.
+    fn close(&self) {
+        self.turns.store(u32::MAX, SeqCst);
+        for end in self.through.lock().expect("no panic").drain(..) {
+            let _ = end.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+fn own((from, to): (&TcpStream, &TcpStream)) -> (TcpStream, TcpStream) {
+    (from.try_clone().expect("a descriptor"), to.try_clone().expect("a descriptor"))
+}
+
+/// Reads what a client says first, and closes the connection in order, or resets it.
+fn turn_away(mut client: TcpStream, in_order: bool) {
+    let _ = client.read(&mut [0; 16 << 10]);
+    if !in_order {
+        let at_once = nix::libc::linger { l_onoff: 1, l_linger: 0 };
+        nix::sys::socket::setsockopt(&client, nix::sys::socket::sockopt::Linger, &at_once)
+            .expect("an option");
+    }
+}
+
+#[test]
+fn a_handshake_that_is_broken_off_is_tried_again() {
+    let (lab, behind) = running::lab(8, "");
+    let _simulator = serve(behind, &MODEL);
+    let front = if certificates(&lab) { proxy(&lab, "server.pem", behind) } else { None };
+    let Some((_front, front)) = front else {
+        return skip("running_tls", "no openssl or no python3 with ssl");
+    };
+    for (in_order, ended) in [(true, "was closed during"), (false, "was reset during")] {
+        // one that takes a while to be ready is waited for
+        let porter = Porter::before(front, 5, in_order);
+        let report = exec(&lab, &porter.address(), Some("ca.pem")).expect_code(0).report();
+        let outcome = &report.trial(report.0["baseline"].as_str().expect("an id"))["outcome"];
+        assert!(outcome == "ok" || outcome == "flagged", "{outcome}");
+        assert_eq!(porter.turns.load(SeqCst), 0);
+        // and one that never is is told as what it is, not as one without TLS
+        let porter = Porter::before(front, u32::MAX, in_order);
+        let output = exec(&lab, &porter.address(), Some("ca.pem"));
+        assert!(!output.stderr.contains("no TLS"), "{}", output.stderr);
+        refused(output, &["TLS handshake broken off", ended]);
+        let turned = u32::MAX - porter.turns.load(SeqCst);
+        assert!(turned > 2, "it was asked {turned} times");
+    }
+}
+
+#[test]
+fn handshakes_that_are_broken_off_under_load_are_a_server_that_is_away() {
+    let (lab, behind) = running::lab(2000, "");
+    let _simulator = serve(behind, &MODEL);
+    let front = if certificates(&lab) { proxy(&lab, "server.pem", behind) } else { None };
+    let Some((_front, front)) = front else {
+        return skip("running_tls", "no openssl or no python3 with ssl");
+    };
+    let porter = Porter::before(front, 0, false);
+    lab.write("site.plab", format!("site lab {{ engine there via url \"{}\" }}\n", porter.address()));
+    let mut command = lab.command(&[&EXEC[..], &["--events", "events.jsonl"]].concat());
+    command.env_remove("SSL_CERT_DIR").env("SSL_CERT_FILE", lab.path("ca.pem"));
+    let study = lab.start_command(command);
+    wait_for("some requests", || {
+        events(&lab).iter().any(|e| e["event"] == "load" && e["done"].as_u64().is_some_and(|done| done > 8))
+    });
+    porter.close();
+    let out = study.wait().expect_code(75);
+    for word in ["was lost", "TLS handshake broken off", "says nothing about the configuration"] {
+        assert!(out.stderr.contains(word), "`{word}` is missing in {}", out.stderr);
+    }
+    assert_eq!((kinds(&lab, "run"), kinds(&lab, "gone"), kinds(&lab, "setback")), (0, 1, 1));
+}
+
 #[test]
 fn a_server_with_another_scheme_than_its_address_is_told_as_such() {
     let (lab, behind) = running::lab(8, "");
@@ -132,7 +245,8 @@ fn a_server_with_another_scheme_than_its_address_is_told_as_such() {
     let closes = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = closes.local_addr().expect("an address").port();
     std::thread::spawn(move || closes.incoming().for_each(drop));
-    refused(exec(&lab, &format!("https://127.0.0.1:{port}"), None), &["no TLS", "closed the connection"]);
+    let broken_off = ["TLS handshake broken off", "during the TLS handshake", "begins with http://"];
+    refused(exec(&lab, &format!("https://127.0.0.1:{port}"), None), &broken_off);
     // nobody at all is still nobody
     let away = exec(&lab, &format!("https://127.0.0.1:{}", free_port()), None).expect_code(1);
     assert!(away.stderr.contains("nobody listens there"), "{}", away.stderr);

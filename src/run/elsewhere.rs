@@ -17,6 +17,7 @@ use crate::lang::Program;
 use crate::lang::sema::program::{Site, Study, Via};
 use crate::load::{FailureKind, LoadOutcome};
 use crate::plan::{Config, named_engines};
+use crate::trust;
 
 /// One that answers does so at once; a study is not held up for one that nobody may need.
 const GLANCE: Duration = Duration::from_secs(3);
@@ -143,6 +144,8 @@ pub async fn lost(outcome: &LoadOutcome, crew: &Crew<'_>, target: &Target<'_>) -
     if let Some(why) = target.left(crew).await {
         return Some(format!("{why} after {}", met()));
     }
-    let refused = failures().find(|f| f.kind == FailureKind::Connect && f.message.contains("refused"))?;
-    Some(format!("nobody listened at {} for a while under {}: {}", target.base_url, met(), refused.message))
+    let away = |message: &str| message.contains("refused") || trust::tells_broken_off(message);
+    let refused = failures().find(|f| f.kind == FailureKind::Connect && away(&f.message))?;
+    let url = &target.base_url;
+    Some(format!("no connection could be made to {url} for a while under {}: {}", met(), refused.message))
 }

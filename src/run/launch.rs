@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures_util::future::OptionFuture;
 
@@ -27,6 +27,8 @@ use crate::secrets::Key;
 
 /// A port that someone takes between our look and the engine's bind is tried again, on another one.
 const ATTEMPTS: usize = 3;
+/// So long a question is waited for without a word.
+const SLOW: Duration = Duration::from_secs(2);
 
 /// Decides, after so many requests, whether a rule ends the load: profile, metrics so far → the rule's name.
 pub type Ruler<'a> = dyn Fn(&str, u64, &Metrics) -> Option<String> + Send + Sync + 'a;
@@ -150,7 +152,8 @@ pub async fn carry_out(
         return warmed(crew, server, listener, times).await;
     }
     let at = crew.place.lies_at(crew.config);
-    let mut target = Target::managed(&server, crew.config, at.as_deref(), crew.key()).await;
+    let managed = Target::managed(&server, crew.config, at.as_deref(), crew.key());
+    let mut target = told_if_slow(managed, crew.launch, listener).await;
     let introduced = introduce(crew, &mut target, times.start_s).await;
     for note in &target.notes {
         listener.hear(&Event::Warning { text: format!("{}: {note}", crew.launch) });
@@ -169,6 +172,21 @@ pub async fn carry_out(
         return Ok(LaunchEnd::Unclean(report.survivors));
     }
     Ok(loaded?.into())
+}
+
+/// Asks a server of ours what it serves, and says what is waited for where the answer does not come at once.
+async fn told_if_slow<'a>(
+    asked: impl Future<Output = Target<'a>>,
+    launch: &str,
+    listener: &mut dyn Listener,
+) -> Target<'a> {
+    tokio::pin!(asked);
+    if let Ok(target) = tokio::time::timeout(SLOW, &mut asked).await {
+        return target;
+    }
+    let text = format!("{launch}: waiting for its /v1/models, which does not answer");
+    listener.hear(&Event::Warning { text });
+    asked.await
 }
 
 /// A start that compiled is no sample of how long starts take, and has no result: the configuration is launched again.

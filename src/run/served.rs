@@ -11,6 +11,8 @@ use crate::secrets::Key;
 use crate::trust::{self, Refusal};
 
 const WITHIN: Duration = Duration::from_secs(10);
+/// One that has just said that it is ready answers at once.
+const READY_WITHIN: Duration = Duration::from_secs(5);
 /// Where nobody takes connections nobody comes soon.
 const DESERTED: Duration = Duration::from_secs(5);
 
@@ -50,7 +52,7 @@ pub async fn until_ready(
         // who refuses will not change its mind
         let ends = match last {
             Unready::Says(status) => matches!(status, 401 | 403),
-            Unready::Refused(_) => true,
+            Unready::Refused(ref refusal) => !refusal.may_pass() || began.elapsed() > DESERTED,
             Unready::Deserted | Unready::Nameless(_) | Unready::Garbled(_) => began.elapsed() > DESERTED,
             Unready::Silent => false,
         };
@@ -74,9 +76,13 @@ fn unready(url: &str, error: &reqwest::Error) -> Unready {
     }
 }
 
-/// Whether a question brought no answer because nobody takes connections.
+/// Whether a question brought no answer because nobody takes connections, or takes them up to the end of a handshake.
 pub fn is_away(url: &str, error: &reqwest::Error) -> bool {
-    matches!(unready(url, error), Unready::Deserted | Unready::Nameless(_))
+    match unready(url, error) {
+        Unready::Deserted | Unready::Nameless(_) => true,
+        Unready::Refused(refusal) => refusal.may_pass(),
+        _ => false,
+    }
 }
 
 /// Whether the name of a host led nowhere: the client says so in words alone.
@@ -93,12 +99,15 @@ fn root_cause(error: &reqwest::Error) -> String {
     cause.to_string()
 }
 
-/// The models that a server of ours names; none where it does not say.
-pub async fn models_at(base_url: &str, key: Option<&Key>) -> Vec<String> {
-    let Some(client) = asking::client(WITHIN, key) else { return Vec::new() };
+/// The models that a server of ours names; none where it does not say. The error is that it did not answer in time.
+pub async fn models_at(base_url: &str, key: Option<&Key>) -> Result<Vec<String>, Duration> {
+    let Some(client) = asking::client(READY_WITHIN, key) else { return Ok(Vec::new()) };
     match client.get(format!("{base_url}/v1/models")).send().await {
-        Ok(answer) if answer.status().is_success() => models(&trust::whole(answer).await.unwrap_or_default()),
-        _ => Vec::new(),
+        Ok(answer) if answer.status().is_success() => {
+            Ok(models(&trust::whole(answer).await.unwrap_or_default()))
+        }
+        Err(e) if e.is_timeout() => Err(READY_WITHIN),
+        _ => Ok(Vec::new()),
     }
 }
 

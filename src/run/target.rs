@@ -46,7 +46,13 @@ impl<'a> Target<'a> {
     ) -> Self {
         let (base_url, vigil) = (server.base_url(), Some(server.watch_port()));
         let mut notes = Vec::new();
-        let named = served::models_at(&base_url, key.as_ref()).await;
+        let named = served::models_at(&base_url, key.as_ref()).await.unwrap_or_else(|waited| {
+            notes.push(format!(
+                "its /v1/models did not answer within {} s: what the server calls its model is not known",
+                waited.as_secs()
+            ));
+            Vec::new()
+        });
         let model = model_at.and_then(|at| served::choose_of_ours(&named, &config.model, at));
         if let Some(other) = served::another(&named, config, model_at) {
             notes.push(format!("the server calls its model {other}, the study {}", config.model));

@@ -15,6 +15,15 @@ pub struct Refusal {
 
 /// The server speaks no TLS.
 const NO_TLS: &str = "no TLS";
+/// The connection ended while hands were shaken.
+const BROKEN_OFF: &str = "TLS handshake broken off";
+
+impl Refusal {
+    /// Whether asking again may help: a server that starts, or one behind a proxy, breaks handshakes off and takes them later.
+    pub fn may_pass(&self) -> bool {
+        self.class == BROKEN_OFF
+    }
+}
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -42,8 +51,8 @@ pub fn caused(error: &(dyn Error + 'static), connecting: bool) -> Option<Refusal
             return Some(refusal);
         }
         let inner = error.downcast_ref::<io::Error>();
-        if connecting && inner.is_some_and(|e| e.kind() == io::ErrorKind::UnexpectedEof) {
-            return Some(hung_up());
+        if let Some(e) = inner.filter(|e| connecting && is_broken_off(e)) {
+            return Some(broken_off(e.kind()));
         }
         // what an error of input and output holds is not its source
         next = match inner.and_then(io::Error::get_ref) {
@@ -54,10 +63,25 @@ pub fn caused(error: &(dyn Error + 'static), connecting: bool) -> Option<Refusal
     None
 }
 
-/// A server that ended the handshake by ending the connection.
-pub fn hung_up() -> Refusal {
-    let why = "it closed the connection during the TLS handshake; an address of a server without TLS begins with http://";
-    Refusal { class: NO_TLS, why: why.to_owned() }
+/// Whether an error that ended a handshake says that the connection ended. Who takes no connections at all refuses them.
+pub fn is_broken_off(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+    matches!(error.kind(), UnexpectedEof | ConnectionReset | ConnectionAborted | BrokenPipe)
+}
+
+/// A server that ended the handshake by ending the connection: in order, or not.
+pub fn broken_off(by: io::ErrorKind) -> Refusal {
+    let ended = if by == io::ErrorKind::UnexpectedEof { "closed" } else { "reset" };
+    let why = format!(
+        "the connection was {ended} during the TLS handshake, by the server or a proxy before it; an address of a server without TLS \
+         begins with http://"
+    );
+    Refusal { class: BROKEN_OFF, why }
+}
+
+/// Whether what a request met was a handshake that was broken off.
+pub fn tells_broken_off(message: &str) -> bool {
+    message.contains(BROKEN_OFF)
 }
 
 #[cfg(not(feature = "tls"))]

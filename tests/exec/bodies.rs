@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{EXEC, Lab};
+use crate::support::{EXEC, Lab, events};
 
 const STUDY: &str = r#"
 engine kept "A server that keeps bodies" {
@@ -61,4 +61,36 @@ fn an_engine_that_writes_to_a_file_of_its_command_is_not_launched_for_ever() {
     lab.write("bodies", "");
     lab.run(&EXEC).expect_error(1, &["bodies changed in each of the last launches", "another file"]);
     assert_eq!(lab.read("bodies").lines().count(), 9, "three launches of three requests");
+}
+
+#[test]
+fn the_script_of_a_command_that_was_edited_is_named() {
+    let lab = Lab::with(STUDY);
+    let script = include_str!("serve_bodies.py");
+    lab.write("serve_bodies.py", script);
+    lab.run(&EXEC).expect_code(0);
+    lab.write("serve_bodies.py", format!("{script}# edited\n"));
+    let plan = lab.run(&["plan", "study.plab", "--dir", "state", "--format", "json"]).expect_code(0).json();
+    let reason = plan["steps"][0]["candidates"][0]["reason"].as_str().expect("a reason");
+    assert!(reason.starts_with("serve_bodies.py changed since it was measured"), "{reason}");
+}
+
+#[test]
+fn a_server_that_never_says_what_it_serves_is_told_of_and_not_waited_for() {
+    let lab = Lab::with(&STUDY.replace("step threads { vary threads }", "step none { vary engine[kept] }"));
+    let script = include_str!("serve_bodies.py").replace("import sys\n", "import sys\nimport time\n");
+    let hangs = "    def do_GET(self):\n        time.sleep(3600 if self.path == \"/v1/models\" else 0)\n";
+    let script = script.replace("    def do_GET(self):\n", hangs);
+    assert!(script.contains("3600"), "{script}");
+    lab.write("serve_bodies.py", script);
+    let out = lab.run(&[&EXEC[..], &["--events", "events.jsonl"]].concat()).expect_code(0);
+    let warnings: Vec<String> = events(&lab)
+        .iter()
+        .filter(|e| e["event"] == "warning")
+        .filter_map(|e| e["text"].as_str().map(str::to_owned))
+        .collect();
+    for words in ["waiting for its /v1/models", "its /v1/models did not answer within 5 s"] {
+        assert!(warnings.iter().any(|w| w.contains(words)), "`{words}` is not in {warnings:?}");
+        assert!(out.stderr.contains(words), "{}", out.stderr);
+    }
 }

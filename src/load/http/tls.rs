@@ -56,28 +56,33 @@ mod with {
         /// Shakes hands over a socket that was opened just now.
         pub(in crate::load::http) async fn shake(&self, socket: &Opening) -> io::Result<Session> {
             let new = ClientConnection::new(Arc::clone(&self.config), self.name.clone());
-            let mut session = new.map_err(io::Error::other)?;
-            let mut through = Through(socket);
-            loop {
-                while session.wants_write() {
-                    match session.write_tls(&mut through) {
-                        Err(e) if e.kind() == io::ErrorKind::WouldBlock => socket.writable().await?,
-                        written => drop(written?),
-                    }
+            let session = new.map_err(io::Error::other)?;
+            match shaken(session, socket).await {
+                Err(e) if trust::is_broken_off(&e) => Err(refused(&trust::broken_off(e.kind()))),
+                shaken => shaken,
+            }
+        }
+    }
+
+    async fn shaken(mut session: ClientConnection, socket: &Opening) -> io::Result<Session> {
+        let mut through = Through(socket);
+        loop {
+            while session.wants_write() {
+                match session.write_tls(&mut through) {
+                    Err(e) if e.kind() == io::ErrorKind::WouldBlock => socket.writable().await?,
+                    written => drop(written?),
                 }
-                if !session.is_handshaking() {
-                    return Ok(Session(Box::new(session)));
+            }
+            if !session.is_handshaking() {
+                return Ok(Session(Box::new(session)));
+            }
+            match session.read_tls(&mut through) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(_) => {
+                    session.process_new_packets().map_err(|e| refused(&trust::of(&e)))?;
                 }
-                match session.read_tls(&mut through) {
-                    Ok(0) => {
-                        return Err(refused(&trust::hung_up()));
-                    }
-                    Ok(_) => {
-                        session.process_new_packets().map_err(|e| refused(&trust::of(&e)))?;
-                    }
-                    Err(e) if e.kind() == io::ErrorKind::WouldBlock => socket.readable().await?,
-                    Err(e) => return Err(e),
-                }
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => socket.readable().await?,
+                Err(e) => return Err(e),
             }
         }
     }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::beside;
 use super::elf;
+use super::loose;
 use super::python::{Python, normal};
 use crate::disk;
 use crate::lang::sema::program::{Engine, Via};
@@ -69,22 +70,29 @@ fn look(engine: &Engine, search: &Search, study_dir: &Path) -> Option<Installed>
             .extend(disk::identity(python.interpreter()).map(|id| ("python".to_owned(), id[..8].to_owned())));
         build = libraries.get(&normal(name)).map(|version| format!("{name} {version}"));
     }
-    let wrapper = (behind || build.is_none()).then(|| by_content(&program, &words, study_dir)).flatten();
+    let is_own = behind || build.is_none();
+    let wrapper = is_own.then(|| by_content(&program)).flatten();
     let build = match (build, wrapper) {
         (Some(build), Some(wrapper)) => Some(format!("{build} behind {wrapper}")),
         (build, wrapper) => build.or(wrapper),
     };
+    if is_own {
+        libraries.extend(scripts(&words, study_dir));
+    }
     libraries.extend(beside::modules(&program, &words, study_dir));
     Some(Installed { build, libraries: Some(libraries) })
 }
 
-/// A hash of the program and of the scripts that its command names.
-fn by_content(program: &Path, words: &[String], study_dir: &Path) -> Option<String> {
-    let scripts = words.iter().skip(1).filter(|w| !w.starts_with('-')).map(|w| study_dir.join(w));
-    let all = std::iter::once(program.to_owned()).chain(scripts.filter(|p| p.is_file()));
-    let hashes: Vec<String> = all.map(|f| disk::of_file(&f)).collect::<Result<_, _>>().ok()?;
-    let hash = crate::plan::config::short_hash(&hashes.join("\n"));
+/// A program by its content.
+fn by_content(program: &Path) -> Option<String> {
+    let hash = crate::plan::config::short_hash(&disk::of_file(program).ok()?);
     Some(format!("{} {hash}", program.file_name()?.to_str()?))
+}
+
+/// The files that a command names beside its program, each with a hash: which of them was edited can be said.
+fn scripts(words: &[String], study_dir: &Path) -> BTreeMap<String, String> {
+    let named = words.iter().skip(1).filter(|w| !w.starts_with('-') && study_dir.join(w).is_file());
+    named.map(|word| loose::shown(word, &study_dir.join(word))).collect()
 }
 
 /// The shared libraries of a program: those that it is linked with, those beside it, which it may load by name, and those in the
