@@ -157,5 +157,6 @@ fn a_file_that_may_not_grow_is_a_full_disk() {
     let said = String::from_utf8_lossy(&out.stderr);
     assert_eq!(out.status.code(), Some(75), "{said}");
     assert!(said.contains("File too large") && said.contains("help:"), "{said}");
+    assert!(said.contains("what could not be written does not count"), "{said}");
     lab.run(&EXEC).expect_code(0);
 }

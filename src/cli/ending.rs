@@ -80,10 +80,14 @@ fn written<'a>(
             let of_machine = matches!(e, RunError::Journal(_) | RunError::Machine(_));
             let status = if launched && of_machine { exit::INCOMPLETE } else { exit::INPUT };
             Ending::new(status, move |console| {
-                console.error(
-                    &e.to_string(),
-                    "what was measured until here is in the journal; mend it, and the same command continues",
-                );
+                let kept = match &e {
+                    RunError::Journal(_) => {
+                        "what could not be written does not count, even if it was shown; what came before it is"
+                    }
+                    _ => "what was measured until here is",
+                };
+                let help = format!("{kept} in the journal; mend it, and the same command continues");
+                console.error(&e.to_string(), &help);
             })
         }
     }
