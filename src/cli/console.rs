@@ -9,7 +9,7 @@ use nix::errno::Errno;
 use super::args::Color;
 use crate::lang::render::Look;
 use crate::lang::source::Sources;
-use crate::lang::{Diagnostic, render};
+use crate::lang::{Diagnostic, render, stdlib};
 use crate::report::Style;
 use crate::secrets::{self, DocumentWriter, MaskedWriter};
 
@@ -163,7 +163,7 @@ impl Console {
 /// Takes what files with errors may state as a secret for one, before their lines are quoted.
 pub fn learn_broken(found: &[Diagnostic], sources: &Sources) {
     if found.iter().any(Diagnostic::is_error) {
-        let own = sources.iter().map(|(_, s)| s).filter(|s| !s.name.starts_with("std/"));
+        let own = sources.iter().map(|(_, s)| s).filter(|s| !stdlib::is_part(&s.name));
         secrets::learn(own.flat_map(|s| secrets::in_broken_text(&s.text)).collect::<Vec<_>>());
     }
 }

@@ -10,7 +10,7 @@ use crate::lang::given;
 use crate::lang::sema::program::{NotYet, Study};
 use crate::lang::sema::without_mark;
 use crate::lang::source::Files;
-use crate::lang::{Analysis, Given, Program, analyze_with, fix};
+use crate::lang::{Analysis, Given, Program, analyze_with, fix, stdlib};
 use crate::plan::config::short_hash;
 use crate::plan::reviewed;
 use crate::secrets;
@@ -84,7 +84,7 @@ pub fn checked(path: &Path, set: &[Given], console: Console) -> Option<Analysis>
 /// The analysis of a file's text, unless a param was given that it does not take, which has been said.
 fn analysed(path: &Path, text: &str, set: &[Given], console: Console) -> Option<Analysis> {
     let mut analysis = analysis_of(path, text, set);
-    fix::keep_promises(without_mark(text), &mut analysis.diagnostics, &|t| analysis_of(path, t, set));
+    fix::complete(without_mark(text), &mut analysis.diagnostics, &|t| analysis_of(path, t, set));
     used::as_at_home(&mut analysis);
     for refused in &analysis.refused {
         console.error(&refused.message, &refused.help);
@@ -95,7 +95,7 @@ fn analysed(path: &Path, text: &str, set: &[Given], console: Console) -> Option<
 /// A hash of everything that the file says, that of the files which it uses included.
 pub fn hash(analysis: &Analysis) -> String {
     let own = analysis.sources.iter().map(|(_, s)| s);
-    let own = own.filter(|s| s.name != given::SOURCE && !s.name.starts_with("std/"));
+    let own = own.filter(|s| s.name != given::SOURCE && !stdlib::is_part(&s.name));
     short_hash(&own.map(|s| s.text.as_str()).collect::<Vec<_>>().join("\0"))
 }
 

@@ -9,6 +9,7 @@ use super::{site, state};
 use crate::lang::given;
 use crate::lang::sema::program::{Data, Program};
 use crate::lang::source::Sources;
+use crate::lang::stdlib;
 
 /// Links to links, at most, as the kernel has it.
 const LINKS: usize = 40;
@@ -21,7 +22,7 @@ pub fn read_from(
     program: &Program,
 ) -> Vec<PathBuf> {
     let own = sources.iter().map(|(_, s)| s.name.as_str());
-    let own = own.filter(|n| *n != given::SOURCE && !n.starts_with("std/")).map(PathBuf::from);
+    let own = own.filter(|n| *n != given::SOURCE && !stdlib::is_part(n)).map(PathBuf::from);
     let dir = study_dir(file);
     let data = program.profiles.values().flat_map(|p| {
         let data = match &p.data {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::files::analysis_of;
 use crate::lang::diag::{self, Diagnostic};
 use crate::lang::source::{FileId, Source, Sources, Span};
-use crate::lang::{Analysis, fix, given};
+use crate::lang::{Analysis, fix, given, stdlib};
 
 /// What a check of one file found.
 pub struct Found {
@@ -68,7 +68,7 @@ pub fn once(all: &mut [Found]) {
 
 /// Whether a source is a file that another uses, not the one that is checked, the library or the command line.
 fn is_used(id: FileId, source: &Source) -> bool {
-    id != FileId::default() && source.name != given::SOURCE && !source.name.starts_with("std/")
+    id != FileId::default() && source.name != given::SOURCE && !stdlib::is_part(&source.name)
 }
 
 /// What a used file says of itself where it is checked alone, in the places of the analysis that uses it.
@@ -76,7 +76,7 @@ fn at_home(id: FileId, sources: &Sources) -> Vec<Diagnostic> {
     let Source { name, text, .. } = sources.get(id);
     let path = Path::new(name);
     let mut home = analysis_of(path, text, &[]);
-    fix::keep_promises(text, &mut home.diagnostics, &|t| analysis_of(path, t, &[]));
+    fix::complete(text, &mut home.diagnostics, &|t| analysis_of(path, t, &[]));
     let moved = |span: Span| {
         let file = if span.file == FileId::default() {
             Some(id)

@@ -164,6 +164,13 @@ impl Sink {
         self.unlisted = Some((first, count + 1));
     }
 
+    /// Takes the fix from what was found last.
+    pub fn leave_to_people(&mut self) {
+        if let Some(last) = self.found.last_mut() {
+            last.edits.clear();
+        }
+    }
+
     /// Takes back what turned out to follow from a mistake: errors and doubts.
     pub fn forget(&mut self, mut follows: impl FnMut(&Diagnostic) -> bool) {
         let mut errors = 0;

@@ -10,6 +10,7 @@ use super::analyze::Analysis;
 use super::codes::Code;
 use super::comments::start_of_comment;
 use super::diag::{Diagnostic, Edit, Severity};
+use super::hidden::reveal;
 use super::source::FileId;
 
 /// A mended file has few rounds: each mends everything that does not overlap.
@@ -38,20 +39,21 @@ pub fn edits_of(d: &Diagnostic) -> &[Edit] {
 
 /// Applies every fix that helps, again and again. `analyze` reads a text as the file that is mended.
 pub fn mend(text: &str, analyze: &dyn Fn(&str) -> Analysis) -> Mended {
-    let state = State { text: text.to_owned(), found: analyze(text).diagnostics, fixes: 0 };
+    let state = State::of(text, &mut analyze(text).diagnostics, analyze);
     let (state, _) = all(state, analyze);
     Mended { text: state.text, fixes: state.fixes }
 }
 
-/// Takes the edits from diagnostics that [`mend`] would leave alone: what is shown as fixable is mended when asked for.
-pub fn keep_promises(text: &str, found: &mut [Diagnostic], analyze: &dyn Fn(&str) -> Analysis) {
+/// Adds what mistakes hide that can be mended, and takes the edits from diagnostics that [`mend`] would leave alone: what is shown as fixable
+/// is mended when asked for.
+pub fn complete(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn Fn(&str) -> Analysis) {
     // what nothing uses can be taken out of a file that is right otherwise: such files, which may be long, are not read twice
     let is_right = !found.iter().any(Diagnostic::is_error);
     let sure = |d: &Diagnostic| is_right && d.code == Code::Unused;
     if !found.iter().any(|d| fix_of(d).is_some() && !sure(d)) {
         return;
     }
-    let state = State { text: text.to_owned(), found: found.to_vec(), fixes: 0 };
+    let state = State::of(text, found, analyze);
     let (_, refused) = all(state, analyze);
     for d in found.iter_mut().filter(|d| fix_of(d).is_some() && refused.contains(&mark(d))) {
         d.edits.clear();
@@ -63,7 +65,34 @@ pub fn keep_promises(text: &str, found: &mut [Diagnostic], analyze: &dyn Fn(&str
 struct State {
     text: String,
     found: Vec<Diagnostic>,
+    /// what others hide or hid: none of them is new when it shows
+    hidden: Vec<Diagnostic>,
     fixes: usize,
+}
+
+impl State {
+    /// A text in which something was found, to which what that hides is added.
+    fn of(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn Fn(&str) -> Analysis) -> Self {
+        let shown = found.clone();
+        reveal(text, found, analyze);
+        let hidden = news(&shown, found).into_iter().cloned().collect();
+        Self { text: text.to_owned(), found: found.clone(), hidden, fixes: 0 }
+    }
+
+    /// The text after some fixes.
+    fn after(&self, fixes: &[&Diagnostic], analyze: &dyn Fn(&str) -> Analysis) -> Self {
+        let text = applied(&self.text, &edits(fixes));
+        let found = analyze(&text).diagnostics;
+        let mended = |d: &Diagnostic| fixes.iter().any(|f| (f.code, &f.message) == (d.code, &d.message));
+        let hidden = self.hidden.iter().filter(|d| !mended(d)).cloned().collect();
+        Self { text, found, hidden, fixes: self.fixes + fixes.len() }
+    }
+
+    /// What is wrong with the text, also where that does not show.
+    fn whole(&self) -> Vec<Diagnostic> {
+        let hidden = news(&self.found, &self.hidden).into_iter().cloned();
+        self.found.iter().cloned().chain(hidden).collect()
+    }
 }
 
 /// All fixes that help, and by their marks those that do not.
@@ -103,26 +132,21 @@ fn unused(found: &[Diagnostic]) -> HashSet<String> {
 
 /// The text after some fixes and those that follow from them; `None` if it is no better then.
 fn followed(before: &State, fixes: &[&Diagnostic], analyze: &dyn Fn(&str) -> Analysis) -> Option<State> {
-    let step = |text: &str, fixes: &[&Diagnostic], count: usize| {
-        let text = applied(text, &edits(fixes));
-        let found = analyze(&text).diagnostics;
-        State { text, found, fixes: count + fixes.len() }
-    };
-    let mut now = step(&before.text, fixes, before.fixes);
+    let (was, mut now) = (before.whole(), before.after(fixes, analyze));
     if !keeps_comments(&before.text, &now.text) {
         return None;
     }
     for _ in 0..LONGEST_CHAIN {
-        if is_better(&before.found, &now.found) {
+        if is_better(&was, &now.whole()) {
             return Some(now);
         }
-        let new = news(&before.found, &now.found);
+        let new = news(&was, &now.found);
         let next: Vec<&Diagnostic> = new.into_iter().filter(|d| fix_of(d).is_some()).collect();
         let chosen = apart(&next);
         if chosen.is_empty() {
             return None;
         }
-        now = step(&now.text, &chosen, now.fixes);
+        now = now.after(&chosen, analyze);
     }
     None
 }
@@ -155,7 +179,7 @@ fn is_better(before: &[Diagnostic], after: &[Diagnostic]) -> bool {
 }
 
 /// What was not found before. Places move, so that diagnostics go by what they say.
-fn news<'a>(before: &[Diagnostic], after: &'a [Diagnostic]) -> Vec<&'a Diagnostic> {
+pub(super) fn news<'a>(before: &[Diagnostic], after: &'a [Diagnostic]) -> Vec<&'a Diagnostic> {
     let mut known: Vec<(Code, &str)> = before.iter().map(|d| (d.code, d.message.as_str())).collect();
     let mut new = Vec::new();
     for d in after {
@@ -178,7 +202,7 @@ fn edits<'a>(fixes: &[&'a Diagnostic]) -> Vec<&'a Edit> {
 }
 
 /// Those that do not overlap, the first of each that do.
-fn apart<'a>(fixes: &[&'a Diagnostic]) -> Vec<&'a Diagnostic> {
+pub(super) fn apart<'a>(fixes: &[&'a Diagnostic]) -> Vec<&'a Diagnostic> {
     let mut taken: Vec<&Edit> = Vec::new();
     let mut chosen = Vec::new();
     for fix in fixes {

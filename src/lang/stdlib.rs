@@ -33,6 +33,11 @@ const MODULES: &[(&str, Part)] = &[
 /// The names that may stand after `std/`.
 pub const LIBRARIES: &[&str] = &["engines", "profiles", "axes", "rules", "metrics"];
 
+/// Whether a source of this name is a file of the library, not one of the user's in a folder that is called `std` too.
+pub fn is_part(name: &str) -> bool {
+    ENGINES.iter().chain(MODULES).any(|(_, part)| part.name == name)
+}
+
 /// The files of `std/NAME` that are needed to find `names` in it, or all of them if one of the names is in none.
 pub fn parts(library: &str, names: &[&str]) -> Option<Vec<Part>> {
     match library {

@@ -37,7 +37,9 @@ fn said(found: &[Diagnostic]) -> BTreeMap<(&'static str, &str), usize> {
 /// Whether there was something to mend in a file, and what is wrong with the result.
 fn mended(file: &PathBuf) -> (bool, Option<String>) {
     let (text, name) = (fs::read_to_string(file).expect("text"), file.display());
-    let before = analysis(&text).diagnostics;
+    let mut before = analysis(&text).diagnostics;
+    // what mistakes hide is there before they are mended
+    fix::complete(&text, &mut before, &analysis);
     let mended = fix::mend(&text, &analysis);
     if mended.fixes == 0 {
         return (

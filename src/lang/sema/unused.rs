@@ -11,7 +11,7 @@ use super::removal;
 use super::scope::{Kind, Module, declared};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, nearest};
-use crate::lang::source::FileId;
+use crate::lang::source::{FileId, Span};
 use crate::lang::syntax::ast::{Item, Study, StudyLineKind as Line, Use};
 
 /// Kinds that matter only where something names them. Rules hold by being there.
@@ -124,8 +124,9 @@ impl Checker<'_> {
         let studies = self.modules.root().file.items.iter();
         let mut studies = studies.filter_map(|i| if let Item::Study(s) = i { Some(s) } else { None });
         let has = |s: &Study, is: fn(&Line) -> bool| s.lines.iter().any(|l| is(&l.kind));
-        // what goes in a circle was meant to derive from something else
-        if self.sink.found().any(|d| d.code == Code::Cycle) {
+        // what goes in a circle was meant to derive from something else of its kind
+        let circles = self.sink.found().filter(|d| d.code == Code::Cycle && is_root(d.span));
+        if circles.map(|d| self.line_begins(d.span.start)).any(|word| word == kind.word() || word == "use") {
             return true;
         }
         match kind {
@@ -163,17 +164,19 @@ impl Checker<'_> {
 
     /// Whether a line that begins with one of these words could not be read, for such a reason: what it names is not known.
     fn line_lost(&self, begins: &[&str], reason: impl Fn(&Diagnostic) -> bool) -> bool {
-        let text = self.modules.root_text();
-        let first = |at: u32| {
-            let line = &text[..(at as usize).min(text.len())];
-            let line = &text[line.rfind('\n').map_or(0, |n| n + 1)..];
-            line.split_whitespace().next().unwrap_or_default().to_owned()
-        };
-        let unread = |d: &&Diagnostic| d.code.id().starts_with("E1") && d.span.file == FileId::default();
-        self.sink
-            .found()
-            .filter(unread)
-            .filter(|d| reason(d))
-            .any(|d| begins.contains(&first(d.span.start).as_str()))
+        let unread = |d: &&Diagnostic| d.code.id().starts_with("E1") && is_root(d.span);
+        let mut lost = self.sink.found().filter(unread).filter(|d| reason(d));
+        lost.any(|d| begins.contains(&self.line_begins(d.span.start)))
     }
+
+    /// The first word of the line of the checked file that holds a place.
+    fn line_begins(&self, at: u32) -> &str {
+        let text = self.modules.root_text();
+        let line = text[..text.floor_char_boundary(at as usize)].rfind('\n').map_or(0, |n| n + 1);
+        text[line..].split_whitespace().next().unwrap_or_default()
+    }
+}
+
+fn is_root(span: Span) -> bool {
+    span.file == FileId::default()
 }

@@ -185,7 +185,12 @@ impl<'a, 's> Builder<'a, 's> {
                     Some(line) => found.push(line),
                     None => unread.extend(meant),
                 }
-                at += if more == 0 { self.below_a_colon(&lines[at..]) } else { more };
+                let below = if more == 0 { self.below_a_colon(&lines[at..]) } else { 0 };
+                if below > 1 {
+                    // what mends the first of them would leave the others where they are
+                    self.sink.leave_to_people();
+                }
+                at += more + below;
             }
             at += 1;
         }

@@ -60,6 +60,8 @@ pub(super) fn meant(file: &str, at: usize, text: &str, told: Span) -> Option<(St
     let parts = [Some(name), head.title, base, from].into_iter().flatten();
     let parts: Vec<String> = parts.chain([head.when.unwrap_or_default().to_owned()]).collect();
     let right = format!("{keyword} {}", parts.join(" "));
+    // what is written where it should be stays in its place
+    let right = format!("{:brace$}", right.trim_end());
     let base = (at + brace).checked_sub(right.len())?;
     Some((format!("{right}{}", &text[brace..]), base))
 }
@@ -176,7 +178,14 @@ mod tests {
         let read = |text: &str| {
             let (right, base) = meant(text, 100, text, Span::new(FileId(0), 105..106))?;
             assert_eq!(base + right.find('{')?, 100 + text.find('{')?, "{right}");
-            Some(right)
+            Some(
+                right
+                    .replacen('{', " {", 1)
+                    .split(' ')
+                    .filter(|w| !w.is_empty())
+                    .collect::<Vec<_>>()
+                    .join(" "),
+            )
         };
         for (text, right) in [
             ("study \"A b\" {\n}", "study unnamed_100 \"A b\" {\n}"),

@@ -78,6 +78,7 @@ fn habit_edit(chunk: &str, token: &Range<usize>, word: &str) -> Option<(Range<us
         "&&" | "&" => here("and"),
         "||" | "|" => here("or"),
         "!" => here("not "),
+        ";" if chunk.starts_with("use") => here(","),
         ";" => here(""),
         "=" if before.contains('=') || chunk.starts_with('-') => None,
         "=" if is_condition(chunk) => here("=="),

@@ -1,5 +1,5 @@
-//! Steps and tracks whose lines stand below them without a `{`: the brace is put where it was forgotten, so that the rest of the study is
-//! read as it was meant.
+//! Blocks whose lines stand below their first one without a `{`: the brace is put where it was forgotten, so that the rest is read as it was
+//! meant.
 
 use std::borrow::Cow;
 
@@ -90,10 +90,13 @@ fn body(line: &str) -> Option<usize> {
     begins(" vary ").or_else(|| begins(" pick "))
 }
 
-/// The part of a line that names a step or a track, if no brace follows it; up to where the brace belongs.
+/// The part of a line that begins a block, if no brace follows it; up to where the brace belongs.
 fn head(line: &str) -> Option<&str> {
-    let word = first_word(line.trim_start());
-    if indent(line) == 0 || !matches!(word, "step" | "track") {
+    let heads: &[&str] = match indent(line) {
+        0 => &["study", "engine", "profile", "site"],
+        _ => &["step", "track"],
+    };
+    if !heads.contains(&first_word(line.trim_start())) {
         return None;
     }
     let line = line.trim_end_matches(['\n', '\r']);
