@@ -1,7 +1,7 @@
 //! The one entry to the language: text in, program and diagnostics out; always both, also for broken text.
 
 use super::codes::Code;
-use super::diag::{Diagnostic, Severity, Sink};
+use super::diag::{Diagnostic, Severity, Sink, once_a_name};
 use super::given::{self, Given, Refused};
 use super::sema::program::Program;
 use super::sema::{Modules, check_program, without_mark};
@@ -48,6 +48,7 @@ pub fn analyze_with(files: &dyn Files, name: &str, text: &str, given: &[Given]) 
     program.given = given.iter().map(|g| (g.name.clone(), g.value.clone())).collect();
     only_unseen(&mut sink);
     let mut diagnostics = sink.into_sorted();
+    once_a_name(&mut diagnostics, |name| modules.root().is_declared(name));
     given::explain(given, &mut diagnostics, &sources);
     for d in &mut diagnostics {
         d.related.extend(modules.uses_of(d.span.file).into_iter().map(|at| (at, "used here".to_owned())));

@@ -240,6 +240,29 @@ pub fn sort(found: &mut [Diagnostic]) {
     found.sort_by_key(|d| (d.span.file, d.span.start, d.severity(), d.code));
 }
 
+/// Tells once of a name that nothing declares, however often it is used: one fix mends all uses. Where a declaration of the file is nearly
+/// called so, which of the two is misspelt is for people to say.
+pub fn once_a_name(found: &mut Vec<Diagnostic>, is_declared: impl Fn(&str) -> bool) {
+    let named = |d: &Diagnostic| matches!(d.code, Code::UnknownMetric | Code::UnknownName);
+    let mut kept: Vec<Diagnostic> = Vec::with_capacity(found.len());
+    for d in found.drain(..) {
+        let first = kept
+            .iter_mut()
+            .find(|k| named(&d) && k.code == d.code && k.message == d.message && k.span.file == d.span.file);
+        match first {
+            Some(first) => {
+                first.related.push((d.span, "and here".to_owned()));
+                first.edits.extend(d.edits);
+                if first.edits.first().is_some_and(|e| is_declared(&e.text)) {
+                    first.edits.clear();
+                }
+            }
+            None => kept.push(d),
+        }
+    }
+    *found = kept;
+}
+
 /// `a name`, `an axis`
 pub fn with_article(word: &str) -> String {
     let article = if word.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };

@@ -26,7 +26,7 @@ pub struct Summary {
     pub errors: BTreeMap<FailureKind, u64>,
     /// Completed over planned; none if nothing was planned.
     pub success_rate: Option<f64>,
-    /// From the first request sent to the last token of a completed one, in seconds.
+    /// From the first request sent to the last token of a completed one or the end of a failed one, whichever is later, in seconds.
     pub duration_s: f64,
     /// Prompt tokens of completed requests, by the server's count where it gave one.
     pub input_tokens: u64,
@@ -145,7 +145,9 @@ fn rate(count: u64, seconds: f64) -> f64 {
 fn duration_s(records: &[RequestRecord], completed: &[&RequestRecord]) -> f64 {
     let from = records.iter().map(|r| r.sent_ns).min().unwrap_or(0);
     let to = completed.iter().filter_map(|r| r.last_token_ns).max();
-    to.map_or(0.0, |to| ms(from, to) / 1e3)
+    // what was waited for in vain took time as well: without it the few that come before a server hangs look fast
+    let in_vain = records.iter().filter(|r| matches!(r.outcome, Outcome::Failed(_))).map(|r| r.end_ns).max();
+    to.map_or(0.0, |to| ms(from, to.max(in_vain.unwrap_or(0))) / 1e3)
 }
 
 fn errors(records: &[RequestRecord]) -> BTreeMap<FailureKind, u64> {
@@ -260,10 +262,13 @@ mod tests {
         assert_eq!(summary.success_rate, Some(0.5));
         assert_eq!(summary.errors, BTreeMap::from([(FailureKind::StreamBroken, 1)]));
         assert_eq!((summary.input_tokens, summary.output_tokens, summary.cached_tokens), (30, 10, Some(3)));
-        // first sent at 10 ms, last token of a completed request at 1160 ms
-        assert!(close(summary.duration_s, 1.15));
-        assert!(close(summary.total_tps, 40.0 / 1.15) && close(summary.output_tps, 10.0 / 1.15));
-        assert!(close(summary.input_tps, 30.0 / 1.15) && close(summary.request_rate, 2.0 / 1.15));
+        // first sent at 10 ms, last token of a completed request at 1160 ms, end of the failed one 1 s later
+        let took = 2.15 + (record(0, 0).end_ns - 160 * MS) as f64 / 1e9;
+        assert!(close(summary.duration_s, took), "{}", summary.duration_s);
+        assert!(close(summary.total_tps, 40.0 / took) && close(summary.output_tps, 10.0 / took));
+        assert!(close(summary.input_tps, 30.0 / took) && close(summary.request_rate, 2.0 / took));
+        let early = summarize(&[record(0, 0), record(1, 1000), failed(2, 0)], 3, ClientFacts::default());
+        assert!(close(early.duration_s, 1.15), "what fails before the last token takes nothing more");
         let mean = |dist: Option<Dist>| dist.map(|d| (d.n, d.mean));
         assert_eq!(mean(summary.ttft_ms), Some((2, 100.0)));
         assert_eq!(mean(summary.ttft_from_schedule_ms), Some((2, 105.0)));

@@ -85,15 +85,15 @@ impl Checker<'_> {
         self.either("requests", "duration", &seen);
         let inherited = arrivals.is_none().then_some(inherited).flatten();
         let open = profile.load.as_ref().is_some_and(|l| !loads::closed(l) && *l != Load::Max);
+        let both = ["rate", "concurrency"].iter().all(|w| seen.iter().any(|s| s.0 == *w));
         if open || !said.load_unsure {
-            let both = ["rate", "concurrency"].iter().all(|w| seen.iter().any(|s| s.0 == *w));
             self.arrivals(arrivals, both, &mut profile);
         }
         if let (Some(how), Some(load)) = (inherited, &mut profile.load) {
             loads::come(load, how);
         }
         match seen.iter().find(|s| s.0 == "in_flight") {
-            Some(_) if said.load_unsure => {}
+            Some(_) if said.load_unsure || both => {}
             Some((_, span)) => self.capped(*span, &profile),
             // a cap that is inherited goes with the rate that it capped
             None if profile.load.as_ref().is_some_and(loads::closed) => profile.in_flight = None,

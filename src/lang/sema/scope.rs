@@ -94,8 +94,14 @@ impl Module {
             foreign && b.chars().zip(name.chars()).all(alike)
                 || b.starts_with(|c: char| c.is_ascii_digit())
                     && b.trim_start_matches(|c: char| c.is_ascii_digit()) == name
+                || b.trim_start_matches('_') == name
                 || b.starts_with('_') && name.len() <= b.len() + 2 && name.ends_with(b.as_str())
         })
+    }
+
+    /// Whether this file itself declares something of that name.
+    pub fn is_declared(&self, name: &str) -> bool {
+        declared(self).any(|(_, known, _)| known == name)
     }
 
     pub fn mark_broken(&mut self, name: &str) {

@@ -19,7 +19,7 @@ use super::ast::{File, Item, Literal, Name, Number, Param, Range, Single, Single
 use super::blocks::{Block, first_word};
 use super::grammar::{Grammar, Rule};
 use super::imports::ANY;
-use super::{heads, joins, lexical, recover, reread, words};
+use super::{brackets, heads, joins, lexical, recover, reread, words};
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
 use crate::lang::diag::Sink;
@@ -176,6 +176,9 @@ impl<'a, 's> Builder<'a, 's> {
         while let Some(line) = lines.get(at) {
             if line.as_rule() != Rule::bad_line {
                 found.extend(read(self, line.clone()));
+            } else if self.is_beyond(line) {
+                self.never_closed(&lines, at);
+                break;
             } else if let Some(line) = self.behind_a_bad_name(block, line, &read) {
                 found.push(line);
             } else {
@@ -195,6 +198,26 @@ impl<'a, 's> Builder<'a, 's> {
             at += 1;
         }
         (found, unread)
+    }
+
+    /// Whether a line of a block is the first one of a declaration, at the margin.
+    fn is_beyond(&self, line: &Pair<'a, Rule>) -> bool {
+        let start = line.as_span().start();
+        let word = first_word(line.as_str());
+        let named = || line.as_str()[word.len()..].trim_start().starts_with(|c: char| c.is_ascii_lowercase());
+        words::DECLARATIONS.contains(&word) && self.text[..start].ends_with('\n') && named()
+    }
+
+    /// A block that goes on over declarations, up to a `}` that one of them did not open: what they are is told of the mended text.
+    fn never_closed(&mut self, lines: &[Pair<'a, Rule>], beyond: usize) {
+        let start = |n: usize| lines[n].as_span().start();
+        let Some(open) = self.text[..start(0)].rfind('{') else { return };
+        let place = self.base + start(beyond);
+        let d = brackets::bracket(self.id, self.base + open, lexical::Piece::Open(b'{'));
+        self.sink.push(d.edit(Span::new(self.id, place..place), "}\n"));
+        for line in &lines[beyond..] {
+            self.broken.extend(recover::declared_name(line.as_str()));
+        }
     }
 
     /// A bad line whose word is misspelt, or a step whose first line is wrong, which was told of, read as it was meant: what else is wrong

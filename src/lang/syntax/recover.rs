@@ -151,8 +151,8 @@ fn shown_len(text: &str) -> usize {
     if end == 0 { text.chars().next().map_or(0, char::len_utf8) } else { end }
 }
 
-/// The parts of a bad chunk: where a line at the margin, outside of every bracket, begins with what was surely meant to be the keyword
-/// of a declaration, another mistake begins.
+/// The parts of a bad chunk: where a line at the margin, outside of every bracket or with a `=` of its own, begins with what was surely meant
+/// to be the keyword of a declaration, another mistake begins.
 pub fn parts(file: &str, span: Span) -> Vec<Span> {
     let text = &file[span.range()];
     let (mut depth, mut cuts) = (0_usize, vec![0]);
@@ -160,14 +160,17 @@ pub fn parts(file: &str, span: Span) -> Vec<Span> {
         match piece {
             Piece::Open(_) => depth += 1,
             Piece::Close(_) => depth = depth.saturating_sub(1),
-            Piece::Other if depth == 0 && at > 0 && text.as_bytes()[at - 1] == b'\n' => {
+            Piece::Other if at > 0 && text.as_bytes()[at - 1] == b'\n' => {
                 let word = first_word(&text[at..]);
                 let near = did_you_mean(word, words::DECLARATIONS.iter().copied());
                 // a word alone, as in `axs other = …`, not the end of a line that goes on
                 let named = text[at + word.len()..].starts_with(' ');
                 let slip = near.is_some_and(|n| n != word) && word.len() > 2 && named;
-                if slip || imports::is_meant(word, &text[at..]) {
+                // what a bracket above was not closed for is no part of it
+                let begins = depth == 0 || text[at..].lines().next().is_some_and(|l| l.contains(" = "));
+                if begins && (slip || imports::is_meant(word, &text[at..])) {
                     cuts.push(at);
+                    depth = 0;
                 }
             }
             _ => {}
