@@ -66,6 +66,9 @@ pub fn settings(p: &Profile) -> Json {
     if p.answers == Some(Answers::Recorded) {
         all["answers"] = json!("recorded");
     }
+    if !p.stream {
+        all["stream"] = json!(false);
+    }
     if !p.sampling.is_empty() {
         all["sampling"] = json!(p.sampling);
         all["sampling"].sort_all_objects();
@@ -108,6 +111,7 @@ pub fn describe(p: &Profile) -> String {
     parts.extend(
         p.answers.filter(|a| *a == Answers::Recorded).map(|_| "with the recorded answers".to_owned()),
     );
+    parts.extend((!p.stream).then(|| "whole answers, not streamed".to_owned()));
     parts.extend(p.in_flight.map(|n| format!("at most {n} in flight")));
     parts.extend(p.temperature.filter(|t| *t > 0.0).map(|t| format!("temperature {t}")));
     parts.extend(p.sampling.iter().map(|(name, value)| format!("{name} {value}")));

@@ -234,6 +234,7 @@ pub fn load_order(
         spec.sampling.temperature = t;
     }
     spec.sampling.ignore_eos = p.ignore_eos;
+    spec.stream = p.stream;
     spec.prompt_cache = questions::prompt_cache();
     ask(p, &mut spec, around)?;
     spec.extra_body = reset::body_fields(&config.engine);

@@ -31,6 +31,24 @@ fn an_open_loop_sends_by_its_schedule() {
 }
 
 #[test]
+fn whole_answers_are_another_load_and_have_no_times_of_tokens() {
+    let lab = Lab::with(&with_profile("step one { vary seqs[1] }", "concurrency 4\n requests 8"));
+    let streamed = lab.run(&EXEC).expect_code(0).report();
+    replaced(&lab, "requests 8", "requests 8\n stream false");
+    let whole = lab.run(&EXEC).expect_code(0).report();
+    let metrics = |report: &crate::support::Report| {
+        let id = report.0["baseline"].as_str().expect("an id").to_owned();
+        report.trial(&id)["metrics"].clone()
+    };
+    let (streamed, whole) = (metrics(&streamed), metrics(&whole));
+    assert!(streamed["ttft_ms"]["p50"].is_number(), "{streamed}");
+    // had the streamed run been taken for this load's, its times would stand here
+    assert!(whole["ttft_ms"].is_null() && whole["tpot_ms"].is_null() && whole["itl_ms"].is_null(), "{whole}");
+    assert!(whole["latency_ms"]["p50"].is_number() && whole["output_tokens"] == 64, "{whole}");
+    assert!(lab.read("state/report.md").contains("whole answers, not streamed"));
+}
+
+#[test]
 fn a_trace_is_played_at_its_times() {
     let lab = Lab::with(&with_profile("step one { vary seqs[1] }", "slowdown 2"));
     replaced(&lab, "data random\n input 16\n output 8", "data trace \"trace.csv\"");

@@ -31,6 +31,7 @@ pub(super) const A_RANGE: &str = "a range";
 impl Checker<'_> {
     /// The loads of a study's profiles against what it does with them.
     pub fn loads_fit(&mut self, decl: &ast::Study, study: &Study) {
+        self.streams_read(decl, study);
         let objectives = decl.lines.iter().filter(|l| matches!(l.kind, Line::Objective { .. })).count();
         for line in &decl.lines {
             // of two objectives one is to go: which the loads must fit is not known

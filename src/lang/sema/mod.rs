@@ -59,6 +59,7 @@ mod sites;
 mod sound;
 mod step;
 mod steps;
+mod streams;
 mod study;
 mod successors;
 mod switch;

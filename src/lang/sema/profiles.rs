@@ -152,6 +152,10 @@ impl Checker<'_> {
                 WordValue::Bool(b) => p.ignore_eos = Some(b.value),
                 _ => self.wrong(line, "`true` or `false`"),
             },
+            "stream" => match &line.value {
+                WordValue::Bool(b) => p.stream = b.value,
+                _ => self.wrong(line, "`true` or `false`"),
+            },
             // what is no setting at all was told of
             _ => drop(self.sampling(line, p)),
         }
@@ -380,6 +384,7 @@ fn example(setting: &str) -> &'static str {
         "temperature" => "temperature 0",
         "body" => r#"body {"chat_template_kwargs": {"enable_thinking": false}}"#,
         "ignore_eos" => "ignore_eos true",
+        "stream" => "stream false",
         other => sampling::example(other),
     }
 }
@@ -410,6 +415,7 @@ fn empty(decl: &ast::Profile) -> Profile {
         sampling: IndexMap::new(),
         body: serde_json::Map::new(),
         ignore_eos: None,
+        stream: true,
         not_yet: Vec::new(),
         span: decl.name.span,
     }

@@ -84,7 +84,7 @@ const SENT: [(&str, &str); 13] = [
     ("max_new_tokens", "`output` is sent as `max_tokens`"),
     ("temperature", "write `temperature 0.7` as a setting of its own"),
     ("ignore_eos", "write `ignore_eos true` as a setting of its own"),
-    ("stream", "answers are always read as streams"),
+    ("stream", "write `stream false` as a setting of its own"),
     ("stream_options", "the usage is always asked for"),
     ("n", "one answer is measured for each request"),
 ];

@@ -58,6 +58,7 @@ pub const PROFILE_SETTINGS: &[&str] = &[
     "frequency_penalty",
     "body",
     "ignore_eos",
+    "stream",
 ];
 pub const STUDY_SETTINGS: &[&str] = &[
     "model", "gpus", "baseline", "maximize", "minimize", "require", "adopt", "repeat", "confirm", "curve",

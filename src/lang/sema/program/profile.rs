@@ -40,6 +40,8 @@ pub struct Profile {
     /// further fields of a request's body
     pub body: serde_json::Map<String, serde_json::Value>,
     pub ignore_eos: Option<bool>,
+    /// answers come token by token, and not as wholes
+    pub stream: bool,
     /// what of it this version cannot measure
     pub not_yet: Vec<NotYet>,
     pub span: Span,
