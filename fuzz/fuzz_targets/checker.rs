@@ -4,8 +4,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use perflab_fuzz::lang::analyze;
+use perflab_fuzz::lang::hidden::reveal;
 use perflab_fuzz::lang::render::{Look, json, text};
-use perflab_fuzz::lang::source::Files;
+use perflab_fuzz::lang::source::{FileId, Files};
 
 struct Other<'a>(Option<&'a str>);
 
@@ -21,7 +22,9 @@ fuzz_target!(|data: &[u8]| {
         Some((file, other)) => (file, Some(other)),
         None => (&*all, None),
     };
-    let analysis = analyze(&Other(other), "fuzz.plab", file);
+    let mut analysis = analyze(&Other(other), "fuzz.plab", file);
+    let read = analysis.sources.get(FileId::default()).text.clone();
+    reveal(&read, &mut analysis.diagnostics, &|t| analyze(&Other(other), "fuzz.plab", t));
     for found in &analysis.diagnostics {
         let source = &analysis.sources.get(found.span.file).text;
         assert!(source.get(found.span.range()).is_some(), "{found:?} has no place");

@@ -29,14 +29,14 @@ pub fn reveal(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn Fn(&str) ->
         let (next, step) = mended(&now, &fixes);
         let read = analyze(&next).diagnostics;
         let new = news(&there, &read);
-        let touched = |c: &Change| match fixes[c.fix] {
+        let place_of = |c: &Change| match fixes[c.fix] {
             d if is_guess(d) => word_at(&next, &c.new),
             d if renames(d) || sets_apart(d) => words_beside(&next, &c.new),
             _ => c.new.clone(),
         };
         let touches = |d: &Diagnostic, c: &Change| {
             let places = d.related.iter().map(|(at, _)| *at).chain([d.span]);
-            places.filter(|at| is_here(*at)).any(|at| overlap(&at.range(), &touched(c)))
+            places.filter(|at| is_here(*at)).any(|at| overlap(&at.range(), &place_of(c)))
         };
         let harms = |c: &&Change| new.iter().any(|d| d.is_error() && touches(d, c));
         let harmful: Vec<_> = step.iter().filter(harms).map(|c| key(fixes[c.fix])).collect();

@@ -7,7 +7,7 @@ pub mod diag;
 pub mod fix;
 pub mod fmt;
 pub mod given;
-mod hidden;
+pub mod hidden;
 pub mod invisible;
 pub mod learn;
 pub mod render;

@@ -1,6 +1,7 @@
 //! The thread that a load's requests run on. One is enough for all of them, and nothing else runs there: what the rest of perflab does
 //! meanwhile delays no time stamp.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -13,8 +14,11 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::error::LoadError;
 
-/// The thread goes to wait for sockets no more often than this.
+/// The thread goes to wait for sockets no more often than this, unless they are many.
 const APART: Duration = Duration::from_micros(250);
+/// Where so many sockets have something after a rest, the next one is twice as long: with that many streams each wake-up costs more than
+/// what it brings sooner, and the server sends the next chunk of any of them much later.
+const MANY: usize = 5;
 /// It is awake by this much before a request is due.
 const READY: Duration = Duration::from_micros(100);
 
@@ -52,13 +56,24 @@ impl Due {
     }
 }
 
+thread_local! {
+    /// Sockets that had something since the thread last rested.
+    static CAME: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Notes that so many sockets had something.
+pub(super) fn came(many: usize) {
+    CAME.set(CAME.get() + many);
+}
+
 /// Waits until it is some time since the thread last went to wait: chunks that come one after another are then read together, instead
 /// of waking it one by one. What comes seldom waits for nothing, and neither does what is to be sent at a given time; and when bytes
 /// came, the kernel says. A client of a closed loop may send its next request so much later.
 fn rest(parked: &Mutex<Instant>, due: &Due) {
     let mut parked = parked.lock().unwrap_or_else(PoisonError::into_inner);
     let now = Instant::now();
-    let left = APART.saturating_sub(now.saturating_duration_since(*parked)).min(due.left(now));
+    let apart = if CAME.take() < MANY { APART } else { 2 * APART };
+    let left = apart.saturating_sub(now.saturating_duration_since(*parked)).min(due.left(now));
     *parked = now;
     if !left.is_zero() {
         thread::sleep(left);

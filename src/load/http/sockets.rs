@@ -5,6 +5,7 @@ use std::io;
 use std::net::TcpStream;
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
 
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
@@ -14,6 +15,7 @@ use tokio::runtime::Handle;
 
 use super::flow::Flow;
 use super::tls::Session;
+use crate::load::worker::came;
 
 /// Sockets that are read before anything else gets its turn: a request that is due does not wait longer.
 const AT_ONCE: usize = 64;
@@ -90,12 +92,14 @@ impl Sockets {
             Ok(many) => many,
             Err(e) => return e == Errno::EINTR,
         };
-        for event in &said[..many] {
-            let flow = self.known().at(event.data());
-            if let Some(waiter) = flow.and_then(|flow| flow.turn(event.events(), buffer)) {
-                waiter.wake();
-            }
-        }
+        came(many);
+        let known = self.known();
+        let woken =
+            said[..many].iter().filter_map(|event| known.at(event.data())?.turn(event.events(), buffer));
+        // whoever is woken may leave, and has the list for that: not before all were read
+        let woken: Vec<Waker> = woken.collect();
+        drop(known);
+        woken.into_iter().for_each(Waker::wake);
         many == said.len()
     }
 
@@ -115,8 +119,8 @@ impl Known {
     }
 
     /// The socket in a place; none if it left meanwhile.
-    fn at(&self, place: u64) -> Option<Arc<Flow>> {
-        self.flows.get(usize::try_from(place).ok()?)?.clone()
+    fn at(&self, place: u64) -> Option<&Flow> {
+        self.flows.get(usize::try_from(place).ok()?)?.as_deref()
     }
 }
 

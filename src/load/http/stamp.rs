@@ -1,11 +1,12 @@
 //! Bytes with the time at which the kernel had them. A client with many streams comes to each of them a little later, and on a busy
 //! machine much later; that is no time of the server's.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io::{self, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::{Duration, Instant, SystemTime};
 
+use nix::errno::Errno;
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, sockopt};
 
 /// A stamp of bytes that lay there longer was made before somebody set the clock, or is of no use to a measurement.
@@ -13,6 +14,8 @@ const OLD: Duration = Duration::from_secs(2);
 
 thread_local! {
     static CLOCKS: Cell<Option<Clocks>> = const { Cell::new(None) };
+    /// Room for what the kernel says beside the bytes: one for all reads of a thread.
+    static STAMP: RefCell<Vec<u8>> = RefCell::new(nix::cmsg_space!(nix::sys::time::TimeSpec));
 }
 
 /// Asks the kernel to stamp what comes. Where it cannot, the time of reading stands.
@@ -22,17 +25,19 @@ pub(super) fn ask(socket: &impl AsFd) {
 
 /// Reads what is there, and when the last of it came.
 pub(super) fn read(socket: &impl AsRawFd, buffer: &mut [u8]) -> io::Result<(usize, Instant)> {
-    let mut stamp = nix::cmsg_space!(nix::sys::time::TimeSpec);
     let mut into = [IoSliceMut::new(buffer)];
-    let got = recvmsg::<()>(socket.as_raw_fd(), &mut into, Some(&mut stamp), MsgFlags::empty())?;
+    let (bytes, came) = STAMP.with_borrow_mut(|stamp| {
+        let got = recvmsg::<()>(socket.as_raw_fd(), &mut into, Some(stamp), MsgFlags::empty())?;
+        let came = got.cmsgs().ok().and_then(|mut all| {
+            all.find_map(|message| match message {
+                ControlMessageOwned::ScmTimestampns(at) => Some(Duration::from(at)),
+                _ => None,
+            })
+        });
+        Ok::<_, Errno>((got.bytes, came))
+    })?;
     let now = Instant::now();
-    let came = got.cmsgs().ok().and_then(|mut all| {
-        all.find_map(|message| match message {
-            ControlMessageOwned::ScmTimestampns(at) => Some(Duration::from(at)),
-            _ => None,
-        })
-    });
-    Ok((got.bytes, came.map_or(now, |came| Clocks::at(now).monotonic(came, now))))
+    Ok((bytes, came.map_or(now, |came| Clocks::at(now).monotonic(came, now))))
 }
 
 /// The kernel stamps by the clock of the day, and all else here is measured by one that nobody sets: what they said at one moment.
