@@ -57,7 +57,18 @@ pub fn reveal(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn Fn(&str) ->
         }
         (now, there) = (next, read);
     }
+    forget_doubts(found, &there, &changes);
     diag::sort(found);
+}
+
+/// Takes back doubts that are none where what was mended is right: they followed from it.
+fn forget_doubts(found: &mut Vec<Diagnostic>, last: &[Diagnostic], changes: &[Vec<Change>]) {
+    let doubts = last.iter().filter(|d| d.severity() == Severity::Warning);
+    let stay: Vec<Diagnostic> = doubts.map(|d| in_place(d, changes)).collect();
+    let stays = |d: &Diagnostic| {
+        stay.iter().any(|s| s.code == d.code && (s.span == d.span || s.message == d.message))
+    };
+    found.retain(|d| changes.is_empty() || d.severity() != Severity::Warning || !is_here(d.span) || stays(d));
 }
 
 fn key(d: &Diagnostic) -> (Code, String) {
@@ -78,9 +89,9 @@ fn renames(d: &Diagnostic) -> bool {
     d.edits.iter().all(|e| e.text.trim().bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'))
 }
 
-/// Whether words are set apart or put together, of which one may not belong there at all.
+/// Whether words are set apart or put together, or a bracket between them, of which one may not belong there at all.
 fn sets_apart(d: &Diagnostic) -> bool {
-    d.edits.iter().all(|e| matches!(e.text.trim(), "" | ","))
+    d.edits.iter().all(|e| e.text.trim().bytes().all(|b| b",{}[]()".contains(&b)))
 }
 
 /// A place before and after it was changed, without what stayed the same at its ends.

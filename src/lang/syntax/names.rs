@@ -38,16 +38,36 @@ pub fn without_brace(id: FileId, base: usize, text: &str, indent: usize) -> Opti
     if let Some(quote) = lexical::unclosed_text(head) {
         return Some(opened::torn_title(id, base + indent, quote, head));
     }
+    // `engine v = vllm version "0.17.1" }`: the lines of the block stand on its first one
+    let (head, help) = match head.strip_suffix('}').and_then(|_| before_lines(head)) {
+        Some(first) => (first, "write `{` before its first setting"),
+        None => (head, "write `{` at the end of the line"),
+    };
     let end = base + indent + head.len();
     let colon = usize::from(head.ends_with([':', '(']));
     let last = head.chars().next_back().map_or(0, char::len_utf8);
     let at = Span::new(id, end - last..end);
     let d = Diagnostic::new(Code::Unexpected, at, "the block that begins here lacks its `{`");
-    Some(
-        d.label("expected `{`")
-            .help("write `{` at the end of the line")
-            .edit(Span::new(id, end - colon..end), " {"),
-    )
+    Some(d.label("expected `{`").help(help).edit(Span::new(id, end - colon..end), " {"))
+}
+
+/// The part of a first line before what stands in the block: keyword, name, title and what the block derives from.
+fn before_lines(line: &str) -> Option<&str> {
+    let word = |at: usize| {
+        let rest = line[at..].trim_start();
+        let start = line.len() - rest.len();
+        (start, start + rest.find([' ', '\t']).unwrap_or(rest.len()))
+    };
+    let mut end = word(word(0).1).1;
+    let title = word(end).0;
+    if line[title..].starts_with('"') {
+        end = title + 2 + line[title + 1..].find('"')?;
+    }
+    let (sign, behind) = word(end);
+    if &line[sign..behind] == "=" {
+        end = word(behind).1;
+    }
+    line.get(..end).filter(|head| head.len() < line.len())
 }
 
 /// `metrics good = …`: a keyword in the plural, before a name and what follows one.
@@ -107,4 +127,22 @@ pub fn meant_to_declare(line: &str) -> Option<(Option<String>, String)> {
     };
     let right = format!("{keyword} {name} = {value}");
     Some((Some(right.clone()), format!("write `{right}`")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_first_line_ends_before_the_settings_on_it() {
+        for (line, head) in [
+            ("engine v = vllm  version \"1\" }", Some("engine v = vllm")),
+            ("profile p \"a b\" = chat rate 8/s }", Some("profile p \"a b\" = chat")),
+            ("study s model \"a/b\" }", Some("study s")),
+            ("engine v \"open = vllm }", None),
+            ("engine v", None),
+        ] {
+            assert_eq!(before_lines(line), head, "{line}");
+        }
+    }
 }
