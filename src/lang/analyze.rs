@@ -51,6 +51,7 @@ pub fn analyze_with(files: &dyn Files, name: &str, text: &str, given: &[Given]) 
     once_a_name(&mut diagnostics, |name| modules.root().is_declared(name));
     given::explain(given, &mut diagnostics, &sources);
     for d in &mut diagnostics {
+        d.span = d.span.whole_in(&sources.get(d.span.file).text);
         d.related.extend(modules.uses_of(d.span.file).into_iter().map(|at| (at, "used here".to_owned())));
     }
     Analysis { program, diagnostics, sources, refused, modules }

@@ -35,6 +35,13 @@ impl Span {
         Span::new(self.file, start..end)
     }
 
+    /// The smallest one of whole characters that holds it: a name that stands in for one that cannot be read may end within one of those.
+    #[must_use]
+    pub fn whole_in(self, text: &str) -> Span {
+        let start = text.floor_char_boundary(self.start as usize);
+        Span::new(self.file, start..text.ceil_char_boundary(self.end as usize).max(start))
+    }
+
     /// The smallest span that holds both.
     #[must_use]
     pub fn to(self, other: Span) -> Span {

@@ -193,6 +193,7 @@ proptest! {
 #[test]
 fn what_broke_a_check_once_is_read() {
     for text in [
+        "use std/engines { vllm }\n\nengine base_vll\u{fffd}\u{fffd}\u{fffd} {\n    version 0.17.1\n}\n",
         "use \"./a }\nuse \"./b.plab\" { Chat }\n",
         "use std/engines { ellm ",
         "axis seqs = { with: --max-num-seqs=16,\u{a0}if --enforce-eager }\n",

@@ -60,8 +60,8 @@ pub(super) fn meant(file: &str, at: usize, text: &str, told: Span) -> Option<(St
     let parts = [Some(name), head.title, base, from].into_iter().flatten();
     let parts: Vec<String> = parts.chain([head.when.unwrap_or_default().to_owned()]).collect();
     let right = format!("{keyword} {}", parts.join(" "));
-    // what is written where it should be stays in its place
-    let right = format!("{:brace$}", right.trim_end());
+    // what is written where it should be stays in its place, where letters are bytes
+    let right = if text[..brace].is_ascii() { format!("{:brace$}", right.trim_end()) } else { right };
     let base = (at + brace).checked_sub(right.len())?;
     Some((format!("{right}{}", &text[brace..]), base))
 }
