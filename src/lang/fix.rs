@@ -10,7 +10,7 @@ use super::analyze::Analysis;
 use super::codes::Code;
 use super::comments::start_of_comment;
 use super::diag::{Diagnostic, Edit, Severity};
-use super::hidden::reveal;
+use super::hidden::{mended, reveal};
 use super::source::FileId;
 
 /// A mended file has few rounds: each mends everything that does not overlap.
@@ -81,7 +81,7 @@ impl State {
 
     /// The text after some fixes.
     fn after(&self, fixes: &[&Diagnostic], analyze: &dyn Fn(&str) -> Analysis) -> Self {
-        let text = applied(&self.text, &edits(fixes));
+        let (text, _) = mended(&self.text, fixes);
         let found = analyze(&text).diagnostics;
         let mended = |d: &Diagnostic| fixes.iter().any(|f| (f.code, &f.message) == (d.code, &d.message));
         let hidden = self.hidden.iter().filter(|d| !mended(d)).cloned().collect();
@@ -197,10 +197,6 @@ fn mark(d: &Diagnostic) -> String {
     format!("{} {} {texts:?}", d.code.id(), d.message)
 }
 
-fn edits<'a>(fixes: &[&'a Diagnostic]) -> Vec<&'a Edit> {
-    fixes.iter().flat_map(|d| &d.edits).collect()
-}
-
 /// Those that do not overlap, the first of each that do.
 pub(super) fn apart<'a>(fixes: &[&'a Diagnostic]) -> Vec<&'a Diagnostic> {
     let mut taken: Vec<&Edit> = Vec::new();
@@ -219,39 +215,14 @@ fn clear(a: &Edit, b: &Edit) -> bool {
     (a.span.end <= b.span.start || b.span.end <= a.span.start) && a.span != b.span
 }
 
-/// The text with all edits, which must not overlap.
-fn applied(text: &str, edits: &[&Edit]) -> String {
-    let mut ordered = edits.to_vec();
-    ordered.sort_by_key(|e| (e.span.start, e.span.end));
-    let mut out = String::with_capacity(text.len());
-    let mut at = 0;
-    for edit in ordered {
-        let range = edit.span.range();
-        let Some(kept) = text.get(at..range.start) else { continue };
-        out.push_str(kept);
-        out.push_str(&edit.text);
-        at = range.end;
-    }
-    out.push_str(text.get(at..).unwrap_or_default());
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::lang::analyze;
-    use crate::lang::source::{Files, Span};
+    use crate::lang::source::{NoFiles, Span};
 
-    struct Nothing;
-
-    impl Files for Nothing {
-        fn read(&self, _: &str) -> Result<String, String> {
-            Err("there is no such file".to_owned())
-        }
-    }
-
-    fn mended(text: &str) -> String {
-        mend(text, &|t| analyze(&Nothing, "test.plab", t)).text
+    fn all_mended(text: &str) -> String {
+        mend(text, &|t| analyze(&NoFiles, "test.plab", t)).text
     }
 
     fn edit(from: usize, to: usize, text: &str) -> Edit {
@@ -260,9 +231,10 @@ mod tests {
 
     #[test]
     fn edits_are_applied_at_their_places() {
-        let edits = [edit(2, 5, "2"), edit(0, 1, "one")];
-        assert_eq!(applied("a – b…", &edits.iter().collect::<Vec<_>>()), "one 2 b…");
-        assert_eq!(applied("abc", &[]), "abc");
+        let with = |e: Edit| Diagnostic::new(Code::UnknownName, e.span, "").edit(e.span, e.text);
+        let (last, first) = (with(edit(2, 5, "2")), with(edit(0, 1, "one")));
+        assert_eq!(mended("a – b…", &[&last, &first]).0, "one 2 b…");
+        assert_eq!(mended("abc", &[]).0, "abc");
     }
 
     #[test]
@@ -279,21 +251,21 @@ mod tests {
     fn fixes_follow_from_fixes_and_comments_stay() {
         let text = "use std/engines { sim }\nengine a = sim {\n    --max-num-seqz 512   # many\n}\n";
         let right = "use std/engines { sim }\nengine a = sim {\n    --max-num-seqs=512   # many\n}\n";
-        assert_eq!(mended(text), right);
-        assert_eq!(mended(right), right);
+        assert_eq!(all_mended(text), right);
+        assert_eq!(all_mended(right), right);
     }
 
     #[test]
     fn a_fix_that_takes_a_comment_along_is_none() {
         let text = "profile p {\n data random\n input 1\n output 1\n concurrency 1\n}\nstudy s {\n model \"a/#b\"\n baseline v\n \
                     maximize total_tps on p,  # because\n     p\n step a { vary a }\n}\n";
-        assert!(mended(text).contains("# because"), "{}", mended(text));
+        assert!(all_mended(text).contains("# because"), "{}", all_mended(text));
     }
 
     #[test]
     fn a_fix_that_does_harm_is_taken_back() {
         let bad = |t: &str| {
-            let mut analysis = analyze(&Nothing, "t.plab", "metric m = total_tps\n");
+            let mut analysis = analyze(&NoFiles, "t.plab", "metric m = total_tps\n");
             let at = |n: usize| Span::new(FileId::default(), n..n + 1);
             let d = |n: usize| Diagnostic::new(Code::Unexpected, at(n), format!("at {n}"));
             if t.contains('!') {

@@ -96,7 +96,7 @@ fn sets_apart(d: &Diagnostic) -> bool {
 
 /// A place before and after it was changed, without what stayed the same at its ends.
 #[derive(Debug)]
-struct Change {
+pub(super) struct Change {
     old: Range<usize>,
     new: Range<usize>,
     /// which of the fixes made it
@@ -104,7 +104,7 @@ struct Change {
 }
 
 /// The text after fixes that do not overlap, and what they changed.
-fn mended(text: &str, fixes: &[&Diagnostic]) -> (String, Vec<Change>) {
+pub(super) fn mended(text: &str, fixes: &[&Diagnostic]) -> (String, Vec<Change>) {
     let numbered = fixes.iter().enumerate();
     let mut edits: Vec<(usize, &Edit)> =
         numbered.flat_map(|(n, d)| d.edits.iter().map(move |e| (n, e))).collect();
@@ -198,19 +198,11 @@ fn before(span: Span, step: &[Change]) -> Span {
 mod tests {
     use super::*;
     use crate::lang::analyze;
-    use crate::lang::source::Files;
-
-    struct Nothing;
-
-    impl Files for Nothing {
-        fn read(&self, _: &str) -> Result<String, String> {
-            Err("there is no such file".to_owned())
-        }
-    }
+    use crate::lang::source::NoFiles;
 
     /// Code and text of all that is found, in order.
     fn told(text: &str) -> Vec<(&'static str, &str)> {
-        let analyze = |t: &str| analyze(&Nothing, "test.plab", t);
+        let analyze = |t: &str| analyze(&NoFiles, "test.plab", t);
         let mut found = analyze(text).diagnostics;
         reveal(text, &mut found, &analyze);
         found.iter().map(|d| (d.code.id(), &text[d.span.range()])).collect()

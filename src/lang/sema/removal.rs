@@ -32,16 +32,8 @@ fn whole_line(text: &str, span: Span) -> Span {
 
 #[cfg(test)]
 mod tests {
-    use crate::lang::source::Files;
+    use crate::lang::source::NoFiles;
     use crate::lang::{analyze, fix};
-
-    struct Nothing;
-
-    impl Files for Nothing {
-        fn read(&self, _: &str) -> Result<String, String> {
-            Err("there is no such file".to_owned())
-        }
-    }
 
     const REST: &str = "use std/profiles { chat }
 engine a = vllm { version \"0.17.1\" }
@@ -57,7 +49,7 @@ study s {
 
     fn mended(import: &str) -> String {
         let text = format!("{import}{REST}");
-        let mended = fix::mend(&text, &|t| analyze(&Nothing, "test.plab", t)).text;
+        let mended = fix::mend(&text, &|t| analyze(&NoFiles, "test.plab", t)).text;
         mended.strip_suffix(REST).expect("the rest is right").to_owned()
     }
 
