@@ -130,3 +130,37 @@ fn an_alias_a_directory_and_a_server_that_does_not_tell_leave_the_model_open() {
         assert_eq!(out.stderr.contains("the study is about"), !open, "{id}, {root}: {}", out.stderr);
     }
 }
+
+/// A server that is ready and says what it serves, but for the first questions after that.
+fn slow_to_name(silent: u32) -> (Server, u16) {
+    let lab = Lab::new();
+    let port = free_port();
+    let script = "import json, sys, time\nfrom http.server import *\nasked = [0]\n\
+        class H(BaseHTTPRequestHandler):\n    def log_message(self, *a): pass\n    def do_GET(self):\n        \
+        listing = self.path == '/v1/models'\n        asked[0] += listing\n        \
+        time.sleep(3600 if listing and asked[0] <= int(sys.argv[2]) else 0)\n        \
+        body = json.dumps({'data': [{'id': 'Qwen/Qwen3-0.6B'}]}).encode()\n        \
+        self.send_response(200); self.send_header('Content-Length', str(len(body))); self.end_headers(); self.wfile.write(body)\n\
+        ThreadingHTTPServer(('127.0.0.1', int(sys.argv[1])), H).serve_forever()\n";
+    let script = lab.write("server.py", script);
+    let mut command = Command::new("python3");
+    command.arg(script).args([port.to_string(), silent.to_string()]).stderr(Stdio::null());
+    let server = Server(command.spawn().expect("a server"));
+    wait_for("the server", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+    (server, port)
+}
+
+#[test]
+fn a_server_that_does_not_say_what_it_serves_is_asked_again_and_told_of() {
+    for (silent, why) in [(1, "requests failed"), (u32::MAX, "no answer within 10 s, asked 2 times")] {
+        let (_server, port) = slow_to_name(silent);
+        let (lab, _) = lab(8, "");
+        lab.write("site.plab", format!("site lab {{ engine there via url \"http://127.0.0.1:{port}\" }}\n"));
+        let out = lab.run(&EXEC);
+        let waited = format!("waiting for http://127.0.0.1:{port}/v1/models, which does not answer");
+        assert!(out.stderr.contains(&waited), "{}", out.stderr);
+        // it answers no request, and so has no result where it was loaded
+        let told = out.stdout + &out.stderr;
+        assert!(told.contains(why), "`{why}` is missing in {told}");
+    }
+}

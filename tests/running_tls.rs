@@ -16,8 +16,14 @@ const ALL_SAY: [&str; 2] = ["cannot be measured", "https://127.0.0.1:"];
 
 /// What speaks TLS with this certificate before a server; none where this machine has no Python for it.
 pub fn proxy(lab: &Lab, certificate: &str, behind: u16) -> Option<(Server, u16)> {
+    cutting_proxy(lab, certificate, behind, "")
+}
+
+/// The same; it resets the connection of a client whose words begin so.
+fn cutting_proxy(lab: &Lab, certificate: &str, behind: u16, cut: &str) -> Option<(Server, u16)> {
     let mut command = Command::new("python3");
-    command.arg(project().join("tests/tls_proxy.py")).args([certificate, "server.key", &behind.to_string()]);
+    command.arg(project().join("tests/tls_proxy.py"));
+    command.args([certificate, "server.key", &behind.to_string(), cut]);
     command.current_dir(lab.path(".")).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut server = Server(command.spawn().ok()?);
     let mut line = String::new();
@@ -233,6 +239,26 @@ fn handshakes_that_are_broken_off_under_load_are_a_server_that_is_away() {
         assert!(out.stderr.contains(word), "`{word}` is missing in {}", out.stderr);
     }
     assert_eq!((kinds(&lab, "run"), kinds(&lab, "gone"), kinds(&lab, "setback")), (0, 1, 1));
+}
+
+#[test]
+fn a_connection_that_is_reset_after_its_handshake_is_told_as_such() {
+    let (lab, behind) = running::lab(8, "");
+    let _simulator = serve(behind, &MODEL);
+    let made = certificates(&lab);
+    let proxy = |cut| if made { cutting_proxy(&lab, "server.pem", behind, cut) } else { None };
+    let (Some((_asked, asked)), Some((_loaded, loaded))) = (proxy("GET"), proxy("POST")) else {
+        return skip("running_tls", "no openssl or no python3 with ssl");
+    };
+    let words = ["TLS connection broken off", "was reset after the TLS handshake"];
+    let output = exec(&lab, &format!("https://127.0.0.1:{asked}"), Some("ca.pem"));
+    assert!(!output.stderr.contains("something else than HTTP"), "{}", output.stderr);
+    refused(output, &words);
+    let output = exec(&lab, &format!("https://127.0.0.1:{loaded}"), Some("ca.pem"));
+    let told = output.stdout.clone() + &output.stderr;
+    for word in words.iter().chain(&["8 of 8 requests failed"]) {
+        assert!(told.contains(word), "`{word}` is missing in {told}");
+    }
 }
 
 #[test]

@@ -1,6 +1,8 @@
-"""Speaks TLS in front of a server that does not: CERTIFICATE KEY PORT-BEHIND. Prints the port that it takes connections on."""
+"""Speaks TLS in front of a server that does not: CERTIFICATE KEY PORT-BEHIND [CUT]. Prints the port that it takes connections on.
+Where a client's words begin with CUT, its connection is reset."""
 import socket
 import ssl
+import struct
 import sys
 import threading
 
@@ -8,6 +10,10 @@ import threading
 def pass_on(source, sink):
     try:
         while data := source.recv(65536):
+            if cut and data.startswith(cut):
+                source.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                source.close()
+                break
             sink.sendall(data)
     except OSError:
         pass
@@ -29,6 +35,7 @@ def serve(client, context, port):
     pass_on(behind, client)
 
 
+cut = sys.argv[4].encode() if len(sys.argv) > 4 else b""
 context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
 context.load_cert_chain(sys.argv[1], sys.argv[2])
 listener = socket.create_server(("127.0.0.1", 0))

@@ -119,9 +119,10 @@ fn running(of: &Elsewhere<'_>, history: &History, console: Console) -> BTreeMap<
     let servers = Servers::default();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     if let Ok(runtime) = runtime {
-        for text in runtime.block_on(servers.ask(of, history, &CancellationToken::new())) {
-            console.say(&format!("note: {text}"));
-        }
+        let mut note = |text| console.say(&format!("note: {text}"));
+        let cancel = CancellationToken::new();
+        let silent = runtime.block_on(servers.ask(of, history, &cancel, &mut note));
+        silent.into_iter().for_each(note);
     }
     servers.known()
 }

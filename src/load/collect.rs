@@ -11,7 +11,7 @@ use super::client::ClientFacts;
 use super::drive::Drive;
 use super::error::LoadError;
 use super::observer::{Observer, Progress, Verdict};
-use super::record::RequestRecord;
+use super::record::{FailureKind, RequestRecord};
 use super::request::Lab;
 use super::summary::summarize;
 use super::warmup::Settling;
@@ -50,7 +50,8 @@ pub(super) async fn collect(
     slots: usize,
     watch: Watch<'_>,
 ) -> Result<Collected, LoadError> {
-    let collector = Collector { lab, observer, planned, slots, watch, failed: 0, got: Collected::default() };
+    let got = Collected::default();
+    let collector = Collector { lab, observer, planned, slots, watch, failed: 0, timed_out: 0, got };
     collector.run(drive).await
 }
 
@@ -61,6 +62,7 @@ struct Collector<'a> {
     slots: usize,
     watch: Watch<'a>,
     failed: usize,
+    timed_out: usize,
     got: Collected,
 }
 
@@ -74,6 +76,7 @@ impl Collector<'_> {
                 record = drive.records.recv() => {
                     let Some(record) = record else { break };
                     self.failed += usize::from(!record.is_completed());
+                    self.timed_out += usize::from(timed_out(&record));
                     self.got.records.push(record);
                     if self.checkpoint().await? == Verdict::Stop {
                         self.got.stopped = true;
@@ -116,6 +119,7 @@ impl Collector<'_> {
         self.observer.progress(Progress {
             done: self.got.records.len() as u64,
             failed: self.failed as u64,
+            timed_out: self.timed_out as u64,
             chunks: self.lab.chunks.load(Ordering::Relaxed),
             planned: self.planned,
             elapsed: self.lab.began.elapsed(),
@@ -140,6 +144,10 @@ impl Collector<'_> {
         self.got.records = records;
         Ok(self.observer.checkpoint(done, &summary, &self.got.records))
     }
+}
+
+fn timed_out(record: &RequestRecord) -> bool {
+    record.outcome.failure().is_some_and(|f| f.kind == FailureKind::Timeout)
 }
 
 /// Whether so many failures in so long a time, and nothing else, are enough.

@@ -1,14 +1,14 @@
 //! The measure of one stream: bytes and times go in, chunk times, tokens and a verdict come out. No clock and
 //! no socket, so that recorded streams of real servers can be replayed through it in any pieces.
 
-use std::borrow::Cow;
-
 use super::event::{Event, error_text};
 use super::record::{Chunk, Failure, FailureKind, Outcome, TokenSource, UnknownText};
+use super::shown::{example, glimpse, message};
 use super::sse::{SseDecoder, SseEvent};
 use super::template::Template;
 
-const EXAMPLE_BYTES: usize = 300;
+/// Of a body without an event so much is kept to be shown.
+const BEGINNING: usize = 300;
 /// Chunks that room is made for ahead, at most: a limit of tokens is no promise.
 const ROOM_MOST: usize = 4096;
 
@@ -121,8 +121,8 @@ pub(super) struct Reading {
 
 impl Reading {
     fn begin(&mut self, bytes: &[u8]) {
-        if self.events == 0 && self.beginning.len() < EXAMPLE_BYTES {
-            let room = EXAMPLE_BYTES - self.beginning.len();
+        if self.events == 0 && self.beginning.len() < BEGINNING {
+            let room = BEGINNING - self.beginning.len();
             self.beginning.extend_from_slice(&bytes[..bytes.len().min(room)]);
         }
     }
@@ -157,7 +157,7 @@ impl Reading {
                 self.chunk(at_ns, parsed, event.data);
             }
             Err(_) if self.at_end => self.cut = true,
-            Err(e) => self.bad(format!("an event that is not understood ({e}): {}", shown(event.data))),
+            Err(e) => self.bad(format!("an event that is not understood ({e}): {}", glimpse(event.data))),
         }
     }
 
@@ -167,13 +167,15 @@ impl Reading {
         match Event::parse(data) {
             // its total is no running one
             Ok(answer) => self.chunk(at_ns, Event { has_totals: false, ..answer }, data),
-            Err(e) => self.bad(format!("the answer is no JSON document of an answer ({e}): {}", shown(data))),
+            Err(e) => {
+                self.bad(format!("the answer is no JSON document of an answer ({e}): {}", glimpse(data)))
+            }
         }
     }
 
     fn chunk(&mut self, at_ns: u64, event: Event, data: &[u8]) {
-        if let Some(message) = event.error {
-            self.error.get_or_insert(message);
+        if let Some(said) = event.error {
+            self.error.get_or_insert_with(|| message(&said));
         }
         for field in event.unknown {
             self.note_unknown(field, data);
@@ -206,7 +208,7 @@ impl Reading {
     fn note_unknown(&mut self, field: String, data: &[u8]) {
         match self.unknown.iter_mut().find(|known| known.field == field) {
             Some(known) => known.chunks += 1,
-            None => self.unknown.push(UnknownText { field, chunks: 1, example: shown(data).into_owned() }),
+            None => self.unknown.push(UnknownText { field, chunks: 1, example: example(data) }),
         }
     }
 
@@ -271,7 +273,7 @@ impl Reading {
         if self.events == 0 && !self.beginning.is_empty() {
             return Some(Failure::new(
                 BadStream,
-                format!("the body holds no event: {}", shown(&self.beginning)),
+                format!("the body holds no event: {}", glimpse(&self.beginning)),
             ));
         }
         match self.finish_reason.as_deref() {
@@ -331,15 +333,7 @@ fn spread(chunks: &mut [Chunk], text_bytes: &[u32], total: u32) {
 
 /// The message of an event that is called an error, JSON or not.
 fn error_data(data: &[u8]) -> String {
-    serde_json::from_slice(data).map_or_else(|_| shown(data).into_owned(), |value| error_text(&value))
-}
-
-/// Bytes for a message: lossy, and cut where they are many.
-pub(super) fn shown(bytes: &[u8]) -> Cow<'_, str> {
-    if bytes.len() <= EXAMPLE_BYTES {
-        return String::from_utf8_lossy(bytes);
-    }
-    Cow::Owned(format!("{}…", String::from_utf8_lossy(&bytes[..EXAMPLE_BYTES])))
+    serde_json::from_slice(data).map_or_else(|_| glimpse(data), |value| message(&error_text(&value)))
 }
 
 #[cfg(test)]

@@ -37,6 +37,7 @@ mod self_test;
 mod sent;
 mod series;
 mod server;
+mod shown;
 mod spec;
 mod sse;
 mod summary;

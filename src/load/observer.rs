@@ -33,6 +33,8 @@ pub struct Progress {
     pub done: u64,
     /// Requests that failed.
     pub failed: u64,
+    /// Those of them that waited for as long as they may.
+    pub timed_out: u64,
     /// Chunks with text that came so far, in all requests.
     pub chunks: u64,
     /// Requests to send in all, where that is known.

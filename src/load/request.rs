@@ -12,8 +12,8 @@ use super::event::error_text;
 use super::guard::Guard;
 use super::http::{HttpClient, HttpStream};
 use super::kitchen::Rendered;
-use super::meter::shown;
 use super::record::{Failure, FailureKind, RECORD_VERSION, RequestRecord, TurnPlace};
+use super::shown::{glimpse, message};
 use super::spec::Timeouts;
 
 /// What all requests of one load (or warm-up) share.
@@ -155,7 +155,7 @@ async fn follow(guard: &mut Guard, stream: &mut HttpStream, answer: Answer) -> R
 /// The failure of an answer that is not 200, with what its body says.
 fn refusal(status: u16, location: Option<&str>, body: &[u8]) -> Failure {
     let said =
-        serde_json::from_slice(body).map_or_else(|_| shown(body).into_owned(), |json| error_text(&json));
-    let to = location.map_or_else(String::new, |to| format!(" (to {to}, which is not followed)"));
-    Failure::new(FailureKind::HttpStatus, format!("{status}{to}: {}", shown(said.as_bytes())))
+        serde_json::from_slice(body).map_or_else(|_| glimpse(body), |json| message(&error_text(&json)));
+    let to = location.map_or_else(String::new, |to| format!(" (to {}, which is not followed)", message(to)));
+    Failure::new(FailureKind::HttpStatus, format!("{status}{to}: {said}"))
 }

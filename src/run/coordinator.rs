@@ -34,7 +34,8 @@ use crate::plan::Config;
 pub async fn execute(x: &mut Execution<'_>, listener: &mut dyn Listener) -> Result<Ended, RunError> {
     leftovers::clean_up(x, listener)?;
     let (ended, left_out) = {
-        for text in elsewhere::ask(x).await {
+        let silent = elsewhere::ask(x, &mut |text| listener.hear(&Event::Warning { text })).await;
+        for text in silent {
             listener.hear(&Event::Warning { text });
         }
         let ground = ground(x, listener);

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::execution::Execution;
 use super::launch::Crew;
+use super::served::Tell;
 use super::target::Target;
 use super::{key, provenance};
 use crate::journal::{History, Running};
@@ -42,6 +43,7 @@ impl Servers {
         of: &Elsewhere<'_>,
         history: &History,
         cancel: &CancellationToken,
+        tell: &mut Tell<'_>,
     ) -> Vec<String> {
         let made = history.runs().iter().filter_map(|r| r.made.as_ref()?.running.as_ref());
         let measured: BTreeSet<&str> = made.map(|r| r.url.as_str()).collect();
@@ -50,7 +52,7 @@ impl Servers {
             if !measured.contains(url.as_str()) || cancel.is_cancelled() {
                 continue;
             }
-            match of.look(&url, &config, GLANCE, cancel).await {
+            match of.look(&url, &config, GLANCE, cancel, tell).await {
                 Ok((found, _)) => self.learn(found),
                 Err(why) => {
                     silent.push(format!("{why}: what was measured at {url} does not count until it does"));
@@ -96,9 +98,10 @@ impl<'a> Elsewhere<'a> {
         config: &Config,
         patience: Duration,
         cancel: &CancellationToken,
+        tell: &mut Tell<'_>,
     ) -> Result<(Running, Option<String>), String> {
         let key = key::of(config, self.site, self.study_dir);
-        let target = Target::elsewhere(url, config, key, patience, cancel).await?;
+        let target = Target::elsewhere(url, config, key, patience, cancel, tell).await?;
         let root = config.engine.root();
         // its log is its owner's
         let says = provenance::ask(url, target.key.as_ref(), root, Path::new("")).await;
@@ -111,23 +114,28 @@ impl<'a> Elsewhere<'a> {
 }
 
 /// Asks those on which something was measured, before any of that is used again.
-pub async fn ask(x: &Execution<'_>) -> Vec<String> {
-    x.servers.ask(&Elsewhere::of(x), &x.journal.history(), &x.signals.first).await
+pub async fn ask(x: &Execution<'_>, tell: &mut Tell<'_>) -> Vec<String> {
+    x.servers.ask(&Elsewhere::of(x), &x.journal.history(), &x.signals.first, tell).await
 }
 
 /// Asks the server of a configuration before it is loaded, and waits for it; nothing to do for one of ours. The error says why it
 /// cannot be measured.
-pub async fn before(x: &Execution<'_>, config: &Config, cancel: &CancellationToken) -> Result<(), String> {
+pub async fn before(
+    x: &Execution<'_>,
+    config: &Config,
+    cancel: &CancellationToken,
+    tell: &mut Tell<'_>,
+) -> Result<(), String> {
     let Via::Url(url) = &config.engine.via else { return Ok(()) };
-    let (found, another) = Elsewhere::of(x).look(url, config, super::target::PATIENCE, cancel).await?;
+    let (found, another) = Elsewhere::of(x).look(url, config, super::target::PATIENCE, cancel, tell).await?;
     x.servers.learn(found);
     another.map_or(Ok(()), Err)
 }
 
 /// Asks it again after its loads: one that was exchanged under them shows.
-pub async fn after(x: &Execution<'_>, config: &Config, cancel: &CancellationToken) {
+pub async fn after(x: &Execution<'_>, config: &Config, cancel: &CancellationToken, tell: &mut Tell<'_>) {
     let Via::Url(url) = &config.engine.via else { return };
-    if let Ok((found, _)) = Elsewhere::of(x).look(url, config, GLANCE, cancel).await {
+    if let Ok((found, _)) = Elsewhere::of(x).look(url, config, GLANCE, cancel, tell).await {
         x.servers.learn(found);
     }
 }

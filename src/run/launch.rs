@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use futures_util::future::OptionFuture;
 
@@ -17,7 +17,7 @@ use super::provenance;
 use super::reset::{self, Emptied};
 use super::signals::Signals;
 use super::target::{PATIENCE, Target};
-use super::{key, stages, taken};
+use super::{key, served, stages, taken};
 use crate::engine::{self, Failure, Nature, Server, StartError, Survivor};
 use crate::journal::{JournalError, LaunchTimes, Lock, Says};
 use crate::judge::{Devices, Metrics, RunOutcome};
@@ -27,8 +27,6 @@ use crate::secrets::Key;
 
 /// A port that someone takes between our look and the engine's bind is tried again, on another one.
 const ATTEMPTS: usize = 3;
-/// So long a question is waited for without a word.
-const SLOW: Duration = Duration::from_secs(2);
 
 /// Decides, after so many requests, whether a rule ends the load: profile, metrics so far → the rule's name.
 pub type Ruler<'a> = dyn Fn(&str, u64, &Metrics) -> Option<String> + Send + Sync + 'a;
@@ -153,7 +151,9 @@ pub async fn carry_out(
     }
     let at = crew.place.lies_at(crew.config);
     let managed = Target::managed(&server, crew.config, at.as_deref(), crew.key());
-    let mut target = told_if_slow(managed, crew.launch, listener).await;
+    let mut tell = |text| listener.hear(&Event::Warning { text: format!("{}: {text}", crew.launch) });
+    let waited = || "its /v1/models, which does not answer".to_owned();
+    let mut target = served::telling(managed, waited, &mut tell).await;
     let introduced = introduce(crew, &mut target, times.start_s).await;
     for note in &target.notes {
         listener.hear(&Event::Warning { text: format!("{}: {note}", crew.launch) });
@@ -172,21 +172,6 @@ pub async fn carry_out(
         return Ok(LaunchEnd::Unclean(report.survivors));
     }
     Ok(loaded?.into())
-}
-
-/// Asks a server of ours what it serves, and says what is waited for where the answer does not come at once.
-async fn told_if_slow<'a>(
-    asked: impl Future<Output = Target<'a>>,
-    launch: &str,
-    listener: &mut dyn Listener,
-) -> Target<'a> {
-    tokio::pin!(asked);
-    if let Ok(target) = tokio::time::timeout(SLOW, &mut asked).await {
-        return target;
-    }
-    let text = format!("{launch}: waiting for its /v1/models, which does not answer");
-    listener.hear(&Event::Warning { text });
-    asked.await
 }
 
 /// A start that compiled is no sample of how long starts take, and has no result: the configuration is launched again.
@@ -268,8 +253,10 @@ async fn carry_out_elsewhere(
     keep: &mut Keep<'_>,
     times: &mut LaunchTimes,
 ) -> Result<LaunchEnd, super::RunError> {
+    let mut tell = |text| listener.hear(&Event::Warning { text: format!("{}: {text}", crew.launch) });
     let mut target =
-        match Target::elsewhere(url, crew.config, crew.key(), PATIENCE, &crew.signals.first).await {
+        match Target::elsewhere(url, crew.config, crew.key(), PATIENCE, &crew.signals.first, &mut tell).await
+        {
             Ok(Target { another: Some(why), .. }) => return Err(super::RunError::Away(why)),
             Ok(target) => target,
             Err(_) if crew.signals.first.is_cancelled() => return Ok(LaunchEnd::Interrupted),

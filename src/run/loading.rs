@@ -13,14 +13,14 @@ use super::order::LoadOrder;
 use super::pulse::Pulse;
 use super::reset::{self, Emptied};
 use super::target::Target;
-use super::{elsewhere, key, measured, records, stages, taken};
+use super::{elsewhere, key, measured, records, served, stages, taken, undone};
 use crate::engine::Failure;
 use crate::engine::lifecycle::Happening;
 use crate::journal::{JournalError, LaunchTimes};
 use crate::judge::checks::{CLIENT_LAG_REFUSED_MS, CLIENT_STALL_REFUSED_MS};
 use crate::judge::{Metrics, RunOutcome};
 use crate::judge::{machine, prefix};
-use crate::load::{self, Ended, FailureKind, Header, LoadOutcome, RequestRecord, Sent, Summary, Verdict};
+use crate::load::{self, Ended, Header, LoadOutcome, RequestRecord, Sent, Summary, Verdict};
 
 /// A load is run at most so often while the client cannot keep up.
 const LOADS: usize = 3;
@@ -88,7 +88,9 @@ pub async fn all_loads(
             loaded = Loaded::Interrupted;
             break;
         }
-        if let Some(why) = elsewhere::lost(&outcome, crew, target).await {
+        let mut tell = |text| listener.hear(&Event::Warning { text: format!("{}: {text}", crew.launch) });
+        let waited = || target.waited_for(crew);
+        if let Some(why) = served::telling(elsewhere::lost(&outcome, crew, target), waited, &mut tell).await {
             listener.hear(&Event::LaunchFails { launch: crew.launch.to_owned(), reason: why.clone() });
             loaded = Loaded::Left(why);
             break;
@@ -219,18 +221,23 @@ async fn one_load(
             Some(sampling) => sampling.end().await,
             None => Sampled::default(),
         };
-        let outcome = outcome?;
+        let mut outcome = outcome?;
         times.warmup_s += outcome.warmup.seconds;
         times.load_s += outcome.load_s;
         let client = outcome.summary.client;
         let (lag, stall) = (client.loop_lag_p99_ms.unwrap_or(0.0), client.stall_ms.unwrap_or(0.0));
-        let over = outcome.ended != Ended::Whole || nothing_succeeded(&outcome);
+        let over = outcome.ended != Ended::Whole || undone::nothing_succeeded(&outcome);
         let kept_up = lag <= CLIENT_LAG_REFUSED_MS && stall <= CLIENT_STALL_REFUSED_MS;
         if over || kept_up || attempt == LOADS {
             // a server's answers tell of their own requests alone; its counters of all
             let told = outcome.summary.cached_tokens.map(|n| n as f64);
-            let repeated = attempt > 1;
-            return Ok(OneLoad { outcome, rule, sampled, lost, hits: told.or(counted), repeated });
+            let hits = told.or(counted);
+            let lost = match lost {
+                Some(lost) => Some(undone::told_whole(lost, &outcome)),
+                None if over => None,
+                None => undone::silent_at_last(&mut outcome, crew, target).await,
+            };
+            return Ok(OneLoad { outcome, rule, sampled, lost, hits, repeated: attempt > 1 });
         }
         let held = if lag > CLIENT_LAG_REFUSED_MS {
             format!("for {lag:.0} ms (p99)")
@@ -269,14 +276,9 @@ async fn unless_lost<R>(
         }
         stranger = target.shared() => {
             dead.cancel();
-            (run.await, Some(not_alone(stranger)))
+            (run.await, Some(undone::not_alone(stranger)))
         }
     }
-}
-
-fn not_alone((pid, name): (i32, String)) -> Failure {
-    let line = format!("process {pid} ({name}) listens on the engine's port too, or did");
-    Failure::new(crate::engine::failure::PORT, line)
 }
 
 async fn load_result(
@@ -296,59 +298,17 @@ async fn load_result(
     if let Some(prompts) = outcome.prompts.filter(|prompts| prompts.from_cache > 0) {
         metrics.set("prompts_from_cache", prompts.from_cache as f64);
     }
-    let mut result = match (failure(outcome, lost, (crew, target), log_before).await, rule) {
+    let mut result = match (undone::failure(outcome, lost, (crew, target), log_before).await, rule) {
         (Some((failure, tail)), _) => LoadResult::failed_load(index, taken::blamed(failure, intruder), tail),
         (None, Some(rule)) => LoadResult::of(index, RunOutcome::Stopped { rule }),
         (None, None) => LoadResult::of(index, RunOutcome::Done),
     };
+    if matches!(result.outcome, RunOutcome::Done) {
+        notes.extend(undone::of_requests(outcome));
+    }
     result.metrics = metrics;
     result.notes = notes;
     result
-}
-
-/// What went wrong with the server, and the end of its log. Single requests that fail are for the checks to judge, unless
-/// the log says that part of the engine was lost: its server may live on and answer for ever that it cannot.
-async fn failure(
-    outcome: &LoadOutcome,
-    lost: Option<Failure>,
-    (crew, target): (&Crew<'_>, &Target<'_>),
-    log_before: u64,
-) -> Option<(Failure, Vec<String>)> {
-    if let Some(stranger) = target.stranger().await {
-        return Some((not_alone(stranger), Vec::new()));
-    }
-    if let Some(refused) = client_refused(outcome) {
-        return Some((refused, Vec::new()));
-    }
-    let died = outcome.ended == Ended::ServerDied;
-    let hopeless = nothing_succeeded(outcome);
-    let any_failed = outcome.records.iter().any(failed);
-    if !died && !hopeless && !any_failed {
-        return None;
-    }
-    if let Some(refused) = let_nobody_in(outcome, crew, target).filter(|_| hopeless) {
-        return Some((refused, Vec::new()));
-    }
-    let found = target.examine(log_before).await;
-    if let Some(lost) = lost {
-        let tail = found.as_ref().map(|e| e.tail.clone()).unwrap_or_default();
-        return Some((found.filter(|e| e.known).map_or(lost, |e| e.failure), tail));
-    }
-    if died {
-        return found.map(|e| (e.failure, e.tail));
-    }
-    if let Some(e) = found.filter(|e| e.known && (hopeless || e.failure.is_of_engine())) {
-        return Some((e.failure, e.tail));
-    }
-    hopeless.then(|| (Failure::new("no request succeeded", first_error(outcome)), Vec::new()))
-}
-
-/// A server that answered no request but with a status that asks for another key, or for one at all.
-fn let_nobody_in(outcome: &LoadOutcome, crew: &Crew<'_>, target: &Target<'_>) -> Option<Failure> {
-    let mut statuses = outcome.records.iter().map(|r| r.http_status);
-    let first = statuses.next()??;
-    let refused = key::refused(first, crew.config, target.key.as_ref())?;
-    statuses.all(|status| matches!(status, Some(401 | 403))).then_some(refused)
 }
 
 /// Why a server that runs already cannot be measured, although it was found ready: that is its keeper's affair, and no result.
@@ -359,32 +319,6 @@ fn turned_away(target: &Target<'_>, result: &LoadResult) -> Option<String> {
         }
         _ => None,
     }
-}
-
-/// A client that this machine gave no connection measured nothing but the machine.
-fn client_refused(outcome: &LoadOutcome) -> Option<Failure> {
-    let mut refused = failures(outcome).filter(|f| f.kind == FailureKind::Local);
-    let first = refused.next()?.message.clone();
-    let line = format!("{} requests got no connection from this machine: {first}", 1 + refused.count());
-    Some(Failure::new(crate::engine::failure::CLIENT_LIMIT, line))
-}
-
-fn first_error(outcome: &LoadOutcome) -> String {
-    failures(outcome).next().map(|f| f.message.clone()).unwrap_or_default()
-}
-
-fn failures(outcome: &LoadOutcome) -> impl Iterator<Item = &load::Failure> {
-    outcome.records.iter().filter_map(|r| r.outcome.failure())
-}
-
-fn failed(record: &RequestRecord) -> bool {
-    matches!(record.outcome, load::Outcome::Failed(_))
-}
-
-/// A load that ends before it is known to be hopeless can be just that.
-fn nothing_succeeded(outcome: &LoadOutcome) -> bool {
-    outcome.ended == Ended::NothingSucceeded
-        || (!outcome.records.is_empty() && outcome.records.iter().all(failed))
 }
 
 /// Passes a load's progress on and asks the rules at its checkpoints.

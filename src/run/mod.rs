@@ -43,6 +43,8 @@ mod surroundings;
 mod taken;
 mod target;
 mod task;
+mod unanswered;
+mod undone;
 mod yard;
 
 pub use coordinator::execute;

@@ -38,7 +38,7 @@ pub struct Pulse(Arc<Mutex<Beat>>);
 
 #[derive(Debug)]
 struct Beat {
-    /// requests that ended, and chunks that came
+    /// requests that the server ended, and chunks that came
     seen: (u64, u64),
     at: Instant,
     failed: u64,
@@ -54,7 +54,8 @@ impl Pulse {
     /// Takes a load's progress in.
     pub fn hear(&self, progress: load::Progress) {
         let mut beat = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let seen = (progress.done, progress.chunks);
+        // the end of a request that ran into its own limit is the client's doing
+        let seen = (progress.done.saturating_sub(progress.timed_out), progress.chunks);
         beat.failed = progress.failed;
         if beat.seen != seen {
             (beat.seen, beat.at, beat.told) = (seen, Instant::now(), false);
@@ -80,8 +81,8 @@ impl Pulse {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).at
     }
 
-    /// Resolves when the server sends nothing and is not ready any more, with what is known of that. A request that failed is no
-    /// silence, and a server that says it is ready is believed.
+    /// Resolves when the server sends nothing and is not ready any more, with what is known of that. A request that the server failed is
+    /// no silence, one that it left waiting is; and a server that says it is ready is believed.
     pub async fn lost(&self, target: &Target<'_>, ready_path: &str) -> Failure {
         let url = format!("{}{ready_path}", target.base_url);
         let Some(client) = target.client(LIMITS.patience) else { return std::future::pending().await };
@@ -145,6 +146,12 @@ fn failure(gone: Option<&str>, silent: Duration) -> Failure {
     }
 }
 
+/// Whether a server that fell silent says, within its patience, that it is ready.
+pub async fn is_still_ready(target: &Target<'_>, ready_path: &str) -> bool {
+    let Some(client) = target.client(LIMITS.patience) else { return true };
+    is_ready(&(client, format!("{}{ready_path}", target.base_url))).await
+}
+
 async fn is_ready((client, url): &(reqwest::Client, String)) -> bool {
     client.get(url).send().await.is_ok_and(|answer| answer.status().is_success())
 }
@@ -153,18 +160,22 @@ async fn is_ready((client, url): &(reqwest::Client, String)) -> bool {
 mod tests {
     use super::*;
 
+    fn progress(done: u64, timed_out: u64, chunks: u64) -> load::Progress {
+        load::Progress { done, failed: timed_out, timed_out, chunks, planned: None, elapsed: Duration::ZERO }
+    }
+
     #[test]
     fn every_chunk_and_every_end_is_a_beat() {
         let pulse = Pulse::new();
-        let progress =
-            |done, chunks| load::Progress { done, chunks, failed: 0, planned: None, elapsed: Duration::ZERO };
-        let heard = |done, chunks| {
+        let heard = |done, timed_out, chunks| {
             let before = pulse.last();
             std::thread::sleep(Duration::from_millis(2));
-            pulse.hear(progress(done, chunks));
+            pulse.hear(progress(done, timed_out, chunks));
             pulse.last() > before
         };
-        assert!(!heard(0, 0) && heard(0, 1) && !heard(0, 1) && heard(1, 1) && !heard(1, 1));
+        assert!(!heard(0, 0, 0) && heard(0, 0, 1) && !heard(0, 0, 1) && heard(1, 0, 1) && !heard(1, 0, 1));
+        // what ends because nothing comes is silence all the same
+        assert!(!heard(2, 1, 1) && !heard(9, 8, 1) && heard(10, 8, 1));
     }
 
     #[test]
@@ -176,8 +187,7 @@ mod tests {
         let told = pulse.told_silence().expect("a sentence");
         assert!(told.starts_with("nothing was answered for 61 s; after 5 min the server is asked"), "{told}");
         assert_eq!(pulse.told_silence(), None);
-        let beat = load::Progress { done: 1, chunks: 1, failed: 0, planned: None, elapsed: Duration::ZERO };
-        pulse.hear(beat);
+        pulse.hear(progress(1, 0, 1));
         assert_eq!(pulse.told_silence(), None);
         silent();
         assert!(pulse.told_silence().is_some());

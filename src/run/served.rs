@@ -11,10 +11,31 @@ use crate::secrets::Key;
 use crate::trust::{self, Refusal};
 
 const WITHIN: Duration = Duration::from_secs(10);
+/// So long a question is waited for without a word.
+const SLOW: Duration = Duration::from_secs(1);
+/// A question that got no answer at all is asked so often.
+const TRIES: u32 = 3;
 /// One that has just said that it is ready answers at once.
 const READY_WITHIN: Duration = Duration::from_secs(5);
 /// Where nobody takes connections nobody comes soon.
 const DESERTED: Duration = Duration::from_secs(5);
+
+/// Hears what is waited for.
+pub type Tell<'a> = dyn FnMut(String) + Send + 'a;
+
+/// Waits for an answer, and tells for what where it does not come at once.
+pub async fn telling<T>(
+    asked: impl Future<Output = T>,
+    what: impl FnOnce() -> String,
+    tell: &mut Tell<'_>,
+) -> T {
+    let mut asked = std::pin::pin!(asked);
+    if let Ok(answer) = tokio::time::timeout(SLOW, &mut asked).await {
+        return answer;
+    }
+    tell(format!("waiting for {}", what()));
+    asked.await
+}
 
 /// Why a server is not ready.
 #[derive(Debug, PartialEq, Eq)]
@@ -80,7 +101,7 @@ fn unready(url: &str, error: &reqwest::Error) -> Unready {
 pub fn is_away(url: &str, error: &reqwest::Error) -> bool {
     match unready(url, error) {
         Unready::Deserted | Unready::Nameless(_) => true,
-        Unready::Refused(refusal) => refusal.may_pass(),
+        Unready::Refused(refusal) => refusal.may_pass() && refusal.is_of_handshake(),
         _ => false,
     }
 }
@@ -129,26 +150,58 @@ pub fn another(named: &[String], config: &Config, at: Option<&str>) -> Option<St
 pub async fn root_and_name(
     base_url: &str,
     wanted: &str,
-    at: Option<&str>,
+    (patience, pause): (Duration, Duration),
     key: Option<&Key>,
     refused: impl Fn(u16) -> String,
 ) -> Result<(Option<String>, String), String> {
     let url = format!("{base_url}/v1/models");
-    let client = asking::client(WITHIN, key).ok_or("no HTTP client can be made")?;
-    let answer = client.get(&url).send().await.and_then(reqwest::Response::error_for_status);
-    let text = match answer {
-        Ok(answer) => trust::whole(answer).await.map_err(|why| format!("{url}: {why}"))?,
-        Err(e) if e.status().is_some_and(|s| matches!(s.as_u16(), 401 | 403)) => {
-            return Err(format!("{url}: {}", refused(e.status().map_or(401, |s| s.as_u16()))));
-        }
-        Err(e) => return Err(format!("{url} does not say which models there are: {}", e.without_url())),
-    };
-    let name = choose(&models(&text), wanted, at).ok_or_else(|| {
+    let text = whole_list(&url, (patience.min(WITHIN), pause), key, refused).await?;
+    let name = choose(&models(&text), wanted, None).ok_or_else(|| {
         let there = models(&text);
         let there = if there.is_empty() { "none".to_owned() } else { there.join(", ") };
         format!("the server at {base_url} does not serve {wanted}; it has {there}")
     })?;
     Ok((root(&text, &name), name))
+}
+
+/// The list of models as it is sent. What a server says is taken for its word; where it says nothing it is asked again, as one answer
+/// that is lost should not end a study.
+async fn whole_list(
+    url: &str,
+    (within, pause): (Duration, Duration),
+    key: Option<&Key>,
+    refused: impl Fn(u16) -> String,
+) -> Result<String, String> {
+    let client = asking::client(within / 2, key).ok_or("no HTTP client can be made")?;
+    let until = Instant::now() + within;
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let answer = client.get(url).send().await.and_then(reqwest::Response::error_for_status);
+        let error = match answer {
+            Ok(answer) => return trust::whole(answer).await.map_err(|why| format!("{url}: {why}")),
+            Err(e) => e,
+        };
+        match error.status().map(|s| s.as_u16()) {
+            Some(status @ (401 | 403)) => return Err(format!("{url}: {}", refused(status))),
+            None if tries < TRIES && Instant::now() + pause < until => tokio::time::sleep(pause).await,
+            _ => return Err(no_list(url, tries, within, &error)),
+        }
+    }
+}
+
+fn no_list(url: &str, tries: u32, within: Duration, error: &reqwest::Error) -> String {
+    if let Some(Refusal { class, why }) = trust::refusal(url, error, error.is_connect()) {
+        return format!("{class}: {url}: {why}");
+    }
+    let asked = if tries == 1 { String::new() } else { format!(", asked {tries} times") };
+    if error.is_timeout() {
+        return format!(
+            "{url} does not say which models there are: no answer within {} s{asked}",
+            within.as_secs()
+        );
+    }
+    format!("{url} does not say which models there are{asked}: {}", root_cause(error))
 }
 
 fn entries(text: &str) -> Vec<Json> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::launch::Crew;
-use super::served::Unready;
+use super::served::{Tell, Unready};
 use super::{asking, key, served};
 use crate::engine::failure::Evidence;
 use crate::engine::lifecycle::Happening;
@@ -69,14 +69,12 @@ impl<'a> Target<'a> {
         key: Option<Key>,
         patience: Duration,
         cancel: &CancellationToken,
+        tell: &mut Tell<'_>,
     ) -> Result<Self, String> {
-        let asked = key.as_ref();
-        let refused = |status| key::sentence(status, config, asked);
-        tokio::select! {
+        let (root, served) = tokio::select! {
             () = cancel.cancelled() => return Err("interrupted".to_owned()),
-            answered = ready(url, config, asked, patience) => answered?,
-        }
-        let (root, served) = served::root_and_name(url, &config.model, None, asked, refused).await?;
+            found = ready_with(url, config, key.as_ref(), patience, tell) => found?,
+        };
         let another = served::is_plainly_another(&served, root.as_deref(), config).then(|| {
             let (root, model) = (root.unwrap_or_default(), &config.model);
             format!(
@@ -101,6 +99,11 @@ impl<'a> Target<'a> {
             () = crew.signals.first.cancelled() => None,
             answered = ready(&self.base_url, crew.config, self.key.as_ref(), PATIENCE) => answered.err(),
         }
+    }
+
+    /// What is waited for meanwhile.
+    pub fn waited_for(&self, crew: &Crew<'_>) -> String {
+        readiness(&self.base_url, crew.config)
     }
 
     /// For questions to it, with its key; an answer is waited for so long.
@@ -176,6 +179,25 @@ impl<'a> Target<'a> {
             server.note(happening, tell);
         }
     }
+}
+
+/// Waits until a server that runs already is ready, and asks where the weights of the study's model come from there, and what it is called.
+async fn ready_with(
+    url: &str,
+    config: &Config,
+    key: Option<&Key>,
+    patience: Duration,
+    tell: &mut Tell<'_>,
+) -> Result<(Option<String>, String), String> {
+    let asked = ready(url, config, key, patience);
+    served::telling(asked, || readiness(url, config), tell).await?;
+    let refused = |status| key::sentence(status, config, key);
+    let asked = served::root_and_name(url, &config.model, (patience, PAUSE), key, refused);
+    served::telling(asked, || format!("{url}/v1/models, which does not answer"), tell).await
+}
+
+fn readiness(url: &str, config: &Config) -> String {
+    format!("{url}{} to say that it is ready", config.engine.ready.path)
 }
 
 /// Waits until a server that runs already is ready, for so long. The error says what it does instead.

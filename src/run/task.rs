@@ -162,7 +162,9 @@ async fn launched(
         return Ok(not_clean);
     }
     let before = waiting.elapsed();
-    match elsewhere::before(x, config, &ground.signals.first).await {
+    let said = &ground.said;
+    let mut tell = |text| said.hear(&Event::Warning { text });
+    match elsewhere::before(x, config, &ground.signals.first, &mut tell).await {
         Err(_) if ground.signals.first.is_cancelled() => return Ok(LaunchEnd::Interrupted),
         // nobody started it here: that it is away says nothing about the candidate
         Err(why) => return Err(RunError::Away(why)),
@@ -207,7 +209,7 @@ async fn launched(
         let class = "server away".to_owned();
         x.journal.append(Kind::Setback { launch: launch.clone(), class, line: why.clone() })?;
     }
-    elsewhere::after(x, config, &ground.signals.first).await;
+    elsewhere::after(x, config, &ground.signals.first, &mut tell).await;
     let waiting = Instant::now();
     if matches!(ended, LaunchEnd::Done)
         && let Some(not_clean) = wait_for_gpus(ground, gpus).await?

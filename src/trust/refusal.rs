@@ -17,11 +17,18 @@ pub struct Refusal {
 const NO_TLS: &str = "no TLS";
 /// The connection ended while hands were shaken.
 const BROKEN_OFF: &str = "TLS handshake broken off";
+/// The connection ended after it.
+const CUT: &str = "TLS connection broken off";
 
 impl Refusal {
     /// Whether asking again may help: a server that starts, or one behind a proxy, breaks handshakes off and takes them later.
     pub fn may_pass(&self) -> bool {
-        self.class == BROKEN_OFF
+        [BROKEN_OFF, CUT].contains(&self.class)
+    }
+
+    /// Whether hands could not even be shaken.
+    pub fn is_of_handshake(&self) -> bool {
+        self.class != CUT
     }
 }
 
@@ -40,7 +47,19 @@ pub fn refusal(url: &str, error: &(dyn Error + 'static), connecting: bool) -> Op
         let why = "this perflab was built without TLS; build it with `--features tls`, or name an address with http://";
         return Some(Refusal { class: NO_TLS, why: why.to_owned() });
     }
-    caused(error, connecting)
+    caused(error, connecting).or_else(|| cut_by(error).filter(|_| !connecting))
+}
+
+/// The end of a connection on which TLS was spoken, if that is what an error tells.
+fn cut_by(error: &(dyn Error + 'static)) -> Option<Refusal> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(ended) = error.downcast_ref::<io::Error>().filter(|e| is_broken_off(e)) {
+            return Some(cut(ended.kind()));
+        }
+        next = error.source();
+    }
+    None
 }
 
 /// The same of an error of a client that speaks TLS however perflab was built.
@@ -77,6 +96,14 @@ pub fn broken_off(by: io::ErrorKind) -> Refusal {
          begins with http://"
     );
     Refusal { class: BROKEN_OFF, why }
+}
+
+/// A server that ended a connection on which TLS was spoken, and not in order.
+pub fn cut(by: io::ErrorKind) -> Refusal {
+    let ended = if by == io::ErrorKind::UnexpectedEof { "closed without a word" } else { "reset" };
+    let why =
+        format!("the connection was {ended} after the TLS handshake, by the server or a proxy before it");
+    Refusal { class: CUT, why }
 }
 
 /// Whether what a request met was a handshake that was broken off.

@@ -134,11 +134,17 @@ impl Connection {
 
     fn chat(&mut self, body: &str) -> std::io::Result<()> {
         static REQUESTS: AtomicU32 = AtomicU32::new(0);
+        static ANSWERED: AtomicU32 = AtomicU32::new(0);
         let me = Pid::this();
         match self.how.as_str() {
             "never answers a request" => std::thread::sleep(FOR_EVER),
             "answers garbage" => {
                 return self.stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n\0\xff{garbage\xfe\r\n\r\n");
+            }
+            "answers noise" => {
+                self.head()?;
+                let noise: Vec<u8> = (128..=u8::MAX).cycle().take(4000).collect();
+                return self.stream.write_all(&[b"data: ", &noise[..], b"\n\n"].concat());
             }
             "breaks off" => return self.stream.write_all(b"HTTP/1.1 20"),
             "sends headers and falls silent" => {
@@ -147,9 +153,20 @@ impl Connection {
             }
             "kills itself" if REQUESTS.fetch_add(1, Ordering::SeqCst) == 2 => kill(me, Signal::SIGKILL)?,
             "stops itself" if REQUESTS.fetch_add(1, Ordering::SeqCst) == 2 => kill(me, Signal::SIGSTOP)?,
+            "stops after five" | "sticks after five" if REQUESTS.fetch_add(1, Ordering::SeqCst) >= 5 => {
+                while ANSWERED.load(Ordering::SeqCst) < 5 {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                if self.how == "stops after five" {
+                    kill(me, Signal::SIGSTOP)?;
+                }
+                std::thread::sleep(FOR_EVER);
+            }
             _ => {}
         }
-        self.answer(body)
+        self.answer(body)?;
+        ANSWERED.fetch_add(1, Ordering::SeqCst);
+        Ok(())
     }
 
     fn head(&mut self) -> std::io::Result<()> {

@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use super::lab::{expect_failure, expect_success, log_of, run, setbacks, stages};
+use super::lab::{
+    bad_candidate, exec, expect_failure, expect_success, finish, log_of, run, setbacks, stages,
+};
 
 #[test]
 fn a_server_that_is_never_ready_has_its_last_answer_told() {
@@ -34,6 +36,17 @@ fn requests_that_are_answered_with_garbage() {
 }
 
 #[test]
+fn requests_that_are_answered_with_noise() {
+    let (_, report) = run("misbehave 'answers noise'");
+    let reason = report.reason("mode", "bad");
+    assert!(
+        reason.contains("an event that is not understood") && reason.contains(r": \x80\x81\x82"),
+        "{reason}"
+    );
+    assert!(reason.contains("8 of 8 requests failed") && reason.chars().count() < 250, "{reason}");
+}
+
+#[test]
 fn answers_that_break_off() {
     expect_failure("misbehave 'breaks off'", &["no request succeeded"]);
 }
@@ -41,6 +54,40 @@ fn answers_that_break_off() {
 #[test]
 fn headers_and_then_silence() {
     expect_failure("misbehave 'sends headers and falls silent'", &["no request succeeded", "within 3 s"]);
+}
+
+/// Limits of requests that are shorter than the patience with a silent server hide nothing of it.
+#[test]
+fn a_server_that_stops_answering_is_lost_however_short_its_requests_may_take() {
+    for how in ["stops after five", "sticks after five"] {
+        let lab = bad_candidate(&format!("misbehave '{how}'"));
+        lab.write("study.plab", lab.read("study.plab").replace("requests    8", "requests    24"));
+        let out = lab.run(&exec());
+        let report = finish(&lab, out);
+        assert_eq!(report.outcome("mode", "bad"), "failed", "{how}: {}", report.reason("mode", "bad"));
+        let reason = report.reason("mode", "bad");
+        let said = "failed under load: no answer under load: 19 of 24 requests were not answered: nothing came in the last ";
+        assert!(reason.starts_with(said), "{how}: {reason}");
+    }
+}
+
+/// Three requests that were open already may be three that hang; that nobody says any more that it is ready decides.
+#[test]
+fn a_server_that_stops_at_the_end_of_a_load_is_asked_whether_it_is_ready() {
+    let said = ["no answer under load", "3 of 8 requests were not answered", "and it is not ready any more"];
+    expect_failure("misbehave 'stops after five'", &said);
+}
+
+/// The server says that it is ready, and is believed.
+#[test]
+fn requests_that_hang_beside_others_are_told_with_the_result() {
+    let (_, report) = run("misbehave 'sticks after five'");
+    assert_eq!(report.outcome("mode", "bad"), "refused");
+    let reason = report.reason("mode", "bad");
+    assert!(reason.contains("5 of 8 requests succeeded"), "{reason}");
+    let warnings = report.0["warnings"].to_string();
+    let said = "3 of 8 requests failed, the first one so: not done within 3 s";
+    assert!(warnings.contains(said), "{warnings}");
 }
 
 #[test]

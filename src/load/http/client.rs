@@ -229,6 +229,8 @@ impl HttpStream {
         let closed = match broken {
             Broken::Http(e) => *e == HttpError::Closed(Where::BeforeAnswer),
             Broken::Io(e) => matches!(e.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset),
+            // a reset
+            Broken::Tls(_) => true,
         };
         reused && closed && !self.resent
     }

@@ -4,6 +4,7 @@
 use thiserror::Error;
 
 use super::head::{Framing, Head, HeadError};
+use crate::load::shown::glimpse;
 
 /// Bytes of a head, or of a chunk's line or the trailers, that are taken at most.
 const HEAD_MOST: usize = 64 << 10;
@@ -264,10 +265,7 @@ fn chunk_size(line: &[u8]) -> Result<u64, HttpError> {
         size.checked_mul(16)?.checked_add(u64::from(value))
     };
     let size = digits.iter().try_fold(0, digit).filter(|_| !digits.is_empty());
-    size.ok_or_else(|| {
-        let shown = &line[..line.len().min(40)];
-        HttpError::ChunkSize(format!("`{}`", String::from_utf8_lossy(shown).escape_debug()))
-    })
+    size.ok_or_else(|| HttpError::ChunkSize(format!("`{}`", glimpse(line))))
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use super::decoder::{Decoder, HttpError};
 use super::stamp;
 use super::tls::Session;
 use crate::load::answer::Answer;
+use crate::trust::{Refusal, cut};
 
 /// What went wrong with a connection.
 #[derive(Debug, thiserror::Error)]
@@ -20,6 +21,8 @@ pub(super) enum Broken {
     Io(#[from] io::Error),
     #[error(transparent)]
     Http(#[from] HttpError),
+    #[error("{0}")]
+    Tls(Refusal),
 }
 
 /// A socket whose bytes are taken to the awaited answer as they come, and the one task that waits for it.
@@ -192,7 +195,11 @@ impl State {
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => return wakes,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
                 Err(e) => {
-                    self.broken = Some(e.into());
+                    let broken = match &self.tls {
+                        Some(_) if e.kind() == io::ErrorKind::ConnectionReset => Broken::Tls(cut(e.kind())),
+                        _ => e.into(),
+                    };
+                    self.broken = Some(broken);
                     return true;
                 }
             };

@@ -3,6 +3,8 @@
 use httparse::{EMPTY_HEADER, Error as ParseError, ParserConfig, Response, Status};
 use thiserror::Error;
 
+use crate::load::shown::glimpse;
+
 /// Headers of an answer at first, and at most.
 const HEADERS: usize = 64;
 const HEADERS_MOST: usize = 4096;
@@ -114,12 +116,12 @@ impl Head {
             _ => {}
         }
         if let Some(encoding) = self.encoding.as_ref().filter(|e| !["", "identity"].contains(&e.as_str())) {
-            return Err(HeadError::Encoded(encoding.clone()));
+            return Err(HeadError::Encoded(glimpse(encoding.as_bytes())));
         }
         match self.transfer.as_deref() {
             Some("chunked") => return Ok(Some(Framing::Chunked)),
             Some("identity") | None => {}
-            Some(other) => return Err(HeadError::Transfer(other.to_owned())),
+            Some(other) => return Err(HeadError::Transfer(glimpse(other.as_bytes()))),
         }
         // the same length twice is one length
         let mut stated = self.lengths.iter().flat_map(|l| l.split(',')).map(str::trim);
@@ -127,7 +129,7 @@ impl Head {
         let number = first.bytes().all(|b| b.is_ascii_digit()).then(|| first.parse().ok()).flatten();
         match number.filter(|_| stated.all(|other| other == first)) {
             Some(length) => Ok(Some(Framing::Length(length))),
-            None => Err(HeadError::Length(self.lengths.join(", "))),
+            None => Err(HeadError::Length(glimpse(self.lengths.join(", ").as_bytes()))),
         }
     }
 }
@@ -142,6 +144,5 @@ fn malformed(error: ParseError, bytes: &[u8]) -> HeadError {
         ParseError::Version => "its version",
         ParseError::Token => "its first line",
     };
-    let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(60)]).escape_debug().to_string();
-    HeadError::Malformed(why, shown)
+    HeadError::Malformed(why, glimpse(bytes))
 }
