@@ -39,6 +39,8 @@ fn a_budget_of_trials_ends_a_study_in_parts() {
     let said = shown.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("raise the budget, and it goes on"), "{}", shown.stdout);
     assert!(!said.contains("same command continues"), "{}", shown.stdout);
+    // once for all, and not in each row
+    assert!(said.contains("• 2, 3: missing: left out: the study's budget of 2 trials"), "{}", shown.stdout);
     // the same budget measures nothing more, a larger one goes on, none at all ends it
     assert_eq!(launches(&exec(&lab, &["--budget", "2 trials"]).expect_code(75)), 2);
     assert_eq!(launches(&exec(&lab, &["--budget", "3trials"]).expect_code(75)), 3);

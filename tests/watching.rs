@@ -118,6 +118,15 @@ fn the_hook_runs_when_nothing_is_recommended_and_its_failure_is_a_warning() {
 }
 
 #[test]
+fn a_hook_that_takes_its_time_is_told_of() {
+    let lab = Lab::with(&live_study("step one { vary seqs[1] }"));
+    let slow = lab.run(&[&EXEC[..], &["--notify", "sleep 3; exit 3"]].concat()).expect_code(0).stderr;
+    let waited = slow.find("waiting for the command of `--notify`");
+    let failed = slow.find("`--notify` failed: exit status: 3");
+    assert!(waited.is_some() && waited < failed, "{slow}");
+}
+
+#[test]
 fn the_hook_runs_when_a_study_is_interrupted() {
     let lab =
         Lab::with(&live_study("step one { vary seqs[1] }").replace("requests    8", "requests    50000"));

@@ -20,14 +20,16 @@ pub fn parse(text: &str) -> Result<Budget, String> {
     let at = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
     let (number, unit) = text.split_at(at);
     let wrong = || "write for example 6h, 90min, 6gpu_hours, 20usd or 48trials".to_owned();
+    let unit = unit.trim().to_ascii_lowercase();
     let amount: f64 = number.parse().map_err(|_| wrong())?;
     if !(amount.is_finite() && amount > 0.0) {
         return Err("a budget is above zero".to_owned());
     }
-    Ok(match unit.trim() {
+    Ok(match unit.as_str() {
         "s" => Budget::Seconds(amount),
-        "min" => Budget::Seconds(amount * 60.0),
-        "h" => Budget::Seconds(amount * 3600.0),
+        "min" | "minutes" => Budget::Seconds(amount * 60.0),
+        "h" | "hours" => Budget::Seconds(amount * 3600.0),
+        "m" => return Err(format!("{number} minutes are written {number}min")),
         "gpu_hours" | "gpu_hour" | "gpu-hours" | "gpuh" => Budget::GpuSeconds(amount * 3600.0),
         "usd" => Budget::Usd(amount),
         "trials" | "trial" if amount.fract() == 0.0 => Budget::Trials(amount),
@@ -134,6 +136,8 @@ mod tests {
             ("6h", Budget::Seconds(21_600.0)),
             ("90min", Budget::Seconds(5_400.0)),
             ("1.5 h", Budget::Seconds(5_400.0)),
+            ("6 hours", Budget::Seconds(21_600.0)),
+            ("20 USD", Budget::Usd(20.0)),
             ("6gpu_hours", Budget::GpuSeconds(21_600.0)),
             ("6 gpu_hours", Budget::GpuSeconds(21_600.0)),
             ("20usd", Budget::Usd(20.0)),
@@ -144,6 +148,7 @@ mod tests {
         for text in ["", "6", "h", "0h", "-1h", "6 days", "2.5 trials", "1e999h", "6.h.h"] {
             assert!(parse(text).is_err(), "{text}");
         }
+        assert_eq!(parse("1m"), Err("1 minutes are written 1min".to_owned()));
     }
 
     #[test]

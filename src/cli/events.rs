@@ -45,7 +45,8 @@ pub struct EventsFile {
 impl EventsFile {
     /// Begins a file; what it held is gone. The error is a sentence.
     pub fn create(path: &Path) -> Result<Self, String> {
-        let to = To::open(path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let to = To::open(path)
+            .map_err(|e| format!("the events file {} cannot be written: {e}", path.display()))?;
         Ok(Self { to, began: Instant::now(), seq: 0 })
     }
 

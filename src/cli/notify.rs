@@ -14,6 +14,8 @@ use super::{closing, exit};
 use crate::secrets;
 
 const PATIENCE: Duration = Duration::from_mins(1);
+/// So long it is waited for without a word.
+const SLOW: Duration = Duration::from_secs(2);
 
 /// What the command is told.
 pub struct Notice<'a> {
@@ -37,12 +39,12 @@ pub fn outcome(status: u8) -> &'static str {
 
 /// Runs the command, and says if it fails.
 pub fn notify(command: &str, notice: &Notice<'_>, console: Console) {
-    if let Err(why) = run(command, notice) {
+    if let Err(why) = run(command, notice, console) {
         console.warn(&format!("the command of `--notify` {why}"));
     }
 }
 
-fn run(command: &str, notice: &Notice<'_>) -> Result<(), String> {
+fn run(command: &str, notice: &Notice<'_>, console: Console) -> Result<(), String> {
     let report = std::path::absolute(notice.dir.join("report.md")).unwrap_or_default();
     let mut shell = Command::new("/bin/sh");
     shell.arg("-c").arg(command);
@@ -59,7 +61,12 @@ fn run(command: &str, notice: &Notice<'_>) -> Result<(), String> {
     let mut child = shell.spawn().map_err(|e| format!("could not be started: {e}"))?;
     let _passed_on = closing::pass_on(child.id(), heard);
     let began = Instant::now();
+    let mut told = false;
     loop {
+        if began.elapsed() >= SLOW && !std::mem::replace(&mut told, true) {
+            console
+                .say(&format!("waiting for the command of `--notify`, for {} s at most", PATIENCE.as_secs()));
+        }
         match child.try_wait() {
             Ok(Some(status)) if status.success() => return Ok(()),
             Ok(Some(status)) => return Err(format!("failed: {status}")),

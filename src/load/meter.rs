@@ -168,7 +168,7 @@ impl Reading {
             // its total is no running one
             Ok(answer) => self.chunk(at_ns, Event { has_totals: false, ..answer }, data),
             Err(e) => {
-                self.bad(format!("the answer is no JSON document of an answer ({e}): {}", glimpse(data)))
+                self.bad(format!("the answer is no JSON document of an answer ({e}): {}", glimpse(data)));
             }
         }
     }

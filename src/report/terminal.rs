@@ -109,7 +109,8 @@ impl Page<'_, '_> {
         self.heading(&format!("{number}/{count}  {}", self.lookup.step_title(step)));
         if !step.rows.is_empty() {
             let table = self.step_table(step, phrases::outcome);
-            if table.tallest(table.columns.len() - 1, self.style.width()) <= TALLEST {
+            let tallest = table.tallest(table.columns.len() - 1, self.style.width());
+            if tallest <= TALLEST && !(tallest > 1 && leaves_out_alike(step)) {
                 self.table(&table);
             } else {
                 drop(table);
@@ -360,6 +361,13 @@ fn tone_of(step: &Step, row: &Row) -> Tone {
         Outcome::Refused | Outcome::Failed => Tone::Bad,
         Outcome::Pruned | Outcome::Missing => Tone::Quiet,
     }
+}
+
+/// Whether what a budget has no room for has one reason in several rows: it is read once, and not row by row.
+fn leaves_out_alike(step: &Step) -> bool {
+    let mut reasons = step.rows.iter().filter(|row| row.outcome == Outcome::Missing);
+    let first = reasons.find_map(|row| row.reason.as_ref());
+    first.is_some_and(|first| reasons.any(|row| row.reason.as_ref() == Some(first)))
 }
 
 fn verdict_tone(verdict: Verdict) -> Tone {

@@ -228,15 +228,17 @@ async fn one_load(
         let (lag, stall) = (client.loop_lag_p99_ms.unwrap_or(0.0), client.stall_ms.unwrap_or(0.0));
         let over = outcome.ended != Ended::Whole || undone::nothing_succeeded(&outcome);
         let kept_up = lag <= CLIENT_LAG_REFUSED_MS && stall <= CLIENT_STALL_REFUSED_MS;
+        // a client that is held up for moments waits through no silence of seconds
+        let lost = match lost {
+            Some(lost) => Some(undone::told_whole(lost, &outcome)),
+            None if over => None,
+            None => undone::silent_at_last(&mut outcome, crew, target).await,
+        };
+        let over = over || lost.is_some() || outcome.ended == Ended::Cancelled;
         if over || kept_up || attempt == LOADS {
             // a server's answers tell of their own requests alone; its counters of all
             let told = outcome.summary.cached_tokens.map(|n| n as f64);
             let hits = told.or(counted);
-            let lost = match lost {
-                Some(lost) => Some(undone::told_whole(lost, &outcome)),
-                None if over => None,
-                None => undone::silent_at_last(&mut outcome, crew, target).await,
-            };
             return Ok(OneLoad { outcome, rule, sampled, lost, hits, repeated: attempt > 1 });
         }
         let held = if lag > CLIENT_LAG_REFUSED_MS {

@@ -54,6 +54,11 @@ fn last_word_ns(record: &RequestRecord) -> u64 {
 /// server is asked whether it is ready; one that somebody else runs has been asked already.
 pub async fn fell_silent(outcome: &LoadOutcome, target: &Target<'_>, ready_path: &str) -> Option<Failure> {
     let silence = Silence::at_the_end_of(&outcome.records)?;
+    // it is not the server's if the client itself stood still
+    let stall = Duration::from_secs_f64(outcome.summary.client.stall_ms.unwrap_or(0.0).max(0.0) / 1e3);
+    if silence.lasted <= 2 * stall {
+        return None;
+    }
     if silence.sent_since >= PROVEN {
         return Some(silence.failure(outcome.summary.planned, ""));
     }
@@ -70,7 +75,7 @@ mod tests {
 
     const S: u64 = 1_000_000_000;
 
-    fn record(sent_s: u64, text_s: Option<u64>, end_s: u64, outcome: Outcome) -> RequestRecord {
+    fn record(sent_s: u64, text_s: Option<u64>, end_s: u64, outcome: &Outcome) -> RequestRecord {
         let record = serde_json::json!({
             "version": 1, "index": 0, "scheduled_ns": sent_s * S, "released_ns": sent_s * S, "sent_ns": sent_s * S,
             "headers_ns": null, "first_token_ns": text_s.map(|s| s * S), "last_token_ns": text_s.map(|s| s * S),
@@ -82,7 +87,7 @@ mod tests {
     }
 
     fn answered(sent_s: u64, end_s: u64) -> RequestRecord {
-        record(sent_s, Some(end_s), end_s, Outcome::Ok)
+        record(sent_s, Some(end_s), end_s, &Outcome::Ok)
     }
 
     fn failed(kind: FailureKind) -> Outcome {
@@ -90,7 +95,7 @@ mod tests {
     }
 
     fn in_vain(sent_s: u64, end_s: u64) -> RequestRecord {
-        record(sent_s, None, end_s, failed(FailureKind::Timeout))
+        record(sent_s, None, end_s, &failed(FailureKind::Timeout))
     }
 
     #[test]
@@ -109,14 +114,14 @@ mod tests {
         assert_eq!(Silence::at_the_end_of(&[in_vain(0, 3), answered(0, 4)]), None);
         // a refusal is an answer, and so is a text that breaks off
         for kind in [FailureKind::HttpStatus, FailureKind::Connect, FailureKind::StreamBroken] {
-            let refused = record(3, None, 6, failed(kind));
+            let refused = record(3, None, 6, &failed(kind));
             assert_eq!(Silence::at_the_end_of(&[in_vain(0, 3), refused]), None, "{kind}");
         }
     }
 
     #[test]
     fn text_that_came_before_a_limit_is_a_word() {
-        let begun = record(0, Some(4), 5, failed(FailureKind::Timeout));
+        let begun = record(0, Some(4), 5, &failed(FailureKind::Timeout));
         let silence = Silence::at_the_end_of(&[answered(0, 1), in_vain(1, 4), begun]).expect("silence");
         assert_eq!(silence, Silence { unanswered: 1, sent_since: 0, lasted: Duration::from_secs(1) });
     }

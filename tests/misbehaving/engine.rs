@@ -153,6 +153,10 @@ impl Connection {
             }
             "kills itself" if REQUESTS.fetch_add(1, Ordering::SeqCst) == 2 => kill(me, Signal::SIGKILL)?,
             "stops itself" if REQUESTS.fetch_add(1, Ordering::SeqCst) == 2 => kill(me, Signal::SIGSTOP)?,
+            // as often as a load of eight is sent
+            "leaves the last three" if REQUESTS.fetch_add(1, Ordering::SeqCst) % 8 >= 5 => {
+                std::thread::sleep(FOR_EVER);
+            }
             "stops after five" | "sticks after five" if REQUESTS.fetch_add(1, Ordering::SeqCst) >= 5 => {
                 while ANSWERED.load(Ordering::SeqCst) < 5 {
                     std::thread::sleep(Duration::from_millis(5));

@@ -81,7 +81,7 @@ fn a_server_that_stops_at_the_end_of_a_load_is_asked_whether_it_is_ready() {
 /// The server says that it is ready, and is believed.
 #[test]
 fn requests_that_hang_beside_others_are_told_with_the_result() {
-    let (_, report) = run("misbehave 'sticks after five'");
+    let (_, report) = run("misbehave 'leaves the last three'");
     assert_eq!(report.outcome("mode", "bad"), "refused");
     let reason = report.reason("mode", "bad");
     assert!(reason.contains("5 of 8 requests succeeded"), "{reason}");
