@@ -225,3 +225,47 @@ fn a_mistake_far_down_in_a_used_file_is_told() {
     assert!(out.stderr.contains("--max-num-sesq") && !out.stderr.contains("panicked"), "{}", out.stderr);
     assert!(out.stderr.contains("no site here says what a GPU hour costs"), "{}", out.stderr);
 }
+
+/// A user of the lab's axes, over the library's own engine.
+const TUNER: &str = r#"use "./lab.plab" { seqs, bad }
+use std/engines { sim }
+engine a = sim { }
+profile p {
+    data random
+    input 8
+    output 8
+    concurrency 2
+    requests 4
+}
+study s {
+    model "a/b"
+    baseline a
+    maximize total_tps on p
+    repeat 1
+    step one { vary seqs }
+    step two { vary bad }
+}
+"#;
+
+#[test]
+fn a_value_that_no_engine_takes_is_told_where_it_stands() {
+    let axes = "axis seqs = --max-num-seqs=[16, 32]\naxis bad = --max-num-seqs=[16, 5l2]\n";
+    let by_itself = "use std/engines { sim }\nengine lab = sim {\n    --max-num-seqs 16\n}\n";
+    for (lab_file, mistakes) in [
+        (axes.to_owned(), vec![("E302", 2)]),
+        // the file that holds it may know as well, whatever else is wrong with it
+        (format!("{by_itself}{axes}"), vec![("E106", 3), ("E302", 6)]),
+    ] {
+        let lab = Lab::new();
+        lab.write("lab.plab", lab_file);
+        lab.write("s.plab", TUNER);
+        lab.write("s2.plab", TUNER);
+        for files in [&["s.plab"][..], &["s.plab", "s2.plab"], &["."]] {
+            let found: Vec<_> =
+                told(&lab, files).into_iter().map(|(code, file, line, _)| (code, file, line)).collect();
+            let wanted: Vec<_> =
+                mistakes.iter().map(|(c, line)| ((*c).to_owned(), "lab.plab".to_owned(), *line)).collect();
+            assert_eq!(found, wanted, "{files:?}");
+        }
+    }
+}

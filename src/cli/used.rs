@@ -18,16 +18,26 @@ pub struct Found {
 /// Puts what a used file says by itself in the place of the same seen from here, its fix included: a mistake has one code and one place.
 /// What only shows from here stays, without a fix, which nobody tried on that file.
 pub fn as_at_home(analysis: &mut Analysis) {
-    let used: BTreeSet<FileId> = analysis.diagnostics.iter().map(|d| d.span.file).collect();
+    let named = |d: &Diagnostic| d.is_error().then(|| related(d).map(|at| at.file).collect::<Vec<_>>());
+    let used: BTreeSet<FileId> = analysis
+        .diagnostics
+        .iter()
+        .flat_map(|d| named(d).unwrap_or_default().into_iter().chain([d.span.file]))
+        .collect();
     for id in used.into_iter().filter(|id| is_used(*id, analysis.sources.get(*id))) {
         let home = at_home(id, &analysis.sources);
         let mut out: Vec<Diagnostic> = Vec::new();
         for mut d in std::mem::take(&mut analysis.diagnostics) {
             if d.span.file != id {
-                out.push(d);
+                // a use of what is wrong at home
+                match home.iter().find(|own| is_cause(own, &d)) {
+                    Some(own) if out.iter().any(|o| same(o, own)) => {}
+                    Some(own) => out.push(own.clone().related(d.span, "used here")),
+                    None => out.push(d),
+                }
                 continue;
             }
-            let instead = in_place_of(&d, &home);
+            let instead = in_place_of(&d, &home, &analysis.sources.get(id).text);
             if instead.is_empty() {
                 d.edits.clear();
                 out.push(d);
@@ -97,14 +107,36 @@ fn at_home(id: FileId, sources: &Sources) -> Vec<Diagnostic> {
     .collect()
 }
 
-/// What a file says of itself for what was seen from another: the same, or errors where this one points.
-fn in_place_of<'a>(d: &Diagnostic, home: &'a [Diagnostic]) -> Vec<&'a Diagnostic> {
+/// What a file says of itself for what was seen from another: the same, or the errors of that code where this one points, or those of
+/// the same word. What else is wrong beside it is another mistake.
+fn in_place_of<'a>(d: &Diagnostic, home: &'a [Diagnostic], text: &str) -> Vec<&'a Diagnostic> {
     if let Some(own) = home.iter().find(|own| same(own, d)) {
         return vec![own];
     }
-    let touches = |at: Span| at.file == d.span.file && at.start < d.span.end && d.span.start < at.end;
-    let about = |own: &&Diagnostic| touches(own.span) || own.related.iter().any(|(at, _)| touches(*at));
-    home.iter().filter(|own| d.is_error() && own.is_error()).filter(about).collect()
+    let about = |own: &&Diagnostic| {
+        own.code == d.code && [own.span].into_iter().chain(related(own)).any(|at| touch(at, d.span))
+    };
+    let in_word = |own: &&Diagnostic| {
+        let both = text.get(own.span.to(d.span).range()).unwrap_or_default();
+        touch(own.span, d.span) && !both.contains(char::is_whitespace)
+    };
+    home.iter()
+        .filter(|own| d.is_error() && own.is_error())
+        .filter(|own| about(own) || in_word(own))
+        .collect()
+}
+
+/// Whether what is said of a use follows from what the used file says of itself.
+fn is_cause(own: &Diagnostic, d: &Diagnostic) -> bool {
+    own.is_error() && own.code == d.code && related(d).any(|at| touch(at, own.span))
+}
+
+fn related(d: &Diagnostic) -> impl Iterator<Item = Span> {
+    d.related.iter().map(|(at, _)| *at)
+}
+
+fn touch(a: Span, b: Span) -> bool {
+    a.file == b.file && a.start < b.end && b.start < a.end
 }
 
 fn same(a: &Diagnostic, b: &Diagnostic) -> bool {

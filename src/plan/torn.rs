@@ -220,10 +220,16 @@ impl<'a> Search<'a> {
     fn uses(&mut self, param: &str) {
         let text = self.analysis.modules.root_text();
         let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let items = self.items();
         for (at, _) in text.match_indices(param) {
             let alone = !text[..at].ends_with(in_word) && !text[at + param.len()..].starts_with(in_word);
             let here = Span::new(FileId::default(), at..at + param.len());
-            match self.items().iter().find(|i| holds(extent(i), here)).filter(|_| alone) {
+            // a place that was torn for the use before this one is not looked for again
+            if !alone || self.places.last().is_some_and(|p| holds(*p, here)) {
+                continue;
+            }
+            let before = items.partition_point(|i| extent(i).start <= here.start);
+            match items[..before].last().filter(|i| holds(extent(i), here)) {
                 Some(Item::Engine(_)) => self.tear(self.line(here)),
                 Some(Item::Param(_)) | None => {}
                 Some(item) => self.within(item, here),

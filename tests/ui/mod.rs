@@ -4,6 +4,7 @@ mod fixes;
 mod forbidden;
 mod golden;
 mod later;
+mod meant;
 mod robust;
 mod torn;
 mod whole;

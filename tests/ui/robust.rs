@@ -344,6 +344,21 @@ fn ten_megabytes_of_noise_are_refused_at_once() {
 }
 
 #[test]
+fn as_many_mistakes_of_one_kind_are_read_soon() {
+    // each of these is looked for in all of the text, or mended with all that is behind it
+    let study = "study s \"S\" {\n";
+    for (place, piece) in [
+        (study, "    step a vary x }\n"),
+        (study, "    step a\n        vary x\n    }\n"),
+        ("", "study s {\n}\n    repeat 1\n}\n"),
+        ("axis a = }", "{}"),
+        ("x = ", "{}"),
+    ] {
+        assert!(!sound(&format!("{place}{}", piece.repeat(3000))).diagnostics.is_empty(), "{piece:?}");
+    }
+}
+
+#[test]
 fn long_files_that_are_right_are_read_soon() {
     let mut text = String::from(
         "use std/engines { sim }\nengine e = sim {}\nprofile p {\n data random\n input 1\n output 1\n rate max\n}\n",

@@ -162,14 +162,17 @@ impl Checker<'_> {
             let items = modules.root().file.items.iter();
             items.filter_map(|i| if let Item::Profile(p) = i { Some(p) } else { None })
         };
+        let holds = |outer: Span, inner: Span| {
+            outer.file == inner.file && outer.range().contains(&(inner.start as usize))
+        };
         let misread = |name: &str| {
             let own = profiles().filter(|p| p.name.value == name);
             let parents = own.clone().filter_map(|p| {
                 profiles().find(|o| p.parent.as_ref().is_some_and(|n| n.value == o.name.value))
             });
-            own.chain(parents).any(|p| places.iter().any(|s| p.span.range().contains(&(s.start as usize))))
+            own.chain(parents).any(|p| places.iter().any(|s| holds(p.span, *s)))
         };
-        let within = |d: &Diagnostic| lines.iter().any(|l| l.range().contains(&(d.span.start as usize)));
+        let within = |d: &Diagnostic| lines.iter().any(|l| holds(*l, d.span));
         self.sink.forget(|d| {
             d.code == Code::WrongLoad
                 && d.label == super::fits::A_RANGE

@@ -54,8 +54,14 @@ impl Checker<'_> {
                 Some(Load::Rate { per_s, arrivals: poisson })
             }
             WordValue::Numbers(all) => {
-                let rates =
-                    all.iter().map(|n| self.positive(n, Dim::RATE, "`rate`")).collect::<Option<Vec<_>>>()?;
+                let rates = all.iter().enumerate().map(|(i, n)| {
+                    let rate = self.positive(n, Dim::RATE, "`rate`");
+                    if rate.is_none() {
+                        self.may_be_a_decimal(n, all.get(i + 1));
+                    }
+                    rate
+                });
+                let rates = rates.collect::<Option<Vec<_>>>()?;
                 self.each_once(all, &rates);
                 Some(Load::Rates(rates, poisson))
             }
@@ -72,6 +78,18 @@ impl Checker<'_> {
                 self.wrong(line, "`max`, a rate such as `8/s`, or a range of rates");
                 None
             }
+        }
+    }
+
+    /// `rate 1,5/s`: one rate with a decimal comma, or two of which the first lacks its unit? Nobody knows, so that people say.
+    fn may_be_a_decimal(&mut self, n: &Number, next: Option<&Number>) {
+        let glued = next.filter(|next| n.unit.is_empty() && next.span.start == n.span.end + 1);
+        let Some(next) = glued else { return };
+        let (whole, part) = (self.source_text(n.span), self.source_text(next.span));
+        let of_n = |d: &&mut Diagnostic| d.code == Code::MissingUnit && d.span == n.span;
+        if let Some(d) = self.sink.each_mut().find(of_n) {
+            d.edits.clear();
+            d.help = Some(format!("write `{whole}.{part}`, or for two rates `{whole}/s, {part}`"));
         }
     }
 

@@ -69,7 +69,7 @@ impl Checker<'_> {
                 continue;
             }
             let right_elsewhere = self.accepted.contains(&refused.change);
-            let of_another_file = refused.change.file != refused.used.file;
+            let of_another_file = refused.change.file != refused.used.file && !self.is_nobodys(&refused);
             if !right_elsewhere && !of_another_file {
                 self.sink.push(refused.diagnostic);
                 continue;
@@ -82,6 +82,14 @@ impl Checker<'_> {
         for (first, others) in at_use {
             self.sink.push(first.at_use(&others));
         }
+    }
+}
+
+impl Checker<'_> {
+    /// Whether a value in a user's own file is refused by every engine that it is held against: who uses it is not to blame.
+    fn is_nobodys(&self, refused: &Refused) -> bool {
+        let of_value = matches!(refused.diagnostic.code, Code::BadFlagValue | Code::FlagNeedsValue);
+        of_value && !self.modules.home(refused.change).library
     }
 }
 

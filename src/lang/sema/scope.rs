@@ -214,15 +214,20 @@ pub(super) fn named_again(message: &str, again: Span, sink: &mut Sink) -> bool {
     let Some(first) = said.find(|d| d.code == Code::UnknownName && d.message == message) else {
         return false;
     };
-    if first.span != again
-        && first.related.len() < MOST_SHOWN
-        && first.related.iter().all(|(s, _)| *s != again)
+    if first.span == again {
+        return true;
+    }
+    // each is mended, or the fix would leave the others behind; they are kept in order, so that thousands are soon looked through
+    let order = |s: Span| (s.file, s.start);
+    let edit = |first: &Diagnostic, of: Span| first.edits.binary_search_by_key(&order(of), |e| order(e.span));
+    if let (Ok(own), Err(at)) = (edit(first, first.span), edit(first, again))
+        && first.edits[own].span == first.span
     {
+        let text = first.edits[own].text.clone();
+        first.edits.insert(at, Edit { span: again, text });
+    }
+    if first.related.len() < MOST_SHOWN && first.related.iter().all(|(s, _)| *s != again) {
         first.related.push((again, "and here".to_owned()));
-        if let [edit] = first.edits.as_slice() {
-            let text = edit.text.clone();
-            first.edits.push(Edit { span: again, text });
-        }
     }
     true
 }

@@ -12,39 +12,37 @@ pub fn unbalanced(text: &str) -> Option<(usize, Piece)> {
     Some(json.map_or(found, |at| (at, Piece::Open(b'{'))))
 }
 
-/// By stack and by the indentation of closing lines.
+/// By stack and by the indentation of closing lines: a `}` that begins its line further left than the line that opened the bracket belongs to
+/// a bracket further out.
 fn by_stack(text: &str) -> Option<(usize, Piece)> {
-    let mut stack: Vec<(usize, u8)> = Vec::new();
+    let blank = |at: usize| text[at..].bytes().take_while(|b| matches!(b, b' ' | b'\t')).count();
+    // where a bracket stands, which it is, and how far its line is indented
+    let mut stack: Vec<(usize, u8, usize)> = Vec::new();
+    let (mut line, mut indent) = (0, blank(0));
     for (at, piece) in Scanner::new(text) {
         match piece {
-            Piece::Open(b) => stack.push((at, b)),
+            Piece::Open(b) => stack.push((at, b, indent)),
             Piece::Close(b) => {
-                let Some(&(open, o)) = stack.last() else { return Some((at, piece)) };
-                if closes(o, b) && !dedents(text, open, at) {
+                let Some(&(open, o, outer)) = stack.last() else { return Some((at, piece)) };
+                let dedents = line + indent == at && indent < outer;
+                if closes(o, b) && !dedents {
                     stack.pop();
                 } else {
                     return Some((open, Piece::Open(o)));
                 }
             }
+            Piece::Other if text.as_bytes()[at] == b'\n' => {
+                line = at + 1;
+                indent = blank(line);
+            }
             _ => {}
         }
     }
-    stack.last().map(|&(at, b)| (at, Piece::Open(b)))
+    stack.last().map(|&(at, b, _)| (at, Piece::Open(b)))
 }
 
 fn closes(open: u8, close: u8) -> bool {
     matches!((open, close), (b'{', b'}') | (b'[', b']') | (b'(', b')'))
-}
-
-/// A `}` that begins its line further left than the line that opened the bracket belongs to a bracket further out.
-fn dedents(text: &str, open: usize, close: usize) -> bool {
-    let indent = |at: usize| {
-        let start = text[..at].rfind('\n').map_or(0, |i| i + 1);
-        let blank = text[start..].bytes().take_while(|b| matches!(b, b' ' | b'\t')).count();
-        (blank, start + blank == at)
-    };
-    let (inner, first) = indent(close);
-    first && inner < indent(open).0
 }
 
 /// A JSON object that goes on with a line that is no JSON, or that begins on its first line and takes the `}` of the block around

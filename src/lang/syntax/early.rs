@@ -1,4 +1,4 @@
-//! A `}` that ends a block before its last lines: it is taken away, so that the lines below it are read as what they are.
+//! Each `}` that ends a block before its last lines: it is taken away, so that the lines below it are read as what they are.
 
 use std::borrow::Cow;
 
@@ -10,44 +10,48 @@ use crate::lang::comments::start_of_comment;
 use crate::lang::diag::{Diagnostic, Sink};
 use crate::lang::source::{FileId, Span};
 
-/// The text without that brace, everything else in its place; it is told of. Asked of texts in which a `}` closes too much.
+/// The text without those braces, everything else in its place; they are told of. Asked of texts in which a `}` closes too much.
 pub fn kept_open<'t>(id: FileId, text: &'t str, sink: &mut Sink) -> Cow<'t, str> {
-    let Some(at) = too_early(text) else { return Cow::Borrowed(text) };
-    let here = Span::new(id, at..at + 1);
-    let d = Diagnostic::new(Code::Unopened, here, "this `}` ends the block before its last lines");
-    sink.push(d.label("one too many").help("remove it").edit(here, ""));
-    let mut mended = text.to_owned();
-    mended.replace_range(at..=at, " ");
-    Cow::Owned(mended)
+    let mut mended = Cow::Borrowed(text);
+    for at in too_early(text) {
+        let here = Span::new(id, at..at + 1);
+        let d = Diagnostic::new(Code::Unopened, here, "this `}` ends the block before its last lines");
+        sink.push(d.label("one too many").help("remove it").edit(here, ""));
+        mended.to_mut().replace_range(at..=at, " ");
+    }
+    mended
 }
 
-/// Where a brace ends a declaration below which its lines go on, up to a brace that closes nothing.
-fn too_early(text: &str) -> Option<usize> {
-    let (mut depth, mut early) = (0_i64, None);
+/// Where braces end declarations below which their lines go on, each up to a brace that closes nothing.
+fn too_early(text: &str) -> Vec<usize> {
+    let (mut depth, mut early, mut found) = (0_i64, None, Vec::new());
     for (at, piece) in Scanner::new(text) {
         match piece {
             Piece::Open(b'{') => depth += 1,
-            Piece::Close(b'}') => {
-                depth -= 1;
-                if depth == 0 && early.is_none() && goes_on(&text[at + 1..]) {
-                    early = Some(at);
-                }
-            }
-            _ => {}
+            Piece::Close(b'}') => depth -= 1,
+            _ => continue,
         }
         if depth < 0 {
-            return early;
+            // with the early one taken away this one ends the declaration
+            let Some(taken) = early.take() else { break };
+            found.push(taken);
+            depth = 0;
+        }
+        if depth == 0 && early.is_none() && piece == Piece::Close(b'}') && goes_on(&text[at + 1..]) {
+            early = Some(at);
         }
     }
-    None
+    found
 }
 
 /// Whether nothing else stands on the line, and a line of a study, indented, is the next one.
 fn goes_on(rest: &str) -> bool {
-    let mut lines = rest.split('\n');
-    let blank = |l: &str| l[..start_of_comment(l).unwrap_or(l.len())].trim().is_empty();
-    lines.next().is_some_and(blank)
-        && lines.find(|l| !blank(l)).is_some_and(|l| {
-            l.starts_with([' ', '\t']) && words::STUDY_SETTINGS.contains(&first_word(l.trim_start()))
-        })
+    let behind = rest.trim_start_matches([' ', '\t', '\r']);
+    if !(behind.is_empty() || behind.starts_with(['\n', '#'])) {
+        return false;
+    }
+    let blank = |l: &&str| l[..start_of_comment(l).unwrap_or(l.len())].trim().is_empty();
+    rest.split('\n').skip(1).find(|l| !blank(l)).is_some_and(|l| {
+        l.starts_with([' ', '\t']) && words::STUDY_SETTINGS.contains(&first_word(l.trim_start()))
+    })
 }

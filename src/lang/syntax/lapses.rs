@@ -18,6 +18,7 @@ pub fn lapse(chunk: &str, token: &Range<usize>, word: &str, expected: &[String])
         .or_else(|| at.decimal_comma())
         .or_else(|| at.unit_apart())
         .or_else(|| at.json_equals())
+        .or_else(|| at.bare_title())
 }
 
 struct At<'a> {
@@ -95,9 +96,18 @@ impl At<'_> {
         (self.word == "," && glued && decimals > 0 && !call && is_condition(self.chunk)).then_some(())?;
         let whole = self.before.len() - self.before.bytes().rev().take_while(u8::is_ascii_digit).count();
         let end = self.token.end + self.after.find([' ', '\n', ')']).unwrap_or(self.after.len());
-        let right = self.chunk[whole..end].replacen(',', ".", 1);
-        (whole < self.before.len())
-            .then(|| mend(format!("decimals stand behind a point: write `{right}`"), whole..end, right))
+        let written = self.chunk.get(whole..end).filter(|_| whole < self.before.len())?;
+        let right = written.replacen(',', ".", 1);
+        // `1,000ms` is a second to some and a millisecond to others
+        let thousands = decimals == 3 && !written.starts_with('0');
+        if thousands || right.contains(',') {
+            let whole = written.replace(',', "");
+            let either = if right.contains(',') { String::new() } else { format!(" or `{right}`") };
+            let help =
+                format!("numbers are written without commas: write `{whole}`{either}, whichever is meant");
+            return Some(Hint { help, edit: None });
+        }
+        Some(mend(format!("decimals stand behind a point: write `{right}`"), whole..end, right))
     }
 
     /// `rate 8 / s`
@@ -112,6 +122,28 @@ impl At<'_> {
                 mend(format!("a unit is glued to its number: `…{right}`"), self.before.len()..end, right)
             },
         )
+    }
+
+    /// `step two Two from one {`, `study s Tuning {`
+    fn bare_title(&self) -> Option<Hint> {
+        let mut head = self.before.split_whitespace();
+        let block = head.next().filter(|w| matches!(*w, "step" | "engine" | "profile" | "study"))?;
+        head.next().filter(|_| head.next().is_none())?;
+        let title = self.chunk.get(self.token.clone()).filter(|t| !t.is_empty())?;
+        let word = |c: char| c.is_alphanumeric() || c == '_';
+        let behind = self.after.trim_start_matches([' ', '\t']);
+        let next = behind.find([' ', '\t', '\n', '{', '=']).map_or(behind, |end| &behind[..end.max(1)]);
+        // what reads like a name may be one, before which `from` or `=` was left out
+        let name = title.starts_with(|c: char| c.is_ascii_lowercase()) && block != "study";
+        let sure = match next {
+            "from" => block == "step",
+            "when" => block == "step" && !name,
+            "{" => !name,
+            _ => false,
+        };
+        let right = format!("\"{title}\"");
+        (sure && title.chars().all(word) && !matches!(title, "from" | "when"))
+            .then(|| mend(format!("a title is a text: write {right}"), self.token.clone(), right))
     }
 
     /// `{"num_speculative_tokens" = 4}`

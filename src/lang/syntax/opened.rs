@@ -17,15 +17,17 @@ pub fn opened<'t>(id: FileId, text: &'t str, sink: &mut Sink) -> Cow<'t, str> {
         .split_inclusive('\n')
         .scan(0, |at, line| Some((std::mem::replace(at, *at + line.len()), line)))
         .collect();
+    let mut braces = Braces::of(&lines);
     for (n, &(at, line)) in lines.iter().enumerate() {
-        let body = body(line).filter(|_| closes_too_much(&mended));
+        braces.go_to(n, at, &mended);
+        let body = body(line).filter(|_| braces.close_too_much());
         if let Some(body) = body {
             mended.to_mut().replace_range(at + body - 1..at + body, "{");
             sink.push(lacks_brace(id, at, &line[..body], "write `{` before its first word", 0));
             continue;
         }
         let Some(head) = head(line).filter(|_| is_opened(&lines[n + 1..], indent(line))) else { continue };
-        if !closes_too_much(&mended) {
+        if !braces.close_too_much() {
             break;
         }
         let written = head.trim_end();
@@ -122,15 +124,52 @@ fn indent(line: &str) -> usize {
     line.len() - line.trim_start_matches([' ', '\t']).len()
 }
 
-/// Whether more braces close than open.
-fn closes_too_much(text: &str) -> bool {
-    let mut depth = 0_i64;
-    Scanner::new(text).any(|(_, piece)| {
+/// How deep braces nest where a line begins, and how little in the lines from there on.
+struct Braces {
+    /// how much less deep than at its beginning the text gets from a line on, where nothing is mended
+    least: Vec<i64>,
+    /// the line that is looked at, and where it begins
+    line: (usize, usize),
+    depth: i64,
+    /// a brace above it closes nothing
+    closed_too_much: bool,
+}
+
+impl Braces {
+    fn of(lines: &[(usize, &str)]) -> Self {
+        let (mut least, mut rest) = (vec![0; lines.len()], 0);
+        for (n, (_, line)) in lines.iter().enumerate().rev() {
+            let (change, within) = changes(line);
+            rest = within.min(change + rest);
+            least[n] = rest;
+        }
+        Self { least, line: (0, 0), depth: 0, closed_too_much: false }
+    }
+
+    /// Goes on to a line, over the one before it as it was mended.
+    fn go_to(&mut self, line: usize, at: usize, mended: &str) {
+        let (change, least) = changes(&mended[self.line.1..at]);
+        self.closed_too_much |= self.depth + least < 0;
+        self.depth += change;
+        self.line = (line, at);
+    }
+
+    /// Whether more braces close than open, with those lines mended that are above.
+    fn close_too_much(&self) -> bool {
+        self.closed_too_much || self.depth + self.least[self.line.0] < 0
+    }
+}
+
+/// How many more braces a text opens than it closes, and the least that were open on the way.
+fn changes(text: &str) -> (i64, i64) {
+    let (mut depth, mut least) = (0, 0);
+    for (_, piece) in Scanner::new(text) {
         match piece {
             Piece::Open(b'{') => depth += 1,
             Piece::Close(b'}') => depth -= 1,
             _ => {}
         }
-        depth < 0
-    })
+        least = least.min(depth);
+    }
+    (depth, least)
 }

@@ -20,7 +20,8 @@ pub fn everywhere(id: FileId, text: &str, sink: &mut Sink) {
             d.edits.clear();
             continue;
         }
-        let uses = uses(text, wrong).filter(|at| *at != d.span.range());
+        let inserted = insertions(text, wrong).filter(|_| keyword == "param");
+        let uses = uses(text, wrong).filter(|at| *at != d.span.range()).chain(inserted);
         let uses = uses.map(|at| Edit { span: Span::new(id, at), text: right.clone() });
         let uses: Vec<Edit> = uses.collect();
         d.edits.extend(uses);
@@ -38,23 +39,77 @@ fn in_word(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '.')
 }
 
-/// Where a name stands as a word of its own: in no text, comment or value.
+/// Words behind which no name of the file stands, but what they say it of: `default FP8`, `env FP8=1`.
+const OF_VALUES: [&str; 12] =
+    ["default", "env", "one_of", "known", "keys", "words", "api", "args", "stop", "data", "via", "arrivals"];
+
+/// Where a name stands as a word of its own: in no text or comment, and neither as a value nor as a point's own name.
 fn uses<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
-    // a value goes on to the end of its word, a list of values to its bracket
-    let (mut value, mut was_sign) = (false, false);
+    // a value goes on to the end of its word, a list of values to its bracket; of lists only `engine[V, w]` names something
+    let (mut depth, mut listed) = (0_usize, false);
+    // the word that ends here or, behind spaces, ended last; and where what stands without a space before this begins
+    let (mut word, mut glued) = (0..0, 0);
     Scanner::new(text).filter_map(move |(at, piece)| {
         let byte = text.as_bytes()[at];
-        let starts_value = was_sign && piece == Piece::Open(b'[');
-        was_sign = byte == b'=' && piece == Piece::Other;
-        value = match piece {
-            _ if starts_value => true,
-            Piece::Close(b']') => false,
-            _ => value,
-        };
+        let last = text.get(word.clone()).unwrap_or_default();
+        match piece {
+            Piece::Open(b'[') => {
+                depth += 1;
+                listed |= !(word.end == at && last == "engine");
+            }
+            Piece::Close(b']') => {
+                depth = depth.saturating_sub(1);
+                listed &= depth > 0;
+            }
+            _ => {}
+        }
         let here = matches!(piece, Piece::Other) && text.get(at..).is_some_and(|rest| rest.starts_with(name));
         let end = at + name.len();
         let alone = here && !text[..at].ends_with(in_word) && !text[end..].starts_with(in_word);
-        (alone && !value && !text[..at].ends_with('=')).then_some(at..end)
+        let valued =
+            || OF_VALUES.contains(&last) || text[..at].ends_with('=') || text[glued..at].starts_with('-');
+        let found = alone && !listed && !valued() && !names_a_point(&text[end..]);
+        if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
+            glued = at + 1;
+        }
+        if piece == Piece::Other && (byte.is_ascii_alphanumeric() || byte >= 0x80 || b"_-.".contains(&byte)) {
+            word = if word.end == at { word.start..at + 1 } else { at..at + 1 };
+        } else if !matches!(byte, b' ' | b'\t') {
+            word = at..at;
+        }
+        found.then_some(at..end)
+    })
+}
+
+/// Whether what was before this is the name of a point: `fp8: --q=fp8`, with or without a title.
+fn names_a_point(behind: &str) -> bool {
+    let rest = behind.trim_start_matches([' ', '\t']);
+    let title = rest.strip_prefix('"').and_then(|t| t.lines().next()?.split_once('"'));
+    title.map_or(rest, |(_, rest)| rest.trim_start_matches([' ', '\t'])).starts_with(':')
+}
+
+/// Where a text inserts a param: its name in single braces.
+fn insertions<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
+    let texts = Scanner::new(text).filter_map(|(at, piece)| match piece {
+        Piece::Text(end) => Some(at..end),
+        _ => None,
+    });
+    texts.flat_map(move |place| {
+        let mut at = place.start;
+        std::iter::from_fn(move || {
+            loop {
+                at += text[at..place.end].find(['{', '}'])?;
+                let rest = &text[at..place.end];
+                if rest.starts_with("{{") || rest.starts_with("}}") {
+                    at += 2;
+                    continue;
+                }
+                at += 1;
+                if rest[1..].strip_prefix(name).is_some_and(|r| r.starts_with('}')) {
+                    return Some(at..at + name.len());
+                }
+            }
+        })
     })
 }
 
