@@ -249,12 +249,12 @@ study s {
 
 #[test]
 fn a_value_that_no_engine_takes_is_told_where_it_stands() {
-    let axes = "axis seqs = --max-num-seqs=[16, 32]\naxis bad = --max-num-seqs=[16, 5l2]\n";
+    let axes = "axis seqs = --max-num-seqs=[16, 32]\naxis bad = --max-num-seqs=[16, 5l2] --foo=1\n";
     let by_itself = "use std/engines { sim }\nengine lab = sim {\n    --max-num-seqs 16\n}\n";
     for (lab_file, mistakes) in [
-        (axes.to_owned(), vec![("E302", 2)]),
+        (axes.to_owned(), vec![("E302", 2), ("E301", 2)]),
         // the file that holds it may know as well, whatever else is wrong with it
-        (format!("{by_itself}{axes}"), vec![("E106", 3), ("E302", 6)]),
+        (format!("{by_itself}{axes}"), vec![("E106", 3), ("E302", 6), ("E301", 6)]),
     ] {
         let lab = Lab::new();
         lab.write("lab.plab", lab_file);

@@ -2,10 +2,13 @@
 //! use is wrong: that is where the diagnostic stands.
 
 use super::check::Checker;
+use super::lost::declares_flag;
 use super::program::Engine;
+use super::schema::key;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
+use crate::lang::stdlib;
 use crate::lang::syntax::ast::{Axes, Factor, Step, StepLineKind as Line};
 
 /// A flag that no engine of a step takes.
@@ -86,10 +89,21 @@ impl Checker<'_> {
 }
 
 impl Checker<'_> {
-    /// Whether a value in a user's own file is refused by every engine that it is held against: who uses it is not to blame.
+    /// Whether a user's own file sets what no engine takes, a value that all refuse which it is held against or a flag that none there is
+    /// has: who uses it is not to blame.
     fn is_nobodys(&self, refused: &Refused) -> bool {
-        let of_value = matches!(refused.diagnostic.code, Code::BadFlagValue | Code::FlagNeedsValue);
-        of_value && !self.modules.home(refused.change).library
+        if self.modules.home(refused.change).library {
+            return false;
+        }
+        match refused.diagnostic.code {
+            Code::BadFlagValue | Code::FlagNeedsValue => true,
+            Code::UnknownFlag => {
+                let flag = key(refused.flag.split('.').next().unwrap_or(&refused.flag));
+                let declares = |text: &str| declares_flag(text, &flag);
+                !stdlib::engine_texts().any(declares) && !self.modules.texts().any(declares)
+            }
+            _ => false,
+        }
     }
 }
 
@@ -119,7 +133,9 @@ impl Refused {
         if flags.len() > 1 {
             self.diagnostic.message = format!("{} has no {}", self.engine, flags.join(", "));
         }
-        others.iter().fold(self.alone(), |d, other| d.related(other.change, "and this"))
+        let change = self.change;
+        let others = others.iter().filter(|other| other.change != change);
+        others.fold(self.alone(), |d, other| d.related(other.change, "and this"))
     }
 
     fn alone(self) -> Diagnostic {
