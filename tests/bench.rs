@@ -8,7 +8,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use crate::support::{Lab, Output, binary};
+use crate::support::{Lab, Output, binary, packed_records};
 
 /// A simulated engine on a free port; it ends with the test.
 struct Server {
@@ -295,6 +295,10 @@ fn what_cannot_be_is_refused_before_anything_is_sent() {
     let completions = ["--endpoint", "/v1/completions"];
     refused(&[&talks[..], &completions].concat(), 1, &["they need the endpoint /v1/chat/completions"]);
     refused(&["--arrivals", "trace"], 1, &["only a trace has times of its own"]);
+    lab.write("taken", "a file");
+    refused(&["--save-requests", "taken/r.jsonl.gz"], 1, &["taken/r.jsonl.gz", "nothing was sent"]);
+    refused(&["--save-requests", "."], 1, &["directory", "nothing was sent"]);
+    refused(&["--save-result", "--result-dir", "taken"], 1, &["taken/", "nothing was sent"]);
     refused(&["--duration", "3", "--num-prompts", "9"], 2, &["--duration", "--num-prompts"]);
     refused(&["--duration", "3", "--recipe", "vllm", "--tokenizer", "."], 1, &["state --num-prompts"]);
     refused(&["--header", "no header=x"], 1, &["`no header` is no header"]);
@@ -366,6 +370,20 @@ fn requests_are_written_one_a_line_and_those_within_limits_counted() {
             assert_eq!(chunks.last().expect("one")[0], record["last_token_ns"], "{record}");
         }
     }
+}
+
+#[test]
+fn a_file_without_room_takes_nothing_from_the_others() {
+    let (lab, server) = (Lab::new(), Server::start());
+    let files = ["--json", "/dev/full", "--save-requests", "made/anew/requests.jsonl.gz"];
+    let output = server.bench(&lab, &files).expect_code(1);
+    assert_eq!(line(&output.stdout, "Successful requests:"), "12");
+    assert!(output.stderr.contains("/dev/full: No space left on device"), "{}", output.stderr);
+    assert_eq!(packed_records(&lab.path("made/anew/requests.jsonl.gz")).len(), 12);
+    let files = ["--save-requests", "/dev/full", "--json", "own.json"];
+    let output = server.bench(&lab, &files).expect_code(1);
+    assert!(output.stderr.contains("/dev/full: No space left on device"), "{}", output.stderr);
+    assert!(lab.read("own.json").contains("\"completed\": 12"), "{}", lab.read("own.json"));
 }
 
 #[test]

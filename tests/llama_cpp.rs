@@ -17,6 +17,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
+use crate::support::packed_records;
+
 /// What the example asks for, and what the chat template of its model adds to every prompt.
 const REQUESTS: u64 = 40;
 const INPUT: u64 = 128;
@@ -138,10 +140,11 @@ fn all_lengths_are_exact(lab: &Lab, report: &Value) {
         assert_eq!(metrics["input_tokens"], REQUESTS * (INPUT + TEMPLATE), "{trial}");
         assert_eq!(metrics["output_tokens"], REQUESTS * OUTPUT, "{trial}");
     }
-    let loads = lab.launch_files("chat.requests.jsonl");
+    let loads: Vec<PathBuf> =
+        lab.launches().map(|l| l.join("chat.requests.jsonl.gz")).filter(|f| f.exists()).collect();
     assert_eq!(loads.len(), ran.len());
     for load in &loads {
-        let records: Vec<Value> = load.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+        let records = packed_records(load);
         assert_eq!(records.len() as u64, REQUESTS);
         for record in records {
             assert_eq!(record["prompt_tokens_own"], INPUT, "{record}");
@@ -286,11 +289,15 @@ impl Lab {
         found
     }
 
+    /// Where the launches' files lie.
+    fn launches(&self) -> impl Iterator<Item = PathBuf> {
+        let below = |dir: PathBuf| fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+        below(self.path("state/trials")).flat_map(below)
+    }
+
     /// The text of the files of this name, one in each launch's directory.
     fn launch_files(&self, name: &str) -> Vec<String> {
-        let below = |dir: PathBuf| fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
-        let launches = below(self.path("state/trials")).flat_map(below);
-        launches.filter_map(|launch| fs::read_to_string(launch.join(name)).ok()).collect()
+        self.launches().filter_map(|launch| fs::read_to_string(launch.join(name)).ok()).collect()
     }
 
     fn nothing_is_left(&self) {

@@ -46,6 +46,7 @@ mod prefix_cache;
 mod preloaded;
 mod prompt_cache;
 mod provenance;
+mod raw_records;
 mod real;
 mod replay;
 mod reserved;

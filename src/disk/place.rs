@@ -21,12 +21,12 @@ pub fn place_by(path: &Path, mode: u32, fill: impl FnOnce(&mut File) -> io::Resu
 
 /// The same without waiting for the disk: for what is soon written again, and of which a power cut may take the last state.
 pub fn place_in_passing(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    through_draft(path, 0o644, |file| file.write_all(bytes))
+    pass_by(path, 0o644, |file| file.write_all(bytes))
 }
 
-/// The same for what is written as it is made, and is nobody else's to read.
-pub(super) fn pass_by(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-    through_draft(path, 0o600, fill)
+/// The same for what is written as it is made.
+pub fn pass_by(path: &Path, mode: u32, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    through_draft(path, mode, fill)
 }
 
 /// Puts a text in the place of a file of the user's. A link stays a link to it; mode and owner stay; what may not be written is not

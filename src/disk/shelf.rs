@@ -90,7 +90,7 @@ impl Shelf {
         let Some(head) = head(key, note, places, new) else { return false };
         let kept = fs::create_dir_all(&self.dir).and_then(|()| {
             // nobody waits for the disk: what a power cut takes is noticed and made again
-            pass_by(&self.path(key), |file| {
+            pass_by(&self.path(key), 0o600, |file| {
                 file.write_all(&head)?;
                 if let Some(kept) = old {
                     places.iter().try_for_each(|place| file.write_all(&kept.bytes(*place)?))?;

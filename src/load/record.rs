@@ -85,26 +85,6 @@ impl RequestRecord {
         let after_first = self.output_tokens.checked_sub(first_chunk.tokens()).filter(|n| *n > 0)?;
         Some(self.last_token_ns?.saturating_sub(first_chunk.at_ns()) as f64 / f64::from(after_first))
     }
-
-    /// The same record without its chunk times, for places where only totals matter.
-    #[must_use]
-    pub fn without_chunks(&self) -> Self {
-        let chunks = Vec::new();
-        let Self { version, index, scheduled_ns, released_ns, sent_ns, headers_ns, .. } = *self;
-        Self {
-            version,
-            index,
-            scheduled_ns,
-            released_ns,
-            sent_ns,
-            headers_ns,
-            chunks,
-            finish_reason: self.finish_reason.clone(),
-            outcome: self.outcome.clone(),
-            unknown_text: self.unknown_text.clone(),
-            ..*self
-        }
-    }
 }
 
 /// A chunk of text: when it came (nanoseconds since the load's start) and how many tokens had come with it.

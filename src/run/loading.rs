@@ -67,7 +67,7 @@ pub async fn all_loads(
             emptied = reset::again(crew, target, &order.spec, listener, &emptied).await;
         }
         let log_before = target.log_length();
-        let OneLoad { outcome, rule, sampled, lost, hits, repeated } =
+        let OneLoad { mut outcome, rule, sampled, lost, hits, repeated } =
             match one_load(crew, (order, &sent), target, listener, &dead, times).await {
                 Ok(done) => done,
                 Err(error) => {
@@ -117,10 +117,11 @@ pub async fn all_loads(
         sampled.measure(&mut result.metrics);
         records::write_samples(crew, &order.profile, &sampled, listener);
         result.devices = sampled.devices;
-        let simulated = crew.config.engine.simulated();
-        records::write(&crew.place.launch_dir, &order.profile, simulated, &outcome.records, listener);
+        let (simulated, raw) = (crew.config.engine.simulated(), std::mem::take(&mut outcome.records));
+        let dir = &crew.place.launch_dir;
         if let Some(failure) = result.setback().or_else(|| spoiled(crew, &result)).filter(|_| !crew.last_try)
         {
+            records::keep(dir, &order.profile, simulated, raw, listener).await;
             loaded = Loaded::Setback(failure);
             break;
         }
@@ -131,6 +132,8 @@ pub async fn all_loads(
             objective: Some(outcome.summary.total_tps).filter(|t| t.is_finite()),
         });
         keep(result)?;
+        // the result first: these may be what fills a disk
+        records::keep(dir, &order.profile, simulated, raw, listener).await;
     }
     watch.abort();
     Ok(loaded)

@@ -57,6 +57,7 @@ pub use opening::remaining;
 pub use order::missing_tokenizer;
 pub use provenance::{Standing, as_measured, edited, interpreter_named_by, machine};
 pub use questions::{missing, prompt_cache};
+pub use records::write as write_requests;
 pub use serve_id::serve_ids_anywhere;
 pub use signals::Signals;
 pub use spending::recorded as spent;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{EXEC, Lab, Report, assert_close, live_study};
+use crate::support::{EXEC, Lab, Report, assert_close, live_study, packed_records};
 
 fn study(condition: &str) -> String {
     live_study(&format!(
@@ -24,9 +24,8 @@ fn latencies(lab: &Lab) -> Vec<f64> {
     let dirs = std::fs::read_dir(lab.path("state/trials")).expect("trials").flatten();
     let launches = dirs.flat_map(|d| std::fs::read_dir(d.path()).expect("launches").flatten());
     let first = launches.map(|d| d.path()).find(|p| p.ends_with("L001")).expect("the first launch");
-    let text = std::fs::read_to_string(first.join("quick.simulated.requests.jsonl")).expect("records");
-    let records = text.lines().map(|l| serde_json::from_str::<Value>(l).expect("a record"));
-    records.map(|r| (number(&r["last_token_ns"]) - number(&r["sent_ns"])) / 1e9).collect()
+    let records = packed_records(&first.join("quick.simulated.requests.jsonl.gz"));
+    records.iter().map(|r| (number(&r["last_token_ns"]) - number(&r["sent_ns"])) / 1e9).collect()
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
+use std::io::Read as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -208,6 +209,15 @@ pub fn studies(folder: &Path) -> Vec<PathBuf> {
     let mut found: Vec<_> = paths.filter(|p| p.extension().is_some_and(|e| e == "plab")).collect();
     found.sort();
     found
+}
+
+/// Request records that lie packed in a file.
+#[track_caller]
+pub fn packed_records(file: &Path) -> Vec<Value> {
+    let packed = fs::read(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(&packed[..]).read_to_string(&mut text).expect("gzip");
+    text.lines().map(|line| serde_json::from_str(line).expect("a record")).collect()
 }
 
 /// Whether two numbers are as good as equal.

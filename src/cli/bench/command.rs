@@ -1,12 +1,11 @@
 //! Carries one load out and shows what it measured.
 
 use std::io;
-use std::path::{Path, PathBuf};
 
 use tokio_util::sync::CancellationToken;
 
 use super::args::BenchArgs;
-use super::{documents, questions, requests, table};
+use super::{files, questions, table};
 use crate::cli::console::Console;
 use crate::cli::{descriptors, exit};
 use crate::data::DataError;
@@ -20,6 +19,8 @@ enum NoLoad {
     Data(#[from] DataError),
     #[error(transparent)]
     Load(#[from] LoadError),
+    #[error("{0}")]
+    Place(String),
     #[error("no runtime: {0}")]
     Runtime(#[from] io::Error),
 }
@@ -29,13 +30,18 @@ pub fn run(args: &BenchArgs, console: Console) -> u8 {
     match measure(args) {
         Ok(outcome) => show(args, &outcome, console),
         Err(error) => {
-            console.error(&error.to_string(), "`perflab bench --help` lists the options");
+            let help = match error {
+                NoLoad::Place(_) => "nothing was sent; name a file that can be written",
+                _ => "`perflab bench --help` lists the options",
+            };
+            console.error(&error.to_string(), help);
             exit::INPUT
         }
     }
 }
 
 fn measure(args: &BenchArgs) -> Result<LoadOutcome, NoLoad> {
+    files::look(args).map_err(NoLoad::Place)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let outcome = runtime.block_on(async {
         let signals = Signals::default();
@@ -77,23 +83,11 @@ fn show(args: &BenchArgs, outcome: &LoadOutcome, console: Console) -> u8 {
     if let Some(first) = failures.into_iter().next() {
         console.say(&format!("{} requests failed, the first so: {first}", outcome.summary.failed));
     }
-    let mut written = Ok(());
-    if let Some(file) = &args.json {
-        written = write(file, &format!("{:#}\n", documents::own(args, outcome)));
+    let unwritten = files::write(args, outcome, console);
+    for message in &unwritten {
+        console.error(message, "the numbers stand above");
     }
-    if args.save_result {
-        let date = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string();
-        let file = result_file(args, &date);
-        written = written.and(write(&file, &documents::vllm(args, outcome, &date).to_string()));
-        if written.is_ok() {
-            console.say(&format!("written: {}", file.display()));
-        }
-    }
-    if let Some(file) = &args.save_requests {
-        written = written.and_then(|()| requests::write(file, &outcome.records));
-    }
-    if let Err(message) = written {
-        console.error(&message, "the numbers stand above");
+    if !unwritten.is_empty() {
         return exit::INPUT;
     }
     match outcome.ended {
@@ -101,22 +95,4 @@ fn show(args: &BenchArgs, outcome: &LoadOutcome, console: Console) -> u8 {
         _ if outcome.summary.completed == 0 => exit::NOTHING,
         _ => exit::DONE,
     }
-}
-
-/// The name that `vllm bench serve` gives it.
-fn result_file(args: &BenchArgs, date: &str) -> PathBuf {
-    let name = args.result_filename.clone().unwrap_or_else(|| {
-        let label = args.label.as_deref().unwrap_or(documents::backend(args.endpoint));
-        let rate = documents::python_float(args.request_rate);
-        let at_once = args.max_concurrency.map_or_else(String::new, |n| format!("-concurrency{n}"));
-        let model = args.model.rsplit('/').next().unwrap_or(&args.model);
-        format!("{label}-{rate}qps{at_once}-{model}-{date}.json").into()
-    });
-    args.result_dir.as_deref().unwrap_or(Path::new("")).join(name)
-}
-
-fn write(file: &Path, text: &str) -> Result<(), String> {
-    let into = file.parent().filter(|dir| !dir.as_os_str().is_empty());
-    let made = into.map_or(Ok(()), std::fs::create_dir_all);
-    made.and_then(|()| std::fs::write(file, text)).map_err(|e| format!("{}: {e}", file.display()))
 }

@@ -4,9 +4,9 @@
 mod args;
 mod command;
 mod documents;
+mod files;
 mod goodput;
 mod questions;
-mod requests;
 mod table;
 
 pub use args::BenchArgs;

@@ -1,0 +1,83 @@
+//! The files that a bench leaves: their places are looked at before the load, and each is written whatever becomes of the others.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+
+use nix::unistd::{AccessFlags, access};
+
+use super::args::BenchArgs;
+use super::documents;
+use crate::cli::console::Console;
+use crate::load::{LoadOutcome, RequestRecord};
+use crate::run::write_requests;
+
+/// Why a file would not find its place, as far as that is known before a load. Folders that are missing are made.
+pub(super) fn look(args: &BenchArgs) -> Result<(), String> {
+    let results = args.save_result.then(|| result_file(args, ""));
+    let files = [args.json.as_ref(), results.as_ref(), args.save_requests.as_ref()];
+    files
+        .into_iter()
+        .flatten()
+        .try_for_each(|file| room(file).map_err(|e| format!("{}: {e}", file.display())))
+}
+
+fn room(file: &Path) -> io::Result<()> {
+    let folder = made(file)?;
+    if file.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    let there = if file.exists() { file } else { folder };
+    Ok(access(there, AccessFlags::W_OK)?)
+}
+
+/// A file's folder, which is there now.
+fn made(file: &Path) -> io::Result<&Path> {
+    let folder = file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    Ok(folder)
+}
+
+/// Writes what was asked for; says what could not be written.
+pub(super) fn write(args: &BenchArgs, outcome: &LoadOutcome, console: Console) -> Vec<String> {
+    let mut written = Vec::new();
+    if let Some(file) = &args.json {
+        written.push(text(file, &format!("{:#}\n", documents::own(args, outcome))));
+    }
+    if args.save_result {
+        let date = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string();
+        let file = result_file(args, &date);
+        let done = text(&file, &documents::vllm(args, outcome, &date).to_string());
+        if done.is_ok() {
+            console.say(&format!("written: {}", file.display()));
+        }
+        written.push(done);
+    }
+    if let Some(file) = &args.save_requests {
+        written.push(requests(file, &outcome.records).map_err(|e| format!("{}: {e}", file.display())));
+    }
+    written.into_iter().filter_map(Result::err).collect()
+}
+
+/// The name that `vllm bench serve` gives it.
+fn result_file(args: &BenchArgs, date: &str) -> PathBuf {
+    let name = args.result_filename.clone().unwrap_or_else(|| {
+        let label = args.label.as_deref().unwrap_or(documents::backend(args.endpoint));
+        let rate = documents::python_float(args.request_rate);
+        let at_once = args.max_concurrency.map_or_else(String::new, |n| format!("-concurrency{n}"));
+        let model = args.model.rsplit('/').next().unwrap_or(&args.model);
+        format!("{label}-{rate}qps{at_once}-{model}-{date}.json").into()
+    });
+    args.result_dir.as_deref().unwrap_or(Path::new("")).join(name)
+}
+
+fn text(file: &Path, text: &str) -> Result<(), String> {
+    made(file).and_then(|_| fs::write(file, text)).map_err(|e| format!("{}: {e}", file.display()))
+}
+
+/// Compressed where the file is called `.gz`.
+fn requests(file: &Path, records: &[RequestRecord]) -> io::Result<()> {
+    made(file)?;
+    let packed = file.extension().is_some_and(|ending| ending == "gz");
+    write_requests(BufWriter::new(File::create(file)?), records, packed)
+}
