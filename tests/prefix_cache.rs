@@ -42,6 +42,23 @@ fn a_reset_is_proven_by_a_question_that_hits_before_it_and_not_after_it() {
 }
 
 #[test]
+fn a_reset_is_proven_by_answers_alone_where_they_tell() {
+    let (_, events, out) = run("api sglang_generate\n metrics get \"/none\"");
+    let report = out.expect_code(0).report();
+    let emptied = emptied(&events);
+    assert!(
+        emptied.len() >= 2 && emptied.iter().all(|(before, after)| *before >= 240 && *after == 0),
+        "{emptied:?}"
+    );
+    assert_eq!(warnings(&events), [""; 0]);
+    let metrics = &report.trial(report.0["baseline"].as_str().expect("an id"))["metrics"];
+    assert_eq!((&metrics["completed"], &metrics["output_tokens"]), (&8.into(), &64.into()), "{metrics}");
+    // no chat template stands before the prompts
+    assert_eq!(metrics["input_tokens"], 128, "{metrics}");
+    assert_eq!(metrics["prefix_hit_tokens"], 0.0, "{metrics}");
+}
+
+#[test]
 fn a_server_that_says_yes_and_does_nothing_is_not_believed() {
     let (_, events, out) = run("reset get \"/health\"");
     let report = out.expect_code(0).report();

@@ -104,6 +104,7 @@ fn another_serve_line_another_api_and_another_way_are_told_apart() {
     let serve = "serve \"perflab sim --model {model} --host {host} --port {port} --seed 7\"";
     for (line, why) in [
         ("api openai_completions", "measured through another `api`"),
+        ("api sglang_generate", "measured through another `api`"),
         (serve, "measured with another serve line"),
     ] {
         lab.write(

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::prompts::Prompt;
-use super::spec::{Api, LoadSpec};
+use super::spec::{Api, LoadSpec, SAMPLING_PARAMS};
 use super::talks::Said;
 
 /// What all bodies of a load have in common.
@@ -81,7 +81,6 @@ impl BodyForm {
 impl BodyForm {
     /// The JSON of SGLang's `/generate`, which has fields of its own; it knows one model only.
     fn generate(&self, prompt: &Prompt) -> Result<Vec<u8>, serde_json::Error> {
-        const SAMPLING: &str = "sampling_params";
         let mut sampling = Map::new();
         sampling.insert("max_new_tokens".to_owned(), prompt.output.into());
         sampling.insert("temperature".to_owned(), self.temperature.into());
@@ -90,12 +89,12 @@ impl BodyForm {
             sampling.insert("ignore_eos".to_owned(), true.into());
         }
         let mut extra = self.extra.clone();
-        if let Some(Value::Object(more)) = extra.shift_remove(SAMPLING) {
+        if let Some(Value::Object(more)) = extra.shift_remove(SAMPLING_PARAMS) {
             sampling.extend(more);
         }
         let mut body = Map::new();
         body.insert("text".to_owned(), prompt.text.as_str().into());
-        body.insert(SAMPLING.to_owned(), sampling.into());
+        body.insert(SAMPLING_PARAMS.to_owned(), sampling.into());
         body.insert("stream".to_owned(), self.stream.into());
         body.extend(extra);
         serde_json::to_vec(&body)

@@ -72,7 +72,7 @@ pub use self_test::{SPARE, SelfTest, SelfTestFacts, self_test};
 pub use sent::Sent;
 pub use series::sum as sum_of_series;
 pub use server::{Level, ServerFacts};
-pub use spec::{Api, Header, LoadSpec, Prompts, Sampling, Shared, Stop, Timeouts, Warmup};
+pub use spec::{Api, Header, LoadSpec, Prompts, SAMPLING_PARAMS, Sampling, Shared, Stop, Timeouts, Warmup};
 pub use sse::{SseDecoder, SseEvent, TooLong};
 pub use summary::{Steady, Summary, summarize};
 pub use turns::{TurnFacts, turns};

@@ -24,6 +24,9 @@ pub enum Api {
     Generate,
 }
 
+/// What [`Api::Generate`] calls the part of a body that says how tokens are drawn.
+pub const SAMPLING_PARAMS: &str = "sampling_params";
+
 impl Api {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Chat, Self::Completions, Self::Generate];

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use thiserror::Error;
 
 use super::container::{self, BoxError};
@@ -214,6 +214,7 @@ pub fn load_order(
     spec.api = match config.engine.api {
         Api::OpenAi => load::Api::Chat,
         Api::OpenAiCompletions => load::Api::Completions,
+        Api::SglangGenerate => load::Api::Generate,
     };
     spec.arrivals = arrivals(p).ok_or_else(unfit)?;
     spec.in_flight = p.in_flight.map(|n| n as usize);
@@ -292,6 +293,7 @@ fn ask(p: &Profile, spec: &mut LoadSpec, around: Around<'_>) -> Result<(), Order
 
 /// How tokens are drawn, and what else the profile puts into a request's body.
 fn drawn(p: &Profile, spec: &mut LoadSpec) {
+    let mut fields = Map::new();
     for (&name, &value) in &p.sampling {
         let sent = match name {
             "top_p" => {
@@ -302,9 +304,19 @@ fn drawn(p: &Profile, spec: &mut LoadSpec) {
             "top_k" => json!(value as u32),
             _ => json!(value),
         };
-        spec.extra_body.insert(name.to_owned(), sent);
+        fields.insert(name.to_owned(), sent);
     }
-    spec.extra_body.extend(p.body.clone());
+    let mut body = p.body.clone();
+    if spec.api == load::Api::Generate {
+        // they stand in an object of their own there, and what the profile itself puts into it counts
+        if let Some(Value::Object(more)) = body.shift_remove(load::SAMPLING_PARAMS) {
+            fields.extend(more);
+        }
+        let object = (!fields.is_empty()).then(|| (load::SAMPLING_PARAMS.to_owned(), Value::Object(fields)));
+        fields = object.into_iter().collect();
+    }
+    spec.extra_body.extend(fields);
+    spec.extra_body.extend(body);
 }
 
 /// The tokenizer that the profile names, else the model's own where the model is a directory that has one.

@@ -9,8 +9,8 @@ use super::event::{Event, Listener};
 use super::hits::{Counters, Hits};
 use super::launch::Crew;
 use super::target::Target;
-use crate::lang::sema::program::{Api, Engine, Reset};
-use crate::load::LoadSpec;
+use crate::lang::sema::program::{Engine, Reset};
+use crate::load::{Api, LoadSpec, SAMPLING_PARAMS};
 use crate::trust;
 
 /// A reset is a matter of milliseconds; one that hangs is not waited for, and the load that follows says that nothing was proven.
@@ -134,12 +134,32 @@ async fn call(target: &Target<'_>, Reset { post, path }: &Reset) -> Option<Strin
 const NO_COUNTS: &str = "the server shows no prefix hits, neither among its metrics nor in its answers \
      (SGLang does with --enable-metrics)";
 
+/// What a question asks for beside its text: one token, drawn as the load's are.
+fn form(spec: &LoadSpec, model: &str) -> Value {
+    let mut body = match spec.api {
+        Api::Generate => json!({"stream": false}),
+        Api::Chat | Api::Completions => {
+            json!({"model": model, "max_tokens": 1, "temperature": 0, "stream": false})
+        }
+    };
+    for (name, value) in &spec.extra_body {
+        body[name] = value.clone();
+    }
+    if spec.api == Api::Generate {
+        let mut sampling =
+            spec.extra_body.get(SAMPLING_PARAMS).and_then(Value::as_object).cloned().unwrap_or_default();
+        sampling.extend([("max_new_tokens".to_owned(), 1.into()), ("temperature".to_owned(), 0.into())]);
+        body[SAMPLING_PARAMS] = sampling.into();
+    }
+    body
+}
+
 /// A prompt that nobody else sends.
 struct Question {
     client: reqwest::Client,
     url: String,
     body: Value,
-    chat: bool,
+    api: Api,
     words: u32,
     counters: Option<Counters>,
 }
@@ -147,15 +167,11 @@ struct Question {
 impl Question {
     fn new(crew: &Crew<'_>, target: &Target<'_>, spec: &LoadSpec) -> Option<Self> {
         let model = target.model.as_ref().unwrap_or(&spec.model);
-        let mut body = json!({"model": model, "max_tokens": 1, "temperature": 0, "stream": false});
-        for (name, value) in &spec.extra_body {
-            body[name] = value.clone();
-        }
         Some(Self {
             client: target.client(RESET_WITHIN)?,
             url: format!("{}{}", target.base_url, spec.api.path()),
-            body,
-            chat: crew.config.engine.api == Api::OpenAi,
+            body: form(spec, model),
+            api: spec.api,
             words: (*spec.prompts.input.end()).clamp(WORDS.0, WORDS.1),
             counters: Counters::of(crew.config, target),
         })
@@ -188,10 +204,10 @@ impl Question {
     /// Asks; what the answer says of the cache, if it says something.
     async fn ask(&mut self) -> Result<Option<u64>, String> {
         let text = vec!["prefix"; self.words as usize].join(" ");
-        if self.chat {
-            self.body["messages"] = json!([{"role": "user", "content": text}]);
-        } else {
-            self.body["prompt"] = text.into();
+        match self.api {
+            Api::Chat => self.body["messages"] = json!([{"role": "user", "content": text}]),
+            Api::Completions => self.body["prompt"] = text.into(),
+            Api::Generate => self.body["text"] = text.into(),
         }
         let answer = self.client.post(&self.url).json(&self.body).send().await;
         let answer = answer.map_err(|e| format!("a question to prove it failed: {}", e.without_url()))?;
@@ -203,7 +219,11 @@ impl Question {
         }
         let answer = trust::whole(answer).await.unwrap_or_default();
         let answer: Value = serde_json::from_str(&answer).unwrap_or_default();
-        Ok(answer["usage"]["prompt_tokens_details"]["cached_tokens"].as_u64())
+        let told = match self.api {
+            Api::Generate => &answer["meta_info"],
+            Api::Chat | Api::Completions => &answer["usage"]["prompt_tokens_details"],
+        };
+        Ok(told["cached_tokens"].as_u64())
     }
 
     async fn counted(&self) -> Option<Hits> {

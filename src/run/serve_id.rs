@@ -70,13 +70,12 @@ pub(super) fn otherwise(
     if let Some((engine, how)) = same {
         return another_way(engine, images, how == NOT_MANAGED, then);
     }
-    let other_api = |e: &Engine| {
-        let api = if e.api == Api::OpenAi { Api::OpenAiCompletions } else { Api::OpenAi };
-        let other = Engine { api, ..e.clone() };
-        hows.iter().any(|how| serve_id_of(&other, how) == id)
+    let other_api = |e: &Arc<Engine>| {
+        let others = Api::ALL.into_iter().filter(|api| *api != e.api);
+        let mut others = others.map(|api| Engine { api, ..Engine::clone(e) });
+        others.any(|other| hows.iter().any(|how| serve_id_of(&other, how) == id))
     };
-    let api = engines().find(|e| other_api(e)).map(|e| e.api);
-    let what = if api.is_some() { "through another `api`" } else { "with another serve line" };
+    let what = if engines().any(other_api) { "through another `api`" } else { "with another serve line" };
     format!("measured {what}")
 }
 

@@ -55,6 +55,35 @@ fn what_a_profile_says_of_sampling_is_in_each_body() {
 }
 
 #[test]
+fn sampling_stands_where_sglang_s_own_endpoint_looks_for_it() {
+    let study =
+        STUDY.replace("    flag --unused int\n", "    api     sglang_generate\n    flag --unused int\n");
+    let lab = Lab::with(
+        &study.replace("\"priority\": 1}", "\"sampling_params\": {\"stop\": \"x\", \"top_k\": 30}}"),
+    );
+    lab.write("serve_bodies.py", include_str!("serve_bodies.py"));
+    // its answers are chat's and are read all the same
+    lab.run(&EXEC).expect_code(0);
+    let bodies: Vec<Value> =
+        lab.read("bodies").lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+    // a busy machine has a load repeated
+    assert!(bodies.len() >= 6, "of the baseline and of one thread");
+    let sampling = json!({
+        "max_new_tokens": 4, "temperature": 0.7, "top_p": 0.8, "ignore_eos": true, "top_k": 30, "min_p": 0.1,
+        "presence_penalty": -1.5, "stop": "x",
+    });
+    for body in bodies {
+        assert_eq!(body["sampling_params"], sampling);
+        assert_eq!(body["text"].as_str().map(|text| text.split(' ').count()), Some(16), "{body}");
+        assert_eq!(body["chat_template_kwargs"], json!({"enable_thinking": false}));
+        assert!(
+            ["model", "messages", "max_tokens", "top_k"].iter().all(|name| body[name].is_null()),
+            "{body}"
+        );
+    }
+}
+
+#[test]
 fn an_engine_that_writes_to_a_file_of_its_command_is_not_launched_for_ever() {
     let lab = Lab::with(&STUDY.replace("{port}\"", "{port} bodies\""));
     lab.write("serve_bodies.py", include_str!("serve_bodies.py"));

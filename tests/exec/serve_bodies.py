@@ -24,7 +24,7 @@ class Server(BaseHTTPRequestHandler):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         with open((sys.argv + ["bodies"])[2], "a") as kept:
             kept.write(json.dumps(asked) + "\n")
-        tokens = asked["max_tokens"]
+        tokens = asked.get("max_tokens") or asked["sampling_params"]["max_new_tokens"]
         chunks = [{"choices": [{"index": 0, "delta": {"content": "a "}}]} for _ in range(tokens)]
         chunks[-1]["choices"][0]["finish_reason"] = "length"
         usage = {"prompt_tokens": 16, "completion_tokens": tokens, "total_tokens": 16 + tokens}

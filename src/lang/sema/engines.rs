@@ -14,6 +14,7 @@ use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, EngineLineKind as Line, Item, Name, Single, SingleKind};
 use crate::lang::units::Dim;
 
+const APIS: &str = "write `api openai` for chat, `api openai_completions` or `api sglang_generate`";
 const SIGNALS: [&str; 3] = ["sigterm", "sigint", "sigkill"];
 const DEFAULT_READY_S: f64 = 20.0 * 60.0;
 const DEFAULT_STOP_S: f64 = 30.0;
@@ -234,6 +235,15 @@ impl Checker<'_> {
         Some((Some(from), to))
     }
 
+    fn api(&mut self, name: &Name, engine: &mut Engine) {
+        let Some(api) = Api::ALL.into_iter().find(|api| api.name() == name.value) else {
+            let message = format!("no api is called `{}`", name.value);
+            let d = Diagnostic::new(Code::EngineSetting, name.span, message).label("unknown");
+            return self.sink.push(d.help(APIS));
+        };
+        engine.api = api;
+    }
+
     fn engine_line(&mut self, module: usize, line: &ast::EngineLine, engine: &mut Engine) {
         match &line.kind {
             Line::Version(t) => {
@@ -244,15 +254,7 @@ impl Checker<'_> {
             Line::Image(t) => engine.image = self.image(module, t),
             // where a probe comes in is a later version's provenance
             Line::Probe(t) => drop(self.inserted(module, t, true)),
-            Line::Api(name) => match name.value.as_str() {
-                "openai" => engine.api = Api::OpenAi,
-                "openai_completions" => engine.api = Api::OpenAiCompletions,
-                _ => {
-                    let message = format!("no api is called `{}`", name.value);
-                    let d = Diagnostic::new(Code::EngineSetting, name.span, message).label("unknown");
-                    self.sink.push(d.help("write `api openai` for chat, or `api openai_completions`"));
-                }
-            },
+            Line::Api(name) => self.api(name, engine),
             Line::Args { joined } => engine.joined = *joined,
             Line::Ready { path, within } => {
                 let within_s = self.seconds(within.as_ref(), DEFAULT_READY_S);

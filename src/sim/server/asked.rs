@@ -35,19 +35,20 @@ pub struct CompletionBody {
     common: Common,
 }
 
-#[derive(Debug, Deserialize)]
-struct Common {
-    model: Option<String>,
-    max_tokens: Option<i64>,
-    min_tokens: Option<u32>,
-    ignore_eos: Option<bool>,
-    stream: Option<bool>,
-    stream_options: Option<StreamOptions>,
-    n: Option<u64>,
+/// What bodies have in common.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Common {
+    pub(super) model: Option<String>,
+    pub(super) max_tokens: Option<i64>,
+    pub(super) min_tokens: Option<u32>,
+    pub(super) ignore_eos: Option<bool>,
+    pub(super) stream: Option<bool>,
+    pub(super) stream_options: Option<StreamOptions>,
+    pub(super) n: Option<u64>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-struct StreamOptions {
+pub(super) struct StreamOptions {
     #[serde(default)]
     include_usage: bool,
     #[serde(default)]
@@ -72,9 +73,10 @@ struct Part {
     text: String,
 }
 
+/// A prompt as text or as token ids, alone or as the only one of a list.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum PromptField {
+pub(super) enum PromptField {
     Text(String),
     TokenIds(Vec<u64>),
     Texts(Vec<String>),
@@ -139,7 +141,7 @@ impl CompletionBody {
 }
 
 impl PromptField {
-    fn tokenise(self) -> Result<Prompt, ApiError> {
+    pub(super) fn tokenise(self) -> Result<Prompt, ApiError> {
         let mut prompt = Prompt::default();
         match self {
             Self::Text(text) => prompt.push_text(&text),
@@ -168,7 +170,7 @@ fn single<T>(list: &[T]) -> Result<&T, ApiError> {
 }
 
 impl Common {
-    fn ask(
+    pub(super) fn ask(
         self,
         prompt: Prompt,
         wanted: Option<i64>,

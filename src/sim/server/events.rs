@@ -7,17 +7,20 @@ use serde_json::{Value, json};
 
 use super::super::sequence::{Emission, Ending};
 use super::super::tokens;
+use super::generate;
 
 /// What every answer says about its origin.
 pub const FINGERPRINT: &str = "perflab-sim";
 
-/// Which of the two endpoints answers.
+/// Which of the endpoints answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Endpoint {
     /// `/v1/chat/completions`
     Chat,
     /// `/v1/completions`
     Completions,
+    /// SGLang's `/generate`
+    Generate,
 }
 
 impl Endpoint {
@@ -25,6 +28,7 @@ impl Endpoint {
         match self {
             Self::Chat => "chatcmpl",
             Self::Completions => "cmpl",
+            Self::Generate => "gen",
         }
     }
 }
@@ -65,6 +69,9 @@ impl Answer {
         let text: String =
             (0..completion_tokens).map(|at| tokens::generated_text(self.stream_name, at)).collect();
         let (object, choice) = match self.endpoint {
+            Endpoint::Generate => {
+                return generate::document(self, completion_tokens, Some(ending), cached_tokens);
+            }
             Endpoint::Chat => (
                 "chat.completion",
                 json!({
@@ -107,7 +114,7 @@ impl EventWriter {
     pub fn new(answer: Answer, include_usage: bool, continuous_usage: bool) -> Self {
         let object = match answer.endpoint {
             Endpoint::Chat => "chat.completion.chunk",
-            Endpoint::Completions => "text_completion",
+            Endpoint::Completions | Endpoint::Generate => "text_completion",
         };
         let model = Value::from(answer.model.as_str());
         let head = format!(
@@ -125,6 +132,7 @@ impl EventWriter {
         match self.answer.endpoint {
             Endpoint::Chat => self.write_chat(emission, sent, out),
             Endpoint::Completions => self.write_completion(emission, sent, out),
+            Endpoint::Generate => out.push_str(&generate::event(&self.answer, emission)),
         }
         if emission.ending.is_some() {
             if self.include_usage {

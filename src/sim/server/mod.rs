@@ -1,4 +1,4 @@
-//! The simulated engine as a process: an OpenAI-compatible HTTP server over the discrete-event model, which one thread
+//! The simulated engine as a process: an OpenAI-compatible HTTP server, with SGLang's own endpoint, over the discrete-event model, which one thread
 //! runs in real time.
 
 mod answer;
@@ -7,6 +7,7 @@ mod driver;
 mod errors;
 mod events;
 mod exposition;
+mod generate;
 mod log;
 mod process;
 mod routes;

@@ -21,6 +21,7 @@ use super::driver::Driver;
 use super::errors::ApiError;
 use super::events::{Answer, Endpoint, EventWriter};
 use super::exposition;
+use super::generate::GenerateBody;
 
 /// Prompts of a million words and more are refused by the context, not by the transport.
 const LARGEST_BODY: usize = 64 << 20;
@@ -70,6 +71,7 @@ impl App {
             .route("/v1/models", get(models))
             .route("/v1/chat/completions", post(chat))
             .route("/v1/completions", post(completions))
+            .route("/generate", post(generate))
             .route("/metrics", get(metrics))
             .route("/reset_prefix_cache", post(reset_prefix_cache))
             .layer(middleware::from_fn_with_state(self.clone(), refuse_until_ready))
@@ -113,11 +115,12 @@ async fn refuse_until_ready(State(app): State<App>, request: Request, next: Next
     }
 }
 
-/// As vLLM does: what is below `/v1` is guarded, and health, metrics and version are everybody's.
+/// As vLLM does: what is below `/v1` is guarded, and health, metrics and version are everybody's. SGLang's endpoint is guarded too.
 async fn refuse_without_key(State(app): State<App>, request: Request, next: Next) -> Response {
     let sent = request.headers().get(header::AUTHORIZATION).map(HeaderValue::as_bytes).unwrap_or_default();
     let admitted = app.shared.key.as_ref().is_none_or(|key| key.admits(sent));
-    if admitted || !request.uri().path().starts_with("/v1") {
+    let path = request.uri().path();
+    if admitted || !(path.starts_with("/v1") || path == "/generate") {
         next.run(request).await
     } else {
         (StatusCode::UNAUTHORIZED, Json(json!({"error": "Unauthorized"}))).into_response()
@@ -139,6 +142,12 @@ async fn completions(State(app): State<App>, body: Bytes) -> Result<Response, Ap
     let arrived = Instant::now();
     let asked = serde_json::from_slice::<CompletionBody>(&body)?.ask(app.terms())?;
     app.answer(arrived, Endpoint::Completions, asked).await
+}
+
+async fn generate(State(app): State<App>, body: Bytes) -> Result<Response, ApiError> {
+    let arrived = Instant::now();
+    let asked = serde_json::from_slice::<GenerateBody>(&body)?.ask(app.terms())?;
+    app.answer(arrived, Endpoint::Generate, asked).await
 }
 
 async fn models(State(app): State<App>) -> Json<Value> {

@@ -140,6 +140,41 @@ async fn streamed_and_whole_answers_say_the_same() -> TestResult {
 }
 
 #[tokio::test]
+async fn sglang_s_endpoint_says_the_whole_text_so_far() -> TestResult {
+    let server = Server::start().await?;
+    let sampling = json!({"max_new_tokens": 4, "ignore_eos": true, "temperature": 0});
+    let mut body = json!({"text": words(40), "sampling_params": sampling});
+    let whole: Value = server.post("/generate", &body).await?.json().await?;
+    assert_eq!(whole["meta_info"]["finish_reason"], json!({"type": "length", "length": 4}));
+    let counts =
+        ["prompt_tokens", "completion_tokens", "cached_tokens"].map(|name| whole["meta_info"][name].as_u64());
+    assert_eq!(counts, [Some(40), Some(4), Some(0)]);
+    body["stream"] = json!(true);
+    let events = events(&server.post("/generate", &body).await?.text().await?)?;
+    let texts: Vec<&str> = events.iter().filter_map(|event| event["text"].as_str()).collect();
+    assert_eq!((texts.len(), texts.last().copied()), (4, whole["text"].as_str()));
+    assert!(
+        texts.windows(2).all(|pair| pair[1].starts_with(pair[0]) && pair[1].len() > pair[0].len()),
+        "{texts:?}"
+    );
+    for (sent, event) in (1..).zip(&events) {
+        let meta = &event["meta_info"];
+        assert_eq!(
+            (&meta["completion_tokens"], &meta["cached_tokens"]),
+            (&json!(sent), &json!(32)),
+            "{event}"
+        );
+        assert_eq!(meta["finish_reason"].is_null(), sent < 4, "{event}");
+    }
+    let ids = json!({"input_ids": [5, 6, 7], "sampling_params": {"max_new_tokens": 1}});
+    let answer: Value = server.post("/generate", &ids).await?.json().await?;
+    assert_eq!(answer["meta_info"]["prompt_tokens"], 3);
+    let (status, _) = server.refusal("/generate", json!({"sampling_params": {}}).to_string()).await?;
+    assert_eq!(status, 400);
+    Ok(())
+}
+
+#[tokio::test]
 async fn prompts_may_be_token_ids() -> TestResult {
     let server = Server::start().await?;
     for prompt in [json!([5, 6, 7]), json!([[5, 6, 7]])] {

@@ -77,6 +77,21 @@ pub enum Api {
     OpenAi,
     /// OpenAI's completions, `/v1/completions`: the prompt as it is
     OpenAiCompletions,
+    /// SGLang's own `/generate`: the prompt as it is, and the whole text so far in each event of the answer
+    SglangGenerate,
+}
+
+impl Api {
+    pub const ALL: [Self; 3] = [Self::OpenAi, Self::OpenAiCompletions, Self::SglangGenerate];
+
+    /// How files call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OpenAi => "openai",
+            Self::OpenAiCompletions => "openai_completions",
+            Self::SglangGenerate => "sglang_generate",
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
