@@ -6,6 +6,7 @@ mod alarm;
 mod answer;
 mod arrivals;
 mod body;
+mod chunks;
 mod client;
 mod collect;
 mod dist;
@@ -55,6 +56,7 @@ mod worker;
 mod tests;
 
 pub use arrivals::{Arrivals, schedule};
+pub use chunks::Chunks;
 pub use client::ClientFacts;
 pub use dist::{Dist, samples_needed};
 pub use error::LoadError;

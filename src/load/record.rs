@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::chunks::Chunks;
+
 /// The version of [`RequestRecord`]; it rises when a field changes its meaning.
 pub const RECORD_VERSION: u16 = 1;
 
@@ -28,7 +30,7 @@ pub struct RequestRecord {
     /// When the body had ended or was given up.
     pub end_ns: u64,
     /// Every chunk that carried generated text; an answer that came as a whole is one.
-    pub chunks: Vec<Chunk>,
+    pub chunks: Chunks,
     /// Tokens of the prompt as the server counts them, template included.
     pub prompt_tokens: Option<u32>,
     /// Tokens of the prompt as we made it, without a chat template.

@@ -100,7 +100,7 @@ pub(super) async fn perform_and_keep(lab: Arc<Lab>, job: Job) -> (RequestRecord,
         http_status: answer.status,
         outcome: report.outcome,
         unknown_text: report.unknown_text,
-        chunks: report.chunks,
+        chunks: report.chunks.into_iter().collect(),
         turn,
     };
     (record, kept)

@@ -122,8 +122,8 @@ pub fn summarize(records: &[RequestRecord], planned: u64, client: ClientFacts) -
         ttft_ms: over(&|r| Some(ms(r.sent_ns, r.first_token_ns?))),
         ttft_from_schedule_ms: over(&|r| Some(ms(r.scheduled_ns, r.first_token_ns?))),
         tpot_ms: over(&|r| Some(r.tpot_ns()? / 1e6)),
-        itl_ms: Dist::of(completed.iter().flat_map(|r| token_gaps_ms(r)).collect()),
-        icl_ms: Dist::of(completed.iter().flat_map(|r| chunk_gaps_ms(r)).collect()),
+        itl_ms: Dist::over(|| completed.iter().flat_map(|r| token_gaps_ms(r))),
+        icl_ms: Dist::over(|| completed.iter().flat_map(|r| chunk_gaps_ms(r))),
         latency_ms: over(&|r| Some(ms(r.sent_ns, r.last_token_ns?))),
         latency_from_schedule_ms: over(&|r| Some(ms(r.scheduled_ns, r.last_token_ns?))),
         queue_ms: over_all(&|r| ms(r.scheduled_ns, r.released_ns)),
@@ -161,17 +161,17 @@ fn errors(records: &[RequestRecord]) -> BTreeMap<FailureKind, u64> {
 }
 
 fn chunk_gaps_ms(record: &RequestRecord) -> impl Iterator<Item = f64> {
-    record.chunks.windows(2).map(|pair| ms(pair[0].at_ns(), pair[1].at_ns()))
+    record.chunks.pairs().map(|(before, chunk)| ms(before.at_ns(), chunk.at_ns()))
 }
 
 /// A gap of k tokens as k gaps; a chunk that brought no whole token lengthens the gap of the next.
 fn token_gaps_ms(record: &RequestRecord) -> impl Iterator<Item = f64> {
-    let mut last = record.chunks.first().copied();
+    let mut last = record.chunks.first();
     record.chunks.iter().skip(1).flat_map(move |chunk| {
-        let before = last.unwrap_or(*chunk);
+        let before = last.unwrap_or(chunk);
         let tokens = chunk.tokens().saturating_sub(before.tokens());
         if tokens > 0 {
-            last = Some(*chunk);
+            last = Some(chunk);
         }
         let each = ms(before.at_ns(), chunk.at_ns()) / f64::from(tokens.max(1));
         std::iter::repeat_n(each, tokens as usize)
@@ -224,7 +224,7 @@ mod tests {
             first_token_ns: Some(at(110)),
             last_token_ns: Some(at(160)),
             end_ns: at(161),
-            chunks: vec![Chunk(at(110), 1), Chunk(at(140), 4), Chunk(at(160), 5)],
+            chunks: [Chunk(at(110), 1), Chunk(at(140), 4), Chunk(at(160), 5)].into_iter().collect(),
             prompt_tokens: Some(20),
             prompt_tokens_own: 10,
             output_tokens_asked: 5,
@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn a_gap_without_a_whole_token_goes_to_the_next_token() {
         let mut one = record(0, 0);
-        one.chunks = vec![Chunk(0, 1), Chunk(10 * MS, 1), Chunk(30 * MS, 2)];
+        one.chunks = [Chunk(0, 1), Chunk(10 * MS, 1), Chunk(30 * MS, 2)].into_iter().collect();
         assert_eq!(token_gaps_ms(&one).collect::<Vec<_>>(), [30.0]);
         assert_eq!(chunk_gaps_ms(&one).collect::<Vec<_>>(), [10.0, 20.0]);
     }
@@ -336,7 +336,7 @@ mod tests {
     #[test]
     fn all_tokens_in_one_chunk_have_no_tpot() {
         let mut one = record(0, 0);
-        one.chunks = vec![Chunk(110 * MS, 5)];
+        one.chunks = [Chunk(110 * MS, 5)].into_iter().collect();
         assert_eq!(one.tpot_ns(), None);
     }
 }

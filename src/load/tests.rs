@@ -117,7 +117,7 @@ async fn a_sound_stream_gives_a_whole_record() {
         assert_eq!((record.prompt_tokens, record.prompt_tokens_own), (Some(13), 8));
         assert_eq!((record.output_tokens, record.output_tokens_asked, record.cached_tokens), (4, 4, Some(2)));
         assert_eq!(record.finish_reason.as_deref(), Some("length"));
-        assert_eq!(record.chunks.iter().map(|chunk| chunk.tokens()).collect::<Vec<_>>(), [1, 2, 3, 4]);
+        assert_eq!(record.chunks.iter().map(super::Chunk::tokens).collect::<Vec<_>>(), [1, 2, 3, 4]);
         let times =
             [Some(record.scheduled_ns), Some(record.released_ns), Some(record.sent_ns), record.headers_ns];
         let ends = [record.first_token_ns, record.last_token_ns, Some(record.end_ns)];

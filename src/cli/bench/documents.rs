@@ -143,7 +143,7 @@ fn details_of_streams(records: &[&RequestRecord], put: &mut impl FnMut(&str, Val
         |of: &dyn Fn(&RequestRecord) -> Value| records.iter().map(|r| of(r)).collect::<Vec<_>>().into();
     put("ttfts", list(&|r| r.first_token_ns.map_or(0.0, |at| seconds(r.sent_ns, at)).into()));
     let gaps = |r: &RequestRecord| -> Vec<f64> {
-        r.chunks.windows(2).map(|pair| seconds(pair[0].at_ns(), pair[1].at_ns())).collect()
+        r.chunks.pairs().map(|(before, chunk)| seconds(before.at_ns(), chunk.at_ns())).collect()
     };
     put("itls", list(&|r| gaps(r).into()));
 }
