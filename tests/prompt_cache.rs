@@ -147,6 +147,16 @@ fn a_load_that_asks_the_same_sends_the_same_and_reads_no_tokenizer() {
 }
 
 #[test]
+fn prompts_that_are_ready_and_never_sent_are_not_counted() {
+    let bench = Bench::new();
+    for _ in 0..2 {
+        let (sent, facts) = bench.sent(&["--duration", "0.2"]);
+        let number = |name: &str| facts[name].as_u64().expect("a number");
+        assert_eq!(number("from_cache") + number("made"), sent.len() as u64, "{facts}");
+    }
+}
+
+#[test]
 fn whatever_decides_prompts_makes_them_anew() {
     let bench = Bench::new();
     let (five, _) = bench.sent(&FIVE);

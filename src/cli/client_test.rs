@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::console::Console;
 use super::descriptors;
 use crate::doctor::{Finding, Level, Topic};
 use crate::journal::ClientTrial;
@@ -28,6 +29,7 @@ pub(super) fn before<'p>(
     x: &Execution<'_>,
     profiles: impl Iterator<Item = &'p Profile>,
     cpus: Vec<usize>,
+    console: Console,
 ) -> Option<ClientTrial> {
     // of a load that does not say how large it is, nothing would be shown
     let most = profiles.map(streams).max().filter(|most| *most > 0)?;
@@ -42,6 +44,9 @@ pub(super) fn before<'p>(
         return None;
     }
     let test = SelfTest { streams: tried, tokens_per_s: TOKENS_PER_S, cpus };
+    console.say(&format!(
+        "trying the load generator for some seconds, with the {tried} streams of the study's largest load"
+    ));
     let (enough, seen) = match run(&test) {
         Ok(facts) => {
             let line = findings(&test, &facts).remove(0);

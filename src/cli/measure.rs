@@ -171,7 +171,7 @@ pub fn study_dir(file: &Path) -> PathBuf {
 fn carry_out(args: &ExecArgs, x: &mut Execution<'_>, console: Console) -> u8 {
     if budget::is_long(x) {
         let named = profiles(x.study).filter_map(|name| x.program.profiles.get(name));
-        x.client = client_test::before(x, named.map(AsRef::as_ref), x.yard.client_cores());
+        x.client = client_test::before(x, named.map(AsRef::as_ref), x.yard.client_cores(), console);
     }
     // before there are other threads: they stay where this one is
     x.yard.keep_client_apart();

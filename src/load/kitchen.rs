@@ -90,11 +90,13 @@ impl Kitchen {
         ready.await.map_err(|e| LoadError::Task(e.to_string()))?
     }
 
-    /// Where the load's prompts came from.
-    pub(super) fn facts(&self) -> PromptFacts {
+    /// Where the prompts of so many requests came from, the first ones: more are made than a load that ends by time sends.
+    pub(super) fn facts(&self, asked: u64) -> PromptFacts {
+        // what is known are the first of all
+        let from_cache = self.counts.known.load(Ordering::Relaxed).min(asked);
         PromptFacts {
-            from_cache: self.counts.known.load(Ordering::Relaxed),
-            made: self.counts.made.load(Ordering::Relaxed),
+            from_cache,
+            made: self.counts.made.load(Ordering::Relaxed).min(asked - from_cache),
             tokenizer_read: self.maker.tokenizer.as_ref().is_some_and(LateTokens::is_read),
         }
     }

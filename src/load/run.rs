@@ -147,7 +147,7 @@ async fn content(spec: &LoadSpec) -> Result<Option<Made>, LoadError> {
 fn prompt_facts(spec: &LoadSpec, kitchen: &Kitchen, kept: bool, asked: u64) -> PromptFacts {
     match spec.data.as_deref() {
         // its texts are made here
-        None | Some(DataSet { source: DataSource::Trace(_), .. }) => kitchen.facts(),
+        None | Some(DataSet { source: DataSource::Trace(_), .. }) => kitchen.facts(asked),
         Some(_) if kept => PromptFacts { from_cache: asked, made: 0, tokenizer_read: false },
         Some(data) => PromptFacts { from_cache: 0, made: asked, tokenizer_read: data.tokenizer.is_some() },
     }

@@ -109,6 +109,8 @@ impl Lab {
         let mut command = Command::new(binary());
         command.args(args).current_dir(self.dir.path()).stdin(Stdio::null());
         command.env("COLUMNS", "100").env("NO_COLOR", "1");
+        // what a test leaves there is nobody else's
+        command.env("XDG_CACHE_HOME", self.dir.path().join("user-caches"));
         command
     }
 
