@@ -1,6 +1,6 @@
 //! A server that is ready: where it is, whether it still lives, and how it ends.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::future::Future;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use super::course::{Course, LaunchEvent};
 use super::failure::{Evidence, FailurePattern, Moment, Uptime, Witness};
 use super::keeper::{Keeper, settle};
 use super::lifecycle::{Duty, Happening, Stage};
-use super::port::Owner;
+use super::port::{self, Owner};
 use super::protocol::{Exit, Order};
 use super::ready;
 use super::spec::Stop;
@@ -108,6 +108,12 @@ impl Server {
             Owner::Stranger { pid, name } => Some((pid, name)),
             _ => None,
         }
+    }
+
+    /// The sockets that would take a connection to it, by their inodes; none where the kernel does not tell.
+    pub async fn listeners(&self) -> HashSet<u64> {
+        let address = self.address;
+        tokio::task::spawn_blocking(move || port::listeners(address)).await.unwrap_or_default()
     }
 
     /// Watches its port for others until the vigil is dropped.

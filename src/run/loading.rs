@@ -13,8 +13,9 @@ use super::order::LoadOrder;
 use super::pulse::Pulse;
 use super::reset::{self, Emptied};
 use super::target::Target;
-use super::{elsewhere, key, measured, records, served, stages, taken, undone};
+use super::{elsewhere, key, measured, records, served, stages, taken, undone, vanished};
 use crate::engine::Failure;
+use crate::engine::failure::CRASH_UNDER_LOAD;
 use crate::engine::lifecycle::Happening;
 use crate::journal::{JournalError, LaunchTimes};
 use crate::judge::checks::{CLIENT_LAG_REFUSED_MS, CLIENT_STALL_REFUSED_MS};
@@ -234,10 +235,14 @@ async fn one_load(
         // a client that is held up for moments waits through no silence of seconds
         let lost = match lost {
             Some(lost) => Some(undone::told_whole(lost, &outcome)),
-            None if over => None,
-            None => undone::silent_at_last(&mut outcome, crew, target).await,
+            None if outcome.ended == Ended::Cancelled => None,
+            None => undone::lost_at_last((&mut outcome, over), crew, target).await,
         };
-        let over = over || lost.is_some() || outcome.ended == Ended::Cancelled;
+        if lost.as_ref().is_some_and(|lost| lost.class == CRASH_UNDER_LOAD) {
+            // what the launch has still to load would meet nobody, or another server
+            dead.cancel();
+        }
+        let over = over || lost.is_some() || outcome.ended != Ended::Whole;
         if over || kept_up || attempt == LOADS {
             // a server's answers tell of their own requests alone; its counters of all
             let told = outcome.summary.cached_tokens.map(|n| n as f64);
@@ -278,6 +283,11 @@ async fn unless_lost<R>(
         lost = pulse.lost(target, &crew.config.engine.ready.path) => {
             dead.cancel();
             (run.await, Some(lost))
+        }
+        // why is found out when the load is over
+        () = vanished::deserted(target) => {
+            dead.cancel();
+            (run.await, None)
         }
         stranger = target.shared() => {
             dead.cancel();

@@ -45,6 +45,7 @@ mod target;
 mod task;
 mod unanswered;
 mod undone;
+mod vanished;
 mod yard;
 
 pub use coordinator::execute;

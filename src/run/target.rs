@@ -1,5 +1,6 @@
 //! What the loads of a launch go to: a server of ours, or one that somebody else runs and that is only asked.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -25,6 +26,8 @@ pub struct Target<'a> {
     vigil: Option<Vigil>,
     /// the processes of a server of ours when it was ready, by number and name
     members: Vec<(i32, String)>,
+    /// the sockets that listened for a server of ours when it was ready
+    pub listening: HashSet<u64>,
     pub base_url: String,
     /// what it asks its clients for
     pub key: Option<Key>,
@@ -58,8 +61,8 @@ impl<'a> Target<'a> {
             notes.push(format!("the server calls its model {other}, the study {}", config.model));
         }
         let model = model.filter(|m| *m != config.model);
-        let members = server.members();
-        Self { server: Some(server), vigil, members, base_url, key, model, another: None, notes }
+        let (members, listening) = (server.members(), server.listeners().await);
+        Self { server: Some(server), vigil, members, listening, base_url, key, model, another: None, notes }
     }
 
     /// A server that runs already: asked whether it is ready, and what it serves. The error says why it cannot be measured.
@@ -89,8 +92,8 @@ impl<'a> Target<'a> {
             notes.push(format!("the server calls its model {served}, the study {}", config.model));
         }
         let model = Some(served).filter(|m| *m != config.model);
-        let (members, base_url) = (Vec::new(), url.to_owned());
-        Ok(Self { server: None, vigil: None, members, base_url, key, model, another, notes })
+        let (members, listening, base_url) = (Vec::new(), HashSet::new(), url.to_owned());
+        Ok(Self { server: None, vigil: None, members, listening, base_url, key, model, another, notes })
     }
 
     /// Why a server that runs already does not answer any more, if it does not.
@@ -119,6 +122,14 @@ impl<'a> Target<'a> {
                 Some(died) => drop(died.await),
                 None => std::future::pending().await,
             }
+        }
+    }
+
+    /// The sockets that listen for a server of ours now.
+    pub async fn listeners(&self) -> HashSet<u64> {
+        match self.server {
+            Some(server) => server.listeners().await,
+            None => HashSet::new(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::launch::Crew;
 use super::target::Target;
-use super::{key, unanswered};
+use super::{key, unanswered, vanished};
 use crate::engine::Failure;
 use crate::load::{self, Ended, FailureKind, LoadOutcome, RequestRecord, Summary};
 
@@ -12,19 +12,29 @@ pub fn told_whole(lost: Failure, outcome: &LoadOutcome) -> Failure {
     Failure { line: format!("{}; {completed} of {planned} requests succeeded", lost.line), ..lost }
 }
 
-/// Why a server is lost that answered nothing any more when its load ended. A signal leaves that open, and the load without a result.
-pub async fn silent_at_last(
-    outcome: &mut LoadOutcome,
+/// Why a server is lost that was gone when its load ended, or answered nothing any more; the latter of loads that are not `over`
+/// for another reason. A signal leaves that open, and the load without a result.
+pub async fn lost_at_last(
+    (outcome, over): (&mut LoadOutcome, bool),
     crew: &Crew<'_>,
     target: &Target<'_>,
 ) -> Option<Failure> {
-    tokio::select! {
-        lost = unanswered::fell_silent(outcome, target, &crew.config.engine.ready.path) => lost,
-        () = crew.signals.first.cancelled() => {
-            outcome.ended = Ended::Cancelled;
-            None
+    let ready_path = &crew.config.engine.ready.path;
+    let asked = async {
+        match vanished::gone(outcome, target, ready_path).await {
+            Some(gone) => Some(told_whole(gone, outcome)),
+            None if over || outcome.ended != Ended::Whole => None,
+            None => unanswered::fell_silent(outcome, target, ready_path).await,
         }
+    };
+    let asked = tokio::select! {
+        lost = asked => Some(lost),
+        () = crew.signals.first.cancelled() => None,
+    };
+    if asked.is_none() {
+        outcome.ended = Ended::Cancelled;
     }
+    asked.flatten()
 }
 
 pub fn not_alone((pid, name): (i32, String)) -> Failure {

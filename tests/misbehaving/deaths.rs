@@ -24,6 +24,41 @@ fn a_stopped_engine_is_given_up_and_killed() {
     assert!(killed, "what is stopped hears no request to leave");
 }
 
+/// A script that starts the server, waits for it and stays longer is a leader whose end tells nothing of the server's.
+#[test]
+fn a_server_that_dies_while_its_leader_stays_is_one_failed_trial() {
+    for (dies, succeeded) in [("dies in mid-load", "3 of 8"), ("dies in its last request", "7 of 8")] {
+        let script = format!("(misbehave '{dies}') & wait $!; sleep 60");
+        // with these conditions the answers that came would do
+        let lab = bad_candidate(&script);
+        let study = lab.read("study.plab").replace(" repeat 1", " require success_rate >= 10%\n repeat 1");
+        lab.write("study.plab", study);
+        let out = lab.run(&exec());
+        let report = finish(&lab, out);
+        assert_eq!(report.outcome("mode", "bad"), "failed", "{dies}: {}", report.reason("mode", "bad"));
+        let reason = report.reason("mode", "bad");
+        assert!(reason.contains("crash under load: nobody listens on its port any more"), "{dies}: {reason}");
+        assert!(reason.contains(&format!("{succeeded} requests succeeded")), "{dies}: {reason}");
+    }
+}
+
+/// As the client of a container's engine does, and many a script.
+#[test]
+fn a_leader_that_ends_shortly_after_its_server_is_waited_for() {
+    let script = "(misbehave 'dies in its last request') & wait $!; code=$?; sleep 0.4; exit $code";
+    expect_failure(script, &["failed under load", "killed (exit code 137)"]);
+}
+
+/// Its requests fail between two servers, and what was measured is of two.
+#[test]
+fn a_server_that_its_leader_starts_again_under_load_is_one_failed_trial() {
+    let script = "while :; do (misbehave 'dies in mid-load') & wait $!; done";
+    expect_failure(
+        script,
+        &["crash under load: the server that was loaded listens no more, and another does"],
+    );
+}
+
 /// Kills the worker of the candidate as soon as its load runs.
 fn kill_the_worker(how: &str) -> (Lab, Report) {
     kill_the_worker_in(bad_candidate(&format!("misbehave '{how}'")))

@@ -61,6 +61,17 @@ fn start_worker() -> Child {
     worker
 }
 
+/// Kills this engine at a request that comes after so many, as soon as these are answered.
+fn die_after(many: u32, requests: &AtomicU32, answered: &AtomicU32) {
+    if requests.fetch_add(1, Ordering::SeqCst) < many {
+        return;
+    }
+    while answered.load(Ordering::SeqCst) < many {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let _ = kill(Pid::this(), Signal::SIGKILL);
+}
+
 /// A request, as far as this engine reads it.
 struct Asked {
     path: String,
@@ -153,6 +164,8 @@ impl Connection {
             }
             "kills itself" if REQUESTS.fetch_add(1, Ordering::SeqCst) == 2 => kill(me, Signal::SIGKILL)?,
             "stops itself" if REQUESTS.fetch_add(1, Ordering::SeqCst) == 2 => kill(me, Signal::SIGSTOP)?,
+            "dies in mid-load" => die_after(3, &REQUESTS, &ANSWERED),
+            "dies in its last request" => die_after(7, &REQUESTS, &ANSWERED),
             // as often as a load of eight is sent
             "leaves the last three" if REQUESTS.fetch_add(1, Ordering::SeqCst) % 8 >= 5 => {
                 std::thread::sleep(FOR_EVER);

@@ -55,6 +55,8 @@ const INFRASTRUCTURE: [&str; 11] = [
 
 /// The engine's own processes, or a limit of its container, wanted more memory than there is.
 pub const HOST_MEMORY: &str = "out of host memory";
+/// Its processes that answered ended while it was loaded.
+pub const CRASH_UNDER_LOAD: &str = "crash under load";
 /// It lives and does not answer.
 pub const NO_ANSWER: &str = "no answer under load";
 /// Part of the engine is gone, and the log does not say why.

@@ -147,7 +147,7 @@ impl Witness<'_> {
         let of_load = self.moment == Moment::Load;
         match self.exit {
             Some(exit @ Exit::Signal(_)) if !of_load => format!("crash ({exit})"),
-            Some(exit) if of_load => format!("crash under load ({exit})"),
+            Some(exit) if of_load => format!("{} ({exit})", class::CRASH_UNDER_LOAD),
             Some(exit) => format!("{} ({exit})", class::UNKNOWN),
             None if of_load => class::NO_ANSWER.to_owned(),
             None => class::NEVER_READY.to_owned(),
