@@ -73,6 +73,24 @@ fn a_server_that_dies_under_load_leaves_no_verdict() {
     assert_eq!(report.trial(report.0["baseline"].as_str().expect("an id"))["outcome"], "ok");
 }
 
+/// A gateway, or a server in trouble, that is ready and fails every request: what it answers tells of itself.
+#[test]
+fn a_server_that_fails_every_request_leaves_no_verdict() {
+    // it knows no POST, and says 501
+    let (failing, port) = naming("Qwen/Qwen3-0.6B", "Qwen/Qwen3-0.6B");
+    let (lab, _) = lab(8, "");
+    lab.write("site.plab", format!("site lab {{ engine there via url \"http://127.0.0.1:{port}\" }}\n"));
+    let out = lab.run(&EXEC).expect_code(75);
+    for word in ["answered each of 8 requests with a failure", "501", "says nothing about the configuration"]
+    {
+        assert!(out.stderr.contains(word), "`{word}` is missing in {}", out.stderr);
+    }
+    assert_eq!((kinds(&lab, "run"), kinds(&lab, "setback")), (0, 1));
+    drop(failing);
+    let _server = serve(port, &["--model", "Qwen/Qwen3-0.6B"]);
+    lab.run(&EXEC).expect_code(0);
+}
+
 /// A server that calls its model so, and says where its weights come from.
 fn naming(id: &str, root: &str) -> (Server, u16) {
     let lab = Lab::new();

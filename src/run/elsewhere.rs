@@ -16,7 +16,7 @@ use super::{key, provenance};
 use crate::journal::{History, Running};
 use crate::lang::Program;
 use crate::lang::sema::program::{Site, Study, Via};
-use crate::load::{FailureKind, LoadOutcome};
+use crate::load::{FailureKind, LoadOutcome, RequestRecord};
 use crate::plan::{Config, named_engines};
 use crate::trust;
 
@@ -152,8 +152,25 @@ pub async fn lost(outcome: &LoadOutcome, crew: &Crew<'_>, target: &Target<'_>) -
     if let Some(why) = target.left(crew).await {
         return Some(format!("{why} after {}", met()));
     }
+    if let Some(why) = turned_down(&target.base_url, outcome) {
+        return Some(why);
+    }
     let away = |message: &str| message.contains("refused") || trust::tells_broken_off(message);
     let refused = failures().find(|f| f.kind == FailureKind::Connect && away(&f.message))?;
     let url = &target.base_url;
     Some(format!("no connection could be made to {url} for a while under {}: {}", met(), refused.message))
+}
+
+/// What stands before a server, or one that is busy or broken, can answer each request with a status that tells of itself: that it leads
+/// elsewhere, is not there, has had enough or failed. A status that tells of the request (400, 413, 422) is about the configuration.
+fn turned_down(url: &str, outcome: &LoadOutcome) -> Option<String> {
+    let of_itself = |status: u16| matches!(status, 300..=399 | 404 | 405 | 408 | 410 | 429 | 500..=599);
+    let told = |r: &RequestRecord| {
+        let failure = r.outcome.failure()?;
+        let status = failure.kind == FailureKind::HttpStatus && r.http_status.is_some_and(of_itself);
+        status.then(|| failure.message.clone())
+    };
+    let first = told(outcome.records.first()?)?;
+    let all = outcome.records.iter().all(|r| told(r).is_some());
+    all.then(|| format!("{url} answered each of {} requests with a failure: {first}", outcome.records.len()))
 }
