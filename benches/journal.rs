@@ -102,6 +102,7 @@ fn says(i: usize) -> Says {
         version: Some("0.17.1".to_owned()),
         arguments: short.chain(long).collect(),
         from: Some("log".to_owned()),
+        simulated: false,
     }
 }
 

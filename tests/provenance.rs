@@ -168,6 +168,32 @@ fn a_server_of_another_version_is_not_measured() {
     assert!(out.stdout.contains("another version"), "{}", out.stdout);
 }
 
+/// What a server answers that somebody declared, and not the library.
+const OF_MY_OWN: &str = "import sys
+from http.server import *
+class H(BaseHTTPRequestHandler):
+    def log_message(self, *a): pass
+    def do_GET(self):
+        body = b'{\"version\": \"2.0\"}' if self.path == '/version' else b'{}'
+        self.send_response(200); self.send_header('Content-Length', str(len(body))); self.end_headers(); self.wfile.write(body)
+ThreadingHTTPServer(('127.0.0.1', int(sys.argv[1])), H).serve_forever()
+";
+
+#[test]
+fn an_engine_of_ones_own_that_says_another_version_is_not_measured() {
+    let lab = Lab::with(
+        "engine mine \"Mine\" {\n version \"1.0\"\n serve \"python3 server.py {port} {model}\"\n ready get \"/health\" within 20s\n \
+         api openai\n args joined\n flag --mode text\n}\n\
+         profile quick \"Quick\" {\n data random\n input 16\n output 8\n concurrency 4\n requests 8\n warmup 0\n}\n\
+         axis mode = --mode=[a]\nstudy s \"S\" {\n model \"Qwen/Qwen3-0.6B\"\n baseline mine\n maximize total_tps on quick\n repeat 1\n \
+         step one { vary mode }\n}\n",
+    );
+    lab.write("server.py", OF_MY_OWN);
+    let out = lab.run(&EXEC).expect_code(3);
+    assert!(out.stdout.contains("another version"), "{}", out.stdout);
+    assert!(out.stdout.contains("the server says that it is 2.0, the file says 1.0"), "{}", out.stdout);
+}
+
 /// A server that says of itself what vLLM logs, and runs with fewer sequences than it is asked for.
 #[test]
 fn flags_that_a_server_changed_are_said_of_its_results() {

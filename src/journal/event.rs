@@ -217,6 +217,9 @@ pub struct Says {
     /// where these come from: `log`, or a path that was asked
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
+    /// it is perflab's own simulator, whatever it is declared as
+    #[serde(skip)]
+    pub simulated: bool,
 }
 
 /// Where a launch's time went, in seconds, and what its GPUs drew.

@@ -288,7 +288,8 @@ async fn introduce(
     let says = provenance::ask(&target.base_url, target.key.as_ref(), engine.root(), &log).await;
     (crew.on_ready)(after_s, &says)?;
     target.notes.extend(provenance::differences(engine, crew.config.flags(), &says));
-    let stated = engine.version.as_deref().filter(|_| !engine.own_serve);
+    // the simulator stands for servers of any version
+    let stated = engine.version.as_deref().filter(|_| !(engine.own_serve && says.simulated));
     Ok(provenance::contradiction(stated, says.version.as_deref()))
 }
 

@@ -33,6 +33,7 @@ pub async fn ask(base_url: &str, key: Option<&Key>, root: &str, log: &Path) -> S
     for path in paths {
         let Some(answer) = get(base_url, path, key).await else { continue };
         says.version = version_in(&answer).or(says.version);
+        says.simulated |= answer["simulated"] == true;
         let arguments = match *path {
             "/get_server_info" => plain(&answer),
             "/props" => props(&answer),

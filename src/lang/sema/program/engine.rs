@@ -20,7 +20,7 @@ pub struct Engine {
     /// where it is stated
     pub version_span: Option<Span>,
     pub serve: String,
-    /// the serve line is not the standard library's: what such a server calls its version is its own affair
+    /// the serve line is not the standard library's: where perflab's simulator stands in for it, that one's version says nothing
     pub own_serve: bool,
     /// what its containers are made of where a site names nothing; `{version}` is its version
     pub image: Option<String>,
