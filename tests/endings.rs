@@ -158,5 +158,7 @@ fn a_file_that_may_not_grow_is_a_full_disk() {
     assert_eq!(out.status.code(), Some(75), "{said}");
     assert!(said.contains("File too large") && said.contains("help:"), "{said}");
     assert!(said.contains("what could not be written does not count"), "{said}");
+    let shown = String::from_utf8_lossy(&out.stdout);
+    assert!(!shown.contains("files: ") || lab.path("state/report.md").exists(), "{shown}");
     lab.run(&EXEC).expect_code(0);
 }

@@ -70,7 +70,8 @@ pub fn say(
     format: ReportFormat,
     console: Console,
 ) {
-    print(report, Some(dir), format, console);
+    // none is named that may not be there
+    print(report, written.is_ok().then_some(dir), format, console);
     if let Err(why) = written {
         let help = "make room or choose another directory with `--dir DIR`; the results are in the journal";
         console.error(why, help);

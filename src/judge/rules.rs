@@ -90,11 +90,12 @@ pub(super) fn is_about(setup: &Setup<'_>, require: &Require, profile: &str) -> b
     }
 }
 
-/// "514 of 1000 requests succeeded"
-pub(super) fn success_of(runs: &[Arc<Run>]) -> Option<String> {
-    let m = &runs.last()?.metrics;
-    let (completed, planned) = (m.number("completed")?, m.number("planned")?);
-    Some(format!("{completed} of {planned} requests succeeded"))
+/// "514 of 1000 requests succeeded", of all runs together: it is their share that a requirement is about.
+fn success_of(runs: &[Arc<Run>]) -> Option<String> {
+    let all = |name| runs.iter().map(|run| run.metrics.number(name)).sum::<Option<f64>>();
+    let (completed, planned) = (all("completed")?, all("planned").filter(|n| *n > 0.0)?);
+    let runs = if runs.len() > 1 { format!(" in {} runs", runs.len()) } else { String::new() };
+    Some(format!("{completed} of {planned} requests succeeded{runs}"))
 }
 
 /// Whether a guard holds for the incumbent, on every profile.

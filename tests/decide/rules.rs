@@ -71,6 +71,14 @@ fn requests_that_fail_are_a_requirement_unless_a_study_says_otherwise() {
     let lax = Lab::with(&toy_study("require success_rate >= 90%\n step one { vary a[1] }"));
     let report = lax.replay(&r, &["--checks", "warn"]).expect_code(0).report();
     assert!(report.adopted("one"));
+    // of several runs all are counted, not the last one alone
+    let r = runs().toy("", 100.0).toy("", 100.0).toy_with("--a=1", 200.0, json!({"successful_requests": 90}));
+    let r = r.toy("--a=1", 200.0);
+    let report = Lab::with(&toy_study("repeat 2\n step one { vary a[1] }")).replay(&r, &["--checks", "warn"]);
+    let report = report.expect_code(0).report();
+    assert_eq!(report.outcome("one", "1"), "refused");
+    let reason = report.reason("one", "1");
+    assert!(reason.contains("190 of 200 requests succeeded in 2 runs"), "{reason}");
 }
 
 #[test]
