@@ -211,7 +211,7 @@ fn what_is_wrong_with_an_address_is_told_and_not_that_nobody_listens() {
     let (moved, shell) = (answering(elsewhere), answering(b"SSH-2.0-OpenSSH_9.2\r\n"));
     for (address, words) in [
         ("http://no-such-host.invalid:8000".to_owned(), "the name of its host leads nowhere"),
-        (format!("http://127.0.0.1:{moved}"), "answers 302, and not 200"),
+        (format!("http://127.0.0.1:{moved}"), "answers 302, and leads to http://127.0.0.1:9/"),
         (format!("http://127.0.0.1:{shell}"), "something else than HTTP"),
         ("http://127.0.0.1:99999".to_owned(), "is not the address of a server"),
         ("http://127.0.0.1:0".to_owned(), "is not the address of a server"),

@@ -192,6 +192,16 @@ pub(super) fn listeners(address: SocketAddr) -> HashSet<u64> {
     tables.iter().flat_map(|t| t.lines().skip(1)).filter_map(|line| listener(line, address)).collect()
 }
 
+/// The same; `None` where that cannot be read now, as by a process that may open no more files.
+pub(super) fn listeners_if_told(address: SocketAddr) -> Option<HashSet<u64>> {
+    let found = listeners(address);
+    if !found.is_empty() {
+        return Some(found);
+    }
+    let readable = fs::read_to_string(TABLES[0]).is_ok();
+    readable.then(|| listeners(address))
+}
+
 /// Kernels list those that listen first: thousands of connections behind them need not be read.
 fn first_listening(table: &str, address: SocketAddr) -> Vec<u64> {
     let Ok(file) = fs::File::open(table) else { return Vec::new() };

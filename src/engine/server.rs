@@ -110,10 +110,10 @@ impl Server {
         }
     }
 
-    /// The sockets that would take a connection to it, by their inodes; none where the kernel does not tell.
-    pub async fn listeners(&self) -> HashSet<u64> {
+    /// The sockets that would take a connection to it, by their inodes; `None` where that is not to be known now.
+    pub async fn listeners(&self) -> Option<HashSet<u64>> {
         let address = self.address;
-        tokio::task::spawn_blocking(move || port::listeners(address)).await.unwrap_or_default()
+        tokio::task::spawn_blocking(move || port::listeners_if_told(address)).await.ok().flatten()
     }
 
     /// Watches its port for others until the vigil is dropped.

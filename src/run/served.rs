@@ -42,6 +42,8 @@ pub async fn telling<T>(
 pub enum Unready {
     /// the status of its last answer
     Says(u16),
+    /// it answers with a redirection: "302, and leads to http://a/"
+    Leads(String),
     /// no TLS is spoken with it
     Refused(Refusal),
     /// it takes connections and answers with something else than HTTP, or hangs up
@@ -67,12 +69,16 @@ pub async fn until_ready(
     while let Ok(answer) = timeout_at(until, client.get(url).send()).await {
         last = match answer {
             Ok(answer) if answer.status().as_u16() == 200 => return Ok(()),
-            Ok(answer) => Unready::Says(answer.status().as_u16()),
+            Ok(answer) => match leads(&answer) {
+                Some(where_to) => Unready::Leads(where_to),
+                None => Unready::Says(answer.status().as_u16()),
+            },
             Err(e) => unready(url, &e),
         };
         // who refuses will not change its mind
         let ends = match last {
             Unready::Says(status) => matches!(status, 401 | 403),
+            Unready::Leads(_) => true,
             Unready::Refused(ref refusal) => !refusal.may_pass() || began.elapsed() > DESERTED,
             Unready::Deserted | Unready::Nameless(_) | Unready::Garbled(_) => began.elapsed() > DESERTED,
             Unready::Silent => false,
@@ -84,6 +90,20 @@ pub async fn until_ready(
         tokio::time::sleep(pause).await;
     }
     Err(last)
+}
+
+/// The status of a redirection, which nobody follows here, and its target without what may be secret in it.
+fn leads(answer: &reqwest::Response) -> Option<String> {
+    let status = answer.status();
+    let target = answer.headers().get(reqwest::header::LOCATION)?.to_str().ok()?;
+    let mut target = answer.url().join(target).ok()?;
+    target.set_query(None);
+    target.set_fragment(None);
+    let plain = target.set_username("").and_then(|()| target.set_password(None));
+    plain
+        .ok()
+        .filter(|()| status.is_redirection())
+        .map(|()| format!("{}, and leads to {target}", status.as_u16()))
 }
 
 /// What a question that brought no answer says of who was asked.
@@ -179,6 +199,10 @@ async fn whole_list(
         tries += 1;
         let answer = client.get(url).send().await.and_then(reqwest::Response::error_for_status);
         let error = match answer {
+            Ok(answer) if answer.status().is_redirection() => {
+                let says = leads(&answer).unwrap_or_else(|| answer.status().as_u16().to_string());
+                return Err(format!("{url} does not say which models there are: it answers {says}"));
+            }
             Ok(answer) => return trust::whole(answer).await.map_err(|why| format!("{url}: {why}")),
             Err(e) => e,
         };

@@ -61,7 +61,7 @@ impl<'a> Target<'a> {
             notes.push(format!("the server calls its model {other}, the study {}", config.model));
         }
         let model = model.filter(|m| *m != config.model);
-        let (members, listening) = (server.members(), server.listeners().await);
+        let (members, listening) = (server.members(), server.listeners().await.unwrap_or_default());
         Self { server: Some(server), vigil, members, listening, base_url, key, model, another: None, notes }
     }
 
@@ -125,12 +125,9 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// The sockets that listen for a server of ours now.
-    pub async fn listeners(&self) -> HashSet<u64> {
-        match self.server {
-            Some(server) => server.listeners().await,
-            None => HashSet::new(),
-        }
+    /// The sockets that listen for a server of ours now, if that is to be known.
+    pub async fn listeners(&self) -> Option<HashSet<u64>> {
+        self.server?.listeners().await
     }
 
     /// How long a server of ours took to be ready.
@@ -217,6 +214,7 @@ async fn ready(url: &str, config: &Config, key: Option<&Key>, patience: Duration
     served::until_ready(&ready, (PAUSE, patience), key).await.map_err(|last| match last {
         Unready::Says(status @ (401 | 403)) => format!("{ready}: {}", key::sentence(status, config, key)),
         Unready::Says(status) => format!("{ready} answers {status}, and not 200"),
+        Unready::Leads(says) => format!("{ready} answers {says}: the address of the server itself is wanted"),
         Unready::Refused(Refusal { class, why }) => format!("{class}: {ready}: {why}"),
         Unready::Nameless(why) => {
             format!("nothing answers {ready}: the name of its host leads nowhere ({why})")

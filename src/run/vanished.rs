@@ -20,7 +20,8 @@ pub async fn gone(outcome: &mut LoadOutcome, target: &Target<'_>, ready_path: &s
     if !target.is_ours() {
         return None;
     }
-    let failure = match of_sockets(&target.listening, &target.listeners().await, broken(outcome)) {
+    let now = target.listeners().await.unwrap_or_else(|| target.listening.clone());
+    let failure = match of_sockets(&target.listening, &now, broken(outcome)) {
         Some(line) => Failure::new(CRASH_UNDER_LOAD, line),
         None => unready(outcome, target, ready_path).await?,
     };
@@ -36,7 +37,7 @@ pub async fn deserted(target: &Target<'_>) {
     let mut looks = 0;
     while looks < 2 {
         tokio::time::sleep(LOOK).await;
-        let away = target.is_ours() && !target.listening.is_empty() && target.listeners().await.is_empty();
+        let away = !target.listening.is_empty() && target.listeners().await.is_some_and(|now| now.is_empty());
         looks = if away { looks + 1 } else { 0 };
     }
 }

@@ -34,7 +34,7 @@ const MACHINE: [(&str, &str); 6] = [
 ];
 
 /// Causes, then consequences, each from the exact to the vague. The names of consequences are in [`class`].
-const TABLE: [(&str, &str); 37] = [
+const TABLE: [(&str, &str); 38] = [
     ("unknown flag", r"error: unrecognized arguments: (.+)"),
     ("unknown flag", r"error: unexpected argument '(-\S+)' found"),
     ("unknown flag", r"No such option:? (.+)"),
@@ -122,6 +122,11 @@ const TABLE: [(&str, &str); 37] = [
         r"GGML_ASSERT\(.+\) failed|GGML_ABORT|\[TensorRT-LLM\]\[ERROR\] Assertion failed: (.+)",
     ),
     ("too many open files", r"(?:^|[^`])OSError: \[Errno 24\]|Too many open files \(os error 24\)"),
+    // an image without the program
+    (
+        "engine not found",
+        r"(exec: .+: executable file not found in \$PATH|executable file .+ not found in \$PATH)",
+    ),
     (
         "missing file",
         r"FileNotFoundError: (.+)|error while loading shared libraries: (.+)|version `GLIBC\w*[\d.]+' not found|ModuleNotFoundError: (.+)|ImportError: (.+: cannot open shared object file.*)|failed to be opened\. Reason: (.*No such file.*)|can't open file '([^']+)'|command not found|: not found$",
@@ -152,6 +157,20 @@ pub fn of_machine() -> &'static [FailurePattern] {
 mod tests {
     use super::*;
     use crate::engine::failure::class::is_consequence;
+
+    #[test]
+    fn an_image_without_the_program_is_an_engine_that_is_not_there() {
+        let logs = [
+            "Error: runc: runc create failed: unable to start container process: exec: \"vllm\": executable file not found in $PATH: OCI \
+             runtime attempted to invoke a command that was not found",
+            "Error: crun: executable file `vllm` not found in $PATH: No such file or directory: OCI runtime attempted to invoke a command \
+             that was not found",
+        ];
+        for log in logs {
+            let found = crate::engine::failure::classify(log, &[]).expect(log);
+            assert_eq!(found.class, "engine not found", "{log}");
+        }
+    }
 
     #[test]
     fn every_pattern_is_one_and_causes_come_first() {
