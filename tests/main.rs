@@ -5,6 +5,7 @@ mod watching;
 
 mod again;
 mod bench;
+mod beside;
 mod budgets;
 mod cli;
 mod cold;

@@ -6,7 +6,7 @@ use super::given::{self, Given, Refused};
 use super::sema::program::Program;
 use super::sema::{Modules, check_program, without_mark};
 use super::source::{Files, Source, Sources, Span};
-use super::syntax::only_unseen;
+use super::syntax::{offer_other_halves, only_unseen};
 
 /// What an analysis found.
 #[derive(Debug)]
@@ -49,6 +49,7 @@ pub fn analyze_with(files: &dyn Files, name: &str, text: &str, given: &[Given]) 
     only_unseen(&mut sink);
     let mut diagnostics = sink.into_sorted();
     once_a_name(&mut diagnostics, |name| modules.root().is_declared(name));
+    offer_other_halves(modules.root_text(), &mut diagnostics);
     given::explain(given, &mut diagnostics, &sources);
     for d in &mut diagnostics {
         d.span = d.span.whole_in(&sources.get(d.span.file).text);

@@ -8,7 +8,7 @@ use foldhash::{HashSet, HashSetExt};
 use super::reach::{Asked, flag_key};
 use super::room::limits;
 use crate::lang::codes::Code;
-use crate::lang::sema::program::{Change, Engine, Expr, Step, Study};
+use crate::lang::sema::program::{Change, Engine, Expr, Prune, Step, Study};
 use crate::lang::sema::schema::key;
 use crate::lang::sema::scope::{Kind, name_of};
 use crate::lang::source::{FileId, Span};
@@ -119,8 +119,11 @@ impl Torn {
         );
         let timeless =
             |s: &Step| s.when.as_ref().is_some_and(|g| g.span == at && !g.expr.reads_configuration());
+        // `p90(ttft) > -4s` is so whatever was measured
+        let measured = |r: &Prune| holds(r.span, at) && !r.when.reads_configuration();
         let known = match found.code {
             Code::SettledGuard if program.studies.iter().flat_map(|s| &s.steps).any(timeless) => true,
+            Code::AlwaysFires if program.studies.iter().flat_map(|s| &s.prune).any(measured) => true,
             _ if of_candidates && self.candidates == Candidates::Any => false,
             Code::OnlyBase => !steps.any(|s| self.changes(s) || self.holds_points(s)),
             Code::SameTwice | Code::Unreachable => !steps.any(|s| self.holds_points(s)),
@@ -157,6 +160,12 @@ impl Torn {
         step.space.any(&|p| p.changes.iter().any(torn))
     }
 }
+
+/// Lines of an engine that no candidate is made of.
+const OF_A_SERVER: [&str; 11] = [
+    "image ", "serve ", "probe ", "api ", "args ", "ready ", "metrics ", "reset ", "stop ", "failure ",
+    "publish ",
+];
 
 struct Search<'a> {
     analysis: &'a Analysis,
@@ -254,6 +263,11 @@ impl<'a> Search<'a> {
             }
             Some((
                 EngineLineKind::Image(_)
+                | EngineLineKind::Serve(_)
+                | EngineLineKind::Probe(_)
+                | EngineLineKind::Api(_)
+                | EngineLineKind::Args { .. }
+                | EngineLineKind::Key(_)
                 | EngineLineKind::Ready { .. }
                 | EngineLineKind::Metrics(_)
                 | EngineLineKind::Reset { .. }
@@ -262,16 +276,20 @@ impl<'a> Search<'a> {
                 | EngineLineKind::Publish { .. },
                 span,
             )) => self.places.push(span),
+            Some((EngineLineKind::Flag(_), span)) => self.tear(span),
             Some(_) => self.lose(engine),
             None => {
                 let line = self.line(at);
                 let text =
                     self.analysis.modules.root_text().get(line.range()).unwrap_or_default().trim_start();
                 // what is read as it was meant has a machine's fix
-                let flag = ["-", "env ", "unset "].iter().any(|w| text.starts_with(w));
+                let begins = |words: &[&str]| words.iter().any(|w| text.starts_with(w));
+                let flag = begins(&["-", "env ", "unset ", "flag "]);
                 let parent = engine.parent.as_ref().is_some_and(|p| p.span == at);
                 if flag {
                     self.tear(line);
+                } else if begins(&OF_A_SERVER) {
+                    self.places.push(line);
                 } else if parent && !error.edits.is_empty() {
                     self.places.push(at);
                 } else {
@@ -306,7 +324,8 @@ impl<'a> Search<'a> {
         let text = self.analysis.modules.root_text().get(place.range()).unwrap_or_default();
         // what candidates are made of, and held against
         let word = text.split_whitespace().next().unwrap_or_default();
-        if ["step", "track", "vary", "pick", "adopt", "gpus"].contains(&word) {
+        let steps = ["step", "track", "vary", "pick", "adopt", "gpus"].contains(&word);
+        if steps || text.contains("vary ") {
             self.tear(place);
         } else {
             self.places.push(place);

@@ -238,7 +238,8 @@ impl Checker<'_> {
     fn api(&mut self, name: &Name, engine: &mut Engine) {
         let Some(api) = Api::ALL.into_iter().find(|api| api.name() == name.value) else {
             let message = format!("no api is called `{}`", name.value);
-            let d = Diagnostic::new(Code::EngineSetting, name.span, message).label("unknown");
+            let d = Diagnostic::new(Code::EngineSetting, name.span, message);
+            let d = d.meant(&name.value, Api::ALL.map(Api::name), "unknown", str::to_owned);
             return self.sink.push(d.help(APIS));
         };
         engine.api = api;
@@ -267,7 +268,8 @@ impl Checker<'_> {
             Line::Stop { signal, within } => {
                 if !SIGNALS.contains(&signal.value.as_str()) {
                     let message = format!("no signal is called `{}`", signal.value);
-                    let d = Diagnostic::new(Code::EngineSetting, signal.span, message).label("unknown");
+                    let d = Diagnostic::new(Code::EngineSetting, signal.span, message);
+                    let d = d.meant(&signal.value, SIGNALS, "unknown", str::to_owned);
                     self.sink.push(d.help(format!("write {}", one_of(&SIGNALS))));
                 }
                 let within_s = self.seconds(within.as_ref(), DEFAULT_STOP_S);

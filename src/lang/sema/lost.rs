@@ -1,6 +1,8 @@
 //! Engines that a file means and that cannot be made out, which has been said: a flag that no other engine has may be one of theirs.
 //! So long as one is lost, a flag is called unknown only where no engine could have it, and nothing is mended by a machine.
 
+use foldhash::{HashSet, HashSetExt};
+
 use super::check::Checker;
 use super::program::Engine;
 use super::schema::key;
@@ -70,6 +72,28 @@ impl Checker<'_> {
                     _ => false,
                 })
         })
+    }
+
+    /// Whether a step that could not be made out may leave another engine than it found: something in it, or in an axis that it names,
+    /// speaks of `engine`.
+    pub(super) fn may_vary_engine(&self, step: Span) -> bool {
+        let file = self.modules.root_text();
+        let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let (mut said, mut open) = (HashSet::new(), vec![self.modules.slice(step)]);
+        while let Some(text) = open.pop() {
+            for name in text.split(|c| !word(c)).filter(|w| !w.is_empty()) {
+                if name == "engine" {
+                    return true;
+                }
+                if said.insert(name) {
+                    open.extend(file.lines().filter_map(|line| {
+                        let body = line.strip_prefix("axis ")?.trim_start().strip_prefix(name)?;
+                        (!body.starts_with(word)).then_some(body)
+                    }));
+                }
+            }
+        }
+        false
     }
 
     /// Whether no engine can have a flag: the library has it nowhere, and this file declares none of its name.

@@ -25,6 +25,8 @@ pub struct Reach {
     partial: IndexMap<String, (IndexSet<String>, IndexSet<String>)>,
     baseline: Vec<Arc<Engine>>,
     pub now: Vec<Arc<Engine>>,
+    /// a step is lost that may leave any engine
+    unsure: bool,
     pub after: Vec<Vec<Arc<Engine>>>,
     /// the index of each step, by track and name
     places: HashMap<(Option<String>, String), usize>,
@@ -39,6 +41,7 @@ impl Reach {
         Self {
             partial: IndexMap::new(),
             now: baseline.clone(),
+            unsure: false,
             baseline,
             after: Vec::new(),
             places: HashMap::new(),
@@ -74,6 +77,9 @@ impl Checker<'_> {
 
     /// Where a step will be empty: its flags are not those of every engine that may be the best by then.
     fn say_partial(&mut self, study: &Study, reach: &Reach) {
+        if reach.unsure {
+            return;
+        }
         for (engine, (steps, flags)) in &reach.partial {
             let list =
                 |names: &IndexSet<String>| names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -97,6 +103,10 @@ impl Checker<'_> {
         }
         let Some(step) = self.one_step(decl, track, &study.steps, &reach.broken) else {
             reach.broken.insert(decl.name.value.clone());
+            if self.may_vary_engine(decl.span) {
+                reach.now = union(&reach.now, &self.own_engines());
+                reach.unsure = true;
+            }
             return;
         };
         let bases = match &step.from {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{borrowed, conditions, lapses, phrases, points, remedies, signs, slips, spaced};
+use super::{borrowed, conditions, lapses, meant_words, phrases, points, remedies, signs, slips, spaced};
 use crate::lang::diag::{one_of, short};
 use crate::lang::units;
 
@@ -25,6 +25,7 @@ pub fn hint(chunk: &str, token: &Range<usize>, word: &str, expected: &[String], 
         return hint;
     }
     let known = lapses::lapse(chunk, token, word, expected)
+        .or_else(|| meant_words::meant(chunk, token, word, expected))
         .or_else(|| remedies::remedy(chunk, token, word))
         .or_else(|| borrowed::borrowed(chunk, token, word, expected))
         .or_else(|| points::point(chunk, token, word))
@@ -80,6 +81,8 @@ fn habit_edit(chunk: &str, token: &Range<usize>, word: &str) -> Option<(Range<us
         "!" => here("not "),
         ";" if chunk.starts_with("use") => here(","),
         ";" => here(""),
+        // `engine a == vllm {`
+        "=" if before.ends_with('=') && token.start == before.len() && !chunk.starts_with('-') => here(""),
         "=" if before.contains('=') || chunk.starts_with('-') => None,
         "=" if is_condition(chunk) => here("=="),
         "=" => Some((

@@ -52,6 +52,8 @@ pub fn line(id: FileId, block: Block, text: &str, base: usize, sink: &mut Sink) 
             }
             // `total_tps on chat`
             (Block::Study, _) if text.contains(" on ") => vec!["maximize", "minimize"],
+            // `first { vary seqs }`
+            (Block::Study, _) if text.contains("vary ") => vec!["step"],
             // axes without their word, as in `step a { seqs * batched }`
             (Block::Step, _) if did_you_mean(word, known.iter().copied()).is_none() => vec!["vary"],
             // nobody knows which of a load's settings this was to be

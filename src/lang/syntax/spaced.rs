@@ -27,6 +27,10 @@ pub fn flag(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Opti
     let word_len = value.find([' ', '\t', ',', '#', '}']).unwrap_or(value.len());
     let word = if value.starts_with(['{', '[', '"']) { whole(value) } else { &value[..word_len] };
     let has_sign = gap.contains('=');
+    // `{ a: --enforce-eager b: -tp=2 }`: the comma between two points is missing
+    if !has_sign && begins_point(value) {
+        return None;
+    }
     // a flag that is declared is followed by its type
     let declared = chunk[..at].trim_start().strip_prefix("flag").is_some_and(|r| r.starts_with([' ', '\t']));
     if !has_sign && (declared || !is_value(word)) {
@@ -51,6 +55,14 @@ pub fn flag(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Opti
     }
     let fixed = if several { format!("{name}=\"{words}\"") } else { format!("{name}={word}") };
     Some(d.help(format!("write {fixed}")).edit(whole, fixed))
+}
+
+/// Whether a text begins as a point does: `b:`, `b "B":`.
+fn begins_point(text: &str) -> bool {
+    let name = text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(text.len());
+    let behind = text[name..].trim_start_matches([' ', '\t']);
+    let title = behind.strip_prefix('"').and_then(|t| t.split_once('"')).map_or(behind, |(_, rest)| rest);
+    name > 0 && title.strip_prefix(':').is_some_and(|rest| rest.starts_with([' ', '\t', '\n']))
 }
 
 fn is_key(word: &str) -> bool {
@@ -139,6 +151,7 @@ mod tests {
         assert_eq!(help("--sizes 1 2 4 # few").as_deref(), Some("write --sizes=\"1 2 4\""));
         assert_eq!(help("--sizes 1 2 env A=1").as_deref(), Some("write --sizes=\"1 2\""));
         assert_eq!(help("{ a: --sizes 1, b: --x }").as_deref(), Some("write --sizes=1"));
+        assert!(help("--a b: --b").is_none() && help("--a b \"B\": --b").is_none());
         assert!(help("--a --b=1").is_none());
         assert!(help("--a=1 --b").is_none());
     }

@@ -1,0 +1,213 @@
+//! Where a quote or bracket that is missing was to stand: its possible places are tried, until the declaration around it can be read.
+
+use super::{parse, words};
+use crate::lang::codes::Code;
+use crate::lang::comments::start_of_comment;
+use crate::lang::diag::{Diagnostic, Edit, Sink};
+use crate::lang::source::{FileId, Span};
+
+/// What is read for all tries of a file: some hundred declarations.
+const MOST_BYTES: usize = 256 << 10;
+/// A line that can be read may show mistakes that it hid, of which few stand in one declaration.
+const MOST_HIDDEN: usize = 2;
+/// Nobody writes longer lines, and a machine's need no such help.
+const LONGEST_LINE: usize = 400;
+/// A block is closed near to where its lines end, or not at all.
+const MOST_ENDS: usize = 4;
+
+/// Gives each lone quote and bracket the edit after which its line can be read, and as much as possible of the declaration.
+pub fn offer(text: &str, found: &mut [Diagnostic]) {
+    let mut left = MOST_BYTES;
+    let open = |d: &&mut Diagnostic| d.edits.is_empty() && d.span.file == FileId::default();
+    for d in found.iter_mut().filter(open) {
+        if left == 0 {
+            break;
+        }
+        let Some(place) = Place::of(text, d) else { continue };
+        d.edits.extend(place.best(&mut left));
+    }
+}
+
+/// A quote or bracket that has no other half, in the declaration around it.
+struct Place<'a> {
+    text: &'a str,
+    code: Code,
+    /// where it stands
+    at: usize,
+    /// the declaration
+    around: std::ops::Range<usize>,
+    /// its line, without a comment
+    line: std::ops::Range<usize>,
+}
+
+impl<'a> Place<'a> {
+    fn of(text: &'a str, d: &Diagnostic) -> Option<Self> {
+        if !matches!(d.code, Code::UnclosedString | Code::Unclosed | Code::Unopened) {
+            return None;
+        }
+        let at = d.span.start as usize;
+        let start = text.get(..at)?.rfind('\n').map_or(0, |n| n + 1);
+        let end = text[at..].find(['\n', '\r']).map_or(text.len(), |n| at + n);
+        let line = &text[start..end];
+        let shown = start_of_comment(line).filter(|c| start + c > at).or_else(|| line.find(" #"));
+        let len = line[..shown.filter(|c| start + c > at).unwrap_or(line.len())].trim_end().len();
+        (len < LONGEST_LINE).then(|| Self {
+            text,
+            code: d.code,
+            at,
+            around: declaration(text, start),
+            line: start..start + len,
+        })
+    }
+
+    /// The first of the edits after which the least is wrong.
+    fn best(&self, left: &mut usize) -> Option<Edit> {
+        let before = mistakes(&self.text[self.around.clone()]).len();
+        let mut best: Option<(usize, Edit)> = None;
+        for edit in self.edits() {
+            *left = left.saturating_sub(self.around.len());
+            if *left == 0 {
+                return None;
+            }
+            let Some(after) = self.after(&edit).filter(|n| *n <= before + MOST_HIDDEN) else { continue };
+            if best.as_ref().is_none_or(|(least, _)| after < *least) {
+                best = Some((after, edit));
+            } else if self.is_open_expression() {
+                // `(a + b * c`: of two sums nobody knows which
+                return None;
+            }
+        }
+        best.map(|(_, edit)| edit)
+    }
+
+    /// How many mistakes there are after an edit; `None` if one of them is in a line that it touches.
+    fn after(&self, edit: &Edit) -> Option<usize> {
+        let mut text = self.text[self.around.clone()].to_owned();
+        let from = self.around.start;
+        text.replace_range(edit.span.start as usize - from..edit.span.end as usize - from, &edit.text);
+        let here = self.line.start - from;
+        let end = text[here..].find('\n').map_or(text.len(), |n| here + n);
+        let found = mistakes(&text);
+        let touched = found.iter().any(|s| (here..=end).contains(&(s.start as usize)));
+        (!touched).then_some(found.len())
+    }
+
+    fn is_open_expression(&self) -> bool {
+        let before = self.text[..self.at].trim_end();
+        self.code == Code::Unclosed
+            && self.text[self.at..].starts_with('(')
+            && !self.text[..self.at].ends_with(|c: char| c.is_ascii_alphanumeric())
+            && !before.is_empty()
+    }
+
+    /// All that may have been meant, what is likelier first.
+    fn edits(&self) -> Vec<Edit> {
+        match (self.code, self.text.as_bytes()[self.at]) {
+            (Code::UnclosedString, _) => self.quotes(),
+            (Code::Unopened, b'}') => self.openings('{'),
+            (Code::Unopened, b']') => self.openings('['),
+            (Code::Unopened, _) => self.openings('('),
+            (_, b'{') => self.closings('}'),
+            (_, b'[') => self.closings(']'),
+            _ => self.closings(')'),
+        }
+    }
+
+    fn quotes(&self) -> Vec<Edit> {
+        let library = self.text[self.at + 1..].starts_with("std/");
+        let gone = std::iter::once(self.replaced(""));
+        let close = self.ends().filter(|e| *e > self.at + 1).map(|e| insert(e, "\""));
+        let rest = self.starts().chain(self.ends()).filter(|p| *p < self.at).map(|p| insert(p, "\""));
+        if library {
+            gone.chain(close).chain(rest).collect()
+        } else {
+            close.chain(rest).chain(gone).collect()
+        }
+    }
+
+    fn openings(&self, open: char) -> Vec<Edit> {
+        let sign = if open == '{' { "{ ".to_owned() } else { open.to_string() };
+        let starts = self.starts().filter(|s| *s < self.at);
+        std::iter::once(self.replaced("")).chain(starts.map(|s| insert(s, &sign))).collect()
+    }
+
+    fn closings(&self, close: char) -> Vec<Edit> {
+        let spaced = self.text[self.at + 1..].starts_with([' ', '\t']);
+        let sign = if spaced && close == '}' { " }".to_owned() } else { close.to_string() };
+        let within = self.ends().filter(|e| *e > self.at + 1).map(|e| insert(e, &sign));
+        let below = self.block_ends(close);
+        // `axis a = [` above points, `profile p (`
+        let other = (close != '}' && self.at + 1 == self.line.end).then(|| self.replaced("{"));
+        within.chain(other).chain(below).collect()
+    }
+
+    /// A bracket on a line of its own, above the lines that stand no further in than the one that it closes.
+    fn block_ends(&self, close: char) -> Vec<Edit> {
+        if self.at + 1 != self.line.end {
+            return Vec::new();
+        }
+        let line = &self.text[self.line.clone()];
+        let indent = &line[..line.len() - line.trim_start().len()];
+        let mut at = self.text[self.at..].find('\n').map_or(self.text.len(), |n| self.at + n + 1);
+        let mut out = Vec::new();
+        while at < self.around.end && out.len() < MOST_ENDS {
+            let line = self.text[at..].split_inclusive('\n').next().unwrap_or_default();
+            if !line.trim().is_empty() && line.len() - line.trim_start().len() <= indent.len() {
+                out.push(insert(at, &format!("{indent}{close}\n")));
+            }
+            at += line.len();
+        }
+        let end = self.around.start + self.text[self.around.clone()].trim_end().len();
+        out.push(insert(end, &format!("\n{indent}{close}")));
+        out
+    }
+
+    fn replaced(&self, by: &str) -> Edit {
+        Edit { span: Span::new(FileId::default(), self.at..self.at + 1), text: by.to_owned() }
+    }
+
+    /// Where words and signs of the line begin.
+    fn starts(&self) -> impl Iterator<Item = usize> + '_ {
+        self.borders().filter(|p| self.text[*p..].starts_with(|c: char| !c.is_whitespace()))
+    }
+
+    /// Where words and signs of the line end.
+    fn ends(&self) -> impl Iterator<Item = usize> + '_ {
+        self.borders().filter(|p| self.text[..*p].ends_with(|c: char| !c.is_whitespace()))
+    }
+
+    fn borders(&self) -> impl Iterator<Item = usize> + '_ {
+        let line = &self.text[self.line.clone()];
+        let inside = move |at: usize| {
+            let word = |c: Option<char>| c.is_some_and(|c| !c.is_whitespace() && !",=:{}[]()\"".contains(c));
+            word(line[..at].chars().next_back()) && word(line[at..].chars().next())
+        };
+        let places = line.char_indices().map(|(at, _)| at).chain([line.len()]);
+        places.filter(move |at| !inside(*at)).map(|at| self.line.start + at)
+    }
+}
+
+fn insert(at: usize, text: &str) -> Edit {
+    Edit { span: Span::new(FileId::default(), at..at), text: text.to_owned() }
+}
+
+/// The declaration around a line: from the keyword at the margin to the next one.
+fn declaration(text: &str, line: usize) -> std::ops::Range<usize> {
+    let begins = |at: &usize| {
+        let word = text[*at..].split([' ', '\t', '\n']).next().unwrap_or_default();
+        words::DECLARATIONS.contains(&word)
+    };
+    let before = std::iter::successors(Some(line), |at| {
+        let above = at.checked_sub(1)?;
+        Some(text[..above].rfind('\n').map_or(0, |n| n + 1))
+    });
+    let start = before.take_while(|at| *at > 0).find(begins).unwrap_or(0);
+    let behind = text[line..].match_indices('\n').map(|(n, _)| line + n + 1);
+    start..behind.into_iter().find(begins).unwrap_or(text.len())
+}
+
+fn mistakes(text: &str) -> Vec<Span> {
+    let mut sink = Sink::default();
+    parse(FileId::default(), text, &mut sink);
+    sink.found().filter(|d| d.is_error()).map(|d| d.span).collect()
+}

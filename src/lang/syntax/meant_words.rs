@@ -1,0 +1,126 @@
+//! Words and signs in the place of those of the language that say the same elsewhere: `stop sigterm in 10s`, `flag --ratio float 0 - 1`.
+
+use std::ops::Range;
+
+use super::hints::Hint;
+
+/// Lines, what is written in them, and the word that was meant where it is expected.
+const WORDS: [(&[&str], &[&str], &str); 5] = [
+    (&["stop", "ready"], &["in", "after", "for", "under", "timeout"], "within"),
+    (&["failure"], &["match", "contains", "has", "like", "matching"], "matches"),
+    (&["flag"], &["use", "using", "needs", "takes"], "uses"),
+    (&["maximize", "minimize", "require", "confirm", "curve"], &["at", "for"], "on"),
+    (&["pick", "publish"], &["as", "since", "for"], "because"),
+];
+
+/// The remedy for a token (of the chunk, a place in it) that stands for another.
+pub fn meant(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) -> Option<Hint> {
+    let before = chunk[..token.start].trim_end();
+    let first = chunk.split_whitespace().next().unwrap_or_default();
+    let line = Line { chunk, token, word, before, first };
+    line.word(expected)
+        .or_else(|| line.when())
+        .or_else(|| line.dashes())
+        .or_else(|| line.range())
+        .or_else(|| line.choices())
+        .or_else(|| line.round_list())
+}
+
+struct Line<'a> {
+    chunk: &'a str,
+    token: &'a Range<usize>,
+    word: &'a str,
+    before: &'a str,
+    /// its first word
+    first: &'a str,
+}
+
+impl Line<'_> {
+    fn write(&self, at: Range<usize>, right: impl Into<String>) -> Option<Hint> {
+        let right = right.into();
+        Some(Hint { help: format!("write `{}`", right.trim()), edit: Some((at, right)) })
+    }
+
+    /// `stop sigterm in 10s`
+    fn word(&self, expected: &[String]) -> Option<Hint> {
+        let means = |(lines, words, right): &&(&[&str], &[&str], &str)| {
+            let wanted = expected.is_empty() || expected.iter().any(|e| e.contains(right));
+            lines.contains(&self.first) && words.contains(&self.word) && wanted
+        };
+        let (_, _, right) = WORDS.iter().find(means)?;
+        self.write(self.token.clone(), *right)
+    }
+
+    /// `failure "…" log matches "…"`
+    fn when(&self) -> Option<Hint> {
+        let forgotten = self.first == "failure" && self.word == "log" && self.before.ends_with('"');
+        if forgotten { self.write(self.token.clone(), "when log") } else { None }
+    }
+
+    /// `flag ratio float`, `unset max-model-len`
+    fn dashes(&self) -> Option<Hint> {
+        let behind = self.before == "flag" || self.before.ends_with("unset");
+        let end = self.chunk[self.token.start..].find([' ', '\t', '\n', ',', '}', '=']);
+        let end = end.map_or(self.chunk.len(), |n| self.token.start + n);
+        let name = &self.chunk[self.token.start..end];
+        let plain = name.starts_with(|c: char| c.is_ascii_lowercase())
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
+        if !behind || !plain || name == "env" {
+            return None;
+        }
+        self.write(self.token.start..end, format!("--{name}"))
+    }
+
+    /// `flag --ratio float 0 - 1`, `input 128 to 512`
+    fn range(&self) -> Option<Hint> {
+        let numbers = self.before.ends_with(|c: char| c.is_ascii_digit())
+            && self.chunk[self.token.end..].trim_start().starts_with(|c: char| c.is_ascii_digit());
+        let dots = matches!(self.word, "-" | "to" | "–" | "...") && self.first == "flag";
+        if dots && numbers { self.write(self.token.clone(), "..") } else { None }
+    }
+
+    /// `flag --level one_of low, high default low`
+    fn choices(&self) -> Option<Hint> {
+        const BEHIND: [&str; 5] = ["default", "since", "until", "uses", "known"];
+        if self.first != "flag" || !self.before.ends_with("one_of") {
+            return None;
+        }
+        let line = self.chunk[self.token.start..].split(['\n', '#']).next()?;
+        const APART: [char; 4] = [' ', '\t', ',', '|'];
+        let (mut all, mut at, mut end) = (Vec::new(), 0, 0);
+        for piece in line.split_inclusive(APART) {
+            let word = piece.trim_end_matches(APART);
+            if BEHIND.contains(&word) {
+                break;
+            }
+            if !word.is_empty() {
+                all.push(word);
+                end = at + word.len();
+            }
+            at += piece.len();
+        }
+        let plain = all.iter().all(|w| w.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b)));
+        if !plain || all.is_empty() {
+            return None;
+        }
+        self.write(self.token.start..self.token.start + end, format!("[{}]", all.join(", ")))
+    }
+
+    /// `--max-num-seqs=(256, 512)`
+    fn round_list(&self) -> Option<Hint> {
+        if self.word != "(" || !self.before.ends_with('=') || self.first != "axis" {
+            return None;
+        }
+        let inner = &self.chunk[self.token.end..];
+        let inner = &inner[..inner.find([')', '\n'])?];
+        let close = self.token.end + inner.len();
+        let plain = !inner.contains(['(', '[', '{', '"']) && self.chunk[close..].starts_with(')');
+        let flag =
+            self.before.rsplit([' ', '\t']).next().is_some_and(|w| w.starts_with('-') || w.contains('='));
+        if !plain || !flag {
+            return None;
+        }
+        let help = format!("a list stands in square brackets: write `[{inner}]`");
+        Some(Hint { help, edit: Some((self.token.start..close + 1, format!("[{inner}]"))) })
+    }
+}
