@@ -12,7 +12,7 @@ use super::installed::{self, Answer, AskError, From};
 use super::used::{self, Found};
 use super::{below, exit, files, machine, site};
 use crate::disk;
-use crate::lang::diag::Severity;
+use crate::lang::diag::{self, Severity};
 use crate::lang::learn::{self, Installed};
 use crate::lang::sema::program::Via;
 use crate::lang::{Analysis, Given, fix, render};
@@ -153,5 +153,5 @@ fn hold(analysis: &mut Analysis, answers: &mut Answers) {
         // notes say what becomes of a file that is right
         analysis.diagnostics.retain(|d| d.severity() != Severity::Note);
     }
-    analysis.diagnostics.sort_by_key(|d| (d.span.file, d.span.start, d.severity(), d.code));
+    diag::sort(&mut analysis.diagnostics);
 }

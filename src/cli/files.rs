@@ -10,7 +10,7 @@ use crate::lang::given;
 use crate::lang::sema::program::{NotYet, Study};
 use crate::lang::sema::without_mark;
 use crate::lang::source::Files;
-use crate::lang::{Analysis, Given, Program, analyze_with, fix, stdlib};
+use crate::lang::{Analysis, Given, Program, analyze_whole, fix, stdlib};
 use crate::plan::config::short_hash;
 use crate::plan::reviewed;
 use crate::secrets;
@@ -53,11 +53,11 @@ pub fn text_of(bytes: Vec<u8>) -> Result<String, String> {
     Ok(text)
 }
 
-/// The analysis of a text as the file at a path.
+/// The analysis of a text as the file at a path, with far more diagnostics than are listed.
 pub fn analysis_of(path: &Path, text: &str, set: &[Given]) -> Analysis {
     secrets::learn(set.iter().filter(|g| secrets::is_secret(&g.name)).map(|g| g.value.clone()));
     secrets::learn(set.iter().flat_map(|g| secrets::inside(&g.name, &g.value)));
-    let mut analysis = analyze_with(&Disk, &path.to_string_lossy(), text, set);
+    let mut analysis = analyze_whole(&Disk, &path.to_string_lossy(), text, set);
     stated::learn(&mut analysis.program);
     reviewed(analysis)
 }
@@ -84,8 +84,9 @@ pub fn checked(path: &Path, set: &[Given], console: Console) -> Option<Analysis>
 /// The analysis of a file's text, unless a param was given that it does not take, which has been said.
 fn analysed(path: &Path, text: &str, set: &[Given], console: Console) -> Option<Analysis> {
     let mut analysis = analysis_of(path, text, set);
-    fix::complete(without_mark(text), &mut analysis.diagnostics, &|t| analysis_of(path, t, set));
+    fix::complete(without_mark(text), &mut analysis, &|t| analysis_of(path, t, set));
     used::as_at_home(&mut analysis);
+    let analysis = analysis.listed();
     for refused in &analysis.refused {
         console.error(&refused.message, &refused.help);
     }

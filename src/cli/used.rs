@@ -86,7 +86,7 @@ fn at_home(id: FileId, sources: &Sources) -> Vec<Diagnostic> {
     let Source { name, text, .. } = sources.get(id);
     let path = Path::new(name);
     let mut home = analysis_of(path, text, &[]);
-    fix::complete(text, &mut home.diagnostics, &|t| analysis_of(path, t, &[]));
+    fix::complete(text, &mut home, &|t| analysis_of(path, t, &[]));
     let moved = |span: Span| {
         let file = if span.file == FileId::default() {
             Some(id)

@@ -1,7 +1,7 @@
 //! The one entry to the language: text in, program and diagnostics out; always both, also for broken text.
 
 use super::codes::Code;
-use super::diag::{Diagnostic, Severity, Sink, once_a_name};
+use super::diag::{Diagnostic, Severity, Sink, list, once_a_name};
 use super::given::{self, Given, Refused};
 use super::sema::program::Program;
 use super::sema::{Modules, check_program, without_mark};
@@ -16,6 +16,8 @@ pub struct Analysis {
     pub sources: Sources,
     /// values for params that the file does not take
     pub refused: Vec<Refused>,
+    /// how many errors are not among the diagnostics
+    pub unlisted: usize,
     /// what all of this was made from
     pub modules: Modules,
 }
@@ -23,6 +25,13 @@ pub struct Analysis {
 impl Analysis {
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(|d| d.severity() == Severity::Error)
+    }
+
+    /// Leaves of the diagnostics those that are listed.
+    #[must_use]
+    pub fn listed(mut self) -> Self {
+        self.unlisted = list(&mut self.diagnostics, self.unlisted);
+        self
     }
 }
 
@@ -33,6 +42,11 @@ pub fn analyze(files: &dyn Files, name: &str, text: &str) -> Analysis {
 
 /// The same, with params of the file set from outside.
 pub fn analyze_with(files: &dyn Files, name: &str, text: &str, given: &[Given]) -> Analysis {
+    analyze_whole(files, name, text, given).listed()
+}
+
+/// The same, with far more diagnostics than are listed: what is to be mended among them does not depend on how many others there are.
+pub fn analyze_whole(files: &dyn Files, name: &str, text: &str, given: &[Given]) -> Analysis {
     let mut sink = Sink::default();
     let mut sources = Sources::default();
     let text = without_mark(text);
@@ -47,6 +61,7 @@ pub fn analyze_with(files: &dyn Files, name: &str, text: &str, given: &[Given]) 
     let mut program = check_program(&modules, &mut sink);
     program.given = given.iter().map(|g| (g.name.clone(), g.value.clone())).collect();
     only_unseen(&mut sink);
+    let unlisted = sink.unlisted();
     let mut diagnostics = sink.into_sorted();
     once_a_name(&mut diagnostics, |name| modules.root().is_declared(name));
     offer_other_halves(modules.root_text(), &mut diagnostics);
@@ -55,5 +70,5 @@ pub fn analyze_with(files: &dyn Files, name: &str, text: &str, given: &[Given]) 
         d.span = d.span.whole_in(&sources.get(d.span.file).text);
         d.related.extend(modules.uses_of(d.span.file).into_iter().map(|at| (at, "used here".to_owned())));
     }
-    Analysis { program, diagnostics, sources, refused, modules }
+    Analysis { program, diagnostics, sources, refused, unlisted, modules }
 }

@@ -1,8 +1,11 @@
 //! One diagnostic: a stable code, the exact span, what was expected, and how to fix it. Every pass pushes into one [`Sink`].
 
+use std::collections::HashMap;
+
 use super::codes::Code;
 use super::invisible::shown;
-use super::source::Span;
+pub use super::sink::Sink;
+use super::source::{FileId, Span};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -121,135 +124,48 @@ impl Diagnostic {
     }
 }
 
-/// More errors than this are not listed: nobody reads them, and a file of noise would yield one for each line.
+/// In the order of the text; errors before warnings on the same place. What says how many others there are is last.
+pub fn sort(found: &mut [Diagnostic]) {
+    found.sort_by_key(|d| (d.code == Code::TooMany, d.span.file, d.span.start, d.severity(), d.code));
+}
+
+/// More errors than this are not listed: nobody reads them.
 const MOST_ERRORS: usize = 100;
 /// Nor are more warnings and notes.
 const MOST_REMARKS: usize = 100;
 
-/// Where every pass puts what it finds.
-#[derive(Debug, Default)]
-pub struct Sink {
-    found: Vec<Diagnostic>,
-    errors: usize,
-    /// where the first error stands that is not listed, and how many there are of that kind
-    unlisted: Option<(Span, usize)>,
-}
-
-impl Sink {
-    /// Pushes unless the same was already reported at the same place, or enough has been.
-    pub fn push(&mut self, d: Diagnostic) {
-        if self.found.iter().any(|o| o.code == d.code && o.span == d.span && o.message == d.message) {
-            return;
+/// What is listed of everything found, in order. `uncounted` errors were not even looked into. How many are not listed, those among them.
+pub fn list(found: &mut Vec<Diagnostic>, uncounted: usize) -> usize {
+    sort(found);
+    let (mut errors, mut remarks, mut first) = (0, 0, None);
+    found.retain(|d| {
+        let (count, most) =
+            if d.is_error() { (&mut errors, MOST_ERRORS) } else { (&mut remarks, MOST_REMARKS) };
+        *count += 1;
+        if *count > most && d.is_error() {
+            first = first.or(Some(d.span));
         }
-        if d.is_error() {
-            if self.is_full() {
-                self.unexplained(d.span);
-                return;
-            }
-            self.errors += 1;
-        } else if self.found.len() - self.errors >= MOST_REMARKS {
-            return;
-        }
-        self.found.push(d);
-    }
-
-    /// Whether as many errors were found as are listed: explaining more is in vain.
-    pub fn is_full(&self) -> bool {
-        self.errors >= MOST_ERRORS
-    }
-
-    /// Counts a mistake that was not looked into, because enough were.
-    pub fn unexplained(&mut self, span: Span) {
-        let (first, count) = self.unlisted.unwrap_or((span, 0));
-        self.unlisted = Some((first, count + 1));
-    }
-
-    /// Takes the fix from what was found last.
-    pub fn leave_to_people(&mut self) {
-        if let Some(last) = self.found.last_mut() {
-            last.edits.clear();
-        }
-    }
-
-    /// Takes back what turned out to follow from a mistake: errors and doubts.
-    pub fn forget(&mut self, mut follows: impl FnMut(&Diagnostic) -> bool) {
-        let mut errors = 0;
-        self.found.retain(|d| {
-            let gone = follows(d);
-            errors += usize::from(gone && d.is_error());
-            !gone
-        });
-        self.errors -= errors;
-    }
-
-    /// What was found up to now, in no order that matters.
-    pub fn found(&self) -> impl Iterator<Item = &Diagnostic> {
-        self.found.iter()
-    }
-
-    /// The same, to be completed by who knows more.
-    pub fn each_mut(&mut self) -> impl Iterator<Item = &mut Diagnostic> {
-        self.found.iter_mut()
-    }
-
-    pub fn has_errors(&self) -> bool {
-        self.errors > 0
-    }
-
-    /// How many errors there are, those that are not listed among them.
-    pub fn count(&self) -> usize {
-        self.errors + self.unlisted.map_or(0, |(_, n)| n)
-    }
-
-    /// The errors that begin within a span.
-    pub fn in_span(&self, within: Span) -> impl Iterator<Item = &Diagnostic> {
-        let inside = move |s: Span| s.file == within.file && s.start < within.end && within.start <= s.start;
-        self.found.iter().filter(move |d| d.is_error() && inside(d.span))
-    }
-
-    /// Whether a code was given within a span.
-    pub fn says(&self, code: Code, within: Span) -> bool {
-        let inside = |s: Span| s.file == within.file && s.start < within.end && within.start < s.end;
-        self.found.iter().any(|d| d.code == code && inside(d.span))
-    }
-
-    /// Whether some mistake was probably meant to be this word.
-    pub fn suggests(&self, word: &str) -> bool {
-        let quoted = [format!("`{word}`"), format!("`{{{word}}}`")];
-        self.found.iter().any(|d| quoted.iter().any(|q| d.label.contains(q)))
-    }
-
-    /// Everything found, in the order of the text; a file's errors before its warnings on the same place. Notes say what becomes
-    /// of a file that is right, so that a file with errors has none.
-    pub fn into_sorted(mut self) -> Vec<Diagnostic> {
-        if self.has_errors() {
-            self.found.retain(|d| d.severity() != Severity::Note);
-        }
-        sort(&mut self.found);
-        if let Some((span, count)) = self.unlisted {
-            let message = format!("{count} more mistakes are not listed");
-            let d = Diagnostic::new(Code::TooMany, span, message).label("the first of them");
-            self.found.push(d.help("mend those above first; is this a .plab file?"));
-        }
-        self.found
-    }
-}
-
-/// In the order of the text; errors before warnings on the same place.
-pub fn sort(found: &mut [Diagnostic]) {
-    found.sort_by_key(|d| (d.span.file, d.span.start, d.severity(), d.code));
+        *count <= most
+    });
+    let more = errors.saturating_sub(MOST_ERRORS) + uncounted;
+    let place = first.or(found.last().map(|d| d.span)).filter(|_| more > 0);
+    found.extend(place.map(|span| {
+        let d = Diagnostic::new(Code::TooMany, span, format!("{more} more mistakes are not listed"));
+        d.label("the first of them").help("mend those above first; is this a .plab file?")
+    }));
+    more
 }
 
 /// Tells once of a name that nothing declares, however often it is used: one fix mends all uses. Where a declaration of the file is nearly
 /// called so, which of the two is misspelt is for people to say.
 pub fn once_a_name(found: &mut Vec<Diagnostic>, is_declared: impl Fn(&str) -> bool) {
-    let named = |d: &Diagnostic| matches!(d.code, Code::UnknownMetric | Code::UnknownName);
     let mut kept: Vec<Diagnostic> = Vec::with_capacity(found.len());
+    let mut firsts: HashMap<(Code, FileId, String), usize> = HashMap::new();
     for d in found.drain(..) {
-        let first = kept
-            .iter_mut()
-            .find(|k| named(&d) && k.code == d.code && k.message == d.message && k.span.file == d.span.file);
-        match first {
+        let named = matches!(d.code, Code::UnknownMetric | Code::UnknownName);
+        let place = named.then(|| firsts.entry((d.code, d.span.file, d.message.clone())));
+        let at = place.map_or(kept.len(), |p| *p.or_insert(kept.len()));
+        match kept.get_mut(at) {
             Some(first) => {
                 first.related.push((d.span, "and here".to_owned()));
                 first.edits.extend(d.edits);

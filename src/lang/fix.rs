@@ -4,17 +4,17 @@
 //! a fix after which there are not fewer mistakes, or new ones that no other fix mends, is taken back. So is one that would take
 //! a comment along.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::analyze::Analysis;
+use super::changes::{Mark, Step, after, mark, mended, news, origin, overlap, without};
 use super::codes::Code;
 use super::comments::start_of_comment;
 use super::diag::{Diagnostic, Edit, Severity};
-use super::hidden::{mended, reveal};
+use super::effort::Effort;
+use super::hidden::reveal;
 use super::source::FileId;
 
-/// A mended file has few rounds: each mends everything that does not overlap.
-const MOST_ROUNDS: usize = 32;
 /// A fix may need another one: a flag and its value are joined, then its name is seen to be wrong.
 const LONGEST_CHAIN: usize = 8;
 
@@ -39,34 +39,44 @@ pub fn edits_of(d: &Diagnostic) -> &[Edit] {
 
 /// Applies every fix that helps, again and again. `analyze` reads a text as the file that is mended.
 pub fn mend(text: &str, analyze: &dyn Fn(&str) -> Analysis) -> Mended {
-    let state = State::of(text, &mut analyze(text).diagnostics, analyze);
-    let (state, _) = all(state, analyze);
+    let mut first = analyze(text);
+    if first.unlisted > 0 || !first.diagnostics.iter().any(|d| fix_of(d).is_some()) {
+        return Mended { text: text.to_owned(), fixes: 0 };
+    }
+    let state = all(State::of(text, &mut first.diagnostics, analyze), analyze);
     Mended { text: state.text, fixes: state.fixes }
 }
 
 /// Adds what mistakes hide that can be mended, and takes the edits from diagnostics that [`mend`] would leave alone: what is shown as fixable
 /// is mended when asked for.
-pub fn complete(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn Fn(&str) -> Analysis) {
+pub fn complete(text: &str, analysis: &mut Analysis, analyze: &dyn Fn(&str) -> Analysis) {
     // what nothing uses can be taken out of a file that is right otherwise: such files, which may be long, are not read twice
-    let is_right = !found.iter().any(Diagnostic::is_error);
+    let is_right = !analysis.has_errors();
     let sure = |d: &Diagnostic| is_right && d.code == Code::Unused;
+    let (found, unlisted) = (&mut analysis.diagnostics, analysis.unlisted);
     if !found.iter().any(|d| fix_of(d).is_some() && !sure(d)) {
         return;
     }
-    let state = State::of(text, found, analyze);
-    let (_, refused) = all(state, analyze);
-    for d in found.iter_mut().filter(|d| fix_of(d).is_some() && refused.contains(&mark(d))) {
-        d.edits.clear();
+    let applied =
+        if unlisted > 0 { HashSet::new() } else { all(State::of(text, found, analyze), analyze).applied };
+    for d in found.iter_mut().filter(|d| fix_of(d).is_some()) {
+        if !applied.contains(&(d.code, d.span.start)) {
+            d.edits.clear();
+        }
     }
 }
 
-/// A text, what is wrong with it, and how many fixes led to it.
+/// A text, what is wrong with it, and how it came about.
 #[derive(Clone)]
 struct State {
     text: String,
     found: Vec<Diagnostic>,
     /// what others hide or hid: none of them is new when it shows
     hidden: Vec<Diagnostic>,
+    /// how the first text became this one
+    steps: Vec<Step>,
+    /// what was mended by its own fix: codes, and places in the first text
+    applied: HashSet<(Code, u32)>,
     fixes: usize,
 }
 
@@ -75,54 +85,126 @@ impl State {
     fn of(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn Fn(&str) -> Analysis) -> Self {
         let shown = found.clone();
         reveal(text, found, analyze);
-        let hidden = news(&shown, found).into_iter().cloned().collect();
-        Self { text: text.to_owned(), found: found.clone(), hidden, fixes: 0 }
+        let hidden = news(&refs(&shown), &refs(found), &[]).into_iter().cloned().collect();
+        Self {
+            text: text.to_owned(),
+            found: found.clone(),
+            hidden,
+            steps: Vec::new(),
+            applied: HashSet::new(),
+            fixes: 0,
+        }
     }
 
-    /// The text after some fixes.
-    fn after(&self, fixes: &[&Diagnostic], analyze: &dyn Fn(&str) -> Analysis) -> Self {
-        let (text, _) = mended(&self.text, fixes);
-        let found = analyze(&text).diagnostics;
-        let mended = |d: &Diagnostic| fixes.iter().any(|f| (f.code, &f.message) == (d.code, &d.message));
-        let hidden = self.hidden.iter().filter(|d| !mended(d)).cloned().collect();
-        Self { text, found, hidden, fixes: self.fixes + fixes.len() }
+    /// The text after some fixes; `None` where that loses a comment, or is not to be read any more.
+    fn after(&self, fixes: &[&Diagnostic], effort: &Effort) -> Option<Self> {
+        let (text, step) = mended(&self.text, fixes);
+        if !keeps_comments(&self.text, &text) {
+            return None;
+        }
+        let found = effort.read(&text)?;
+        let places: HashSet<_> = fixes.iter().map(|f| (f.code, f.span)).collect();
+        let mut hidden = self.hidden.clone();
+        hidden.retain_mut(|d| {
+            let stays = !places.contains(&(d.code, d.span));
+            d.span = after(d.span, &step);
+            stays
+        });
+        let mut applied = self.applied.clone();
+        applied.extend(fixes.iter().map(|f| (f.code, origin(f.span, &self.steps).start)));
+        let steps = self.steps.iter().cloned().chain([step]).collect();
+        Some(Self { text, found, hidden, steps, applied, fixes: self.fixes + fixes.len() })
     }
 
     /// What is wrong with the text, also where that does not show.
-    fn whole(&self) -> Vec<Diagnostic> {
-        let hidden = news(&self.found, &self.hidden).into_iter().cloned();
-        self.found.iter().cloned().chain(hidden).collect()
+    fn whole(&self) -> Vec<&Diagnostic> {
+        let mut whole = refs(&self.found);
+        let unseen = news(&whole, &refs(&self.hidden), &[]);
+        whole.extend(unseen);
+        whole
+    }
+
+    fn mark(&self, d: &Diagnostic) -> Mark {
+        mark(d, &self.steps)
     }
 }
 
-/// All fixes that help, and by their marks those that do not.
-fn all(mut state: State, analyze: &dyn Fn(&str) -> Analysis) -> (State, HashSet<String>) {
-    let mut refused: HashSet<String> = HashSet::new();
+fn refs(all: &[Diagnostic]) -> Vec<&Diagnostic> {
+    all.iter().collect()
+}
+
+/// The text after all fixes that help.
+fn all(mut state: State, analyze: &dyn Fn(&str) -> Analysis) -> State {
+    let effort = Effort::of_trials(analyze);
     let told = unused(&state.found);
     let guessed = state.found.iter().any(|d| d.code == Code::UnknownMetric);
-    for _ in 0..MOST_ROUNDS {
-        // `total_tps / gpu` beside an imported `per_gpu` that nothing uses: which was meant is for people to say
-        let silent = |d: &Diagnostic| guessed && d.code == Code::Unused && !told.contains(&d.message);
-        let open = |d: &&Diagnostic| fix_of(d).is_some() && !refused.contains(&mark(d)) && !silent(d);
-        let fixes: Vec<&Diagnostic> = state.found.iter().filter(open).collect();
-        let chosen = apart(&fixes);
+    // `total_tps / gpu` beside an imported `per_gpu` that nothing uses: which was meant is for people to say
+    let silent = |d: &Diagnostic| guessed && d.code == Code::Unused && !told.contains(&d.message);
+    let mut doubts = Doubts { most: usize::MAX, ..Doubts::default() };
+    while !effort.is_spent() {
+        let open = |d: &&Diagnostic| fix_of(d).is_some() && !silent(d) && doubts.allow(&state.mark(d));
+        let mut chosen = apart(&state.found.iter().filter(open).collect::<Vec<_>>());
+        chosen.truncate(doubts.most);
         if chosen.is_empty() {
-            break;
-        }
-        if let Some(better) = followed(&state, &chosen, analyze) {
-            state = better;
+            if doubts.aside.is_empty() {
+                break;
+            }
+            doubts.aside.clear();
             continue;
         }
-        // one of them does harm, or the sum of them: those that help alone, all of them or the first
-        let (good, bad): (Vec<&Diagnostic>, Vec<&Diagnostic>) =
-            chosen.iter().partition(|d| followed(&state, &[d], analyze).is_some());
-        refused.extend(bad.into_iter().map(mark));
-        let better = followed(&state, &good, analyze).or_else(|| followed(&state, good.get(..1)?, analyze));
-        if let Some(better) = better {
-            state = better;
+        match followed(&state, &chosen, &effort) {
+            Ok(better) => {
+                state = better;
+                doubts.aside.clear();
+                doubts.most = usize::MAX;
+            }
+            Err(blamed) => {
+                let blamed = blamed.into_iter().map(|d| state.mark(d)).collect();
+                doubts.refused(chosen.iter().map(|d| state.mark(d)).collect(), blamed);
+            }
         }
     }
-    (state, refused)
+    state
+}
+
+/// Which fixes do harm, as far as that is known.
+#[derive(Default)]
+struct Doubts {
+    /// these
+    harmful: HashSet<Mark>,
+    /// those beside which something was wrong once that had been right; it may have been another one's doing
+    doubted: HashSet<Mark>,
+    /// such as are not tried before something was mended
+    aside: HashSet<Mark>,
+    /// how many are tried together
+    most: usize,
+}
+
+impl Doubts {
+    fn allow(&self, mark: &Mark) -> bool {
+        !self.harmful.contains(mark) && !self.aside.contains(mark)
+    }
+
+    /// Learns from fixes that do not help together; beside the blamed ones something new is wrong.
+    fn refused(&mut self, mut tried: Vec<Mark>, blamed: Vec<Mark>) {
+        let count = tried.len();
+        if count == 1 {
+            self.harmful.extend(tried.pop());
+            self.most = usize::MAX;
+            return;
+        }
+        let (twice, once): (Vec<Mark>, Vec<Mark>) =
+            blamed.into_iter().partition(|m| self.doubted.contains(m));
+        let in_vain = twice.is_empty() && (once.is_empty() || once.len() == count);
+        self.doubted.extend(once.iter().cloned());
+        if in_vain {
+            // one of them, or the sum of them
+            self.most = count / 2;
+            return;
+        }
+        self.harmful.extend(twice);
+        self.aside.extend(once);
+    }
 }
 
 /// What is said of things that nothing uses.
@@ -130,33 +212,53 @@ fn unused(found: &[Diagnostic]) -> HashSet<String> {
     found.iter().filter(|d| d.code == Code::Unused).map(|d| d.message.clone()).collect()
 }
 
-/// The text after some fixes and those that follow from them; `None` if it is no better then.
-fn followed(before: &State, fixes: &[&Diagnostic], analyze: &dyn Fn(&str) -> Analysis) -> Option<State> {
-    let (was, mut now) = (before.whole(), before.after(fixes, analyze));
-    if !keeps_comments(&before.text, &now.text) {
-        return None;
-    }
+/// The text after some fixes and those that follow from them; if it is no better then, those fixes beside which something new is wrong.
+fn followed<'a>(
+    before: &State,
+    fixes: &[&'a Diagnostic],
+    effort: &Effort,
+) -> Result<State, Vec<&'a Diagnostic>> {
+    let was = before.whole();
+    let stay = without(&was, fixes);
+    let mut now = before.after(fixes, effort).ok_or_else(Vec::new)?;
     for _ in 0..LONGEST_CHAIN {
-        if is_better(&was, &now.whole()) {
-            return Some(now);
+        let steps = &now.steps[before.steps.len()..];
+        if is_better(&was, &stay, &now.whole(), steps) {
+            return Ok(now);
         }
-        let new = news(&was, &now.found);
-        let next: Vec<&Diagnostic> = new.into_iter().filter(|d| fix_of(d).is_some()).collect();
+        let new = news(&stay, &refs(&now.found), steps);
+        let next: Vec<&Diagnostic> = new.iter().copied().filter(|d| fix_of(d).is_some()).collect();
         let chosen = apart(&next);
         if chosen.is_empty() {
-            return None;
+            return Err(beside(fixes, &new, steps));
         }
-        now = now.after(&chosen, analyze);
+        now = now.after(&chosen, effort).ok_or_else(Vec::new)?;
     }
-    None
+    Err(Vec::new())
+}
+
+/// Those fixes in whose places something is wrong after them.
+fn beside<'a>(fixes: &[&'a Diagnostic], new: &[&Diagnostic], steps: &[Step]) -> Vec<&'a Diagnostic> {
+    let errors = new.iter().filter(|d| d.is_error());
+    let places: Vec<_> =
+        errors.map(|d| origin(d.span, steps)).filter(|s| s.file == FileId::default()).collect();
+    let is_beside =
+        |f: &Diagnostic| f.edits.iter().any(|e| places.iter().any(|p| overlap(&p.range(), &e.span.range())));
+    fixes.iter().copied().filter(|f| is_beside(f)).collect()
 }
 
 /// Whether every comment of a text is in another.
 fn keeps_comments(before: &str, after: &str) -> bool {
-    let mut there: Vec<&str> = after.lines().filter_map(comment).collect();
+    let mut there: HashMap<&str, usize> = HashMap::new();
+    for c in after.lines().filter_map(comment) {
+        *there.entry(c).or_default() += 1;
+    }
     before.lines().filter_map(comment).all(|c| {
-        let at = there.iter().position(|t| *t == c);
-        at.map(|at| there.swap_remove(at)).is_some()
+        there.get_mut(c).is_some_and(|n| {
+            let left = *n > 0;
+            *n = n.saturating_sub(1);
+            left
+        })
     })
 }
 
@@ -165,45 +267,31 @@ fn comment(line: &str) -> Option<&str> {
 }
 
 /// Fewer errors and no new one; where no error is mended, fewer warnings and no new one. With fewer errors, warnings may show
-/// that only a file without errors has.
-fn is_better(before: &[Diagnostic], after: &[Diagnostic]) -> bool {
-    let count = |all: &[Diagnostic], s: Severity| all.iter().filter(|d| d.severity() == s).count();
-    let new = news(before, after);
+/// that only a file without errors has. `stay` are those before that are not mended.
+fn is_better(before: &[&Diagnostic], stay: &[&Diagnostic], after: &[&Diagnostic], steps: &[Step]) -> bool {
+    let count = |all: &[&Diagnostic], s: Severity| all.iter().filter(|d| d.severity() == s).count();
+    let new = news(stay, after, steps);
     let fewer = |s| count(after, s) < count(before, s);
     if fewer(Severity::Error) {
-        // where not all were listed, others move up
-        return !new.iter().any(|d| d.is_error()) || before.iter().any(|d| d.code == Code::TooMany);
+        return !new.iter().any(|d| d.is_error());
     }
     let same = count(after, Severity::Error) == count(before, Severity::Error);
     same && fewer(Severity::Warning) && !new.iter().any(|d| d.severity() != Severity::Note)
 }
 
-/// What was not found before. Places move, so that diagnostics go by what they say.
-pub(super) fn news<'a>(before: &[Diagnostic], after: &'a [Diagnostic]) -> Vec<&'a Diagnostic> {
-    let mut known: Vec<(Code, &str)> = before.iter().map(|d| (d.code, d.message.as_str())).collect();
-    let mut new = Vec::new();
-    for d in after {
-        match known.iter().position(|k| *k == (d.code, d.message.as_str())) {
-            Some(at) => drop(known.swap_remove(at)),
-            None => new.push(d),
-        }
-    }
-    new
-}
-
-/// What a fix is known by in the next round, when its place may have moved.
-fn mark(d: &Diagnostic) -> String {
-    let texts: Vec<&str> = d.edits.iter().map(|e| e.text.as_str()).collect();
-    format!("{} {} {texts:?}", d.code.id(), d.message)
-}
-
 /// Those that do not overlap, the first of each that do.
 pub(super) fn apart<'a>(fixes: &[&'a Diagnostic]) -> Vec<&'a Diagnostic> {
-    let mut taken: Vec<&Edit> = Vec::new();
+    // none of these overlaps another, so that what a place overlaps is next to it
+    let mut taken: BTreeSet<(u32, u32)> = BTreeSet::new();
     let mut chosen = Vec::new();
     for fix in fixes {
-        if fix.edits.iter().all(|e| taken.iter().all(|t| clear(e, t))) {
-            taken.extend(&fix.edits);
+        let places: Vec<(u32, u32)> = fix.edits.iter().map(|e| (e.span.start, e.span.end)).collect();
+        let free = places.iter().all(|place| {
+            let (before, behind) = (taken.range(..=*place).next_back(), taken.range(place..).next());
+            before.is_none_or(|t| clear(*place, *t)) && behind.is_none_or(|t| clear(*place, *t))
+        });
+        if free {
+            taken.extend(places);
             chosen.push(*fix);
         }
     }
@@ -211,8 +299,8 @@ pub(super) fn apart<'a>(fixes: &[&'a Diagnostic]) -> Vec<&'a Diagnostic> {
 }
 
 /// Whether two edits leave each other alone; two insertions at one place do not.
-fn clear(a: &Edit, b: &Edit) -> bool {
-    (a.span.end <= b.span.start || b.span.end <= a.span.start) && a.span != b.span
+fn clear(a: (u32, u32), b: (u32, u32)) -> bool {
+    (a.1 <= b.0 || b.1 <= a.0) && a != b
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! The language: from text to a checked program and its diagnostics. Pure: no files, clock, processes or network of its own.
 
 pub mod analyze;
+mod changes;
 pub mod codes;
 mod comments;
 pub mod diag;
+mod effort;
 pub mod fix;
 pub mod fmt;
 pub mod given;
@@ -12,13 +14,14 @@ pub mod invisible;
 pub mod learn;
 pub mod render;
 pub mod sema;
+mod sink;
 pub mod source;
 pub mod stdlib;
 pub mod syntax;
 pub mod unit_slips;
 pub mod units;
 
-pub use analyze::{Analysis, analyze, analyze_with};
+pub use analyze::{Analysis, analyze, analyze_whole, analyze_with};
 pub use diag::{Diagnostic, Severity};
 pub use given::Given;
 pub use sema::program::Program;

@@ -276,7 +276,6 @@ impl<'a> Search<'a> {
                 | EngineLineKind::Publish { .. },
                 span,
             )) => self.places.push(span),
-            Some((EngineLineKind::Flag(_), span)) => self.tear(span),
             Some(_) => self.lose(engine),
             None => {
                 let line = self.line(at);
@@ -284,7 +283,7 @@ impl<'a> Search<'a> {
                     self.analysis.modules.root_text().get(line.range()).unwrap_or_default().trim_start();
                 // what is read as it was meant has a machine's fix
                 let begins = |words: &[&str]| words.iter().any(|w| text.starts_with(w));
-                let flag = begins(&["-", "env ", "unset ", "flag "]);
+                let flag = begins(&["-", "env ", "unset "]);
                 let parent = engine.parent.as_ref().is_some_and(|p| p.span == at);
                 if flag {
                     self.tear(line);

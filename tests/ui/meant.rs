@@ -14,10 +14,10 @@ fn mended(text: &str) -> String {
 
 /// What is wrong with a text, as code and the text that it is about.
 fn told(text: &str) -> Vec<(&'static str, String)> {
-    let mut found = analysis(text).diagnostics;
+    let mut found = analysis(text);
     fix::complete(text, &mut found, &analysis);
     let about = |d: &Diagnostic| (d.code.id(), text[d.span.range()].to_owned());
-    found.iter().map(about).collect()
+    found.diagnostics.iter().map(about).collect()
 }
 
 #[test]
@@ -76,7 +76,8 @@ fn a_name_misspelt_over_and_over_is_mended_everywhere() {
         let file = |parent: &str| {
             let mut out = "use std/engines { sim }\n".to_owned();
             for n in 0..uses {
-                out += &format!("engine e{n} = {parent} {{ --max-num-seqs={} }}\n", n + 1);
+                out.extend(["engine e", &n.to_string(), " = ", parent, " { --max-num-seqs="]);
+                out.extend([&(n + 1).to_string(), " }\n"]);
             }
             out
         };

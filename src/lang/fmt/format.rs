@@ -3,7 +3,7 @@
 use pest::Parser;
 
 use super::{align, print, rows, same, tokens};
-use crate::lang::diag::{Diagnostic, Sink};
+use crate::lang::diag::{Diagnostic, Sink, list};
 use crate::lang::source::FileId;
 use crate::lang::syntax::grammar::{Grammar, Rule};
 use crate::lang::syntax::parse;
@@ -23,7 +23,10 @@ pub fn format(text: &str) -> Result<String, Refusal> {
     let mut sink = Sink::default();
     parse(FileId::default(), text, &mut sink);
     if sink.has_errors() {
-        return Err(Refusal::Syntax(sink.into_sorted()));
+        let unlisted = sink.unlisted();
+        let mut found = sink.into_sorted();
+        list(&mut found, unlisted);
+        return Err(Refusal::Syntax(found));
     }
     let different = |why: &str| Refusal::Different(why.to_owned());
     let pairs = Grammar::parse(Rule::file, text).map_err(|_| different("it cannot be read twice"))?;

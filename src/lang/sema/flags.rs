@@ -201,7 +201,7 @@ impl Checker<'_> {
             }
             // what would not be listed is not explained either: of each unknown name all others are candidates
             Err(_) if self.sink.is_full() => {
-                self.sink.unexplained(*span);
+                self.sink.unexplained();
                 false
             }
             Err(problem) => {

@@ -274,7 +274,7 @@ impl Checker<'_> {
         };
         if misread || refused.len() == engines.len() {
             if self.sink.is_full() {
-                return self.sink.unexplained(*span);
+                return self.sink.unexplained();
             }
             // a wrong value of a known flag says more than an engine that lacks the flag
             let (engine, problem) = refused

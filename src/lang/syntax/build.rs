@@ -93,7 +93,7 @@ impl<'a, 's> Builder<'a, 's> {
         for pair in kids(root) {
             match pair.as_rule() {
                 Rule::EOI => {}
-                Rule::bad_item if self.sink.is_full() => self.sink.unexplained(self.span(&pair)),
+                Rule::bad_item if self.sink.is_full() => self.sink.unexplained(),
                 Rule::bad_item if self.behind_a_torn_study(&pair, &mut file) => {}
                 Rule::bad_item => {
                     for part in recover::parts(self.text, self.span(&pair)) {
@@ -157,7 +157,7 @@ impl<'a, 's> Builder<'a, 's> {
             self.unread_flags.extend(recover::declared_flags(text));
         }
         if self.sink.is_full() {
-            self.sink.unexplained(Span::new(self.id, base..base + text.len()));
+            self.sink.unexplained();
             return Vec::new();
         }
         recover::line(self.id, block, text, base, self.sink)

@@ -35,12 +35,11 @@ struct Line<'a> {
     first: &'a str,
 }
 
-impl Line<'_> {
-    fn write(&self, at: Range<usize>, right: impl Into<String>) -> Option<Hint> {
-        let right = right.into();
-        Some(Hint { help: format!("write `{}`", right.trim()), edit: Some((at, right)) })
-    }
+fn write(at: Range<usize>, right: &str) -> Hint {
+    Hint { help: format!("write `{right}`"), edit: Some((at, right.to_owned())) }
+}
 
+impl Line<'_> {
     /// `stop sigterm in 10s`
     fn word(&self, expected: &[String]) -> Option<Hint> {
         let means = |(lines, words, right): &&(&[&str], &[&str], &str)| {
@@ -48,13 +47,13 @@ impl Line<'_> {
             lines.contains(&self.first) && words.contains(&self.word) && wanted
         };
         let (_, _, right) = WORDS.iter().find(means)?;
-        self.write(self.token.clone(), *right)
+        Some(write(self.token.clone(), right))
     }
 
     /// `failure "…" log matches "…"`
     fn when(&self) -> Option<Hint> {
         let forgotten = self.first == "failure" && self.word == "log" && self.before.ends_with('"');
-        if forgotten { self.write(self.token.clone(), "when log") } else { None }
+        forgotten.then(|| write(self.token.clone(), "when log"))
     }
 
     /// `flag ratio float`, `unset max-model-len`
@@ -68,7 +67,7 @@ impl Line<'_> {
         if !behind || !plain || name == "env" {
             return None;
         }
-        self.write(self.token.start..end, format!("--{name}"))
+        Some(write(self.token.start..end, &format!("--{name}")))
     }
 
     /// `flag --ratio float 0 - 1`, `input 128 to 512`
@@ -76,17 +75,17 @@ impl Line<'_> {
         let numbers = self.before.ends_with(|c: char| c.is_ascii_digit())
             && self.chunk[self.token.end..].trim_start().starts_with(|c: char| c.is_ascii_digit());
         let dots = matches!(self.word, "-" | "to" | "–" | "...") && self.first == "flag";
-        if dots && numbers { self.write(self.token.clone(), "..") } else { None }
+        (dots && numbers).then(|| write(self.token.clone(), ".."))
     }
 
     /// `flag --level one_of low, high default low`
     fn choices(&self) -> Option<Hint> {
+        const APART: [char; 4] = [' ', '\t', ',', '|'];
         const BEHIND: [&str; 5] = ["default", "since", "until", "uses", "known"];
         if self.first != "flag" || !self.before.ends_with("one_of") {
             return None;
         }
         let line = self.chunk[self.token.start..].split(['\n', '#']).next()?;
-        const APART: [char; 4] = [' ', '\t', ',', '|'];
         let (mut all, mut at, mut end) = (Vec::new(), 0, 0);
         for piece in line.split_inclusive(APART) {
             let word = piece.trim_end_matches(APART);
@@ -103,7 +102,7 @@ impl Line<'_> {
         if !plain || all.is_empty() {
             return None;
         }
-        self.write(self.token.start..self.token.start + end, format!("[{}]", all.join(", ")))
+        Some(write(self.token.start..self.token.start + end, &format!("[{}]", all.join(", "))))
     }
 
     /// `--max-num-seqs=(256, 512)`
