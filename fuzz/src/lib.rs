@@ -6,12 +6,16 @@ pub mod lang;
 
 #[path = "."]
 pub mod load {
+    #[path = "../../src/load/chunks.rs"]
+    pub mod chunks;
     #[path = "../../src/load/event.rs"]
     pub mod event;
     #[path = "../../src/load/meter.rs"]
     pub mod meter;
     #[path = "../../src/load/record.rs"]
     pub mod record;
+    #[path = "../../src/load/shown.rs"]
+    pub mod shown;
     #[path = "../../src/load/sse.rs"]
     pub mod sse;
     #[path = "../../src/load/template.rs"]
