@@ -1,5 +1,6 @@
 //! Where a quote or bracket that is missing was to stand: its possible places are tried, until the declaration around it can be read.
 
+use super::lexical::{Piece, Scanner};
 use super::{parse, words};
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
@@ -9,7 +10,7 @@ use crate::lang::source::{FileId, Span};
 /// What is read for all tries of a file: some hundred declarations.
 const MOST_BYTES: usize = 256 << 10;
 /// A line that can be read may show mistakes that it hid, of which few stand in one declaration.
-const MOST_HIDDEN: usize = 2;
+const MOST_HIDDEN: usize = 3;
 /// Nobody writes longer lines, and a machine's need no such help.
 const LONGEST_LINE: usize = 400;
 /// A block is closed near to where its lines end, or not at all.
@@ -62,14 +63,17 @@ impl<'a> Place<'a> {
 
     /// The first of the edits after which the least is wrong.
     fn best(&self, left: &mut usize) -> Option<Edit> {
-        let before = mistakes(&self.text[self.around.clone()]).len();
-        let mut best: Option<(usize, Edit)> = None;
+        let mut before = mistakes(&self.text[self.around.clone()]);
+        let own = (self.code, (self.at - self.around.start) as u32);
+        before.retain(|m| *m != own);
+        let mut best: Option<((bool, usize), Edit)> = None;
         for edit in self.edits() {
             *left = left.saturating_sub(self.around.len());
             if *left == 0 {
                 return None;
             }
-            let Some(after) = self.after(&edit).filter(|n| *n <= before + MOST_HIDDEN) else { continue };
+            let after = self.after(&edit, &before);
+            let Some(after) = after.filter(|(_, n)| *n <= before.len() + MOST_HIDDEN) else { continue };
             if best.as_ref().is_none_or(|(least, _)| after < *least) {
                 best = Some((after, edit));
             } else if self.is_open_expression() {
@@ -80,16 +84,23 @@ impl<'a> Place<'a> {
         best.map(|(_, edit)| edit)
     }
 
-    /// How many mistakes there are after an edit; `None` if one of them is in a line that it touches.
-    fn after(&self, edit: &Edit) -> Option<usize> {
+    /// Whether the line leaves brackets open after an edit, or closes others', and how many mistakes there are; `None` if one of them
+    /// is in the line, or if it hides one of the others.
+    fn after(&self, edit: &Edit, others: &[Mistake]) -> Option<(bool, usize)> {
         let mut text = self.text[self.around.clone()].to_owned();
         let from = self.around.start;
         text.replace_range(edit.span.start as usize - from..edit.span.end as usize - from, &edit.text);
         let here = self.line.start - from;
         let end = text[here..].find('\n').map_or(text.len(), |n| here + n);
         let found = mistakes(&text);
-        let touched = found.iter().any(|s| (here..=end).contains(&(s.start as usize)));
-        (!touched).then_some(found.len())
+        let touched = found.iter().any(|(_, at)| (here..=end).contains(&(*at as usize)));
+        let removed = edit.span.end - edit.span.start;
+        let moved = |at: u32| {
+            let behind = (at as usize + from) >= edit.span.end as usize;
+            if behind { at + edit.text.len() as u32 - removed } else { at }
+        };
+        let stays = |(code, at): &Mistake| found.contains(&(*code, moved(*at)));
+        (!touched && others.iter().all(stays)).then(|| (is_lopsided(&text[here..end]), found.len()))
     }
 
     fn is_open_expression(&self) -> bool {
@@ -206,8 +217,21 @@ fn declaration(text: &str, line: usize) -> std::ops::Range<usize> {
     start..behind.into_iter().find(begins).unwrap_or(text.len())
 }
 
-fn mistakes(text: &str) -> Vec<Span> {
+/// Whether a line has other brackets without their half than the one at its end that opens a block.
+fn is_lopsided(line: &str) -> bool {
+    let depth = Scanner::new(line).fold(0, |depth, (_, piece)| match piece {
+        Piece::Open(_) => depth + 1,
+        Piece::Close(_) => depth - 1,
+        _ => depth,
+    });
+    depth != i32::from(line.trim_end().ends_with(['{', '[', '(']))
+}
+
+/// A code, and where it stands.
+type Mistake = (Code, u32);
+
+fn mistakes(text: &str) -> Vec<Mistake> {
     let mut sink = Sink::default();
     parse(FileId::default(), text, &mut sink);
-    sink.found().filter(|d| d.is_error()).map(|d| d.span).collect()
+    sink.found().filter(|d| d.is_error()).map(|d| (d.code, d.span.start)).collect()
 }
