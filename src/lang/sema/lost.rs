@@ -86,9 +86,15 @@ impl Checker<'_> {
                     return true;
                 }
                 if said.insert(name) {
-                    open.extend(file.lines().filter_map(|line| {
-                        let body = line.strip_prefix("axis ")?.trim_start().strip_prefix(name)?;
-                        (!body.starts_with(word)).then_some(body)
+                    // one may go on over lines
+                    open.extend(file.match_indices("axis ").filter_map(|(at, keyword)| {
+                        let margin = at == 0 || file[..at].ends_with('\n');
+                        let body = file[at + keyword.len()..].trim_start().strip_prefix(name)?;
+                        let next = |(n, _): &(usize, &str)| {
+                            body[n + 1..].starts_with(|c: char| c.is_ascii_alphabetic())
+                        };
+                        let end = body.match_indices('\n').find(next).map_or(body.len(), |(n, _)| n);
+                        (margin && !body.starts_with(word)).then_some(&body[..end])
                     }));
                 }
             }

@@ -104,11 +104,9 @@ impl<'a> Place<'a> {
     }
 
     fn is_open_expression(&self) -> bool {
-        let before = self.text[..self.at].trim_end();
         self.code == Code::Unclosed
             && self.text[self.at..].starts_with('(')
             && !self.text[..self.at].ends_with(|c: char| c.is_ascii_alphanumeric())
-            && !before.is_empty()
     }
 
     /// All that may have been meant, what is likelier first.

@@ -30,7 +30,7 @@ struct At<'a> {
     after: &'a str,
 }
 
-fn mend(help: impl Into<String>, at: Range<usize>, right: impl Into<String>) -> Hint {
+pub(super) fn mend(help: impl Into<String>, at: Range<usize>, right: impl Into<String>) -> Hint {
     Hint { help: help.into(), edit: Some((at, right.into())) }
 }
 

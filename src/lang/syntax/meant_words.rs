@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::hints::Hint;
+use super::lapses::mend;
 
 /// Lines, what is written in them, and the word that was meant where it is expected.
 const WORDS: [(&[&str], &[&str], &str); 5] = [
@@ -36,7 +37,7 @@ struct Line<'a> {
 }
 
 fn write(at: Range<usize>, right: &str) -> Hint {
-    Hint { help: format!("write `{right}`"), edit: Some((at, right.to_owned())) }
+    mend(format!("write `{right}`"), at, right)
 }
 
 impl Line<'_> {
@@ -120,6 +121,6 @@ impl Line<'_> {
             return None;
         }
         let help = format!("a list stands in square brackets: write `[{inner}]`");
-        Some(Hint { help, edit: Some((self.token.start..close + 1, format!("[{inner}]"))) })
+        Some(mend(help, self.token.start..close + 1, format!("[{inner}]")))
     }
 }
