@@ -104,6 +104,9 @@ fn a_circle_ends() {
     for name in ["studies/study.plab", "./studies/../studies/study.plab"] {
         lab.run(&["check", name]).expect_error(1, &["E206", "loads/quick.plab:1:5"]);
     }
+    // each of its files would say it of the next one
+    let found = told(&lab, &["."]);
+    assert_eq!(found.iter().filter(|(code, ..)| code == "E206").count(), 1, "{found:?}");
 }
 
 #[test]

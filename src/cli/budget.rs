@@ -29,7 +29,7 @@ pub fn parse(text: &str) -> Result<Budget, String> {
         "s" => Budget::Seconds(amount),
         "min" | "minutes" => Budget::Seconds(amount * 60.0),
         "h" | "hours" => Budget::Seconds(amount * 3600.0),
-        "m" => return Err(format!("{number} minutes are written {number}min")),
+        "m" => return Err(format!("`m` is no unit: minutes are written {number}min")),
         "gpu_hours" | "gpu_hour" | "gpu-hours" | "gpuh" => Budget::GpuSeconds(amount * 3600.0),
         "usd" => Budget::Usd(amount),
         "trials" | "trial" if amount.fract() == 0.0 => Budget::Trials(amount),
@@ -148,7 +148,7 @@ mod tests {
         for text in ["", "6", "h", "0h", "-1h", "6 days", "2.5 trials", "1e999h", "6.h.h"] {
             assert!(parse(text).is_err(), "{text}");
         }
-        assert_eq!(parse("1m"), Err("1 minutes are written 1min".to_owned()));
+        assert_eq!(parse("1m"), Err("`m` is no unit: minutes are written 1min".to_owned()));
     }
 
     #[test]

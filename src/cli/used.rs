@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::files::analysis_of;
+use crate::lang::codes::Code;
 use crate::lang::diag::{self, Diagnostic};
 use crate::lang::source::{FileId, Source, Sources, Span};
 use crate::lang::{Analysis, fix, given, stdlib};
@@ -68,12 +69,32 @@ pub fn once(all: &mut [Found]) {
     let roots = all.iter().flat_map(|f| f.diagnostics.iter().map(|d| (d, &f.sources)));
     let roots = roots.filter(|(d, _)| d.span.file == FileId::default());
     let mut told: HashSet<_> = roots.map(|(d, sources)| key(d, sources)).collect();
+    let mut circles: HashSet<BTreeSet<PathBuf>> = HashSet::new();
     for found in all {
         let sources = &found.sources;
-        found
-            .diagnostics
-            .retain(|d| !is_used(d.span.file, sources.get(d.span.file)) || told.insert(key(d, sources)));
+        found.diagnostics.retain(|d| {
+            let is_new = !is_used(d.span.file, sources.get(d.span.file)) || told.insert(key(d, sources));
+            is_new && circle(d, sources).is_none_or(|files| circles.insert(files))
+        });
     }
+}
+
+/// The files that use each other in a circle, where that is what is said: each of them would say it of the next.
+fn circle(d: &Diagnostic, sources: &Sources) -> Option<BTreeSet<PathBuf>> {
+    let path = |id: FileId| fs::canonicalize(&sources.get(id).name).ok();
+    let text = sources.get(d.span.file).text.get(d.span.range()).filter(|_| d.code == Code::Cycle)?;
+    let here = path(d.span.file)?;
+    let again = fs::canonicalize(here.parent()?.join(text.trim_matches('"'))).ok()?;
+    let chain = std::iter::once(d.span.file).chain(related(d).map(|at| at.file)).filter_map(path);
+    let mut files = BTreeSet::new();
+    for file in chain {
+        let last = file == again;
+        files.insert(file);
+        if last {
+            return Some(files);
+        }
+    }
+    None
 }
 
 /// Whether a source is a file that another uses, not the one that is checked, the library or the command line.

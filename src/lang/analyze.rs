@@ -63,7 +63,8 @@ pub fn analyze_whole(files: &dyn Files, name: &str, text: &str, given: &[Given])
     only_unseen(&mut sink);
     let unlisted = sink.unlisted();
     let mut diagnostics = sink.into_sorted();
-    once_a_name(&mut diagnostics, |name| modules.root().is_declared(name));
+    let line = |span: Span| span.line_in(modules.text_of(span.file));
+    once_a_name(&mut diagnostics, line, |name| modules.root().is_declared(name));
     offer_other_halves(modules.root_text(), &mut diagnostics);
     given::explain(given, &mut diagnostics, &sources);
     for d in &mut diagnostics {

@@ -122,6 +122,11 @@ impl Diagnostic {
     pub fn is_error(&self) -> bool {
         self.severity() == Severity::Error
     }
+
+    /// Whether it is about a line that may declare something, under no word that is nearly one of a declaration: `let x = 1`.
+    pub fn declares_by_guess(&self) -> bool {
+        self.code == Code::NotADeclaration && !self.label.starts_with("did you mean")
+    }
 }
 
 /// In the order of the text; errors before warnings on the same place. What says how many others there are is last.
@@ -157,13 +162,21 @@ pub fn list(found: &mut Vec<Diagnostic>, uncounted: usize) -> usize {
 }
 
 /// Tells once of a name that nothing declares, however often it is used: one fix mends all uses. Where a declaration of the file is nearly
-/// called so, which of the two is misspelt is for people to say.
-pub fn once_a_name(found: &mut Vec<Diagnostic>, is_declared: impl Fn(&str) -> bool) {
+/// called so, which of the two is misspelt is for people to say. A flag that no engine has is told once a line.
+pub fn once_a_name(
+    found: &mut Vec<Diagnostic>,
+    line: impl Fn(Span) -> Span,
+    is_declared: impl Fn(&str) -> bool,
+) {
     let mut kept: Vec<Diagnostic> = Vec::with_capacity(found.len());
-    let mut firsts: HashMap<(Code, FileId, String), usize> = HashMap::new();
+    let mut firsts: HashMap<(Code, FileId, u32, String), usize> = HashMap::new();
     for d in found.drain(..) {
-        let named = matches!(d.code, Code::UnknownMetric | Code::UnknownName);
-        let place = named.then(|| firsts.entry((d.code, d.span.file, d.message.clone())));
+        let within = match d.code {
+            Code::UnknownMetric | Code::UnknownName => Some(0),
+            Code::UnknownFlag => Some(line(d.span).start),
+            _ => None,
+        };
+        let place = within.map(|within| firsts.entry((d.code, d.span.file, within, d.message.clone())));
         let at = place.map_or(kept.len(), |p| *p.or_insert(kept.len()));
         match kept.get_mut(at) {
             Some(first) => {

@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::analyze::Analysis;
 use super::changes::{Change, Mark, Step, before, is_here, mark, mended, news, origin, overlap, without};
 use super::codes::Code;
-use super::diag::{self, Diagnostic, Severity};
+use super::diag::{self, Diagnostic, Edit, Severity};
 use super::effort::Effort;
 use super::fix::{apart, fix_of};
 use super::source::Span;
@@ -33,13 +33,15 @@ pub fn reveal(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn Fn(&str) ->
         let (next, step) = mended(&now, &fixes);
         let Some(read) = effort.read(&next) else { break };
         let fresh = fresh(&there, &fixes, &read, &step);
-        let harmful: Vec<Mark> =
-            harmful(&next, &fixes, &fresh, &step).into_iter().map(|n| mark(fixes[n], &steps)).collect();
+        let harmful: Vec<Mark> = harmful((&now, &next), &fixes, &fresh, &step)
+            .into_iter()
+            .map(|n| mark(fixes[n], &steps))
+            .collect();
         if !harmful.is_empty() {
             wrong.extend(harmful);
             continue;
         }
-        let unsure_places: Vec<Range<usize>> = places(&next, &fixes, &step)
+        let unsure_places: Vec<Range<usize>> = places((&now, &next), &fixes, &step)
             .filter(|(c, _)| is_guess(fixes[c.fix]) || sets_apart(fixes[c.fix]))
             .map(|(_, place)| place)
             .collect();
@@ -47,8 +49,10 @@ pub fn reveal(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn Fn(&str) ->
         let shown: Vec<_> =
             fresh.into_iter().filter(|d| d.severity() != Severity::Note && !guessed(d)).collect();
         steps.push(step);
-        for d in shown.into_iter().map(|d| in_place(d, &steps)) {
-            if told.insert((d.code, d.span)) {
+        for d in shown.into_iter().map(|d| by_its_text((text, &next), d, in_place(d, &steps))) {
+            let follows =
+                goes_with_its_space(found, &d) || d.code == Code::Unused && was_guessed(found, &d, text);
+            if !follows && told.insert((d.code, d.span)) {
                 found.push(d);
             }
         }
@@ -56,6 +60,23 @@ pub fn reveal(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn Fn(&str) ->
     }
     forget_doubts(found, &there, &steps);
     diag::sort(found);
+}
+
+/// `--enable-x True`: that a switch takes no value is told with the space between the two, which needs no mending by itself.
+fn goes_with_its_space(found: &mut [Diagnostic], d: &Diagnostic) -> bool {
+    let holds = |s: Span| s.file == d.span.file && s.start <= d.span.start && d.span.end <= s.end;
+    let apart = found.iter_mut().find(|o| o.code == Code::SpacedFlag && holds(o.span));
+    let Some(told) = apart.filter(|_| d.code == Code::FlagNeedsValue) else { return false };
+    told.help.clone_from(&d.help);
+    let right = d.help.as_deref().and_then(|h| h.strip_prefix("write ")).filter(|r| !r.contains([' ', '=']));
+    told.edits = right.map(|right| Edit { span: told.span, text: right.to_owned() }).into_iter().collect();
+    true
+}
+
+/// Whether that something is declared in a line is a guess: `let x = 1`.
+fn was_guessed(found: &[Diagnostic], d: &Diagnostic, text: &str) -> bool {
+    let line = d.span.line_in(text);
+    found.iter().any(|o| o.declares_by_guess() && o.span.line_in(text) == line)
 }
 
 /// What is found after a step and was not there before it.
@@ -77,22 +98,22 @@ fn fresh<'a>(
 }
 
 /// Which fixes bring errors into what they write.
-fn harmful(text: &str, fixes: &[&Diagnostic], fresh: &[&Diagnostic], step: &Step) -> Vec<usize> {
+fn harmful(texts: (&str, &str), fixes: &[&Diagnostic], fresh: &[&Diagnostic], step: &Step) -> Vec<usize> {
     let errors: Vec<&Diagnostic> = fresh.iter().copied().filter(|d| d.is_error()).collect();
     let harms = |place: &Range<usize>| errors.iter().any(|d| touches(d, place));
-    places(text, fixes, step).filter(|(_, place)| harms(place)).map(|(c, _)| c.fix).collect()
+    places(texts, fixes, step).filter(|(_, place)| harms(place)).map(|(c, _)| c.fix).collect()
 }
 
-/// What each change of a step answers for.
+/// What each change of a step answers for, in the text after it; it was made in the one before.
 fn places<'a>(
-    text: &'a str,
+    (was, text): (&'a str, &'a str),
     fixes: &'a [&Diagnostic],
     step: &'a Step,
 ) -> impl Iterator<Item = (&'a Change, Range<usize>)> {
     step.iter().map(move |c| {
         let place = match fixes[c.fix] {
             d if is_guess(d) => word_at(text, &c.new),
-            d if renames(d) || sets_apart(d) => words_beside(text, &c.new),
+            d if renames(d, was) || sets_apart(d) => words_beside(text, &c.new),
             _ => c.new.clone(),
         };
         (c, place)
@@ -119,9 +140,12 @@ fn is_guess(d: &Diagnostic) -> bool {
     d.label.starts_with("did you mean")
 }
 
-/// Whether a word is written in the place of another, behind which something else may have to stand.
-fn renames(d: &Diagnostic) -> bool {
-    d.edits.iter().all(|e| e.text.trim().bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'))
+/// Whether a word is written in the place of another, behind which something else may have to stand. A word for a sign, `and` for `&&`,
+/// is no other one.
+fn renames(d: &Diagnostic, text: &str) -> bool {
+    let of_words = |text: &str| text.trim().bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    let was = |e: &Edit| text.get(e.span.range()).unwrap_or_default();
+    d.edits.iter().all(|e| of_words(&e.text) && (e.text.is_empty() || of_words(was(e))))
 }
 
 /// Whether words are set apart or put together, or a bracket between them, of which one may not belong there at all.
@@ -141,6 +165,22 @@ fn words_beside(text: &str, place: &Range<usize>) -> Range<usize> {
     let before = text[..place.start].trim_end().len();
     let behind = text.len() - text[place.end..].trim_start().len();
     word_at(text, &(before..behind))
+}
+
+/// The same where its text stands in the line as it was: a fix may write a whole line anew, of which most is as before.
+fn by_its_text((first, last): (&str, &str), found: &Diagnostic, mut d: Diagnostic) -> Diagnostic {
+    let Some(said) = last.get(found.span.range()).filter(|t| is_here(d.span) && !t.is_empty()) else {
+        return d;
+    };
+    if first.get(d.span.range()) == Some(said) {
+        return d;
+    }
+    let line = d.span.line_in(first).range();
+    let mut places = first[line.clone()].match_indices(said).map(|(at, _)| line.start + at);
+    if let (Some(at), None) = (places.next(), places.next()) {
+        d.span = Span::new(d.span.file, at..at + said.len());
+    }
+    d
 }
 
 /// What was found in a changed text, where it stands in the one before all changes.

@@ -101,7 +101,7 @@ pub fn describe(p: &Profile) -> String {
     }));
     parts.extend(p.input.map(|t| format!("{} tokens in", tokens(t))));
     parts.extend(p.output.map(|t| format!("{} tokens out", tokens(t))));
-    parts.extend(p.requests.map(|n| format!("{n} requests")));
+    parts.extend(p.requests.map(|n| format!("{n} {}", if n == 1 { "request" } else { "requests" })));
     parts.extend(p.duration_s.map(|s| format!("{s} s")));
     parts.push(load_words(p));
     parts.extend(p.think_s.map(|(from, to)| {

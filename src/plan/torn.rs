@@ -12,6 +12,7 @@ use crate::lang::sema::program::{Change, Engine, Expr, Prune, Step, Study};
 use crate::lang::sema::schema::key;
 use crate::lang::sema::scope::{Kind, name_of};
 use crate::lang::source::{FileId, Span};
+use crate::lang::syntax::CONFLICT;
 use crate::lang::syntax::ast::{self, EngineLineKind, Item, StudyLineKind};
 use crate::lang::{Analysis, Diagnostic, Program};
 
@@ -40,8 +41,14 @@ enum Candidates {
 impl Torn {
     /// `None` where nothing is certain.
     pub(super) fn of(analysis: &Analysis) -> Option<Self> {
-        let mut search =
-            Search { analysis, text: String::new(), places: Vec::new(), named: HashSet::new(), vague: false };
+        let mut search = Search {
+            analysis,
+            text: String::new(),
+            places: Vec::new(),
+            named: HashSet::new(),
+            vague: false,
+            unread: false,
+        };
         for error in analysis.diagnostics.iter().filter(|d| d.is_error()) {
             // a module that cannot be read may lack anything
             if error.span.file != FileId::default() {
@@ -49,7 +56,7 @@ impl Torn {
             }
             search.error(error);
         }
-        let lost = search.lost_steps();
+        let lost = search.lost_steps() || search.unread;
         search.axes();
         let text = &search.text;
         let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
@@ -175,6 +182,8 @@ struct Search<'a> {
     /// axes whose text is in it
     named: HashSet<String>,
     vague: bool,
+    /// a step, or a track with its steps, could not be read
+    unread: bool,
 }
 
 impl<'a> Search<'a> {
@@ -184,6 +193,9 @@ impl<'a> Search<'a> {
 
     fn error(&mut self, error: &Diagnostic) {
         let at = error.span;
+        if error.message == CONFLICT {
+            return self.conflict(error);
+        }
         let item = self.items().iter().find(|i| holds(extent(i), at));
         // a misspelt word of the language, read as it was meant
         let word = matches!(error.code, Code::NotADeclaration | Code::UnknownSetting);
@@ -210,6 +222,17 @@ impl<'a> Search<'a> {
             Some(item) => self.within(item, at),
             None => self.unread(at),
         }
+    }
+
+    /// Two sides of the file, of which one is read: what stands in either is not sure.
+    fn conflict(&mut self, error: &Diagnostic) {
+        let end = error.related.iter().map(|(at, _)| at.end).max().unwrap_or(error.span.end);
+        let whole = Span { end, ..error.span };
+        self.tear(whole);
+        let text = self.analysis.modules.root_text().get(whole.range()).unwrap_or_default();
+        let word = |l: &str| l.split_whitespace().next().unwrap_or_default().to_owned();
+        self.unread |= text.lines().any(|l| matches!(word(l).as_str(), "step" | "track" | "vary" | "pick"));
+        self.vague |= text.lines().any(|l| matches!(word(l).as_str(), "engine" | "baseline" | "version"));
     }
 
     /// Tears what a mistake in an item, which is no engine, makes unsure.
@@ -318,17 +341,30 @@ impl<'a> Search<'a> {
                 }
             }
             Some((_, span)) => span,
-            None => self.line(at),
+            None => self.block(self.line(at)),
         };
         let text = self.analysis.modules.root_text().get(place.range()).unwrap_or_default();
         // what candidates are made of, and held against
         let word = text.split_whitespace().next().unwrap_or_default();
         let steps = ["step", "track", "vary", "pick", "adopt", "gpus"].contains(&word);
+        self.unread |= read.is_none() && text.contains("vary ");
         if steps || text.contains("vary ") {
             self.tear(place);
         } else {
             self.places.push(place);
         }
+    }
+
+    /// A line that could not be read, with the block that it begins.
+    fn block(&self, line: Span) -> Span {
+        let text = self.analysis.modules.root_text();
+        let begins = text.get(line.range()).unwrap_or_default().trim_end().ends_with('{');
+        let rest = &text[(line.end as usize).min(text.len())..];
+        let indent = |l: &str| l.len() - l.trim_start().len();
+        let column = text.get(line.range()).map_or(0, indent);
+        let within = |l: &&str| l.trim().is_empty() || indent(l) > column;
+        let len: usize = rest.split_inclusive('\n').skip(1).take_while(within).map(str::len).sum();
+        if begins { Span { end: line.end + 1 + len as u32, ..line } } else { line }
     }
 
     /// In what could not be read as an item.

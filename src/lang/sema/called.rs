@@ -47,7 +47,8 @@ impl Checker<'_> {
         };
         if setting == "arrivals" {
             // how they come is a word, and its number another
-            self.sink.push(d.help(format!("it is called `{example}` here")).edit(line.word.span, setting));
+            let right = if numbers.len() == 1 { "arrivals gamma" } else { setting };
+            self.sink.push(d.help(format!("it is called `{example}` here")).edit(line.word.span, right));
             return Cow::Borrowed(line);
         }
         if numbers.is_empty() {

@@ -29,6 +29,42 @@ impl Checker<'_> {
         self.doubled_for_want_of_a_value();
         self.doubled_for_a_slip();
         self.made_of_a_guess();
+        self.switches_set_apart();
+        self.unknown_to_several();
+    }
+
+    /// `--enable-x True`: what is wrong is the word behind the switch, and the space before it goes with that.
+    fn switches_set_apart(&mut self) {
+        let switch =
+            |d: &&Diagnostic| d.code == Code::FlagNeedsValue && d.message.ends_with("takes no value");
+        let apart = |d: &&Diagnostic| d.code == Code::SpacedFlag;
+        let switches: Vec<Diagnostic> = self.sink.found().filter(switch).cloned().collect();
+        let spaced: Vec<Span> = self.sink.found().filter(apart).map(|d| d.span).collect();
+        let holds = |s: &Span, at: Span| s.file == at.file && s.start <= at.start && at.end <= s.end;
+        for d in switches {
+            let Some(whole) = spaced.iter().find(|s| holds(s, d.span)).copied() else { continue };
+            self.sink.forget(|o| o.code == d.code && o.span == d.span);
+            let told = self.sink.each_mut().find(|o| o.code == Code::SpacedFlag && o.span == whole);
+            if let Some(told) = told {
+                told.help = d.help;
+                told.edits = d.edits.into_iter().map(|e| Edit { span: whole, ..e }).collect();
+            }
+        }
+    }
+
+    /// A flag that the engines of one step and those of another do not know: told once, by what suggests something.
+    fn unknown_to_several(&mut self) {
+        let mut best: HashMap<Span, (bool, String)> = HashMap::default();
+        for d in self.sink.found().filter(|d| d.code == Code::UnknownFlag) {
+            let suggests = d.label.starts_with("did you") || !d.edits.is_empty();
+            let entry = best.entry(d.span).or_insert_with(|| (suggests, d.message.clone()));
+            if suggests && !entry.0 {
+                *entry = (true, d.message.clone());
+            }
+        }
+        self.sink.forget(|d| {
+            d.code == Code::UnknownFlag && best.get(&d.span).is_some_and(|(_, kept)| *kept != d.message)
+        });
     }
 
     /// `seqs * seqz`, `seqz[512]`: what a misspelt name is read as is a guess, of which nothing else is wrong.

@@ -1,6 +1,8 @@
-//! Bounds that no server comes near: `tpot <= 60s`, where 60ms was meant. A doubt, said of the times of one token or one answer.
+//! Bounds that no server comes near: `tpot <= 60s`, where 60ms was meant, `ttft <= 1us`. A doubt, said of the times of one token or one
+//! answer.
 
 use super::check::Checker;
+use super::metrics::Stat;
 use super::program::{Expr, Owner};
 use super::scope::Kind;
 use crate::lang::codes::Code;
@@ -9,6 +11,9 @@ use crate::lang::syntax::ast::{self, BinaryOp, ExprKind, Item};
 
 /// Seconds beyond which nobody asks for a metric.
 const BEYOND: [(&str, f64); 4] = [("tpot", 5.0), ("itl", 5.0), ("ttft", 300.0), ("latency", 24.0 * 3600.0)];
+
+/// Seconds within which nobody answers. Between two tokens there may be none at all, and times may differ by less than they are.
+const WITHIN: [(&str, f64); 3] = [("tpot", 1e-5), ("ttft", 1e-4), ("latency", 1e-4)];
 
 impl Checker<'_> {
     /// Each comparison of a time with a number in a condition.
@@ -27,11 +32,17 @@ impl Checker<'_> {
             return;
         }
         let (metric, number, at) = match (&**left, &**right) {
-            (Expr::Metric { of: Owner::Own, name, .. }, Expr::Number(n)) => (name, *n, r),
-            (Expr::Number(n), Expr::Metric { of: Owner::Own, name, .. }) => (name, *n, l),
+            (Expr::Metric { of: Owner::Own, name, stat }, Expr::Number(n)) => ((name, stat), *n, r),
+            (Expr::Number(n), Expr::Metric { of: Owner::Own, name, stat }) => ((name, stat), *n, l),
             _ => return,
         };
-        if !BEYOND.iter().any(|(name, most)| name == metric && number > *most) {
+        let (metric, stat) = metric;
+        let differs = *stat == Some(Stat::Stddev);
+        // a bound of nothing has a code of its own
+        let within =
+            number > 0.0 && !differs && WITHIN.iter().any(|(name, least)| name == metric && number < *least);
+        let beyond = BEYOND.iter().any(|(name, most)| name == metric && number > *most);
+        if !within && !beyond {
             return;
         }
         let text = self.modules.slice(at.span);
@@ -52,11 +63,12 @@ impl Checker<'_> {
         let meant = text.strip_suffix('s').filter(|digits| digits.parse::<f64>().is_ok());
         let d = match meant.map(|digits| format!("{digits}ms")) {
             // which of the two was meant is for people to say
-            Some(meant) => d.label(format!("did you mean {meant}?")),
-            None => d.label("beyond all"),
+            Some(meant) if beyond => d.label(format!("did you mean {meant}?")),
+            _ if within => d.label("faster than all"),
+            _ => d.label("beyond all"),
         };
-        self.sink.push(
-            d.help("a bound that everything meets decides nothing: state the one that your users need"),
-        );
+        self.sink.push(d.help(
+            "a bound that everything or nothing meets decides nothing: state the one that your users need",
+        ));
     }
 }

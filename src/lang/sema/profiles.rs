@@ -333,7 +333,10 @@ impl Checker<'_> {
         let mut lacks = Vec::new();
         // a trace says itself when its requests come
         let nearly = |d: &Diagnostic| d.code == Code::ProfileSetting && d.label.contains("`trace`");
-        let traced = matches!(p.data, Some(Data::Trace(_))) || self.sink.in_span(decl.span).any(nearly);
+        // `data trace t.jsonl`, without quotes
+        let unread = decl.unread.contains(&"data") && self.modules.slice(decl.span).contains("trace");
+        let traced =
+            unread || matches!(p.data, Some(Data::Trace(_))) || self.sink.in_span(decl.span).any(nearly);
         if p.load.is_none() && !traced && !stated("rate") && !stated("concurrency") {
             incomplete(self, "how much load there is", "add `concurrency 64`, `rate 8/s` or `rate max`");
             lacks.push("rate");

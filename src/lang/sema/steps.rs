@@ -22,7 +22,7 @@ use crate::lang::syntax::ast::{self, StudyLineKind as Line};
 /// The engines that can be the incumbent: before anything, and as each step left it.
 pub struct Reach {
     /// flags that only some engines here know: engine, steps, flags
-    partial: IndexMap<String, (IndexSet<String>, IndexSet<String>)>,
+    partial: IndexMap<String, (IndexMap<String, Span>, IndexSet<String>)>,
     baseline: Vec<Arc<Engine>>,
     pub now: Vec<Arc<Engine>>,
     /// a step is lost that may leave any engine
@@ -81,13 +81,15 @@ impl Checker<'_> {
             return;
         }
         for (engine, (steps, flags)) in &reach.partial {
-            let list =
-                |names: &IndexSet<String>| names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-            let message = format!("if {engine} is the best so far, candidates of {} cannot be", list(steps));
-            let help = format!("{engine} does not take {}; such candidates are pruned", list(flags));
-            self.sink.push(
-                Diagnostic::new(Code::PartialFlag, study.span, message).label("in this study").help(help),
-            );
+            let list = |names: Vec<&str>| names.join(", ");
+            let named = list(steps.keys().map(String::as_str).collect());
+            let message = format!("if {engine} is the best so far, candidates of {named} cannot be");
+            let flags = list(flags.iter().map(String::as_str).collect());
+            let help = format!("{engine} does not take {flags}; such candidates are pruned");
+            let mut places = steps.values();
+            let first = places.next().copied().unwrap_or(study.span);
+            let d = Diagnostic::new(Code::PartialFlag, first, message).label("in this step").help(help);
+            self.sink.push(places.fold(d, |d, at| d.related(*at, "and in this one")));
         }
     }
 
@@ -302,7 +304,7 @@ impl Checker<'_> {
             let shared = engines.iter().any(|e| same_title(&e));
             let called = if shared { &engine.name } else { &engine.title };
             let entry = reach.partial.entry(called.clone()).or_default();
-            entry.0.insert(step.name.clone());
+            entry.0.insert(step.name.clone(), step.span);
             entry.1.insert(name.clone());
         }
     }

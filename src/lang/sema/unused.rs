@@ -31,6 +31,7 @@ impl Checker<'_> {
             // a name that could not be declared had its diagnostic
             if NAMED.contains(&kind)
                 && !self.sink.says(Code::BuiltIn, span)
+                && !self.is_read_as_meant(span)
                 && self.is_unused(root, kind, name)
             {
                 let message = format!("the {} `{name}` is never used", kind.word());
@@ -43,6 +44,13 @@ impl Checker<'_> {
                 self.unused_imports(root, u);
             }
         }
+    }
+
+    /// Whether what declares a name was only read as it was meant: `let x = 1`.
+    fn is_read_as_meant(&self, name: Span) -> bool {
+        let text = self.modules.text_of(name.file);
+        let line = name.line_in(text);
+        self.sink.in_span(line).any(|d| d.declares_by_guess() && d.span.line_in(text) == line)
     }
 
     fn unused_imports(&mut self, root: &Module, u: &Use) {

@@ -138,10 +138,15 @@ impl Place<'_> {
         let only_when = matches!(self.expected, [only] if only == "`when`");
         let begins = self.word.starts_with(|c: char| c.is_ascii_lowercase() || c == '-')
             && !matches!(self.word, "if" | "where" | "while" | "unless" | "only_if" | "because");
-        (only_when && begins && self.chunk.starts_with("prune ")).then(|| {
-            let at = self.range.start;
-            hint("a condition stands behind `when`", Some((at..at, "when ".to_owned())))
-        })
+        if !only_when || !self.chunk.starts_with("prune ") {
+            return None;
+        }
+        let help = "a condition stands behind `when`";
+        if matches!(self.word, ":" | "=" | "," | "->" | "=>") {
+            return Some(hint(help, Some((self.before.len()..self.range.end, " when".to_owned()))));
+        }
+        let at = self.range.start;
+        begins.then(|| hint(help, Some((at..at, "when ".to_owned()))))
     }
 
     /// `0.9 best.total_tps`

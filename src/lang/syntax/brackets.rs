@@ -27,6 +27,8 @@ fn by_stack(text: &str) -> Option<(usize, Piece)> {
                 let dedents = line + indent == at && indent < outer;
                 if closes(o, b) && !dedents {
                     stack.pop();
+                } else if !dedents && is_spare(&stack, text, at) {
+                    return Some((at, piece));
                 } else {
                     return Some((open, Piece::Open(o)));
                 }
@@ -39,6 +41,23 @@ fn by_stack(text: &str) -> Option<(usize, Piece)> {
         }
     }
     stack.last().map(|&(at, b, _)| (at, Piece::Open(b)))
+}
+
+/// Whether all is closed on its line without a closing bracket that fits none: `{"a": [1, 2]]}`.
+fn is_spare(stack: &[(usize, u8, usize)], text: &str, at: usize) -> bool {
+    let line = text[..at].rfind('\n').map_or(0, |n| n + 1);
+    let end = text[at..].find('\n').map_or(text.len(), |n| at + n);
+    let mut open: Vec<u8> = stack.iter().filter(|(o, ..)| *o >= line).map(|(_, b, _)| *b).collect();
+    let depth = open.len();
+    for (_, piece) in Scanner::new(&text[at + 1..end]) {
+        match piece {
+            Piece::Open(b) => open.push(b),
+            Piece::Close(b) if open.last().is_some_and(|o| closes(*o, b)) => drop(open.pop()),
+            Piece::Close(_) => return false,
+            _ => {}
+        }
+    }
+    depth > 0 && open.is_empty()
 }
 
 fn closes(open: u8, close: u8) -> bool {
@@ -153,7 +172,12 @@ impl Doubled {
 
 /// A block whose first line, as far as it could be read, is another `{`.
 pub fn doubled_block(id: FileId, base: usize, text: &str) -> Option<Diagnostic> {
-    let close = if text.starts_with('{') { closing(text, 0) } else { return None };
+    let inner = text.strip_prefix('{')?;
+    // `{"max_num_seqs": 256}`
+    if inner.trim_start().starts_with('"') {
+        return None;
+    }
+    let close = closing(text, 0);
     Some(Doubled { second: 0, close }.diagnostic(id, base))
 }
 
@@ -181,6 +205,13 @@ mod tests {
         let inner = "study s {\n    step a {\n        vary x\n}\n";
         assert_eq!(unbalanced(inner), Some((21, Piece::Open(b'{'))));
         assert_eq!(unbalanced("a }"), Some((2, Piece::Close(b'}'))));
+    }
+
+    #[test]
+    fn a_bracket_that_fits_none_is_one_too_many() {
+        assert_eq!(unbalanced("--x={\"a\": [1, 2]]}"), Some((16, Piece::Close(b']'))));
+        assert_eq!(unbalanced("--x={\"a\": [1, 2}"), Some((10, Piece::Open(b'['))));
+        assert_eq!(unbalanced("a { b[1, 2 }"), Some((5, Piece::Open(b'['))));
     }
 
     #[test]

@@ -19,10 +19,10 @@ use super::ast::{File, Item, Literal, Name, Number, Param, Range, Single, Single
 use super::blocks::{Block, first_word};
 use super::grammar::{Grammar, Rule};
 use super::imports::ANY;
-use super::{brackets, heads, joins, lexical, recover, reread, words};
+use super::{brackets, flag_lines, heads, joins, lexical, recover, reread, words};
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
-use crate::lang::diag::Sink;
+use crate::lang::diag::{Diagnostic, Sink};
 use crate::lang::source::{FileId, Span, Spanned};
 use literals::{split_unit, unescape, without_comments};
 
@@ -49,6 +49,11 @@ type Kids<'a> = std::iter::Peekable<std::vec::IntoIter<Pair<'a, Rule>>>;
 /// The children that carry meaning: comments are in their own table.
 fn kids(pair: Pair<'_, Rule>) -> Kids<'_> {
     pair.into_inner().filter(|p| p.as_rule() != Rule::COMMENT).collect::<Vec<_>>().into_iter().peekable()
+}
+
+/// Whether a line was told to be the declaration of a flag that lacks its word.
+fn is_a_lost_flag(told: &Diagnostic, at: usize) -> bool {
+    matches!(told.edits.as_slice(), [edit] if edit.text == flag_lines::FLAG && edit.span.range() == (at..at))
 }
 
 fn skip(kids: &mut Kids, rule: Rule) -> bool {
@@ -154,7 +159,7 @@ impl<'a, 's> Builder<'a, 's> {
             self.broken.insert(ANY.to_owned());
         }
         if block == Block::Engine {
-            self.unread_flags.extend(recover::declared_flags(text));
+            self.unread_flags.extend(flag_lines::declared_flags(text));
         }
         if self.sink.is_full() {
             self.sink.unexplained();
@@ -231,8 +236,11 @@ impl<'a, 's> Builder<'a, 's> {
         let text = pair.as_str().trim_end();
         let at = self.base + pair.as_span().start();
         let told = self.sink.found().last()?;
-        let (text, base) = match told.code {
+        let (text, base): (String, usize) = match told.code {
             Code::UnknownSetting => reread::renamed(told, at, text, block.settings().1)?,
+            _ if block == Block::Engine && is_a_lost_flag(told, at) => {
+                (format!("{}{text}", flag_lines::FLAG), at.checked_sub(flag_lines::FLAG.len())?)
+            }
             _ if block == Block::Engine => (self.flags_of_a_bad_line(at, text)?, at),
             _ => heads::meant(self.text, at, text, told.span)?,
         };

@@ -15,9 +15,22 @@ pub fn kept_open<'t>(id: FileId, text: &'t str, sink: &mut Sink) -> Cow<'t, str>
     let mut mended = Cow::Borrowed(text);
     for at in too_early(text) {
         let here = Span::new(id, at..at + 1);
-        let d = Diagnostic::new(Code::Unopened, here, "this `}` ends the block before its last lines");
-        sink.push(d.label("one too many").help("remove it").edit(here, ""));
-        mended.to_mut().replace_range(at..=at, " ");
+        let line = here.line_in(text).range();
+        let message = if is_of_a_flag(&text[line.clone()]) {
+            "this `}` closes nothing on its line"
+        } else {
+            "this `}` ends the block before its last lines"
+        };
+        let d = Diagnostic::new(Code::Unopened, here, message).label("one too many");
+        let lacks_open = is_of_a_flag(&text[line.clone()]) && !text[line.clone()].contains('{');
+        if lacks_open {
+            // what the line sets cannot be made out without its `{`
+            sink.push(d.label("nothing is open here").help("add a `{` where the object begins"));
+            mended.to_mut().replace_range(line.clone(), &" ".repeat(line.len()));
+        } else {
+            sink.push(d.help("remove it").edit(here, ""));
+            mended.to_mut().replace_range(at..=at, " ");
+        }
     }
     mended
 }
@@ -37,11 +50,30 @@ fn too_early(text: &str) -> Vec<usize> {
             found.push(taken);
             depth = 0;
         }
-        if depth == 0 && early.is_none() && piece == Piece::Close(b'}') && goes_on(&text[at + 1..]) {
+        let closes = depth == 0 && early.is_none() && piece == Piece::Close(b'}');
+        if closes && (goes_on(&text[at + 1..]) || is_beyond_its_flag(text, at)) {
             early = Some(at);
         }
     }
     found
+}
+
+/// Whether a `}` ends a line of a flag, indented, which opens none for it: `--x={"a": 1}}`.
+fn is_beyond_its_flag(text: &str, at: usize) -> bool {
+    let start = text[..at].rfind('\n').map_or(0, |n| n + 1);
+    let line = &text[start..=at];
+    let rest = text[at + 1..].lines().next().unwrap_or_default().trim_start();
+    let last = rest.is_empty() || rest.starts_with('#');
+    let depth = Scanner::new(line).fold(0_i64, |depth, (_, piece)| match piece {
+        Piece::Open(b'{') => depth + 1,
+        Piece::Close(b'}') => depth - 1,
+        _ => depth,
+    });
+    last && depth < 0 && is_of_a_flag(line) && line.len() > line.trim_start().len()
+}
+
+fn is_of_a_flag(line: &str) -> bool {
+    line.trim_start().starts_with("--")
 }
 
 /// Whether nothing else stands on the line, and a line of a study, indented, is the next one.

@@ -59,6 +59,7 @@ pub fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str
     if token.start > 0
         && !text.starts_with(word)
         && settings.contains(&word)
+        && text[token.end..].starts_with([' ', '\t'])
         && expected.iter().any(|e| e == "the end of the line")
     {
         let between = Span::new(id, base + text[..token.start].trim_end().len()..base + token.start);
@@ -151,6 +152,8 @@ fn token_at(text: &str, at: usize) -> (Range<usize>, Option<String>) {
     let sign = |c: char| matches!(c, '&' | '|' | '=' | '<' | '>' | '!');
     let len = if let Some(inner) = rest.strip_prefix('"') {
         inner.find('"').map_or(1, |n| n + 2)
+    } else if rest.starts_with(":=") {
+        ":=".len()
     } else if sign(first) {
         rest.find(|c: char| !sign(c)).unwrap_or(rest.len())
     } else {

@@ -53,15 +53,33 @@ fn variable(line: &str) -> Option<Meant> {
         return None;
     }
     let value = value.trim();
+    // a comma is no part of a plain value
+    let listed =
+        value.contains(',') && !value.contains(|c: char| c.is_whitespace() || "\"'[](){}\\".contains(c));
+    let value = if listed { format!("\"{value}\"") } else { value.to_owned() };
     let right = format!("env {named}={value}");
-    let whole = !value.is_empty() && (is_word(value) || is_text(value));
+    // `NAME=1 --flag`: as before a command
+    let first = value.split(' ').next().unwrap_or_default();
+    let flags = value[first.len()..].trim_start().starts_with("--") && is_word(first) && named == name;
+    let whole = !value.is_empty() && (is_word(&value) || is_text(&value) || flags);
     let help =
         format!("a variable is set by `env`: write `{}`", if whole { &right } else { "env NAME=value" });
     Some((whole.then_some(right), help))
 }
 
-/// `max_num_seqs: 256`, `max-num-seqs = 256`, `max_num_seqs 256` in an engine.
+/// `max_num_seqs: 256`, `max-num-seqs = 256`, `max_num_seqs 256`, `"max_num_seqs": 256,`, `enforce-eager` in an engine.
 fn flag(line: &str) -> Option<Meant> {
+    let key = line.strip_prefix('"').and_then(|l| l.split_once("\":"));
+    let unquoted = key.map(|(key, value)| format!("{key}:{}", value.trim_end().trim_end_matches(',')));
+    let line = unquoted.as_deref().unwrap_or(line);
+    let in_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-');
+    if line.contains(['-', '_'])
+        && line.starts_with(|c: char| c.is_ascii_lowercase())
+        && line.chars().all(in_name)
+    {
+        let right = format!("--{}", line.replace('_', "-"));
+        return Some((Some(right.clone()), format!("a flag is typed as in a shell: `{right}`")));
+    }
     let end = line.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')))?;
     let (name, rest) = line.split_at(end);
     let value = rest.trim_start_matches([' ', '\t', ':', '=']).trim();
@@ -86,7 +104,9 @@ fn axes(line: &str) -> Option<Meant> {
     let first = line.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next().unwrap_or_default();
     let alone = line.len() == first.len();
     let algebra = line.contains(['*', '+', '[']);
-    let right = format!("vary {line}");
+    let glued = ["vary", "pick"].iter().find_map(|w| Some((w, line.strip_prefix(w)?)));
+    let glued = glued.filter(|(_, rest)| rest.starts_with(|c: char| c.is_ascii_alphabetic()));
+    let right = glued.map_or_else(|| format!("vary {line}"), |(word, rest)| format!("{word} {rest}"));
     // words are joined by an operator
     let joined =
         line.split(['*', '+', '(', ')', '[', ']', ',']).all(|part| part.split_whitespace().count() < 2);
@@ -135,7 +155,8 @@ fn misplaced(block: Block, line: &str) -> Option<Meant> {
         }
         (_, "") if line.starts_with("/*") => "comments begin with `#`",
         (Block::Engine, "") if line.starts_with("\"-") => {
-            let bare = line[1..].strip_suffix('"').filter(|flag| !flag.contains(['"', '\\']));
+            let bare =
+                line[1..].trim_end_matches(',').strip_suffix('"').filter(|flag| !flag.contains(['"', '\\']));
             let help = "flags stand as they are typed in a shell, without quotes";
             return Some((bare.map(str::to_owned), help.to_owned()));
         }
@@ -155,7 +176,17 @@ fn misplaced(block: Block, line: &str) -> Option<Meant> {
             };
             return Some((named.then_some(right), help));
         }
-        (Block::Study, "num_gpus" | "n_gpus" | "gpu_count") => "write `gpus 8 of \"H100\"`",
+        (Block::Engine, "") if line.starts_with("{\"") => {
+            "flags stand as they are typed in a shell: `--max-num-seqs=256`"
+        }
+        (Block::Study, "num_gpus" | "n_gpus" | "gpu_count") => {
+            let count = line[word.len()..].trim_start_matches([' ', '\t', '=', ':']);
+            let right = format!("gpus {count}");
+            let counted = count.parse::<u32>().is_ok();
+            let help =
+                if counted { format!("write `{right}`") } else { "write `gpus N of \"H100\"`".to_owned() };
+            return Some((counted.then_some(right), help));
+        }
         (Block::Study, "subject" | "such") if line[word.len()..].trim_start().starts_with('t') => {
             let condition = line[word.len()..].trim_start();
             let right = format!("require {}", condition.split_once(' ').map_or("", |(_, c)| c.trim()));

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use super::{borrowed, conditions, lapses, meant_words, phrases, points, remedies, signs, slips, spaced};
+use super::{
+    borrowed, conditions, lapses, meant_words, phrases, points, reasons, remedies, signs, slips, spaced,
+};
 use crate::lang::diag::{one_of, short};
 use crate::lang::units;
 
@@ -24,7 +26,10 @@ pub fn hint(chunk: &str, token: &Range<usize>, word: &str, expected: &[String], 
     if let Some(hint) = next_line(chunk, token, word, expected) {
         return hint;
     }
-    let known = lapses::lapse(chunk, token, word, expected)
+    // `:=` sets what `=` sets
+    let word = if word == ":=" { "=" } else { word };
+    let known = reasons::unquoted(chunk, token, expected)
+        .or_else(|| lapses::lapse(chunk, token, word, expected))
         .or_else(|| meant_words::meant(chunk, token, word, expected))
         .or_else(|| remedies::remedy(chunk, token, word))
         .or_else(|| borrowed::borrowed(chunk, token, word, expected))
@@ -79,7 +84,7 @@ fn habit_edit(chunk: &str, token: &Range<usize>, word: &str) -> Option<(Range<us
         "&&" | "&" => here("and"),
         "||" | "|" => here("or"),
         "!" => here("not "),
-        ";" if chunk.starts_with("use") => here(","),
+        ";" if is_list(chunk, before) => here(","),
         ";" => here(""),
         // `engine a == vllm {`
         "=" if before.ends_with('=') && token.start == before.len() && !chunk.starts_with('-') => here(""),
@@ -104,6 +109,14 @@ fn habit_edit(chunk: &str, token: &Range<usize>, word: &str) -> Option<(Range<us
             .or_else(|| known_type(chunk, word).map(str::to_owned))
             .and_then(|n| here(&n)),
     }
+}
+
+/// Whether names stand side by side behind a place: in a `use`, and behind the `on` of a study's line.
+fn is_list(chunk: &str, before: &str) -> bool {
+    let rest = chunk[before.len()..].trim_start_matches([' ', '\t', ';']);
+    let profiles = ["confirm ", "curve ", "maximize ", "minimize "].iter().any(|w| chunk.starts_with(w));
+    let named = rest.starts_with(|c: char| c.is_ascii_lowercase());
+    chunk.starts_with("use") && !before.ends_with('}') || profiles && before.contains(" on ") && named
 }
 
 /// `--sizes=1 2 4` as `--sizes="1 2 4"`.
@@ -153,7 +166,7 @@ fn known_type(chunk: &str, word: &str) -> Option<&'static str> {
     })
 }
 
-const TEXT: &str = "a string in double quotes";
+pub(super) const TEXT: &str = "a string in double quotes";
 /// Words that come behind a string: where one stands instead of it, the string was forgotten.
 const GLUE: [&str; 5] = ["when", "log", "matches", "because", "at"];
 
@@ -174,7 +187,8 @@ fn missing_sign(
         return Some(("write a comma between them".to_owned(), (end..before.len(), ",".to_owned())));
     }
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '/');
-    if matches!(expected, [only] if only == TEXT) && !word.is_empty() && word.chars().all(plain) {
+    let text_only = matches!(expected, [only] if only == TEXT);
+    if text_only && !word.is_empty() && word.chars().all(plain) && !reasons::more_follows(chunk, token) {
         let quoted = format!("\"{word}\"");
         return Some((format!("write {quoted}"), (token.clone(), quoted)));
     }
@@ -213,7 +227,7 @@ fn habit(chunk: &str, token: &Range<usize>, word: &str) -> Option<String> {
         "&&" | "&" => "write `and`".to_owned(),
         "||" | "|" => "write `or`".to_owned(),
         "!" => "write `not`".to_owned(),
-        ";" if chunk.starts_with("use") => "names are separated by commas: write `,`".to_owned(),
+        ";" if is_list(chunk, before) => "names are separated by commas: write `,`".to_owned(),
         ";" => "a setting ends with its line: remove the `;`".to_owned(),
         "=" if before.contains('=') => "write one `=`".to_owned(),
         "=" if is_condition(chunk) => "write `==` to compare".to_owned(),
@@ -313,6 +327,19 @@ pub fn example(word: &str) -> Option<&'static str> {
         "step" => "step seqs \"Title\" { vary seqs }",
         "track" => "track ENGINE \"Title\" { … }",
         "data" => "data random",
+        "input" => "input 1024",
+        "output" => "output 128",
+        "rate" => "rate 8/s",
+        "arrivals" => "arrivals gamma 0.5",
+        "concurrency" => "concurrency 64",
+        "requests" => "requests 1000",
+        "duration" => "duration 5min",
+        "warmup" => "warmup 16",
+        "timeout" => "timeout 60s",
+        "seed" => "seed 42",
+        "temperature" => "temperature 0",
+        "ignore_eos" => "ignore_eos true",
+        "stream" => "stream false",
         "vary" => "vary seqs * batched",
         "pick" => "pick quant[fp8] because \"…\"",
         _ => return None,

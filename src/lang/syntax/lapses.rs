@@ -11,6 +11,8 @@ pub fn lapse(chunk: &str, token: &Range<usize>, word: &str, expected: &[String])
     let after = &chunk[token.end.max(token.start)..];
     let at = At { chunk, token, word, before, after };
     at.comma_at_end(expected)
+        .or_else(|| at.comma_twice())
+        .or_else(|| at.three_dots())
         .or_else(|| at.long_dash())
         .or_else(|| at.comma_between())
         .or_else(|| at.quoted_flag())
@@ -45,6 +47,20 @@ impl At<'_> {
         let comma = self.chunk.get(self.token.clone()) == Some(",");
         (number && comma && self.word.is_empty())
             .then(|| mend("a setting ends with its line: remove the comma", self.token.clone(), ""))
+    }
+
+    /// `[256,, 512]`, `{ a: -tp=2,, b: -tp=4 }`; in a `use` a name may be missing
+    fn comma_twice(&self) -> Option<Hint> {
+        let twice = self.word == "," && self.before.ends_with(',') && !self.chunk.starts_with("use ");
+        twice.then(|| mend("one comma is enough: remove the other", self.before.len()..self.token.end, ""))
+    }
+
+    /// `input 128 ... 512`
+    fn three_dots(&self) -> Option<Hint> {
+        let rest = self.chunk[self.token.start..].strip_prefix('.')?.trim_start();
+        let range = self.chunk[..self.token.start].ends_with("..") && !self.before.ends_with("...");
+        (range && rest.starts_with(|c: char| c.is_ascii_digit()))
+            .then(|| mend("a range is written with two dots", self.token.start..self.token.start + 1, ""))
     }
 
     /// `—tensor-parallel-size=2`, as word processors make of two dashes

@@ -208,6 +208,11 @@ pub fn mistake(id: FileId, base: usize, chunk: &str) -> Option<Diagnostic> {
                 );
                 return Some(open.label("begins here").help("end it with `\"` on the same line"));
             }
+            Piece::Text(_) if chunk[at..].starts_with("\"{\"") => {
+                if let Some(d) = quotes::around_json(chunk, at, span) {
+                    return Some(d);
+                }
+            }
             Piece::Other if chunk.as_bytes()[at] == b'\'' => return Some(quotes::single(chunk, at, span)),
             Piece::Other if chunk.as_bytes()[at] >= 0x80 => {
                 if let Some(d) = quotes::curly(chunk, at, span) {

@@ -25,6 +25,8 @@ pub fn meant(chunk: &str, token: &Range<usize>, word: &str, expected: &[String])
         .or_else(|| line.range())
         .or_else(|| line.choices())
         .or_else(|| line.round_list())
+        .or_else(|| line.bounds())
+        .or_else(|| line.forgotten(expected))
 }
 
 struct Line<'a> {
@@ -77,6 +79,31 @@ impl Line<'_> {
             && self.chunk[self.token.end..].trim_start().starts_with(|c: char| c.is_ascii_digit());
         let dots = matches!(self.word, "-" | "to" | "–" | "...") && self.first == "flag";
         (dots && numbers).then(|| write(self.token.clone(), ".."))
+    }
+
+    /// `flag --ratio float [0, 1]`
+    fn bounds(&self) -> Option<Hint> {
+        let typed = self.first == "flag" && [" int", " float"].iter().any(|t| self.before.ends_with(t));
+        let (inner, _) = self.chunk[self.token.end..].split_once([']', ')'])?;
+        let (from, to) = inner.split_once([',', ';'])?;
+        let (from, to) = (from.trim(), to.trim());
+        let number = |n: &str| n.parse::<f64>().is_ok();
+        let range = format!("{from} .. {to}");
+        (typed && matches!(self.word, "[" | "(") && number(from) && number(to))
+            .then(|| write(self.token.start..self.token.end + inner.len() + 1, &range))
+    }
+
+    /// `ready "/health"`, `stop sigterm 10s`
+    fn forgotten(&self, expected: &[String]) -> Option<Hint> {
+        let wants = |word: &str| expected.iter().any(|e| e.trim_matches('`') == word);
+        let number = self.word.starts_with(|c: char| c.is_ascii_digit());
+        let right = match self.first {
+            "ready" | "metrics" if self.word.starts_with('"') && wants("get") => "get",
+            "stop" | "ready" if number && (wants("within") || wants("within TIME")) => "within",
+            _ => return None,
+        };
+        let help = format!("write `{right} {}`", self.word);
+        Some(mend(help, self.token.start..self.token.start, format!("{right} ")))
     }
 
     /// `flag --level one_of low, high default low`

@@ -90,6 +90,17 @@ pub fn begins_a_setting(word: &str) -> bool {
     settings.iter().any(|s| s.contains(&word))
 }
 
+/// Words that set a name in other languages.
+const SETS: [&str; 6] = ["let", "const", "var", "set", "local", "export"];
+
+/// The name that a line of another language sets: `let ctx = 32Ki`.
+pub fn set_elsewhere(line: &str) -> Option<&str> {
+    let (word, rest) = line.split_once(' ').filter(|(word, _)| SETS.contains(word))?;
+    let name = first_word(rest.trim_start());
+    let sign = rest.trim_start()[name.len()..].trim_start();
+    (!word.is_empty() && !name.is_empty() && sign.starts_with(['=', ':'])).then_some(name)
+}
+
 /// What a line without a declaration's keyword was meant to declare.
 pub fn meant_to_declare(line: &str) -> Option<(Option<String>, String)> {
     let line = line.trim_end();
@@ -115,7 +126,13 @@ pub fn meant_to_declare(line: &str) -> Option<(Option<String>, String)> {
         .find_map(|w| line.strip_prefix(w))
         .unwrap_or(line);
     let (name, value) = bare.split_once('=')?;
-    let (name, value) = (name.trim(), value.trim());
+    let (name, value) = (name.trim_end_matches(':').trim(), value.trim());
+    if let Some(variable) = bare.strip_prefix("export ").map(str::trim) {
+        let name = variable.split('=').next().unwrap_or_default();
+        let upper = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+        let help = format!("a variable stands in the engine that reads it: `env {variable}`");
+        return name.chars().all(upper).then_some((None, help));
+    }
     let snake = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     if name.is_empty() || !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(snake) {
         return None;
@@ -123,10 +140,19 @@ pub fn meant_to_declare(line: &str) -> Option<(Option<String>, String)> {
     let keyword = match value.as_bytes().first()? {
         b'-' if value.starts_with("--") => "axis",
         b'"' | b'0'..=b'9' => "param",
-        _ => return None,
+        _ => expression(value)?,
     };
     let right = format!("{keyword} {name} = {value}");
     Some((Some(right.clone()), format!("write `{right}`")))
+}
+
+/// What a value of other values is: `total_tps / gpus` is a metric; `a * b` may be one or an axis.
+fn expression(value: &str) -> Option<&'static str> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_+*/()., ".contains(c);
+    if !value.starts_with(|c: char| c.is_ascii_lowercase()) || !value.chars().all(plain) {
+        return None;
+    }
+    value.contains(['/', '(']).then_some("metric")
 }
 
 #[cfg(test)]

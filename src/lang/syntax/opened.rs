@@ -95,7 +95,7 @@ fn body(line: &str) -> Option<usize> {
 /// The part of a line that begins a block, if no brace follows it; up to where the brace belongs.
 fn head(line: &str) -> Option<&str> {
     let heads: &[&str] = match indent(line) {
-        0 => &["study", "engine", "profile", "site"],
+        0 => &["study", "engine", "profile", "site", "axis"],
         _ => &["step", "track"],
     };
     if !heads.contains(&first_word(line.trim_start())) {
@@ -103,7 +103,13 @@ fn head(line: &str) -> Option<&str> {
     }
     let line = line.trim_end_matches(['\n', '\r']);
     let bare = &line[..start_of_comment(line).unwrap_or(line.len())];
-    let goes_on = bare.trim_end().ends_with([',', '=', '*', '+', '>', '<']);
+    let written = bare.trim_end();
+    // of an axis the points stand in braces, behind its sign
+    let goes_on = if line.starts_with("axis") {
+        !written.ends_with('=') || written.ends_with("==")
+    } else {
+        written.ends_with([',', '=', '*', '+', '>', '<'])
+    };
     (!bare.contains('{') && !goes_on).then_some(bare)
 }
 

@@ -7,10 +7,12 @@ use pest::Parser;
 
 use super::ast::File;
 use super::build::Builder;
+use super::conflicts::settled;
 use super::early::kept_open;
 use super::grammar::{Grammar, Rule};
-use super::lexical::{self, Survey};
+use super::lexical;
 use super::opened::opened;
+use super::quotes::curly_values;
 use super::unseen::unseen;
 use super::{rename, words};
 use crate::lang::codes::Code;
@@ -30,10 +32,13 @@ pub struct Parsed {
 
 /// Reads a file. Never fails: what cannot be read is a diagnostic, the rest is in the tree.
 pub fn parse(id: FileId, text: &str, sink: &mut Sink) -> Parsed {
-    let survey = match hostile(id, text) {
-        Some(problem) => Survey { problem: Some(problem), closes_too_much: false },
-        None => lexical::survey(id, text),
-    };
+    if let Some(problem) = hostile(id, text) {
+        sink.push(problem);
+        return Parsed::default();
+    }
+    let mut lost = HashSet::new();
+    let text = &*settled(id, text, sink, &mut lost);
+    let survey = lexical::survey(id, text);
     if let Some(problem) = survey.problem {
         sink.push(problem);
         return Parsed::default();
@@ -46,10 +51,12 @@ pub fn parse(id: FileId, text: &str, sink: &mut Sink) -> Parsed {
         Ok(pairs) => {
             let mut builder = Builder::new(id, text, 0, sink);
             let file = builder.file(pairs);
-            let broken = builder.into_broken();
+            let mut broken = builder.into_broken();
+            broken.extend(lost);
             uses_of_no_names(id, text, &broken, sink);
             rename::everywhere(id, text, sink);
             unseen(id, text, sink);
+            curly_values(id, text, sink);
             Parsed { file, broken }
         }
         Err(error) => {

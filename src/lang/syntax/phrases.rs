@@ -87,8 +87,18 @@ impl<'a> Place<'a> {
             ("confirm" | "curve", word) if self.before == setting && is_name(word) => {
                 self.insert(format!("write `{setting} on {}`", self.rest()), "on ")
             }
+            ("maximize" | "minimize" | "confirm" | "curve", "[" | "(" | "{")
+                if self.before.ends_with(" on") && self.is("a name") =>
+            {
+                let (inner, _) = self.after().split_once([']', ')', '}'])?;
+                let inner = inner.trim().to_owned();
+                let end = self.token.end + self.after().find([']', ')', '}']).map_or(0, |n| n + 1);
+                let edit = Some((self.token.start..end, inner.clone()));
+                let plain = inner.split(',').map(str::trim).all(is_name);
+                hint("profiles stand side by side, without brackets", edit.filter(|_| plain))
+            }
             ("maximize" | "minimize", "and" | "with" | "if" | "when" | "where")
-                if self.before.contains(" on ") =>
+                if self.before.contains(" on ") && !self.names_another() =>
             {
                 let limit = self.after().split(['\n', '#']).next().unwrap_or_default().trim();
                 let gap = self.before.len()..self.to_line_end().end;
@@ -97,7 +107,7 @@ impl<'a> Place<'a> {
                 hint(format!("a limit stands on a line of its own: write `require {limit}`"), edit)
             }
             ("confirm" | "curve" | "maximize" | "minimize", word)
-                if self.before.contains(" on ") && is_name(word) =>
+                if self.before.contains(" on ") && is_name(word) && word != "and" =>
             {
                 let gap = self.before.len()..self.token.start;
                 hint("profiles are separated by commas", Some((gap, ", ".to_owned())))
@@ -107,6 +117,11 @@ impl<'a> Place<'a> {
             }
             _ => None,
         }
+    }
+
+    /// Whether a name follows and nothing else: `on chat and code`.
+    fn names_another(&self) -> bool {
+        self.word == "and" && is_name(self.after().split(['\n', '#']).next().unwrap_or_default().trim())
     }
 
     /// `p99(ttft) <= 1s, success_rate >= 99%`, `… after 100`
@@ -199,6 +214,12 @@ impl<'a> Place<'a> {
                 format!("what is taken stands in braces: `{} {{ {name} }}`", self.before),
                 Some(edit),
             );
+        }
+        if matches!(self.word, "[" | "(") && self.is("`{`") {
+            let (inner, _) = self.after().split_once([']', ')'])?;
+            let right = format!("{{{inner}}}");
+            let edit = (self.token.start..self.token.end + inner.len() + 1, right.clone());
+            return hint(format!("what is taken stands in braces: `{right}`"), Some(edit));
         }
         let names = line.split(',').map(str::trim).all(is_name) && self.is("`{`");
         names.then(|| {

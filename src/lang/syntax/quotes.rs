@@ -1,8 +1,9 @@
 //! Quotes that begin no string here: single ones, those of a word processor, and those of Python's dictionaries.
 
+use super::lexical::{Piece, Scanner};
 use crate::lang::codes::Code;
-use crate::lang::diag::Diagnostic;
-use crate::lang::source::Span;
+use crate::lang::diag::{Diagnostic, Sink};
+use crate::lang::source::{FileId, Span};
 
 pub fn single(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Diagnostic {
     if let Some((start, end, json)) = dictionary(chunk, at) {
@@ -42,6 +43,21 @@ fn quoted_object(chunk: &str, at: usize) -> Option<(usize, String)> {
     Some((at + 1 + end + 1, json))
 }
 
+/// `="{"key": 1}"`: an object whose quotes end and begin the quotes around it.
+pub fn around_json(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Option<Diagnostic> {
+    let inner = chunk.get(at..)?.strip_prefix('"')?;
+    let line = inner.split(['\n', '\r']).next().unwrap_or_default();
+    let json = line.starts_with('{').then(|| as_json(line))??;
+    let (json, len) = (json.0, json.1);
+    let (is_value, closed) = (chunk[..at].ends_with(['=', ' ']), line[len..].starts_with('"'));
+    if !is_value || !closed || !line[1..len].contains('"') {
+        return None;
+    }
+    let whole = span(at, at + len + 2);
+    let d = Diagnostic::new(Code::Unexpected, whole, "a JSON object is written in quotes");
+    Some(d.label("a JSON object takes none").help(format!("write {json}")).edit(whole, json))
+}
+
 /// Quotes as a word processor makes them.
 pub fn curly(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Option<Diagnostic> {
     let curly = |c: char| matches!(c, '“' | '”' | '„' | '‘' | '’');
@@ -52,6 +68,24 @@ pub fn curly(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Opt
     let fixed = format!("\"{}\"", line[..len].trim_matches(curly));
     let d = Diagnostic::new(Code::SingleQuotes, span(at, at + len), "a string is written in curly quotes");
     Some(d.label("strings take double quotes").help(format!("write {fixed}")).edit(span(at, at + len), fixed))
+}
+
+/// Curly quotes around values that can be read all the same: `--dtype=“fp8”` would be a value of those letters and signs.
+pub fn curly_values(id: FileId, text: &str, sink: &mut Sink) {
+    if text.is_ascii() {
+        return;
+    }
+    for (at, piece) in Scanner::new(text) {
+        let begins =
+            text.as_bytes()[at] >= 0x80 && text.get(..at).is_some_and(|t| t.ends_with(['=', '[', ',']));
+        if piece != Piece::Other || !begins {
+            continue;
+        }
+        let found = curly(text, at, |from, to| Span::new(id, from..to));
+        if let Some(found) = found.filter(|d| sink.in_span(d.span.line_in(text)).next().is_none()) {
+            sink.push(found);
+        }
+    }
 }
 
 /// The object behind `=` in which a single quote stands, where it is, and as JSON.

@@ -8,7 +8,7 @@ use super::grammar::Rule;
 use super::lexical::{self, Piece};
 use super::reread::{closed, opened, renamed, reread, reread_within, without_block};
 use super::unread_points::other_points;
-use super::{borrowed, habits, heads, imports, joins, names, synonyms, words};
+use super::{borrowed, flag_lines, habits, heads, imports, joins, names, synonyms, words};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink, did_you_mean, one_of, short};
 use crate::lang::invisible;
@@ -39,7 +39,7 @@ pub fn line(id: FileId, block: Block, text: &str, base: usize, sink: &mut Sink) 
             // what `vllm bench serve` calls a load's settings: which of them are meant, the help says
             (Block::Profile, _) if habits::line(block, text).is_some() => words::PROFILE_SETTINGS.to_vec(),
             // a text alone
-            (Block::Study, _) if text.starts_with('"') => vec!["model"],
+            (Block::Study, _) if text.starts_with('"') => vec!["model", "gpus"],
             (Block::Engine, _) if text.starts_with('"') => vec!["version", "serve"],
             // `--model "org/M"`
             _ if text.starts_with('-') => {
@@ -64,7 +64,8 @@ pub fn line(id: FileId, block: Block, text: &str, base: usize, sink: &mut Sink) 
             }
         };
     }
-    let found = lexical::mistake(id, base, text)
+    let found = flag_lines::without_word(id, block, text, base)
+        .or_else(|| lexical::mistake(id, base, text))
         .or_else(|| Some(Doubled::find(text)?.diagnostic(id, base)))
         .or_else(|| brackets::lone(id, base, text))
         .unwrap_or_else(|| by_rule(id, block.rule(), text, base, known));
@@ -170,7 +171,8 @@ pub fn parts(file: &str, span: Span) -> Vec<Span> {
                 let slip = near.is_some_and(|n| n != word) && word.len() > 2 && named;
                 // what a bracket above was not closed for is no part of it
                 let begins = depth == 0 || text[at..].lines().next().is_some_and(|l| l.contains(" = "));
-                if begins && (slip || imports::is_meant(word, &text[at..])) {
+                let elsewhere = text[at..].lines().next().and_then(names::set_elsewhere).is_some();
+                if begins && (slip || elsewhere || imports::is_meant(word, &text[at..])) {
                     cuts.push(at);
                     depth = 0;
                 }
@@ -243,7 +245,11 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
             None
         };
         let lacks_brace = headless.as_ref().is_some_and(|d| d.code == Code::Unexpected);
+        let lone = headless.is_none();
         sink.push(headless.unwrap_or_else(|| bracket(id, base + at, piece)));
+        if lone {
+            unclosed_beside(id, base, text, at, sink);
+        }
         if lacks_brace {
             out.item = opened(text, indent).and_then(|t| reread(id, &t, base, sink, &mut out.broken));
         }
@@ -268,6 +274,17 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
         out.item = heads::told(id, file, (base + indent, &text[indent..]), found, sink, &mut out.broken);
     }
     out
+}
+
+/// A quote that is missing in the line of a bracket that is missing too.
+fn unclosed_beside(id: FileId, base: usize, text: &str, at: usize, sink: &mut Sink) {
+    let start = text[..at].rfind('\n').map_or(0, |n| n + 1);
+    let line = text[start..].lines().next().unwrap_or_default();
+    let found = lexical::unclosed_text(line)
+        .and_then(|quote| lexical::mistake(id, base + start + quote, &line[quote..]));
+    if let Some(found) = found.filter(|d| d.code == Code::UnclosedString) {
+        sink.push(found);
+    }
 }
 
 /// What begins with no word of a declaration, read all the same where one was meant.
@@ -295,6 +312,7 @@ fn undeclared(
         out.broken.extend(imports::names(text));
     }
     out.broken.push(word.to_owned());
+    out.broken.extend(text[indent..].lines().next().and_then(names::set_elsewhere).map(str::to_owned));
     if names::begins_a_setting(word) {
         // the head of its block is gone, and with it a name
         out.broken.push(imports::ANY.to_owned());
@@ -389,20 +407,3 @@ pub fn declared_name(text: &str) -> impl Iterator<Item = String> + '_ {
     let names = if tokens.next() == Some("use") { usize::MAX } else { 1 };
     tokens.take(names).map(str::to_owned)
 }
-
-/// The flags that a line of an engine declares, whatever else is wrong with it: `flag --seqs -s integer`, also `flg --seqs int`.
-pub fn declared_flags(text: &str) -> impl Iterator<Item = String> + '_ {
-    let mut words = text.split_whitespace();
-    let first = words.next().unwrap_or_default();
-    let declares = did_you_mean(first, ["flag"]).is_some();
-    let in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    let flag = move |word: &'_ str| word.split(|c| !in_name(c)).next().unwrap_or_default().to_owned();
-    // a name without its dashes, and flags in a wrong place, are declared all the same
-    words.enumerate().filter_map(move |(n, w)| {
-        let plain = n == 0 && w.starts_with(|c: char| c.is_ascii_lowercase()) && !TYPES.contains(&w);
-        let named = if w.starts_with('-') { Some(flag(w)) } else { plain.then(|| format!("--{}", flag(w))) };
-        named.filter(|_| declares)
-    })
-}
-
-const TYPES: [&str; 9] = ["int", "float", "switch", "text", "path", "json", "json_file", "words", "one_of"];

@@ -89,6 +89,7 @@ impl<'a> At<'a> {
             let count = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
             let (n, rest) = text.split_at(count);
             let card = rest.trim_start_matches([' ', 'x', '×', '*']);
+            let card = card.strip_prefix("of ").unwrap_or(card).trim();
             let right = if card.is_empty() { n.to_owned() } else { format!("{n} of \"{card}\"") };
             let named = !card.is_empty() && rest.starts_with([' ', 'x', '×', '*']);
             if count > 0 && (card.is_empty() || named) {
@@ -178,9 +179,15 @@ impl<'a> At<'a> {
             let comma = self.before.len() - 1..self.token.start;
             return Some(mend("each setting has a line of its own", comma, "\n    "));
         }
-        let number = self.before.ends_with(|c: char| c.is_ascii_digit()) && !self.rest().contains(' ');
-        let counted = matches!(self.word, "requests" | "request" | "reqs" | "users" | "clients")
-            && !matches!(setting, "duration" | "timeout");
+        let last = self.before.rsplit([' ', '\t']).next().unwrap_or_default();
+        let number = last.starts_with(|c: char| c.is_ascii_digit()) && !self.rest().contains(' ');
+        let counted = match self.word {
+            "tokens" | "tok" => matches!(setting, "input" | "output" | "prefix"),
+            "requests" | "request" | "reqs" | "users" | "clients" => {
+                !matches!(setting, "duration" | "timeout")
+            }
+            _ => false,
+        };
         if number && counted {
             return Some(self.with_gap("the setting says what is counted: write the number alone", ""));
         }
@@ -200,11 +207,24 @@ impl<'a> At<'a> {
             return None;
         }
         let rest = self.rest();
+        let end = self.token.start + rest.len();
         if self.before == "gpus" && self.word.starts_with('"') {
-            let count = rest.rsplit(' ').next().filter(|n| n.parse::<u32>().is_ok()).unwrap_or("8");
+            let Some(count) = rest.rsplit(' ').next().filter(|n| n.parse::<u32>().is_ok()) else {
+                return Some(only(format!("say how many of them: `gpus N of {}`", self.word)));
+            };
             let right = format!("{count} of {}", self.word);
-            let end = self.token.start + rest.len();
             return Some(mend(format!("write `gpus {right}`"), self.token.start..end, right));
+        }
+        if self.before == "gpus" && rest.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
+            // `4xH100`
+            let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+            let card = rest[digits..].trim_start_matches('x');
+            if digits == 0 {
+                return Some(only(format!("say how many of them: `gpus N of \"{card}\"`")));
+            }
+            let right = format!("{} of \"{card}\"", &rest[..digits]);
+            let glued = rest[digits..].starts_with('x') && !card.is_empty();
+            return glued.then(|| mend(format!("write `gpus {right}`"), self.token.start..end, right));
         }
         let count = self.before.strip_prefix("gpus ")?.trim();
         count.parse::<u32>().ok()?;

@@ -125,8 +125,9 @@ impl At<'_> {
             _ if digits(self.word) && percentile_before(self.before) => {
                 only("percentiles are p50, p90, p95, p99 and p999")
             }
-            "=>" => self.here("write `>=`", ">="),
-            "=<" => self.here("write `<=`", "<="),
+            "=>" | "≥" => self.here("write `>=`", ">="),
+            "≠" => self.here("write `!=`", "!="),
+            "=<" | "≤" => self.here("write `<=`", "<="),
             ">" if self.before.ends_with('<') => self.from(self.before.len() - 1, "write `!=`", "!="),
             "is" | "equals" | "eq" => self.here("write `==` to compare", "=="),
             "in" => only("compare with each: `engine == vllm or engine == sglang`"),
@@ -142,13 +143,16 @@ impl At<'_> {
         let (chunk, word, before) = (self.chunk, self.word, self.before);
         let last = before.rsplit(' ').next().unwrap_or_default();
         Some(match word {
+            "," if before.contains("vary ") && self.chunk[self.token.end..].trim().is_empty() => {
+                self.from(before.len(), "a setting ends with its line: remove the comma", "")
+            }
             "x" | "," | "&" | "and" | "×" if before.contains("vary ") => {
                 only("every pair is `seqs * batched`, one or the other `seqs + batched`")
             }
             "times" | "x" | "runs" if chunk.starts_with("repeat ") => {
                 self.from(before.len(), "write the number alone: `repeat 3`", "")
             }
-            ":" | "extends" | "from" | "is" | "inherits" | "<" if derives(before) && self.is("`=`") => {
+            ":" | "=" | "extends" | "from" | "is" | "inherits" | "<" if derives(before) && self.is("`=`") => {
                 self.from(before.len(), "what it derives from stands behind `=`", " =")
             }
             _ if !chunk.starts_with("axis") => return None,
@@ -190,6 +194,9 @@ impl At<'_> {
 
     fn variable(&self) -> Option<Hint> {
         let (word, before) = (self.word, self.before);
+        if before.starts_with("env ") && self.is("`=`") && self.chunk[self.token.start..].starts_with(":=") {
+            return Some(self.from(before.len(), "a variable is set by `=`", "="));
+        }
         if before.starts_with("env ") && self.is("`=`") && word != "=" {
             // at the end of a line the token is what stands last, and nothing is missing of it
             let before = if word.is_empty() { self.chunk.trim_end() } else { before };
@@ -237,8 +244,10 @@ fn json_word(word: &str) -> Option<&'static str> {
 /// `rate 8 rps`: a unit behind a space, spelled otherwise.
 fn unit_behind(chunk: &str, token: &Range<usize>, word: &str, before: &str) -> Option<Hint> {
     let number = before.rsplit(|c: char| !(c.is_ascii_digit() || c == '.')).next()?;
-    let known =
-        ["rps", "qps", "USD", "seconds", "minutes", "hours", "secs", "mins", "hrs", "tokens", "ms", "%"];
+    let known = [
+        "rps", "qps", "req/s", "USD", "seconds", "minutes", "hours", "secs", "mins", "hrs", "tokens", "ms",
+        "%",
+    ];
     let digits = number.trim_end_matches('.');
     if digits.is_empty() || !known.contains(&word) || chunk.contains('"') {
         return None;

@@ -63,17 +63,26 @@ impl Slip<'_> {
 
     /// `flag --seqs int 1.. = 256`, `flag --seqs=int`, `flag --seqs|-s int`, `… uses=gpus`
     fn flag_attribute(&self) -> Option<Hint> {
-        if !matches!(self.word, "=" | "|" | "/") || !self.chunk.starts_with("flag ") {
+        if !matches!(self.word, "=" | "|" | "/" | "," | ":") || !self.chunk.starts_with("flag ") {
             return None;
         }
         let spaced = |what: &str| hint(what, Some((self.token.clone(), " ".to_owned())));
         let value = self.next_word();
         let next = &self.chunk[value.clone()];
-        if self.word != "=" {
-            return next.starts_with('-').then(|| spaced("spellings of one flag stand side by side"));
+        let named = self.last_words().0.starts_with('-');
+        if named && self.word != "," && TYPES.contains(&next) {
+            return Some(hint(
+                "a flag's type stands behind a space",
+                Some((self.token.start..value.start, " ".to_owned())),
+            ));
         }
-        if self.last_words().0.starts_with('-') {
-            return TYPES.contains(&next).then(|| spaced("a flag's type stands behind a space"));
+        if self.word != "=" {
+            let edit = (self.token.start..value.start, " ".to_owned());
+            return (named && next.starts_with('-'))
+                .then(|| hint("spellings of one flag stand side by side", Some(edit)));
+        }
+        if named {
+            return None;
         }
         if ATTRIBUTES.contains(&self.last_words().0) {
             return Some(spaced("an attribute and its value are separated by a space: remove the `=`"));
@@ -247,8 +256,8 @@ impl Slip<'_> {
         if !declares || self.word.is_empty() || !matches!(expected, [only] if only == "`=`") {
             return None;
         }
-        let edit = if matches!(self.word, ":" | ":=" | "is") {
-            (self.token.clone(), " =".to_owned())
+        let edit = if matches!(self.word, ":" | "=" | "is") {
+            (self.before.len()..self.token.end, " =".to_owned())
         } else {
             (self.token.start..self.token.start, "= ".to_owned())
         };

@@ -38,15 +38,20 @@ pub fn unseen(id: FileId, text: &str, sink: &mut Sink) {
     }
 }
 
-/// What an invisible character makes of a value is no further mistake.
+/// What an invisible character, or a quote of a word processor, makes of a value is no further mistake.
 pub fn only_unseen(sink: &mut Sink) {
-    let unseen = |d: &&Diagnostic| d.code == Code::Unexpected && d.message.starts_with(UNSEEN);
+    let unseen = |d: &&Diagnostic| {
+        d.code == Code::Unexpected && d.message.starts_with(UNSEEN)
+            || d.code == Code::SingleQuotes && d.message.ends_with("curly quotes")
+    };
     let places: Vec<Span> = sink.found().filter(unseen).map(|d| d.span).collect();
     if places.is_empty() {
         return;
     }
     let holds = |s: Span, p: &Span| s.file == p.file && s.start <= p.start && p.end <= s.end;
-    sink.forget(|d| d.code != Code::Unexpected && places.iter().any(|p| holds(d.span, p)));
+    sink.forget(|d| {
+        !matches!(d.code, Code::Unexpected | Code::SingleQuotes) && places.iter().any(|p| holds(d.span, p))
+    });
 }
 
 /// `ZWJ` and `ZWNJ` between what is no ASCII.

@@ -210,7 +210,9 @@ fn offers(side: Side<'_>, step: usize) -> Vec<Option<Id>> {
 fn describe(study: &Study, step: usize) -> String {
     let step = &study.steps[step];
     let guard = step.when.as_ref().map(|g| format!(", only when {}", g.text)).unwrap_or_default();
-    format!("{} candidates over {}{guard}", step.space.len(), from(study, step))
+    let count = step.space.len();
+    let candidates = if count == 1 { "candidate" } else { "candidates" };
+    format!("{count} {candidates} over {}{guard}", from(study, step))
 }
 
 fn from(study: &Study, step: &Step) -> String {

@@ -116,7 +116,8 @@ fn push_step(out: &mut String, plan: &Plan<'_>, i: usize, step: &Step<'_>, open:
     let head = format!("Step {}: {}", i + 1, step.heading);
     let mut lines = vec![head.as_str()];
     let count = step.candidates.len();
-    let summary = format!("{} candidates: {}", whole(count), tally(step.candidates.states()));
+    let candidates = if count == 1 { "candidate" } else { "candidates" };
+    let summary = format!("{} {candidates}: {}", whole(count), tally(step.candidates.states()));
     if !open {
         lines.push(&summary);
     }

@@ -1,0 +1,43 @@
+//! Lines by which an engine declares flags, `flag --seqs int 1..`, where something is wrong with them.
+
+use pest::Parser;
+
+use super::blocks::Block;
+use super::grammar::Grammar;
+use crate::lang::codes::Code;
+use crate::lang::diag::{Diagnostic, did_you_mean};
+use crate::lang::source::{FileId, Span};
+
+/// What is put before `--seqs int 1..`, by which an engine declares a flag.
+pub(super) const FLAG: &str = "flag ";
+
+/// `--seqs int 1..`: a flag and its type, without the word by which it is declared.
+pub(super) fn without_word(id: FileId, block: Block, text: &str, base: usize) -> Option<Diagnostic> {
+    let names = text.split_whitespace().take_while(|w| w.starts_with('-') && !w.contains('='));
+    let (count, first) = (names.clone().count(), names.clone().next()?);
+    let typed = text.split_whitespace().nth(count).is_some_and(|w| TYPES.contains(&w));
+    if block != Block::Engine || !typed || Grammar::parse(block.rule(), &format!("{FLAG}{text}")).is_err() {
+        return None;
+    }
+    let span = Span::new(id, base..base + first.len());
+    let d = Diagnostic::new(Code::Unexpected, span, format!("`{first}` is declared without `flag`"));
+    let d = d.label("expected `flag`").help(format!("write `flag {first} …`"));
+    Some(d.edit(Span::new(id, base..base), FLAG))
+}
+
+/// The flags that a line of an engine declares, whatever else is wrong with it: `flag --seqs -s integer`, also `flg --seqs int`.
+pub fn declared_flags(text: &str) -> impl Iterator<Item = String> + '_ {
+    let mut words = text.split_whitespace();
+    let first = words.next().unwrap_or_default();
+    let declares = did_you_mean(first, ["flag"]).is_some();
+    let in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let flag = move |word: &'_ str| word.split(|c| !in_name(c)).next().unwrap_or_default().to_owned();
+    // a name without its dashes, and flags in a wrong place, are declared all the same
+    words.enumerate().filter_map(move |(n, w)| {
+        let plain = n == 0 && w.starts_with(|c: char| c.is_ascii_lowercase()) && !TYPES.contains(&w);
+        let named = if w.starts_with('-') { Some(flag(w)) } else { plain.then(|| format!("--{}", flag(w))) };
+        named.filter(|_| declares)
+    })
+}
+
+const TYPES: [&str; 9] = ["int", "float", "switch", "text", "path", "json", "json_file", "words", "one_of"];
