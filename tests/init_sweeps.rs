@@ -81,6 +81,28 @@ fn a_pasted_sweep_command_names_its_own_files() {
     assert!(out.stderr.contains("--continue-on-error") && out.stderr.contains("S.json"), "{}", out.stderr);
 }
 
+/// What auto_benchmark's client would ask, by the file's `backend`.
+fn asked_through_each_backend(lab: &Lab) {
+    for (backend, kind, api, told) in [
+        ("sglang-native", "random", Some("sglang_generate"), None),
+        ("sglang-oai", "random", Some("openai_completions"), None),
+        ("vllm", "random", Some("openai_completions"), None),
+        ("sglang-oai-chat", "random", None, None),
+        ("auto", "custom", None, Some("benchmark.backend auto: what data.jsonl holds decides")),
+        ("trt", "random", None, Some("benchmark.backend trt: perflab asks for chat completions instead")),
+    ] {
+        let file = format!(
+            "server:\n  base_flags: {{model_path: org/m}}\n  search_space: {{max_running_requests: [64, 128]}}\ndataset: {{kind: {kind}}}\nbenchmark: {{backend: {backend}}}\n"
+        );
+        lab.write("backend.yaml", file);
+        let out = init(lab, &["--from", "backend.yaml"], "").expect_code(0);
+        let line = out.stdout.lines().find_map(|l| l.trim().strip_prefix("api "));
+        assert_eq!(line.map(str::trim), api, "{backend}: {}", out.stdout);
+        assert_eq!(out.stderr.contains("benchmark.backend"), told.is_some(), "{backend}: {}", out.stderr);
+        assert!(out.stderr.contains(told.unwrap_or_default()), "{backend}: {}", out.stderr);
+    }
+}
+
 #[test]
 fn auto_benchmark_files_become_studies() {
     let out = from_files("auto_benchmark", &["--engine-version", "0.5.9", "--from", "auto_benchmark.yaml"]);
@@ -93,7 +115,11 @@ fn auto_benchmark_files_become_studies() {
     // tier 2: the first three keys together, and the fourth alone; the base is measured beside them
     let plan = lab.run(&["plan", "study.plab", "qwen3_32b", "--format", "json"]).expect_code(0).json();
     assert_eq!(plan["steps"][0]["candidates"].as_array().map(Vec::len), Some(2 * 2 * 2 + 3));
-    from_files("auto_full", &["--engine-version", "0.5.9", "--from", "auto_full.yaml"]);
+    // texts go to completions where the file leaves that open
+    assert!(out.stdout.contains(" openai_completions\n"), "{}", out.stdout);
+    let full = from_files("auto_full", &["--engine-version", "0.5.9", "--from", "auto_full.yaml"]);
+    assert!(full.stdout.contains(" sglang_generate\n"), "{}", full.stdout);
+    asked_through_each_backend(&lab);
     // what nobody reads is told, by its place
     let more = "server:\n  base_flags: {model_path: org/m}\n  search_space: {max_running_requests: [64, 128]}\n  \
                 parallel: {ep: 2, gpu_count: 1}\ndataset: {kind: random, funny: 3}\nbenchmark: {sla: {max_e2e_ms: 9}}\nextra: 1\n";

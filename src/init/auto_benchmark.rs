@@ -23,6 +23,7 @@ pub fn study(file: &str, tree: &Value, asked: &Asked) -> Result<Written, InitErr
     let (axes, vary) = out.axes(&space);
     let speculation = out.speculation();
     let mut draft = Draft { engine: base.draft.clone(), axes, ..Draft::default() };
+    draft.engine.settings.extend(out.api());
     draft.header = vec![format!(
         "`{}` of SGLang's auto_benchmark as a study, written by `perflab init`.",
         study::shown(file)
@@ -145,6 +146,35 @@ impl Reader<'_> {
         };
         let as_typed = params::as_typed(changes);
         Some(Point { name, title: None, changes: params::texts(changes), as_typed })
+    }
+
+    /// Where its client sends requests. `auto` is told by the data: texts go to completions, messages to chat.
+    fn api(&mut self) -> Option<Line> {
+        let of = |block: &str, name: &str| self.root.get(block)?.get(name).and_then(yaml::word);
+        let backend = of("benchmark", "backend").unwrap_or_else(|| "auto".to_owned());
+        let kind = of("dataset", "kind").or_else(|| self.root.get("dataset").and_then(yaml::word));
+        let texts = ["random", "sharegpt", "generated-shared-prefix"];
+        let api = match backend.as_str() {
+            "sglang" | "sglang-native" => "sglang_generate",
+            "sglang-oai" | "vllm" | "lmdeploy" => "openai_completions",
+            "auto" if kind.is_some_and(|k| texts.contains(&k.as_str())) => "openai_completions",
+            "sglang-oai-chat" | "vllm-chat" | "lmdeploy-chat" => return None,
+            "auto" => {
+                let file = of("dataset", "path").filter(|p| !p.is_empty());
+                self.left_out.push(format!(
+                    "benchmark.backend auto: what {} holds decides there whether chat is asked for; here it is",
+                    value::plain(file.as_deref().unwrap_or("data.jsonl"))
+                ));
+                return None;
+            }
+            other => {
+                let other = value::plain(other);
+                self.left_out
+                    .push(format!("benchmark.backend {other}: perflab asks for chat completions instead"));
+                return None;
+            }
+        };
+        Some(Line::new("api", api))
     }
 
     fn in_base(&self, key: &str) -> bool {
