@@ -2,7 +2,7 @@
 //! that takes connections and says nothing. Each is said in words, with its status, and soon.
 
 use std::fs;
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
@@ -104,6 +104,23 @@ fn a_pipe_for_events_that_is_read_gets_all_of_them() {
     let numbers: Vec<u64> = lines.iter().filter_map(|l| l["seq"].as_u64()).collect();
     assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>());
     assert_eq!(lines.last().map(|l| l["event"].clone()), Some("ends".into()), "{lines:?}");
+}
+
+/// As `head` leaves one: what is written on fills no pipe, and is told of once.
+#[test]
+fn a_reader_of_events_that_leaves_is_told_of_and_holds_nothing_up() {
+    let lab = Lab::with(&live_study(STEP));
+    mkfifo(&lab.path("events"), Mode::S_IRWXU).expect("a pipe");
+    let path = lab.path("events");
+    let reader = std::thread::spawn(move || {
+        let mut lines = BufReader::new(fs::File::open(path).expect("opens")).lines();
+        lines.by_ref().take(2).map_while(Result::ok).collect::<Vec<_>>()
+    });
+    let out = soon(&lab, &[&EXEC[..], &["--events", "events"]].concat()).expect_code(0);
+    let lines = reader.join().expect("it reads");
+    assert!(lines.len() == 2 && lines[0].contains("\"seq\":1,"), "{lines:?}");
+    let said = "whoever read the events has left: no more of them are written";
+    assert_eq!(out.stderr.matches(said).count(), 1, "{}", out.stderr);
 }
 
 #[test]

@@ -9,7 +9,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use clap::builder::{PathBufValueParser, TypedValueParser};
-use nix::libc::O_NOCTTY;
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::libc::{ENXIO, O_NOCTTY, O_NONBLOCK};
 
 use serde_json::{Map, Value as Json};
 
@@ -21,8 +22,10 @@ const VERSION: u32 = 1;
 
 /// So many lines wait for a reader that is behind. What comes beyond them is not written, and numbers are missing.
 const WAITING: usize = 4096;
-/// So long a reader that is behind is waited for at the end.
+/// So long a reader that is behind, or yet to come, is waited for at the end.
 const LAST: Duration = Duration::from_secs(1);
+/// Between two looks at whether somebody reads a pipe.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// The word of `--events`. Elsewhere `-` means standard output, where the report already goes: two documents would be mixed there.
 pub fn parser() -> impl TypedValueParser<Value = PathBuf> {
@@ -68,6 +71,14 @@ impl EventsFile {
             To::Reader(reader) => reader.take(text),
         }
     }
+
+    /// Ends it. The error is why some of what was taken is not written.
+    pub fn end(self) -> io::Result<()> {
+        match self.to {
+            To::File(_) => Ok(()),
+            To::Reader(reader) => reader.end(),
+        }
+    }
 }
 
 /// Where lines go.
@@ -83,10 +94,34 @@ impl To {
         let Some(kind) = fs::metadata(path).ok().map(|m| m.file_type()).filter(|kind| !kind.is_file()) else {
             return File::create(path).map(Self::File);
         };
-        let mut options = OpenOptions::new();
-        // a pipe that nobody reads yet opens at once if we may read it too
-        options.write(true).read(kind.is_fifo()).custom_flags(O_NOCTTY);
-        Reader::new(options.open(path)?).map(Self::Reader)
+        let opened = if kind.is_fifo() {
+            pipe(path)?
+        } else {
+            Some(OpenOptions::new().write(true).custom_flags(O_NOCTTY).open(path)?)
+        };
+        let path = path.to_owned();
+        Reader::new(move || opened.map_or_else(|| once_read(&path), Ok)).map(Self::Reader)
+    }
+}
+
+/// A named pipe; `None` where nobody reads it yet. To read it ourselves would spare the wait, and hide from us that its reader leaves.
+fn pipe(path: &Path) -> io::Result<Option<File>> {
+    let opened = OpenOptions::new().write(true).custom_flags(O_NOCTTY | O_NONBLOCK).open(path);
+    let file = match opened {
+        Err(e) if e.raw_os_error() == Some(ENXIO) => return Ok(None),
+        opened => opened?,
+    };
+    let flags = OFlag::from_bits_retain(fcntl(&file, FcntlArg::F_GETFL)?);
+    fcntl(&file, FcntlArg::F_SETFL(flags - OFlag::O_NONBLOCK))?;
+    Ok(Some(file))
+}
+
+fn once_read(path: &Path) -> io::Result<File> {
+    loop {
+        if let Some(file) = pipe(path)? {
+            return Ok(file);
+        }
+        std::thread::sleep(LOOK);
     }
 }
 
@@ -100,18 +135,17 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(mut file: File) -> io::Result<Self> {
+    fn new(open: impl FnOnce() -> io::Result<File> + Send + 'static) -> io::Result<Self> {
         let (lines, waiting) = sync_channel::<Vec<u8>>(WAITING);
         let (end, ended) = sync_channel(0);
         let failed = Arc::new(OnceLock::new());
         let why = failed.clone();
         std::thread::Builder::new().name("events".to_owned()).spawn(move || {
             let _end = end;
-            for line in waiting {
-                if let Err(e) = file.write_all(&line) {
-                    let _ = why.set(e);
-                    return;
-                }
+            let written =
+                open().and_then(|mut file| waiting.iter().try_for_each(|line| file.write_all(&line)));
+            if let Err(e) = written {
+                let _ = why.set(e);
             }
         })?;
         Ok(Self { lines: Some(lines), failed, ended })
@@ -120,18 +154,21 @@ impl Reader {
     /// A line for which there is no room is left out; one that nobody will ever read is an error.
     fn take(&self, line: Vec<u8>) -> io::Result<()> {
         match self.lines.as_ref().map(|lines| lines.try_send(line)) {
-            Some(Err(TrySendError::Disconnected(_))) => Err(match self.failed.get() {
-                Some(e) => e.raw_os_error().map_or_else(|| e.kind().into(), io::Error::from_raw_os_error),
-                None => io::ErrorKind::BrokenPipe.into(),
-            }),
+            Some(Err(TrySendError::Disconnected(_))) => {
+                Err(self.failure().unwrap_or_else(|| io::ErrorKind::BrokenPipe.into()))
+            }
             _ => Ok(()),
         }
     }
-}
 
-impl Drop for Reader {
-    fn drop(&mut self) {
+    fn failure(&self) -> Option<io::Error> {
+        let e = self.failed.get()?;
+        Some(e.raw_os_error().map_or_else(|| e.kind().into(), io::Error::from_raw_os_error))
+    }
+
+    fn end(mut self) -> io::Result<()> {
         drop(self.lines.take());
         let _ = self.ended.recv_timeout(LAST);
+        self.failure().map_or(Ok(()), Err)
     }
 }

@@ -1,5 +1,6 @@
 //! Progress on stderr: a live display on a terminal, one line per event when piped, nothing with `--quiet`; and the events file.
 
+use std::io;
 use std::path::Path;
 use std::time::Instant;
 
@@ -41,6 +42,9 @@ impl Progress {
 
     pub fn finish(&mut self) {
         self.screen.finish();
+        if let Some(Err(e)) = self.events.take().map(EventsFile::end) {
+            self.lost_events(&e);
+        }
     }
 
     fn line(&self, text: &str) {
@@ -57,8 +61,16 @@ impl Progress {
         let Some(file) = &mut self.events else { return };
         if let Err(e) = file.write(event) {
             self.events = None;
-            self.screen.warning(&format!("the events file cannot be written any more ({e})"));
+            self.lost_events(&e);
         }
+    }
+
+    fn lost_events(&self, e: &io::Error) {
+        self.screen.warning(&if e.kind() == io::ErrorKind::BrokenPipe {
+            "whoever read the events has left: no more of them are written".to_owned()
+        } else {
+            format!("the events file cannot be written any more ({e})")
+        });
     }
 }
 
