@@ -9,5 +9,5 @@ mod tree;
 pub use digest::{Feed, hex};
 pub use identity::{Key, identity, of_file, remembered};
 pub use place::{pass_by, place, place_by, place_in_passing, replace, sweep_drafts};
-pub use shelf::{Kept, Shelf};
+pub use shelf::{Keeping, Kept, Shelf};
 pub use tree::{Which, tree};

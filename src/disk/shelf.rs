@@ -1,17 +1,17 @@
 //! What took long to make and is made the same again: files of records, each under the hash of all that decided them. They only save
 //! time. So nothing that goes wrong with them is an error, and what is damaged is as good as missing; a sum over each record tells.
 
-use std::fs::{self, File};
-use std::io::{self, Write as _};
-use std::os::unix::fs::FileExt as _;
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use sha2::{Digest, Sha256};
 
 use super::digest::hex;
-use super::place::pass_by;
 
 /// What a file begins with. Another form of files has another one.
 const MAGIC: &[u8; 8] = b"perfshf1";
@@ -19,6 +19,8 @@ const MAGIC: &[u8; 8] = b"perfshf1";
 const LENGTHS: usize = 12;
 /// Of each record its length and its sum.
 const ENTRY: usize = 8;
+/// The sum over all that stands before the records.
+const SUM: usize = 4;
 /// Bytes of all files; the ones that were read longest ago go first.
 const MOST: u64 = 1 << 30;
 /// A draft of this age has nobody who still writes it.
@@ -77,29 +79,46 @@ impl Shelf {
     /// Keeps records under a key: the first so many of what was kept before, then new ones. What lay there is replaced, whoever wrote it;
     /// more than a quarter of the shelf is not kept. Says whether it is there now.
     pub fn keep(&self, key: &str, note: &str, before: Option<(&Kept, usize)>, new: &[Vec<u8>]) -> bool {
-        // a draft is called after its process
-        static ONE: Mutex<()> = Mutex::new(());
-        let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(mut keeping) = self.begin(key, note, before, new.len()) else { return false };
+        new.iter().enumerate().for_each(|(number, record)| keeping.add(number, record));
+        keeping.end()
+    }
+
+    /// The same for so many new records that are written as they are made.
+    pub fn begin(
+        &self,
+        key: &str,
+        note: &str,
+        before: Option<(&Kept, usize)>,
+        new: usize,
+    ) -> Option<Keeping> {
+        static DRAFTS: AtomicU64 = AtomicU64::new(0);
         let (old, count) = before.map_or((None, 0), |(kept, count)| (Some(kept), count));
         let places = old.map_or(&[][..], |kept| &kept.places[..count.min(kept.places.len())]);
-        let bytes = places.iter().map(|place| u64::from(place.length)).sum::<u64>()
-            + new.iter().map(|record| record.len() as u64).sum::<u64>();
-        if bytes > self.most / 4 {
-            return false;
+        let list = (places.len() + new).checked_mul(ENTRY)?;
+        let begins = begins(key, note, list)?;
+        fs::create_dir_all(&self.dir).ok()?;
+        let place = self.path(key);
+        let name = place.file_name()?.to_str()?;
+        let draft = format!(".{name}.{}-{}", std::process::id(), DRAFTS.fetch_add(1, Ordering::Relaxed));
+        let path = self.dir.join(draft);
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).ok()?;
+        let mut keeping = Keeping {
+            shelf: self.clone(),
+            at: (begins.len() + list + SUM) as u64,
+            begins,
+            entries: Vec::with_capacity(list),
+            bytes: 0,
+            early: BTreeMap::new(),
+            added: 0,
+            new,
+            draft: Draft { file, path, place },
+            lost: false,
+        };
+        for place in places {
+            keeping.write(&old?.bytes(*place).ok()?);
         }
-        let Some(head) = head(key, note, places, new) else { return false };
-        let kept = fs::create_dir_all(&self.dir).and_then(|()| {
-            // nobody waits for the disk: what a power cut takes is noticed and made again
-            pass_by(&self.path(key), 0o600, |file| {
-                file.write_all(&head)?;
-                if let Some(kept) = old {
-                    places.iter().try_for_each(|place| file.write_all(&kept.bytes(*place)?))?;
-                }
-                new.iter().try_for_each(|record| file.write_all(record))
-            })
-        });
-        self.tidy();
-        kept.is_ok()
+        Some(keeping)
     }
 
     fn path(&self, key: &str) -> PathBuf {
@@ -173,7 +192,7 @@ impl Kept {
         let [of_key, of_note, of_list] = [0, 4, 8].map(|at| u64::from(number(&lengths[at..])));
         let head = begins.len() as u64 + of_key + of_note + of_list;
         // lengths that are damaged ask for any amount of memory
-        if magic != MAGIC || head + 4 > length {
+        if magic != MAGIC || head + SUM as u64 > length {
             return Err(damaged());
         }
         let mut bytes = vec![0; (head + 4) as usize];
@@ -198,25 +217,95 @@ impl Kept {
     }
 }
 
-/// All that stands before the records; `None` where there is too much of it.
-fn head(key: &str, note: &str, old: &[Place], new: &[Vec<u8>]) -> Option<Vec<u8>> {
-    let mut list = Vec::with_capacity((old.len() + new.len()) * ENTRY);
-    let mut add = |length: u32, sum: u32| list.extend([length, sum].map(u32::to_le_bytes).concat());
-    for place in old {
-        add(place.length, place.sum);
+/// Records that are being kept, written as they come. Dropped before its end, it leaves nothing.
+#[derive(Debug)]
+pub struct Keeping {
+    shelf: Shelf,
+    /// what the file begins with, up to the list of records
+    begins: Vec<u8>,
+    entries: Vec<u8>,
+    /// where the next record begins in the file
+    at: u64,
+    /// of all records
+    bytes: u64,
+    /// those that came before one that stands before them
+    early: BTreeMap<usize, Vec<u8>>,
+    /// new ones, as written
+    added: usize,
+    new: usize,
+    draft: Draft,
+    /// the disk did not take it, or it is too much
+    lost: bool,
+}
+
+#[derive(Debug)]
+struct Draft {
+    file: File,
+    path: PathBuf,
+    place: PathBuf,
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        // what found its place is not there any more
+        let _ = fs::remove_file(&self.path);
     }
-    for record in new {
-        add(u32::try_from(record.len()).ok()?, crc32fast::hash(record));
+}
+
+impl Keeping {
+    /// A new record by its number, counted from 0; they may come in any order.
+    pub fn add(&mut self, number: usize, record: &[u8]) {
+        if self.lost {
+            return;
+        }
+        if number != self.added {
+            self.early.insert(number, record.to_vec());
+            return;
+        }
+        self.write(record);
+        self.added += 1;
+        while let Some(next) = self.early.remove(&self.added) {
+            self.write(&next);
+            self.added += 1;
+        }
     }
-    let mut head = MAGIC.to_vec();
-    for length in [key.len(), note.len(), list.len()] {
-        head.extend(u32::try_from(length).ok()?.to_le_bytes());
+
+    fn write(&mut self, record: &[u8]) {
+        self.bytes += record.len() as u64;
+        let length = u32::try_from(record.len()).ok().filter(|_| self.bytes <= self.shelf.most / 4);
+        let written = length.filter(|_| self.draft.file.write_all_at(record, self.at).is_ok());
+        let Some(length) = written.filter(|_| !self.lost) else {
+            self.lost = true;
+            self.early.clear();
+            return;
+        };
+        self.at += record.len() as u64;
+        self.entries.extend([length, crc32fast::hash(record)].map(u32::to_le_bytes).concat());
     }
-    head.extend(key.bytes());
-    head.extend(note.bytes());
-    head.extend(list);
-    head.extend(crc32fast::hash(&head).to_le_bytes());
-    Some(head)
+
+    /// Puts the file in its place. Says whether it is there now.
+    pub fn end(mut self) -> bool {
+        let whole = !self.lost && self.added == self.new;
+        let mut head = std::mem::take(&mut self.begins);
+        head.append(&mut self.entries);
+        head.extend(crc32fast::hash(&head).to_le_bytes());
+        // nobody waits for the disk: what a power cut takes is noticed and made again
+        let Draft { file, path, place } = &self.draft;
+        let kept = whole && file.write_all_at(&head, 0).is_ok() && fs::rename(path, place).is_ok();
+        self.shelf.tidy();
+        kept
+    }
+}
+
+/// What stands before the list of records; `None` where there is too much of it.
+fn begins(key: &str, note: &str, list: usize) -> Option<Vec<u8>> {
+    let mut begins = MAGIC.to_vec();
+    for length in [key.len(), note.len(), list] {
+        begins.extend(u32::try_from(length).ok()?.to_le_bytes());
+    }
+    begins.extend(key.bytes());
+    begins.extend(note.bytes());
+    Some(begins)
 }
 
 fn number(bytes: &[u8]) -> u32 {
@@ -262,6 +351,28 @@ mod tests {
         assert!(before.record(3).is_err());
         shelf.forget("one");
         assert!(shelf.find("one").is_none());
+    }
+
+    #[test]
+    fn records_are_kept_as_they_come_in_their_order_or_not_at_all() {
+        let (_dir, shelf) = shelf(MOST);
+        let names = || fs::read_dir(&shelf.dir).map_or(0, Iterator::count);
+        let mut keeping = shelf.begin("key", "note", None, 3).unwrap();
+        let mut other = shelf.begin("key", "other", None, 1).unwrap();
+        for (number, text) in [(2, "c"), (0, "a"), (1, "b")] {
+            keeping.add(number, text.as_bytes());
+        }
+        other.add(0, b"x");
+        assert!(keeping.end());
+        assert_eq!(read(&shelf, "key"), Some(("note".to_owned(), records(&["a", "b", "c"]))));
+        // one of its own for each that is at it at one time
+        assert!(other.end());
+        assert_eq!(read(&shelf, "key"), Some(("other".to_owned(), records(&["x"]))));
+        let mut torn = shelf.begin("key", "", None, 2).unwrap();
+        torn.add(1, b"y");
+        assert!(!torn.end());
+        drop(shelf.begin("key", "", None, 1));
+        assert_eq!((read(&shelf, "key").unwrap().1, names()), (records(&["x"]), 1));
     }
 
     #[test]

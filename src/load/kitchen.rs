@@ -138,18 +138,21 @@ impl Kitchen {
             tokenizer.get()?;
         }
         let keeper = pantry.filter(|_| keeps);
+        let adding = keeper.and_then(|pantry| pantry.begin(purpose, &(from..numbers.end), &self.maker));
         let made = on_all_cores(from..numbers.end, |index| {
             let prompt = self.prompt(purpose, index)?;
-            Ok((self.rendered(&prompt)?, keeper.map(|_| pantry::record(&prompt))))
+            // to the disk as it is made: long prompts are not held twice
+            if let Some(adding) = &adding {
+                adding.add(index, &prompt);
+            }
+            self.rendered(&prompt)
         })?;
         if purpose == Purpose::Load {
             self.counts.known.fetch_add(all.len() as u64, Ordering::Relaxed);
             self.counts.made.fetch_add(made.len() as u64, Ordering::Relaxed);
         }
-        let (made, records): (Vec<Rendered>, Vec<Option<Vec<u8>>>) = made.into_iter().unzip();
-        if let Some(pantry) = keeper {
-            let records: Vec<Vec<u8>> = records.into_iter().flatten().collect();
-            pantry.keep(purpose, from, &records, &self.maker);
+        if let Some((pantry, adding)) = keeper.zip(adding) {
+            pantry.end(purpose, adding, &self.maker);
         }
         all.extend(made);
         Ok(all)

@@ -1,6 +1,7 @@
 //! Texts that a tokenizer made before, kept on the disk, so that a load that asks what an earlier one has asked begins without reading the
 //! tokenizer.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,7 +10,7 @@ use super::prompts::{Prompt, PromptMaker};
 use super::seeds::Purpose;
 use super::spec::LoadSpec;
 use crate::data::{DataSet, Source, TemplateTokens};
-use crate::disk::{self, Kept, Shelf};
+use crate::disk::{self, Keeping, Kept, Shelf};
 
 /// What stands in front of a prompt's text: its tokens and those of the answer.
 const NUMBERS: usize = 8;
@@ -76,20 +77,29 @@ impl Pantry {
         self.shelf.forget(&self.full_key(purpose));
     }
 
-    /// Adds prompts that were made, from that number on.
-    pub(super) fn keep(&self, purpose: Purpose, from: u64, made: &[Vec<u8>], maker: &PromptMaker) {
-        let mut known = self.of_purpose(purpose);
+    /// Begins to add so many prompts, from that number on, which are written as they are made.
+    pub(super) fn begin(&self, purpose: Purpose, made: &Range<u64>, maker: &PromptMaker) -> Option<Adding> {
+        let known = self.known(purpose);
         let count = known.as_ref().map_or(0, |kept| kept.len()) as u64;
-        // a file that was replaced meanwhile is not what the key says
-        let stands = self.key_now(maker).is_some_and(|now| self.key.starts_with(&now));
-        if made.is_empty() || from > count || !stands {
-            return;
+        if made.is_empty() || made.start > count {
+            return None;
         }
         let template = maker.tokenizer.as_ref().and_then(LateTokens::template);
-        let Ok(note) = serde_json::to_string(&template) else { return };
-        let (key, from) = (self.full_key(purpose), usize::try_from(from).unwrap_or(usize::MAX));
-        if self.shelf.keep(&key, &note, known.as_deref().map(|kept| (kept, from)), made) {
-            *known = self.shelf.find(&key).map(Arc::new);
+        let note = serde_json::to_string(&template).ok()?;
+        let before = known.as_deref().zip(usize::try_from(made.start).ok());
+        let new = usize::try_from(made.end - made.start).ok()?;
+        let keeping = self.shelf.begin(&self.full_key(purpose), &note, before, new)?;
+        Some(Adding { from: made.start, keeping: Mutex::new(keeping) })
+    }
+
+    /// Puts what was added in its place.
+    pub(super) fn end(&self, purpose: Purpose, adding: Adding, maker: &PromptMaker) {
+        let mut known = self.of_purpose(purpose);
+        // a file that was replaced meanwhile is not what the key says
+        let stands = self.key_now(maker).is_some_and(|now| self.key.starts_with(&now));
+        let keeping = adding.keeping.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if stands && keeping.end() {
+            *known = self.shelf.find(&self.full_key(purpose)).map(Arc::new);
         }
     }
 
@@ -97,6 +107,22 @@ impl Pantry {
     pub(super) fn template(&self) -> Option<TemplateTokens> {
         let known = self.known(Purpose::Load).or_else(|| self.known(Purpose::Warmup))?;
         serde_json::from_str(known.note()).ok()?
+    }
+}
+
+/// Prompts that are kept while they are made, by all who make them.
+#[derive(Debug)]
+pub(super) struct Adding {
+    from: u64,
+    keeping: Mutex<Keeping>,
+}
+
+impl Adding {
+    /// A prompt by its number, in any order.
+    pub(super) fn add(&self, number: u64, prompt: &Prompt) {
+        let record = record(prompt);
+        let place = usize::try_from(number - self.from).unwrap_or(usize::MAX);
+        self.keeping.lock().unwrap_or_else(PoisonError::into_inner).add(place, &record);
     }
 }
 
