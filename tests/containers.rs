@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use serde_json::Value;
+
 use crate::support::{EXEC, Lab, Output, Running, binary, events, marked, wait_for};
 
 const IMAGE: &str = "localhost/perflab-test:1";
@@ -91,6 +93,9 @@ impl Pod {
         for word in String::from_utf8_lossy(&linked.stdout).split_whitespace().filter(|w| w.starts_with('/'))
         {
             copy(Path::new(word), word);
+        }
+        for program in ["/bin/sh", "/bin/sleep"] {
+            copy(Path::new(program), program);
         }
         fs::create_dir_all(root.join("tmp")).expect("a directory");
         let archive = self.lab.path("root.tar");
@@ -295,7 +300,81 @@ fn interrupted(pod: &Pod) {
     expect_nothing_left(pod);
     // an image that is nowhere is said before anything starts
     pod.lab.write("site.plab", "site lab { engine sim via podman \"localhost/no-such-image:1\" }\n");
-    pod.exec().expect_error(1, &["podman says", "see that its service runs"]);
+    pod.exec().expect_error(1, &["podman says", "see that the name of the image is right"]);
+    // a registry that is down is another matter
+    let port = crate::running::free_port();
+    let nobody = format!("127.0.0.1:{port}/nobody/nothing:1");
+    pod.lab.write("site.plab", format!("site lab {{ engine sim via podman \"{nobody}\" }}\n"));
+    pod.exec().expect_error(75, &[&nobody, "cannot be reached", "connection refused"]);
+}
+
+/// The candidate's server dies in mid-load, as `dies` makes it die; why its trial failed.
+fn dead_in_mid_load(pod: &Pod, study: &str, dies: impl Fn(&Pod)) -> String {
+    let _ = fs::remove_dir_all(pod.lab.path("state"));
+    let _ = fs::remove_file(pod.lab.path("events.jsonl"));
+    pod.lab.write("study.plab", study);
+    let running = pod.start(&["--events", "events.jsonl"]);
+    let of_candidate = |e: &Value| e["event"] == "load" && e["launch"] == "L002";
+    let answered = || events(&pod.lab).iter().any(|e| of_candidate(e) && e["done"].as_u64() > Some(8));
+    let over = || running.stderr().contains("error: ") || running_ended(pod);
+    wait_for("the candidate's load", || answered() || over());
+    assert!(answered(), "{}", running.stderr());
+    dies(pod);
+    let out = running.wait();
+    expect_nothing_left(pod);
+    let report = out.expect_code(0).report();
+    assert_eq!(report.outcome("seqs", "1"), "failed", "{}", report.0);
+    report.reason("seqs", "1").to_owned()
+}
+
+/// Kills the process of the launch that runs so.
+fn kill_process(pod: &Pod, runs: impl Fn(&str) -> bool) {
+    let line = |pid: i32| fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let text = |pid: i32| String::from_utf8_lossy(&line(pid)).replace('\0', " ");
+    let own = pod.containers("perflab.study").remove(0);
+    let is_own = |pid: i32| marked(&pod.lab).contains(&pid) || text(pid).contains(&own);
+    let all = fs::read_dir("/proc").expect("/proc").flatten();
+    let mut pids = all.filter_map(|e| e.file_name().to_str()?.parse::<i32>().ok());
+    let found = pids.find(|pid| runs(&text(*pid)) && is_own(*pid)).expect("it runs");
+    let found = nix::unistd::Pid::from_raw(found);
+    nix::sys::signal::kill(found, nix::sys::signal::Signal::SIGKILL).expect("it lives");
+}
+
+/// What is started in a container, as everywhere: its end under a load is the candidate's, however it comes.
+#[test]
+fn a_server_that_dies_in_its_container_under_load_is_one_failed_trial() {
+    let Some(pod) = Pod::new("a_server_that_dies_in_its_container") else { return };
+    let study = STUDY.replace("requests    8", "duration    6s").replace("[1, 2]", "[1]");
+    let (study, _) = study.split_once("    step bad").expect("a step");
+    let study = format!("{study}}}\n").replace("axis bad  = raw --no-such-flag=1\n", "");
+    let crash = "failed under load: crash under load";
+
+    // its container's first process
+    let reason =
+        dead_in_mid_load(&pod, &study, |pod| kill_process(pod, |line| line.starts_with("perflab sim")));
+    assert!(reason.starts_with(&format!("{crash} (SIGKILL)")), "{reason}");
+    // the whole container
+    let reason = dead_in_mid_load(&pod, &study, |pod| {
+        let id = pod.containers("perflab.study").first().cloned().expect("a container");
+        pod.podman(&["kill", &id]).expect("it lives");
+    });
+    assert!(reason.starts_with(&format!("{crash} (SIGKILL)")), "{reason}");
+    // and with it who would tell podman of its end: its client waits on
+    let reason = dead_in_mid_load(&pod, &study, |pod| {
+        kill_process(pod, |line| line.split(' ').next().is_some_and(|program| program.ends_with("conmon")));
+        kill_process(pod, |line| line.starts_with("perflab sim"));
+    });
+    assert!(reason.starts_with(crash), "{reason}");
+    // a script is its first process, and stays
+    let script = "perflab sim --model \"$1\" --host \"$2\" --port \"$3\" &\ntrap 'kill $!; exit' TERM\nwait $!\nsleep 60 & wait $!\n";
+    pod.lab.write("engine.sh", script);
+    let scripted = study.replace(
+        "sim { --max-model-len=4Ki ",
+        "sim { serve \"/bin/sh engine.sh {model} {host} {port}\"\n --max-model-len=4Ki\n ",
+    );
+    let reason =
+        dead_in_mid_load(&pod, &scripted, |pod| kill_process(pod, |line| line.starts_with("perflab sim")));
+    assert!(reason.starts_with(&format!("{crash}: nobody listens on its port any more")), "{reason}");
 }
 
 #[test]

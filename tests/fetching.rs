@@ -83,6 +83,58 @@ fn stubborn(registry: &str) -> (Lab, Command) {
     (lab, command)
 }
 
+/// A client that has no image, and says why none can be fetched; how often it was asked stands in `pulls`.
+fn refusing(image: &str, says: &str) -> (Lab, Command) {
+    let lab = Lab::with(STUDY);
+    lab.write("site.plab", format!("site lab {{ engine sim via podman \"{image}\" }}\n"));
+    let pulls = lab.path("pulls");
+    let script = format!(
+        "#!/bin/sh\ncase $1 in\nimage) echo \"Error: $5: image not known\" >&2; exit 125;;\n\
+         pull) echo x >> '{}'; echo 'Error: {says}' >&2; exit 125;;\nesac\n",
+        pulls.display()
+    );
+    fs::create_dir(lab.path("bin")).expect("a directory");
+    let program = lab.write("bin/podman", script);
+    fs::set_permissions(program, fs::Permissions::from_mode(0o755)).expect("executable");
+    let mut command = lab.command(&EXEC);
+    command.env("PATH", format!("{}:/usr/bin:/bin", lab.path("bin").display()));
+    (lab, command)
+}
+
+#[test]
+fn a_registry_that_cannot_be_reached_is_no_mistake_of_the_study() {
+    let image = "registry.example.com/a/b:1";
+    let says = "initializing source docker://registry.example.com/a/b:1: pinging container registry: dial tcp: connect: connection refused";
+    let (lab, command) = refusing(image, says);
+    let out = lab.start_command(command).wait();
+    let words = [
+        "the image registry.example.com/a/b:1 is not on this machine, and its registry cannot be reached",
+        "connection refused",
+        "the same command goes on",
+    ];
+    let out = out.expect_error(75, &words);
+    assert_eq!(lab.read("pulls").lines().count(), 3, "asked again twice");
+    assert_eq!(out.stderr.matches("fetched again in").count(), 2, "{}", out.stderr);
+    assert!(!lab.path("state").exists(), "nothing was begun");
+}
+
+#[test]
+fn an_image_that_is_nowhere_is_a_mistake_and_is_asked_for_once() {
+    for (image, says) in [
+        ("registry.example.com/a/b:1", "reading manifest 1 in registry.example.com/a/b: manifest unknown"),
+        // what was to be built here is at no registry
+        (
+            "localhost/a:1",
+            "pinging container registry localhost: dial tcp [::1]:443: connect: connection refused",
+        ),
+    ] {
+        let (lab, command) = refusing(image, says);
+        let out = lab.start_command(command).wait();
+        out.expect_error(1, &[image, says, "see that the name of the image is right"]);
+        assert_eq!(lab.read("pulls").lines().count(), 1);
+    }
+}
+
 /// Processes whose arguments name the registry.
 fn fetching(registry: &str) -> Vec<i32> {
     let pids = fs::read_dir("/proc").expect("/proc").flatten();

@@ -18,6 +18,8 @@ use crate::support::{EXEC, Lab, Output, binary, skip, wait_for};
 use crate::tls::certificates;
 
 const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
+/// Where a branch stands once it was asked for.
+const MOVED: &str = "fedcba9876543210fedcba9876543210fedcba98";
 const SIZE: usize = 300_000;
 
 /// An engine of the standard library's kind whose program is a script: it writes down what it got and serves with the simulated one.
@@ -158,10 +160,17 @@ fn answer(path: &str, token: Option<&str>, from: usize, cuts: &Counts, config: &
         return plain("500 Internal Server Error", "", b"{}");
     }
     if path.starts_with("/api/") {
+        let moved = path.contains("moved") && {
+            let mut cuts = cuts.lock().expect("counts");
+            let n = cuts.entry("moved".to_owned()).or_insert(0);
+            *n += 1;
+            *n > 1
+        };
+        let commit = if moved { MOVED } else { COMMIT };
         let sha = if path.contains("wrong") { sha256(b"something else") } else { sha256(&weights()) };
         let size = if path.contains("huge") { 1 << 60 } else { SIZE };
         let list = format!(
-            r#"{{"sha":"{COMMIT}","siblings":[
+            r#"{{"sha":"{commit}","siblings":[
                 {{"rfilename":"config.json","size":{},"blobId":"{config}"}},
                 {{"rfilename":"model.safetensors","size":{size},"blobId":"aa","lfs":{{"sha256":"{sha}","size":{size}}}}},
                 {{"rfilename":"model.bin","size":5,"blobId":"bb"}}]}}"#,
@@ -261,6 +270,24 @@ fn a_model_is_fetched_once_and_engines_run_offline() {
 }
 
 #[test]
+fn a_branch_that_moved_is_named_where_results_are_measured_again() {
+    let (hub, lab) = (Mock::new(), lab("org/moved"));
+    let first = exec(&lab, &hub, &[]).expect_code(0);
+    assert!(!first.stderr.contains("measured again"), "{}", first.stderr);
+    let out = exec(&lab, &hub, &[]).expect_code(0);
+    let why = format!("model org/moved was revision {COMMIT} when it was measured, and is {MOVED} now");
+    let said = format!("2 results do not count any more and are measured again: {why}");
+    assert_eq!(out.stderr.matches(&said).count(), 1, "{}", out.stderr);
+    let report = out.report();
+    assert!(report.0["warnings"].to_string().contains(&said), "{}", report.0["warnings"]);
+    assert!(lab.read("state/report.md").contains(&why), "{}", lab.read("state/report.md"));
+    // they are measured, and nothing is said any more but what this report is made of
+    let third = exec(&lab, &hub, &[]).expect_code(0);
+    assert!(!third.stderr.contains("measured again"), "{}", third.stderr);
+    assert_eq!(third.report().0["cost"]["launches"], 4);
+}
+
+#[test]
 fn what_cannot_be_had_is_said_before_anything_starts() {
     let hub = Mock::new();
     for (model, variables, code, words) in [
@@ -320,6 +347,8 @@ fn a_hub_whose_certificate_is_not_trusted_is_not_out_of_reach() {
     };
     asked(&address, &[("SSL_CERT_FILE", "/dev/null")])
         .expect_error(75, &["certificate not trusted", "no certificate could be read", "/dev/null"]);
+    asked(&address, &[("SSL_CERT_FILE", "/none/ca.pem")])
+        .expect_error(75, &["SSL_CERT_FILE names /none/ca.pem, and there is no such file", "unset it"]);
     asked(&address, &[]).expect_error(75, &["certificate not trusted", "SSL_CERT_FILE names a file"]);
     asked(&address, &[("SSL_CERT_FILE", &ca)]).expect_code(0);
     assert!(snapshot(&lab, "org/fine", "model.safetensors").exists());

@@ -46,6 +46,25 @@ fn every_chunk_of_every_request_lies_beside_the_log() {
     assert!(names.iter().all(|name| !name.to_string_lossy().starts_with('.')), "no draft is left: {names:?}");
 }
 
+/// As one that was killed while it wrote them.
+#[test]
+fn drafts_of_records_that_a_killed_execution_left_are_swept() {
+    let lab =
+        Lab::with(&live_study("step one { vary seqs[1] }").replace("requests    8", "requests    20000"));
+    let mut exec = lab.start(&EXEC);
+    wait_for("the first launch", || !launches(&lab.path("state")).is_empty());
+    exec.child.kill().expect("it lives");
+    exec.child.wait().expect("it is dead");
+    let dir = launches(&lab.path("state")).remove(0);
+    let (draft, own) = (dir.join(format!(".{FILE}.4194999")), dir.join(".kept"));
+    for file in [&draft, &own] {
+        fs::write(file, "x").expect("written");
+    }
+    lab.write("study.plab", live_study("step one { vary seqs[1] }"));
+    lab.run(&EXEC).expect_code(0);
+    assert!(!draft.exists() && own.exists());
+}
+
 #[test]
 fn records_that_find_no_place_are_a_warning_and_no_loss() {
     let lab = Lab::with(&live_study("step one { vary seqs[1] }"));

@@ -149,6 +149,50 @@ fn an_alias_a_directory_and_a_server_that_does_not_tell_leave_the_model_open() {
     }
 }
 
+/// A server that answers, counts what it was asked, and begins anew at one of forty requests, as `how` says: it breaks that request off, or
+/// says when it was started, or does neither; or it stays as it is.
+fn beginning_anew(how: &str, port: u16) -> Server {
+    let lab = Lab::new();
+    let script = lab.write("server.py", include_str!("serve_anew.py"));
+    let mut command = Command::new("python3");
+    command.arg(script).arg(port.to_string()).arg(how).stderr(Stdio::null());
+    let server = Server(command.spawn().expect("a server"));
+    wait_for("the server", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+    server
+}
+
+#[test]
+fn a_server_that_was_started_again_under_a_load_is_not_one_server() {
+    for (how, evidence) in [
+        ("breaks", "vllm:prompt_tokens_total{model_name=\"m\"} fell from "),
+        ("says when", "process_start_time_seconds rose from "),
+    ] {
+        let (lab, port) = lab(40, "");
+        let server = beginning_anew(how, port);
+        let out = lab.run(&EXEC).expect_code(75);
+        for word in ["was started again under", evidence, "says nothing about the configuration"] {
+            assert!(out.stderr.contains(word), "{how}: `{word}` is missing in {}", out.stderr);
+        }
+        assert_eq!((kinds(&lab, "run"), kinds(&lab, "setback")), (0, 1), "{how}");
+        drop(server);
+        let _server = beginning_anew("never", port);
+        lab.run(&EXEC).expect_code(0);
+    }
+}
+
+/// It may have been started again in an idle moment, or stand beside others behind one address.
+#[test]
+fn counters_that_fell_without_a_trace_are_told_with_the_result() {
+    let (lab, port) = lab(40, "");
+    let _server = beginning_anew("quietly", port);
+    let report = lab.run(&EXEC).expect_code(0).report();
+    let warnings = report.0["warnings"].to_string();
+    // a busy machine has a load repeated, which begins anew in its turn
+    for word in ["vllm:prompt_tokens_total{", "} fell from ", "or several servers answer at one address"] {
+        assert!(warnings.contains(word), "`{word}` is missing in {warnings}");
+    }
+}
+
 /// A server that is ready and says what it serves, but for the first questions after that.
 fn slow_to_name(silent: u32) -> (Server, u16) {
     let lab = Lab::new();

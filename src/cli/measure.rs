@@ -115,7 +115,7 @@ fn prepare<'a>(
         }
         LockError::Io { .. } => (e.to_string(), "choose another state directory with `--dir DIR`"),
     })?;
-    disk::sweep_drafts(&dir, &state::PLACED);
+    disk::sweep_drafts(&dir, |name| state::PLACED.contains(&name));
     let journal = Writer::open(&dir.join(journal::FILE), requests(study), began)
         .map_err(|e| (e.to_string(), KEPT_JOURNAL))?;
     if let Some(message) = state::of_another(&args.file, &study.name, args.dir.as_deref(), journal.history())
@@ -149,11 +149,24 @@ fn prepare<'a>(
 
 /// Why the images of a study are not here.
 fn not_fetched(error: &RuntimeError, console: Console) -> Stop {
-    if let RuntimeError::Stopped { .. } = error {
-        console.error("interrupted while an image was fetched", "the same command fetches it again");
-        return Stop::Said(exit::INCOMPLETE);
-    }
-    (error.to_string(), "see that its service runs and that you may use it").into()
+    let help = match error {
+        RuntimeError::Stopped { .. } => {
+            console.error("interrupted while an image was fetched", "the same command fetches it again");
+            return Stop::Said(exit::INCOMPLETE);
+        }
+        RuntimeError::Unreachable { .. } => "the same command goes on once it can be reached",
+        RuntimeError::NoRoom { .. } => "make room; the same command goes on",
+        RuntimeError::Late { .. } => "see that its service runs; the same command goes on",
+        RuntimeError::NoImage { .. } => {
+            let help = "see that the name of the image is right, and that you may fetch it";
+            return (error.to_string(), help).into();
+        }
+        RuntimeError::Start { .. } | RuntimeError::Refused { .. } => {
+            return (error.to_string(), "see that its service runs and that you may use it").into();
+        }
+    };
+    console.error(&error.to_string(), help);
+    Stop::Said(exit::INCOMPLETE)
 }
 
 /// Every profile that the study measures.

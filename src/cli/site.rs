@@ -2,15 +2,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use super::console::Console;
 use super::{closing, files};
-use crate::engine::container::RuntimeError;
+use crate::engine::container::{Runtime, RuntimeError};
 use crate::lang::Program;
 use crate::lang::sema::program::{Change, Choice, Engine, From, Site, Step, Study, Via};
 use crate::plan::Config;
 use crate::report::preview::Launched;
 use crate::run::container;
+
+/// The pauses before an image is fetched again whose registry could not be reached.
+const FETCHED_AGAIN: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(10)];
+/// How soon a signal is seen meanwhile.
+const LOOK_OUT: Duration = Duration::from_millis(50);
 
 /// Where a site is looked for beside a study.
 const NAME: &str = "site.plab";
@@ -159,12 +166,35 @@ pub fn images(
         if let (None, Some(console)) = (&id, fetch) {
             console.say(&format!("fetching image {image}"));
             let _heard = closing::Heard::listen();
-            runtime.pull(&image, || closing::heard() != 0)?;
+            fetch_image(&runtime, &image, console)?;
             id = runtime.image(&image)?;
         }
         found.extend(id.map(|id| (image, id)));
     }
     Ok(found)
+}
+
+/// Fetches an image. A registry that cannot be reached is asked again, like all that is the machine's failure.
+fn fetch_image(runtime: &Runtime, image: &str, console: Console) -> Result<(), RuntimeError> {
+    let stopped = || closing::heard() != 0;
+    for (n, pause) in FETCHED_AGAIN.iter().enumerate() {
+        match runtime.pull(image, stopped) {
+            Err(e @ RuntimeError::Unreachable { .. }) => {
+                let again =
+                    format!("fetched again in {} s ({} of {})", pause.as_secs(), n + 1, FETCHED_AGAIN.len());
+                console.warn(&format!("{e}; {again}"));
+            }
+            done => return done,
+        }
+        let until = Instant::now() + *pause;
+        while Instant::now() < until {
+            if stopped() {
+                return Err(RuntimeError::Stopped { program: runtime.name() });
+            }
+            thread::sleep(LOOK_OUT);
+        }
+    }
+    runtime.pull(image, stopped)
 }
 
 fn model_trouble(program: &Program, study: &Study, site: &Site) -> Option<(String, String)> {

@@ -44,13 +44,13 @@ pub fn replace(path: &Path, text: &str) -> io::Result<()> {
     })
 }
 
-/// Removes the drafts of files of these names that killed processes left in a directory. It may fail, and nothing follows from that.
-pub fn sweep_drafts(dir: &Path, names: &[&str]) {
+/// Removes the drafts of files of some names that killed processes left in a directory. It may fail, and nothing follows from that.
+pub fn sweep_drafts(dir: &Path, named: impl Fn(&str) -> bool) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let draft = name.to_str().and_then(|n| n.strip_prefix('.')?.rsplit_once('.'));
         let Some((of, Ok(pid))) = draft.map(|(of, pid)| (of, pid.parse::<u32>())) else { continue };
-        if names.contains(&of) && !Path::new(&format!("/proc/{pid}")).exists() {
+        if named(of) && !Path::new(&format!("/proc/{pid}")).exists() {
             let _ = fs::remove_file(entry.path());
         }
     }
@@ -95,7 +95,7 @@ mod tests {
         for name in kept.iter().chain(&[".a.txt.4194999"]) {
             fs::write(dir.path().join(name), "x").unwrap();
         }
-        sweep_drafts(dir.path(), &["a.txt"]);
+        sweep_drafts(dir.path(), |name| name == "a.txt");
         let mut kept = kept.map(str::to_owned);
         kept.sort();
         assert_eq!(names(dir.path()), kept);

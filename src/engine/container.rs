@@ -45,8 +45,15 @@ pub struct Runtime {
 pub enum RuntimeError {
     #[error("{program} cannot be started: {why}")]
     Start { program: String, why: String },
-    #[error("{program} gave no answer within {} s", PATIENCE.as_secs())]
-    Late { program: String },
+    #[error("{program} gave no answer within {} s", within.as_secs())]
+    Late { program: String, within: Duration },
+    /// Another time it may be had.
+    #[error("the image {image} is not on this machine, and its registry cannot be reached: {why}")]
+    Unreachable { image: String, why: String },
+    #[error("the image {image} is not on this machine, which has no room for it: {why}")]
+    NoRoom { image: String, why: String },
+    #[error("the image {image} cannot be had: {program} says: {why}")]
+    NoImage { image: String, program: String, why: String },
     #[error("{program} says: {why}")]
     Refused { program: String, why: String },
     #[error("{program} was stopped")]
@@ -114,7 +121,7 @@ impl Runtime {
     /// Fetches an image, unless `stop` says meanwhile that nobody wants it any more. The client does not outlive this process.
     pub fn pull(&self, reference: &str, stop: impl Fn() -> bool) -> Result<(), RuntimeError> {
         let client = mortal(self.client(&["pull", "--quiet", reference]));
-        self.answer(client, PULL_PATIENCE, stop).map(drop)
+        self.answer(client, PULL_PATIENCE, stop).map(drop).map_err(|e| not_fetched(e, reference))
     }
 
     /// Removes every container of a study whose state directory has this mark. Returns their ids.
@@ -201,7 +208,7 @@ impl Runtime {
             }
             if Instant::now() > until {
                 end(&mut child, Duration::ZERO);
-                return Err(RuntimeError::Late { program });
+                return Err(RuntimeError::Late { program, within: patience });
             }
             thread::sleep(Duration::from_millis(5));
         };
@@ -234,6 +241,51 @@ fn end(child: &mut Child, tidying: Duration) {
     let _ = killpg(group, Signal::SIGKILL);
     let _ = child.wait();
 }
+
+/// Why an image was not fetched: whose fault that is, is told by words alone.
+fn not_fetched(error: RuntimeError, image: &str) -> RuntimeError {
+    let RuntimeError::Refused { program, why } = error else { return error };
+    let image = image.to_owned();
+    let said = why.to_lowercase();
+    let says = |all: &[&str]| all.iter().any(|words| said.contains(words));
+    if says(&["no space left on device"]) {
+        return RuntimeError::NoRoom { image, why };
+    }
+    // what was to be built here is at no registry
+    if says(&PASSING) && !says(&OWN_SERVICE) && !image.starts_with("localhost/") {
+        return RuntimeError::Unreachable { image, why };
+    }
+    RuntimeError::NoImage { image, program, why }
+}
+
+/// What docker and podman say of a registry that is away, out of reach, overloaded or in trouble.
+const PASSING: [&str; 23] = [
+    "connection refused",
+    "connection reset",
+    "connection timed out",
+    "broken pipe",
+    "no such host",
+    "temporary failure in name resolution",
+    "server misbehaving",
+    "network is unreachable",
+    "network is down",
+    "no route to host",
+    "host is down",
+    "i/o timeout",
+    "tls handshake timeout",
+    "timeout exceeded",
+    "deadline exceeded",
+    "request canceled while waiting",
+    "unexpected eof",
+    ": eof",
+    "too many requests",
+    "toomanyrequests",
+    "bad gateway",
+    "service unavailable",
+    "internal server error",
+];
+/// A service of this machine's that does not run is no registry.
+const OWN_SERVICE: [&str; 2] = ["docker daemon", "podman socket"];
 
 /// docker ends its complaints with where to read on.
 fn is_advice(line: &str) -> bool {
@@ -310,6 +362,34 @@ mod tests {
         assert_eq!(lines[1], "rm --force --volumes abc def");
         assert_eq!(lines.len(), 3);
         assert_eq!(runtime.sweep("plab-1-").unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn a_registry_that_is_away_is_told_from_an_image_that_is_nowhere() {
+        let of = |why: &str, image: &str| {
+            not_fetched(RuntimeError::Refused { program: "docker".into(), why: why.into() }, image)
+        };
+        let says = [
+            "Error response from daemon: Get \"https://r.io/v2/\": dial tcp 10.0.0.1:443: connect: connection refused",
+            "Error response from daemon: Get \"https://r.io/v2/\": dial tcp: lookup r.io: no such host",
+            "Error response from daemon: Get \"https://r.io/v2/\": net/http: TLS handshake timeout",
+            "Error: initializing source docker://r.io/a:1: pinging container registry r.io: received unexpected HTTP status: 503 Service Unavailable",
+            "toomanyrequests: You have reached your pull rate limit",
+        ];
+        for why in says {
+            assert!(matches!(of(why, "r.io/a:1"), RuntimeError::Unreachable { .. }), "{why}");
+        }
+        let mistaken = [
+            "Error response from daemon: manifest for r.io/a:1 not found: manifest unknown",
+            "Error response from daemon: pull access denied for a, repository does not exist or may require 'docker login'",
+            "Cannot connect to the Docker daemon at tcp://10.0.0.1: connection refused. Is the docker daemon running?",
+        ];
+        for why in mistaken {
+            assert!(matches!(of(why, "r.io/a:1"), RuntimeError::NoImage { .. }), "{why}");
+        }
+        assert!(matches!(of(says[0], "localhost/a:1"), RuntimeError::NoImage { .. }));
+        assert!(matches!(of(says[0], "localhost:5000/a:1"), RuntimeError::Unreachable { .. }));
+        assert!(matches!(of("write /x: no space left on device", "r.io/a:1"), RuntimeError::NoRoom { .. }));
     }
 
     #[test]

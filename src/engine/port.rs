@@ -318,4 +318,35 @@ mod tests {
         let mapped = "0000000000000000FFFF00000100007F:1F40";
         assert_eq!(listener(&line(mapped, "0A"), address), Some(777));
     }
+
+    /// `cargo test --release --lib -- --ignored --nocapture what_a_look`
+    #[test]
+    #[ignore = "a measurement: it prints what a look costs"]
+    fn what_a_look_at_who_listens_costs_beside_a_thousand_connections() {
+        use nix::sys::resource::{Resource, UsageWho, getrlimit, getrusage, setrlimit};
+        const LOOKS: i64 = 1000;
+        let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+        setrlimit(Resource::RLIMIT_NOFILE, most, most).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let connect = |_| (std::net::TcpStream::connect(address).unwrap(), listener.accept().unwrap());
+        let held: Vec<_> = (0..1000).map(connect).collect();
+        let spent_us = || {
+            let usage = getrusage(UsageWho::RUSAGE_THREAD).unwrap();
+            let us = |t: nix::sys::time::TimeVal| t.tv_sec() * 1_000_000 + t.tv_usec();
+            us(usage.user_time()) + us(usage.system_time())
+        };
+        let before = spent_us();
+        for _ in 0..LOOKS {
+            assert_eq!(listeners_if_told(address).map(|found| found.len()), Some(1));
+        }
+        let found = (spent_us() - before) as f64 / LOOKS as f64;
+        drop((held, listener));
+        let before = spent_us();
+        assert_eq!(listeners_if_told(address), Some(HashSet::new()));
+        println!(
+            "{found:.1} us of user and system time a look, {} us where nobody listens",
+            spent_us() - before
+        );
+    }
 }

@@ -99,6 +99,17 @@ pub enum Exit {
     Unknown,
 }
 
+impl Exit {
+    /// How the first process of a container ended, where its client ended so: that passes a signal on as shells do.
+    #[must_use]
+    pub fn in_container(self) -> Self {
+        match self {
+            Self::Code(code @ 129..=192) => Self::Signal(code - 128),
+            other => other,
+        }
+    }
+}
+
 impl std::fmt::Display for Exit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -129,5 +140,9 @@ mod tests {
         assert_eq!(Exit::Code(2).to_string(), "exit code 2");
         assert_eq!(Exit::Signal(9).to_string(), "SIGKILL");
         assert_eq!(Exit::Signal(64).to_string(), "signal 64");
+        assert_eq!(
+            [Exit::Code(137), Exit::Code(2)].map(Exit::in_container),
+            [Exit::Signal(9), Exit::Code(2)]
+        );
     }
 }

@@ -124,7 +124,9 @@ impl Server {
     /// Why it failed under load, from its log behind the first `from` bytes, how it ended and what the kernel said.
     pub async fn examine(&self, from: u64) -> Evidence {
         let (log, patterns, family) = (self.log.clone(), self.failures.clone(), self.family.clone());
-        let (exit, started) = (self.exit(), self.started);
+        let contained = self.keeper.container().is_some();
+        let exit = self.exit().map(|exit| if contained { exit.in_container() } else { exit });
+        let started = self.started;
         let originals = self.keeper.life().borrow().originals.clone();
         let work = move || {
             let (log, originals, patterns, family) = (&log, &originals, &patterns, &family);

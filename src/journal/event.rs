@@ -64,6 +64,9 @@ pub enum Kind {
         /// how the load generator fared, where the study is long and it was not tried before
         #[serde(default, skip_serializing_if = "Option::is_none")]
         client: Option<ClientTrial>,
+        /// which results count no more and are measured again, and why, a sentence each
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        again: Vec<String>,
     },
     /// a launch is about to start
     Launch {

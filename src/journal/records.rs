@@ -109,5 +109,7 @@ pub struct SessionRecord {
     pub machine: Option<Machine>,
     /// how the load generator fared, where it was tried
     pub client: Option<ClientTrial>,
+    /// which results counted no more when it began, and why
+    pub again: Vec<String>,
     pub(super) price_per_s: Option<f64>,
 }

@@ -105,12 +105,33 @@ pub enum Finding {
         /// How often.
         times: u64,
     },
+    /// The server's page of metrics began anew.
+    #[error("{}", begun_anew(series, (*from, *to), *again))]
+    BegunAnew {
+        /// What shows it.
+        series: String,
+        /// Its value before,
+        from: f64,
+        /// and after.
+        to: f64,
+        /// It was started again, and nothing else.
+        again: bool,
+    },
     /// Prompts had to be made while requests were timed.
     #[error("{requests} prompts were made while the load was running")]
     PromptsMadeLate {
         /// Their number.
         requests: u64,
     },
+}
+
+fn begun_anew(series: &str, (from, to): (f64, f64), again: bool) -> String {
+    let went = if to < from { "fell" } else { "rose" };
+    let seen = format!("{series} {went} from {from} to {to}");
+    if again {
+        return format!("the server was started again under the load: {seen}");
+    }
+    format!("{seen} during the load: the server was started again, or several servers answer at one address")
 }
 
 /// What the warm-up gives reason to say.

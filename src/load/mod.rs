@@ -3,6 +3,7 @@
 //! language.
 
 mod alarm;
+mod anew;
 mod answer;
 mod arrivals;
 mod body;

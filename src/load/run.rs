@@ -27,7 +27,7 @@ use super::record::RequestRecord;
 use super::request::Lab;
 use super::seeds::Purpose;
 use super::sent;
-use super::server::{Scraper, ServerFacts};
+use super::server::{Read, Scraper};
 use super::spec::{LoadSpec, Stop, Warmup};
 use super::summary::summarize;
 use super::warmup::{SettleRule, Settling};
@@ -216,7 +216,7 @@ async fn maker(spec: &LoadSpec) -> Result<(PromptMaker, Option<Pantry>), LoadErr
 struct Sent {
     collected: Collected,
     client: ClientFacts,
-    server: Option<ServerFacts>,
+    server: Option<Read>,
     made_late: u64,
 }
 
@@ -353,7 +353,9 @@ fn outcome(
         found.push(Finding::PromptsMadeLate { requests: sent.made_late });
     }
     found.extend(findings::of_records(&records, spec.api));
-    found.extend(findings::of_server(sent.server.as_ref()));
+    let (server, counting) = sent.server.map(|read| (read.facts, read.counting)).unzip();
+    found.extend(findings::of_server(server.as_ref()));
+    found.extend(counting.and_then(|counting| counting.finding(&records)));
     let load_ns = records.iter().map(|r| r.end_ns).max().unwrap_or(0);
     LoadOutcome {
         summary: summarize(&records, planned, sent.client),
@@ -361,7 +363,7 @@ fn outcome(
         ended,
         warmup,
         load_s: load_ns as f64 / 1e9,
-        server: sent.server,
+        server,
         template_tokens: None,
         prompts: None,
         findings: found,

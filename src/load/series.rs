@@ -16,6 +16,13 @@ fn samples<'p>(page: &'p str, name: &str) -> impl Iterator<Item = (&'p str, f64)
     page.lines().filter_map(move |line| sample(line.strip_prefix(name)?))
 }
 
+/// A line's series with its labels, and its value.
+pub(super) fn parsed(line: &str) -> Option<(&str, f64)> {
+    let end = line.rfind('}').map(|at| at + 1).or_else(|| line.find(' '))?;
+    let (series, rest) = line.split_at(end);
+    Some((series, rest.split_whitespace().next()?.parse().ok()?))
+}
+
 /// Labels and value of what follows a series' name.
 fn sample(rest: &str) -> Option<(&str, f64)> {
     let (labels, value) = match rest.strip_prefix('{') {

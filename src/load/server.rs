@@ -7,6 +7,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use super::anew::Counting;
 use super::iterations;
 use super::series::{highest, sum};
 use super::spec::LoadSpec;
@@ -153,7 +154,14 @@ pub(super) struct Scraper {
     page: Page,
     before: String,
     stop: DropGuard,
-    during: JoinHandle<Vec<String>>,
+    during: JoinHandle<(Vec<String>, Counting)>,
+}
+
+/// What was read of a server's page while a load ran.
+#[derive(Debug)]
+pub(super) struct Read {
+    pub facts: ServerFacts,
+    pub counting: Counting,
 }
 
 impl Scraper {
@@ -161,28 +169,35 @@ impl Scraper {
     pub(super) async fn start(spec: &LoadSpec) -> Option<Self> {
         let (page, before) = Page::of(spec)?.found().await?;
         let stop = CancellationToken::new();
-        let during = tokio::spawn(read_on(page.clone(), stop.clone()));
+        let during = tokio::spawn(read_on(page.clone(), stop.clone(), Counting::from(&before)));
         Some(Self { page, before, stop: stop.drop_guard(), during })
     }
 
     /// Ends, and says what was read.
-    pub(super) async fn stop(self) -> ServerFacts {
+    pub(super) async fn stop(self) -> Read {
         drop(self.stop);
-        let during = self.during.await.unwrap_or_default();
+        let (during, mut counting) =
+            self.during.await.unwrap_or_else(|_| (Vec::new(), Counting::from(&self.before)));
         let after = self.page.read().await;
-        ServerFacts::of(&self.before, &during, after.as_deref())
+        if let Some(page) = &after {
+            counting.see(page);
+        }
+        Read { facts: ServerFacts::of(&self.before, &during, after.as_deref()), counting }
     }
 }
 
-async fn read_on(page: Page, stop: CancellationToken) -> Vec<String> {
+async fn read_on(page: Page, stop: CancellationToken, mut counting: Counting) -> (Vec<String>, Counting) {
     let mut ticks = interval_at(Instant::now() + FIRST, EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
     let mut pages = Vec::new();
     while stop.run_until_cancelled(ticks.tick()).await.is_some() {
         // a page that comes when the load is over tells of an idle server
-        pages.extend(stop.run_until_cancelled(page.read()).await.flatten().map(|page| kept(&page)));
+        if let Some(page) = stop.run_until_cancelled(page.read()).await.flatten() {
+            counting.see(&page);
+            pages.push(kept(&page));
+        }
     }
-    pages
+    (pages, counting)
 }
 
 /// The lines of a page that are looked at: an engine's page is long, and a load has hundreds.

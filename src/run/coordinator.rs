@@ -17,6 +17,7 @@ use super::execution::{Ended, Execution, RunError};
 use super::launch::LaunchEnd;
 use super::leftovers;
 use super::opening::{open, remaining, say_step};
+use super::provenance::Outdated;
 use super::reservation::Reservations;
 use super::setbacks::Setbacks;
 use super::sides::{Sides, check_ahead, front, uses};
@@ -90,6 +91,8 @@ struct Coordinator<'a, 'x> {
     ground: &'a Ground<'a>,
     sides: Sides,
     results: Arc<Results>,
+    /// those that counted once
+    outdated: Vec<Outdated>,
     left_out: LeftOut,
     setbacks: Setbacks,
     running: Vec<Running>,
@@ -99,11 +102,13 @@ struct Coordinator<'a, 'x> {
 
 impl<'a, 'x> Coordinator<'a, 'x> {
     fn new(x: &'a Execution<'x>, ground: &'a Ground<'a>) -> Self {
+        let (standing, history) = (x.standing(), x.journal.history());
         Self {
             x,
             ground,
             sides: Sides::default(),
-            results: Arc::new(x.results()),
+            results: Arc::new(standing.results(&history, x.checks)),
+            outdated: standing.outdated(&history),
             left_out: LeftOut::default(),
             setbacks: Setbacks::default(),
             running: Vec::new(),
@@ -176,7 +181,7 @@ impl<'a, 'x> Coordinator<'a, 'x> {
             if !self.opened {
                 let levels = self.ground.clean.as_ref().map(|c| c.levels().clone()).unwrap_or_default();
                 let checks = check_ahead(self.x, &self.setup(&results), &walk);
-                open(self.x, &walk, &levels, checks, &mut &self.ground.said)?;
+                open(self.x, &walk, &levels, (checks, &self.outdated), &mut &self.ground.said)?;
                 self.opened = true;
             }
             // what has no room now is asked again when those that run are over, and what they took is known

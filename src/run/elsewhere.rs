@@ -16,7 +16,7 @@ use super::{key, provenance};
 use crate::journal::{History, Running};
 use crate::lang::Program;
 use crate::lang::sema::program::{Site, Study, Via};
-use crate::load::{FailureKind, LoadOutcome, RequestRecord};
+use crate::load::{FailureKind, Finding, LoadOutcome, RequestRecord};
 use crate::plan::{Config, named_engines};
 use crate::trust;
 
@@ -154,6 +154,10 @@ pub async fn lost(outcome: &LoadOutcome, crew: &Crew<'_>, target: &Target<'_>) -
     }
     if let Some(why) = turned_down(&target.base_url, outcome) {
         return Some(why);
+    }
+    let again = |finding: &&Finding| matches!(finding, Finding::BegunAnew { again: true, .. });
+    if let Some(finding) = outcome.findings.iter().find(again) {
+        return Some(format!("{}: {finding}, in {}", target.base_url, met()));
     }
     let away = |message: &str| message.contains("refused") || trust::tells_broken_off(message);
     let refused = failures().find(|f| f.kind == FailureKind::Connect && away(&f.message))?;

@@ -91,6 +91,17 @@ impl LoadResult {
         Self { tail: tail.to_vec(), infrastructure, ..Self::of(index, outcome) }
     }
 
+    /// The failure of what the launch had still to load when its server was lost under a profile: it would meet nobody, or another server.
+    pub fn of_the_rest(&self, profile: &str) -> Option<Failure> {
+        match &self.outcome {
+            RunOutcome::FailedLoad { class, line } => {
+                let line = format!("not loaded, as the server was lost under {profile}: {line}");
+                Some(Failure::new(class, line))
+            }
+            _ => None,
+        }
+    }
+
     /// The failure, if it is the machine's.
     pub fn setback(&self) -> Option<Failure> {
         match &self.outcome {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::container;
 use super::event::{Event, Listener};
 use super::execution::{Execution, RunError};
-use super::{lost, options};
+use super::{lost, options, records};
 use crate::engine;
 use crate::engine::container::Runtime;
 use crate::journal::History;
@@ -35,6 +35,7 @@ pub fn clean_up(x: &Execution<'_>, listener: &mut dyn Listener) -> Result<(), Ru
     name_mounted(false, listener);
     sweep_containers(x, &elsewhere, listener)?;
     options::sweep(&x.dir, &x.journal.history());
+    records::sweep(&x.dir, &x.journal.history());
     let ends = lost::ends(&x.journal.history(), lived_on_s, |needed| x.host.held(needed));
     for end in ends {
         x.journal.append(end)?;

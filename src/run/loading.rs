@@ -15,7 +15,6 @@ use super::reset::{self, Emptied};
 use super::target::Target;
 use super::{elsewhere, key, measured, records, served, stages, taken, undone, vanished};
 use crate::engine::Failure;
-use crate::engine::failure::CRASH_UNDER_LOAD;
 use crate::engine::lifecycle::Happening;
 use crate::journal::{JournalError, LaunchTimes};
 use crate::judge::checks::{CLIENT_LAG_REFUSED_MS, CLIENT_STALL_REFUSED_MS};
@@ -78,6 +77,7 @@ pub async fn all_loads(
                 }
             };
         let died = lost.is_none() && outcome.ended == Ended::ServerDied;
+        let is_lost = died || lost.is_some();
         // whatever happened on a GPU that is lost says nothing about the candidate
         if let Some(lost) = sampled.lost {
             return Err(super::RunError::GpuLost(lost));
@@ -132,9 +132,16 @@ pub async fn all_loads(
             outcome: said(&result.outcome, &outcome),
             objective: Some(outcome.summary.total_tps).filter(|t| t.is_finite()),
         });
+        let server_lost = is_lost.then(|| result.of_the_rest(&order.profile)).flatten();
         keep(result)?;
         // the result first: these may be what fills a disk
         records::keep(dir, &order.profile, simulated, raw, listener).await;
+        if let Some(failure) = server_lost {
+            for rest in index + 1..loads.len() {
+                keep(LoadResult::failed_load(rest, failure.clone(), Vec::new()))?;
+            }
+            break;
+        }
     }
     watch.abort();
     Ok(loaded)
@@ -238,10 +245,6 @@ async fn one_load(
             None if outcome.ended == Ended::Cancelled => None,
             None => undone::lost_at_last((&mut outcome, over), crew, target).await,
         };
-        if lost.as_ref().is_some_and(|lost| lost.class == CRASH_UNDER_LOAD) {
-            // what the launch has still to load would meet nobody, or another server
-            dead.cancel();
-        }
         let over = over || lost.is_some() || outcome.ended != Ended::Whole;
         if over || kept_up || attempt == LOADS {
             // a server's answers tell of their own requests alone; its counters of all

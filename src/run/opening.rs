@@ -1,22 +1,27 @@
 //! What is said and written down before the first launch of an invocation and at each step; and how much is still to come.
 
+use std::collections::HashSet;
 use std::path::Path;
+
+use indexmap::IndexMap;
 
 use super::clean::Levels;
 use super::event::{Event, Listener};
 use super::execution::{Execution, RunError};
+use super::provenance::Outdated;
 use super::{provenance, surroundings};
 use crate::journal::Kind;
 use crate::judge::walk::Role;
 use crate::judge::{Outcome, Walk, Wanted};
 use crate::lang::sema::program::{Repeat, Study};
+use crate::plan::Config;
 
 /// Writes down what the invocation measures with, and says what a user should know before it begins.
 pub fn open(
     x: &Execution<'_>,
     walk: &Walk,
     levels: &Levels,
-    checks: usize,
+    (checks, outdated): (usize, &[Outdated]),
     listener: &mut dyn Listener,
 ) -> Result<(), RunError> {
     let host = x.host.shown();
@@ -28,6 +33,7 @@ pub fn open(
     }
     let engine = walk.baseline.as_ref().is_some_and(|(c, _)| c.engine.simulated());
     let simulated = engine || scripted.is_some();
+    let again = measured_again(outdated, walk);
     x.journal.append(Kind::Session {
         perflab: env!("CARGO_PKG_VERSION").to_owned(),
         file: x.file.to_owned(),
@@ -41,7 +47,11 @@ pub fn open(
         gpu_levels: levels.iter().map(|(uuid, level)| (uuid.clone(), *level)).collect(),
         machine: Some(provenance::machine()),
         client: x.client.clone(),
+        again: again.clone(),
     })?;
+    for text in again {
+        listener.hear(&Event::Warning { text });
+    }
     if let Some(trial) = x.client.as_ref().filter(|trial| !trial.enough) {
         listener.hear(&Event::Warning { text: trial.text.clone() });
     }
@@ -68,6 +78,21 @@ pub fn open(
         steps: x.study.steps.len(),
     });
     Ok(())
+}
+
+/// Which results of the study count no more, and why, a sentence for each reason.
+fn measured_again(outdated: &[Outdated], walk: &Walk) -> Vec<String> {
+    let rows = walk.steps.iter().flat_map(|s| &s.rows).filter_map(|r| r.config.as_ref());
+    let wanted: HashSet<&str> = walk.baseline.iter().map(|(c, _)| c).chain(rows).map(Config::id).collect();
+    let mut counts: IndexMap<&str, usize> = IndexMap::new();
+    for one in outdated.iter().filter(|o| wanted.contains(o.config_id.as_str())) {
+        *counts.entry(&one.why).or_default() += 1;
+    }
+    let sentence = |(why, n): (&str, usize)| match n {
+        1 => format!("1 result does not count any more and is measured again: {why}"),
+        n => format!("{n} results do not count any more and are measured again: {why}"),
+    };
+    counts.into_iter().map(sentence).collect()
 }
 
 pub fn say_step(study: &Study, wanted: &Wanted, shown: &mut Option<usize>, listener: &mut dyn Listener) {

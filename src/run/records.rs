@@ -1,5 +1,6 @@
 //! The raw records of a load and the samples of its GPUs, beside the log: for people; no decision reads them.
 
+use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -9,8 +10,12 @@ use flate2::write::GzEncoder;
 use super::devices::Sampled;
 use super::event::{Event, Listener};
 use super::launch::Crew;
+use crate::journal::History;
 use crate::load::RequestRecord;
 use crate::{disk, secrets};
+
+/// How their files' names end.
+const ENDING: &str = "requests.jsonl.gz";
 
 /// Writes the records of a load beside the log, compressed; the file's name says if they are simulated. What cannot be written is a
 /// warning, and leaves no half of a file: no result needs it.
@@ -22,7 +27,7 @@ pub async fn keep(
     listener: &mut dyn Listener,
 ) {
     let simulated = if simulated { "simulated." } else { "" };
-    let path = dir.join(format!("{profile}.{simulated}requests.jsonl.gz"));
+    let path = dir.join(format!("{profile}.{simulated}{ENDING}"));
     let file = path.clone();
     // a million chunks take a second, in which other launches go on
     let written = tokio::task::spawn_blocking(move || {
@@ -32,6 +37,15 @@ pub async fn keep(
         let text =
             format!("{}: the request records cannot be written ({e}); no result needs them", path.display());
         listener.hear(&Event::Warning { text });
+    }
+}
+
+/// Removes the drafts of records of launches whose end nobody saw; `dir` is the study's state directory.
+pub fn sweep(dir: &Path, history: &History) {
+    for (launch, _) in history.unfinished() {
+        let trials = fs::read_dir(dir.join("trials")).into_iter().flatten().flatten();
+        trials
+            .for_each(|trial| disk::sweep_drafts(&trial.path().join(&launch), |name| name.ends_with(ENDING)));
     }
 }
 

@@ -8,7 +8,7 @@ use super::pulse;
 use super::target::Target;
 use crate::engine::Failure;
 use crate::engine::failure::{CRASH_UNDER_LOAD, NO_ANSWER};
-use crate::load::{Ended, FailureKind, LoadOutcome};
+use crate::load::{Ended, FailureKind, Finding, LoadOutcome};
 
 /// A first process that ends because its server did has ended by then.
 const LEADER: Duration = Duration::from_secs(2);
@@ -23,7 +23,10 @@ pub async fn gone(outcome: &mut LoadOutcome, target: &Target<'_>, ready_path: &s
     let now = target.listeners().await.unwrap_or_else(|| target.listening.clone());
     let failure = match of_sockets(&target.listening, &now, broken(outcome)) {
         Some(line) => Failure::new(CRASH_UNDER_LOAD, line),
-        None => unready(outcome, target, ready_path).await?,
+        None => match begun_anew(outcome) {
+            Some(line) => Failure::new(CRASH_UNDER_LOAD, line),
+            None => unready(outcome, target, ready_path).await?,
+        },
     };
     if tokio::time::timeout(LEADER, target.died()).await.is_ok() {
         outcome.ended = Ended::ServerDied;
@@ -56,6 +59,14 @@ fn of_sockets(before: &HashSet<u64>, now: &HashSet<u64>, broken: bool) -> Option
         (false, false) if broken => Some("a part of the server listens no more"),
         _ => None,
     }
+}
+
+/// A part of a server, behind a socket that stayed, that tells of a start of its own within the load. Counters that fell prove less: of
+/// several processes each may show its own.
+fn begun_anew(outcome: &LoadOutcome) -> Option<String> {
+    let told =
+        |finding: &&Finding| matches!(finding, Finding::BegunAnew { again: true, from, to, .. } if to > from);
+    outcome.findings.iter().find(told).map(ToString::to_string)
 }
 
 /// A socket may outlive its server: whoever inherited it holds it, and nobody answers there.

@@ -195,6 +195,16 @@ mod with {
             .filter_map(set)
             .map(|(name, value)| format!("{name} ({})", value.display()))
             .collect();
+        let missing =
+            ["SSL_CERT_FILE", "SSL_CERT_DIR"].into_iter().filter_map(set).find(|(_, at)| !at.exists());
+        if let Some((name, at)) = missing {
+            let what = if name == "SSL_CERT_FILE" { "file" } else { "directory" };
+            return format!(
+                "{name} names {}, and there is no such {what}: nobody is trusted by it, and the system's authorities are not read \
+                 beside it; unset it, or name what holds certificates",
+                at.display()
+            );
+        }
         let whose = if places.is_empty() { "the system".to_owned() } else { places.join(" and ") };
         if crate::trust::config().is_err() {
             return format!(

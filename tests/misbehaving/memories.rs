@@ -4,7 +4,7 @@ use super::lab::{bad_candidate, exec, finish};
 use crate::support::{Lab, events};
 
 /// The candidate's study with a second profile in the same launch.
-fn two_loads(script: &str) -> Lab {
+pub fn two_loads(script: &str) -> Lab {
     let lab = bad_candidate(script);
     let study = lab.read("study.plab");
     let quick = &study[study.find("profile quick").expect("a profile")..study.find("axis").expect("an axis")];

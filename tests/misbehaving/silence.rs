@@ -2,9 +2,13 @@
 
 use std::fs;
 
+use serde_json::Value;
+
 use super::lab::{
     bad_candidate, exec, expect_failure, expect_success, finish, log_of, run, setbacks, stages,
 };
+use super::memories::two_loads;
+use crate::support::events;
 
 #[test]
 fn a_server_that_is_never_ready_has_its_last_answer_told() {
@@ -76,6 +80,29 @@ fn a_server_that_stops_answering_is_lost_however_short_its_requests_may_take() {
 fn a_server_that_stops_at_the_end_of_a_load_is_asked_whether_it_is_ready() {
     let said = ["no answer under load", "3 of 8 requests were not answered", "and it is not ready any more"];
     expect_failure("misbehave 'stops after five'", &said);
+}
+
+/// What is to be loaded after it would meet the same silence.
+#[test]
+fn a_server_that_fell_silent_is_loaded_no_more() {
+    let lab = two_loads("misbehave 'stops after five'");
+    let out = lab.run(&exec());
+    let report = finish(&lab, out);
+    assert_eq!(report.outcome("mode", "bad"), "failed");
+    let of_bad = |e: &Value| e["event"] == "phase" && e["launch"] == "L002" && e["phase"] == "load";
+    let profiles: Vec<String> =
+        events(&lab).iter().filter(|e| of_bad(e)).map(|e| e["profile"].to_string()).collect();
+    assert_eq!(profiles, ["\"quick\""], "{}", report.0);
+    let runs = lab.read("state/journal.jsonl");
+    let runs = runs.lines().map(|l| serde_json::from_str::<Value>(l).expect("JSON"));
+    let runs: Vec<Value> = runs.map(|l| l["kind"]["run"].clone()).filter(|r| r["launch"] == "L002").collect();
+    assert_eq!(runs.len(), 2, "{runs:?}");
+    for run in &runs {
+        assert_eq!(run["run"]["outcome"]["class"], "no answer under load", "{run}");
+    }
+    let line = runs[1]["run"]["outcome"]["line"].as_str().expect("a line");
+    let said = "not loaded, as the server was lost under quick: 3 of 8 requests were not answered";
+    assert!(line.starts_with(said), "{line}");
 }
 
 /// The server says that it is ready, and is believed.

@@ -54,13 +54,23 @@ impl History {
         self.reach(event.seq, event.session, event.session_s);
         match event.kind {
             Kind::Session {
-                perflab, file, file_hash, set, price_per_s, machine, gpu_levels, client, ..
+                perflab,
+                file,
+                file_hash,
+                set,
+                price_per_s,
+                machine,
+                gpu_levels,
+                client,
+                again,
+                ..
             } => {
                 for (uuid, level) in gpu_levels {
                     let known = self.gpu_levels.entry(uuid).or_insert(level);
                     *known = (*known).min(level);
                 }
-                let session = SessionRecord { perflab, file, file_hash, set, machine, client, price_per_s };
+                let session =
+                    SessionRecord { perflab, file, file_hash, set, machine, client, again, price_per_s };
                 self.sessions.push(session);
             }
             Kind::Launch { launch, config_id, config, nonce, container, slot, installed, check, .. } => {

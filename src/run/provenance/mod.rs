@@ -24,4 +24,4 @@ pub use effective::differences;
 pub use machine::machine;
 pub use python::named_by as interpreter_named_by;
 pub use secrets::masked_variables;
-pub use standing::{Standing, as_measured};
+pub use standing::{Outdated, Standing, as_measured};

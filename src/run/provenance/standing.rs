@@ -5,6 +5,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
+use indexmap::IndexMap;
+
 use super::build::{Installed, Search};
 use super::{blamed, build, inherited, libraries, named, secrets};
 use crate::journal::{Conditions, History, Moved, RunRecord, Running};
@@ -16,6 +18,16 @@ use crate::run::elsewhere::Elsewhere;
 use crate::run::serve_id::{otherwise, serve_id, serve_ids};
 use crate::run::{Host, LOAD_GENERATION, container, order, questions};
 use crate::{disk, hub};
+
+/// Ends why a result of a server that runs already does not count.
+const SILENT: &str = "which does not answer now";
+
+/// A result that counted once: its configuration, and why it counts no more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outdated {
+    pub config_id: String,
+    pub why: String,
+}
 
 /// What holds here and now. What is installed is looked at when it is first asked for: most of it never is.
 pub struct Standing<'a> {
@@ -132,6 +144,25 @@ impl<'a> Standing<'a> {
         again
     }
 
+    /// Results that were made under something else than what holds now. What was told when it happened is not told again: what was put
+    /// aside, what changed under a launch, a server that does not answer.
+    pub fn outdated(&self, history: &History) -> Vec<Outdated> {
+        let moved = Moved::of(history.launches());
+        let mut found: IndexMap<(&str, &str), String> = IndexMap::new();
+        for run in history.runs() {
+            let key = (&*run.config_id, &*run.profile_id);
+            let told = run.put_aside || moved.doubt(&run.run.launch).is_some();
+            match self.differs(run, history, &moved) {
+                Some(why) if !told && !why.ends_with(SILENT) => drop(found.insert(key, why)),
+                Some(_) => {}
+                None => drop(found.shift_remove(&key)),
+            }
+        }
+        let outdated =
+            |((config_id, _), why): ((&str, &str), String)| Outdated { config_id: config_id.to_owned(), why };
+        found.into_iter().map(outdated).collect()
+    }
+
     /// The libraries of an engine under the hash that results know them by.
     pub fn libraries(&self, engine: &Engine) -> Option<(String, BTreeMap<String, String>)> {
         let found = self.installed(&(serve_id(engine, self.images), stated(engine))).libraries?;
@@ -174,6 +205,9 @@ impl<'a> Standing<'a> {
             now.blamed = made.blamed.keys().filter_map(is).collect();
         }
         now.data = self.profiles.get(&*run.profile_id).and_then(|p| self.data_of(p, &made.model));
+        if let Some(why) = self.other_revision(made, now.model_files.as_deref()) {
+            return Some(why);
+        }
         made.differs(&now).or_else(|| {
             let (then, now) = (made.libraries.as_ref()?, found.libraries?);
             (*then != libraries::id(&now)).then(|| libraries::difference(history.libraries(then), &now))
@@ -195,8 +229,18 @@ impl<'a> Standing<'a> {
         }
         match self.running.get(url) {
             Some(now) => then.differs(now),
-            None => Some(format!("measured at {url}, which does not answer now")),
+            None => Some(format!("measured at {url}, {SILENT}")),
         }
+    }
+
+    /// What the hub's branch was then, and is now. Models that lie elsewhere have no revisions.
+    fn other_revision(&self, made: &Conditions, now: Option<&str>) -> Option<String> {
+        let name = &made.model;
+        let of_hub =
+            hub::is_name(name) && !self.site.models.contains_key(name) && !self.study_dir.join(name).exists();
+        let (then, now) = (made.model_files.as_deref()?, now?);
+        (of_hub && then != now)
+            .then(|| format!("model {name} was revision {then} when it was measured, and is {now} now"))
     }
 
     /// What a configuration names, into the conditions of its results.
