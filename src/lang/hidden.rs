@@ -160,10 +160,10 @@ fn word_at(text: &str, place: &Range<usize>) -> Range<usize> {
     start..end
 }
 
-/// The words before and behind a place, also where spaces stand between.
+/// The words before and behind a place in its line, also where spaces stand between.
 fn words_beside(text: &str, place: &Range<usize>) -> Range<usize> {
-    let before = text[..place.start].trim_end().len();
-    let behind = text.len() - text[place.end..].trim_start().len();
+    let before = text[..place.start].trim_end_matches([' ', '\t']).len();
+    let behind = text.len() - text[place.end..].trim_start_matches([' ', '\t']).len();
     word_at(text, &(before..behind))
 }
 

@@ -4,7 +4,7 @@ use foldhash::{HashMap, HashSet};
 
 use super::unimported;
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, Edit, Sink, did_you_mean, one_of, with_article};
+use crate::lang::diag::{Diagnostic, Edit, Sink, did_you_mean, nearest, one_of, with_article};
 use crate::lang::source::{FileId, Span};
 use crate::lang::stdlib;
 use crate::lang::syntax;
@@ -187,6 +187,13 @@ impl Module {
         // `vLLM` is a title of many engines, and no slip of the one that all of them derive from
         if kind == Kind::Engine && known.iter().any(|k| k.eq_ignore_ascii_case(&name.value)) {
             d.edits.clear();
+        }
+        // of what could not be read a name may be nearer
+        let broken = self.broken.iter().map(String::as_str);
+        let near = nearest(&name.value, known.iter().copied().chain(broken));
+        if let Some(lost) = near.iter().find(|n| !known.contains(n)).filter(|_| !d.edits.is_empty()) {
+            d.edits.clear();
+            d.label = format!("did you mean `{lost}`?");
         }
         sink.push(d.help(format!("name {}; or declare or `use` it", one_of_or(&known, kind))));
     }

@@ -1,9 +1,7 @@
 //! Lines by which an engine declares flags, `flag --seqs int 1..`, where something is wrong with them.
 
-use pest::Parser;
-
 use super::blocks::Block;
-use super::grammar::Grammar;
+use super::hints;
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, did_you_mean};
 use crate::lang::source::{FileId, Span};
@@ -13,22 +11,38 @@ pub(super) const FLAG: &str = "flag ";
 
 /// `--seqs int 1..`: a flag and its type, without the word by which it is declared.
 pub(super) fn without_word(id: FileId, block: Block, text: &str, base: usize) -> Option<Diagnostic> {
-    let names = text.split_whitespace().take_while(|w| w.starts_with('-') && !w.contains('='));
-    let (count, first) = (names.clone().count(), names.clone().next()?);
-    let typed = text.split_whitespace().nth(count).is_some_and(|w| TYPES.contains(&w));
-    if block != Block::Engine || !typed || Grammar::parse(block.rule(), &format!("{FLAG}{text}")).is_err() {
+    if block != Block::Engine || !lacks_word(text) {
         return None;
     }
+    let first = text.split_whitespace().next()?;
     let span = Span::new(id, base..base + first.len());
     let d = Diagnostic::new(Code::Unexpected, span, format!("`{first}` is declared without `flag`"));
     let d = d.label("expected `flag`").help(format!("write `flag {first} …`"));
     Some(d.edit(Span::new(id, base..base), FLAG))
 }
 
+/// Whether a line begins with flags and a type, not with a flag and its value: `--log-format json` may be either.
+fn lacks_word(text: &str) -> bool {
+    const ALSO_VALUES: [&str; 4] = ["text", "path", "json", "words"];
+    const BEHIND: [&str; 8] = ["default", "since", "until", "negated", "uses", "limits", "known", "keys"];
+    let line = text.lines().next().unwrap_or_default();
+    let named = line.split_whitespace().take_while(|w| w.starts_with('-') && !w.contains('=')).count();
+    let mut rest = line.split_whitespace().skip(named);
+    let (Some(kind), next) = (rest.next().filter(|_| named > 0), rest.next().unwrap_or_default()) else {
+        return false;
+    };
+    let described = BEHIND.contains(&next) || next.starts_with(|c: char| c.is_ascii_digit() || c == '[');
+    let sure = TYPES.contains(&kind) && !ALSO_VALUES.contains(&kind);
+    let also = ALSO_VALUES.contains(&kind) || hints::known_type(FLAG, kind).is_some();
+    // what is set beside it is no declaration
+    (sure || also && described) && !rest.any(|w| w.starts_with("--") && w.contains('='))
+}
+
 /// The flags that a line of an engine declares, whatever else is wrong with it: `flag --seqs -s integer`, also `flg --seqs int`.
 pub fn declared_flags(text: &str) -> impl Iterator<Item = String> + '_ {
-    let mut words = text.split_whitespace();
-    let first = words.next().unwrap_or_default();
+    let mut words = text.split_whitespace().peekable();
+    // `--seqs int`, without its word
+    let first = words.next_if(|_| !lacks_word(text)).unwrap_or("flag");
     let declares = did_you_mean(first, ["flag"]).is_some();
     let in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     let flag = move |word: &'_ str| word.split(|c| !in_name(c)).next().unwrap_or_default().to_owned();

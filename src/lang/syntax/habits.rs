@@ -83,7 +83,8 @@ fn flag(line: &str) -> Option<Meant> {
     let end = line.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')))?;
     let (name, rest) = line.split_at(end);
     let value = rest.trim_start_matches([' ', '\t', ':', '=']).trim();
-    let compound = name.contains(['_', '-']) && name.starts_with(|c: char| c.is_ascii_lowercase());
+    let glued = rest.starts_with('=') && !rest[1..].starts_with(['=', ' ']);
+    let compound = (name.contains(['_', '-']) || glued) && name.starts_with(|c: char| c.is_ascii_lowercase());
     let whole = is_word(value) || is_text(value);
     if !compound || !whole || rest == value {
         return None;

@@ -149,7 +149,7 @@ fn spelled_number(chunk: &str, token: &Range<usize>) -> Option<String> {
 }
 
 /// The type of a flag that a word of other languages stands for.
-fn known_type(chunk: &str, word: &str) -> Option<&'static str> {
+pub(super) fn known_type(chunk: &str, word: &str) -> Option<&'static str> {
     if !chunk.starts_with("flag ") {
         return None;
     }
