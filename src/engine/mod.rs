@@ -14,6 +14,7 @@ pub mod failure;
 mod guard;
 mod keeper;
 pub mod lifecycle;
+mod listening;
 mod masked_log;
 mod memory;
 mod mounts;

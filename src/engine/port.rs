@@ -9,7 +9,7 @@ use std::io::{self, BufRead as _, BufReader};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs};
 use std::sync::{Mutex, PoisonError};
 
-use super::processes;
+use super::{listening, processes};
 
 /// A port of `host` that nobody listens on now. Another process may take it before the caller does.
 pub fn free_port(host: &str) -> io::Result<u16> {
@@ -184,6 +184,16 @@ const TABLES: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
 
 /// The inodes of the sockets that would take a connection to `address`.
 pub(super) fn listeners(address: SocketAddr) -> HashSet<u64> {
+    asked(address).unwrap_or_else(|| looked_up(address))
+}
+
+/// As the kernel answers, where it may be asked.
+fn asked(address: SocketAddr) -> Option<HashSet<u64>> {
+    let bound = listening::on(address.port())?.into_iter();
+    Some(bound.filter(|(ip, _)| takes(*ip, address.ip())).map(|(_, inode)| inode).collect())
+}
+
+fn looked_up(address: SocketAddr) -> HashSet<u64> {
     let first: HashSet<u64> = TABLES.iter().flat_map(|table| first_listening(table, address)).collect();
     if !first.is_empty() {
         return first;
@@ -194,12 +204,15 @@ pub(super) fn listeners(address: SocketAddr) -> HashSet<u64> {
 
 /// The same; `None` where that cannot be read now, as by a process that may open no more files.
 pub(super) fn listeners_if_told(address: SocketAddr) -> Option<HashSet<u64>> {
-    let found = listeners(address);
+    if let Some(found) = asked(address) {
+        return Some(found);
+    }
+    let found = looked_up(address);
     if !found.is_empty() {
         return Some(found);
     }
     let readable = fs::read_to_string(TABLES[0]).is_ok();
-    readable.then(|| listeners(address))
+    readable.then(|| looked_up(address))
 }
 
 /// Kernels list those that listen first: thousands of connections behind them need not be read.
@@ -300,6 +313,18 @@ mod tests {
         assert_eq!(holder(&ends, std::os::unix::process::parent_id() as i32, &[]), Owner::Tree);
         drop(accepted);
         assert_eq!(holder(&ends, me, &[]), Owner::Unknown);
+    }
+
+    #[test]
+    fn the_kernel_s_answer_is_what_its_tables_hold() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let _client = std::net::TcpStream::connect(address).unwrap();
+        let found = looked_up(address);
+        assert_eq!(found.len(), 1);
+        assert!(asked(address).is_none_or(|told| told == found));
+        drop(listener);
+        assert_eq!(listeners_if_told(address), Some(HashSet::new()));
     }
 
     #[test]
