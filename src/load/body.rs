@@ -58,7 +58,9 @@ impl BodyForm {
         messages: Option<&[Message]>,
         output: u32,
     ) -> Result<Vec<u8>, serde_json::Error> {
-        serde_json::to_vec(&Body {
+        let text = prompt.map_or(0, str::len)
+            + messages.into_iter().flatten().map(|m| m.content.len()).sum::<usize>();
+        let body = Body {
             model: &self.model,
             prompt,
             messages,
@@ -74,7 +76,11 @@ impl BodyForm {
                 continuous_usage_stats: self.continuous_usage.then_some(true),
             }),
             extra: &self.extra,
-        })
+        };
+        // grown step by step it would have, and keep, room for twice as much; a few of its characters are written as two
+        let mut written = Vec::with_capacity(text + text / 32 + self.model.len() + 256);
+        serde_json::to_writer(&mut written, &body)?;
+        Ok(written)
     }
 }
 
