@@ -60,16 +60,22 @@ fn too_early(text: &str) -> Vec<usize> {
 
 /// Whether a `}` ends a line of a flag, indented, which opens none for it: `--x={"a": 1}}`.
 fn is_beyond_its_flag(text: &str, at: usize) -> bool {
+    // asked of each brace, which may be many on one line: of that only the last one is looked at closely
+    let behind = text[at + 1..].trim_start_matches([' ', '\t', '\r']);
+    if !(behind.is_empty() || behind.starts_with(['\n', '#'])) {
+        return false;
+    }
     let start = text[..at].rfind('\n').map_or(0, |n| n + 1);
     let line = &text[start..=at];
-    let rest = text[at + 1..].lines().next().unwrap_or_default().trim_start();
-    let last = rest.is_empty() || rest.starts_with('#');
+    if !is_of_a_flag(line) || line.len() == line.trim_start().len() {
+        return false;
+    }
     let depth = Scanner::new(line).fold(0_i64, |depth, (_, piece)| match piece {
         Piece::Open(b'{') => depth + 1,
         Piece::Close(b'}') => depth - 1,
         _ => depth,
     });
-    last && depth < 0 && is_of_a_flag(line) && line.len() > line.trim_start().len()
+    depth < 0
 }
 
 fn is_of_a_flag(line: &str) -> bool {
