@@ -142,7 +142,12 @@ fn all(mut state: State, analyze: &dyn Fn(&str) -> Analysis) -> State {
     let silent = |d: &Diagnostic| guessed && d.code == Code::Unused && !told.contains(&d.message);
     let mut doubts = Doubts { most: usize::MAX, ..Doubts::default() };
     while !effort.is_spent() {
-        let open = |d: &&Diagnostic| fix_of(d).is_some() && !silent(d) && doubts.allow(&state.mark(d));
+        let open = |d: &&Diagnostic| {
+            fix_of(d).is_some()
+                && !silent(d)
+                && doubts.allow(&state.mark(d))
+                && keeps_its_comments(&state.text, d)
+        };
         let mut chosen = apart(&state.found.iter().filter(open).collect::<Vec<_>>());
         chosen.truncate(doubts.most);
         if chosen.is_empty() {
@@ -245,6 +250,16 @@ fn beside<'a>(fixes: &[&'a Diagnostic], new: &[&Diagnostic], steps: &[Step]) -> 
     let is_beside =
         |f: &Diagnostic| f.edits.iter().any(|e| places.iter().any(|p| overlap(&p.range(), &e.span.range())));
     fixes.iter().copied().filter(|f| is_beside(f)).collect()
+}
+
+/// Whether a fix with one edit leaves the comments of the lines that it writes: one that does not is not tried among many.
+fn keeps_its_comments(text: &str, fix: &Diagnostic) -> bool {
+    let [edit] = fix.edits.as_slice() else { return true };
+    let place = edit.span.range();
+    let lines = text[..place.start].rfind('\n').map_or(0, |n| n + 1)
+        ..text[place.end..].find('\n').map_or(text.len(), |n| place.end + n);
+    let after = [&text[lines.start..place.start], &edit.text, &text[place.end..lines.end]].concat();
+    keeps_comments(&text[lines], &after)
 }
 
 /// Whether every comment of a text is in another.

@@ -45,6 +45,7 @@ impl Torn {
             analysis,
             text: String::new(),
             places: Vec::new(),
+            torn: Vec::new(),
             named: HashSet::new(),
             vague: false,
             unread: false,
@@ -179,6 +180,8 @@ struct Search<'a> {
     /// all that is torn, as it is written and as it was meant
     text: String,
     places: Vec<Span>,
+    /// whose text is in it
+    torn: Vec<Span>,
     /// axes whose text is in it
     named: HashSet<String>,
     vague: bool,
@@ -271,6 +274,11 @@ impl<'a> Search<'a> {
 
     /// Notes what stands in a place.
     fn tear(&mut self, span: Span) {
+        // an engine is torn once, however many of its lines are
+        if self.torn.iter().any(|t| t.start <= span.start && span.end <= t.end) {
+            return;
+        }
+        self.torn.push(span);
         let text = self.analysis.modules.root_text().get(span.range()).unwrap_or_default();
         self.text.extend([" ", text, " "]);
         self.places.push(span);

@@ -1,7 +1,7 @@
 //! Engines that a file means and that cannot be made out, which has been said: a flag that no other engine has may be one of theirs.
 //! So long as one is lost, a flag is called unknown only where no engine could have it, and nothing is mended by a machine.
 
-use foldhash::{HashSet, HashSetExt};
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
 use super::check::Checker;
 use super::program::Engine;
@@ -77,7 +77,7 @@ impl Checker<'_> {
     /// Whether a step that could not be made out may leave another engine than it found: something in it, or in an axis that it names,
     /// speaks of `engine`.
     pub(super) fn may_vary_engine(&self, step: Span) -> bool {
-        let file = self.modules.root_text();
+        let axes = texts_of_axes(self.modules.root_text());
         let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let (mut said, mut open) = (HashSet::new(), vec![self.modules.slice(step)]);
         while let Some(text) = open.pop() {
@@ -86,16 +86,7 @@ impl Checker<'_> {
                     return true;
                 }
                 if said.insert(name) {
-                    // one may go on over lines
-                    open.extend(file.match_indices("axis ").filter_map(|(at, keyword)| {
-                        let margin = at == 0 || file[..at].ends_with('\n');
-                        let body = file[at + keyword.len()..].trim_start().strip_prefix(name)?;
-                        let next = |(n, _): &(usize, &str)| {
-                            body[n + 1..].starts_with(|c: char| c.is_ascii_alphabetic())
-                        };
-                        let end = body.match_indices('\n').find(next).map_or(body.len(), |(n, _)| n);
-                        (margin && !body.starts_with(word)).then_some(&body[..end])
-                    }));
+                    open.extend(axes.get(name).into_iter().flatten());
                 }
             }
         }
@@ -118,6 +109,33 @@ impl Checker<'_> {
         let misspelt = !d.edits.is_empty() && self.of_no_engine(flag);
         misspelt.then(|| Diagnostic { edits: Vec::new(), ..d })
     }
+}
+
+/// What stands behind the names of axes, whether they can be read or not; one may go on over lines.
+fn texts_of_axes(file: &str) -> HashMap<&str, Vec<&str>> {
+    let mut found: HashMap<&str, Vec<&str>> = HashMap::new();
+    let mut at = 0;
+    let lines = file.split_inclusive('\n').map(|line| {
+        at += line.len();
+        (at - line.len(), line)
+    });
+    let begins = lines.filter(|(_, line)| line.trim_start().starts_with(|c: char| c.is_ascii_alphabetic()));
+    let mut begins = begins.peekable();
+    while let Some((start, line)) = begins.next() {
+        let indent = line.len() - line.trim_start().len();
+        let Some(body) = line.trim_start().strip_prefix("axis").filter(|b| b.starts_with([' ', '\t'])) else {
+            continue;
+        };
+        // the points of one stand further in
+        let within = |l: &str| l.len() - l.trim_start().len() > indent;
+        while begins.next_if(|(_, line)| within(line)).is_some() {}
+        let end = begins.peek().map_or(file.len(), |(next, _)| *next);
+        let body = body.trim_start();
+        let name = body.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next().unwrap_or_default();
+        let from = start + line.len() - body.len() + name.len();
+        found.entry(name).or_default().push(&file[from..end]);
+    }
+    found
 }
 
 /// The flag of an engine's line in whose value a place stands.

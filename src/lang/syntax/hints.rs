@@ -252,6 +252,9 @@ fn habit(chunk: &str, token: &Range<usize>, word: &str) -> Option<String> {
         _ if before.ends_with("vary") && word.starts_with('-') => {
             format!("declare `axis NAME = {word}=…`, and vary it by its name")
         }
+        _ if chunk.starts_with('-') && word.starts_with('-') && before.ends_with('=') => {
+            format!("write the flag's value behind its `=`; `{word}` stands on a line of its own")
+        }
         _ if chunk.starts_with('-') && !word.is_empty() => {
             let words =
                 words_of_a_flag(chunk, token).map_or_else(|| "\"a b\"".to_owned(), |(_, words)| words);

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::hints::Hint;
 use super::lapses::mend;
+use super::words::ATTRIBUTES;
 
 /// Lines, what is written in them, and the word that was meant where it is expected.
 const WORDS: [(&[&str], &[&str], &str); 5] = [
@@ -109,7 +110,6 @@ impl Line<'_> {
     /// `flag --level one_of low, high default low`
     fn choices(&self) -> Option<Hint> {
         const APART: [char; 4] = [' ', '\t', ',', '|'];
-        const BEHIND: [&str; 5] = ["default", "since", "until", "uses", "known"];
         if self.first != "flag" || !self.before.ends_with("one_of") {
             return None;
         }
@@ -117,7 +117,7 @@ impl Line<'_> {
         let (mut all, mut at, mut end) = (Vec::new(), 0, 0);
         for piece in line.split_inclusive(APART) {
             let word = piece.trim_end_matches(APART);
-            if BEHIND.contains(&word) {
+            if ATTRIBUTES.contains(&word) || word.starts_with('-') {
                 break;
             }
             if !word.is_empty() {

@@ -7,11 +7,20 @@ use crate::lang::codes::Code;
 use crate::lang::diag::{Edit, Sink};
 use crate::lang::source::{FileId, Span};
 
+/// So many names are looked for, each in the whole text; of more at once nobody wants all renamed.
+const MOST: usize = 100;
+
 /// Completes the fixes of names that are declared wrongly; where the right name is taken already, there is none.
 pub fn everywhere(id: FileId, text: &str, sink: &mut Sink) {
+    let mut seen = 0;
     for d in sink.each_mut().filter(|d| d.code == Code::Unexpected && d.span.file == id) {
         let [edit] = d.edits.as_slice() else { continue };
         if edit.span != d.span || !d.message.ends_with("is no name") {
+            continue;
+        }
+        seen += 1;
+        if seen > MOST {
+            d.edits.clear();
             continue;
         }
         let (wrong, right) = (&text[d.span.range()], edit.text.clone());

@@ -287,6 +287,12 @@ fn comma(chunk: &str, token: &Range<usize>, before: &str) -> Option<Hint> {
     }
     if chunk.starts_with("axis") {
         let right = format!("[{}]", value.split(',').collect::<Vec<_>>().join(", "));
+        // `32,768` is a number to some and two points to others
+        if let Some(number) = grouped(value).filter(|n| is_round(n)) {
+            return Some(only(&format!(
+                "a list stands in square brackets: `{right}`; a number holds no commas: `{number}`"
+            )));
+        }
         let help = format!("a list stands in square brackets: write `{right}`");
         return Some(Hint { help, edit: Some((start..token.end + end, right)) });
     }
@@ -301,16 +307,27 @@ fn comma(chunk: &str, token: &Range<usize>, before: &str) -> Option<Hint> {
         let help = format!("decimals stand behind a point: write `{right}`");
         return Some(Hint { help, edit: Some((start..token.end + end, right)) });
     }
-    // of `1,2,4,8` nobody means 1248
-    if value.split(',').skip(1).any(|group| group.len() != 3) {
+    // of `1,2,4,8` nobody means 1248, and of `256,512` few mean 256512
+    let Some(right) = grouped(value).filter(|n| is_round(n)) else {
         let words = value.replace(',', " ");
         return Some(only(&format!(
             "a value that holds a comma is quoted: `{quoted}`; several values are `\"{words}\"`"
         )));
-    }
-    let right = value.replace(',', "");
+    };
     let help = format!("a number holds no commas: write `{right}`; a value that holds one is quoted");
     Some(Hint { help, edit: Some((start..token.end + end, right)) })
+}
+
+/// The number that has its digits in groups of three.
+fn grouped(value: &str) -> Option<String> {
+    let mut groups = value.split(',');
+    let first = groups.next().is_some_and(|g| digits(g) && g.len() <= 3);
+    (first && groups.all(|g| digits(g) && g.len() == 3)).then(|| value.replace(',', ""))
+}
+
+/// As numbers of thousands are that people write out: 32,768 or 10,000.
+fn is_round(number: &str) -> bool {
+    number.parse().is_ok_and(|n: u64| n % 1000 == 0 || n % 1024 == 0)
 }
 
 fn digits(word: &str) -> bool {

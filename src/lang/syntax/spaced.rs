@@ -36,6 +36,10 @@ pub fn flag(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Opti
     if !has_sign && (declared || !is_value(word)) {
         return None;
     }
+    // `--max-model-len= --enable-prefix-caching`: the value is missing
+    if has_sign && (is_flag(word) || follows(word)) {
+        return None;
+    }
     let words = if declared { word } else { words(value, word) };
     let whole = span(at, at + name_len + gap.len() + words.len());
     let message = format!("`{name}` and its value are separated by a space");
@@ -106,7 +110,12 @@ fn whole(value: &str) -> &str {
 }
 
 /// A word after a flag that can only be its value: no other flag, keyword, bracket or operator.
-fn is_value(word: &str) -> bool {
+fn is_flag(word: &str) -> bool {
+    word.trim_start_matches('-').len() < word.len() && word.contains(|c: char| c.is_ascii_alphabetic())
+}
+
+/// Whether it is a word that may stand behind a flag.
+fn follows(word: &str) -> bool {
     const FOLLOW: [&str; 22] = [
         "env",
         "model",
@@ -131,12 +140,14 @@ fn is_value(word: &str) -> bool {
         "limits",
         "default",
     ];
+    FOLLOW.contains(&word) || matches!(word, "since" | "until" | "negated" | "after" | "on")
+}
+
+fn is_value(word: &str) -> bool {
     let first = word.as_bytes().first().copied().unwrap_or(b'}');
     // a JSON object begins with a key: other braces open the block of a step or of points
     let object = word.strip_prefix('{').is_some_and(|r| r.trim_start().starts_with(['"', '}']));
-    (first.is_ascii_alphanumeric() || matches!(first, b'"' | b'[') || object)
-        && !FOLLOW.contains(&word)
-        && !matches!(word, "since" | "until" | "negated" | "after" | "on")
+    (first.is_ascii_alphanumeric() || matches!(first, b'"' | b'[') || object) && !follows(word)
 }
 
 #[cfg(test)]

@@ -140,6 +140,10 @@ fn keyword(rule: Rule) -> Option<&'static str> {
     }
 }
 
+/// What may stand behind the type of a flag, in a line that declares it.
+pub const ATTRIBUTES: [&str; 10] =
+    ["default", "since", "until", "negated", "uses", "unless", "limits", "known", "keys", "per"];
+
 /// A literal of the grammar, as pest reports it, in backquotes; spaces and line ends say nothing to a user.
 pub fn token(text: &str) -> Option<String> {
     let known = ["{", "}", "[", "]", "(", ")", "=", ",", ":", "..", ">="];
