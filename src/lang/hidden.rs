@@ -22,6 +22,7 @@ pub fn reveal(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn Fn(&str) ->
     let mut steps: Vec<Step> = Vec::new();
     let mut wrong: HashSet<Mark> = HashSet::new();
     let mut told: HashSet<(Code, Span)> = found.iter().map(|d| (d.code, d.span)).collect();
+    let mut guessed_a_name = false;
     loop {
         let open = |d: &&Diagnostic| {
             d.is_error() && fix_of(d).is_some() && (wrong.is_empty() || !wrong.contains(&mark(d, &steps)))
@@ -45,7 +46,11 @@ pub fn reveal(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn Fn(&str) ->
             .filter(|(c, _)| is_guess(fixes[c.fix]) || sets_apart(fixes[c.fix]))
             .map(|(_, place)| place)
             .collect();
-        let guessed = |d: &Diagnostic| unsure_places.iter().any(|place| touches(d, place));
+        // what a name was guessed for is used only if that is right
+        guessed_a_name |= fixes.iter().any(|f| is_guess(f) && f.code == Code::UnknownName);
+        let guessed = |d: &Diagnostic| {
+            unsure_places.iter().any(|place| touches(d, place)) || guessed_a_name && d.code == Code::Unused
+        };
         let shown: Vec<_> =
             fresh.into_iter().filter(|d| d.severity() != Severity::Note && !guessed(d)).collect();
         steps.push(step);

@@ -225,6 +225,9 @@ impl<'a> Search<'a> {
             Some(item) => self.within(item, at),
             None => self.unread(at),
         }
+        // nobody knows what an axis varies that is made of something unknown
+        self.vague |=
+            error.code == Code::UnknownName && error.edits.is_empty() && matches!(item, Some(Item::Axis(_)));
     }
 
     /// Two sides of the file, of which one is read: what stands in either is not sure.

@@ -31,6 +31,7 @@ impl Checker<'_> {
         self.made_of_a_guess();
         self.switches_set_apart();
         self.unknown_to_several();
+        self.guessed_wrongly();
     }
 
     /// `--enable-x True`: what is wrong is the word behind the switch, and the space before it goes with that.
@@ -65,6 +66,33 @@ impl Checker<'_> {
         self.sink.forget(|d| {
             d.code == Code::UnknownFlag && best.get(&d.span).is_some_and(|(_, kept)| *kept != d.message)
         });
+    }
+
+    /// `vary seqz` over an engine that does not take what `seqs` sets: that is not what was meant.
+    fn guessed_wrongly(&mut self) {
+        let sets = |d: &Diagnostic, axis: &str| {
+            d.code == Code::UnknownFlag && d.message.ends_with(&format!("which `{axis}` sets"))
+        };
+        let guess =
+            |d: &&Diagnostic| d.code == Code::UnknownName && d.message.starts_with("no axis is called");
+        let guesses: Vec<(Span, String)> = self
+            .sink
+            .found()
+            .filter(guess)
+            .filter_map(|d| Some((d.span, d.edits.first()?.text.clone())))
+            .collect();
+        for (at, axis) in guesses {
+            let modules = self.modules;
+            let follows = |d: &Diagnostic| sets(d, &axis) && modules.slice(d.span) != axis;
+            if !self.sink.found().any(follows) {
+                continue;
+            }
+            self.sink.forget(follows);
+            for d in self.sink.each_mut().filter(|d| d.code == Code::UnknownName && d.span == at) {
+                d.edits.clear();
+                "not declared".clone_into(&mut d.label);
+            }
+        }
     }
 
     /// `seqs * seqz`, `seqz[512]`: what a misspelt name is read as is a guess, of which nothing else is wrong.

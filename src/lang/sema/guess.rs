@@ -68,7 +68,9 @@ impl Guess {
         if let Some(enable) = enabling(name).and_then(|n| spelled(&n, engine)) {
             return Self::Near(enable);
         }
-        match schema.longer(name, version).as_slice() {
+        let mut longer = schema.longer(name, version);
+        longer.dedup();
+        match longer.as_slice() {
             [] => {}
             [one] => return Self::Short((*one).to_owned()),
             many => return Self::ShortForMany(many.iter().map(|m| (*m).to_owned()).collect()),

@@ -81,7 +81,10 @@ impl Modules {
             .flatten()
             .collect();
         if found.is_empty() {
-            let broken = from.iter().any(|m| self.all[*m].is_broken(&name.value));
+            let broken = from.iter().any(|m| {
+                let lost = |k| self.all[*m].is_lost(k, &name.value);
+                Kind::IMPORTABLE.into_iter().any(lost)
+            });
             self.all[module].mark_broken(&name.value);
             if !broken {
                 let found = self.unknown_import(from, name);

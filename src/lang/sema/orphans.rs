@@ -4,6 +4,7 @@ use super::check::Checker;
 use super::scope::Kind;
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, one_of};
+use crate::lang::syntax;
 use crate::lang::syntax::ast::{Engine, EngineLineKind as Line, Text};
 
 impl Checker<'_> {
@@ -21,8 +22,12 @@ impl Checker<'_> {
         {
             return false;
         }
+        // told of where its first line ends
+        if self.sink.in_span(decl.span).any(|d| d.label == syntax::PARENT_EXPECTED) {
+            return true;
+        }
         let (name, title) = (decl.name.value.as_str(), decl.title.as_ref());
-        let meant = meant(name, title.map(|t| t.value.as_str()), &known);
+        let meant = syntax::parent_of(name, title.map(|t| t.value.as_str()), &known);
         let message = format!("the engine `{name}` derives from none and says nothing of how it is started");
         let at = title.map_or(decl.name.span, |t: &Text| t.span);
         let d = Diagnostic::new(Code::EngineIncomplete, decl.name.span, message);
@@ -44,18 +49,5 @@ impl Checker<'_> {
     fn head(&self, decl: &Engine) -> String {
         let title = decl.title.as_ref().map(|t| format!(" {}", self.source_text(t.span))).unwrap_or_default();
         format!("`engine {}{title}", decl.name.value)
-    }
-}
-
-/// The engine whose name the title is, or the only one that begins like the name.
-fn meant<'k>(name: &str, title: Option<&str>, known: &[&'k str]) -> Option<&'k str> {
-    let titled = title.map(str::to_ascii_lowercase);
-    if let Some(same) = known.iter().find(|k| titled.as_deref() == Some(**k)) {
-        return Some(same);
-    }
-    let mut near = known.iter().filter(|k| k.starts_with(name) || name.starts_with(**k));
-    match (near.next(), near.next(), known) {
-        (Some(one), None, _) | (None, _, [one]) => Some(one),
-        _ => None,
     }
 }

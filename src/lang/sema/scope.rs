@@ -86,6 +86,11 @@ impl Module {
         self.broken.contains(name) || self.broken.contains(syntax::ANY)
     }
 
+    /// The same of a name that could only be that of one kind.
+    pub fn is_lost(&self, kind: Kind, name: &str) -> bool {
+        self.is_broken(name) || self.broken.contains(&syntax::any_of(kind.word()))
+    }
+
     /// Whether a name that was refused reads like this one, but for letters of other alphabets or a digit in front.
     fn looks_broken(&self, name: &str) -> bool {
         self.broken.iter().any(|b| {
@@ -116,6 +121,8 @@ impl Module {
     pub fn names(&self, kind: Kind) -> Vec<&str> {
         let mut names: Vec<_> =
             self.names.keys().filter(|(k, _)| *k == kind).map(|(_, n)| n.as_str()).collect();
+        // what stands in for a name that is missing is none to be offered
+        names.retain(|n| !n.starts_with(syntax::UNNAMED));
         names.sort_unstable();
         names
     }
@@ -138,8 +145,9 @@ impl Module {
             return;
         }
         // a name was lost somewhere: this may be it, unless it is a slip of another one
-        let lost = self.broken.contains(syntax::ANY);
-        if lost && did_you_mean(&name.value, self.known(kind, extra)).is_none() {
+        let lost = self.is_lost(kind, &name.value);
+        let slip = |known: &str| strsim::damerau_levenshtein(known, &name.value) == 1;
+        if lost && !did_you_mean(&name.value, self.known(kind, extra)).is_some_and(slip) {
             return;
         }
         let other = Kind::IMPORTABLE.iter().find(|k| **k != kind && self.find(**k, &name.value).is_some());

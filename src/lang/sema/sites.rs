@@ -82,7 +82,7 @@ impl Checker<'_> {
         let library: Vec<String> = stdlib::items("engines").into_iter().map(|i| i.name).collect();
         let known = library.iter().map(String::as_str);
         let m = self.module(module);
-        let declared = m.find(Kind::Engine, &name.value).is_some() || m.is_broken(&name.value);
+        let declared = m.find(Kind::Engine, &name.value).is_some() || m.is_lost(Kind::Engine, &name.value);
         if declared || known.clone().any(|k| k == name.value) {
             return;
         }

@@ -187,7 +187,7 @@ impl Checker<'_> {
 
     fn unknown_base(&mut self, name: &Name, known: &[&str]) {
         let root = self.modules.root();
-        if root.is_broken(&name.value) || root.broken.contains(A_STEP) {
+        if root.is_lost(Kind::Engine, &name.value) || root.broken.contains(A_STEP) {
             return;
         }
         if self.steps_named.contains(&name.value) {

@@ -15,7 +15,7 @@ impl Checker<'_> {
         let m = self.module(module);
         let engine = |f: &Factor| match f {
             Factor::Axis { name, picks: None, .. }
-                if m.find(Kind::Axis, &name.value).is_none() && !m.is_broken(&name.value) =>
+                if m.find(Kind::Axis, &name.value).is_none() && !m.is_lost(Kind::Axis, &name.value) =>
             {
                 m.find(Kind::Engine, &name.value).map(|_| name.clone())
             }

@@ -77,7 +77,8 @@ impl Checker<'_> {
         let Some(at) = root.find(kind, name) else { return false };
         let inserted = kind == Kind::Param && self.modules.mentions(0, &format!("{{{name}}}")) > 0;
         // what lost its name may be its user
-        if self.used.contains(&at) || inserted || root.is_broken(name) || self.study_lacks_its_user(kind) {
+        if self.used.contains(&at) || inserted || root.is_lost(kind, name) || self.study_lacks_its_user(kind)
+        {
             return false;
         }
         !self.sink.has_errors()

@@ -7,20 +7,19 @@ mod axes;
 mod engines;
 mod exprs;
 mod literals;
+mod meant;
 mod profiles;
 mod sites;
 mod studies;
 
 use foldhash::{HashSet, HashSetExt};
-use pest::Parser;
 use pest::iterators::{Pair, Pairs};
 
 use super::ast::{File, Item, Literal, Name, Number, Param, Range, Single, SingleKind, Text, Use, UsePath};
 use super::blocks::{Block, first_word};
-use super::grammar::{Grammar, Rule};
+use super::grammar::Rule;
 use super::imports::ANY;
-use super::{brackets, flag_lines, heads, joins, lexical, recover, reread, words};
-use crate::lang::codes::Code;
+use super::{brackets, flag_lines, heads, lexical, recover, words};
 use crate::lang::comments::start_of_comment;
 use crate::lang::diag::{Diagnostic, Sink};
 use crate::lang::source::{FileId, Span, Spanned};
@@ -154,7 +153,9 @@ impl<'a, 's> Builder<'a, 's> {
         // `step "Title" { … }`: what it was to be called, nobody knows
         if first_word(text) == "step" {
             self.broken.extend(heads::names_of_step(text));
-        } else if block.declares(text) && text[first_word(text).len()..].trim_start().starts_with(['"', '{'])
+        } else if block.declares(text)
+            && !matches!(first_word(text), "track" | "prune")
+            && text[first_word(text).len()..].trim_start().starts_with(['"', '{'])
         {
             self.broken.insert(ANY.to_owned());
         }
@@ -187,11 +188,18 @@ impl<'a, 's> Builder<'a, 's> {
             } else if let Some(line) = self.behind_a_bad_name(block, line, &read) {
                 found.push(line);
             } else {
-                let (more, meant) =
+                let (mut more, meant) =
                     self.torn(block, &lines, at).unwrap_or_else(|| (0, self.bad(block, line)));
-                match self.as_meant(block, line, &read) {
-                    Some(line) => found.push(line),
-                    None => unread.extend(meant),
+                if let Some((rest, step)) =
+                    self.headless_step(block, &lines[at..], &read).filter(|_| more == 0)
+                {
+                    found.push(step);
+                    more = rest;
+                } else {
+                    match self.as_meant(block, line, &read) {
+                        Some(line) => found.push(line),
+                        None => unread.extend(meant),
+                    }
                 }
                 let below = if more == 0 { self.below_a_colon(&lines[at..]) } else { 0 };
                 if below > 1 {
@@ -225,75 +233,6 @@ impl<'a, 's> Builder<'a, 's> {
         }
     }
 
-    /// A bad line whose word is misspelt, or a step whose first line is wrong, which was told of, read as it was meant: what else is wrong
-    /// with it is told too.
-    fn as_meant<T>(
-        &mut self,
-        block: Block,
-        pair: &Pair<'a, Rule>,
-        read: &impl for<'x, 'y> Fn(&mut Builder<'x, 'y>, Pair<'x, Rule>) -> Option<T>,
-    ) -> Option<T> {
-        let text = pair.as_str().trim_end();
-        let at = self.base + pair.as_span().start();
-        let told = self.sink.found().last()?;
-        let (text, base): (String, usize) = match told.code {
-            Code::UnknownSetting => reread::renamed(told, at, text, block.settings().1)?,
-            _ if block == Block::Engine && is_a_lost_flag(told, at) => {
-                (format!("{}{text}", flag_lines::FLAG), at.checked_sub(flag_lines::FLAG.len())?)
-            }
-            _ if block == Block::Engine => (self.flags_of_a_bad_line(at, text)?, at),
-            _ => heads::meant(self.text, at, text, told.span)?,
-        };
-        self.mended(block, at, (&text, base), read)
-    }
-
-    /// A line of flags that was told to be wrong in how two of them stand together, with all of them in their places; what is wrong
-    /// between others is told too.
-    fn flags_of_a_bad_line(&mut self, at: usize, text: &str) -> Option<String> {
-        const MOST: usize = 16;
-        let mut line = text.to_owned();
-        for _ in 0..MOST {
-            line = reread::flags_apart(self.sink.found().last()?, at, &line)?;
-            if Grammar::parse(Rule::only_engine_line, &line).is_ok() {
-                return Some(line);
-            }
-            let next = lexical::mistake(self.id, at, &line).filter(|d| d.code == Code::SpacedFlag)?;
-            self.sink.push(next);
-        }
-        None
-    }
-
-    /// A step that starts from one whose name is none, which was said where that one stands.
-    fn behind_a_bad_name<T>(
-        &mut self,
-        block: Block,
-        pair: &Pair<'a, Rule>,
-        read: &impl for<'x, 'y> Fn(&mut Builder<'x, 'y>, Pair<'x, Rule>) -> Option<T>,
-    ) -> Option<T> {
-        let text = pair.as_str().trim_end();
-        let at = self.base + pair.as_span().start();
-        heads::starts_from(text).filter(|from| self.broken.contains(*from))?;
-        let (text, base) = heads::meant(self.text, at, text, Span::new(self.id, at..at))?;
-        self.mended(block, at, (&text, base), read)
-    }
-
-    /// A line of a block that was mended, and where its text begins, so that what was not is in its place.
-    fn mended<T>(
-        &mut self,
-        block: Block,
-        at: usize,
-        (text, base): (&str, usize),
-        read: &impl for<'x, 'y> Fn(&mut Builder<'x, 'y>, Pair<'x, Rule>) -> Option<T>,
-    ) -> Option<T> {
-        let line = Grammar::parse(block.rule(), text).ok()?.next()?.into_inner().next()?;
-        let mut builder = Builder::new(self.id, text, base, self.sink).beginning(at).ending(self.ends);
-        let found = read(&mut builder, line);
-        self.unread_flags.append(&mut builder.unread_flags);
-        let broken = builder.into_broken();
-        self.broken.extend(broken);
-        found
-    }
-
     /// How many bad lines stand below a bad one as in YAML, behind its `:` and further in: what is wrong with it is wrong with them.
     fn below_a_colon(&self, lines: &[Pair<'a, Rule>]) -> usize {
         let column = |p: &Pair<'_, Rule>| {
@@ -306,39 +245,6 @@ impl<'a, 's> Builder<'a, 's> {
             return 0;
         }
         rest.iter().take_while(|p| p.as_rule() == Rule::bad_line && column(p) > column(first)).count()
-    }
-
-    /// A bad line that was torn from the one before or after it: how many lines after it are read with it, and the settings.
-    fn torn(
-        &mut self,
-        block: Block,
-        lines: &[Pair<'a, Rule>],
-        at: usize,
-    ) -> Option<(usize, Vec<&'static str>)> {
-        let place = |p: &Pair<'_, Rule>| {
-            let s = p.as_span();
-            (s.start(), s.start() + s.as_str().trim_end().len())
-        };
-        let (id, base, text) = (self.id, self.base, self.text);
-        if self.sink.is_full() {
-            return None;
-        }
-        let bad: Vec<_> = lines[at..]
-            .iter()
-            .take_while(|p| p.as_rule() == Rule::bad_line)
-            .take(joins::MOST_LINES)
-            .map(place)
-            .collect();
-        let good = at.checked_sub(1).map(|b| &lines[b]).filter(|p| p.as_rule() != Rule::bad_line);
-        let before = || joins::before(id, block.rule(), base, text, place(good?), bad[0]).map(|d| (0, d));
-        let (more, found) = joins::following(id, block.rule(), base, text, &bad).or_else(before)?;
-        self.sink.push(found);
-        let lost = &text[bad[0].0..bad[more].1];
-        // a value without its word, `256 .. 1Ki`, may be that of any setting
-        let unnamed = block == Block::Profile && lost.starts_with(|c: char| c.is_ascii_digit());
-        let settings =
-            if unnamed { words::PROFILE_SETTINGS.to_vec() } else { recover::settings_named(block, lost) };
-        Some((more, settings))
     }
 
     fn name(&self, pair: &Pair<'_, Rule>) -> Name {

@@ -157,6 +157,14 @@ impl<'a> Place<'a> {
         }
         let line = &self.text[self.line.clone()];
         let indent = &line[..line.len() - line.trim_start().len()];
+        let below = self.text[self.line.end..self.around.end.max(self.line.end)].lines().skip(1);
+        let next = below.map(|l| &l[..start_of_comment(l).unwrap_or(l.len())]).find(|l| !l.trim().is_empty());
+        let of_others = |l: &str| l.starts_with('}') || l.starts_with("step ") || l.starts_with("track ");
+        let outside = |l: &str| l.len() - l.trim_start().len() <= indent.len() && of_others(l.trim_start());
+        if close == '}' && next.is_none_or(outside) {
+            // nothing stands in it yet, and where it ends says nothing of what was to
+            return Vec::new();
+        }
         let mut at = self.text[self.at..].find('\n').map_or(self.text.len(), |n| self.at + n + 1);
         let mut out = Vec::new();
         while at < self.around.end && out.len() < MOST_ENDS {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::blocks::first_word;
 use super::lexical::{Piece, Scanner};
+use super::nesting::states_again;
 use super::words;
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
@@ -38,20 +39,30 @@ pub fn kept_open<'t>(id: FileId, text: &'t str, sink: &mut Sink) -> Cow<'t, str>
 /// Where braces end declarations below which their lines go on, each up to a brace that closes nothing.
 fn too_early(text: &str) -> Vec<usize> {
     let (mut depth, mut early, mut found) = (0_i64, None, Vec::new());
+    // where the block begins that is open
+    let mut head = 0;
     for (at, piece) in Scanner::new(text) {
         match piece {
-            Piece::Open(b'{') => depth += 1,
+            Piece::Open(b'{') => {
+                if depth == 0 {
+                    head = text[..at].rfind('\n').map_or(0, |n| n + 1);
+                }
+                depth += 1;
+            }
             Piece::Close(b'}') => depth -= 1,
+            // whatever is wrong with the braces above: a declaration begins outside of all
+            Piece::Other if text.as_bytes()[at] == b'\n' && begins(&text[at + 1..]) => {
+                (depth, early) = (0, None);
+            }
             _ => continue,
         }
         if depth < 0 {
             // with the early one taken away this one ends the declaration
-            let Some(taken) = early.take() else { break };
-            found.push(taken);
+            found.extend(early.take());
             depth = 0;
         }
         let closes = depth == 0 && early.is_none() && piece == Piece::Close(b'}');
-        if closes && (goes_on(&text[at + 1..]) || is_beyond_its_flag(text, at)) {
+        if closes && (goes_on(&text[head..at], &text[at + 1..]) || is_beyond_its_flag(text, at)) {
             early = Some(at);
         }
     }
@@ -82,14 +93,36 @@ fn is_of_a_flag(line: &str) -> bool {
     line.trim_start().starts_with("--")
 }
 
-/// Whether nothing else stands on the line, and a line of a study, indented, is the next one.
-fn goes_on(rest: &str) -> bool {
+/// Whether a line is the first one of a declaration, and of nothing that stands in a block.
+pub(super) fn begins(line: &str) -> bool {
+    let word = first_word(line);
+    matches!(word, "use" | "param" | "axis" | "profile" | "metric" | "study" | "site")
+        && line[word.len()..].starts_with(' ')
+        || line.starts_with("engine ") && line.lines().next().is_some_and(|l| l.contains('{'))
+}
+
+/// Whether nothing else stands on the line, and a line of the block that ends there, indented, is the next one: of a study, that it does not
+/// state already.
+fn goes_on(block: &str, rest: &str) -> bool {
     let behind = rest.trim_start_matches([' ', '\t', '\r']);
     if !(behind.is_empty() || behind.starts_with(['\n', '#'])) {
         return false;
     }
     let blank = |l: &&str| l[..start_of_comment(l).unwrap_or(l.len())].trim().is_empty();
+    // one of a line that was indented lost the block around it
+    if block.starts_with([' ', '\t']) {
+        return false;
+    }
+    let (kind, beside) = (first_word(block), rest.split('\n').nth(1).is_some_and(|l| !blank(&l)));
     rest.split('\n').skip(1).find(|l| !blank(l)).is_some_and(|l| {
-        l.starts_with([' ', '\t']) && words::STUDY_SETTINGS.contains(&first_word(l.trim_start()))
+        let word = first_word(l.trim_start());
+        let of_block = match kind {
+            // what stands apart from them need not be of theirs
+            "engine" => beside && (words::ENGINE_SETTINGS.contains(&word) || l.trim_start().starts_with('-')),
+            "profile" => beside && words::PROFILE_SETTINGS.contains(&word),
+            _ => words::STUDY_SETTINGS.contains(&word),
+        };
+        let ends = rest.find("\n}").unwrap_or(rest.len());
+        l.starts_with([' ', '\t']) && of_block && !states_again(block, &rest[..ends])
     })
 }

@@ -23,6 +23,8 @@ struct Head<'t> {
     from: Option<&'t str>,
     /// a step's `when` and all that follows
     when: Option<&'t str>,
+    /// it derives, or starts, from something that cannot be made out
+    unsure: bool,
 }
 
 /// Tells what is wrong with the first line of a declaration, and reads the rest; `text` begins with its keyword, at `at` of the file.
@@ -36,12 +38,19 @@ pub(super) fn told(
 ) -> Option<Item> {
     let place = found.span;
     sink.push(found);
-    let (text, base) = meant(file, at, text, place)?;
+    let (text, base) = meant(file, at, text, place, broken)?;
     reread_within(at..usize::MAX, id, &text, base, sink, broken)
 }
 
-/// A block with its first line as it was meant, and where that text begins so that all behind the `{` is in its place.
-pub(super) fn meant(file: &str, at: usize, text: &str, told: Span) -> Option<(String, usize)> {
+/// A block with its first line as it was meant, and where that text begins so that all behind the `{` is in its place. What it derives from
+/// is a broken name where that cannot be made out.
+pub(super) fn meant(
+    file: &str,
+    at: usize,
+    text: &str,
+    told: Span,
+    broken: &mut Vec<String>,
+) -> Option<(String, usize)> {
     let keyword = first_word(text);
     let (head, brace) = head(text)?;
     if !(at..=at + brace).contains(&(told.start as usize)) {
@@ -51,10 +60,29 @@ pub(super) fn meant(file: &str, at: usize, text: &str, told: Span) -> Option<(St
         // of two that would be called the same, one is lost
         head.name == Some(name.as_str()) || !is_declared(file, keyword, name)
     });
-    let name = spelled.unwrap_or_else(|| stand_in(file, at));
-    let base = head.base.map(|base| format!("= {base}"));
-    let from = match head.from {
-        Some(from) => Some(format!("from {}", self::spelled(from)?)),
+    // `engine "v" = vllm {`
+    let quoted = |t: &str| {
+        let name = t.trim_matches('"');
+        let named = matches!(keyword, "engine" | "profile") && head.name.is_none();
+        (named && self::spelled(name).as_deref() == Some(name)).then(|| name.to_owned())
+    };
+    let name = spelled.or_else(|| quoted(head.title.as_deref()?)).unwrap_or_else(|| stand_in(file, at));
+    if keyword == "track" && name.starts_with(UNNAMED) {
+        // what it tunes is not known, which was said
+        broken.push(name.clone());
+    }
+    let lost = || format!("{}_base", stand_in(file, at));
+    let (mut base, mut from) = (head.base.map(str::to_owned), head.from.map(str::to_owned));
+    if head.unsure {
+        let unknown = if keyword == "step" { &mut from } else { &mut base };
+        if unknown.is_none() && !matches!(keyword, "study" | "site" | "track") {
+            broken.push(lost());
+            *unknown = Some(lost());
+        }
+    }
+    let base = base.map(|base| format!("= {base}"));
+    let from = match from {
+        Some(from) => Some(format!("from {}", self::spelled(&from)?)),
         None => None,
     };
     let parts = [Some(name), head.title, base, from].into_iter().flatten();
@@ -64,6 +92,21 @@ pub(super) fn meant(file: &str, at: usize, text: &str, told: Span) -> Option<(St
     let right = if text[..brace].is_ascii() { format!("{:brace$}", right.trim_end()) } else { right };
     let base = (at + brace).checked_sub(right.len())?;
     Some((format!("{right}{}", &text[brace..]), base))
+}
+
+/// The first line of a block that has none.
+pub(super) fn instead(file: &str, at: usize, kind: &str, broken: &mut Vec<String>) -> Option<String> {
+    let name = stand_in(file, at);
+    let lost = format!("{name}_base");
+    Some(match kind {
+        "engine" => {
+            broken.push(lost.clone());
+            format!("engine {name} = {lost} {{")
+        }
+        "axis" => format!("axis {name} = {{"),
+        "profile" | "study" | "step" => format!("{kind} {name} {{"),
+        _ => return None,
+    })
 }
 
 /// The names by which a step without one that can be read may be meant where another starts from it.
@@ -83,12 +126,16 @@ pub(super) fn starts_from(text: &str) -> Option<&str> {
     head.from.filter(|from| !right(from) && spelled(from).is_some())
 }
 
+/// Words between an engine or a profile and what it derives from, as elsewhere.
+const DERIVES: [&str; 6] = ["extends", "from", "is", "of", "inherits", "on"];
+
 /// The parts of a first line, and where its `{` stands; `None` where it is not clear what they are.
 fn head(text: &str) -> Option<(Head<'_>, usize)> {
     let keyword = first_word(text);
-    if !matches!(keyword, "engine" | "profile" | "study" | "site" | "step") {
+    if !matches!(keyword, "engine" | "profile" | "study" | "site" | "step" | "track") {
         return None;
     }
+    let derives = matches!(keyword, "engine" | "profile");
     let line = text.lines().next()?;
     let (mut head, mut brace) = (Head::default(), None);
     let (mut at, mut behind, mut more) = (keyword.len(), "", false);
@@ -98,6 +145,11 @@ fn head(text: &str) -> Option<(Head<'_>, usize)> {
         }
         match piece {
             Piece::Open(b'{') => {
+                // `study s {name} {`
+                if let Some(len) = junk(&line[start..]) {
+                    (at, more) = (start + len, true);
+                    continue;
+                }
                 brace = Some(start);
                 break;
             }
@@ -117,11 +169,22 @@ fn head(text: &str) -> Option<(Head<'_>, usize)> {
                 brace = Some(end);
                 break;
             }
-            Piece::Other if line[start..].starts_with('=') && keyword != "step" => {
-                (behind, at) = ("=", start + 1);
+            // `engine v(vllm) {`
+            Piece::Open(_) if derives && behind == "name" && head.base.is_none() => behind = "=",
+            Piece::Open(_) | Piece::Close(_) => more |= !derives,
+            Piece::Other if line[start..].starts_with(SIGNS) => {
+                let signs = line[start..].find(|c| !SIGNS.contains(&c)).unwrap_or(line.len() - start);
+                at = start + signs;
+                let ends = line[at..].trim_start().starts_with(['{', '"']);
+                let equals = line[start..].starts_with('=');
+                if derives && head.base.is_none() && (equals || head.name.is_some() && !ends) {
+                    behind = "=";
+                }
             }
             Piece::Other => {
-                let end = line[start..].find([' ', '\t', '"', '=', '{']).map_or(line.len(), |n| start + n);
+                let ends =
+                    |c: char| matches!(c, ' ' | '\t' | '"' | '{' | '(' | ')' | '[') || SIGNS.contains(&c);
+                let end = line[start..].find(ends).map_or(line.len(), |n| start + n);
                 let word = &line[start..end];
                 at = end.max(start + 1);
                 match (keyword, word, behind) {
@@ -133,17 +196,30 @@ fn head(text: &str) -> Option<(Head<'_>, usize)> {
                     ("step", "from", "" | "name") => behind = "from",
                     (_, _, "=") if head.base.is_none() => (head.base, behind) = (Some(word), "base"),
                     ("step", _, "from") if head.from.is_none() => (head.from, behind) = (Some(word), "base"),
+                    ("engine" | "profile", w, "name") if DERIVES.contains(&w) && head.base.is_none() => {
+                        behind = "=";
+                    }
                     (_, _, "") if head.title.is_none() => (head.name, behind) = (Some(word), "name"),
                     _ => more = true,
                 }
             }
-            _ => return None,
+            Piece::Comment(_) => return None,
         }
     }
     // a study is nothing but its lines; what an engine or a step begins with, a word too many may change
-    let sure = !more || matches!(keyword, "study" | "site");
-    let sure = sure && !matches!(behind, "=" | "from");
-    brace.filter(|_| sure).map(|at| (head, at))
+    head.unsure = more || matches!(behind, "=" | "from") || keyword == "engine" && head.name.is_none();
+    brace.map(|at| (head, at))
+}
+
+/// Signs that are written between the parts of a first line elsewhere.
+const SIGNS: [char; 7] = ['=', ':', ',', ';', '<', '>', '~'];
+
+/// How long a pair of braces is behind which the block begins on the same line, and which holds no line of a block.
+fn junk(line: &str) -> Option<usize> {
+    let close = line.find('}')?;
+    let inner = line[1..close].trim();
+    let plain = inner.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'$'));
+    (plain && line[close + 1..].contains('{')).then_some(close + 1)
 }
 
 /// A name as it should be written.
@@ -176,8 +252,8 @@ mod tests {
     #[test]
     fn a_head_is_put_right_and_what_follows_keeps_its_place() {
         let read = |text: &str| {
-            let (right, base) = meant(text, 100, text, Span::new(FileId(0), 105..106))?;
-            assert_eq!(base + right.find('{')?, 100 + text.find('{')?, "{right}");
+            let (right, base) = meant(text, 100, text, Span::new(FileId(0), 105..106), &mut Vec::new())?;
+            assert_eq!(base + right.rfind('{')?, 100 + text.rfind('{')?, "{right}");
             Some(
                 right
                     .replacen('{', " {", 1)
@@ -193,6 +269,15 @@ mod tests {
             ("study s T { }", "study s { }"),
             ("study my-study \"unclosed {\n}", "study my_study \"unclosed\" {\n}"),
             ("engine = vllm {", "engine unnamed_100 = vllm {"),
+            ("engine here vllm {", "engine here = unnamed_100_base {"),
+            ("engine here(vllm) {", "engine here = vllm {"),
+            ("engine here My vLLM = vllm {", "engine here = vllm {"),
+            ("engine here \"a\": vllm: {", "engine here \"a\" = vllm {"),
+            ("profile p: {", "profile p {"),
+            ("study s Title {n} {", "study s {"),
+            ("track v: \"V\" {", "track v \"V\" {"),
+            ("step a after b {", "step a from unnamed_100_base {"),
+            ("step a from {", "step a from unnamed_100_base {"),
             ("engine here \"a vLLM = vllm {", "engine here \"a vLLM\" = vllm {"),
             ("engine here = vllm \"vLLM\" {", "engine here \"vLLM\" = vllm {"),
             ("step b-1 from a-1 when x > 1 { vary y }", "step b_1 from a_1 when x > 1 { vary y }"),
@@ -200,7 +285,7 @@ mod tests {
         ] {
             assert_eq!(read(text).as_deref(), Some(right), "{text}");
         }
-        for text in ["engine here vllm {", "step a after b {", "axis A = {", "study S", "step a from {"] {
+        for text in ["axis A = {", "study S"] {
             assert_eq!(read(text), None, "{text}");
         }
     }

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::{
-    borrowed, conditions, lapses, meant_words, phrases, points, reasons, remedies, signs, slips, spaced,
+    borrowed, conditions, head_slips, lapses, meant_words, phrases, points, reasons, remedies, signs, slips,
+    spaced,
 };
 use crate::lang::diag::{one_of, short};
 use crate::lang::units;
@@ -28,7 +29,8 @@ pub fn hint(chunk: &str, token: &Range<usize>, word: &str, expected: &[String], 
     }
     // `:=` sets what `=` sets
     let word = if word == ":=" { "=" } else { word };
-    let known = reasons::unquoted(chunk, token, expected)
+    let known = head_slips::slip(chunk, token, word)
+        .or_else(|| reasons::unquoted(chunk, token, expected))
         .or_else(|| lapses::lapse(chunk, token, word, expected))
         .or_else(|| meant_words::meant(chunk, token, word, expected))
         .or_else(|| remedies::remedy(chunk, token, word))

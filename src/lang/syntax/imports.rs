@@ -16,6 +16,15 @@ pub const ANY: &str = "*";
 /// The same of a step.
 pub const A_STEP: &str = "step *";
 
+/// Stands for every name that a declaration may have which begins with this word: it lost its own.
+pub fn any_of(keyword: &str) -> String {
+    match keyword {
+        "engine" | "profile" | "axis" | "step" => format!("{keyword} *"),
+        // what a condition may name
+        _ => ANY.to_owned(),
+    }
+}
+
 /// Whether a declaration that begins with a word was meant to import something.
 pub fn is_meant(word: &str, text: &str) -> bool {
     let rest = text[word.len().min(text.len())..].trim_start();

@@ -3,6 +3,7 @@
 //! It answers what a grammar cannot say well: how deep brackets nest (before a recursive parser may look), and whether a line has a
 //! mistake that can be named at once (single quotes, `--flag value`).
 
+use super::early::begins;
 use super::{quotes, spaced};
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
@@ -127,6 +128,10 @@ pub fn survey(id: FileId, text: &str) -> Survey {
                 blocks -= i64::from(bracket == b'}');
             }
             Piece::UnclosedText => quotes.take(at, &scanner),
+            // what the declarations above lack is none of this one's
+            Piece::Other if blocks != 0 && text.as_bytes()[at] == b'\n' && begins(&text[at + 1..]) => {
+                blocks = 0;
+            }
             _ => {}
         }
         closes_too_much |= blocks < 0;

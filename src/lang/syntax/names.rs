@@ -13,6 +13,12 @@ use crate::lang::source::{FileId, Span};
 pub fn missing(id: FileId, at: usize, text: &str) -> Option<Diagnostic> {
     let keyword = first_word(text);
     let rest = &text[keyword.len()..];
+    if rest.starts_with('{') && keyword != "use" {
+        let span = Span::new(id, at..at + keyword.len());
+        let d = Diagnostic::new(Code::Unexpected, span, format!("a name is missing behind `{keyword}`"));
+        let example = hints::example(keyword).map_or_else(String::new, |e| format!(": `{e}`"));
+        return Some(d.label("expected a name").help(format!("what is declared has a name{example}")));
+    }
     let title = rest.trim_start_matches([' ', '\t']);
     if keyword == "use" || !title.starts_with('"') {
         return None;
@@ -20,6 +26,16 @@ pub fn missing(id: FileId, at: usize, text: &str) -> Option<Diagnostic> {
     let start = keyword.len() + rest.len() - title.len();
     let end = title[1..].find(['"', '\n']).map_or(title.len(), |n| n + 2);
     let span = Span::new(id, at + start..at + start + end);
+    let quoted = &title[1..end.max(2) - 1];
+    let snake = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    if title[end..].trim_start_matches([' ', '\t']).starts_with('"')
+        && quoted.starts_with(|c: char| c.is_ascii_lowercase())
+        && quoted.chars().all(snake)
+    {
+        // `engine "v" "vLLM" = vllm {`
+        let d = Diagnostic::new(Code::Unexpected, span, "a name stands without quotes");
+        return Some(d.label("a name").help(format!("write `{quoted}`")).edit(span, quoted));
+    }
     let d = Diagnostic::new(Code::Unexpected, span, "a name is missing before the title");
     Some(
         d.label("a title")
@@ -49,6 +65,42 @@ pub fn without_brace(id: FileId, base: usize, text: &str, indent: usize) -> Opti
     let at = Span::new(id, end - last..end);
     let d = Diagnostic::new(Code::Unexpected, at, "the block that begins here lacks its `{`");
     Some(d.label("expected `{`").help(help).edit(Span::new(id, end - colon..end), " {"))
+}
+
+/// The label of an engine's first line that lacks both what it derives from and its brace.
+pub(in crate::lang) const PARENT_EXPECTED: &str = "expected `= PARENT {`";
+
+/// Whether the first line of an engine lacks what it derives from too, as no line of its block is one of an engine that derives from none.
+pub fn without_parent<'t>(head: &str, mut body: impl Iterator<Item = &'t str>) -> bool {
+    const OF_ANY: [&str; 7] = ["version", "publish", "env", "model", "unset", "raw", ""];
+    let of_any =
+        |l: &str| l.trim_start().starts_with(['-', '#']) || OF_ANY.contains(&first_word(l.trim_start()));
+    first_word(head) == "engine" && !head.contains('=') && body.all(of_any)
+}
+
+/// Which engine of a file that is, where it is clear.
+pub fn parent_in<'t>(file: &'t str, head: &str) -> Option<&'t str> {
+    let name = first_word(head.split_once([' ', '\t'])?.1.trim_start());
+    let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let imported =
+        file.split("use std/engines").skip(1).filter_map(|u| u.split_once('{')?.1.split('}').next());
+    let imported = imported.flat_map(|list| list.split(move |c| !in_name(c)));
+    let declared = file.lines().filter_map(|l| l.strip_prefix("engine ")).map(|l| first_word(l.trim_start()));
+    let known: Vec<&str> = imported.chain(declared).filter(|n| !n.is_empty() && *n != name).collect();
+    parent_of(name, head.split('"').nth(1), &known)
+}
+
+/// The engine whose name the title is, or the only one that begins like the name.
+pub(in crate::lang) fn parent_of<'k>(name: &str, title: Option<&str>, known: &[&'k str]) -> Option<&'k str> {
+    let titled = title.map(str::to_ascii_lowercase);
+    if let Some(same) = known.iter().find(|k| titled.as_deref() == Some(**k)) {
+        return Some(same);
+    }
+    let mut near = known.iter().filter(|k| k.starts_with(name) || name.starts_with(**k));
+    match (near.next(), near.next(), known) {
+        (Some(one), None, _) | (None, _, [one]) => Some(one),
+        _ => None,
+    }
 }
 
 /// The part of a first line before what stands in the block: keyword, name, title and what the block derives from.

@@ -4,7 +4,9 @@
 use std::borrow::Cow;
 
 use super::blocks::first_word;
+use super::early::begins;
 use super::lexical::{self, Piece, Scanner};
+use super::names;
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
 use crate::lang::diag::{Diagnostic, Sink};
@@ -20,16 +22,15 @@ pub fn opened<'t>(id: FileId, text: &'t str, sink: &mut Sink) -> Cow<'t, str> {
     let mut braces = Braces::of(&lines);
     for (n, &(at, line)) in lines.iter().enumerate() {
         braces.go_to(n, at, &mended);
-        let body = body(line).filter(|_| braces.close_too_much());
-        if let Some(body) = body {
+        if !braces.close_too_much() {
+            continue;
+        }
+        if let Some(body) = body(line) {
             mended.to_mut().replace_range(at + body - 1..at + body, "{");
-            sink.push(lacks_brace(id, at, &line[..body], "write `{` before its first word", 0));
+            sink.push(lacks_brace(id, at, &line[..body], "write `{` before its first word", 0, " {"));
             continue;
         }
         let Some(head) = head(line).filter(|_| is_opened(&lines[n + 1..], indent(line))) else { continue };
-        if !braces.close_too_much() {
-            break;
-        }
         let written = head.trim_end();
         let colon = written.ends_with(':');
         if let Some(quote) = lexical::unclosed_text(written) {
@@ -49,13 +50,31 @@ pub fn opened<'t>(id: FileId, text: &'t str, sink: &mut Sink) -> Cow<'t, str> {
         let gap = place..end.max(place + 1);
         let spaces = gap.len() - 1;
         mended.to_mut().replace_range(gap, &format!("{{{}", " ".repeat(spaces)));
-        sink.push(lacks_brace(id, at, written, "write `{` at the end of the line", usize::from(colon)));
+        if first_word(line.trim_start()) == written.trim_start() {
+            // a keyword alone: the name that is missing is told of with what is missing behind it
+            continue;
+        }
+        let colon = usize::from(colon);
+        let body = lines[n + 1..].iter().map(|(_, line)| *line).take_while(|l| !l.starts_with('}'));
+        let lacks_parent = names::without_parent(written, body);
+        sink.push(match lacks_parent.then(|| names::parent_in(text, written)) {
+            Some(parent) => {
+                let right = format!(" = {} {{", parent.unwrap_or("PARENT"));
+                let help = format!("write `{}` at the end of the line", right.trim_start());
+                let mut d = lacks_brace(id, at, written, &help, colon, &right).label(names::PARENT_EXPECTED);
+                if parent.is_none() {
+                    d.edits.clear();
+                }
+                d
+            }
+            None => lacks_brace(id, at, written, "write `{` at the end of the line", colon, " {"),
+        });
     }
     mended
 }
 
 /// What is said of a head without its brace, of which `spare` bytes at its end give way to it.
-fn lacks_brace(id: FileId, at: usize, head: &str, help: &str, spare: usize) -> Diagnostic {
+fn lacks_brace(id: FileId, at: usize, head: &str, help: &str, spare: usize, right: &str) -> Diagnostic {
     let written = head.trim_end();
     let last = written.char_indices().next_back().map_or(0, |(i, _)| i);
     let end = at + written.len();
@@ -66,7 +85,7 @@ fn lacks_brace(id: FileId, at: usize, head: &str, help: &str, spare: usize) -> D
     )
     .label("expected `{`")
     .help(help)
-    .edit(Span::new(id, end - spare..end), " {")
+    .edit(Span::new(id, end - spare..end), right)
 }
 
 /// A head whose title is not closed, so that its brace, if it has one, is part of the title.
@@ -148,6 +167,10 @@ impl Braces {
             let (change, within) = changes(line);
             rest = within.min(change + rest);
             least[n] = rest;
+            // what a declaration below lacks is not this one's
+            if begins(line) {
+                rest = 0;
+            }
         }
         Self { least, line: (0, 0), depth: 0, closed_too_much: false }
     }
@@ -157,6 +180,9 @@ impl Braces {
         let (change, least) = changes(&mended[self.line.1..at]);
         self.closed_too_much |= self.depth + least < 0;
         self.depth += change;
+        if begins(&mended[at..]) {
+            (self.depth, self.closed_too_much) = (0, false);
+        }
         self.line = (line, at);
     }
 

@@ -1,7 +1,5 @@
 //! One file's text to its tree: guards against hostile text, one pest parse of the whole, then a second look at what did not fit.
 
-use std::borrow::Cow;
-
 use foldhash::{HashSet, HashSetExt};
 use pest::Parser;
 
@@ -14,7 +12,7 @@ use super::lexical;
 use super::opened::opened;
 use super::quotes::curly_values;
 use super::unseen::unseen;
-use super::{rename, words};
+use super::{nesting, rename, twice, words};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink};
 use crate::lang::source::{FileId, Span};
@@ -43,9 +41,7 @@ pub fn parse(id: FileId, text: &str, sink: &mut Sink) -> Parsed {
         sink.push(problem);
         return Parsed::default();
     }
-    let closes_too_much = survey.closes_too_much;
-    let text = if closes_too_much { opened(id, text, sink) } else { Cow::Borrowed(text) };
-    let text = if closes_too_much { Cow::Owned(kept_open(id, &text, sink).into_owned()) } else { text };
+    let (text, torn) = put_right(id, text, survey.closes_too_much, sink);
     let text = &*text;
     match Grammar::parse(Rule::file, text) {
         Ok(pairs) => {
@@ -53,6 +49,7 @@ pub fn parse(id: FileId, text: &str, sink: &mut Sink) -> Parsed {
             let file = builder.file(pairs);
             let mut broken = builder.into_broken();
             broken.extend(lost);
+            broken.extend(torn);
             uses_of_no_names(id, text, &broken, sink);
             rename::everywhere(id, text, sink);
             unseen(id, text, sink);
@@ -71,6 +68,22 @@ pub fn parse(id: FileId, text: &str, sink: &mut Sink) -> Parsed {
             Parsed::default()
         }
     }
+}
+
+/// The text with its brackets and braces as they were meant, all else in its place; what was wrong with them is told. And the
+/// names that stand in what was left out.
+fn put_right(id: FileId, text: &str, closes_too_much: bool, sink: &mut Sink) -> (String, Vec<String>) {
+    let (mut right, mut lost) = (text.to_owned(), Vec::new());
+    twice::once(id, &mut right, sink);
+    nesting::by_layout(id, &mut right, sink, &mut lost);
+    let closes_too_much =
+        if right == text { closes_too_much } else { lexical::survey(id, &right).closes_too_much };
+    if closes_too_much {
+        right = opened(id, &right, sink).into_owned();
+        nesting::without_ends_of_no_step(&mut right);
+        right = kept_open(id, &right, sink).into_owned();
+    }
+    (right, lost)
 }
 
 /// A name that is none was told of where it is declared: its uses, which cannot be read either, are no further mistakes.

@@ -8,7 +8,7 @@ use super::grammar::Rule;
 use super::lexical::{self, Piece};
 use super::reread::{closed, opened, renamed, reread, reread_within, without_block};
 use super::unread_points::other_points;
-use super::{borrowed, flag_lines, habits, heads, imports, joins, names, synonyms, words};
+use super::{borrowed, flag_lines, habits, headless, heads, imports, joins, names, synonyms, words};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink, did_you_mean, one_of, short};
 use crate::lang::invisible;
@@ -31,6 +31,12 @@ pub fn line(id: FileId, block: Block, text: &str, base: usize, sink: &mut Sink) 
     if let Some(found) = brackets::doubled_block(id, base, text) {
         sink.push(found);
         return settings_named(block, &text[1..]);
+    }
+    if let Some(found) = names::missing(id, base, text)
+        .filter(|_| matches!(word, "step" | "track") && text[word.len()..].starts_with('{'))
+    {
+        sink.push(found);
+        return settings_named(block, text);
     }
     if let Some(found) = unknown_setting(id, block, text, base) {
         sink.push(found);
@@ -129,7 +135,14 @@ fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<
             d.label(format!("did you mean `{snake}`?")).help(format!("write `{snake}`")).edit(span, snake),
         );
     }
-    let near = did_you_mean(word, known.iter().copied()).is_some();
+    let near = did_you_mean(word, known.iter().copied());
+    // what stands in its braces says more than a word that looks alike
+    if let Some(found) = headless::keyword(id, base, text, Some(block))
+        && near.is_none_or(|n| found.edits.iter().all(|e| e.text.trim() != n))
+    {
+        return Some(found);
+    }
+    let near = near.is_some();
     if let Some((right, help)) = habits::line(block, text).filter(|_| !near) {
         let d = d.label("unknown").help(help);
         let first_line = text.lines().next().unwrap_or_default();
@@ -170,9 +183,14 @@ pub fn parts(file: &str, span: Span) -> Vec<Span> {
                 let named = text[at + word.len()..].starts_with(' ');
                 let slip = near.is_some_and(|n| n != word) && word.len() > 2 && named;
                 // what a bracket above was not closed for is no part of it
-                let begins = depth == 0 || text[at..].lines().next().is_some_and(|l| l.contains(" = "));
-                let elsewhere = text[at..].lines().next().and_then(names::set_elsewhere).is_some();
-                if begins && (slip || elsewhere || imports::is_meant(word, &text[at..])) {
+                let line = text[at..].lines().next().unwrap_or_default().trim_end();
+                let begins = depth == 0 || line.contains(" = ");
+                // `lab "Title" {`, `axis` and nothing else
+                let head = depth == 0
+                    && (line.ends_with('{') && word.starts_with(|c: char| c.is_ascii_lowercase())
+                        || words::DECLARATIONS.contains(&line));
+                let elsewhere = names::set_elsewhere(line).is_some();
+                if head || begins && (slip || elsewhere || imports::is_meant(word, &text[at..])) {
                     cuts.push(at);
                     depth = 0;
                 }
@@ -214,7 +232,7 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
     if first_word(behind) == word {
         out.broken.extend(declared_name(behind));
     } else if !matches!(word, "use" | "study" | "site") && behind.starts_with(['=', '{', ':']) {
-        out.broken.push(imports::ANY.to_owned());
+        out.broken.push(imports::any_of(word));
     }
     if let Some(found) = bad_name(id, base, &text[indent..], indent) {
         out.broken.push(file[found.span.range()].to_owned());
@@ -226,7 +244,7 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
     if let Some(found) = names::missing(id, base + indent, &text[indent..]) {
         // which name was to stand there, nobody knows: none that is not declared is a mistake for sure; a study's is used nowhere
         if word != "study" {
-            out.broken.push(imports::ANY.to_owned());
+            out.broken.push(imports::any_of(word));
         }
         out.item = heads::told(id, file, (base + indent, &text[indent..]), found, sink, &mut out.broken);
         return out;
@@ -297,9 +315,20 @@ fn undeclared(
     mut out: Recovered,
 ) -> Recovered {
     let word = first_word(&text[indent..]);
-    let found = joins::behind_axis(id, file, base + indent, &text[indent..]);
-    let found = found.unwrap_or_else(|| no_declaration(id, base + indent, &text[indent..], word));
     let at = base + indent;
+    let found = joins::behind_axis(id, file, at, &text[indent..]);
+    if found.is_none()
+        && let Some(read) = headless::without_head(id, file, at, &text[indent..], sink)
+    {
+        out.broken = read.broken;
+        out.broken.push(word.to_owned());
+        out.broken.extend(read.unnamed.map(imports::any_of));
+        return Recovered { item: read.item, ..out };
+    }
+    let near = did_you_mean(word, words::DECLARATIONS.iter().copied());
+    let keyword = || headless::keyword(id, at, &text[indent..], None).filter(|_| near.is_none());
+    let found = found.or_else(keyword);
+    let found = found.unwrap_or_else(|| no_declaration(id, at, &text[indent..], word));
     let meant = renamed(&found, at, &text[indent..], words::DECLARATIONS);
     sink.push(found);
     if let Some((text, base)) = meant {

@@ -72,11 +72,11 @@ pub(super) fn renamed(found: &Diagnostic, at: usize, text: &str, known: &[&str])
     let [edit] = found.edits.as_slice() else { return None };
     let right = edit.text.as_str();
     let (start, end) = (edit.span.start as usize, edit.span.end as usize);
-    let replaced = start == at && end > at && end <= at + text.len() && known.contains(&first_word(right));
+    let replaced = start == at && end <= at + text.len() && known.contains(&first_word(right));
     // `NAME = 1` as `env NAME=1`: of a whole line its first word stays in its place
     let (own, rest) = (first_word(text), text.get(end.checked_sub(at)?..)?.trim_start());
     let whole = rest.is_empty() || rest.starts_with('#');
-    let kept = right.find(own).filter(|_| whole && own.len() > 1);
+    let kept = right.find(own).filter(|_| whole && own.len() > 1 && end > at);
     let base = match kept {
         Some(behind) => at.checked_sub(behind)?,
         None => end.checked_sub(right.len())?,

@@ -1,0 +1,152 @@
+//! Lines that no rule took, read as they were meant once it was told what is wrong with them.
+
+use pest::Parser;
+use pest::iterators::Pair;
+
+use super::Builder;
+use crate::lang::codes::Code;
+use crate::lang::source::Span;
+use crate::lang::syntax::blocks::{Block, first_word};
+use crate::lang::syntax::grammar::{Grammar, Rule};
+use crate::lang::syntax::{flag_lines, heads, joins, lexical, recover, reread, words};
+
+impl<'a> Builder<'a, '_> {
+    /// A bad line whose word is misspelt, or a step whose first line is wrong, which was told of, read as it was meant: what else is wrong
+    /// with it is told too.
+    pub(super) fn as_meant<T>(
+        &mut self,
+        block: Block,
+        pair: &Pair<'a, Rule>,
+        read: &impl for<'x, 'y> Fn(&mut Builder<'x, 'y>, Pair<'x, Rule>) -> Option<T>,
+    ) -> Option<T> {
+        let text = pair.as_str().trim_end();
+        let at = self.base + pair.as_span().start();
+        let told = self.sink.found().last()?;
+        let (text, base): (String, usize) = match told.code {
+            Code::UnknownSetting => reread::renamed(told, at, text, block.settings().1)?,
+            _ if block == Block::Engine && super::is_a_lost_flag(told, at) => {
+                (format!("{}{text}", flag_lines::FLAG), at.checked_sub(flag_lines::FLAG.len())?)
+            }
+            _ if block == Block::Engine => (self.flags_of_a_bad_line(at, text)?, at),
+            _ => {
+                let told = told.span;
+                self.head_as_meant(at, text, told)?
+            }
+        };
+        self.mended(block, at, (&text, base), read)
+    }
+
+    fn head_as_meant(&mut self, at: usize, text: &str, told: Span) -> Option<(String, usize)> {
+        let mut broken = Vec::new();
+        let meant = heads::meant(self.text, at, text, told, &mut broken);
+        self.broken.extend(broken);
+        meant
+    }
+
+    /// `vary` and the lines with it, without the step around them, which was told: the step that they are, and how many lines after the
+    /// first one belong to it.
+    pub(super) fn headless_step<T>(
+        &mut self,
+        block: Block,
+        lines: &[Pair<'a, Rule>],
+        read: &impl for<'x, 'y> Fn(&mut Builder<'x, 'y>, Pair<'x, Rule>) -> Option<T>,
+    ) -> Option<(usize, T)> {
+        let of =
+            |p: &Pair<'a, Rule>, word: &str| p.as_rule() == Rule::bad_line && first_word(p.as_str()) == word;
+        let first =
+            lines.first().filter(|p| matches!(block, Block::Study | Block::Track) && of(p, "vary"))?;
+        let more = lines[1..].iter().take_while(|p| of(p, "pick")).count();
+        let (start, last) = (first.as_span().start(), lines[more].as_span());
+        let end = start + self.text[start..last.end()].trim_end().len();
+        let at = self.base + start;
+        let head = heads::instead(self.text, at, "step", &mut Vec::new())?;
+        let base = at.checked_sub(head.len())?;
+        let text = format!("{head}{}\n}}", &self.text[start..end]);
+        let line = Grammar::parse(block.rule(), &text).ok()?.next()?.into_inner().next()?;
+        let mut builder = Builder::new(self.id, &text, base, self.sink).beginning(at).ending(self.base + end);
+        let found = read(&mut builder, line);
+        let broken = builder.into_broken();
+        self.broken.extend(broken);
+        found.map(|found| (more, found))
+    }
+
+    /// A line of flags that was told to be wrong in how two of them stand together, with all of them in their places; what is wrong
+    /// between others is told too.
+    fn flags_of_a_bad_line(&mut self, at: usize, text: &str) -> Option<String> {
+        const MOST: usize = 16;
+        let mut line = text.to_owned();
+        for _ in 0..MOST {
+            line = reread::flags_apart(self.sink.found().last()?, at, &line)?;
+            if Grammar::parse(Rule::only_engine_line, &line).is_ok() {
+                return Some(line);
+            }
+            let next = lexical::mistake(self.id, at, &line).filter(|d| d.code == Code::SpacedFlag)?;
+            self.sink.push(next);
+        }
+        None
+    }
+
+    /// A step that starts from one whose name is none, which was said where that one stands.
+    pub(super) fn behind_a_bad_name<T>(
+        &mut self,
+        block: Block,
+        pair: &Pair<'a, Rule>,
+        read: &impl for<'x, 'y> Fn(&mut Builder<'x, 'y>, Pair<'x, Rule>) -> Option<T>,
+    ) -> Option<T> {
+        let text = pair.as_str().trim_end();
+        let at = self.base + pair.as_span().start();
+        heads::starts_from(text).filter(|from| self.broken.contains(*from))?;
+        let (text, base) = self.head_as_meant(at, text, Span::new(self.id, at..at))?;
+        self.mended(block, at, (&text, base), read)
+    }
+
+    /// A line of a block that was mended, and where its text begins, so that what was not is in its place.
+    fn mended<T>(
+        &mut self,
+        block: Block,
+        at: usize,
+        (text, base): (&str, usize),
+        read: &impl for<'x, 'y> Fn(&mut Builder<'x, 'y>, Pair<'x, Rule>) -> Option<T>,
+    ) -> Option<T> {
+        let line = Grammar::parse(block.rule(), text).ok()?.next()?.into_inner().next()?;
+        let mut builder = Builder::new(self.id, text, base, self.sink).beginning(at).ending(self.ends);
+        let found = read(&mut builder, line);
+        self.unread_flags.append(&mut builder.unread_flags);
+        let broken = builder.into_broken();
+        self.broken.extend(broken);
+        found
+    }
+
+    /// A bad line that was torn from the one before or after it: how many lines after it are read with it, and the settings.
+    pub(super) fn torn(
+        &mut self,
+        block: Block,
+        lines: &[Pair<'a, Rule>],
+        at: usize,
+    ) -> Option<(usize, Vec<&'static str>)> {
+        let place = |p: &Pair<'_, Rule>| {
+            let s = p.as_span();
+            (s.start(), s.start() + s.as_str().trim_end().len())
+        };
+        let (id, base, text) = (self.id, self.base, self.text);
+        if self.sink.is_full() {
+            return None;
+        }
+        let bad: Vec<_> = lines[at..]
+            .iter()
+            .take_while(|p| p.as_rule() == Rule::bad_line)
+            .take(joins::MOST_LINES)
+            .map(place)
+            .collect();
+        let good = at.checked_sub(1).map(|b| &lines[b]).filter(|p| p.as_rule() != Rule::bad_line);
+        let before = || joins::before(id, block.rule(), base, text, place(good?), bad[0]).map(|d| (0, d));
+        let (more, found) = joins::following(id, block.rule(), base, text, &bad).or_else(before)?;
+        self.sink.push(found);
+        let lost = &text[bad[0].0..bad[more].1];
+        // a value without its word, `256 .. 1Ki`, may be that of any setting
+        let unnamed = block == Block::Profile && lost.starts_with(|c: char| c.is_ascii_digit());
+        let settings =
+            if unnamed { words::PROFILE_SETTINGS.to_vec() } else { recover::settings_named(block, lost) };
+        Some((more, settings))
+    }
+}
