@@ -106,7 +106,12 @@ fn fresh<'a>(
 fn harmful(texts: (&str, &str), fixes: &[&Diagnostic], fresh: &[&Diagnostic], step: &Step) -> Vec<usize> {
     let errors: Vec<&Diagnostic> = fresh.iter().copied().filter(|d| d.is_error()).collect();
     let harms = |place: &Range<usize>| errors.iter().any(|d| touches(d, place));
-    places(texts, fixes, step).filter(|(_, place)| harms(place)).map(|(c, _)| c.fix).collect()
+    // what then begins a line as nothing can was to stand within
+    let left_out = |c: &Change| {
+        let around = words_around(texts.1, &c.new);
+        closes(fixes[c.fix]) && errors.iter().any(|d| d.code == Code::NotADeclaration && touches(d, &around))
+    };
+    places(texts, fixes, step).filter(|(c, place)| harms(place) || left_out(c)).map(|(c, _)| c.fix).collect()
 }
 
 /// What each change of a step answers for, in the text after it; it was made in the one before.
@@ -156,6 +161,19 @@ fn renames(d: &Diagnostic, text: &str) -> bool {
 /// Whether words are set apart or put together, or a bracket between them, of which one may not belong there at all.
 fn sets_apart(d: &Diagnostic) -> bool {
     d.edits.iter().all(|e| e.text.trim().bytes().all(|b| b",{}[]()".contains(&b)))
+}
+
+/// Whether a fix writes the bracket that ends something.
+fn closes(d: &Diagnostic) -> bool {
+    let brackets = |text: &str| !text.trim().is_empty() && text.trim().bytes().all(|b| b"}])".contains(&b));
+    d.code == Code::Unclosed && d.edits.iter().all(|e| brackets(&e.text))
+}
+
+/// The words before and behind a place, also in other lines.
+fn words_around(text: &str, place: &Range<usize>) -> Range<usize> {
+    let before = text[..place.start].trim_end().len();
+    let behind = text.len() - text[place.end..].trim_start().len();
+    word_at(text, &(before..behind))
 }
 
 /// What stands between the spaces around a place.

@@ -88,10 +88,21 @@ pub(super) fn meant(
     let parts = [Some(name), head.title, base, from].into_iter().flatten();
     let parts: Vec<String> = parts.chain([head.when.unwrap_or_default().to_owned()]).collect();
     let right = format!("{keyword} {}", parts.join(" "));
+    let right = head.from.map_or_else(|| right.clone(), |from| in_its_place(&right, text, from));
     // what is written where it should be stays in its place, where letters are bytes
     let right = if text[..brace].is_ascii() { format!("{:brace$}", right.trim_end()) } else { right };
     let base = (at + brace).checked_sub(right.len())?;
     Some((format!("{right}{}", &text[brace..]), base))
+}
+
+/// The line with what a step starts from where it stands in the text, if what was left out before it leaves room.
+fn in_its_place(right: &str, text: &str, from: &str) -> String {
+    let at = from.as_ptr() as usize - text.as_ptr() as usize;
+    let Some((before, behind)) = right.rsplit_once(" from ") else { return right.to_owned() };
+    match at.checked_sub("from ".len()).filter(|at| *at > before.len() && text[..*at].is_ascii()) {
+        Some(at) => format!("{before:at$}from {behind}"),
+        None => right.to_owned(),
+    }
 }
 
 /// The first line of a block that has none.

@@ -327,7 +327,7 @@ fn grouped(value: &str) -> Option<String> {
 
 /// As numbers of thousands are that people write out: 32,768 or 10,000.
 fn is_round(number: &str) -> bool {
-    number.parse().is_ok_and(|n: u64| n % 1000 == 0 || n % 1024 == 0)
+    number.parse().is_ok_and(|n: u64| n.is_multiple_of(1000) || n.is_multiple_of(1024))
 }
 
 fn digits(word: &str) -> bool {
