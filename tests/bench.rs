@@ -410,3 +410,58 @@ fn a_load_that_is_interrupted_before_an_answer_prints_no_numbers() {
     assert!(output.stdout.is_empty() && !lab.path("own.json").exists(), "{}", output.stdout);
     assert!(output.stderr.contains("nothing was measured"), "{}", output.stderr);
 }
+
+#[test]
+fn options_that_would_decide_nothing_are_refused() {
+    let (lab, server) = (Lab::new(), Server::start());
+    for (more, why) in [
+        (&["--dataset-path", "x.json"][..], "--dataset-path is read by data sets of a file"),
+        (&["--think-time", "2"], "--think-time is about"),
+        (&["--arrivals", "constant"], "--arrivals needs --request-rate"),
+        (&["--temperature", "nan"], "write a number from 0 on"),
+        (&["--extra-body", r#"{"stream": false}"#], "decided by --no-stream"),
+        (&["--json", "a.json", "--save-requests", "a.json"], "two options name it"),
+    ] {
+        let out = server.bench(&lab, more);
+        assert_ne!(out.code, 0, "{more:?}");
+        assert!(out.stderr.contains(why), "{more:?}: {}", out.stderr);
+    }
+    let many = lab.run(&["bench", &server.url, "--model", "m", "--num-prompts", "99999999999"]);
+    assert!(many.code == 2 && many.stderr.contains("10000000"), "{}", many.stderr);
+}
+
+#[test]
+fn a_client_that_was_stopped_for_a_while_says_so() {
+    let (lab, server) = (Lab::new(), Server::start());
+    let mut command = Command::new(binary());
+    command.current_dir(lab.path(".")).args([
+        "-q",
+        "bench",
+        &server.url,
+        "--model",
+        "Qwen/Qwen3-0.6B",
+        "--random-input-len",
+        "16",
+    ]);
+    command.args([
+        "--random-output-len",
+        "8",
+        "--num-prompts",
+        "60",
+        "--request-rate",
+        "20",
+        "--json",
+        "own.json",
+    ]);
+    let client = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let id = Pid::from_raw(i32::try_from(client.id()).expect("a pid"));
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    kill(id, Signal::SIGSTOP).expect("stopped");
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    kill(id, Signal::SIGCONT).expect("goes on");
+    let out = client.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(said.contains("held the client up"), "{said}");
+    let own: Value = serde_json::from_str(&lab.read("own.json")).expect("JSON");
+    assert!(own["client_held_up"].as_str().is_some_and(|why| why.contains("held the client up")), "{own}");
+}

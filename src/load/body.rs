@@ -60,18 +60,20 @@ impl BodyForm {
     ) -> Result<Vec<u8>, serde_json::Error> {
         let text = prompt.map_or(0, str::len)
             + messages.into_iter().flatten().map(|m| m.content.len()).sum::<usize>();
+        // a field that is stated takes the place of ours: a key that stands twice is refused by some servers
+        let ours = |field: &str| !self.extra.contains_key(field);
         let body = Body {
-            model: &self.model,
+            model: ours("model").then_some(self.model.as_str()),
             prompt,
             messages,
-            max_tokens: output,
-            temperature: self.temperature,
-            top_p: self.top_p,
+            max_tokens: ours("max_tokens").then_some(output),
+            temperature: ours("temperature").then_some(self.temperature),
+            top_p: ours("top_p").then_some(self.top_p),
             // left out when false: some servers reject fields that they do not know
-            ignore_eos: self.ignore_eos.then_some(true),
+            ignore_eos: (self.ignore_eos && ours("ignore_eos")).then_some(true),
             stream: self.stream,
             // a whole answer has its usage anyway
-            stream_options: self.stream.then(|| StreamOptions {
+            stream_options: (self.stream && ours("stream_options")).then(|| StreamOptions {
                 include_usage: true,
                 continuous_usage_stats: self.continuous_usage.then_some(true),
             }),
@@ -109,14 +111,18 @@ impl BodyForm {
 
 #[derive(Serialize)]
 struct Body<'a> {
-    model: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     messages: Option<&'a [Message<'a>]>,
-    max_tokens: u32,
-    temperature: f64,
-    top_p: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ignore_eos: Option<bool>,
     stream: bool,
@@ -165,6 +171,19 @@ mod tests {
             }),
             r#"{"model":"m","prompt":"a \"b\"","max_tokens":9,"temperature":0.0,"top_p":1.0,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true},"cache_prompt":false}"#
         );
+    }
+
+    #[test]
+    fn a_stated_field_takes_the_place_of_ours() {
+        let body = rendered(|spec| {
+            spec.extra_body.insert("temperature".into(), 0.5.into());
+            spec.extra_body.insert("model".into(), "other".into());
+            spec.extra_body.insert("stream_options".into(), serde_json::json!({"include_usage": false}));
+        });
+        for field in ["temperature", "model", "stream_options"] {
+            assert_eq!(body.matches(&format!("\"{field}\":")).count(), 1, "{body}");
+        }
+        assert!(body.contains(r#""temperature":0.5"#) && body.contains(r#""model":"other""#), "{body}");
     }
 
     #[test]

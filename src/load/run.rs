@@ -288,7 +288,8 @@ impl Bench<'_> {
             (self.client.clone(), plan::first_connections(self.spec, &plan.source).min(OPENED_AHEAD));
         self.client.let_go();
         let scraper = self.cancel.run_until_cancelled(Scraper::start(self.spec)).await.flatten();
-        self.worker.run(async move { client.open_ahead(ahead).await }).await?;
+        let opened = self.worker.run(async move { client.open_ahead(ahead).await });
+        self.cancel.run_until_cancelled(opened).await.transpose()?;
         self.observer.phase(Phase::LoadBegun { planned: plan.planned });
         let watch = ClientWatch::start(self.worker.handle());
         let lab = self.lab();

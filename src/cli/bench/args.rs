@@ -15,6 +15,9 @@ Examples:
   perflab bench http://127.0.0.1:8000 --model m --request-rate 20 --tokenizer ~/models/Qwen3-8B --save-result
   perflab bench http://127.0.0.1:8000 --model m --tokenizer DIR --dataset-name sharegpt --dataset-path FILE.json";
 
+/// All are held in memory.
+const MOST_PROMPTS: u64 = 10_000_000;
+
 #[derive(Debug, Clone, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 #[command(after_help = EXAMPLES)]
@@ -31,7 +34,7 @@ pub struct BenchArgs {
     #[arg(long, alias = "disable-stream")]
     pub no_stream: bool,
     /// Requests to send
-    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_PROMPTS))]
     pub num_prompts: u64,
     /// Requests in flight at most; without a rate, so many clients that each send one request after the other
     #[arg(long, value_name = "N", value_parser = at_least_one)]
@@ -122,7 +125,7 @@ pub struct BenchArgs {
     /// Decides prompts and arrivals
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
-    #[arg(long, default_value_t = 0.0, value_name = "T")]
+    #[arg(long, default_value = "0", value_parser = from_zero, value_name = "T")]
     pub temperature: f64,
     #[arg(long, default_value_t = 1.0, value_name = "P")]
     pub top_p: f64,
@@ -273,6 +276,45 @@ impl BenchArgs {
         })
     }
 
+    /// What was stated and would decide nothing.
+    fn without_use(&self) -> Option<String> {
+        let no_file = matches!(self.dataset_name, DataSet::Random | DataSet::PrefixRepetition);
+        let talks = self.dataset_name == DataSet::Conversations;
+        let paced = self.request_rate.is_finite() || self.keeps_times();
+        let idle = [
+            (
+                no_file && self.dataset_path.is_some(),
+                "--dataset-path is read by data sets of a file: state --dataset-name",
+            ),
+            (!talks && self.recorded_answers, "--recorded-answers is about `--dataset-name conversations`"),
+            (
+                !talks && self.conversation_output_len.is_some(),
+                "--conversation-output-len is about `--dataset-name conversations`",
+            ),
+            (
+                !talks && !self.think_time.0.end().is_zero(),
+                "--think-time is about `--dataset-name conversations`",
+            ),
+            (
+                self.dataset_name != DataSet::Sharegpt && self.sharegpt_output_len.is_some(),
+                "--sharegpt-output-len is about `--dataset-name sharegpt`",
+            ),
+            (
+                self.dataset_name != DataSet::Custom && self.custom_output_len.is_some(),
+                "--custom-output-len is about `--dataset-name custom`",
+            ),
+            (
+                !paced && self.arrivals.is_some(),
+                "--arrivals needs --request-rate RATE: without one requests come all at once, or when a client is free",
+            ),
+            (
+                !paced && self.request_rate_to.is_some(),
+                "--request-rate-to needs a --request-rate to begin with",
+            ),
+        ];
+        idle.into_iter().find(|(is, _)| *is).map(|(_, why)| why.to_owned())
+    }
+
     /// Whether requests come at the times of a trace: without a rate they do, unless other arrivals are stated.
     pub(super) fn keeps_times(&self) -> bool {
         let traced = matches!(self.dataset_name, DataSet::Mooncake | DataSet::Azure);
@@ -302,6 +344,7 @@ impl BenchArgs {
             (rate, None) if rate.is_infinite() => (Arrivals::AllAtOnce, None),
             (rate, cap) => (self.open(rate)?, cap),
         };
+        self.without_use().map_or(Ok(()), Err)?;
         if self.no_stream && self.goodput.iter().any(|limit| limit.needs_stream()) {
             let why = "with --no-stream there is no time of a first token: --goodput can only limit e2el";
             return Err(why.to_owned());
@@ -385,12 +428,25 @@ fn share(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "write a number from 0 to 1".to_owned())
 }
 
+fn from_zero(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|n: &f64| n.is_finite() && *n >= 0.0);
+    number.ok_or_else(|| "write a number from 0 on".to_owned())
+}
+
 fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "write a whole number from 1 on".to_owned())
 }
 
 fn object(text: &str) -> Result<serde_json::Map<String, serde_json::Value>, String> {
-    serde_json::from_str(text).map_err(|e| format!("no JSON object: {e}"))
+    /// What other options decide, and answers are read by.
+    const OURS: [&str; 4] = ["stream", "messages", "prompt", "text"];
+    let fields: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_str(text).map_err(|e| format!("no JSON object: {e}"))?;
+    match OURS.into_iter().find(|field| fields.contains_key(*field)) {
+        Some("stream") => Err("`stream` is decided by --no-stream".to_owned()),
+        Some(field) => Err(format!("`{field}` is what the data set fills in")),
+        None => Ok(fields),
+    }
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {

@@ -9,6 +9,7 @@ use super::{files, questions, table};
 use crate::cli::console::Console;
 use crate::cli::{descriptors, exit};
 use crate::data::DataError;
+use crate::judge::checks::{CLIENT_LAG_REFUSED_MS, CLIENT_STALL_REFUSED_MS};
 use crate::load::{self, Ended, Header, LoadError, LoadOutcome, LoadSpec, Outcome, Silent};
 use crate::run::{Signals, prompt_cache};
 
@@ -67,6 +68,17 @@ fn spec(args: &BenchArgs) -> Result<LoadSpec, NoLoad> {
     Ok(spec)
 }
 
+/// What kept the client from reading in time, by the limits beyond which a study refuses a measurement.
+pub(super) fn held_up(outcome: &LoadOutcome) -> Option<String> {
+    let client = outcome.summary.client;
+    let over = |ms: Option<f64>, limit: f64| ms.filter(|ms| *ms > limit);
+    if let Some(lag) = over(client.loop_lag_p99_ms, CLIENT_LAG_REFUSED_MS) {
+        return Some(format!("this machine held the client up for {lag:.0} ms (p99)"));
+    }
+    let stall = over(client.stall_ms, CLIENT_STALL_REFUSED_MS)?;
+    Some(format!("this machine held the client up for {:.1} s at one time", stall / 1e3))
+}
+
 fn show(args: &BenchArgs, outcome: &LoadOutcome, console: Console) -> u8 {
     if outcome.ended == Ended::Cancelled && outcome.records.is_empty() {
         console.say("interrupted before a request was answered: nothing was measured");
@@ -81,7 +93,16 @@ fn show(args: &BenchArgs, outcome: &LoadOutcome, console: Console) -> u8 {
         Outcome::Ok | Outcome::Short => None,
     });
     if let Some(first) = failures.into_iter().next() {
-        console.say(&format!("{} requests failed, the first so: {first}", outcome.summary.failed));
+        console.warn(&format!("{} requests failed, the first so: {first}", outcome.summary.failed));
+    }
+    if let Some(held_up) = held_up(outcome) {
+        console.warn(&format!("{held_up}: its times are not the server's, measure again"));
+    }
+    if outcome.ended == Ended::Cancelled {
+        console.warn(&format!(
+            "interrupted: the numbers are of the {} requests that had ended",
+            outcome.records.len()
+        ));
     }
     let unwritten = files::write(args, outcome, console);
     for message in &unwritten {

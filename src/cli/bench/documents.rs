@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::args::BenchArgs;
+use super::command::held_up;
 use super::goodput;
 use crate::load::{self, Api, Dist, LoadOutcome, Outcome, RequestRecord};
 
@@ -39,6 +40,7 @@ pub(super) fn own(args: &BenchArgs, outcome: &LoadOutcome) -> Value {
         "schedule_lag_ms": s.schedule_lag_ms,
         "turns": load::turns(&outcome.records),
         "client": s.client,
+        "client_held_up": held_up(outcome),
         "server": outcome.server,
     })
 }

@@ -16,10 +16,14 @@ use crate::run::write_requests;
 pub(super) fn look(args: &BenchArgs) -> Result<(), String> {
     let results = args.save_result.then(|| result_file(args, ""));
     let files = [args.json.as_ref(), results.as_ref(), args.save_requests.as_ref()];
-    files
-        .into_iter()
-        .flatten()
-        .try_for_each(|file| room(file).map_err(|e| format!("{}: {e}", file.display())))
+    let files: Vec<&PathBuf> = files.into_iter().flatten().collect();
+    if let Some(twice) = files.iter().enumerate().find(|(n, file)| files[..*n].contains(file)) {
+        return Err(format!(
+            "{}: two options name it, and the later one would replace what the other writes",
+            twice.1.display()
+        ));
+    }
+    files.into_iter().try_for_each(|file| room(file).map_err(|e| format!("{}: {e}", file.display())))
 }
 
 fn room(file: &Path) -> io::Result<()> {

@@ -26,6 +26,16 @@ pub(super) struct Connection {
     idle_since: Instant,
 }
 
+/// A server that says nothing for so long while a connection is opened is away.
+const OPENING: Duration = Duration::from_secs(10);
+
+async fn in_time<T>(what: &str, opening: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+    tokio::time::timeout(OPENING, opening).await.unwrap_or_else(|_| {
+        let why = format!("no {what} within {} s", OPENING.as_secs());
+        Err(io::Error::new(io::ErrorKind::TimedOut, why))
+    })
+}
+
 impl Connection {
     /// Opens one to the first of the addresses that takes it.
     pub(super) async fn open(
@@ -33,10 +43,10 @@ impl Connection {
         secure: Option<&Secure>,
         among: &Arc<Sockets>,
     ) -> io::Result<Self> {
-        let socket = TcpStream::connect(addresses).await?;
+        let socket = in_time("connection", TcpStream::connect(addresses)).await?;
         socket.set_nodelay(true)?;
         let session = match secure {
-            Some(secure) => Some(secure.shake(&socket).await?),
+            Some(secure) => Some(in_time("TLS handshake", secure.shake(&socket)).await?),
             None => None,
         };
         let placed = among.add(socket.into_std()?, session)?;
