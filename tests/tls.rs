@@ -93,3 +93,28 @@ fn a_server_without_tls_is_told_from_one_that_is_not_trusted() {
         output.stderr
     );
 }
+
+/// A server without TLS, as a wrong `https://` leads to, may say nothing for ever.
+#[test]
+fn a_handshake_that_is_never_answered_ends_by_itself_and_at_a_signal() {
+    let (lab, deaf) = (Lab::new(), std::net::TcpListener::bind("127.0.0.1:0").expect("a port"));
+    let url = format!("https://{}", deaf.local_addr().expect("an address"));
+    let start = || {
+        let mut command =
+            lab.command(&["bench", &url, "--model", "m", "--num-prompts", "2", "--max-concurrency", "2"]);
+        command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts")
+    };
+    let (left_alone, told) = (start(), start());
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    let pid = nix::unistd::Pid::from_raw(i32::try_from(told.id()).expect("a pid"));
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).expect("sent");
+    let out = told.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(
+        out.status.code() == Some(75) && said.contains("interrupted before a request was answered"),
+        "{said}"
+    );
+    let out = left_alone.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.code() == Some(3) && said.contains("no TLS handshake within 10 s"), "{said}");
+}

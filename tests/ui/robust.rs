@@ -197,6 +197,8 @@ fn what_broke_a_check_once_is_read() {
         "use \"./a }\nuse \"./b.plab\" { Chat }\n",
         "use std/engines { ellm ",
         "axis seqs = { with: --max-num-seqs=16,\u{a0}if --enforce-eager }\n",
+        "study s {\n    step a { vary x\u{a0}\n    step b { vary y }\n}\n",
+        "study s {\n    gpus 1\n}\n    repeat 1\u{3000}\n\nparam p = 1\n",
     ] {
         sound(text);
     }
@@ -351,6 +353,8 @@ fn as_many_mistakes_of_one_kind_are_read_soon() {
         (study, "    step a vary x }\n"),
         (study, "    step a\n        vary x\n    }\n"),
         ("", "study s {\n}\n    repeat 1\n}\n"),
+        ("study s \"S\" {\n", "    vary x\n"),
+        ("study s \"S\" {\n}\n}\n", "    step a {\n        vary x * y\n"),
         ("axis a = }", "{}"),
         ("x = ", "{}"),
     ] {

@@ -1,5 +1,6 @@
 //! The checker: walks all modules once and builds the program; each kind of item has its file.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
@@ -56,6 +57,8 @@ pub struct Checker<'a> {
     pub steps_named: Vec<String>,
     /// how often a file with errors names each word, as far as that may be a use
     pub named: HashMap<String, usize>,
+    /// what stands behind the names of axes in the root file, also of such as cannot be read
+    pub texts_of_axes: OnceCell<HashMap<&'a str, Vec<&'a str>>>,
     /// how deep the expression is that is being looked at, those of the metrics in it included
     pub depth: usize,
 }
@@ -88,6 +91,7 @@ pub fn check_program(modules: &Modules, sink: &mut Sink) -> Program {
         asked_flags: Vec::new(),
         steps_named: Vec::new(),
         named: HashMap::default(),
+        texts_of_axes: OnceCell::new(),
         depth: 0,
     };
     checker.run()

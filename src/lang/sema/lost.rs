@@ -77,7 +77,8 @@ impl Checker<'_> {
     /// Whether a step that could not be made out may leave another engine than it found: something in it, or in an axis that it names,
     /// speaks of `engine`.
     pub(super) fn may_vary_engine(&self, step: Span) -> bool {
-        let axes = texts_of_axes(self.modules.root_text());
+        let modules = self.modules;
+        let axes = self.texts_of_axes.get_or_init(|| texts_of_axes(modules.root_text()));
         let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let (mut said, mut open) = (HashSet::new(), vec![self.modules.slice(step)]);
         while let Some(text) = open.pop() {

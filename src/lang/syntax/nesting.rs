@@ -1,6 +1,7 @@
 //! What the layout of a file says of its braces, where they do not: round or square brackets around a block, a step that is not closed
 //! before the next one, a `}` that stands above the last lines of its block. The text is put right, everything else in its place.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::blocks::first_word;
@@ -25,7 +26,8 @@ pub(super) fn indent(line: &str) -> usize {
 }
 
 fn code(line: &str) -> &str {
-    line[..start_of_comment(line).unwrap_or(line.len())].trim_end()
+    // other spaces than these are mistakes of their own, and of several bytes
+    line[..start_of_comment(line).unwrap_or(line.len())].trim_end_matches([' ', '\t', '\r'])
 }
 
 /// `engine v = vllm (` … `)`, `study s "Title" [` … `]`, `step a "Title" }` … `}`, `step a ( vary x )`
@@ -163,19 +165,18 @@ fn unclosed(text: &str) -> Vec<(usize, usize)> {
 /// The text without each `}` that ends `vary` and what goes with it, above which the first line of the step is missing: that is told of where
 /// they stand. Asked of texts in which a `}` closes too much.
 pub fn without_ends_of_no_step(text: &mut String) {
-    let (mut stack, mut found): (Vec<&str>, Vec<usize>) = (Vec::new(), Vec::new());
     let lines = lines(text);
+    let codes: Vec<&str> = lines.iter().map(|place| code(&text[place.clone()])).collect();
+    let ends = next_outside(&codes);
+    let (mut stack, mut found): (Vec<&str>, BTreeSet<usize>) = (Vec::new(), BTreeSet::new());
+    let mut headless = false;
     for (n, place) in lines.iter().enumerate() {
         let line = &text[place.clone()];
         let within = stack.last().copied().unwrap_or_default();
         let in_none = matches!(first_word(within.trim_start()), "track" | "study");
-        let above = lines[..n].iter().rev().map(|l| code(&text[l.clone()])).find(|l| !l.is_empty());
-        let headless = above.is_some_and(|l| first_word(l.trim_start()) != "step" || l.ends_with('}'));
         if in_none && headless && first_word(line.trim_start()) == "vary" {
-            let below = lines[n + 1..].iter().map(|l| (l.start, code(&text[l.clone()])));
-            let end = below.into_iter().find(|(_, l)| !l.is_empty() && indent(l) < indent(line));
-            let of_step = |l: &str| l.trim() == "}" && indent(l) > indent(within);
-            found.extend(end.filter(|(_, l)| of_step(l)).map(|(start, l)| start + indent(l)));
+            let of_step = |n: &usize| codes[*n].trim() == "}" && indent(codes[*n]) > indent(within);
+            found.extend(ends[n].filter(of_step).map(|n| lines[n].start + indent(codes[n])));
         }
         for (at, piece) in Scanner::new(line) {
             match piece {
@@ -184,10 +185,26 @@ pub fn without_ends_of_no_step(text: &mut String) {
                 _ => {}
             }
         }
+        if !codes[n].is_empty() {
+            headless = first_word(codes[n].trim_start()) != "step" || codes[n].ends_with('}');
+        }
     }
     for at in found {
         text.replace_range(at..=at, " ");
     }
+}
+
+/// For each line the next one that stands further out, empty ones apart.
+fn next_outside(codes: &[&str]) -> Vec<Option<usize>> {
+    let mut next = vec![None; codes.len()];
+    let mut inner: Vec<usize> = Vec::new();
+    for (n, line) in codes.iter().enumerate().filter(|(_, l)| !l.is_empty()) {
+        while let Some(last) = inner.pop_if(|last| indent(codes[*last]) > indent(line)) {
+            next[last] = Some(n);
+        }
+        inner.push(n);
+    }
+    next
 }
 
 fn never_closed(id: FileId, text: &mut String, sink: &mut Sink, broken: &mut Vec<String>) {
@@ -204,7 +221,7 @@ fn never_closed(id: FileId, text: &mut String, sink: &mut Sink, broken: &mut Vec
             blank(text, start..place);
             continue;
         }
-        let above = text[..place].trim_end();
+        let above = text[..place].trim_end_matches([' ', '\t', '\r', '\n']);
         let last = above.rfind('\n').map_or(0, |n| n + 1);
         let end = last + code(&above[last..]).len();
         let d = if head_end == place - 1 && end > open + 1 {
@@ -388,6 +405,14 @@ mod tests {
             right("study s {\n  step a { vary x # why\n  step b { vary y }\n}\n").0,
             "study s {\n  step a { vary x }    \n  step b { vary y }\n}\n"
         );
+    }
+
+    #[test]
+    fn spaces_of_several_bytes_are_left_alone() {
+        for space in ["\u{a0}", "\u{3000}"] {
+            let text = format!("study s {{\n  step a {{ vary x{space}\n  step b {{ vary y }}\n}}\n");
+            assert!(right(&text).0.contains(space));
+        }
     }
 
     #[test]
