@@ -41,7 +41,8 @@ fn other_brackets(id: FileId, text: &mut String, sink: &mut Sink) {
         if !line.ends_with(['(', '[', '}', ')', ']']) || !heads.contains(&first_word(line.trim_start())) {
             continue;
         }
-        if line.contains('{') {
+        // a condition goes on over lines
+        if line.contains('{') || line.contains(" when ") {
             continue;
         }
         let open = place.start + line.len() - 1;

@@ -41,15 +41,30 @@ pub fn parse(id: FileId, text: &str, sink: &mut Sink) -> Parsed {
         sink.push(problem);
         return Parsed::default();
     }
-    let (text, torn) = put_right(id, text, survey.closes_too_much, sink);
-    let text = &*text;
+    let mut told = Sink::default();
+    let (right, torn) = put_right(id, text, survey.closes_too_much, &mut told);
+    if right != text {
+        // what looks wrong may be the layout of somebody else
+        let mut alone = Sink::default();
+        let parsed = read(id, text, &mut alone, HashSet::new());
+        if !alone.has_errors() {
+            alone.found().cloned().for_each(|d| sink.push(d));
+            return Parsed { broken: parsed.broken.into_iter().chain(lost).collect(), ..parsed };
+        }
+    }
+    told.found().cloned().for_each(|d| sink.push(d));
+    lost.extend(torn);
+    read(id, &right, sink, lost)
+}
+
+/// Reads a text whose brackets are as they were meant. `lost` are names of what was left out of it.
+fn read(id: FileId, text: &str, sink: &mut Sink, lost: HashSet<String>) -> Parsed {
     match Grammar::parse(Rule::file, text) {
         Ok(pairs) => {
             let mut builder = Builder::new(id, text, 0, sink);
             let file = builder.file(pairs);
             let mut broken = builder.into_broken();
             broken.extend(lost);
-            broken.extend(torn);
             uses_of_no_names(id, text, &broken, sink);
             rename::everywhere(id, text, sink);
             unseen(id, text, sink);
