@@ -198,6 +198,7 @@ fn what_broke_a_check_once_is_read() {
         "use std/engines { ellm ",
         "axis seqs = { with: --max-num-seqs=16,\u{a0}if --enforce-eager }\n",
         "study s {\n    step a { vary x\u{a0}\n    step b { vary y }\n}\n",
+        "engine mine {\n    serve \"mine {model} --port {port}\u{fffd}\n    ready get \"/health\"\n}\n",
         "study s {\n    gpus 1\n}\n    repeat 1\u{3000}\n\nparam p = 1\n",
     ] {
         sound(text);

@@ -26,7 +26,7 @@ pub fn missing(id: FileId, at: usize, text: &str) -> Option<Diagnostic> {
     let start = keyword.len() + rest.len() - title.len();
     let end = title[1..].find(['"', '\n']).map_or(title.len(), |n| n + 2);
     let span = Span::new(id, at + start..at + start + end);
-    let quoted = &title[1..end.max(2) - 1];
+    let quoted = title[1..].split(['"', '\n']).next().unwrap_or_default();
     let snake = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     if title[end..].trim_start_matches([' ', '\t']).starts_with('"')
         && quoted.starts_with(|c: char| c.is_ascii_lowercase())
