@@ -447,7 +447,7 @@ fn a_client_that_was_stopped_for_a_while_says_so() {
         "--random-output-len",
         "8",
         "--num-prompts",
-        "60",
+        "120",
         "--request-rate",
         "20",
         "--json",

@@ -244,10 +244,20 @@ fn offered_rate(s: &Subject<'_>) -> Said {
 }
 
 /// A client whose event loop lags more than this (p99, milliseconds) measured itself.
-pub const CLIENT_LAG_REFUSED_MS: f64 = 20.0;
+const CLIENT_LAG_REFUSED_MS: f64 = 20.0;
 const CLIENT_LAG_FLAGGED_MS: f64 = 5.0;
 /// A client that stood still so long at one time (milliseconds), by a stop signal or because it was starved, measured that.
-pub const CLIENT_STALL_REFUSED_MS: f64 = 1000.0;
+const CLIENT_STALL_REFUSED_MS: f64 = 1000.0;
+
+/// How long this machine held a client up, where that is more than a measurement may have.
+#[must_use]
+pub fn held_up(lag_p99_ms: Option<f64>, stall_ms: Option<f64>) -> Option<String> {
+    let over = |ms: Option<f64>, limit: f64| ms.filter(|ms| *ms > limit);
+    let lag = over(lag_p99_ms, CLIENT_LAG_REFUSED_MS).map(|lag| format!("for {lag:.0} ms (p99)"));
+    lag.or_else(|| {
+        over(stall_ms, CLIENT_STALL_REFUSED_MS).map(|stall| format!("for {:.1} s at one time", stall / 1e3))
+    })
+}
 
 fn client_saturated(s: &Subject<'_>) -> Said {
     client_lag(&s.run.metrics)

@@ -108,8 +108,9 @@ fn harmful(texts: (&str, &str), fixes: &[&Diagnostic], fresh: &[&Diagnostic], st
     let harms = |place: &Range<usize>| errors.iter().any(|d| touches(d, place));
     // what then begins a line as nothing can was to stand within
     let left_out = |c: &Change| {
-        let around = words_around(texts.1, &c.new);
-        closes(fixes[c.fix]) && errors.iter().any(|d| d.code == Code::NotADeclaration && touches(d, &around))
+        let around = words_beside(texts.1, &c.new, char::is_whitespace);
+        fixes[c.fix].code == Code::Unclosed
+            && errors.iter().any(|d| d.code == Code::NotADeclaration && touches(d, &around))
     };
     places(texts, fixes, step).filter(|(c, place)| harms(place) || left_out(c)).map(|(c, _)| c.fix).collect()
 }
@@ -123,7 +124,7 @@ fn places<'a>(
     step.iter().map(move |c| {
         let place = match fixes[c.fix] {
             d if is_guess(d) => word_at(text, &c.new),
-            d if renames(d, was) || sets_apart(d) => words_beside(text, &c.new),
+            d if renames(d, was) || sets_apart(d) => words_beside(text, &c.new, |c| matches!(c, ' ' | '\t')),
             _ => c.new.clone(),
         };
         (c, place)
@@ -163,19 +164,6 @@ fn sets_apart(d: &Diagnostic) -> bool {
     d.edits.iter().all(|e| e.text.trim().bytes().all(|b| b",{}[]()".contains(&b)))
 }
 
-/// Whether a fix writes the bracket that ends something.
-fn closes(d: &Diagnostic) -> bool {
-    let brackets = |text: &str| !text.trim().is_empty() && text.trim().bytes().all(|b| b"}])".contains(&b));
-    d.code == Code::Unclosed && d.edits.iter().all(|e| brackets(&e.text))
-}
-
-/// The words before and behind a place, also in other lines.
-fn words_around(text: &str, place: &Range<usize>) -> Range<usize> {
-    let before = text[..place.start].trim_end().len();
-    let behind = text.len() - text[place.end..].trim_start().len();
-    word_at(text, &(before..behind))
-}
-
 /// What stands between the spaces around a place.
 fn word_at(text: &str, place: &Range<usize>) -> Range<usize> {
     let start = text[..place.start].rfind(char::is_whitespace).map_or(0, |n| n + 1);
@@ -183,10 +171,10 @@ fn word_at(text: &str, place: &Range<usize>) -> Range<usize> {
     start..end
 }
 
-/// The words before and behind a place in its line, also where spaces stand between.
-fn words_beside(text: &str, place: &Range<usize>) -> Range<usize> {
-    let before = text[..place.start].trim_end_matches([' ', '\t']).len();
-    let behind = text.len() - text[place.end..].trim_start_matches([' ', '\t']).len();
+/// The words before and behind a place, also where such spaces stand between.
+fn words_beside(text: &str, place: &Range<usize>, is_space: fn(char) -> bool) -> Range<usize> {
+    let before = text[..place.start].trim_end_matches(is_space).len();
+    let behind = text.len() - text[place.end..].trim_start_matches(is_space).len();
     word_at(text, &(before..behind))
 }
 

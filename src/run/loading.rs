@@ -17,7 +17,7 @@ use super::{elsewhere, key, measured, records, served, stages, taken, undone, va
 use crate::engine::Failure;
 use crate::engine::lifecycle::Happening;
 use crate::journal::{JournalError, LaunchTimes};
-use crate::judge::checks::{CLIENT_LAG_REFUSED_MS, CLIENT_STALL_REFUSED_MS};
+use crate::judge::checks::held_up;
 use crate::judge::{Metrics, RunOutcome};
 use crate::judge::{machine, prefix};
 use crate::load::{self, Ended, Header, LoadOutcome, RequestRecord, Sent, Summary, Verdict};
@@ -236,9 +236,8 @@ async fn one_load(
         times.warmup_s += outcome.warmup.seconds;
         times.load_s += outcome.load_s;
         let client = outcome.summary.client;
-        let (lag, stall) = (client.loop_lag_p99_ms.unwrap_or(0.0), client.stall_ms.unwrap_or(0.0));
         let over = outcome.ended != Ended::Whole || undone::nothing_succeeded(&outcome);
-        let kept_up = lag <= CLIENT_LAG_REFUSED_MS && stall <= CLIENT_STALL_REFUSED_MS;
+        let held = held_up(client.loop_lag_p99_ms, client.stall_ms);
         // a client that is held up for moments waits through no silence of seconds
         let lost = match lost {
             Some(lost) => Some(undone::told_whole(lost, &outcome)),
@@ -246,16 +245,11 @@ async fn one_load(
             None => undone::lost_at_last((&mut outcome, over), crew, target).await,
         };
         let over = over || lost.is_some() || outcome.ended != Ended::Whole;
-        if over || kept_up || attempt == LOADS {
+        let Some(held) = held.filter(|_| !over && attempt < LOADS) else {
             // a server's answers tell of their own requests alone; its counters of all
             let told = outcome.summary.cached_tokens.map(|n| n as f64);
             let hits = told.or(counted);
             return Ok(OneLoad { outcome, rule, sampled, lost, hits, repeated: attempt > 1 });
-        }
-        let held = if lag > CLIENT_LAG_REFUSED_MS {
-            format!("for {lag:.0} ms (p99)")
-        } else {
-            format!("for {:.1} s at one time", stall / 1e3)
         };
         let text = format!("{}: this machine held the client up {held}; the load is repeated", crew.launch);
         listener.hear(&Event::Warning { text });

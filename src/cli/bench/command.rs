@@ -9,7 +9,7 @@ use super::{files, questions, table};
 use crate::cli::console::Console;
 use crate::cli::{descriptors, exit};
 use crate::data::DataError;
-use crate::judge::checks::{CLIENT_LAG_REFUSED_MS, CLIENT_STALL_REFUSED_MS};
+use crate::judge::checks;
 use crate::load::{self, Ended, Header, LoadError, LoadOutcome, LoadSpec, Outcome, Silent};
 use crate::run::{Signals, prompt_cache};
 
@@ -71,12 +71,8 @@ fn spec(args: &BenchArgs) -> Result<LoadSpec, NoLoad> {
 /// What kept the client from reading in time, by the limits beyond which a study refuses a measurement.
 pub(super) fn held_up(outcome: &LoadOutcome) -> Option<String> {
     let client = outcome.summary.client;
-    let over = |ms: Option<f64>, limit: f64| ms.filter(|ms| *ms > limit);
-    if let Some(lag) = over(client.loop_lag_p99_ms, CLIENT_LAG_REFUSED_MS) {
-        return Some(format!("this machine held the client up for {lag:.0} ms (p99)"));
-    }
-    let stall = over(client.stall_ms, CLIENT_STALL_REFUSED_MS)?;
-    Some(format!("this machine held the client up for {:.1} s at one time", stall / 1e3))
+    let held = checks::held_up(client.loop_lag_p99_ms, client.stall_ms)?;
+    Some(format!("this machine held the client up {held}"))
 }
 
 fn show(args: &BenchArgs, outcome: &LoadOutcome, console: Console) -> u8 {

@@ -2,6 +2,7 @@
 
 use super::blocks::Block;
 use super::hints;
+use super::words::{ATTRIBUTES, TYPES};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, did_you_mean};
 use crate::lang::source::{FileId, Span};
@@ -24,14 +25,13 @@ pub(super) fn without_word(id: FileId, block: Block, text: &str, base: usize) ->
 /// Whether a line begins with flags and a type, not with a flag and its value: `--log-format json` may be either.
 fn lacks_word(text: &str) -> bool {
     const ALSO_VALUES: [&str; 4] = ["text", "path", "json", "words"];
-    const BEHIND: [&str; 8] = ["default", "since", "until", "negated", "uses", "limits", "known", "keys"];
     let line = text.lines().next().unwrap_or_default();
     let named = line.split_whitespace().take_while(|w| w.starts_with('-') && !w.contains('=')).count();
     let mut rest = line.split_whitespace().skip(named);
     let (Some(kind), next) = (rest.next().filter(|_| named > 0), rest.next().unwrap_or_default()) else {
         return false;
     };
-    let described = BEHIND.contains(&next) || next.starts_with(|c: char| c.is_ascii_digit() || c == '[');
+    let described = ATTRIBUTES.contains(&next) || next.starts_with(|c: char| c.is_ascii_digit() || c == '[');
     let sure = TYPES.contains(&kind) && !ALSO_VALUES.contains(&kind);
     let also = ALSO_VALUES.contains(&kind) || hints::known_type(FLAG, kind).is_some();
     // what is set beside it is no declaration
@@ -53,5 +53,3 @@ pub fn declared_flags(text: &str) -> impl Iterator<Item = String> + '_ {
         named.filter(|_| declares)
     })
 }
-
-const TYPES: [&str; 9] = ["int", "float", "switch", "text", "path", "json", "json_file", "words", "one_of"];

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::hints::Hint;
-use super::words::ATTRIBUTES;
+use super::words::{ATTRIBUTES, TYPES};
 
 /// The remedy for a token (of the chunk, a place in it) that no rule took.
 pub fn slip(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) -> Option<Hint> {
@@ -33,9 +33,6 @@ struct Slip<'a> {
     word: &'a str,
     before: &'a str,
 }
-
-/// Types of flags, and what may stand behind them.
-const TYPES: [&str; 9] = ["int", "float", "switch", "text", "path", "json", "json_file", "words", "one_of"];
 
 fn hint(help: impl Into<String>, edit: Option<(Range<usize>, String)>) -> Hint {
     Hint { help: help.into(), edit }

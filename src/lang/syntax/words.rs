@@ -140,6 +140,10 @@ fn keyword(rule: Rule) -> Option<&'static str> {
     }
 }
 
+/// Types of flags.
+pub const TYPES: [&str; 9] =
+    ["int", "float", "switch", "text", "path", "json", "json_file", "words", "one_of"];
+
 /// What may stand behind the type of a flag, in a line that declares it.
 pub const ATTRIBUTES: [&str; 10] =
     ["default", "since", "until", "negated", "uses", "unless", "limits", "known", "keys", "per"];
