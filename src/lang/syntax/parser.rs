@@ -41,18 +41,18 @@ pub fn parse(id: FileId, text: &str, sink: &mut Sink) -> Parsed {
         sink.push(problem);
         return Parsed::default();
     }
-    let mut told = Sink::default();
-    let (right, torn) = put_right(id, text, survey.closes_too_much, &mut told);
-    if right != text {
-        // what looks wrong may be the layout of somebody else
-        let mut alone = Sink::default();
-        let parsed = read(id, text, &mut alone, HashSet::new());
-        if !alone.has_errors() {
-            alone.found().cloned().for_each(|d| sink.push(d));
-            return Parsed { broken: parsed.broken.into_iter().chain(lost).collect(), ..parsed };
-        }
+    // what looks wrong may be the layout of somebody else: the grammar is asked first
+    let mut alone = Sink::default();
+    let parsed = read(id, text, &mut alone, lost.clone());
+    if !alone.has_errors() {
+        alone.found().cloned().for_each(|d| sink.push(d));
+        return parsed;
     }
-    told.found().cloned().for_each(|d| sink.push(d));
+    let (right, torn) = put_right(id, text, survey.closes_too_much, sink);
+    if right == text && torn.is_empty() {
+        alone.found().cloned().for_each(|d| sink.push(d));
+        return parsed;
+    }
     lost.extend(torn);
     read(id, &right, sink, lost)
 }
