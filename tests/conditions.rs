@@ -4,7 +4,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use crate::support::{EXEC, Lab, Output, binary};
+use crate::support::{EXEC, Lab, Output, binary, skip};
 
 const STUDY: &str = r#"
 engine own "Own" {
@@ -206,6 +206,24 @@ fn what_an_engine_inherits_counts_and_harmless_differences_do_not() {
     assert_eq!(planned("/no/such/place::/usr/lib"), "");
     let said = planned(&lab.path("lib").display().to_string());
     assert!(said.contains("measured without LD_LIBRARY_PATH, now with LD_LIBRARY_PATH="), "{said}");
+}
+
+#[test]
+fn how_many_processors_an_engine_may_use_is_part_of_a_result() {
+    use nix::sched::{CpuSet, sched_getaffinity};
+    let allowed = sched_getaffinity(nix::unistd::Pid::from_raw(0)).expect("told");
+    let mine: Vec<usize> = (0..CpuSet::count()).filter(|n| allowed.is_set(*n).unwrap_or(false)).collect();
+    if mine.len() < 2 {
+        return skip("conditions", "one processor only");
+    }
+    let lab = lab("");
+    exec(&lab);
+    expect(&lab, "");
+    let mut plan = std::process::Command::new("taskset");
+    plan.current_dir(lab.path(".")).args(["-c", &mine[0].to_string(), binary()]);
+    plan.args(["plan", "study.plab", "--dir", "state", "--format", "json"]);
+    let said = again(&lab.start_command(plan).wait().expect_code(0));
+    assert_eq!(said, format!("measured with {} processors, now 1", mine.len()));
 }
 
 #[test]

@@ -229,6 +229,24 @@ fn what_an_earlier_run_left_is_no_level() {
     machine.exec(None).expect_code(0);
 }
 
+/// As a restart of the machine leaves it: limits are back at their defaults.
+#[test]
+fn results_under_another_power_limit_do_not_count() {
+    let limited = |watts: u32| json!({"gpus": [{"name": "NVIDIA H100 80GB HBM3", "power_limit_w": watts}]});
+    let machine = Machine::new(STEP, limited(400));
+    machine.exec(None).expect_code(0);
+    let measured = machine.events("run").len();
+    machine.exec(None).expect_code(0);
+    assert_eq!(machine.events("run").len(), measured);
+    machine.play(limited(700));
+    let plan = machine.start(&["plan", "study.plab", "--dir", "state", "--format", "json"], None).wait();
+    let why = "measured with power limit 400 W, ECC on, now power limit 700 W, ECC on";
+    assert_eq!(plan.expect_code(0).json()["steps"][0]["candidates"][0]["reason"], why);
+    let out = machine.exec(None).expect_code(0);
+    assert!(out.stderr.contains(why), "{}", out.stderr);
+    assert_eq!(machine.events("run").len(), 2 * measured);
+}
+
 #[test]
 fn somebody_on_the_gpu_under_load_refuses_the_result() {
     let when = json!({"of_engine": true});

@@ -39,6 +39,17 @@ pub struct Settings {
     pub exclusive: Option<bool>,
 }
 
+impl Settings {
+    /// What somebody may have set otherwise since, and what a restart of the machine sets back: "power limit 700 W, ECC on".
+    pub fn changed_by_people(&self) -> Option<String> {
+        let power = self.power_limit_w.map(|w| format!("power limit {w:.0} W"));
+        let clocks = self.sm_clock_application_mhz.map(|mhz| format!("application clock {mhz} MHz"));
+        let ecc = self.ecc.map(|on| format!("ECC {}", if on { "on" } else { "off" }));
+        let all: Vec<String> = [power, clocks, ecc].into_iter().flatten().collect();
+        Some(all.join(", ")).filter(|all| !all.is_empty())
+    }
+}
+
 /// A GPU at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {

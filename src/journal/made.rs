@@ -34,9 +34,14 @@ pub struct Conditions {
     /// of the GPUs, as `550.54.15`
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
-    /// the processor, where the engine runs on it
+    /// how somebody has set the GPUs up: `power limit 700 W, ECC on`
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpu_setup: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<String>,
+    /// how many processors the engine may use
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<usize>,
     /// variables that the site gives every engine
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub site_env: BTreeMap<String, String>,
@@ -74,8 +79,15 @@ impl Conditions {
             let name = |d: &Option<String>| d.clone().unwrap_or_else(|| "none".to_owned());
             return with("driver ", &name(&self.driver), &name(&now.driver));
         }
+        if let Some((then, now)) = both(self.gpu_setup.as_ref(), now.gpu_setup.as_ref()) {
+            return with("", then, now);
+        }
         if let Some((then, now)) = both(self.cpu.as_ref(), now.cpu.as_ref()) {
             return Some(format!("measured on {then}, now {now}"));
+        }
+        if let Some((then, now)) = self.cpus.zip(now.cpus).filter(|(then, now)| then != now) {
+            let unit = if then == 1 { "processor" } else { "processors" };
+            return Some(format!("measured with {then} {unit}, now {now}"));
         }
         if let Some(why) = self.running.as_ref().zip(now.running.as_ref()).and_then(|(a, b)| a.differs(b)) {
             return Some(why);
@@ -207,6 +219,8 @@ mod tests {
             model: "m".to_owned(),
             gpus: vec!["H100".to_owned(), "H100".to_owned()],
             driver: Some("550.54".to_owned()),
+            gpu_setup: Some("power limit 400 W".to_owned()),
+            cpus: Some(8),
             load_generator: 1,
             ..Conditions::default()
         }
@@ -217,7 +231,7 @@ mod tests {
         type Edit = fn(&mut Conditions);
         let then = conditions();
         assert_eq!(then.differs(&then), None);
-        let cases: [(Edit, &str); 8] = [
+        let cases: [(Edit, &str); 11] = [
             (|c| c.driver = Some("560.28".to_owned()), "measured with driver 550.54, now 560.28"),
             (|c| c.driver = None, "measured with driver 550.54, now none"),
             (|c| c.gpus = vec!["A100".to_owned()], "measured on 2 × H100, now A100"),
@@ -228,6 +242,12 @@ mod tests {
                 |c| drop(c.site_env.insert("A".to_owned(), "1".to_owned())),
                 "measured without A, now with the site's A=1",
             ),
+            (
+                |c| c.gpu_setup = Some("power limit 700 W".to_owned()),
+                "measured with power limit 400 W, now power limit 700 W",
+            ),
+            (|c| c.cpus = Some(1), "measured with 8 processors, now 1"),
+            (|c| (c.build, c.gpu_setup, c.cpus) = (None, None, None), ""),
             (|c| c.build = None, ""),
         ];
         for (edit, expected) in cases {

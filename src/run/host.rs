@@ -42,6 +42,8 @@ pub struct Host {
     source: Option<Arc<dyn gpu::Gpus>>,
     gpus: Vec<Gpu>,
     driver: Option<String>,
+    /// how the GPUs are set up, as far as somebody may have changed it
+    setup: Option<String>,
     /// what the site gives every engine, as written there
     env: BTreeMap<String, String>,
 }
@@ -64,9 +66,10 @@ impl Host {
             let hidden = visible.as_deref().map(|visible| (visible, every.as_slice()));
             return Err(lacks(asked, &all, &masked, hidden));
         }
-        let gpus = fitting.into_iter().take(asked.count as usize).collect();
+        let gpus: Vec<Gpu> = fitting.into_iter().take(asked.count as usize).collect();
         let driver = source.driver().ok().map(|d| d.version);
-        Ok(Self { source: Some(source), gpus, driver, env: BTreeMap::new() })
+        let setup = setup(source.as_ref(), &gpus);
+        Ok(Self { source: Some(source), gpus, driver, setup, env: BTreeMap::new() })
     }
 
     /// Who tells of the GPUs, and those that a launch with this many takes.
@@ -123,6 +126,11 @@ impl Host {
         facts
     }
 
+    /// How they are set up, where that can be changed and changes speed: `power limit 700 W, ECC on`.
+    pub fn gpu_setup(&self) -> Option<String> {
+        self.setup.clone()
+    }
+
     pub fn id(&self) -> String {
         short_hash(&self.facts().to_string())
     }
@@ -136,6 +144,14 @@ impl Host {
     pub fn held(&self, needed: u32) -> u32 {
         if self.gpus.is_empty() { 0 } else { needed }
     }
+}
+
+/// What the GPUs tell of their setup: once where all say the same, else one after another.
+fn setup(source: &dyn gpu::Gpus, gpus: &[Gpu]) -> Option<String> {
+    let each = gpus.iter().filter_map(|g| source.settings(&g.uuid).ok()?.changed_by_people());
+    let mut said: Vec<String> = each.collect();
+    said.dedup();
+    Some(said.join("; ")).filter(|all| !all.is_empty())
 }
 
 /// `hidden`: what `CUDA_VISIBLE_DEVICES` says, and the GPUs that there are whatever it says.

@@ -22,7 +22,8 @@ fn value(text: &str, key: &str) -> Option<String> {
     line.split_once(':').map(|(_, v)| v.trim().to_owned()).filter(|v| !v.is_empty())
 }
 
-fn cpus() -> usize {
+/// How many processors this process may use, as its affinity and its control group say; 0 where that is not told.
+pub fn cpus() -> usize {
     std::thread::available_parallelism().map_or(0, std::num::NonZero::get)
 }
 

@@ -101,12 +101,14 @@ impl<'a> Standing<'a> {
         self.name(config, &mut now);
         now.container = self.image(&config.engine);
         if let Via::Url(url) = &config.engine.via {
-            now.running = self.running.get(url).cloned();
+            // it has processors of its own
+            (now.running, now.cpus) = (self.running.get(url).cloned(), None);
         }
         now.model.clone_from(&config.model);
-        if !config.engine.simulated() {
+        if config.engine.simulated() {
+            (now.cpu, now.cpus) = (None, None);
+        } else {
             now.model_files = self.model(&config.model);
-            now.cpu = super::machine::cpu().filter(|_| now.gpus.is_empty());
         }
         now.data = self.data_of(p, &config.model);
         now
@@ -193,9 +195,6 @@ impl<'a> Standing<'a> {
         now.build = found.build;
         if made.model_files.is_some() {
             now.model_files = self.model(&made.model);
-        }
-        if made.cpu.is_some() {
-            now.cpu = super::machine::cpu();
         }
         self.named_then(made, &run.run.launch, moved, &mut now);
         if !made.blamed.is_empty() {
@@ -347,6 +346,9 @@ fn machine(host: &Host, site: &Site) -> Conditions {
     Conditions {
         gpus: host.gpu_names(),
         driver: host.driver(),
+        gpu_setup: host.gpu_setup(),
+        cpu: super::machine::cpu(),
+        cpus: Some(super::machine::cpus()),
         site_env,
         load_generator: LOAD_GENERATION,
         inherited: inherited::here(),
