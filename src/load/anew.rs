@@ -1,5 +1,6 @@
 //! Whether a server was started again under a load, as its pages of metrics show: what counts upwards fell, or the time of its start is a
-//! later one. A fall alone proves it not: behind one address may stand several servers, whose pages come by turns.
+//! later one. A fall alone proves it not: behind one address may stand several servers, whose pages come by turns. So after a load under which
+//! something fell, more pages are read: where they tell of one server only, it was that one.
 
 use std::collections::{HashMap, HashSet};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -23,6 +24,8 @@ pub(super) struct Counting {
     started: Option<Change>,
     /// Somebody answered who had been there before the load.
     several: bool,
+    /// So many pages after the load were asked for as tell several servers from one.
+    looked: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -36,8 +39,15 @@ impl Counting {
     /// From the page before a load on.
     pub(super) fn from(page: &str) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |d| d.as_secs_f64());
-        let mut counting =
-            Self { began_s: now, last: HashMap::new(), fell: None, falls: 0, started: None, several: false };
+        let mut counting = Self {
+            began_s: now,
+            last: HashMap::new(),
+            fell: None,
+            falls: 0,
+            started: None,
+            several: false,
+            looked: false,
+        };
         counting.see(page);
         counting
     }
@@ -69,13 +79,26 @@ impl Counting {
         self.falls += u32::from(fell);
     }
 
-    /// What that gives reason to say. A server that is started again breaks requests off, where it does not tell when it was.
+    /// Whether more pages would tell if it was one server: something fell, once.
+    pub(super) fn is_open(&self) -> bool {
+        self.fell.is_some() && self.falls == 1 && !self.several && self.started.is_none()
+    }
+
+    /// The pages that were asked for after the load have all come.
+    pub(super) fn has_looked(&mut self) {
+        self.looked = true;
+    }
+
+    /// What that gives reason to say. A server that is started again breaks requests off, or is the only one that answers afterwards.
     pub(super) fn finding(self, records: &[RequestRecord]) -> Option<Finding> {
         let said =
             |Change { series, from, to }: Change, again| Finding::BegunAnew { series, from, to, again };
         match (self.started, self.fell) {
             (Some(started), _) if !self.several => Some(said(started, true)),
-            (_, Some(fell)) => Some(said(fell, !self.several && self.falls == 1 && broken(records))),
+            (_, Some(fell)) => {
+                let once = !self.several && self.falls == 1;
+                Some(said(fell, once && (self.looked || broken(records))))
+            }
             _ => None,
         }
     }
@@ -126,6 +149,23 @@ mod tests {
         let said = "a_tokens_total{m=\"x y\"} fell from 9 to 2 during the load: the server was started again, or several servers \
                     answer at one address";
         assert_eq!(found.to_string(), said);
+    }
+
+    #[test]
+    fn one_server_is_told_from_several_by_more_pages() {
+        for (pages, again) in [
+            (vec![tokens(9), tokens(2), tokens(2), tokens(3)], true),
+            // the other one answers in between
+            (vec![tokens(9), tokens(2), tokens(9), tokens(2)], false),
+        ] {
+            let mut counting = Counting::from(&pages[0]);
+            counting.see(&pages[1]);
+            assert!(counting.is_open());
+            pages[2..].iter().for_each(|page| counting.see(page));
+            counting.has_looked();
+            let found = counting.finding(&[]).expect("a finding");
+            assert!(matches!(found, Finding::BegunAnew { again: is, .. } if is == again), "{found}");
+        }
     }
 
     #[test]

@@ -16,6 +16,8 @@ use crate::trust;
 const EVERY: Duration = Duration::from_secs(1);
 /// The first look at a running load, so that a short one has one.
 const FIRST: Duration = Duration::from_millis(500);
+/// Pages after a load under which a counter fell, on connections of their own: of several servers behind one address another one answers.
+const LOOKS: u32 = 16;
 /// A page that does not come by then is left out.
 const WITHIN: Duration = Duration::from_secs(2);
 
@@ -181,9 +183,20 @@ impl Scraper {
         let after = self.page.read().await;
         if let Some(page) = &after {
             counting.see(page);
+            look_again(&self.page, &mut counting).await;
         }
         Read { facts: ServerFacts::of(&self.before, &during, after.as_deref()), counting }
     }
+}
+
+/// Reads on where that tells a server that began anew from several servers.
+async fn look_again(page: &Page, counting: &mut Counting) {
+    for _ in 0..LOOKS {
+        let page = if counting.is_open() { page.read().await } else { None };
+        let Some(page) = page else { return };
+        counting.see(&page);
+    }
+    counting.has_looked();
 }
 
 async fn read_on(page: Page, stop: CancellationToken, mut counting: Counting) -> (Vec<String>, Counting) {
