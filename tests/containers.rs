@@ -377,6 +377,36 @@ fn a_server_that_dies_in_its_container_under_load_is_one_failed_trial() {
     assert!(reason.starts_with(&format!("{crash}: nobody listens on its port any more")), "{reason}");
 }
 
+/// An image of another processor is the most common of them.
+#[test]
+fn an_image_whose_program_cannot_be_run_is_named() {
+    let Some(pod) = Pod::new("an_image_whose_program_cannot_be_run") else { return };
+    let program = pod.lab.path("root/usr/local/bin/perflab");
+    for (text, why) in [
+        (&b"\x7fELF\x02\x01\x01\0 of no processor"[..], "exec format error"),
+        (b"#!/no/such/interpreter\n", "no such file or directory"),
+    ] {
+        let _ = fs::remove_dir_all(pod.lab.path("state"));
+        fs::write(&program, text).expect("written");
+        let archive = pod.lab.path("other.tar");
+        let tar = Command::new("tar")
+            .arg("-C")
+            .arg(pod.lab.path("root"))
+            .arg("-cf")
+            .arg(&archive)
+            .arg(".")
+            .status();
+        assert!(tar.expect("tar").success());
+        pod.podman(&["import", &archive.to_string_lossy(), "localhost/perflab-test:other"])
+            .expect("imported");
+        pod.lab.write("site.plab", "site lab { engine sim via podman \"localhost/perflab-test:other\" }\n");
+        let report = pod.exec().expect_code(3).report();
+        let said = report.0["no_recommendation"].to_string();
+        assert!(said.contains("engine cannot be run") && said.contains(why), "{said}");
+    }
+    expect_nothing_left(&pod);
+}
+
 #[test]
 fn a_runtime_that_starts_nothing_is_the_machine_s_failure_and_nothing_is_kept() {
     let Some(pod) = Pod::new("a_runtime_that_starts_nothing") else { return };

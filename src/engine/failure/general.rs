@@ -34,7 +34,7 @@ const MACHINE: [(&str, &str); 6] = [
 ];
 
 /// Causes, then consequences, each from the exact to the vague. The names of consequences are in [`class`].
-const TABLE: [(&str, &str); 38] = [
+const TABLE: [(&str, &str); 39] = [
     ("unknown flag", r"error: unrecognized arguments: (.+)"),
     ("unknown flag", r"error: unexpected argument '(-\S+)' found"),
     ("unknown flag", r"No such option:? (.+)"),
@@ -96,6 +96,11 @@ const TABLE: [(&str, &str); 38] = [
     ),
     // perflab fetches models itself, so that engines run offline
     ("model missing", r"outgoing traffic has been disabled|OfflineModeIsEnabled|offline mode is enabled"),
+    // an image of another processor, or without what its program begins with: said by whoever starts a container's first process
+    (
+        "engine cannot be run",
+        r#"(exec (?:/\S+|user process caused|container process `[^`]+`):? ?"?(?i:exec format error|no such file or directory)|exec: "[^"]+": permission denied)"#,
+    ),
     ("no access", r"GatedRepoError|40[13] Client Error|PermissionError: (.+)|[Pp]ermission denied"),
     (
         class::NETWORK,
@@ -169,6 +174,23 @@ mod tests {
         for log in logs {
             let found = crate::engine::failure::classify(log, &[]).expect(log);
             assert_eq!(found.class, "engine not found", "{log}");
+        }
+    }
+
+    #[test]
+    fn an_image_whose_program_cannot_be_run_says_nothing_of_the_engine_s_flags() {
+        for log in [
+            "exec /usr/bin/python3: exec format error",
+            "{\"msg\":\"exec container process `/usr/bin/vllm`: Exec format error\",\"level\":\"error\"}",
+            "WARNING: The requested image's platform (linux/arm64) does not match the detected host platform (linux/amd64/v3)\n\
+             exec /usr/bin/bash: exec format error",
+            "standard_init_linux.go:228: exec user process caused: exec format error",
+            "standard_init_linux.go:228: exec user process caused \"no such file or directory\"",
+            "exec /opt/venv/bin/vllm: no such file or directory",
+            "Error: runc: runc create failed: unable to start container process: exec: \"/opt/vllm\": permission denied: OCI permission denied",
+        ] {
+            let found = crate::engine::failure::classify(log, &[]).expect(log);
+            assert_eq!(found.class, "engine cannot be run", "{log}");
         }
     }
 
