@@ -336,6 +336,31 @@ fn what_cannot_be_had_is_said_before_anything_starts() {
 }
 
 #[test]
+fn a_token_is_found_wherever_the_hub_s_own_tools_keep_it() {
+    let hub = Mock::new();
+    for (variable, file) in [
+        ("HF_TOKEN_PATH", "elsewhere/my-token"),
+        ("HF_HOME", "hf/token"),
+        ("XDG_CACHE_HOME", "caches/huggingface/token"),
+        ("HOME", "someone/.cache/huggingface/token"),
+    ] {
+        let lab = lab("org/gated");
+        let file = lab.path(file);
+        fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+        fs::write(&file, "hf_good\n").expect("written");
+        let place = match variable {
+            "HF_TOKEN_PATH" => file.clone(),
+            "HF_HOME" => lab.path("hf"),
+            "XDG_CACHE_HOME" => lab.path("caches"),
+            _ => lab.path("someone"),
+        };
+        let mut command = command(&lab, &hub, &[], &[]);
+        command.env_remove("HF_TOKEN_PATH").env_remove("XDG_CACHE_HOME").env(variable, place);
+        lab.start_command(command).wait().expect_code(0);
+    }
+}
+
+#[test]
 fn a_hub_whose_certificate_is_not_trusted_is_not_out_of_reach() {
     let (hub, lab) = (Mock::new(), lab("org/fine"));
     let front = if certificates(&lab) { proxy(&lab, "server.pem", hub.port) } else { None };

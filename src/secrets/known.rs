@@ -203,8 +203,12 @@ pub fn hub_token() -> Option<String> {
     let variable = |name: &str| std::env::var(name).ok().filter(|v| !v.is_empty());
     let place = variable("HF_TOKEN_PATH").map(PathBuf::from);
     let hub = variable("HF_HOME").map(|home| PathBuf::from(home).join("token"));
-    let home = variable("HOME").map(|home| PathBuf::from(home).join(".cache/huggingface/token"));
-    let token = place.or(hub).or(home).and_then(|p| std::fs::read_to_string(p).ok())?;
+    let cache = variable("XDG_CACHE_HOME").map(PathBuf::from);
+    let cache = cache.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".cache")));
+    let token = place
+        .or(hub)
+        .or(cache.map(|c| c.join("huggingface/token")))
+        .and_then(|p| std::fs::read_to_string(p).ok())?;
     Some(token.trim().to_owned()).filter(|t| !t.is_empty())
 }
 
