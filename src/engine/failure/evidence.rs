@@ -120,7 +120,18 @@ impl Witness<'_> {
         }
         let told = match_first(log, lines, self.patterns);
         let of_cause = told.as_ref().is_some_and(|f| !class::is_consequence(&f.class));
-        if of_cause { told } else { self.hungry(lines).or(told) }
+        if of_cause { told } else { self.hungry(lines).or_else(|| self.trapped(told.as_ref())).or(told) }
+    }
+
+    /// Ended by its own instructions, of which its log knows nothing or only what followed.
+    fn trapped(&self, told: Option<&Failure>) -> Option<Failure> {
+        let (signal, line) = kernel::trap(self.started, self.family)?;
+        let class = match (self.moment, told) {
+            (Moment::Start, _) => format!("crash ({signal})"),
+            (Moment::Load, Some(told)) => told.class.clone(),
+            (Moment::Load, None) => format!("{} ({signal})", class::CRASH_UNDER_LOAD),
+        };
+        Some(Failure::new(class, text::shortened(&line)))
     }
 
     /// Killed while the OOM killer was at work, whose messages may not be read here.

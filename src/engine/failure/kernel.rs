@@ -1,4 +1,5 @@
-//! What the kernel said while an engine ran: processes that the OOM killer took, and cards that the driver lost.
+//! What the kernel said while an engine ran: processes that the OOM killer took, cards that the driver lost, and programs that their own
+//! instructions ended.
 //!
 //! Often nobody may read it (`dmesg_restrict`, containers); then there is nothing to know and nothing to complain of.
 
@@ -46,6 +47,12 @@ pub fn finding(since: Uptime, family: &BTreeMap<i32, String>) -> Option<(&'stati
     judge(&messages(since), family, total_memory_kib())
 }
 
+/// A process of the engine that died of its own instructions, by the signal's name and in the kernel's words. Its parent often says no more
+/// than that it is gone.
+pub fn trap(since: Uptime, family: &BTreeMap<i32, String>) -> Option<(&'static str, String)> {
+    messages(since).into_iter().find_map(|message| Some((trapped(&message, family)?, message)))
+}
+
 /// One record a read; the ring is read to its end without waiting.
 fn messages(since: Uptime) -> Vec<String> {
     let flags = OFlag::O_NONBLOCK.bits();
@@ -77,6 +84,11 @@ static KILLED: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 static XID: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"NVRM: Xid \([^)]+\): (\d+),").ok());
 
+static TRAP: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let what = "trap invalid opcode|trap divide error|segfault|general protection";
+    Regex::new(&format!(r"^(?:traps: )?(.+?)\[(\d+)\]:? ({what})")).ok()
+});
+
 /// Errors after which a card, or its memory, is not what it was: ECC (48, 63, 64, 94, 95), the link (74), the bus (79),
 /// its own processor (119, 120), recovery needed (140, 154). Others are programs' faults.
 const LOST: [u32; 11] = [48, 63, 64, 74, 79, 94, 95, 119, 120, 140, 154];
@@ -95,6 +107,17 @@ fn judge(
 
 fn xid(message: &str) -> Option<u32> {
     XID.as_ref()?.captures(message)?.get(1)?.as_str().parse().ok()
+}
+
+/// The signal by which a process of ours was ended. Threads have numbers of their own, and names that are mostly their process's.
+fn trapped(message: &str, family: &BTreeMap<i32, String>) -> Option<&'static str> {
+    let found = TRAP.as_ref()?.captures(message)?;
+    let is_ours = |pid: i32, name: &str| family.contains_key(&pid) || family.values().any(|n| n == name);
+    is_ours(found[2].parse().ok()?, &found[1]).then_some(match &found[3] {
+        "trap invalid opcode" => "SIGILL",
+        "trap divide error" => "SIGFPE",
+        _ => "SIGSEGV",
+    })
 }
 
 /// Whose fault it is that a process of ours was killed. In a container its number is another one, so its name counts too.
@@ -148,6 +171,24 @@ mod tests {
         let messages = [GLOBAL.to_owned(), bus.to_owned()];
         assert_eq!(judge(&messages, &family(), 1), Some((class::GPU_LOST, bus.to_owned())));
         assert_eq!(of("NVRM: Xid (PCI:0000:41:00): 31, pid=812, MMU Fault", 1), None);
+    }
+
+    #[test]
+    fn a_program_that_its_own_instructions_ended_is_known_by_its_signal() {
+        for (message, signal) in [
+            (
+                "traps: VLLM::Worker[9] trap invalid opcode ip:7f17 sp:7ff error:0 in _C.abi3.so[2359cb,7f17+1d]",
+                "SIGILL",
+            ),
+            ("python3[812]: segfault at 0 ip 00007f sp 00007f error 4 in libc.so.6[7f+1]", "SIGSEGV"),
+            ("traps: a thread[812] general protection fault ip:7f sp:7f error:0 in libcuda.so", "SIGSEGV"),
+            ("traps: a[812] trap divide error ip:1 sp:2 error:0", "SIGFPE"),
+        ] {
+            assert_eq!(trapped(message, &family()), Some(signal), "{message}");
+            let other = message.replace("812", "813").replace("VLLM", "other");
+            assert_eq!(trapped(&other, &family()), None, "{other}");
+        }
+        assert_eq!(trapped("VLLM::Worker[812] is fine", &family()), None);
     }
 
     #[test]
