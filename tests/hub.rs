@@ -159,6 +159,17 @@ fn answer(path: &str, token: Option<&str>, from: usize, cuts: &Counts, config: &
     if path.contains("broken") {
         return plain("500 Internal Server Error", "", b"{}");
     }
+    // overloaded twice, and then for good once it has given everything
+    let asked = {
+        let mut cuts = cuts.lock().expect("counts");
+        let n = cuts.entry(format!("asked {path}")).or_insert(0);
+        *n += 1;
+        *n
+    };
+    if path.contains("busy") && (asked <= 2 || asked > 3) {
+        let status = if asked == 1 { "429 Too Many Requests" } else { "503 Service Unavailable" };
+        return plain(status, "", b"slow down");
+    }
     if path.starts_with("/api/") {
         let moved = path.contains("moved") && {
             let mut cuts = cuts.lock().expect("counts");
@@ -267,6 +278,23 @@ fn a_model_is_fetched_once_and_engines_run_offline() {
     assert_eq!(hub.asked().len(), before + 1);
     let out = exec(&lab, &hub, &[("HF_ENDPOINT", "http://127.0.0.1:1")]).expect_code(0);
     assert!(out.stderr.contains("the hub cannot be reached"), "{}", out.stderr);
+}
+
+#[test]
+fn a_hub_that_is_overloaded_is_asked_again_and_not_needed_for_what_lies_here() {
+    let (hub, lab) = (Mock::new(), lab("org/busy"));
+    let out = exec(&lab, &hub, &[]).expect_code(0);
+    assert!(out.stderr.contains("HTTP 429") && out.stderr.contains("HTTP 503"), "{}", out.stderr);
+    assert_eq!(fs::read(snapshot(&lab, "org/busy", "model.safetensors")).expect("fetched"), weights());
+    // it says 503 to everything now
+    fs::remove_dir_all(lab.path("state")).expect("removed");
+    let out = exec(&lab, &hub, &[]).expect_code(0);
+    assert!(
+        out.stderr.contains("the hub cannot be reached") && out.stderr.contains("HTTP 503"),
+        "{}",
+        out.stderr
+    );
+    assert!(lab.read("state/journal.jsonl").contains(COMMIT));
 }
 
 #[test]

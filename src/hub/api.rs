@@ -17,6 +17,8 @@ const ANSWER: Duration = Duration::from_secs(30);
 const BODY: Duration = Duration::from_mins(5);
 /// A list is there at once, or the hub stalls.
 const LIST_BODY: Duration = Duration::from_secs(20);
+/// A hub that is overloaded is asked for its list again after these.
+const AGAIN: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
 /// A list of files is not longer.
 const LONGEST_LIST: u64 = 64 << 20;
 
@@ -97,7 +99,15 @@ impl Api {
     /// The files of a model's branch `main`.
     pub fn list(&self, name: &str) -> Result<Listing, HubError> {
         let url = format!("{}/api/models/{name}/revision/main?blobs=true", self.endpoint);
-        let mut answer = self.get(&url, None, LIST_BODY).map_err(|why| self.unreachable(name, &why))?;
+        let ask = || self.get(&url, None, LIST_BODY).map_err(|why| self.unreachable(name, &why));
+        let mut answer = ask()?;
+        for pause in AGAIN {
+            if !is_overload(answer.status().as_u16()) {
+                break;
+            }
+            std::thread::sleep(pause);
+            answer = ask()?;
+        }
         self.check(name, &answer)?;
         let text = answer.body_mut().with_config().limit(LONGEST_LIST).read_to_string();
         let text = text.map_err(|e| self.unreachable(name, &broken_off(&e)))?;
@@ -154,7 +164,14 @@ impl Api {
             } else {
                 HubError::Gated { name, endpoint }
             }),
-            (status, _) => Err(HubError::Strange { name, endpoint, what: format!("HTTP {status}") }),
+            (status, _) => {
+                let what = format!("HTTP {status}");
+                Err(if is_overload(status) {
+                    HubError::Overloaded { name, endpoint, what }
+                } else {
+                    HubError::Strange { name, endpoint, what }
+                })
+            }
         }
     }
 
@@ -165,6 +182,11 @@ impl Api {
     fn strange(&self, name: &str, what: &str) -> HubError {
         HubError::Strange { name: name.to_owned(), endpoint: self.endpoint.clone(), what: what.to_owned() }
     }
+}
+
+/// What passes by itself.
+fn is_overload(status: u16) -> bool {
+    matches!(status, 429 | 500..=599)
 }
 
 /// Certificates are the machine's own, as behind a company's proxy; a token goes to no other host.

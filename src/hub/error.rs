@@ -19,6 +19,9 @@ pub enum HubError {
     Unreachable { name: String, endpoint: String, why: String },
     #[error("{endpoint} answers {what} for the model {name}")]
     Strange { name: String, endpoint: String, what: String },
+    /// It has too much to do now, or has had enough of this address for a while.
+    #[error("{endpoint} answers {what} for the model {name}, which is not on this machine")]
+    Overloaded { name: String, endpoint: String, what: String },
     #[error("{file} of the model {name} broke off at {got} of {of} bytes: {why}")]
     Cut { name: String, file: String, got: u64, of: u64, why: String },
     #[error("{file} of the model {name} is not what the hub says it is: its hash differs")]
@@ -70,7 +73,7 @@ impl HubError {
             }
             Self::NoAddress { .. } => "write it as `https://HOST`, or unset it for the public hub".to_owned(),
             Self::NotWanted { .. } => "leave out `--no-download` to fetch them".to_owned(),
-            Self::Strange { .. } | Self::Cut { .. } | Self::Busy { .. } => {
+            Self::Strange { .. } | Self::Overloaded { .. } | Self::Cut { .. } | Self::Busy { .. } => {
                 "run the same command again: what has arrived is kept".to_owned()
             }
             Self::WrongHash { .. } => {
@@ -90,6 +93,7 @@ impl HubError {
             self,
             Self::Unreachable { .. }
                 | Self::Strange { .. }
+                | Self::Overloaded { .. }
                 | Self::Cut { .. }
                 | Self::DiskFull { .. }
                 | Self::Busy { .. }

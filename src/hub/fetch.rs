@@ -68,7 +68,7 @@ fn download(
             Err(HubError::Io { source, .. }) if source.kind() == io::ErrorKind::StorageFull => {
                 return Err(full(name, &path, file, &part));
             }
-            Err(e @ (HubError::Cut { .. } | HubError::Unreachable { .. })) => {
+            Err(e @ (HubError::Cut { .. } | HubError::Unreachable { .. } | HubError::Overloaded { .. })) => {
                 let came_on = part.metadata().map_err(io)?.len() >= before + COMES_ON;
                 attempt = if came_on { 2 } else { attempt + 1 };
                 if attempt > ATTEMPTS {

@@ -75,7 +75,10 @@ impl Hub {
             return place.commit().map(here).ok_or_else(|| HubError::Offline { name: name.to_owned() });
         }
         let listing = match (self.api.list(name), place.commit()) {
-            (Err(HubError::Unreachable { why, .. }), Some(commit)) => {
+            (
+                Err(HubError::Unreachable { why, .. } | HubError::Overloaded { what: why, .. }),
+                Some(commit),
+            ) => {
                 hear(Phase::Unreached { name: name.to_owned(), why });
                 return Ok(here(commit));
             }
