@@ -184,6 +184,23 @@ fn a_server_that_was_started_again_under_a_load_is_not_one_server() {
     }
 }
 
+/// Between two invocations: what does not tell its flags may have others now.
+#[test]
+fn a_server_that_was_started_again_since_is_measured_again() {
+    let (lab, port) = lab(40, "");
+    let server = beginning_anew("tells", port);
+    lab.run(&EXEC).expect_code(0);
+    lab.run(&EXEC).expect_code(0);
+    assert_eq!(kinds(&lab, "run"), 1);
+    drop(server);
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    let _server = beginning_anew("tells", port);
+    let out = lab.run(&EXEC).expect_code(0);
+    let why = format!("measured before http://127.0.0.1:{port} was started again");
+    assert!(out.stderr.contains(&why), "{}", out.stderr);
+    assert_eq!(kinds(&lab, "run"), 2);
+}
+
 #[test]
 fn counters_of_several_servers_behind_one_address_are_told_with_the_result() {
     // long enough for some pages

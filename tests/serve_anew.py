@@ -1,4 +1,4 @@
-"""A server with a page of metrics that begins anew in each load of forty: serve_anew.py PORT breaks|'says when'|quietly|'by turns'|never
+"""A server with a page of metrics that begins anew in each load of forty: serve_anew.py PORT breaks|'says when'|quietly|'by turns'|tells|never
 
 `by turns` is two servers behind one address, each of which answers every other request."""
 import json
@@ -15,7 +15,7 @@ pages = 0
 counted = 1_000_000
 lives = 0
 # as one that has been there for long
-started = time.time() - 3600
+started = time.time() if HOW == "tells" else time.time() - 3600
 
 
 class Server(BaseHTTPRequestHandler):
@@ -38,7 +38,7 @@ class Server(BaseHTTPRequestHandler):
                 pages += 1
             other = 500_000 if HOW == "by turns" and pages % 2 else 0
             page = f'vllm:num_requests_running 1\nvllm:prompt_tokens_total{{model_name="m"}} {counted + other}\n'
-            if HOW == "says when":
+            if HOW in ("says when", "tells"):
                 page = f"vllm:num_requests_running 1\nprocess_start_time_seconds {started}\n"
             return self.answer("text/plain", page.encode())
         self.answer("application/json", b'{"data": [{"id": "Qwen/Qwen3-0.6B"}]}')
@@ -49,7 +49,7 @@ class Server(BaseHTTPRequestHandler):
         with lock:
             asked += 1
             counted += 16
-            anew = HOW not in ("never", "by turns") and asked % 40 == 20
+            anew = HOW not in ("never", "by turns", "tells") and asked % 40 == 20
             if anew:
                 lives += 1
                 counted = 1_000_000 - 100_000 * lives

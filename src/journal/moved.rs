@@ -59,7 +59,9 @@ pub fn between(begin: &Conditions, end: &Conditions) -> (Vec<String>, Vec<String
     if begin.model_files != end.model_files {
         changed.push(format!("the model {}", begin.model));
     }
-    if begin.running != end.running {
+    // what was told once only is no difference
+    let exchanged = begin.running.as_ref().zip(end.running.as_ref()).and_then(|(a, b)| a.differs(b));
+    if exchanged.is_some() {
         changed.extend(begin.running.iter().map(|r| format!("the server at {}", r.url)));
     }
     let appeared = begin.absent.iter().filter(|name| end.files.contains_key(*name)).cloned().collect();

@@ -14,6 +14,9 @@ pub struct Running {
     /// a hash over the arguments that it tells
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<String>,
+    /// of one that does not tell its arguments: when its process was started, in seconds by its own clock
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started: Option<u64>,
 }
 
 impl Running {
@@ -39,8 +42,13 @@ impl Running {
                 of(&now.version)
             ));
         }
-        let arguments = told(&self.arguments, &now.arguments);
-        arguments.then(|| format!("measured when {at} ran with other arguments"))
+        if told(&self.arguments, &now.arguments) {
+            return Some(format!("measured when {at} ran with other arguments"));
+        }
+        let again = self.started.zip(now.started).is_some_and(|(then, now)| then != now);
+        again.then(|| {
+            format!("measured before {at} was started again, which does not tell what it was started with")
+        })
     }
 }
 
@@ -57,9 +65,10 @@ mod tests {
             version: some("0.17.1"),
             model: "m".to_owned(),
             arguments: some("1a2b"),
+            started: Some(17),
         };
         assert_eq!(then.differs(&then), None);
-        let cases: [(Edit, &str); 6] = [
+        let cases: [(Edit, &str); 8] = [
             (|r| r.url = "http://a:2".to_owned(), "measured at http://a:1, now http://a:2"),
             (|r| r.model = "n".to_owned(), "measured when http://a:1 called its model m, now it is n"),
             (
@@ -69,6 +78,11 @@ mod tests {
             (|r| r.version = None, ""),
             (|r| r.arguments = Some("3c4d".to_owned()), "measured when http://a:1 ran with other arguments"),
             (|r| r.arguments = None, ""),
+            (
+                |r| r.started = Some(18),
+                "measured before http://a:1 was started again, which does not tell what it was started with",
+            ),
+            (|r| r.started = None, ""),
         ];
         for (edit, expected) in cases {
             let mut now = then.clone();

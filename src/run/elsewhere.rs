@@ -106,10 +106,19 @@ impl<'a> Elsewhere<'a> {
         // its log is its owner's
         let says = provenance::ask(url, target.key.as_ref(), root, Path::new("")).await;
         let model = target.model.unwrap_or_else(|| config.model.clone());
+        // the same arguments make the same server
+        let page = config.engine.metrics.as_deref().filter(|_| says.arguments.is_empty());
+        let started = match page {
+            Some(page) => provenance::started(url, page, target.key.as_ref()).await,
+            None => None,
+        };
         let mut told = says.arguments;
         told.extend(provenance::facts_of(url, target.key.as_ref(), &model).await);
         let arguments = provenance::hash_of(&told);
-        Ok((Running { url: url.to_owned(), version: says.version, model, arguments }, target.another))
+        Ok((
+            Running { url: url.to_owned(), version: says.version, model, arguments, started },
+            target.another,
+        ))
     }
 }
 

@@ -19,6 +19,8 @@ use crate::trust;
 
 /// A server that has just been found ready answers at once; one that does not is not waited for.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// So many pages tell several servers that answer by turns from one.
+const LOOKS: u32 = 4;
 /// What engines print of their arguments stands at the beginning of the log.
 const LOG_HEAD: u64 = 1 << 20;
 
@@ -76,6 +78,22 @@ pub async fn facts_of(base_url: &str, key: Option<&Key>, model: &str) -> IndexMa
     known.filter_map(|name| Some((format!("model {name}"), own.get(name)?.clone()))).collect()
 }
 
+/// When the process of a server was started, by its page of metrics, in whole seconds by its own clock. Where several answer at one
+/// address it is nobody's.
+pub async fn started(base_url: &str, page: &str, key: Option<&Key>) -> Option<u64> {
+    let mut found = None;
+    for _ in 0..LOOKS {
+        // each on a connection of its own
+        let text = text(base_url, page, key).await?;
+        let value = text.lines().find_map(|line| line.strip_prefix("process_start_time_seconds "))?;
+        let at = value.split_whitespace().next()?.parse::<f64>().ok()?.round() as u64;
+        if *found.get_or_insert(at) != at {
+            return None;
+        }
+    }
+    found
+}
+
 /// A hash over what a server tells, in whichever order; `None` where that is nothing. What it draws anew at each start is no part of it.
 pub fn hash_of(told: &IndexMap<String, Json>) -> Option<String> {
     let all: BTreeMap<&String, String> =
@@ -85,9 +103,13 @@ pub fn hash_of(told: &IndexMap<String, Json>) -> Option<String> {
 }
 
 async fn get(base_url: &str, path: &str, key: Option<&Key>) -> Option<Json> {
+    serde_json::from_str(&text(base_url, path, key).await?).ok()
+}
+
+async fn text(base_url: &str, path: &str, key: Option<&Key>) -> Option<String> {
     let client = asking::client(PATIENCE, key)?;
     let answer = client.get(format!("{base_url}{path}")).send().await.ok()?.error_for_status().ok()?;
-    serde_json::from_str(&trust::whole(answer).await.ok()?).ok()
+    trust::whole(answer).await.ok()
 }
 
 fn version_in(answer: &Json) -> Option<String> {

@@ -18,7 +18,7 @@ mod python;
 mod secrets;
 mod standing;
 
-pub use answers::{ask, contradiction, facts_of, hash_of};
+pub use answers::{ask, contradiction, facts_of, hash_of, started};
 pub use edited::edited;
 pub use effective::differences;
 pub use machine::machine;
