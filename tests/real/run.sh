@@ -23,7 +23,11 @@ try() {
 
 worst=0 verdicts=()
 for engine in "$@"; do
-    bash "$here/setup.sh" "$engine" "$PERFLAB_REAL"
+    if ! bash "$here/setup.sh" "$engine" "$PERFLAB_REAL"; then
+        worst=1
+        verdicts+=("$engine: NOT SET UP")
+        continue
+    fi
     if try "$engine"; then
         verdicts+=("$engine: all held")
     else

@@ -82,6 +82,10 @@ install_engine() {
 main() {
     [ $# = 2 ] || fail "ENGINE and DIR are needed"
     local engine=$1 dir=$2 began=$SECONDS
+    # its wheel's kernels are compiled for nothing less
+    if [ "$engine" = vllm-0.17.1 ] && ! grep -qw avx512_bf16 /proc/cpuinfo; then
+        fail "$engine needs a processor with AVX512-BF16, and dies of SIGILL here"
+    fi
     mkdir -p "$dir"
     [ -e "$dir/$engine/whole" ] || install_engine "$engine" "$dir/$engine"
     [ -e "$dir/model/config.json" ] || "$python" "$here/make_model.py" "$dir/model"
