@@ -4,7 +4,6 @@
 //! That is more than the steps will really form, never less: what holds for all of these holds for every candidate.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
@@ -19,6 +18,8 @@ use crate::lang::sema::schema::{Found, key};
 
 /// More combinations than this are not looked at.
 const MOST_COMBINATIONS: usize = 2048;
+/// So many axes have more combinations, whatever their points.
+const TOO_MANY_AXES: usize = MOST_COMBINATIONS.ilog2() as usize + 1;
 
 /// Every engine that a study names.
 pub fn engines(program: &Program, study: &Study) -> Vec<Arc<Engine>> {
@@ -132,15 +133,19 @@ impl<'a> Offered<'a> {
         let by_flag = asked.flags.iter().filter_map(|f| self.by_flag.get(f.as_str())).flatten();
         let models = self.with_model.iter().filter(|_| asked.model);
         let variables = asked.env.iter().filter_map(|name| self.by_env.get(name.as_str())).flatten();
-        let found: BTreeSet<usize> = by_flag.chain(models).chain(variables).copied().collect();
+        let mut found: Vec<usize> = by_flag.chain(models).chain(variables).copied().collect();
+        found.sort_unstable();
+        found.dedup();
         found.into_iter().map(|i| self.points[i])
     }
 }
 
 /// The key of the flag that a name belongs to; a JSON key belongs to its flag.
 pub(super) fn flag_key(name: &str) -> Cow<'_, str> {
-    let flag = name.split('.').next().unwrap_or(name);
-    if flag.contains('_') { Cow::Owned(key(flag)) } else { Cow::Borrowed(flag) }
+    // names are short: bytes one by one are faster than a search
+    let end = name.bytes().position(|b| b == b'.').unwrap_or(name.len());
+    let flag = &name[..end];
+    if flag.bytes().any(|b| b == b'_') { Cow::Owned(key(flag)) } else { Cow::Borrowed(flag) }
 }
 
 /// The configurations of one engine that conditions can tell apart.
@@ -162,6 +167,9 @@ impl<'a> Reach<'a> {
         let mut axes: IndexMap<&str, IndexMap<&str, &Point, RandomState>, RandomState> = IndexMap::default();
         for point in offered.touched(&asked) {
             axes.entry(&point.axis).or_default().insert(&point.name, point);
+            if axes.len() == TOO_MANY_AXES {
+                break;
+            }
         }
         let axes = axes.into_values().map(|points| points.into_values().collect()).collect();
         Self { base, axes, asked }

@@ -1,6 +1,8 @@
 //! Configurations that an engine refuses to start with, as its schema tells: a candidate is pruned before anything runs, and an engine
 //! that is measured as declared is a mistake of the file.
 
+use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use foldhash::{HashMap, HashMapExt, HashSet};
@@ -40,7 +42,7 @@ pub(super) fn touched<'e>(study: &Study, engines: &'e [Arc<Engine>]) -> Vec<&'e 
     let mut out = Vec::new();
     for engine in engines {
         let surely = |r: &&Refusal| r.holds_for(engine.version.as_deref()) == Refuses::Surely;
-        let told = |r: &&Refusal| r.flags.iter().any(|f| varied.changes.contains_key(f));
+        let told = |r: &&Refusal| r.flags.iter().any(|f| varied.changes.contains_key(f.as_str()));
         let mut found = engine.refusals.iter().filter(told).filter(surely).peekable();
         if found.peek().is_none() {
             continue;
@@ -55,15 +57,42 @@ pub(super) fn touched<'e>(study: &Study, engines: &'e [Arc<Engine>]) -> Vec<&'e 
 
 /// What the points of a study set, by the key of the flag.
 struct Varied<'s> {
-    changes: HashMap<String, Vec<&'s Change>>,
+    changes: HashMap<Cow<'s, str>, Offers<'s>>,
+}
+
+/// What points make of one flag.
+#[derive(Default)]
+struct Offers<'s> {
+    changes: Vec<&'s Change>,
+    /// the smallest and the largest number of them, for any number of conditions that ask
+    numbers: OnceCell<Result<Option<(f64, f64)>, NoNumber>>,
+}
+
+impl Offers<'_> {
+    fn numbers(&self) -> Result<Option<(f64, f64)>, NoNumber> {
+        *self.numbers.get_or_init(|| {
+            let mut all = None;
+            for change in &self.changes {
+                all = wider(all, value_of(change)?.map(|n| (n, n)));
+            }
+            Ok(all)
+        })
+    }
+}
+
+fn wider(one: Option<(f64, f64)>, other: Option<(f64, f64)>) -> Option<(f64, f64)> {
+    match (one, other) {
+        (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
+        (one, other) => one.or(other),
+    }
 }
 
 impl<'s> Varied<'s> {
     fn by(study: &'s Study) -> Self {
         let points = study.steps.iter().flat_map(|s| s.space.points());
-        let mut changes: HashMap<String, Vec<&Change>> = HashMap::new();
+        let mut changes: HashMap<Cow<'_, str>, Offers<'_>> = HashMap::new();
         for (change, flag) in points.flat_map(|p| &p.changes).filter_map(|c| Some((c, flag_of(c)?))) {
-            changes.entry(flag_key(flag).into_owned()).or_default().push(change);
+            changes.entry(flag_key(flag)).or_default().changes.push(change);
         }
         Self { changes }
     }
@@ -96,40 +125,36 @@ impl<'s> Varied<'s> {
         (!possible).then_some(false)
     }
 
-    /// The changes of a flag, under whichever spelling.
-    fn of(&self, flag: &str, declared: &Config) -> impl Iterator<Item = &'s Change> {
-        let own = flag_key(flag).into_owned();
-        let specs = declared.engine.schema.named(&own);
-        let names: HashSet<String> = specs
-            .flat_map(|s| s.names.iter().chain(&s.negated))
-            .map(|n| key(n))
-            .chain([own.clone()])
-            .collect();
-        names.into_iter().filter_map(|n| self.changes.get(&n)).flatten().copied()
+    /// What points make of a flag, under whichever spelling, of which some may come twice.
+    fn of<'v>(&'v self, flag: &str, declared: &'v Config) -> impl Iterator<Item = &'v Offers<'s>> {
+        let own = flag_key(flag);
+        let names = declared.engine.schema.named(&own).flat_map(|s| s.names.iter().chain(&s.negated));
+        let others = names.filter_map(|n| self.changes.get(&*flag_key(n)));
+        self.changes.get(&*own).into_iter().chain(others)
     }
 
     /// The smallest and the largest value of a side; `None` where one is no number.
     fn bounds(&self, side: &Expr, declared: &Config) -> Option<(f64, f64)> {
         let mut all = match number(side, &Before(declared)) {
-            Known::Value(n) => vec![n],
-            Known::Absent => Vec::new(),
+            Known::Value(n) => Some((n, n)),
+            Known::Absent => None,
             Known::Later => return None,
         };
         if let Expr::Flag(name) = side {
             // a key of an object is not looked for in what sets the whole
             let whole = !name.contains('.');
-            for change in self.of(name, declared) {
-                all.extend(value_of(change).ok().filter(|_| whole)?);
+            for offers in self.of(name, declared) {
+                all = wider(all, offers.numbers().ok().filter(|_| whole)?);
             }
         } else if !matches!(side, Expr::Number(_)) {
             return None;
         }
-        let least = all.iter().copied().reduce(f64::min)?;
-        Some((least, all.iter().copied().fold(least, f64::max)))
+        all
     }
 }
 
 /// A flag may be given something else than a number.
+#[derive(Clone, Copy)]
 struct NoNumber;
 
 /// The number that a change gives a flag, nothing where it takes it away.

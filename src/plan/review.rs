@@ -7,7 +7,6 @@ use std::sync::Arc;
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use indexmap::IndexSet;
 
-use super::candidate::candidate;
 use super::config::Config;
 use super::dead::unreachable;
 use super::eval::{Before, condition};
@@ -254,9 +253,8 @@ impl<'a> Review<'a, '_> {
         }
         let base = self.prepared.declared(&engine.name).ok()?.clone();
         let same = |i| {
-            candidate(step, i, &base, self.prepared)
-                .config
-                .is_ok_and(|c| !c.plainly_differs(&base) && c.key() == base.key())
+            let candidate = base.with(&step.space.candidate(i), self.prepared);
+            candidate.is_ok_and(|c| !c.plainly_differs(&base) && c.key() == base.key())
         };
         if !(0..count).all(same) || self.changed_before(step, engine) {
             return None;

@@ -263,7 +263,7 @@ impl Schema {
     }
 
     /// What the versions know of a name, lowest first.
-    pub fn named(&self, name: &str) -> impl DoubleEndedIterator<Item = &FlagSpec> {
+    pub fn named<'a>(&'a self, name: &str) -> impl DoubleEndedIterator<Item = &'a FlagSpec> + use<'a> {
         self.by_key.get(&key(name)).into_iter().flatten().map(|i| &self.specs[*i])
     }
 

@@ -12,6 +12,8 @@ mod profiles;
 mod sites;
 mod studies;
 
+use std::iter::{Filter, Peekable};
+
 use foldhash::{HashSet, HashSetExt};
 use pest::iterators::{Pair, Pairs};
 
@@ -43,11 +45,12 @@ pub struct Builder<'a, 's> {
     operators: usize,
 }
 
-type Kids<'a> = std::iter::Peekable<std::vec::IntoIter<Pair<'a, Rule>>>;
+type Kids<'a> = Peekable<Filter<Pairs<'a, Rule>, fn(&Pair<'a, Rule>) -> bool>>;
 
 /// The children that carry meaning: comments are in their own table.
-fn kids(pair: Pair<'_, Rule>) -> Kids<'_> {
-    pair.into_inner().filter(|p| p.as_rule() != Rule::COMMENT).collect::<Vec<_>>().into_iter().peekable()
+fn kids<'a>(pair: Pair<'a, Rule>) -> Kids<'a> {
+    let means: fn(&Pair<'a, Rule>) -> bool = |p| p.as_rule() != Rule::COMMENT;
+    pair.into_inner().filter(means).peekable()
 }
 
 /// Whether a line was told to be the declaration of a flag that lacks its word.

@@ -53,6 +53,14 @@ impl<'a> Scanner<'a> {
         None
     }
 
+    /// Goes on to the end of a word, whose signs mean nothing: most of a file is words.
+    fn skip_word(&mut self) {
+        let word = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
+        let length = self.bytes[self.at..].iter().take_while(|b| word(b)).count();
+        self.fresh &= length == 0;
+        self.at += length;
+    }
+
     /// A string, or where there is none: every later quote of its line is an escaped one of it, and begins none either.
     fn string(&mut self) -> Piece {
         if self.at < self.unclosed_to {
@@ -134,6 +142,7 @@ pub fn survey(id: FileId, text: &str) -> Survey {
             }
             _ => {}
         }
+        scanner.skip_word();
         closes_too_much |= blocks < 0;
         if depth > MAX_DEPTH {
             return Survey { problem: Some(too_deep(id, at)), closes_too_much };

@@ -86,10 +86,13 @@ impl Expr {
             Self::Not(inner) => inner.truth(part).map(|b| !b),
             Self::Binary { op: op @ (BinaryOp::And | BinaryOp::Or), left, right } => {
                 let settles = Some(*op == BinaryOp::Or);
-                match (left.truth(part), right.truth(part)) {
-                    (l, r) if l == settles || r == settles => settles,
-                    (Some(l), Some(_)) => Some(l),
-                    _ => None,
+                let left = left.truth(part);
+                if left == settles {
+                    return settles;
+                }
+                match right.truth(part) {
+                    right if right == settles => settles,
+                    right => left.and(right),
                 }
             }
             other => part(other),

@@ -28,11 +28,12 @@ impl<'a> Builder<'a, '_> {
                 ChangeKind::Raw(self.flag(kids(k.find(|p| p.as_rule() == Rule::flag)?))?)
             }
             Rule::env | Rule::p_env => {
-                let mut k = match k.find(|p| matches!(p.as_rule(), Rule::env_name | Rule::variable))? {
-                    whole if whole.as_rule() == Rule::variable => kids(whole),
-                    name => std::iter::once(name).chain(k).collect::<Vec<_>>().into_iter().peekable(),
-                };
-                ChangeKind::Env { name: self.name(&k.next()?), value: self.value(k.next()?)? }
+                let mut name = k.find(|p| matches!(p.as_rule(), Rule::env_name | Rule::variable))?;
+                if name.as_rule() == Rule::variable {
+                    k = kids(name);
+                    name = k.next()?;
+                }
+                ChangeKind::Env { name: self.name(&name), value: self.value(k.next()?)? }
             }
             Rule::model | Rule::p_model => {
                 k.next();
