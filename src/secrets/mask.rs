@@ -13,11 +13,11 @@ use super::spellings::patterns;
 /// What stands in the place of a secret.
 pub const MASKED: &str = "***";
 
-/// By form: what stands before the host of a URL, tokens of the Hugging Face hub, keys of APIs in OpenAI's form and of AWS, tokens of
-/// GitHub, bearer tokens, and what a URL says in a query under the name of a secret (signed addresses). What stands in the group
-/// `keep` stays. Bytes and no letters: of what Unicode calls a space or a word these forms have nothing, and the tables for it would be
+/// By form: what stands before the host of a URL, tokens of the Hugging Face hub (of users, of sessions, of organizations), keys of APIs in
+/// OpenAI's form, of NVIDIA and of AWS, tokens of GitHub and GitLab, bearer tokens, and what a URL says in a query under the name of a
+/// secret (signed addresses). What stands in the group `keep` stays. Bytes and no letters: of what Unicode calls a space or a word these forms have nothing, and the tables for it would be
 /// most of the memory that a long report takes.
-const FORMS: &str = r#"(?-u)(?<keep>://)[^\s/?#"'<>\\]+(?<after>@)|\bhf_[A-Za-z0-9]{16,}|\bsk-[A-Za-z0-9_-]{16,}|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\b(?:gh[opsu]|github_pat)_[A-Za-z0-9_]{20,}|(?<bearer>(?i:bearer) +)[A-Za-z0-9._~+/-]{8,}=*|(?<query>[?&](?:key|sig|(?i:[a-z0-9_.-]{0,32}(?:token|signature|secret|password|api[_-]?key|credential)))=)[^\s&"'`#<>\\]+"#;
+const FORMS: &str = r#"(?-u)(?<keep>://)[^\s/?#"'<>\\]+(?<after>@)|\b(?:hf|api_org)_[A-Za-z0-9]{16,}|\bhf_(?:oauth|jwt)_[A-Za-z0-9._-]{16,}|\b(?:nvapi|glpat)-[A-Za-z0-9_-]{16,}|\bsk-[A-Za-z0-9_-]{16,}|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\b(?:gh[opsu]|github_pat)_[A-Za-z0-9_]{20,}|(?<bearer>(?i:bearer) +)[A-Za-z0-9._~+/-]{8,}=*|(?<query>[?&](?:key|sig|(?i:[a-z0-9_.-]{0,32}(?:token|signature|secret|password|api[_-]?key|credential)))=)[^\s&"'`#<>\\]+"#;
 /// What a server prints under the name of a key or a password, however short it is. Looked for last: it may hold the beginning of a
 /// known value only.
 static ASSIGNED: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -274,6 +274,12 @@ mod tests {
         assert_eq!(m.text("redis://u:correct@horse@battery@host/0"), "redis://***@host/0");
         assert_eq!(m.text("token hf_abcdefghijklmnopqrst."), "token ***.");
         assert_eq!(m.text("SK=sk-proj-0123456789abcdef, ASIA0123456789ABCDEF"), "SK=***, ***");
+        assert_eq!(
+            m.text("hf_oauth_eyJhbGciOi.JFUzI1-NiJ9_x hf_jwt_eyJhbGciOiJFUzI1NiJ9 api_org_abcdefghijklmnopqr nvapi-0123456789abcdef_-"),
+            "*** *** *** ***"
+        );
+        let plain = "hf_xet-1.1.5-cp37-abi3-manylinux_2_17 hf_oauth_client api_org_name nvapi-short";
+        assert_eq!(m.text(plain), plain);
         assert_eq!(
             m.text("ghp_0123456789abcdefghij ask-for-what-is-risk-free"),
             "*** ask-for-what-is-risk-free"
