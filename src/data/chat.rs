@@ -3,15 +3,18 @@
 use std::path::Path;
 
 use minijinja::value::Value;
-use minijinja::{Environment, Error, ErrorKind, context};
+use minijinja::{Environment, Error, context};
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
 
+use super::jinja::environment;
 use super::question::DataError;
 use super::vocabulary::beside;
 
 /// Fields of a request that a server hands to its template.
 const KWARGS: &str = "chat_template_kwargs";
+/// Other fields that it gets by their names.
+const GIVEN: [&str; 2] = ["tools", "documents"];
 /// A word that stands where a user's text does, to see what is put around it.
 const PLACE: &str = "PERFLAB";
 
@@ -19,6 +22,7 @@ const PLACE: &str = "PERFLAB";
 #[derive(Debug)]
 pub struct ChatTemplate {
     environment: Environment<'static>,
+    given: Value,
     tokens: Value,
     kwargs: Value,
 }
@@ -50,25 +54,15 @@ impl ChatTemplate {
             Err(e) => return Err(refuse(format!("chat_template.jinja beside it: {e}"))),
         };
         let Some(source) = source else { return Ok(None) };
-        Self::new(source, &config, body).map(Some).map_err(refuse)
+        Self::new(&source, &config, body).map(Some).map_err(refuse)
     }
 
     fn new(
-        source: String,
+        source: &str,
         config: &serde_json::Value,
         body: &Map<String, serde_json::Value>,
     ) -> Result<Self, String> {
-        let mut environment = Environment::new();
-        // as transformers sets it up
-        environment.set_trim_blocks(true);
-        environment.set_lstrip_blocks(true);
-        environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
-        environment.add_function("raise_exception", |message: String| -> Result<String, Error> {
-            Err(Error::new(ErrorKind::InvalidOperation, message))
-        });
-        environment
-            .add_function("strftime_now", |format: &str| jiff::Zoned::now().strftime(format).to_string());
-        environment.add_template_owned("chat", source).map_err(|e| told(&e))?;
+        let environment = environment("chat", source).map_err(|e| told(&e))?;
         let text = |value: &serde_json::Value| {
             value.as_str().or_else(|| value["content"].as_str()).map(str::to_owned)
         };
@@ -76,7 +70,15 @@ impl ChatTemplate {
         let tokens: Vec<(String, String)> =
             named.filter_map(|(name, value)| Some((name.clone(), text(value)?))).collect();
         let kwargs = body.get(KWARGS).cloned().unwrap_or_default();
-        Ok(Self { environment, tokens: tokens.into_iter().collect(), kwargs: Value::from_serialize(&kwargs) })
+        // where there is none, a template is told so: `tools is not none` is true of what it never heard of
+        let given: Vec<(&str, Value)> =
+            GIVEN.iter().map(|name| (*name, Value::from_serialize(body.get(*name)))).collect();
+        Ok(Self {
+            environment,
+            given: given.into_iter().collect(),
+            tokens: tokens.into_iter().collect(),
+            kwargs: Value::from_serialize(&kwargs),
+        })
     }
 
     /// The text that a server makes of a user's one message, up to where it answers.
@@ -84,7 +86,17 @@ impl ChatTemplate {
     /// # Errors
     /// A template that fails, or that puts the message somewhere twice or not at all.
     pub fn around(&self) -> Result<Around, DataError> {
-        let text = self.of_user(PLACE)?;
+        let text = self.of_user(&Value::from(PLACE))?;
+        let around = Self::parted(&text);
+        if around.is_ok() {
+            return around;
+        }
+        // some know messages as lists of parts alone, and servers give them those
+        let parts = Value::from(vec![context! { type => "text", text => PLACE }]);
+        self.of_user(&parts).and_then(|text| Self::parted(&text)).or(around)
+    }
+
+    fn parted(text: &str) -> Result<Around, DataError> {
         let parts: Vec<&str> = text.split(PLACE).collect();
         match parts.as_slice() {
             [before, after] => Ok(Around { before: (*before).to_owned(), after: (*after).to_owned() }),
@@ -92,10 +104,10 @@ impl ChatTemplate {
         }
     }
 
-    fn of_user(&self, content: &str) -> Result<String, DataError> {
+    fn of_user(&self, content: &Value) -> Result<String, DataError> {
         let message = context! { role => "user", content => content };
         let given = context! { messages => vec![message], add_generation_prompt => true };
-        let all = context! { ..given, ..self.kwargs.clone(), ..self.tokens.clone() };
+        let all = context! { ..given, ..self.kwargs.clone(), ..self.given.clone(), ..self.tokens.clone() };
         let template = self.environment.get_template("chat");
         template.and_then(|t| t.render(all)).map_err(|e| DataError::Template(told(&e)))
     }
@@ -143,7 +155,7 @@ mod tests {
 
     fn template(source: &str, body: &serde_json::Value) -> Result<ChatTemplate, String> {
         let config = serde_json::json!({"bos_token": {"content": "<s>"}, "eos_token": "</s>"});
-        ChatTemplate::new(source.to_owned(), &config, body.as_object().expect("an object"))
+        ChatTemplate::new(source, &config, body.as_object().expect("an object"))
     }
 
     fn around(source: &str, body: &serde_json::Value) -> Result<(String, String), String> {
@@ -182,6 +194,22 @@ mod tests {
         let body = serde_json::json!({"chat_template_kwargs": {"enable_thinking": false}});
         let (_, after) = around(SOURCE, &body).expect("sound");
         assert_eq!(after, " /</s>\nA:<none>");
+    }
+
+    #[test]
+    fn what_is_not_there_is_none_and_what_is_stated_is_given() {
+        let source = "{% if tools is not none %}{{ tools | tojson }}{% endif %}|{{ messages[0].content }}|{{ documents is none }}";
+        let plain = around(source, &serde_json::json!({})).expect("sound");
+        assert_eq!(plain, ("|".to_owned(), "|True".to_owned()));
+        let body = serde_json::json!({"tools": [{"type": "function", "function": {"name": "f"}}]});
+        let (before, _) = around(source, &body).expect("sound");
+        assert_eq!(before, r#"[{"type": "function", "function": {"name": "f"}}]|"#);
+    }
+
+    #[test]
+    fn messages_are_lists_of_parts_where_a_template_knows_no_others() {
+        let source = "{% for m in messages %}{% for part in m.content %}{% if part.type == 'text' %}<{{ part.text }}>{% endif %}{% endfor %}{% endfor %}";
+        assert_eq!(around(source, &serde_json::json!({})).expect("sound"), ("<".to_owned(), ">".to_owned()));
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod chance;
 mod chat;
 mod conversations;
 mod custom;
+mod jinja;
 mod kept;
 mod parallel;
 mod prefix_repetition;

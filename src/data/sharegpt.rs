@@ -65,7 +65,11 @@ impl ShareGpt {
         let file = File::open(&self.file).map_err(|e| refuse(e.to_string()))?;
         let entries: Vec<Entry> = serde_json::from_reader(BufReader::with_capacity(1 << 20, file))
             .map_err(|e| refuse(e.to_string()))?;
-        Ok(entries.into_iter().filter_map(|entry| entry.conversations.0).collect())
+        let turns = |entry: Entry| match self.filter {
+            ShareGptFilter::Vllm => entry.conversations,
+            ShareGptFilter::Sglang => entry.conversations.or(entry.conversation),
+        };
+        Ok(entries.into_iter().filter_map(|entry| turns(entry)?.0).collect())
     }
 
     fn question(
@@ -105,8 +109,11 @@ impl ShareGpt {
 
 #[derive(Deserialize)]
 struct Entry {
-    #[serde(default, alias = "conversation")]
-    conversations: FirstTwo,
+    #[serde(default)]
+    conversations: Option<FirstTwo>,
+    /// Another name of it, which SGLang knows and vLLM passes over.
+    #[serde(default)]
+    conversation: Option<FirstTwo>,
 }
 
 #[derive(Deserialize)]
@@ -138,5 +145,33 @@ impl<'de> Visitor<'de> for Turns {
         let second: Option<Turn> = turns.next_element()?;
         while turns.next_element::<IgnoredAny>()?.is_some() {}
         Ok(FirstTwo(first.zip(second).map(|(question, answer)| (question.value, answer.value))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::vocabulary::small::vocabulary;
+    use super::*;
+
+    fn prompts(filter: ShareGptFilter) -> Vec<String> {
+        let talk = |n: u32| format!(r#"[{{"value":"w{n} w1 w2 w3"}},{{"value":"w1 w2 w3 w4"}}]"#);
+        let named = |n: u32, name: &str| format!(r#"{{"{name}":{}}}"#, talk(n));
+        let both = format!(r#"{{"conversation":{},"conversations":{}}}"#, talk(30), talk(40));
+        let entries = [named(10, "conversations"), named(20, "conversation"), both, "{}".to_owned()];
+        let dir = tempfile::tempdir().expect("a folder");
+        let file = dir.path().join("share.json");
+        std::fs::write(&file, format!("[{}]", entries.join(","))).expect("written");
+        let all = ShareGpt { file, filter, count: Some(3), seed: 1, output: None };
+        let mut found: Vec<String> =
+            all.questions(&vocabulary()).expect("questions").into_iter().map(|q| q.text).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    #[test]
+    fn each_tool_knows_its_own_names_of_a_conversation() {
+        assert_eq!(prompts(ShareGptFilter::Vllm), ["w10 w1 w2 w3", "w40 w1 w2 w3"]);
+        assert_eq!(prompts(ShareGptFilter::Sglang), ["w10 w1 w2 w3", "w20 w1 w2 w3", "w40 w1 w2 w3"]);
     }
 }
