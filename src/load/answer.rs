@@ -21,6 +21,7 @@ pub(super) struct Answer {
     pub headers: Option<Instant>,
     pub status: Option<u16>,
     pub location: Option<String>,
+    pub retry_after: Option<String>,
     /// The body of an answer that is not 200, as far as it is kept.
     pub refused: Vec<u8>,
     /// The body of an answer whose text is needed again.
@@ -51,6 +52,7 @@ impl Answer {
             headers: None,
             status: None,
             location: None,
+            retry_after: None,
             refused: Vec::new(),
             told: Told::default(),
         }
@@ -74,6 +76,7 @@ impl Answer {
         self.headers = Some(at);
         self.status = Some(head.status);
         self.location.clone_from(&head.location);
+        self.retry_after.clone_from(&head.retry_after);
     }
 
     /// Whether there is something that the task does not know: the first text, the answer's last word, or all of a refusal that is kept.

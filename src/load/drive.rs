@@ -119,11 +119,15 @@ struct Arrivals {
 impl Arrivals {
     async fn send(self, lab: Arc<Lab>, mut metronome: Metronome, out: UnboundedSender<RequestRecord>) {
         let mut requests = JoinSet::new();
+        // until when the cap held requests back: those that came behind one that waited were held back as long, and find a place at
+        // once where several became free
+        let mut held_ns = 0;
         for (time, rendered) in self.times.iter().zip(self.bodies) {
             let Some(Some(number)) = unless_ending(&lab, metronome.tick()).await else { break };
             let Some(permit) = unless_ending(&lab, permit(self.cap.as_ref())).await else { break };
             let scheduled_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-            let released_ns = permit.since.map_or(scheduled_ns, |at| lab.ns(at).max(scheduled_ns));
+            held_ns = permit.since.map_or(held_ns, |at| lab.ns(at));
+            let released_ns = held_ns.max(scheduled_ns);
             let job = Job { index: number as u64, scheduled_ns, released_ns, rendered, turn: None };
             requests.spawn(send_one(Arc::clone(&lab), job, permit, out.clone()));
             while requests.try_join_next().is_some() {}

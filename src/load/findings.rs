@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::outcome::WarmupFacts;
 use super::record::{RequestRecord, TokenSource};
 use super::server::ServerFacts;
-use super::spec::Api;
+use super::spec::{Api, LoadSpec, SAMPLING_PARAMS};
 
 /// Differences of token counts above this share of the prompt are told.
 const TOKENS_OFF: f64 = 0.01;
@@ -46,6 +46,19 @@ pub enum Finding {
     UsageMissing {
         /// Requests without.
         requests: u64,
+    },
+    /// Answers have more tokens than they were to have.
+    #[error(
+        "{requests} completed requests brought more tokens than asked for, by the server's count: {tokens} where {asked} were, \
+         the worst"
+    )]
+    LongerThanAsked {
+        /// Requests that did.
+        requests: u64,
+        /// Tokens of the one that brought the most beyond what it was to bring,
+        tokens: u32,
+        /// and what that was.
+        asked: u32,
     },
     /// The server counts other prompt tokens than we made.
     #[error(
@@ -147,14 +160,15 @@ pub(super) fn of_warmup(facts: &WarmupFacts) -> Vec<Finding> {
 }
 
 /// What the records give reason to say.
-pub(super) fn of_records(records: &[RequestRecord], api: Api) -> Vec<Finding> {
+pub(super) fn of_records(records: &[RequestRecord], spec: &LoadSpec) -> Vec<Finding> {
     let mut findings = unknown_text(records);
     let uncounted =
         records.iter().filter(|r| r.is_completed() && r.counted_by == TokenSource::Chunks).count();
     if uncounted > 0 {
         findings.push(Finding::UsageMissing { requests: uncounted as u64 });
     }
-    findings.extend(input_tokens(records, api));
+    findings.extend(longer(records, spec));
+    findings.extend(input_tokens(records, spec.api));
     let resent = records.iter().filter(|r| r.resent).count();
     if resent > 0 {
         findings.push(Finding::ConnectionsClosed { requests: resent as u64 });
@@ -166,6 +180,22 @@ pub(super) fn of_records(records: &[RequestRecord], api: Api) -> Vec<Finding> {
 pub(super) fn of_server(facts: Option<&ServerFacts>) -> Option<Finding> {
     let times = facts?.preemptions.filter(|n| *n >= 1.0)?;
     Some(Finding::Preempted { times: times as u64 })
+}
+
+/// Fields of a body that decide how many tokens an answer has, beside our own.
+const LENGTHS: [&str; 5] = ["max_tokens", "max_completion_tokens", "n", "best_of", SAMPLING_PARAMS];
+
+/// Tokens beyond what was asked for. Whoever states such a field asks for something else.
+fn longer(records: &[RequestRecord], spec: &LoadSpec) -> Option<Finding> {
+    if LENGTHS.iter().any(|field| spec.extra_body.contains_key(*field)) {
+        return None;
+    }
+    // chunks are not tokens: only a server's own count proves it
+    let counted = records.iter().filter(|r| r.is_completed() && r.counted_by != TokenSource::Chunks);
+    let long: Vec<&RequestRecord> = counted.filter(|r| r.output_tokens > r.output_tokens_asked).collect();
+    let worst = long.iter().max_by_key(|r| r.output_tokens - r.output_tokens_asked)?;
+    let (tokens, asked) = (worst.output_tokens, worst.output_tokens_asked);
+    Some(Finding::LongerThanAsked { requests: long.len() as u64, tokens, asked })
 }
 
 fn unknown_text(records: &[RequestRecord]) -> Vec<Finding> {

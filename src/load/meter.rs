@@ -7,8 +7,10 @@ use super::shown::{example, glimpse, message};
 use super::sse::{SseDecoder, SseEvent};
 use super::template::Template;
 
-/// Of a body without an event so much is kept to be shown.
+/// Of a body without an event so much is kept to be shown,
 const BEGINNING: usize = 300;
+/// and so much of one that begins as a JSON object: an error may have been sent as a document.
+const DOCUMENT: usize = 16 << 10;
 /// Chunks that room is made for ahead, at most: a limit of tokens is no promise.
 const ROOM_MOST: usize = 4096;
 
@@ -121,10 +123,13 @@ pub(super) struct Reading {
 
 impl Reading {
     fn begin(&mut self, bytes: &[u8]) {
-        if self.events == 0 && self.beginning.len() < BEGINNING {
-            let room = BEGINNING - self.beginning.len();
-            self.beginning.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        if self.events > 0 {
+            return;
         }
+        let first = self.beginning.iter().chain(bytes).find(|byte| !byte.is_ascii_whitespace());
+        let most = if first == Some(&b'{') { DOCUMENT } else { BEGINNING };
+        let room = most.saturating_sub(self.beginning.len());
+        self.beginning.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
     pub(super) fn bad(&mut self, why: String) {
@@ -271,6 +276,9 @@ impl Reading {
             return Some(Failure::new(StreamBroken, "the body ended inside an event"));
         }
         if self.events == 0 && !self.beginning.is_empty() {
+            if let Ok(Event { error: Some(said), .. }) = Event::parse(&self.beginning) {
+                return Some(Failure::new(StreamError, message(&said)));
+            }
             return Some(Failure::new(
                 BadStream,
                 format!("the body holds no event: {}", glimpse(&self.beginning)),

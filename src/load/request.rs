@@ -124,8 +124,8 @@ impl Run {
         self.answer = stream.answer();
         match &self.answer {
             // what is missing of a refusal does not change that it is one
-            Some(Answer { status: Some(status), location, refused, .. }) if *status != 200 => {
-                Err(refusal(*status, location.as_deref(), refused))
+            Some(answer @ Answer { status: Some(status), .. }) if *status != 200 => {
+                Err(refusal(*status, answer))
             }
             _ => end,
         }
@@ -153,9 +153,12 @@ async fn follow(guard: &mut Guard, stream: &mut HttpStream, answer: Answer) -> R
 }
 
 /// The failure of an answer that is not 200, with what its body says.
-fn refusal(status: u16, location: Option<&str>, body: &[u8]) -> Failure {
+fn refusal(status: u16, Answer { location, retry_after, refused, .. }: &Answer) -> Failure {
     let said =
-        serde_json::from_slice(body).map_or_else(|_| glimpse(body), |json| message(&error_text(&json)));
-    let to = location.map_or_else(String::new, |to| format!(" (to {}, which is not followed)", message(to)));
-    Failure::new(FailureKind::HttpStatus, format!("{status}{to}: {said}"))
+        serde_json::from_slice(refused).map_or_else(|_| glimpse(refused), |json| message(&error_text(&json)));
+    let to = location.as_deref().map(|to| format!(" (to {}, which is not followed)", message(to)));
+    // a request that was sent again later would be another load
+    let later = retry_after.as_deref().map(|when| format!(" (Retry-After: {})", message(when)));
+    let more = to.or(later).unwrap_or_default();
+    Failure::new(FailureKind::HttpStatus, format!("{status}{more}: {said}"))
 }

@@ -353,7 +353,7 @@ fn outcome(
     if sent.made_late > 0 {
         found.push(Finding::PromptsMadeLate { requests: sent.made_late });
     }
-    found.extend(findings::of_records(&records, spec.api));
+    found.extend(findings::of_records(&records, spec));
     let (server, counting) = sent.server.map(|read| (read.facts, read.counting)).unzip();
     found.extend(findings::of_server(server.as_ref()));
     found.extend(counting.and_then(|counting| counting.finding(&records)));

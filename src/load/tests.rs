@@ -204,11 +204,12 @@ async fn an_open_loop_keeps_its_schedule() {
 async fn failures_are_told_by_kind_and_reason() {
     let refused = Reply {
         status: Some("429 Too Many Requests"),
-        headers: "",
+        headers: "Retry-After: 7\r\n",
         steps: vec![Step::Send(r#"{"error":{"message":"slow down"}}"#.into())],
     };
     let failure = failure_of(refused).await;
-    assert_eq!((failure.kind, failure.message.as_str()), (FailureKind::HttpStatus, "429: slow down"));
+    let said = (failure.kind, failure.message.as_str());
+    assert_eq!(said, (FailureKind::HttpStatus, "429 (Retry-After: 7): slow down"));
     let moved =
         Reply { status: Some("307 Temporary Redirect"), headers: "Location: /elsewhere\r\n", steps: vec![] };
     assert!(failure_of(moved).await.message.starts_with("307"));

@@ -175,7 +175,10 @@ fn broken_streams_fail_by_their_kind() {
         if status == 200 {
             assert_eq!(kind(&report), expected(&name), "{name}: {:?}", report.outcome);
         } else {
-            assert_eq!(kind(&report), Some(FailureKind::BadStream), "{name} read as a stream");
+            // an error is one in any answer; what only its status tells is none here
+            let told = !name.starts_with("transformers-serve/");
+            let kinds = if told { FailureKind::StreamError } else { FailureKind::BadStream };
+            assert_eq!(kind(&report), Some(kinds), "{name} read as a stream");
         }
     }
     let killed = fixtures()
@@ -314,6 +317,7 @@ fn what_is_wrong_is_told_by_its_most_telling_sign() {
     assert_eq!(kind(&of(&[completion("a", Some("abort"))])), Some(FailureKind::StreamError));
     assert_eq!(kind(&of(&["data: {\"choices\": nonsense}\n\n".to_owned()])), Some(FailureKind::BadStream));
     assert_eq!(kind(&of(&["<html>".to_owned()])), Some(FailureKind::BadStream));
+    assert_eq!(kind(&of(&["{\"choices\":[]}".to_owned()])), Some(FailureKind::BadStream));
     assert_eq!(kind(&of(&[])), Some(FailureKind::NoTokens));
     assert_eq!(kind(&of(&[completion("a", None), done])), Some(FailureKind::NoFinishReason));
     let cut = completion("a", None) + "data: {\"choices\":[{\"te";
@@ -345,4 +349,19 @@ fn unknown_text_counts_and_is_reported_with_an_example() {
     assert_eq!((report.outcome, report.output_tokens), (Outcome::Ok, 2));
     assert_eq!((report.unknown_text[0].field.as_str(), report.unknown_text[0].chunks), ("thinking", 2));
     assert!(report.unknown_text[0].example.contains("\"thinking\":\"a\""));
+}
+
+#[test]
+fn an_error_that_comes_as_a_document_is_the_server_s() {
+    let told = |body: &str| of(&[body.to_owned()]).outcome.failure().cloned().expect("a failure");
+    let long = "x".repeat(2000);
+    for body in [
+        format!(r#"{{"trace":"{long}","error":{{"message":"out of blocks","code":500}}}}"#),
+        "\n{\n  \"object\": \"error\",\n  \"message\": \"out of blocks\"\n}\n".to_owned(),
+    ] {
+        let failure = told(&body);
+        assert_eq!((failure.kind, failure.message.as_str()), (FailureKind::StreamError, "out of blocks"));
+    }
+    let kept = told(&format!("<p>{long}"));
+    assert!(kept.kind == FailureKind::BadStream && kept.message.len() < 500, "{kept}");
 }

@@ -71,3 +71,42 @@ async fn sglang_s_own_endpoint_is_asked_in_its_own_form() {
         serde_json::json!({"max_new_tokens": 4, "temperature": 0.0, "top_p": 1.0, "ignore_eos": true});
     assert_eq!((&bodies[0]["sampling_params"], &bodies[1]["stream"]), (&sampling, &false.into()));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn more_tokens_than_asked_are_told_unless_a_field_of_the_body_asks_for_them() {
+    let server = Server::start(|number, _| {
+        Reply::stream(vec![token(), token(), finish(), usage(8, 9 + number as u64), done()])
+    })
+    .await;
+    let longer = spec(&server, 2);
+    let asked = *longer.prompts.output.end();
+    let findings = load(&longer).await.findings;
+    let told = Finding::LongerThanAsked { requests: 2, tokens: 10, asked };
+    assert!(findings.contains(&told), "{findings:?}");
+    let mut stated = spec(&server, 1);
+    stated.extra_body.insert("max_tokens".to_owned(), 99.into());
+    let findings = load(&stated).await.findings;
+    assert!(!findings.iter().any(|f| matches!(f, Finding::LongerThanAsked { .. })), "{findings:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_cap_holds_back_whoever_is_behind_one_that_waits() {
+    // four answers end at the same moment, so that four places become free together
+    let pace = Arc::new(Barrier::new(4));
+    let server = Server::start(move |_, body| {
+        let mut reply = sound(body, &Step::Wait(10 * MS));
+        reply.steps.insert(0, Step::Together(Arc::clone(&pace)));
+        reply
+    })
+    .await;
+    let mut spec = spec(&server, 16);
+    (spec.arrivals, spec.in_flight) = (Arrivals::AllAtOnce, Some(4));
+    let outcome = load(&spec).await;
+    let mut records = outcome.records;
+    records.sort_by_key(|r| r.index);
+    let first_end = records.iter().map(|r| r.end_ns).min();
+    for pair in records.windows(2) {
+        assert!(pair[0].released_ns <= pair[1].released_ns, "{pair:?}");
+    }
+    assert!(records[4..].iter().all(|r| Some(r.released_ns) >= first_end), "{records:?}");
+}
