@@ -84,7 +84,12 @@ impl ServerFacts {
             waiting: level(&WAITING, sum),
             kv_usage: level(&KV_USAGE, highest),
             preemptions: grown(&PREEMPTIONS),
-            prefix_asked_tokens: after.and_then(|page| grown(prefix_asked(page))),
+            prefix_asked_tokens: after.and_then(|page| {
+                let counted = grown(prefix_asked(page))?;
+                // llama.cpp counts those alone that it did not find
+                let found = sum(page, LLAMA_CPP).and_then(|_| grown(&PREFIX_HITS)).unwrap_or(0.0);
+                Some(counted + found)
+            }),
             prefix_hit_tokens: grown(&PREFIX_HITS),
             draft_tokens: grown(&DRAFTED),
             accepted_tokens: grown(&ACCEPTED),
@@ -136,10 +141,12 @@ const ACCEPTED: [&str; 3] = [
     "trtllm_spec_decode_num_accepted_tokens_total",
 ];
 
+/// Prompt tokens that llama.cpp had to compute.
+const LLAMA_CPP: &str = "llamacpp:prompt_tokens_total";
+
 /// Prompt tokens that were looked for in the prefix cache.
 fn prefix_asked(page: &str) -> &'static [&'static str] {
-    const ASKED: [&str; 3] =
-        ["vllm:prefix_cache_queries_total", "sglang:prompt_tokens_total", "llamacpp:prompt_tokens_total"];
+    const ASKED: [&str; 3] = ["vllm:prefix_cache_queries_total", "sglang:prompt_tokens_total", LLAMA_CPP];
     // its older releases count prompts and not what was found of them
     let knows_hits = sum(page, "trtllm_prompt_cached_tokens_total").is_some();
     if knows_hits { &["trtllm_prompt_tokens_total"] } else { &ASKED }
@@ -394,5 +401,11 @@ trtllm_spec_decode_num_accepted_tokens_total{engine_type=\"trtllm\",model_name=\
         let restarted = ServerFacts::of(&page(0, 100), &[], Some(&page(0, 20)));
         assert_eq!(restarted.prefix_hit_tokens, None, "what counts anew has lost the load's beginning");
         assert_eq!(ServerFacts::of(&page(0, 100), &[], None).prefix_hit_tokens, None);
+        // as its page explains them: tokens processed, excluding cached ones, and tokens reused
+        let llama = |computed: u32, found: u32| {
+            format!("llamacpp:prompt_tokens_total {computed}\nllamacpp:prompt_tokens_cached_total {found}\n")
+        };
+        let facts = ServerFacts::of(&llama(3, 2), &[], Some(&llama(33, 72)));
+        assert_eq!((facts.prefix_asked_tokens, facts.prefix_hit_share()), (Some(100.0), Some(0.7)));
     }
 }

@@ -49,9 +49,12 @@ impl Counters {
 /// Some servers show a counter only once it has counted: of a pair, one is enough.
 fn hits(page: &str) -> Option<Hits> {
     NAMES.iter().find_map(|(hits, asked)| {
+        // llama.cpp counts those alone that it did not find
+        let without_found = asked.starts_with("llamacpp:");
         let (hits, asked) = (sum(page, hits), sum(page, asked));
-        (hits.is_some() || asked.is_some())
-            .then(|| Hits { asked: asked.unwrap_or(0.0), hits: hits.unwrap_or(0.0) })
+        let shown = hits.is_some() || asked.is_some();
+        let (hits, asked) = (hits.unwrap_or(0.0), asked.unwrap_or(0.0));
+        shown.then_some(Hits { asked: if without_found { asked + hits } else { asked }, hits })
     })
 }
 
@@ -72,6 +75,8 @@ mod tests {
             sglang:prompt_tokens_total{model_name=\"m\"} 2000.0\n";
         assert_eq!(hits(sglang), Some(Hits { asked: 2000.0, hits: 979.0 }));
         assert_eq!(hits("llamacpp:prompt_tokens_total 12\n"), Some(Hits { asked: 12.0, hits: 0.0 }));
+        let both = "llamacpp:prompt_tokens_total 33\nllamacpp:prompt_tokens_cached_total 72\n";
+        assert_eq!(hits(both), Some(Hits { asked: 105.0, hits: 72.0 }));
     }
 
     #[test]
