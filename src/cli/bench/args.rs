@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
+use super::data_args::{DataArgs, DataSet};
 use super::goodput::{Limit, limit};
 use crate::cli::cpus::{Cpus, cpus};
 use crate::load::{Api, Arrivals, Header, LoadSpec, Pace, Prompts, Stop, Warmup};
+use crate::plan::config::short_hash;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -57,65 +59,8 @@ pub struct BenchArgs {
     /// Send for so long instead of a number of requests
     #[arg(long, value_parser = positive, value_name = "SECONDS", conflicts_with = "num_prompts")]
     pub duration: Option<f64>,
-    /// Where prompts come from
-    #[arg(long, value_enum, default_value_t = DataSet::Random, value_name = "NAME")]
-    pub dataset_name: DataSet,
-    /// The file of `sharegpt` (JSON), `custom` (JSON lines with `prompt` and `output_tokens`), `conversations` (JSON or lines), `mooncake` (JSON lines) or `azure` (CSV)
-    #[arg(long, value_name = "FILE")]
-    pub dataset_path: Option<PathBuf>,
-    /// Draw `random` prompts as another tool does, byte for byte; without it lengths are exact, and no prompt of a warm-up
-    /// begins as one of the load
-    #[arg(long, value_enum, value_name = "TOOL")]
-    pub recipe: Option<RecipeName>,
-    /// Tokens of each prompt of `random`
-    #[arg(long, default_value_t = 1024, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
-    pub random_input_len: u32,
-    /// Tokens of each answer of `random`
-    #[arg(long, default_value_t = 128, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
-    pub random_output_len: u32,
-    /// How far lengths of `random` vary: from (1 − r) to (1 + r) times; with `--recipe sglang` from r to 1 times
-    #[arg(long, value_parser = share, value_name = "R")]
-    pub random_range_ratio: Option<f64>,
-    /// Tokens that all prompts of a recipe begin with
-    #[arg(long, default_value_t = 0, value_name = "TOKENS", requires = "recipe")]
-    pub random_prefix_len: u32,
-    /// One length for all answers of `sharegpt` instead of those in the file
-    #[arg(long, value_name = "TOKENS")]
-    pub sharegpt_output_len: Option<u32>,
-    /// One length for all answers of `custom` instead of those in the file
-    #[arg(long, value_name = "TOKENS")]
-    pub custom_output_len: Option<u32>,
-    /// Tokens that the prompts of a group of `prefix_repetition` share
-    #[arg(long, default_value_t = 256, value_name = "TOKENS")]
-    pub prefix_repetition_prefix_len: u32,
-    /// Tokens after them
-    #[arg(long, default_value_t = 256, value_name = "TOKENS")]
-    pub prefix_repetition_suffix_len: u32,
-    /// How many groups
-    #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub prefix_repetition_num_prefixes: u32,
-    /// Tokens of each answer of `prefix_repetition`
-    #[arg(long, default_value_t = 128, value_name = "TOKENS")]
-    pub prefix_repetition_output_len: u32,
-    /// How long people think before each further turn of `conversations`, or a range that it is drawn from: 2, 1..5
-    #[arg(long, default_value = "0", value_parser = seconds_range, value_name = "SECONDS")]
-    pub think_time: SecondsRange,
-    /// Put the file's answers of `conversations` into the history, and not the server's own
-    #[arg(long)]
-    pub recorded_answers: bool,
-    /// One length for all answers of `conversations` instead of those in the file
-    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
-    pub conversation_output_len: Option<u32>,
-    /// A tokenizer.json or its folder; without one a word counts as a token
-    #[arg(long, value_name = "PATH")]
-    pub tokenizer: Option<PathBuf>,
-    /// Make all prompts anew, and keep none: those that a tokenizer made are otherwise kept and sent again by loads that ask the same
-    #[arg(long)]
-    pub no_prompt_cache: bool,
-    /// Have prompts of `random`, without a recipe, and of traces as long as the server sees them: with what the model's chat template, which lies beside
-    /// the tokenizer, adds
-    #[arg(long, requires = "tokenizer")]
-    pub count_chat_template: bool,
+    #[command(flatten)]
+    pub data: DataArgs,
     /// Have answers as long as asked for, whatever the model says
     #[arg(long)]
     pub ignore_eos: bool,
@@ -191,46 +136,12 @@ pub enum ArrivalName {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum DataSet {
-    /// random tokens
-    Random,
-    /// first questions of conversations
-    Sharegpt,
-    /// groups of prompts that begin alike
-    #[value(name = "prefix_repetition")]
-    PrefixRepetition,
-    /// prompts of a file of JSON lines
-    Custom,
-    /// conversations of several turns: what arrives are people
-    Conversations,
-    /// a trace with blocks that prompts share
-    Mooncake,
-    /// a trace of lengths
-    Azure,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum RecipeName {
-    /// vLLM from 0.17 on
-    Vllm,
-    /// vLLM 0.11
-    #[value(name = "vllm-0.11")]
-    Vllm011,
-    /// SGLang's `random-ids`
-    Sglang,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Metric {
     Ttft,
     Tpot,
     Itl,
     E2el,
 }
-
-/// A length of time, or from one to another.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SecondsRange(pub std::ops::RangeInclusive<Duration>);
 
 /// Where the server shows its metrics, if it is to be asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -247,6 +158,29 @@ pub enum Percentile {
 }
 
 impl BenchArgs {
+    /// The server's address, without what the endpoint's path says: people also know it as `…/v1`, or with the whole path.
+    fn base_url(&self) -> Result<&str, String> {
+        let url = self.url.trim_end_matches('/');
+        let named = Api::ALL.into_iter().find(|api| url.ends_with(api.path()));
+        if let Some(other) = named.filter(|api| *api != self.endpoint) {
+            return Err(format!("the address names another endpoint: state --endpoint {}", other.path()));
+        }
+        let base = named.and_then(|api| url.strip_suffix(api.path())).or_else(|| url.strip_suffix("/v1"));
+        Ok(base.map_or(url, |base| base.trim_end_matches('/')))
+    }
+
+    /// What prompts and arrivals are drawn from. Random prompts that are perflab's own begin apart from those of any load of other
+    /// settings, as in a study: a server with a prefix cache has seen none of them.
+    fn seed_of(&self, spec: &LoadSpec) -> u64 {
+        if self.data.dataset_name != DataSet::Random || self.data.recipe.is_some() {
+            return self.seed;
+        }
+        let Prompts { input, output, .. } = &spec.prompts;
+        let (seed, api, arrivals, cap) = (self.seed, spec.api, spec.arrivals, spec.in_flight);
+        let hash = short_hash(&format!("{seed} {input:?} {output:?} {api:?} {arrivals:?} {cap:?}"));
+        u64::from_str_radix(&hash, 16).unwrap_or(seed)
+    }
+
     /// How requests of this rate come.
     fn open(&self, rate: f64) -> Result<Arrivals, String> {
         let arrivals = self.arrivals.unwrap_or(ArrivalName::Gamma);
@@ -278,31 +212,8 @@ impl BenchArgs {
 
     /// What was stated and would decide nothing.
     fn without_use(&self) -> Option<String> {
-        let no_file = matches!(self.dataset_name, DataSet::Random | DataSet::PrefixRepetition);
-        let talks = self.dataset_name == DataSet::Conversations;
         let paced = self.request_rate.is_finite() || self.keeps_times();
         let idle = [
-            (
-                no_file && self.dataset_path.is_some(),
-                "--dataset-path is read by data sets of a file: state --dataset-name",
-            ),
-            (!talks && self.recorded_answers, "--recorded-answers is about `--dataset-name conversations`"),
-            (
-                !talks && self.conversation_output_len.is_some(),
-                "--conversation-output-len is about `--dataset-name conversations`",
-            ),
-            (
-                !talks && !self.think_time.0.end().is_zero(),
-                "--think-time is about `--dataset-name conversations`",
-            ),
-            (
-                self.dataset_name != DataSet::Sharegpt && self.sharegpt_output_len.is_some(),
-                "--sharegpt-output-len is about `--dataset-name sharegpt`",
-            ),
-            (
-                self.dataset_name != DataSet::Custom && self.custom_output_len.is_some(),
-                "--custom-output-len is about `--dataset-name custom`",
-            ),
             (
                 !paced && self.arrivals.is_some(),
                 "--arrivals needs --request-rate RATE: without one requests come all at once, or when a client is free",
@@ -312,12 +223,13 @@ impl BenchArgs {
                 "--request-rate-to needs a --request-rate to begin with",
             ),
         ];
-        idle.into_iter().find(|(is, _)| *is).map(|(_, why)| why.to_owned())
+        let found = idle.into_iter().find(|(is, _)| *is).map(|(_, why)| why);
+        self.data.without_use().or(found).map(str::to_owned)
     }
 
     /// Whether requests come at the times of a trace: without a rate they do, unless other arrivals are stated.
     pub(super) fn keeps_times(&self) -> bool {
-        let traced = matches!(self.dataset_name, DataSet::Mooncake | DataSet::Azure);
+        let traced = matches!(self.data.dataset_name, DataSet::Mooncake | DataSet::Azure);
         let stated = self.arrivals == Some(ArrivalName::Trace);
         self.request_rate.is_infinite() && (stated || traced && self.arrivals.is_none())
     }
@@ -349,7 +261,7 @@ impl BenchArgs {
             let why = "with --no-stream there is no time of a first token: --goodput can only limit e2el";
             return Err(why.to_owned());
         }
-        let mut spec = LoadSpec::new(self.url.trim_end_matches('/'), &self.model);
+        let mut spec = LoadSpec::new(self.base_url()?, &self.model);
         spec.api = self.endpoint;
         spec.stream = !self.no_stream;
         (spec.arrivals, spec.in_flight) = (arrivals, in_flight);
@@ -358,15 +270,8 @@ impl BenchArgs {
             None => Stop::Requests(self.num_prompts),
         };
         spec.warmup = if self.num_warmups == 0 { Warmup::None } else { Warmup::Requests(self.num_warmups) };
-        let (input, output) = (self.around(self.random_input_len), self.around(self.random_output_len));
-        spec.prompts = Prompts {
-            input,
-            output,
-            tokenizer: self.tokenizer.clone(),
-            counts_template: self.count_chat_template,
-            shared: None,
-        };
-        spec.seed = self.seed;
+        spec.prompts = self.data.prompts();
+        spec.seed = self.seed_of(&spec);
         spec.sampling.temperature = self.temperature;
         spec.sampling.top_p = self.top_p;
         spec.sampling.ignore_eos = Some(self.ignore_eos);
@@ -376,28 +281,10 @@ impl BenchArgs {
         spec.cpus = self.pin_client.clone().map_or_else(Vec::new, |cpus| cpus.0);
         Ok(spec)
     }
-
-    /// A length and how far it varies.
-    fn around(&self, length: u32) -> std::ops::RangeInclusive<u32> {
-        let ratio = self.random_range_ratio.unwrap_or(0.0);
-        let at = |factor: f64| f64::from(length) * factor;
-        (at(1.0 - ratio).floor() as u32).max(1)..=(at(1.0 + ratio).ceil() as u32).max(1)
-    }
 }
 
 fn seconds_long(seconds: f64) -> Result<Duration, String> {
     Duration::try_from_secs_f64(seconds).map_err(|_| format!("{seconds} s are longer than any load"))
-}
-
-fn seconds_range(text: &str) -> Result<SecondsRange, String> {
-    let form = || "write seconds, such as 2, or a range of them, such as 1..5".to_owned();
-    let seconds = |text: &str| {
-        let number = text.trim().parse().map_err(|_| form())?;
-        Duration::try_from_secs_f64(number).map_err(|_| form())
-    };
-    let (from, to) = text.split_once("..").unwrap_or((text, text));
-    let (from, to) = (seconds(from)?, seconds(to)?);
-    if from <= to { Ok(SecondsRange(from..=to)) } else { Err(form()) }
 }
 
 fn api(text: &str) -> Result<Api, String> {
@@ -421,11 +308,6 @@ fn rate(text: &str) -> Result<f64, String> {
 fn positive(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|n: &f64| *n > 0.0 && n.is_finite());
     number.ok_or_else(|| "write a number above 0".to_owned())
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|n: &f64| (0.0..=1.0).contains(n));
-    number.ok_or_else(|| "write a number from 0 to 1".to_owned())
 }
 
 fn from_zero(text: &str) -> Result<f64, String> {

@@ -5,7 +5,7 @@ use std::io;
 use tokio_util::sync::CancellationToken;
 
 use super::args::BenchArgs;
-use super::{files, questions, table};
+use super::{files, notes, questions, table};
 use crate::cli::console::Console;
 use crate::cli::{descriptors, exit};
 use crate::data::DataError;
@@ -64,7 +64,7 @@ fn spec(args: &BenchArgs) -> Result<LoadSpec, NoLoad> {
         spec.headers.push(Header::authorization(format!("Bearer {key}")));
     }
     spec.data = questions::of(args)?;
-    spec.prompt_cache = prompt_cache().filter(|_| !args.no_prompt_cache);
+    spec.prompt_cache = prompt_cache().filter(|_| !args.data.no_prompt_cache);
     Ok(spec)
 }
 
@@ -81,8 +81,8 @@ fn show(args: &BenchArgs, outcome: &LoadOutcome, console: Console) -> u8 {
         return exit::INCOMPLETE;
     }
     console.print(&table::render(args, outcome));
-    for finding in &outcome.findings {
-        console.say(&format!("note: {finding}"));
+    for note in notes::of(args, outcome) {
+        console.say(&format!("note: {}", note["text"].as_str().unwrap_or_default()));
     }
     let failures = outcome.records.iter().filter_map(|r| match &r.outcome {
         Outcome::Failed(failure) => Some(failure),

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::args::BenchArgs;
 use super::command::held_up;
-use super::goodput;
+use super::{goodput, notes};
 use crate::load::{self, Api, Dist, LoadOutcome, Outcome, RequestRecord};
 
 /// The numbers by perflab's definitions.
@@ -41,6 +41,7 @@ pub(super) fn own(args: &BenchArgs, outcome: &LoadOutcome) -> Value {
         "turns": load::turns(&outcome.records),
         "client": s.client,
         "client_held_up": held_up(outcome),
+        "notes": notes::of(args, outcome),
         "server": outcome.server,
     })
 }
@@ -73,7 +74,7 @@ pub(super) fn vllm(args: &BenchArgs, outcome: &LoadOutcome, date: &str) -> Value
     put("backend", backend(args.endpoint).into());
     put("label", args.label.clone().into());
     put("model_id", args.model.clone().into());
-    let tokenizer = args.tokenizer.as_ref().map(|path| path.display().to_string());
+    let tokenizer = args.data.tokenizer.as_ref().map(|path| path.display().to_string());
     put("tokenizer_id", tokenizer.unwrap_or_else(|| args.model.clone()).into());
     put("num_prompts", args.num_prompts.into());
     for (key, value) in &args.metadata {

@@ -3,9 +3,11 @@
 
 mod args;
 mod command;
+mod data_args;
 mod documents;
 mod files;
 mod goodput;
+mod notes;
 mod questions;
 mod table;
 

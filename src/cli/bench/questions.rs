@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::args::{BenchArgs, DataSet, RecipeName};
+use super::args::BenchArgs;
+use super::data_args::{DataSet, RecipeName};
 use crate::data::{
     self, Conversations, Custom, DataError, Lengths, PrefixRepetition, Random, Recipe, ShareGpt,
     ShareGptFilter, Source, Trace, TraceFormat,
@@ -12,7 +13,7 @@ use crate::data::{
 /// Where the questions come from; `None` where the load draws its own.
 pub(super) fn of(args: &BenchArgs) -> Result<Option<Arc<data::DataSet>>, DataError> {
     let count = args.count();
-    let source = match (args.dataset_name, args.recipe) {
+    let source = match (args.data.dataset_name, args.data.recipe) {
         (DataSet::Random, None) => return Ok(None),
         (DataSet::Random | DataSet::PrefixRepetition, _) if args.duration.is_some() => {
             let why = "these prompts are drawn for a number of them: state --num-prompts, not --duration";
@@ -20,18 +21,18 @@ pub(super) fn of(args: &BenchArgs) -> Result<Option<Arc<data::DataSet>>, DataErr
         }
         (DataSet::Random, Some(recipe)) => Source::Random(random(args, recipe, count)),
         (DataSet::Sharegpt, _) => {
-            let (file, output) = (file(args)?, args.sharegpt_output_len);
-            let filter = match args.recipe {
+            let (file, output) = (file(args)?, args.data.sharegpt_output_len);
+            let filter = match args.data.recipe {
                 Some(RecipeName::Sglang) => ShareGptFilter::Sglang,
                 _ => ShareGptFilter::Vllm,
             };
             Source::ShareGpt(ShareGpt { file, filter, count: Some(count), seed: args.seed, output })
         }
         (DataSet::PrefixRepetition, _) => Source::PrefixRepetition(PrefixRepetition {
-            prefix: args.prefix_repetition_prefix_len,
-            suffix: args.prefix_repetition_suffix_len,
-            prefixes: args.prefix_repetition_num_prefixes,
-            output: args.prefix_repetition_output_len,
+            prefix: args.data.prefix_repetition_prefix_len,
+            suffix: args.data.prefix_repetition_suffix_len,
+            prefixes: args.data.prefix_repetition_num_prefixes,
+            output: args.data.prefix_repetition_output_len,
             count,
             seed: args.seed,
         }),
@@ -39,25 +40,29 @@ pub(super) fn of(args: &BenchArgs) -> Result<Option<Arc<data::DataSet>>, DataErr
             file: file(args)?,
             seed: args.seed,
             count: Some(count),
-            output: args.conversation_output_len,
-            think: args.think_time.0.clone(),
-            recorded: args.recorded_answers,
+            output: args.data.conversation_output_len,
+            think: args.data.think_time.0.clone(),
+            recorded: args.data.recorded_answers,
         }),
         (DataSet::Mooncake, _) => Source::Trace(trace(args, TraceFormat::Mooncake)?),
         (DataSet::Azure, _) => Source::Trace(trace(args, TraceFormat::Azure)?),
         (DataSet::Custom, _) => {
-            let (file, output) = (file(args)?, args.custom_output_len);
+            let (file, output) = (file(args)?, args.data.custom_output_len);
             Source::Custom(Custom { file, count: Some(count), seed: args.seed, output })
         }
     };
-    if args.tokenizer.is_none() && source.needs_tokenizer() {
+    if args.data.tokenizer.is_none() && source.needs_tokenizer() {
         return Err(DataError::Settings("these prompts need --tokenizer PATH".to_owned()));
     }
-    if args.count_chat_template && !matches!(source, Source::Trace(_)) {
+    if args.data.count_chat_template && !matches!(source, Source::Trace(_)) {
         let why = "--count-chat-template is about prompts of random without a recipe, and of traces";
         return Err(DataError::Settings(why.to_owned()));
     }
-    Ok(Some(Arc::new(data::DataSet { source, tokenizer: args.tokenizer.clone(), apart_from: Vec::new() })))
+    Ok(Some(Arc::new(data::DataSet {
+        source,
+        tokenizer: args.data.tokenizer.clone(),
+        apart_from: Vec::new(),
+    })))
 }
 
 /// As much of a trace as the load takes.
@@ -75,15 +80,15 @@ fn random(args: &BenchArgs, recipe: RecipeName, count: usize) -> Random {
         RecipeName::Sglang => Recipe::Sglang,
     };
     let lengths = Lengths {
-        input: args.random_input_len,
-        output: args.random_output_len,
-        range_ratio: args.random_range_ratio.unwrap_or(0.0),
-        prefix: args.random_prefix_len,
+        input: args.data.random_input_len,
+        output: args.data.random_output_len,
+        range_ratio: args.data.random_range_ratio.unwrap_or(0.0),
+        prefix: args.data.random_prefix_len,
     };
     Random { recipe, lengths, count, seed: args.seed, exact: true }
 }
 
 fn file(args: &BenchArgs) -> Result<std::path::PathBuf, DataError> {
     let missing = || DataError::Settings("this data set needs --dataset-path FILE".to_owned());
-    args.dataset_path.clone().ok_or_else(missing)
+    args.data.dataset_path.clone().ok_or_else(missing)
 }
