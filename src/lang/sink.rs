@@ -42,6 +42,12 @@ impl Sink {
         self.found.push(d);
     }
 
+    /// Pushes all that another one holds.
+    pub fn take_over(&mut self, other: Self) {
+        self.unexplained += other.unexplained;
+        other.found.into_iter().for_each(|d| self.push(d));
+    }
+
     /// Whether so many errors were found that more are only counted.
     pub fn is_full(&self) -> bool {
         self.errors >= MOST_ERRORS

@@ -386,6 +386,9 @@ impl<'a> Search<'a> {
             "use" | "profile" | "metric" | "prune" | "site" | "study" => self.places.push(line),
             _ => {
                 let next = self.items().iter().map(|i| extent(i).start).filter(|s| *s > at.start).min();
+                // `axis seqs = =[16, 48]`: of which flag nobody knows
+                let body = text.get(line.range()).and_then(|l| l.strip_prefix("axis ")?.split_once('='));
+                self.vague |= body.is_some_and(|(_, b)| b.trim_start().starts_with(['=', '[']));
                 self.tear(Span { end: next.unwrap_or(text.len() as u32), ..line });
             }
         }

@@ -6,6 +6,7 @@ mod golden;
 mod later;
 mod meant;
 mod robust;
+mod strays;
 mod torn;
 mod whole;
 

@@ -1,7 +1,8 @@
 //! Where a quote or bracket that is missing was to stand: its possible places are tried, until the declaration around it can be read.
 
 use super::lexical::{Piece, Scanner};
-use super::{parse, words};
+use super::parser::parse_as_it_is;
+use super::words;
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
 use crate::lang::diag::{Diagnostic, Edit, Sink};
@@ -238,6 +239,6 @@ type Mistake = (Code, u32);
 
 fn mistakes(text: &str) -> Vec<Mistake> {
     let mut sink = Sink::default();
-    parse(FileId::default(), text, &mut sink);
+    parse_as_it_is(FileId::default(), text, &mut sink);
     sink.found().filter(|d| d.is_error()).map(|d| (d.code, d.span.start)).collect()
 }

@@ -38,6 +38,7 @@ mod reread;
 mod signs;
 mod slips;
 mod spaced;
+mod stray;
 mod synonyms;
 mod twice;
 mod unread_points;

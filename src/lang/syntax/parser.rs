@@ -12,7 +12,7 @@ use super::lexical;
 use super::opened::opened;
 use super::quotes::curly_values;
 use super::unseen::unseen;
-use super::{nesting, rename, twice, words};
+use super::{nesting, rename, stray, twice, words};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink};
 use crate::lang::source::{FileId, Span};
@@ -30,6 +30,23 @@ pub struct Parsed {
 
 /// Reads a file. Never fails: what cannot be read is a diagnostic, the rest is in the tree.
 pub fn parse(id: FileId, text: &str, sink: &mut Sink) -> Parsed {
+    let mut told = Sink::default();
+    let parsed = parse_as_it_is(id, text, &mut told);
+    if told.has_errors() {
+        let mut strays = Sink::default();
+        if let Some((right, names)) = stray::without(id, text, &told, &mut strays) {
+            sink.take_over(strays);
+            let mut parsed = parse_as_it_is(id, &right, sink);
+            parsed.broken.extend(names);
+            return parsed;
+        }
+    }
+    sink.take_over(told);
+    parsed
+}
+
+/// The same without a look for single signs that are too many.
+pub(super) fn parse_as_it_is(id: FileId, text: &str, sink: &mut Sink) -> Parsed {
     if let Some(problem) = hostile(id, text) {
         sink.push(problem);
         return Parsed::default();
@@ -45,12 +62,12 @@ pub fn parse(id: FileId, text: &str, sink: &mut Sink) -> Parsed {
     let mut alone = Sink::default();
     let parsed = read(id, text, &mut alone, lost.clone());
     if !alone.has_errors() {
-        alone.found().cloned().for_each(|d| sink.push(d));
+        sink.take_over(alone);
         return parsed;
     }
     let (right, torn) = put_right(id, text, survey.closes_too_much, sink);
     if right == text && torn.is_empty() {
-        alone.found().cloned().for_each(|d| sink.push(d));
+        sink.take_over(alone);
         return parsed;
     }
     lost.extend(torn);

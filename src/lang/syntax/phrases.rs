@@ -131,10 +131,17 @@ impl<'a> Place<'a> {
             return hint("write `requests` behind it", Some((end..end, " requests".to_owned())));
         }
         let more = !self.after().trim().is_empty();
-        if self.word != "," || !more || self.before.contains(" on ") {
+        // each of the two is a condition, not half of one
+        let begun = self.before.split_once(" when ").or_else(|| self.before.split_once("require "));
+        let whole = begun.is_some_and(|(_, left)| {
+            left.contains(['<', '>', '=']) && !left.ends_with(['<', '>', '=', '+', '-', '*', '/', '('])
+        });
+        let goes_on = self.after().trim_start().starts_with(['<', '>', '=', '!', '*', '/', '+', ')', ',']);
+        if self.word != "," || !more || self.before.contains(" on ") || !whole || goes_on {
             return None;
         }
-        let edit = (self.before.len()..self.token.end, " and".to_owned());
+        let and = if self.after().starts_with([' ', '\t']) { " and" } else { " and " };
+        let edit = (self.before.len()..self.token.end, and.to_owned());
         hint("conditions are joined by `and`", Some(edit))
     }
 

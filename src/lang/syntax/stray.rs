@@ -1,0 +1,392 @@
+//! One sign too many, or one bracket for another: where a declaration can be read once a single token is taken out of it, that token is
+//! the mistake, and what else was found there followed from it.
+
+use std::ops::Range;
+
+use pest::Parser;
+
+use super::grammar::{Grammar, Rule};
+use super::lexical::{Piece, Scanner};
+use super::recover::declared_name;
+use super::twice::lines;
+use super::words;
+use crate::lang::codes::Code;
+use crate::lang::diag::{Diagnostic, Sink};
+use crate::lang::source::{FileId, Span};
+
+/// What is read for all tries of a file.
+const MOST_BYTES: usize = 128 << 10;
+/// A sign that is too many stands where the first mistakes are told.
+const MOST_LINES: usize = 3;
+/// Many mistakes may stand in one line.
+const MOST_LOOKED_AT: usize = 12;
+/// Nobody writes longer lines, and a machine's need no such help.
+const LONGEST_LINE: usize = 400;
+/// A brace that ends a block inside of a declaration is seen to be one too many where the declaration ends.
+const LINES_ABOVE: usize = 3;
+/// Declarations that each have one.
+const MOST_TOLD: usize = 40;
+
+/// The text without such signs, all else as near to its place as can be, and the names of the declarations that they stood in; `None` where
+/// there are none.
+pub(super) fn without(id: FileId, text: &str, told: &Sink, sink: &mut Sink) -> Option<(String, Vec<String>)> {
+    let mut errors: Vec<&Diagnostic> = told.found().filter(|d| d.is_error() && d.span.file == id).collect();
+    errors.sort_by_key(|d| (d.span.start, d.span.end));
+    let mut right = text.to_owned();
+    let (mut left, mut names) = (MOST_BYTES, Vec::new());
+    for around in declarations(text, &errors) {
+        let here: Vec<&Diagnostic> = errors
+            .iter()
+            .copied()
+            .skip(errors.partition_point(|d| (d.span.start as usize) < around.start))
+            .take_while(|d| (d.span.start as usize) < around.end)
+            .collect();
+        if left == 0 || names.len() == MOST_TOLD {
+            break;
+        }
+        let Some(found) =
+            (Declaration { text: &text[around.clone()], base: around.start, errors: &here }).stray(&mut left)
+        else {
+            continue;
+        };
+        right.replace_range(around.clone(), &found.after);
+        // what is said of a sign already may say what it was meant for
+        let said = here.first().filter(|d| {
+            let same = d.span.range().start == found.token.place.start + around.start;
+            same && here.len() == 1 && d.code == Code::Unexpected && d.edits.is_empty() && !found.token.twice
+        });
+        sink.push(said.map_or_else(|| found.diagnostic(id, text, around.start), |d| (*d).clone()));
+        names.extend(declared_name(&text[around]).next());
+    }
+    (right != text).then_some((right, names))
+}
+
+/// The declarations in which errors stand: each from its keyword at the margin to the next one.
+fn declarations(text: &str, errors: &[&Diagnostic]) -> Vec<Range<usize>> {
+    let begins = |line: &Range<usize>| {
+        let line = &text[line.clone()];
+        let word = line.split([' ', '\t']).next().unwrap_or_default();
+        word.len() < line.len() && words::DECLARATIONS.contains(&word)
+    };
+    let mut starts: Vec<usize> = lines(text).iter().filter(|l| begins(l)).map(|l| l.start).collect();
+    starts.insert(0, 0);
+    starts.push(text.len());
+    let mut found: Vec<Range<usize>> = Vec::new();
+    for d in errors {
+        let at = d.span.start as usize;
+        let next = starts.partition_point(|s| *s <= at);
+        let Some(place) = next.checked_sub(1).and_then(|n| Some(*starts.get(n)?..*starts.get(next)?)) else {
+            continue;
+        };
+        if found.last() != Some(&place) {
+            found.push(place);
+        }
+    }
+    found
+}
+
+/// A declaration, and what was found in it.
+struct Declaration<'a> {
+    text: &'a str,
+    base: usize,
+    errors: &'a [&'a Diagnostic],
+}
+
+/// A token to be taken out, or written as another.
+#[derive(Debug, Clone)]
+struct Token {
+    place: Range<usize>,
+    right: &'static str,
+    /// a word or text that stands there twice
+    twice: bool,
+}
+
+/// What a declaration lacks nothing without.
+struct Stray {
+    token: Token,
+    after: String,
+    /// another token would do as well
+    unsure: bool,
+}
+
+impl Declaration<'_> {
+    fn stray(&self, left: &mut usize) -> Option<Stray> {
+        if !self.is_suspicious(left) {
+            return None;
+        }
+        let tokens = self.tokens();
+        let (gone, other): (Vec<&Token>, Vec<&Token>) = tokens.iter().partition(|t| t.right.is_empty());
+        self.first(&gone, left).or_else(|| self.first(&other, left))
+    }
+
+    /// Whether what was found may follow from one sign: more than one mistake, one of a bracket or quote without its other half, or one that
+    /// its own fix does not mend.
+    fn is_suspicious(&self, left: &mut usize) -> bool {
+        let [only] = self.errors else { return true };
+        let (before, behind) = self.text.split_at(self.text.floor_char_boundary(self.at(only)));
+        match only.code {
+            // `flag [--len`
+            Code::Unclosed if behind.get(1..).is_some_and(|b| b.starts_with('-')) => true,
+            Code::Unclosed => behind.starts_with('{') && !self.is_mended(only, left),
+            // a sign before a setting
+            Code::UnknownSetting => behind.starts_with(['}', ')', ']', '\'', ',', ';', '=', ':']),
+            // a word that a quote begins lacks the other one
+            Code::UnclosedString => {
+                !behind.chars().nth(1).is_some_and(|c| c.is_alphabetic() || matches!(c, '/' | '{' | '.'))
+            }
+            // a text may be meant behind a sign
+            Code::SingleQuotes => {
+                !before.trim_end().ends_with('=') || before.ends_with('=') || !self.is_mended(only, left)
+            }
+            Code::Unexpected if only.edits.is_empty() => {
+                behind.starts_with([',', '=', ';', ':']) || self.tokens().iter().any(|t| t.twice)
+            }
+            Code::Unexpected | Code::Unopened => !self.is_mended(only, left),
+            _ => false,
+        }
+    }
+
+    /// Where something was found.
+    fn at(&self, found: &Diagnostic) -> usize {
+        (found.span.start as usize - self.base).min(self.text.len())
+    }
+
+    /// Whether the declaration can be read after the fix of what was found.
+    fn is_mended(&self, found: &Diagnostic, left: &mut usize) -> bool {
+        let mut text = self.text.to_owned();
+        let mut edits: Vec<_> = found.edits.iter().collect();
+        edits.sort_by_key(|e| std::cmp::Reverse(e.span.start));
+        for edit in &edits {
+            let place = edit.span.range();
+            let within = place.start.checked_sub(self.base).zip(place.end.checked_sub(self.base));
+            let Some((from, to)) = within.filter(|(from, to)| text.get(*from..*to).is_some()) else {
+                return true;
+            };
+            text.replace_range(from..to, &edit.text);
+        }
+        *left = left.saturating_sub(text.len());
+        *left == 0 || !edits.is_empty() && bad_lines(&text).is_some_and(|bad| bad.is_empty())
+    }
+
+    /// The first token without which the declaration can be read; where several would do, that of which something was told.
+    fn first(&self, tokens: &[&Token], left: &mut usize) -> Option<Stray> {
+        let mut found: Vec<Stray> = Vec::new();
+        let told = |t: &Token| self.errors.iter().any(|d| self.at(d) == t.place.start);
+        for token in tokens {
+            *left = left.saturating_sub(self.text.len());
+            if *left == 0 {
+                return None;
+            }
+            let place = &token.place;
+            // `256,512` may be one value or two
+            if token.right.is_empty() && splits(&self.text[..place.start], &self.text[place.end..]) {
+                continue;
+            }
+            let after = self.after(token);
+            if !self.reads(&after, &token.place) {
+                continue;
+            }
+            let same = |s: &Stray| bare(&s.after) == bare(&after);
+            if let Some(known) = found.iter_mut().find(|s| same(s)) {
+                // of two that are the same the second one is too many
+                known.token = (*token).clone();
+                known.after = after;
+                continue;
+            }
+            found.push(Stray { token: (*token).clone(), after, unsure: false });
+        }
+        let unsure = found.len() > 1;
+        let best = found.iter().position(|s| told(&s.token)).unwrap_or_default();
+        (!found.is_empty()).then(|| Stray { unsure, ..found.swap_remove(best) })
+    }
+
+    /// The text with a token taken out or written otherwise. A space stands in its place, or before the word that it was part of.
+    fn after(&self, token: &Token) -> String {
+        let place = token.place.clone();
+        let (before, behind) = (&self.text[..place.start], &self.text[place.end..]);
+        if !token.right.is_empty() {
+            return [before, token.right, behind].concat();
+        }
+        let room = " ".repeat(place.len());
+        let start = before.trim_end_matches(|c: char| !c.is_whitespace()).len();
+        if joins(before, behind) && !before[..start].is_empty() {
+            return [&before[..start], &room, &before[start..], behind].concat();
+        }
+        [before, &room, behind].concat()
+    }
+
+    /// Whether a text is a declaration, and all else that is wrong with it stands in other lines and is less than was told.
+    fn reads(&self, text: &str, place: &Range<usize>) -> bool {
+        let Some(bad) = bad_lines(text) else { return false };
+        let line = Span::new(FileId::default(), place.clone()).line_in(self.text).range();
+        let beside = |l: &Range<usize>| l.start <= line.end && line.start <= l.end;
+        !bad.iter().any(beside) && (bad.is_empty() || bad.len() + 1 < self.errors.len())
+    }
+
+    /// Where braces first close all that is open.
+    fn first_end(&self) -> Option<usize> {
+        let mut depth = 0_i64;
+        Scanner::new(self.text).find_map(|(at, piece)| {
+            match piece {
+                Piece::Open(b'{') => depth += 1,
+                Piece::Close(b'}') => depth -= 1,
+                _ => return None,
+            }
+            (depth <= 0).then_some(at)
+        })
+    }
+
+    /// What may be too many in the lines of the first mistakes, and in those above the place where braces first close all that is open.
+    fn tokens(&self) -> Vec<Token> {
+        let mut places: Vec<Range<usize>> = Vec::new();
+        let ends = self.errors.iter().any(|d| d.code == Code::Unopened).then(|| self.first_end()).flatten();
+        let told = self.errors.iter().take(MOST_LOOKED_AT).map(|d| self.at(d));
+        for at in ends.into_iter().chain(told) {
+            let line = Span::new(FileId::default(), at..at).line_in(self.text).range();
+            if !places.contains(&line) && line.len() < LONGEST_LINE {
+                places.push(line);
+            }
+            if places.len() == MOST_LINES {
+                break;
+            }
+        }
+        if let Some(at) = ends {
+            let above = lines(&self.text[..at]).into_iter().rev().filter(|l| !l.is_empty()).skip(1);
+            places.extend(above.filter(|l| l.len() < LONGEST_LINE).take(LINES_ABOVE));
+        }
+        let within = |l: &Range<usize>| {
+            let mut tokens = tokens(&self.text[l.clone()]);
+            for t in &mut tokens {
+                t.place = t.place.start + l.start..t.place.end + l.start;
+            }
+            tokens
+        };
+        places.iter().flat_map(within).collect()
+    }
+}
+
+/// The lines of declarations that cannot be read, if all declarations can.
+fn bad_lines(text: &str) -> Option<Vec<Range<usize>>> {
+    let mut bad = Vec::new();
+    for pair in Grammar::parse(Rule::file, text).ok()?.flatten() {
+        match pair.as_rule() {
+            Rule::bad_item => return None,
+            Rule::bad_line => bad.push(pair.as_span().start()..pair.as_span().end()),
+            _ => {}
+        }
+    }
+    Some(bad)
+}
+
+/// Whether a token stands in a word, which would be two without it.
+fn splits(before: &str, behind: &str) -> bool {
+    let word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || "_-.%/".contains(c));
+    word(before.chars().next_back()) && word(behind.chars().next())
+}
+
+/// Whether what stands around a token belongs together once it is gone: `--x=}8`.
+fn joins(before: &str, behind: &str) -> bool {
+    let apart = |c: Option<char>| c.is_none_or(char::is_whitespace);
+    !(apart(before.chars().next_back()) || apart(behind.chars().next()))
+}
+
+/// A text without spaces.
+fn bare(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace()).collect()
+}
+
+/// The signs of a line that may be too many or another's, and the words that stand there twice.
+fn tokens(line: &str) -> Vec<Token> {
+    let end =
+        Scanner::new(line).find(|(_, p)| matches!(p, Piece::Comment(_))).map_or(line.len(), |(at, _)| at);
+    let odd = line[..end].matches('"').count() % 2 == 1;
+    let (mut found, mut last): (Vec<Token>, Range<usize>) = (Vec::new(), 0..0);
+    let gone = |place: Range<usize>| Token { place, right: "", twice: false };
+    for word in pieces(line, end, odd) {
+        let text = &line[word.clone()];
+        let sign = text.len() == 1 && "{}[]()'\",;=:+*".contains(text);
+        if sign {
+            found.push(gone(word.clone()));
+            let others: &[&'static str] = match text {
+                "}" | "]" | ")" => &["}", "]", ")", "{"],
+                "{" | "[" | "(" => &["{", "[", "(", "}"],
+                _ => &[],
+            };
+            let others = others.iter().filter(|o| **o != text);
+            found.extend(others.map(|right| Token { place: word.clone(), right, twice: false }));
+        } else if &line[last.clone()] == text {
+            found.push(Token { twice: true, ..gone(word.clone()) });
+        }
+        last = word;
+    }
+    found
+}
+
+/// The words, texts and signs of a line; where a quote has no other half, each quote is a sign.
+fn pieces(line: &str, end: usize, odd: bool) -> Vec<Range<usize>> {
+    let in_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '%');
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(c) = line[at..end].chars().next() {
+        let rest = &line[at..end];
+        let len = match c {
+            _ if c.is_whitespace() => {
+                at += c.len_utf8();
+                continue;
+            }
+            '"' if !odd => match Scanner::new(rest).next() {
+                Some((_, Piece::Text(len))) => len,
+                _ => 1,
+            },
+            _ if in_word(c) => rest.find(|c| !in_word(c)).unwrap_or(rest.len()),
+            _ => c.len_utf8(),
+        };
+        found.push(at..at + len);
+        at += len;
+    }
+    found
+}
+
+impl Stray {
+    fn diagnostic(&self, id: FileId, text: &str, base: usize) -> Diagnostic {
+        let Token { place, right, twice } = &self.token;
+        let span = Span::new(id, base + place.start..base + place.end);
+        let written = &text[span.range()];
+        let d = if *twice {
+            Diagnostic::new(Code::Unexpected, span, format!("{} stands here twice", quoted(written)))
+                .label("the second one")
+        } else if !right.is_empty() {
+            Diagnostic::new(Code::Unexpected, span, format!("`{written}` was not expected here"))
+                .label(format!("expected `{right}`"))
+        } else {
+            Self::sign(written, span)
+        };
+        if self.unsure {
+            let d = if twice == &false && right.is_empty() { d.label("one too many?") } else { d };
+            return d.help("remove it, or add what belongs to it");
+        }
+        if right.is_empty() {
+            // with the space before it, where one stands on both sides
+            let spaced = text[..span.range().start].ends_with(' ')
+                && text[span.range().end..].starts_with([' ', '\n', '\r']);
+            let start = span.range().start - usize::from(*twice && spaced);
+            return d.help("remove it").edit(Span::new(id, start..span.range().end), "");
+        }
+        d.help(format!("write `{right}`")).edit(span, *right)
+    }
+
+    fn sign(written: &str, span: Span) -> Diagnostic {
+        let (code, message) = match written {
+            "}" | "]" | ")" => (Code::Unopened, format!("this `{written}` closes nothing")),
+            "{" | "[" | "(" => (Code::Unclosed, format!("this `{written}` is never closed")),
+            "\"" => (Code::UnclosedString, "a quote without its other half".to_owned()),
+            "'" => (Code::SingleQuotes, "a single quote without its other half".to_owned()),
+            _ => (Code::Unexpected, format!("`{written}` was not expected here")),
+        };
+        Diagnostic::new(code, span, message).label("one too many")
+    }
+}
+
+fn quoted(text: &str) -> String {
+    if text.starts_with('"') { text.to_owned() } else { format!("`{text}`") }
+}
