@@ -1,5 +1,6 @@
 //! From a checked program to the space of a study: configurations, their identity and commands, candidates on demand, static rules.
 
+mod alike;
 pub mod bases;
 pub mod candidate;
 pub mod command;

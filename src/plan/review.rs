@@ -2,15 +2,17 @@
 //! configuration. They are warnings, found before anything runs, with a bounded amount of work: where a space is too big to be sure,
 //! nothing is said.
 
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::thread;
 
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use indexmap::IndexSet;
 
+use super::alike::{has_sum, leaves, may_repeat, plainly_different, same_candidates, same_points, sets};
 use super::config::Config;
 use super::dead::unreachable;
 use super::eval::{Before, condition};
-use super::labels::Labels;
 use super::overruled::overruled;
 use super::overwritten::overwritten;
 use super::prepared::Prepared;
@@ -24,13 +26,16 @@ use super::undrafted::undrafted;
 use crate::lang::codes::Code;
 use crate::lang::diag::sort;
 use crate::lang::sema::bounds::simplified;
-use crate::lang::sema::flags::typed;
-use crate::lang::sema::program::{Change, Engine, Expr, From, Point, Prune, Space, Step, Study};
+use crate::lang::sema::program::{Change, Engine, Expr, From, Point, Prune, Step, Study};
 use crate::lang::sema::schema::{Found, Schema, key};
 use crate::lang::source::{FileId, Span};
 use crate::lang::{Analysis, Diagnostic, Program};
 
-/// Configurations that are looked at in one file.
+/// A file with so many studies is looked at by two threads.
+const MANY_STUDIES: usize = 16;
+/// What a main thread has, in bytes.
+const STACK: usize = 8 << 20;
+/// Configurations that each of them looks at.
 const MOST_LOOKED_AT: usize = 20_000;
 /// Candidates of a step that are compared with each other.
 const MOST_COMPARED: usize = 4096;
@@ -59,33 +64,83 @@ fn certain(torn: &Torn, program: &Program) -> Vec<Diagnostic> {
 }
 
 fn review(program: &Program) -> Vec<Diagnostic> {
-    let mut found = Vec::new();
-    let mut budget = MOST_LOOKED_AT;
-    let mut rules: HashMap<Span, (Verdict, &Prune)> = HashMap::new();
-    let (mut different, mut all_kinds) = (HashSet::new(), IndexSet::new());
-    let Some(first) = program.studies.first() else { return found };
-    // studies of one file share axes, whose points are worked out once
-    let mut prepared = Prepared::new(program, first);
-    for study in &program.studies {
-        prepared.turn_to(study);
-        let (engines, offered) = (engines(program, study), Offered::of(study));
-        let (kinds, _) = all_kinds.insert_full(kinds(&engines));
-        let mut review = Review {
-            program,
-            study,
-            engines,
-            offered,
-            kinds,
-            different: &mut different,
-            prepared: &mut prepared,
-            budget: &mut budget,
-        };
+    let studies = program.studies.as_slice();
+    let looked = if studies.len() < MANY_STUDIES {
+        vec![Looked::at(program, studies)]
+    } else {
+        // two halves wherever it runs: what is found, within bounds for each, must not hang on the number of processors
+        let (first, second) = studies.split_at(studies.len() / 2);
+        thread::scope(|scope| {
+            let thread = thread::Builder::new().stack_size(STACK);
+            let thread = thread.spawn_scoped(scope, || Looked::at(program, second));
+            let first = Looked::at(program, first);
+            // a machine may be out of threads
+            let second = match thread {
+                Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+                Err(_) => Looked::at(program, second),
+            };
+            vec![first, second]
+        })
+    };
+    let (mut found, mut rules) = (Vec::new(), Rules::new());
+    for half in looked {
+        found.extend(half.found);
+        half.rules.into_values().for_each(|(verdict, rule)| join(&mut rules, rule, verdict));
+    }
+    found.extend(rules.into_values().filter_map(|(verdict, rule)| idle(verdict, rule)));
+    let mut seen = HashSet::new();
+    found.retain(|d| seen.insert((d.code, d.span)));
+    found
+}
+
+/// What each rule of a file comes to, by its place.
+type Rules<'a> = HashMap<Span, (Verdict, &'a Prune)>;
+
+/// A rule of the file must be idle in each of its studies.
+fn join<'a>(rules: &mut Rules<'a>, rule: &'a Prune, verdict: Verdict) {
+    rules.entry(rule.span).and_modify(|v| v.0 = v.0.and(verdict)).or_insert((verdict, rule));
+}
+
+/// What was found in some studies of a file.
+#[derive(Default)]
+struct Looked<'a> {
+    found: Vec<Diagnostic>,
+    rules: Rules<'a>,
+}
+
+impl<'a> Looked<'a> {
+    fn at(program: &'a Program, studies: &'a [Study]) -> Self {
+        let mut looked = Self::default();
+        let mut budget = MOST_LOOKED_AT;
+        let (mut different, mut all_kinds) = (HashSet::new(), IndexSet::new());
+        let Some(first) = studies.first() else { return looked };
+        // studies of one file share axes, whose points are worked out once
+        let mut prepared = Prepared::new(program, first);
+        for study in studies {
+            prepared.turn_to(study);
+            let (engines, offered) = (engines(program, study), Offered::of(study));
+            let (kinds, _) = all_kinds.insert_full(kinds(&engines));
+            looked.at_one(Review {
+                program,
+                study,
+                engines,
+                offered,
+                kinds,
+                different: &mut different,
+                prepared: &mut prepared,
+                budget: &mut budget,
+            });
+        }
+        looked
+    }
+
+    fn at_one(&mut self, mut review: Review<'a, '_>) {
+        let (program, study, found) = (review.program, review.study, &mut self.found);
         let mut certain = false;
         for rule in &study.prune {
             let verdict = review.verdict(&rule.when);
             certain |= verdict == Verdict::Always;
-            // a rule of the file must be idle in each of its studies
-            rules.entry(rule.span).and_modify(|v| v.0 = v.0.and(verdict)).or_insert((verdict, rule));
+            join(&mut self.rules, rule, verdict);
         }
         for step in &study.steps {
             found.extend(review.guard(step));
@@ -106,10 +161,6 @@ fn review(program: &Program) -> Vec<Diagnostic> {
         found.extend(undrafted(program, study));
         found.extend(too_long(program, study, &review.engines));
     }
-    found.extend(rules.into_values().filter_map(|(verdict, rule)| idle(verdict, rule)));
-    let mut seen = HashSet::new();
-    found.retain(|d| seen.insert((d.code, d.span)));
-    found
 }
 
 /// What a condition comes to in every configuration of a study.
@@ -353,96 +404,4 @@ fn thing(change: &Change, engine: &Engine) -> Option<String> {
 /// Where a point is written, if that is in the study's file.
 pub(super) fn place(point: &Point, step: &Step) -> Span {
     if point.span.file == step.span.file { point.span } else { step.span }
-}
-
-fn leaves<'s>(space: &'s Space, visit: &mut dyn FnMut(&'s [Point])) {
-    match space {
-        Space::Points(points) => visit(points),
-        Space::Sum(parts) | Space::Product(parts) => parts.iter().for_each(|p| leaves(p, visit)),
-    }
-}
-
-/// What a point sets, in normal form and order; `None` if the engine cannot have it.
-fn sets(point: &Point, engine: &Engine) -> Option<Vec<String>> {
-    let mut out = Vec::new();
-    for change in &point.changes {
-        out.push(match change {
-            Change::Engine(name) => format!("engine {name}"),
-            Change::Model(model) => format!("model {model}"),
-            Change::Env(e) => format!("env {}={}", e.name, e.value),
-            Change::UnsetEnv(name) => format!("unset env {name}"),
-            Change::UnsetFlag { name, .. } => format!("unset {name}"),
-            Change::Raw { name, value, .. } => format!("{name}={:?}", value.as_ref().map(|v| &v.text)),
-            Change::Flag { name, value, .. } => {
-                let set = typed(&engine.schema, engine.version.as_deref(), name, value.as_ref()).ok()?;
-                format!("{}={}", set.canonical, set.value.normal())
-            }
-        });
-    }
-    out.sort_unstable();
-    Some(out)
-}
-
-fn same_points(step: &Step, first: &Point, second: &Point) -> Diagnostic {
-    let message = format!("`{}` and `{}` are the same configuration", first.name, second.name);
-    let d = Diagnostic::new(Code::SameTwice, place(second, step), message).label("the same again");
-    let d = if first.span.file == d.span.file { d.related(first.span, "the first one") } else { d };
-    d.help("they are one trial, measured once: take one of them out")
-}
-
-/// Whether the points of every axis differ as they are written: whole numbers for one flag, as most axes have.
-fn plainly_different(space: &Space) -> bool {
-    let mut different = true;
-    leaves(space, &mut |points| {
-        let mut seen = HashSet::new();
-        let mut flags = points.iter().map(plain_number);
-        let first = flags.clone().next().flatten().map(|(flag, _)| flag);
-        different &= flags.all(|f| f.is_some_and(|(flag, n)| first == Some(flag) && seen.insert(n)));
-    });
-    different
-}
-
-/// The one flag of a point and its value, if that is a whole number in digits that no other number has.
-fn plain_number(point: &Point) -> Option<(&str, &str)> {
-    let [Change::Flag { name, value: Some(value), .. }] = point.changes.as_slice() else { return None };
-    let digits = value.text.bytes().all(|b| b.is_ascii_digit()) && !value.text.starts_with('0');
-    digits.then_some((name, &value.text))
-}
-
-/// Whether two candidates of a space could be one: with a point for each factor there is only one.
-fn may_repeat(space: &Space) -> bool {
-    match space {
-        Space::Points(points) => points.len() > 1,
-        Space::Sum(_) => true,
-        Space::Product(factors) => factors.iter().any(may_repeat),
-    }
-}
-
-/// Factors of a product set different things: where the points of each differ, so do its candidates, unless terms overlap.
-fn has_sum(space: &Space) -> bool {
-    match space {
-        Space::Points(_) => false,
-        Space::Sum(_) => true,
-        Space::Product(factors) => factors.iter().any(has_sum),
-    }
-}
-
-fn same_candidates(step: &Step, sets: &HashMap<*const Point, &Vec<String>>) -> Option<Diagnostic> {
-    let labels = Labels::of(&step.space);
-    let mut seen: HashMap<Vec<&String>, String> = HashMap::new();
-    for i in 0..step.space.len() {
-        let points = step.space.candidate(i);
-        let label = labels.label(&points);
-        let of = |p: &&Point| sets.get(&std::ptr::from_ref::<Point>(p)).copied();
-        let mut set: Vec<&String> = points.iter().filter_map(of).flatten().collect();
-        set.sort_unstable();
-        if let Some(first) = seen.get(&set) {
-            let also = if *first == label { String::new() } else { format!(", also as `{first}`") };
-            let message = format!("the step `{}` has the candidate `{label}` twice{also}", step.name);
-            let d = Diagnostic::new(Code::SameTwice, step.span, message).label("in this step");
-            return Some(d.help("they are one configuration, measured once: take one of them out of `vary`"));
-        }
-        seen.insert(set, label);
-    }
-    None
 }
