@@ -6,11 +6,12 @@ VLLM is the program of an environment with vLLM (its CPU build does: only its cl
 server and its model. The server has one processor and the client another where the machine has two. Both tools draw prompts of 128
 tokens by vLLM's recipe with the same tokenizer and ask for 64 tokens, 8 requests at a time, then at 20 requests a second.
 
-With --wire (as root) the packets between them are read too, with the kernel's stamps: how long the server took to its first text, and
-how many connections it ended after an answer, whatever a client says of them.
+With --wire (as root) the packets between them are read too, with the kernel's stamps: how long the server took to its first text, how
+many requests came within 2 ms of another, and how many connections it ended after an answer, whatever a client says of them.
 """
 
 import argparse
+import itertools
 import json
 import os
 import pathlib
@@ -37,7 +38,7 @@ ROWS = [
     ("mean_itl_ms", "ms"), ("median_itl_ms", "ms"), ("p99_itl_ms", "ms"),
 ]
 WIRE = [
-    ("wire_answers", ""), ("wire_mean_ttft_ms", "ms"), ("wire_median_ttft_ms", "ms"), ("wire_p99_ttft_ms", "ms"), ("wire_closed", "connections"),
+    ("wire_answers", ""), ("wire_mean_ttft_ms", "ms"), ("wire_median_ttft_ms", "ms"), ("wire_p99_ttft_ms", "ms"), ("wire_together", "requests"), ("wire_closed", "connections"),
 ]
 
 
@@ -75,6 +76,8 @@ def tokenizer(folder):
 
 
 SO_TIMESTAMPNS = 35
+# seconds
+TOGETHER = 0.002
 
 
 class Wire:
@@ -102,17 +105,18 @@ class Wire:
                 self.packets.append((seconds + nanos / 1e9, packet))
 
     def ended(self):
-        """Times to the first text in ms, and answers after which the server closed though it had said that it would not."""
+        """Times of the requests in s, those to their first texts in ms, and answers after which the server closed though it had said that it would not."""
         self.open = False
         self.reader.join()
         self.socket.close()
-        asked, answered, waits, closed = {}, set(), [], 0
+        asked, answered, came, waits, closed = {}, set(), [], [], 0
         for at, packet in self.packets:
             head = 4 * (packet[0] & 15)
             source, target = struct.unpack("!HH", packet[head:head + 4])
             text, flags = packet[head + 4 * (packet[head + 12] >> 4):], packet[head + 13]
             if target == self.port and text.startswith(b"POST "):
                 asked[source] = at
+                came.append(at)
                 answered.discard(source)
             elif source == self.port and target in asked | dict.fromkeys(answered):
                 if target in asked and b'"content":"' in text:
@@ -121,7 +125,7 @@ class Wire:
                 if flags & 1 and target in answered:
                     closed += 1
                     answered.discard(target)
-        return waits, closed
+        return came, waits, closed
 
 
 def measured(tool, address, words, folder, seed, load, listen):
@@ -136,14 +140,15 @@ def measured(tool, address, words, folder, seed, load, listen):
     path.unlink(missing_ok=True)
     wire = Wire(int(address.rsplit(":", 1)[1])) if listen else None
     done = subprocess.run(on(1) + list(map(str, command)), capture_output=True, text=True, env=offline)
-    waits, closed = wire.ended() if wire else ([], 0)
+    came, waits, closed = wire.ended() if wire else ([], [], 0)
     if not path.exists():
         sys.exit(f"{tool} left no result:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
     said = json.loads(path.read_text())
     if waits:
         cuts = statistics.quantiles(waits, n=100, method="inclusive")
         said |= {"wire_answers": len(waits), "wire_mean_ttft_ms": statistics.mean(waits), "wire_median_ttft_ms": cuts[49],
-                 "wire_p99_ttft_ms": cuts[98], "wire_closed": closed}
+                 "wire_p99_ttft_ms": cuts[98], "wire_closed": closed,
+                 "wire_together": sum(later - before < TOGETHER for before, later in itertools.pairwise(came))}
     return said
 
 

@@ -1,5 +1,7 @@
 //! Ticks at absolute times, by a timer of the kernel's that the thread of the requests waits for itself: the runtime's timers are as
-//! coarse as a millisecond, another thread has to be given the processor first, and spinning would take the core that reads the streams.
+//! coarse as a millisecond, another thread has to be given the processor first, and spinning all along would take the core that reads the
+//! streams. A processor that sleeps takes a tenth of a millisecond to wake up, which is as long as a twentieth of the gaps of an open loop:
+//! so the last moment is waited for awake, and the streams are read meanwhile.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
@@ -12,12 +14,18 @@ use tokio::runtime::Handle;
 
 use super::worker::Due;
 
+/// No time is awaited awake for longer than this,
+const AWAKE: Duration = Duration::from_micros(150);
+/// nor for more than one in so many parts of the mean time between two ticks.
+const SHARE: u32 = 20;
+
 /// A running metronome.
 #[derive(Debug)]
 pub(super) struct Metronome {
     began: Instant,
     times: Vec<Duration>,
     next: usize,
+    awake: Duration,
     alarm: AsyncFd<Timer>,
     due: Due,
 }
@@ -39,7 +47,7 @@ impl Metronome {
         let _inside = on.enter();
         // SAFETY: the descriptor is the timer's own, and the timer is held as long as it is registered
         let alarm = unsafe { AsyncFd::register_with_interest(alarm, Interest::READABLE) }?;
-        Ok(Self { began, times, next: 0, alarm, due })
+        Ok(Self { began, awake: awake(&times), times, next: 0, alarm, due })
     }
 
     /// The number of the next time that has come; none after the last.
@@ -50,10 +58,16 @@ impl Metronome {
             if left.is_zero() {
                 break;
             }
-            self.due.set(Some(at));
-            if self.wait(left).await.is_err() {
+            let asleep = left.saturating_sub(self.awake);
+            if asleep.is_zero() {
+                // sockets have their turn in between
+                tokio::task::yield_now().await;
+                continue;
+            }
+            self.due.set(at.checked_sub(self.awake));
+            if self.wait(asleep).await.is_err() {
                 // a coarse timer is better than none
-                tokio::time::sleep(left).await;
+                tokio::time::sleep(asleep).await;
             }
         }
         self.due.set(None);
@@ -72,6 +86,13 @@ impl Metronome {
         rang.clear_ready();
         Ok(())
     }
+}
+
+/// How long before each of the times it is awake.
+fn awake(times: &[Duration]) -> Duration {
+    let (Some(first), Some(last)) = (times.first(), times.last()) else { return Duration::ZERO };
+    let gaps = u32::try_from(times.len() - 1).unwrap_or(u32::MAX).max(1);
+    (last.saturating_sub(*first) / gaps / SHARE).min(AWAKE)
 }
 
 impl Drop for Metronome {
@@ -96,6 +117,16 @@ mod tests {
             seen.push(number);
         }
         assert_eq!(seen, [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn it_is_awake_for_a_small_part_of_the_time() {
+        let every =
+            |us: u64, count: u64| (0..count).map(|n| Duration::from_micros(n * us)).collect::<Vec<_>>();
+        assert_eq!(awake(&every(5000, 2000)), AWAKE);
+        assert_eq!(awake(&every(1000, 2000)), Duration::from_micros(50));
+        assert_eq!(awake(&every(0, 9)), Duration::ZERO, "all at once");
+        assert_eq!((awake(&every(9, 1)), awake(&[])), (Duration::ZERO, Duration::ZERO));
     }
 
     #[tokio::test]

@@ -19,6 +19,10 @@ const APART: Duration = Duration::from_micros(250);
 /// Where so many sockets have something after a rest, the next one is twice as long: with that many streams each wake-up costs more than
 /// what it brings sooner, and the server sends the next chunk of any of them much later.
 const MANY: usize = 5;
+/// Where it were so many, and all but one in [`FEW`] brought a further chunk only, it is four times as long: whoever waits to send a next
+/// request is rare among them, and its last one took much longer than that.
+const VERY_MANY: usize = 10;
+const FEW: usize = 8;
 /// It is awake by this much before a request is due.
 const READY: Duration = Duration::from_micros(100);
 
@@ -57,13 +61,33 @@ impl Due {
 }
 
 thread_local! {
-    /// Sockets that had something since the thread last rested.
-    static CAME: Cell<usize> = const { Cell::new(0) };
+    static CAME: Cell<Came> = const { Cell::new(Came { sockets: 0, news: 0 }) };
 }
 
-/// Notes that so many sockets had something.
-pub(super) fn came(many: usize) {
-    CAME.set(CAME.get() + many);
+/// What came since the thread last rested.
+#[derive(Debug, Clone, Copy, Default)]
+struct Came {
+    /// Sockets that had something.
+    sockets: usize,
+    /// Those of them whose requests had to decide on it: an answer began or ended.
+    news: usize,
+}
+
+impl Came {
+    /// How long after its last rest the thread goes to wait again.
+    fn apart(self) -> Duration {
+        match self.sockets {
+            0..MANY => APART,
+            VERY_MANY.. if self.news * FEW <= self.sockets => 4 * APART,
+            _ => 2 * APART,
+        }
+    }
+}
+
+/// Notes that so many sockets had something, and for so many of them a request had to decide on it.
+pub(super) fn came(sockets: usize, news: usize) {
+    let before = CAME.get();
+    CAME.set(Came { sockets: before.sockets + sockets, news: before.news + news });
 }
 
 /// Waits until it is some time since the thread last went to wait: chunks that come one after another are then read together, instead
@@ -72,8 +96,7 @@ pub(super) fn came(many: usize) {
 fn rest(parked: &Mutex<Instant>, due: &Due) {
     let mut parked = parked.lock().unwrap_or_else(PoisonError::into_inner);
     let now = Instant::now();
-    let apart = if CAME.take() < MANY { APART } else { 2 * APART };
-    let left = apart.saturating_sub(now.saturating_duration_since(*parked)).min(due.left(now));
+    let left = CAME.take().apart().saturating_sub(now.saturating_duration_since(*parked)).min(due.left(now));
     *parked = now;
     if !left.is_zero() {
         thread::sleep(left);
@@ -149,6 +172,23 @@ mod tests {
             assert_eq!(worker.run(async move { here() }).await.expect("run"), cpus);
         }
         assert_eq!(here(), all, "the rest of perflab goes where it likes");
+    }
+
+    #[test]
+    fn it_rests_longest_where_streams_only_go_on() {
+        for (sockets, news, times) in [
+            (0, 0, 1),
+            (4, 0, 1),
+            (5, 0, 2),
+            (9, 0, 2),
+            (10, 0, 4),
+            (10, 1, 4),
+            (10, 2, 2),
+            (64, 8, 4),
+            (64, 9, 2),
+        ] {
+            assert_eq!(Came { sockets, news }.apart(), times * APART, "{sockets} with {news}");
+        }
     }
 
     #[test]

@@ -92,13 +92,13 @@ impl Sockets {
             Ok(many) => many,
             Err(e) => return e == Errno::EINTR,
         };
-        came(many);
         let known = self.known();
         let woken =
             said[..many].iter().filter_map(|event| known.at(event.data())?.turn(event.events(), buffer));
         // whoever is woken may leave, and has the list for that: not before all were read
         let woken: Vec<Waker> = woken.collect();
         drop(known);
+        came(many, woken.len());
         woken.into_iter().for_each(Waker::wake);
         many == said.len()
     }
