@@ -29,6 +29,7 @@ mod observer;
 mod outcome;
 mod pace;
 mod pantry;
+mod pieces;
 mod plan;
 mod prompts;
 mod record;

@@ -8,6 +8,7 @@ use std::path::Path;
 use tokenizers::{Model, Tokenizer};
 
 use super::error::LoadError;
+use super::pieces::Pieces;
 use crate::data::{Around, DataError, TemplateTokens};
 
 /// As many tokens as are drawn from; more would not make the text more random.
@@ -21,6 +22,8 @@ const ATTEMPTS: usize = 32;
 pub(super) struct ExactTokens {
     tokenizer: Tokenizer,
     pool: Vec<u32>,
+    /// The text of each of the pool.
+    pieces: Option<Pieces>,
     /// Tokens that the server will add in front or behind, and that a prompt has room for.
     added: u32,
     /// What a chat template puts around a text whose length counts it.
@@ -49,7 +52,8 @@ impl ExactTokens {
         }
         let added =
             if with_added { tokenizer.encode("", true).map_err(|e| e.to_string())?.len() as u32 } else { 0 };
-        Ok(Self { tokenizer, pool, added, around: None })
+        let pieces = Pieces::of(&tokenizer, &pool);
+        Ok(Self { tokenizer, pool, pieces, added, around: None })
     }
 
     /// What a chat template adds to a text; where it is to be counted, texts are as much shorter from now on.
@@ -94,7 +98,7 @@ impl ExactTokens {
                 ids.push(self.pool[draw(ids.len(), self.pool.len())]);
             }
             ids.truncate(wanted);
-            let Ok(text) = self.tokenizer.decode(&ids, false) else { break };
+            let Some(text) = self.decoded(&ids) else { break };
             let Ok(encoded) = self.tokenizer.encode_fast(text.as_str(), false) else { break };
             nearest = encoded.len();
             if nearest == wanted && self.holds_within(&text, tokens) {
@@ -103,6 +107,11 @@ impl ExactTokens {
             ids = if nearest == wanted { Vec::new() } else { encoded.get_ids().to_vec() };
         }
         Err(impossible(nearest))
+    }
+
+    fn decoded(&self, ids: &[u32]) -> Option<String> {
+        let known = self.pieces.as_ref().and_then(|pieces| pieces.text(ids));
+        known.or_else(|| self.tokenizer.decode(ids, false).ok())
     }
 }
 
