@@ -84,6 +84,9 @@ pub fn main() -> ExitCode {
     if matches!(args.command, Command::Check(_) | Command::Fmt(_)) {
         heap::grow_in_large_steps();
     }
+    if matches!(args.command, Command::Plan(_) | Command::Exec(_) | Command::Report(_) | Command::Watch(_)) {
+        heap::keep_large_lists_apart();
+    }
     crate::secrets::learn_environment();
     let console = console::Console::new(args.color, args.quiet);
     let reports = matches!(args.command, Command::Exec(_) | Command::Report(_));

@@ -215,8 +215,10 @@ fn failure(setup: &Setup<'_>, index: usize, run: &Run) -> Option<Judged> {
 }
 
 fn judge_measured(setup: &Setup<'_>, config: &Config, profiles: &[String], peers: Peers<'_>) -> Judged {
-    let findings: Vec<Finding> =
+    let mut findings: Vec<Finding> =
         profiles.iter().flat_map(|p| findings(setup, config, p, peers.best)).collect();
+    // most have one, and ten thousand rows keep theirs
+    findings.shrink_to_fit();
     let mut judged = Judged { outcome: Outcome::Ok, reason: None, objective: None, findings };
     if let Some(reason) = peers.may_be_pruned.then(|| pruned_by(setup, config, profiles, peers)).flatten() {
         judged.outcome = Outcome::Pruned;

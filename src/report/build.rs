@@ -35,6 +35,8 @@ pub struct Material<'a> {
 pub fn build(m: &Material<'_>) -> Report {
     let study = m.setup.study;
     let complete = m.setup.replay || m.walk.needs.is_empty() && !lacks_results(m);
+    // what it needs meanwhile is given back before the trials are there
+    let not_checked = about::not_checked(m);
     let launched = m.history.launches().iter().map(|l| l.config.clone()).collect();
     // as many as there may be: grown step by step, it would have room for half as many again
     let rows: usize = m.walk.steps.iter().map(|s| s.rows.len()).sum();
@@ -86,7 +88,7 @@ pub fn build(m: &Material<'_>) -> Report {
         no_recommendation: no_recommendation(m, recommended.is_some()),
         notes: about::notes(m),
         warnings: about::warnings(m),
-        not_checked: about::not_checked(m),
+        not_checked,
         launches: costs::launches(m),
         cost: costs::cost(m),
         steps,

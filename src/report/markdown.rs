@@ -157,7 +157,7 @@ impl Page<'_> {
         let baseline = format!("Baseline ({})", lookup.label(&lookup.report.baseline));
         let head = self.head(&["Benchmark Case", &baseline, "Optimized"]);
         self.md.block("Benchmark results before and after optimization:");
-        self.md.table(&head, &rows);
+        self.md.table(&head, rows);
     }
 
     fn case(

@@ -72,11 +72,11 @@ impl<'w> Markdown<'w> {
     }
 
     /// A table of cells that are Markdown already; see [`cell`] and [`code`].
-    pub fn table(&mut self, head: &[String], rows: &[Vec<String>]) {
+    pub fn table(&mut self, head: &[String], rows: impl IntoIterator<Item = Vec<String>>) {
         self.block(&format!("{}\n|{}", line(head), " --- |".repeat(head.len())));
         // that of a long study is megabytes long
         for row in rows {
-            self.out.line(&line(row));
+            self.out.line(&line(&row));
         }
     }
 }
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn tables_keep_their_columns() {
         let mut page = Markdown::default();
-        page.table(&["a".to_owned(), "b".to_owned()], &[vec![cell(&["1|2".to_owned()]), code("3|4")]]);
+        page.table(&["a".to_owned(), "b".to_owned()], [vec![cell(&["1|2".to_owned()]), code("3|4")]]);
         assert_eq!(page.finish(), "| a | b |\n| --- | --- |\n| 1\\|2 | `3\\|4` |\n");
     }
 }

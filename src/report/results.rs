@@ -4,7 +4,7 @@ use super::command::wrapped_text;
 use super::document::{Direction, Role, Row, Step};
 use super::evidence::{Level, Trial};
 use super::format::{decimals_for, fixed, percent};
-use super::lookup::{mean, row};
+use super::lookup::{Lookup, mean, row};
 use super::markdown::{COMMAND_WIDTH, Page};
 use super::md::{code, escape};
 use super::phrases;
@@ -70,29 +70,11 @@ impl<'a> Page<'a> {
             "Mean TPOT (ms)",
             "Outcome",
         ]);
-        let rows: Vec<Vec<String>> = step.rows.iter().map(|row| self.step_row(row)).collect();
-        let (head, rows) = without_empty(head, rows, &["Launches: min – max", "Between (95 %)"]);
-        self.md.table(&head, &rows);
-    }
-
-    fn step_row(&self, row: &Row) -> Vec<String> {
-        let trial = self.lookup.trial(&row.trial);
-        let with_objective = self.lookup.report.objective.is_some();
-        let value =
-            if with_objective { row.objective } else { trial.and_then(|t| t.metrics.get("total_tps")) };
-        let number = |value: Option<f64>| value.map_or_else(String::new, |value| fixed(value, 2));
-        let mean = |metric| number(trial.and_then(|trial| mean(trial, metric)));
-        vec![
-            escape(&phrases::row_label(row)),
-            row.changes.iter().map(|change| code(change)).collect::<Vec<_>>().join(" "),
-            value.map_or_else(String::new, significant),
-            phrases::spread(row, &[value]),
-            phrases::row_gain(row).map_or_else(String::new, percent),
-            phrases::row_interval(row),
-            mean("ttft_ms"),
-            mean("tpot_ms"),
-            escape(&phrases::outcome(row)),
-        ]
+        // ten thousand rows are made twice rather than kept
+        let lookup = &self.lookup;
+        let rows = || step.rows.iter().map(|row| step_row(lookup, row));
+        let stays = not_empty(&head, rows(), &["Launches: min – max", "Between (95 %)"]);
+        self.md.table(&picked(head, &stays), rows().map(|row| picked(row, &stays)));
     }
 
     /// "SGLang (8403.97 tok/s) > vLLM (6595.66 tok/s)", best first.
@@ -173,7 +155,7 @@ impl<'a> Page<'a> {
             self.head(&["Optimization Option", "Best Candidate", &self.gain_head("Improvement"), "Adopted"]);
         let rows: Vec<Vec<String>> =
             self.lookup.report.steps.iter().map(|step| self.summary_row(step)).collect();
-        self.md.table(&head, &rows);
+        self.md.table(&head, rows);
     }
 
     fn summary_row(&self, step: &Step) -> Vec<String> {
@@ -240,22 +222,37 @@ fn significant(value: f64) -> String {
     fixed(value, decimals_for([value]).max(2))
 }
 
-/// A table without those of the named columns in which nothing stands.
-fn without_empty(
-    head: Vec<String>,
-    mut rows: Vec<Vec<String>>,
-    may_go: &[&str],
-) -> (Vec<String>, Vec<Vec<String>>) {
-    let stays = |c: usize| {
-        !may_go.contains(&head[c].as_str())
-            || rows.iter().any(|row| row.get(c).is_some_and(|cell| !cell.is_empty()))
-    };
-    let kept: Vec<bool> = (0..head.len()).map(stays).collect();
-    let pick = |row: Vec<String>| -> Vec<String> {
-        row.into_iter().zip(&kept).filter_map(|(cell, stays)| stays.then_some(cell)).collect()
-    };
-    for row in &mut rows {
-        *row = pick(std::mem::take(row));
+/// One row of a step's table.
+fn step_row(lookup: &Lookup<'_>, row: &Row) -> Vec<String> {
+    let trial = lookup.trial(&row.trial);
+    let with_objective = lookup.report.objective.is_some();
+    let value = if with_objective { row.objective } else { trial.and_then(|t| t.metrics.get("total_tps")) };
+    let number = |value: Option<f64>| value.map_or_else(String::new, |value| fixed(value, 2));
+    let mean = |metric| number(trial.and_then(|trial| mean(trial, metric)));
+    vec![
+        escape(&phrases::row_label(row)),
+        row.changes.iter().map(|change| code(change)).collect::<Vec<_>>().join(" "),
+        value.map_or_else(String::new, significant),
+        phrases::spread(row, &[value]),
+        phrases::row_gain(row).map_or_else(String::new, percent),
+        phrases::row_interval(row),
+        mean("ttft_ms"),
+        mean("tpot_ms"),
+        escape(&phrases::outcome(row)),
+    ]
+}
+
+/// Which columns stay: all but those that may go and have nothing in any row.
+fn not_empty(head: &[String], rows: impl Iterator<Item = Vec<String>>, may_go: &[&str]) -> Vec<bool> {
+    let mut stays: Vec<bool> = head.iter().map(|name| !may_go.contains(&name.as_str())).collect();
+    for row in rows {
+        for (stays, cell) in stays.iter_mut().zip(&row) {
+            *stays |= !cell.is_empty();
+        }
     }
-    (pick(head), rows)
+    stays
+}
+
+fn picked(cells: Vec<String>, stays: &[bool]) -> Vec<String> {
+    cells.into_iter().zip(stays).filter_map(|(cell, stays)| stays.then_some(cell)).collect()
 }

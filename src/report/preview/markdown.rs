@@ -29,7 +29,7 @@ pub fn markdown(plan: &Plan<'_>) -> String {
         difference(&mut page, against);
     }
     let settings = about(plan).into_iter().map(|(word, text)| vec![word.to_owned(), escape(&text)]);
-    page.table(&words(&["study", plan.study]), &settings.collect::<Vec<_>>());
+    page.table(&words(&["study", plan.study]), settings);
     for note in plan.notes {
         page.block(&escape(note));
     }
@@ -67,7 +67,7 @@ fn push_step(page: &mut Markdown, i: usize, step: &Step<'_>) {
         row.extend(ruled.then(|| c.rules.iter().map(|r| code(r)).collect::<Vec<_>>().join(", ")));
         row
     };
-    page.table(&head, &shown.iter().map(|c| row(c)).collect::<Vec<_>>());
+    page.table(&head, shown.iter().map(|c| row(c)));
     if let Some(more) = rest(&step.candidates) {
         page.block(&more);
     }
@@ -98,7 +98,7 @@ fn rules(page: &mut Markdown, rules: &[Rule<'_>]) {
         vec![code(r.name), escape(r.reason), code(&r.condition()), r.settled.to_owned(), now, later]
     };
     let head = words(&["rule", "prunes", "when", "settled", "prunes now", "may prune"]);
-    page.table(&head, &rules.iter().map(row).collect::<Vec<_>>());
+    page.table(&head, rules.iter().map(row));
 }
 
 fn difference(page: &mut Markdown, against: &Against) {
@@ -107,10 +107,7 @@ fn difference(page: &mut Markdown, against: &Against) {
     if !against.decides.is_empty() {
         let or_none = |text: &Option<String>| text.as_deref().map_or_else(|| "–".to_owned(), escape);
         let row = |d: &super::against::Decides| vec![escape(&d.what), or_none(&d.before), or_none(&d.after)];
-        page.table(
-            &words(&["what decides", "before", "now"]),
-            &against.decides.iter().map(row).collect::<Vec<_>>(),
-        );
+        page.table(&words(&["what decides", "before", "now"]), against.decides.iter().map(row));
     }
     changed(page, "added", &against.added, Changed::now);
     changed(page, "gone", &against.gone, Changed::left);
@@ -122,7 +119,7 @@ fn changed(page: &mut Markdown, what: &str, all: &[Changed], state: fn(&Changed)
     }
     let shown = &all[..first_of(all.len())];
     let row = |c: &Changed| vec![escape(&c.place()), code(&c.profile), escape(&state(c))];
-    page.table(&words(&[what, "profile", "state"]), &shown.iter().map(row).collect::<Vec<_>>());
+    page.table(&words(&[what, "profile", "state"]), shown.iter().map(row));
     if let Some(more) = rest_of(all.len()) {
         page.block(&more);
     }
