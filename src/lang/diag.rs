@@ -227,6 +227,13 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
     near.into_iter().take_while(|n| n.0 == best).map(|n| n.1).collect()
 }
 
+/// The one of `known` that a word begins, as where somebody stopped typing.
+pub fn begun<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let mut longer =
+        known.into_iter().filter(|k| word.len() > 2 && k.len() > word.len() && k.starts_with(word));
+    longer.next().filter(|_| longer.next().is_none())
+}
+
 /// Whether two names hold the same digits in the same order.
 pub fn same_digits(a: &str, b: &str) -> bool {
     let digits = |text: &str| text.bytes().filter(u8::is_ascii_digit).collect::<Vec<_>>();

@@ -43,7 +43,7 @@ pub fn reveal(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn Fn(&str) ->
             continue;
         }
         let unsure_places: Vec<Range<usize>> = places((&now, &next), &fixes, &step)
-            .filter(|(c, _)| is_guess(fixes[c.fix]) || sets_apart(fixes[c.fix]))
+            .filter(|(c, _)| is_guess(fixes[c.fix]) || sets_apart(fixes[c.fix], &now))
             .map(|(_, place)| place)
             .collect();
         // what a name was guessed for is used only if that is right
@@ -124,7 +124,9 @@ fn places<'a>(
     step.iter().map(move |c| {
         let place = match fixes[c.fix] {
             d if is_guess(d) => word_at(text, &c.new),
-            d if renames(d, was) || sets_apart(d) => words_beside(text, &c.new, |c| matches!(c, ' ' | '\t')),
+            d if renames(d, was) || sets_apart(d, was) => {
+                words_beside(text, &c.new, |c| matches!(c, ' ' | '\t'))
+            }
             _ => c.new.clone(),
         };
         (c, place)
@@ -160,8 +162,11 @@ fn renames(d: &Diagnostic, text: &str) -> bool {
 }
 
 /// Whether words are set apart or put together, or a bracket between them, of which one may not belong there at all.
-fn sets_apart(d: &Diagnostic) -> bool {
-    d.edits.iter().all(|e| e.text.trim().bytes().all(|b| b",{}[]()".contains(&b)))
+fn sets_apart(d: &Diagnostic, text: &str) -> bool {
+    // `duration: 60`: without its sign the line is what it was to be
+    let sign = |e: &Edit| matches!(text.get(e.span.range()).map(str::trim), Some(":" | "="));
+    !d.edits.iter().all(sign)
+        && d.edits.iter().all(|e| e.text.trim().bytes().all(|b| b",{}[]()".contains(&b)))
 }
 
 /// What stands between the spaces around a place.

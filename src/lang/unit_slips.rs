@@ -24,6 +24,10 @@ pub fn suggest(value: f64, written: &str) -> Vec<String> {
 pub fn mended(text: &str) -> Option<String> {
     let at = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-')))?;
     let (digits, written) = text.split_at(at);
+    // of tokens a flag counts plain ones
+    if written == "tok" && digits.parse::<f64>().is_ok() {
+        return Some(digits.to_owned());
+    }
     if unit(written).is_some() {
         return None;
     }
@@ -59,6 +63,8 @@ pub fn names(text: &str) -> Vec<&'static str> {
         "/hr" | "/hour" => vec!["/h"],
         "t/s" | "tps" | "tokens/s" | "toks/s" | "tokens/sec" | "tok/sec" => vec!["tok/s"],
         "$" | "USD" | "dollar" | "dollars" => vec!["usd"],
+        // `3x`, and `0f` as other languages write a number
+        "x" | "f" => vec![""],
         _ => UNITS
             .iter()
             .copied()

@@ -3,18 +3,19 @@
 
 use std::sync::Arc;
 
-use foldhash::{HashSet, HashSetExt};
+use foldhash::HashSet;
 
 use super::reach::{Asked, flag_key};
 use super::room::limits;
 use crate::lang::codes::Code;
-use crate::lang::sema::program::{Change, Engine, Expr, Prune, Step, Study};
+use crate::lang::sema::program::{Change, Engine, Expr, Prune, Step};
 use crate::lang::sema::schema::key;
-use crate::lang::sema::scope::{Kind, name_of};
-use crate::lang::source::{FileId, Span};
-use crate::lang::syntax::CONFLICT;
-use crate::lang::syntax::ast::{self, EngineLineKind, Item, StudyLineKind};
+use crate::lang::source::Span;
 use crate::lang::{Analysis, Diagnostic, Program};
+
+mod search;
+
+use search::{Search, holds};
 
 /// What the errors of a file make unsure.
 pub(super) struct Torn {
@@ -24,6 +25,8 @@ pub(super) struct Torn {
     adopt: bool,
     gpus: bool,
     candidates: Candidates,
+    /// profiles of which nobody knows how long their requests are
+    loads: HashSet<String>,
     /// where nothing else is told: the items and lines that have errors
     places: Vec<Span>,
 }
@@ -41,31 +44,14 @@ enum Candidates {
 impl Torn {
     /// `None` where nothing is certain.
     pub(super) fn of(analysis: &Analysis) -> Option<Self> {
-        let mut search = Search {
-            analysis,
-            text: String::new(),
-            places: Vec::new(),
-            torn: Vec::new(),
-            named: HashSet::new(),
-            vague: false,
-            unread: false,
-        };
-        for error in analysis.diagnostics.iter().filter(|d| d.is_error()) {
-            // a module that cannot be read may lack anything
-            if error.span.file != FileId::default() {
-                return None;
-            }
-            search.error(error);
-        }
-        let lost = search.lost_steps() || search.unread;
-        search.axes();
+        let search = Search::of(analysis)?;
         let text = &search.text;
         let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         let words = || text.split(|c| !word(c)).filter(|w| !w.is_empty());
         let upper = |w: &&str| w.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
         let candidates = if search.vague || words().any(|w| w == "engine") {
             Candidates::Any
-        } else if lost {
+        } else if search.lost {
             Candidates::Some
         } else {
             Candidates::All
@@ -82,6 +68,7 @@ impl Torn {
             gpus: words().any(|w| w == "gpus")
                 || analysis.diagnostics.iter().any(|d| d.code == Code::TooManyGpus),
             candidates,
+            loads: search.loads,
             places: search.places,
         })
     }
@@ -89,6 +76,7 @@ impl Torn {
     /// The program without what is unsure.
     pub(super) fn rest(&self, program: &Program) -> Program {
         let mut rest = program.clone();
+        rest.profiles.retain(|name, _| !self.loads.contains(name));
         for engine in rest.engines.values_mut() {
             let unsure = |flags: &[String]| flags.iter().any(|f| self.unsure.flags.contains(f));
             if engine.refusals.iter().any(|r| unsure(&r.flags)) {
@@ -167,329 +155,4 @@ impl Torn {
         let torn = |c: &Change| own.touches(c) || engines && matches!(c, Change::Engine(_));
         step.space.any(&|p| p.changes.iter().any(torn))
     }
-}
-
-/// Lines of an engine that no candidate is made of.
-const OF_A_SERVER: [&str; 11] = [
-    "image ", "serve ", "probe ", "api ", "args ", "ready ", "metrics ", "reset ", "stop ", "failure ",
-    "publish ",
-];
-
-struct Search<'a> {
-    analysis: &'a Analysis,
-    /// all that is torn, as it is written and as it was meant
-    text: String,
-    places: Vec<Span>,
-    /// whose text is in it
-    torn: Vec<Span>,
-    /// axes whose text is in it
-    named: HashSet<String>,
-    vague: bool,
-    /// a step, or a track with its steps, could not be read
-    unread: bool,
-}
-
-impl<'a> Search<'a> {
-    fn items(&self) -> &'a [Item] {
-        &self.analysis.modules.root().file.items
-    }
-
-    fn error(&mut self, error: &Diagnostic) {
-        let at = error.span;
-        if error.message == CONFLICT {
-            return self.conflict(error);
-        }
-        let item = self.items().iter().find(|i| holds(extent(i), at));
-        // a misspelt word of the language, read as it was meant
-        let word = matches!(error.code, Code::NotADeclaration | Code::UnknownSetting);
-        if word && error.edits.len() == 1 && item.is_some_and(|i| was_read(i, at)) {
-            self.places.push(at);
-            return;
-        }
-        // a step that is called as another is there all the same
-        if error.code == Code::DeclaredTwice && matches!(item, Some(Item::Study(_))) {
-            self.places.push(at);
-            return;
-        }
-        let meant = error.edits.iter().map(|e| e.text.as_str());
-        self.text.extend(meant.flat_map(|t| [" ", t, " "]));
-        // flags that may have been meant
-        let help = error.help.iter().chain([&error.label]).flat_map(|t| t.split([' ', '`', ',', '?', ':']));
-        self.text.extend(help.filter(|w| w.starts_with('-')).flat_map(|t| [" ", t, " "]));
-        match item {
-            Some(Item::Engine(engine)) => self.in_engine(engine, error),
-            Some(Item::Param(param)) => {
-                self.places.push(param.span);
-                self.uses(&param.name.value);
-            }
-            Some(item) => self.within(item, at),
-            None => self.unread(at),
-        }
-        // nobody knows what an axis varies that is made of something unknown
-        self.vague |=
-            error.code == Code::UnknownName && error.edits.is_empty() && matches!(item, Some(Item::Axis(_)));
-    }
-
-    /// Two sides of the file, of which one is read: what stands in either is not sure.
-    fn conflict(&mut self, error: &Diagnostic) {
-        let end = error.related.iter().map(|(at, _)| at.end).max().unwrap_or(error.span.end);
-        let whole = Span { end, ..error.span };
-        self.tear(whole);
-        let text = self.analysis.modules.root_text().get(whole.range()).unwrap_or_default();
-        let word = |l: &str| l.split_whitespace().next().unwrap_or_default().to_owned();
-        self.unread |= text.lines().any(|l| matches!(word(l).as_str(), "step" | "track" | "vary" | "pick"));
-        self.vague |= text.lines().any(|l| matches!(word(l).as_str(), "engine" | "baseline" | "version"));
-    }
-
-    /// Tears what a mistake in an item, which is no engine, makes unsure.
-    fn within(&mut self, item: &Item, at: Span) {
-        match item {
-            Item::Axis(axis) => {
-                let points = if let ast::AxisBody::Points(p) = &axis.body { p.as_slice() } else { &[] };
-                let point = points.iter().find(|p| holds(p.span, at));
-                self.tear(point.map_or(axis.span, |p| p.span));
-            }
-            Item::Study(study) => self.in_study(study, at),
-            item => self.places.push(extent(item)),
-        }
-    }
-
-    /// Tears whatever names a param.
-    fn uses(&mut self, param: &str) {
-        let text = self.analysis.modules.root_text();
-        let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let items = self.items();
-        for (at, _) in text.match_indices(param) {
-            let alone = !text[..at].ends_with(in_word) && !text[at + param.len()..].starts_with(in_word);
-            let here = Span::new(FileId::default(), at..at + param.len());
-            // a place that was torn for the use before this one is not looked for again
-            if !alone || self.places.last().is_some_and(|p| holds(*p, here)) {
-                continue;
-            }
-            let before = items.partition_point(|i| extent(i).start <= here.start);
-            match items[..before].last().filter(|i| holds(extent(i), here)) {
-                Some(Item::Engine(_)) => self.tear(self.line(here)),
-                Some(Item::Param(_)) | None => {}
-                Some(item) => self.within(item, here),
-            }
-        }
-    }
-
-    /// Notes what stands in a place.
-    fn tear(&mut self, span: Span) {
-        // an engine is torn once, however many of its lines are
-        if self.torn.iter().any(|t| t.start <= span.start && span.end <= t.end) {
-            return;
-        }
-        self.torn.push(span);
-        let text = self.analysis.modules.root_text().get(span.range()).unwrap_or_default();
-        self.text.extend([" ", text, " "]);
-        self.places.push(span);
-    }
-
-    fn in_engine(&mut self, engine: &ast::Engine, error: &Diagnostic) {
-        let at = error.span;
-        let line = engine.lines.iter().find(|l| holds(l.span, at));
-        match line.map(|l| (&l.kind, l.span)) {
-            Some((EngineLineKind::Changes(changes), span)) => {
-                let change = changes.iter().find(|c| holds(c.span, at));
-                self.tear(change.map_or(span, |c| c.span));
-            }
-            Some((
-                EngineLineKind::Image(_)
-                | EngineLineKind::Serve(_)
-                | EngineLineKind::Probe(_)
-                | EngineLineKind::Api(_)
-                | EngineLineKind::Args { .. }
-                | EngineLineKind::Key(_)
-                | EngineLineKind::Ready { .. }
-                | EngineLineKind::Metrics(_)
-                | EngineLineKind::Reset { .. }
-                | EngineLineKind::Stop { .. }
-                | EngineLineKind::Failure { .. }
-                | EngineLineKind::Publish { .. },
-                span,
-            )) => self.places.push(span),
-            Some(_) => self.lose(engine),
-            None => {
-                let line = self.line(at);
-                let text =
-                    self.analysis.modules.root_text().get(line.range()).unwrap_or_default().trim_start();
-                // what is read as it was meant has a machine's fix
-                let begins = |words: &[&str]| words.iter().any(|w| text.starts_with(w));
-                let flag = begins(&["-", "env ", "unset "]);
-                let parent = engine.parent.as_ref().is_some_and(|p| p.span == at);
-                if flag {
-                    self.tear(line);
-                } else if begins(&OF_A_SERVER) {
-                    self.places.push(line);
-                } else if parent && !error.edits.is_empty() {
-                    self.places.push(at);
-                } else {
-                    self.lose(engine);
-                }
-            }
-        }
-    }
-
-    /// Nothing is sure of an engine any more.
-    fn lose(&mut self, engine: &ast::Engine) {
-        self.tear(engine.span);
-        self.vague = true;
-    }
-
-    fn in_study(&mut self, study: &ast::Study, at: Span) {
-        let read = study.lines.iter().find(|l| holds(l.span, at));
-        let place = match read.map(|l| (&l.kind, l.span)) {
-            Some((StudyLineKind::Step(step), span)) => in_step(step, at).unwrap_or(span),
-            Some((StudyLineKind::Track(track), span)) => {
-                let step = track.steps.iter().find(|s| holds(s.span, at));
-                let head = at.start < track.steps.first().map_or(span.end, |s| s.span.start);
-                match step {
-                    Some(step) => in_step(step, at).unwrap_or(step.span),
-                    None if head && self.line(span) == self.line(at) => span,
-                    None => self.line(at),
-                }
-            }
-            Some((_, span)) => span,
-            None => self.block(self.line(at)),
-        };
-        let text = self.analysis.modules.root_text().get(place.range()).unwrap_or_default();
-        // what candidates are made of, and held against
-        let word = text.split_whitespace().next().unwrap_or_default();
-        let steps = ["step", "track", "vary", "pick", "adopt", "gpus"].contains(&word);
-        self.unread |= read.is_none() && text.contains("vary ");
-        if steps || text.contains("vary ") {
-            self.tear(place);
-        } else {
-            self.places.push(place);
-        }
-    }
-
-    /// A line that could not be read, with the block that it begins.
-    fn block(&self, line: Span) -> Span {
-        let text = self.analysis.modules.root_text();
-        let begins = text.get(line.range()).unwrap_or_default().trim_end().ends_with('{');
-        let rest = &text[(line.end as usize).min(text.len())..];
-        let indent = |l: &str| l.len() - l.trim_start().len();
-        let column = text.get(line.range()).map_or(0, indent);
-        let within = |l: &&str| l.trim().is_empty() || indent(l) > column;
-        let len: usize = rest.split_inclusive('\n').skip(1).take_while(within).map(str::len).sum();
-        if begins { Span { end: line.end + 1 + len as u32, ..line } } else { line }
-    }
-
-    /// In what could not be read as an item.
-    fn unread(&mut self, at: Span) {
-        let line = self.line(at);
-        let text = self.analysis.modules.root_text();
-        match text.get(line.range()).unwrap_or_default().split_whitespace().next().unwrap_or_default() {
-            "use" | "profile" | "metric" | "prune" | "site" | "study" => self.places.push(line),
-            _ => {
-                let next = self.items().iter().map(|i| extent(i).start).filter(|s| *s > at.start).min();
-                // `axis seqs = =[16, 48]`: of which flag nobody knows
-                let body = text.get(line.range()).and_then(|l| l.strip_prefix("axis ")?.split_once('='));
-                self.vague |= body.is_some_and(|(_, b)| b.trim_start().starts_with(['=', '[']));
-                self.tear(Span { end: next.unwrap_or(text.len() as u32), ..line });
-            }
-        }
-    }
-
-    fn line(&self, at: Span) -> Span {
-        at.line_in(self.analysis.modules.root_text())
-    }
-
-    /// Tears the steps that the program lacks, as something in them is not known. Whether there are any.
-    fn lost_steps(&mut self) -> bool {
-        let mut any = false;
-        for item in self.items() {
-            let Item::Study(study) = item else { continue };
-            let kept = self.analysis.program.studies.iter().find(|s| s.span == study.name.span);
-            for line in &study.lines {
-                let lost = |s: &ast::Step| {
-                    !kept.is_some_and(|k: &Study| k.steps.iter().any(|o| o.span == s.name.span))
-                };
-                let torn = match &line.kind {
-                    StudyLineKind::Step(step) => lost(step),
-                    StudyLineKind::Track(track) => track.steps.iter().any(lost),
-                    _ => false,
-                };
-                if torn {
-                    self.tear(line.span);
-                    any = true;
-                }
-            }
-        }
-        any
-    }
-
-    /// Adds what the axes say that are named in what is torn.
-    fn axes(&mut self) {
-        let module = self.analysis.modules.root();
-        loop {
-            let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-            let words: HashSet<&str> = self.text.split(|c| !word(c)).collect();
-            let imported =
-                module.imported.iter().filter_map(|(_, at)| name_of(self.analysis.modules.item(*at)));
-            let mut far = imported.filter(|(kind, _)| *kind == Kind::Axis);
-            if far.any(|(_, name)| words.contains(name.value.as_str())) {
-                self.vague = true;
-            }
-            let axes = self.items().iter().filter_map(|i| if let Item::Axis(a) = i { Some(a) } else { None });
-            let new: Vec<&ast::Axis> = axes
-                .filter(|a| words.contains(a.name.value.as_str()) && !self.named.contains(&a.name.value))
-                .collect();
-            if new.is_empty() {
-                return;
-            }
-            for axis in new {
-                self.named.insert(axis.name.value.clone());
-                let text = self.analysis.modules.root_text().get(axis.span.range()).unwrap_or_default();
-                self.text.extend([" ", text, " "]);
-            }
-        }
-    }
-}
-
-fn extent(item: &Item) -> Span {
-    match item {
-        Item::Use(i) => i.span,
-        Item::Param(i) => i.span,
-        Item::Engine(i) => i.span,
-        Item::Axis(i) => i.span,
-        Item::Profile(i) => i.span,
-        Item::Metric(i) => i.span,
-        Item::Prune(i) => i.span,
-        Item::Study(i) => i.span,
-        Item::Site(i) => i.span,
-    }
-}
-
-fn holds(outer: Span, inner: Span) -> bool {
-    outer.file == inner.file && outer.start <= inner.start && inner.start < outer.end.max(outer.start + 1)
-}
-
-/// Whether a line with a misspelt word is there all the same.
-fn was_read(item: &Item, at: Span) -> bool {
-    let begins = |span: Span| span.start == at.start;
-    let vary = |s: &ast::Step| s.lines.iter().any(|l| begins(l.span));
-    begins(extent(item))
-        || match item {
-            Item::Study(study) => study.lines.iter().any(|l| {
-                begins(l.span)
-                    || match &l.kind {
-                        StudyLineKind::Step(step) => vary(step),
-                        StudyLineKind::Track(t) => t.steps.iter().any(|s| begins(s.span) || vary(s)),
-                        _ => false,
-                    }
-            }),
-            Item::Engine(engine) => engine.lines.iter().any(|l| begins(l.span)),
-            _ => false,
-        }
-}
-
-/// The part of a step that decides on no candidate, if a mistake stands there.
-fn in_step(step: &ast::Step, at: Span) -> Option<Span> {
-    let guard = step.when.as_ref().map(|w| w.span).filter(|s| holds(*s, at));
-    let lines = step.lines.iter().filter(|l| !matches!(l.kind, ast::StepLineKind::Vary { .. }));
-    guard.or_else(|| lines.map(|l| l.span).find(|s| holds(*s, at)))
 }

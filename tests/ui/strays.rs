@@ -145,3 +145,51 @@ fn one_token_is_one_mistake_and_its_fix_the_text_as_it_was() {
         all(&wrong)
     );
 }
+
+/// What is written for what, in the text that is right: told once, and mended to the text as it was, where that is asked.
+const SLIPS: [(&str, &str, bool); 33] = [
+    ("flag --seqs int 1..", "flag --seqs int = 1..", true),
+    ("flag --seqs int", "flag int", false),
+    ("flag --len int", "flag [--len int", true),
+    ("flag --len int", "flag ,--len int", true),
+    ("ready get", ")ready get", true),
+    ("ready get", "=ready get", true),
+    ("ready get", "'ready get", true),
+    ("vary quant * seqs[16]", "vary quant * seqs16]", true),
+    ("vary quant * seqs[16]", "vary quant * * seqs[16]", true),
+    ("when p90(ttft)", "when when p90(ttft)", true),
+    ("when p90(ttft) >", "when p90(ttft) <<", false),
+    (">= 99%", "=> 99%", true),
+    (">= 99%", "is >= 99%", true),
+    (">= 99%", ">= 99%%", true),
+    ("1800ms", "1800ms then", true),
+    ("p90(ttft)", "p90[ttft]", true),
+    ("= --seqs=[16, 48]", "- = --seqs=[16, 48]", true),
+    ("[16, 48]", "[16,, 48]", true),
+    ("[16, 48]", "[16, , 48]", false),
+    ("[16, 48]", "[16, #48]", false),
+    ("repeat 1", "repeat 1x", true),
+    ("concurrency 64", "concurr 64", true),
+    ("maximize total", "maxim total", true),
+    ("[16, 48]", "[16, 48}", true),
+    ("p90(ttft)", "p90(ttft]", true),
+    ("on chat", "on on chat", true),
+    ("study lab", "study study lab", true),
+    ("repeat 1", "- repeat: 1", true),
+    ("\"Qwen/Qwen3-8B\"", "Qwen/Qwen3-8B\"", true),
+    ("\"Sequences\" {", "'Sequences\" {", true),
+    ("when p90(ttft) >", "when --seqs --len and p90(ttft) >", false),
+    ("{ vary seqs }", "{ vary seqs }}", true),
+    ("when p90(ttft) >", "when p50(ttft) + p90(ttft)) * 2 >", false),
+];
+
+#[test]
+fn a_sign_too_many_or_another_ones_is_told_once() {
+    let right = plain(RIGHT);
+    for (from, to, mends) in SLIPS {
+        assert!(RIGHT.contains(from), "{from}");
+        let (told, mended) = tried(&RIGHT.replacen(from, to, 1));
+        assert_eq!(told.len(), 1, "{to}: {told:#?}");
+        assert_eq!(mended.is_some_and(|m| plain(&m) == right), mends, "{to}");
+    }
+}

@@ -74,3 +74,24 @@ fn a_mistake_brings_no_doubt_about_the_rest_about() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(kept * 3 > of, "{kept} of {of} doubts are told beside a mistake");
 }
+
+#[test]
+fn how_long_requests_are_is_not_judged_of_a_profile_that_cannot_be_read() {
+    let file = |short: &str| {
+        format!(
+            "use std/engines {{ sim }}\nengine a = sim {{ --max-model-len=1Ki }}\nprofile long {{\n data random\n input 4Ki\n output 256\n \
+             concurrency 2\n requests 4\n}}\nprofile short = long {{ {short} }}\nprofile shorter = short {{ seed 1 }}\nstudy s {{\n model \"a/b\"\n \
+             baseline a\n maximize total_tps on shorter\n repeat 1\n step two {{ vary engine[a] }}\n}}\n"
+        )
+    };
+    let told = |short: &str| {
+        let found = reviewed(analyze(&NoFiles, "test.plab", &file(short))).diagnostics;
+        found.iter().map(|d| d.code.id()).filter(|c| c.starts_with('E') || *c == "W603").collect::<Vec<_>>()
+    };
+    assert_eq!(told("input 64"), [""; 0]);
+    assert_eq!(told("seed 2"), ["W603"]);
+    assert_eq!(told("inputt 64"), ["E102"]);
+    assert_eq!(told("input 64x5"), ["E103"]);
+    // what has nothing to do with lengths hides nothing
+    assert_eq!(told("seed two"), ["W603", "E601"]);
+}

@@ -257,6 +257,10 @@ impl Checker<'_> {
         }
         let in_library = self.modules.all.iter().any(|m| m.id == engine.span.file && m.library);
         let name = &engine.name;
+        // what a name was guessed for is not judged as if it stood there
+        if in_library && self.sink.says(Code::UnknownName, used) {
+            return;
+        }
         let (at, what) = if in_library {
             (used, format!("derive one that does, `engine {name}_base = {name} {{ version \"…\" }}`"))
         } else {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::check::Checker;
 use crate::lang::codes::Code;
-use crate::lang::diag::Diagnostic;
+use crate::lang::diag::{Diagnostic, begun};
 use crate::lang::syntax::ast::{Name, WordLine, WordValue};
 use crate::lang::syntax::{PROFILE_SETTINGS as SETTINGS, load_setting};
 
@@ -20,7 +20,10 @@ impl Checker<'_> {
         if let Some((setting, example)) = load_setting(&word.value) {
             return self.of_another_tool(line, d, setting, example);
         }
-        let d = d.meant(&word.value, SETTINGS.iter().copied(), "unknown", str::to_owned);
+        let mut d = d.meant(&word.value, SETTINGS.iter().copied(), "unknown", str::to_owned);
+        if let Some(whole) = begun(&word.value, SETTINGS.iter().copied()).filter(|_| d.label == "unknown") {
+            d = d.label(format!("did you mean `{whole}`?")).edit(word.span, whole);
+        }
         let meant = d.edits.first().map(|e| e.text.clone());
         self.sink.push(d.help(format!("a profile has the settings {}", SETTINGS.join(", "))));
         meant.map_or(Cow::Borrowed(line), |setting| Cow::Owned(renamed(line, &setting)))

@@ -362,7 +362,7 @@ impl Checker<'_> {
     /// Two numbers of different kinds: if one is a literal, it is the one that lacks its unit.
     fn dimensions(&mut self, op: BinaryOp, l: (&ast::Expr, Dim), r: (&ast::Expr, Dim)) {
         let literal = |e: &ast::Expr| if let ExprKind::Number(n) = &e.kind { Some(n.clone()) } else { None };
-        for ((e, found), (_, wanted)) in [(r, l), (l, r)] {
+        for ((e, found), (other, wanted)) in [(r, l), (l, r)] {
             let Some(n) = literal(e) else { continue };
             let what = format!("the other side of `{}`", op.symbol());
             let code =
@@ -373,7 +373,9 @@ impl Checker<'_> {
             let d = if found == Dim::PLAIN {
                 super::values::without_unit(d, &n, wanted, wanted.usual_unit())
             } else {
-                let help = if wanted == Dim::PLAIN {
+                let help = if wanted == Dim::PLAIN && n.value.abs() > 1.0 && is_share_metric(other) {
+                    format!("a share is compared with a share: write `{}%`", n.value)
+                } else if wanted == Dim::PLAIN {
                     format!("write it without a unit, `{}`, or compare it with {found}", n.value)
                 } else {
                     format!("give it in `{unit}`")
@@ -403,6 +405,10 @@ pub(super) fn node(op: BinaryOp, left: Expr, right: Expr) -> Expr {
 /// What a text may be compared with.
 fn is_text(e: &ast::Expr) -> bool {
     matches!(e.kind, ExprKind::Flag(_) | ExprKind::Env(_)) || is_name(e, "model")
+}
+
+fn is_share_metric(e: &ast::Expr) -> bool {
+    matches!(&e.kind, ExprKind::Call { owner: None, name, .. } if name.value == "gain" || super::bounds::is_share(&name.value))
 }
 
 /// A bare name, which may be a text that lacks its quotes.

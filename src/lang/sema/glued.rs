@@ -31,9 +31,17 @@ impl Checker<'_> {
 
     /// `gievn --max-num-seqs`: a misspelt word before a flag, whose first dash reads as an operator. Whether that was it.
     pub(super) fn word_before_flag(&mut self, module: usize, left: &Expr, right: &Expr) -> bool {
-        let ExprKind::Call { owner: None, name, args: None } = &left.kind else { return false };
         let behind = Span { start: left.span.end, ..right.span };
-        let flag = self.modules.slice(behind).trim_start().starts_with("--");
+        let behind = self.modules.slice(behind);
+        let gap = behind.len() - behind.trim_start().len();
+        let flag = behind[gap..].starts_with("--") && matches!(right.kind, ExprKind::Flag(_));
+        let at = Span { start: left.span.end + gap as u32, ..right.span };
+        let ExprKind::Call { owner: None, name, args: None } = &left.kind else {
+            return flag && self.lacks_comparison(at);
+        };
+        if flag && self.stands_twice(name) {
+            return true;
+        }
         let meant =
             did_you_mean(&name.value, ["given", "not"]).filter(|_| flag && !self.is_known(module, name));
         let Some(word) = meant else { return false };
@@ -44,6 +52,30 @@ impl Checker<'_> {
             "given" => d.help("write `given --FLAG`: whether a flag is given").edit(name.span, word),
             _ => d.help("write `not --FLAG`, or `not given --FLAG` for a flag that is not set"),
         });
+        true
+    }
+
+    /// `--a --b`: of two flags nobody said how they compare.
+    fn lacks_comparison(&mut self, flag: Span) -> bool {
+        let name = self.modules.slice(flag);
+        let d = Diagnostic::new(Code::Unexpected, flag, format!("`{name}` was not expected here"));
+        let help =
+            format!("how the two compare is not said: write `<`, `==` or another sign before `{name}`");
+        self.sink.push(d.label("expected a comparison").help(help));
+        true
+    }
+
+    /// `when when --a`: the word before it is no name, but stands there twice.
+    fn stands_twice(&mut self, name: &Name) -> bool {
+        let text = self.modules.text_of(name.span.file);
+        let before = text[..name.span.start as usize].trim_end();
+        if !matches!(name.value.as_str(), "when" | "require" | "on") || !before.ends_with(&name.value) {
+            return false;
+        }
+        let gone = Span { start: before.len() as u32, ..name.span };
+        let message = format!("`{}` stands here twice", name.value);
+        let d = Diagnostic::new(Code::Unexpected, name.span, message).label("the second one");
+        self.sink.push(d.help("remove it").edit(gone, ""));
         true
     }
 

@@ -59,6 +59,7 @@ pub fn value(
                 return d.label(format!("did you mean `{product}`?")).edit(span, product);
             }
             match fixed {
+                Some(fixed) if value.text.ends_with("tok") => d.label("has a unit").edit(span, fixed),
                 Some(fixed) => d.label("unknown unit").edit(span, fixed),
                 None => d.label("does not fit"),
             }

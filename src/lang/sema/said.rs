@@ -1,6 +1,6 @@
 //! What a profile says in some way: what stands in a line that is wrong is not missing, neither there nor in what derives from it.
 
-use crate::lang::diag::did_you_mean;
+use crate::lang::diag::{begun, did_you_mean};
 use crate::lang::syntax::ast;
 use crate::lang::syntax::{PROFILE_SETTINGS as SETTINGS, load_setting, meant_in_profile};
 
@@ -24,7 +24,8 @@ impl Said {
                 self.words.push(known);
                 continue;
             }
-            let near = did_you_mean(word, SETTINGS.iter().copied());
+            let known = || SETTINGS.iter().copied();
+            let near = did_you_mean(word, known()).or_else(|| begun(word, known()));
             let meant: Vec<&str> = load_setting(word).map(|(s, _)| s).into_iter().chain(near).collect();
             self.unreadable(
                 SETTINGS.iter().copied().filter(|s| meant.contains(s)).chain(meant_in_profile(word)),

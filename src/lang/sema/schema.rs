@@ -7,6 +7,7 @@ use foldhash::{HashMap, HashSet};
 use serde_json::Value as Json;
 
 use super::versions::{compare_versions, stand_in};
+use crate::lang::syntax::ANY;
 use crate::lang::{unit_slips, units};
 
 /// One declared flag, as it is for a range of versions.
@@ -245,7 +246,8 @@ impl Schema {
 
     /// Whether a name is that of a flag whose declaration could not be read, or of a key in it.
     pub fn is_unread(&self, name: &str) -> bool {
-        !self.unread.is_empty() && self.unread.contains(&key(name.split('.').next().unwrap_or(name)))
+        let flag = || key(name.split('.').next().unwrap_or(name));
+        !self.unread.is_empty() && (self.unread.contains(ANY) || self.unread.contains(&flag()))
     }
 
     /// States the releases that the flags were read from.

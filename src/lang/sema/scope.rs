@@ -147,7 +147,8 @@ impl Module {
         // a name was lost somewhere: this may be it, unless it is a slip of another one
         let lost = self.is_lost(kind, &name.value);
         let slip = |known: &str| strsim::damerau_levenshtein(known, &name.value) == 1;
-        if lost && !did_you_mean(&name.value, self.known(kind, extra)).is_some_and(slip) {
+        let near = nearest(&name.value, self.known(kind, extra));
+        if lost && !matches!(near.as_slice(), [only] if slip(only)) {
             return;
         }
         let other = Kind::IMPORTABLE.iter().find(|k| **k != kind && self.find(**k, &name.value).is_some());

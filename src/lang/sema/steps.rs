@@ -30,6 +30,8 @@ pub struct Reach {
     pub after: Vec<Vec<Arc<Engine>>>,
     /// the index of each step, by track and name
     places: HashMap<(Option<String>, String), usize>,
+    /// where each name of a step stands first, also of those that could not be made out
+    named: HashMap<(Option<String>, String), Span>,
     /// steps that could not be made out: naming one is no further mistake
     pub broken: HashSet<String>,
 }
@@ -45,6 +47,7 @@ impl Reach {
             baseline,
             after: Vec::new(),
             places: HashMap::new(),
+            named: HashMap::new(),
             broken: HashSet::new(),
         }
     }
@@ -98,10 +101,11 @@ impl Checker<'_> {
             self.sink.push(declared_again(&decl.name));
         }
         let place = (track.map(str::to_owned), decl.name.value.clone());
-        if let Some(first) = reach.places.get(&place).map(|i| &study.steps[*i]) {
+        let first = *reach.named.entry(place.clone()).or_insert(decl.name.span);
+        if first != decl.name.span {
             let message = format!("a second step is called `{}`", decl.name.value);
             let d = Diagnostic::new(Code::DeclaredTwice, decl.name.span, message).label("already taken");
-            self.sink.push(d.related(first.span, "the first one").help("give one of them another name"));
+            self.sink.push(d.related(first, "the first one").help("give one of them another name"));
         }
         let Some(step) = self.one_step(decl, track, &study.steps, &reach.broken) else {
             reach.broken.insert(decl.name.value.clone());

@@ -111,6 +111,8 @@ impl Checker<'_> {
             Kind::Metric | Kind::Param => matches!(d.code, Code::UnknownMetric | Code::NeedsStatistic),
             // something of another kind stands in its place
             _ if d.code == Code::WrongKind => d.message.ends_with(&other),
+            // a profile that cannot be what it is named for stands in the place of another
+            Kind::Profile if d.code == Code::WrongLoad => true,
             // what was meant by a slip is known
             _ => d.code == Code::UnknownName && d.edits.is_empty() && d.message.starts_with(&unknown),
         })

@@ -128,6 +128,42 @@ pub fn bracket(id: FileId, at: usize, piece: Piece) -> Diagnostic {
     }
 }
 
+/// Whether a round bracket without its other half may stand for one around some operands: of `a + b) * c` and `(a + b * c` nobody knows
+/// what was meant.
+pub(super) fn may_group(text: &str, at: usize) -> bool {
+    let line =
+        text[..at].rfind('\n').map_or(0, |n| n + 1)..text[at..].find('\n').map_or(text.len(), |n| at + n);
+    let (before, behind) = (text[line.start..at].trim_end(), text[at + 1..line.end].trim_start());
+    let operator = |word: &&str| matches!(*word, "+" | "-" | "*" | "/" | "and" | "or");
+    match text.as_bytes()[at] {
+        b')' => {
+            let goes_on = behind.split_whitespace().next().is_some_and(|w| operator(&w));
+            goes_on && outside(before).split_whitespace().any(|w| operator(&w))
+        }
+        b'(' => {
+            let glued = text[..at].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+            !glued && behind.split_whitespace().any(|w| operator(&w))
+        }
+        _ => false,
+    }
+}
+
+/// The end of a text that stands in no round brackets, up to one that is open, without what stands in those that are closed.
+fn outside(text: &str) -> String {
+    let mut depth = 0_usize;
+    let mut kept: Vec<char> = Vec::new();
+    for c in text.chars().rev() {
+        match c {
+            ')' => depth += 1,
+            '(' if depth == 0 => break,
+            '(' => depth -= 1,
+            _ if depth == 0 => kept.push(c),
+            _ => {}
+        }
+    }
+    kept.into_iter().rev().collect()
+}
+
 /// A brace that is written twice, as templates do.
 pub struct Doubled {
     second: usize,

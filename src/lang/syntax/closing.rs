@@ -1,5 +1,6 @@
 //! Where a quote or bracket that is missing was to stand: its possible places are tried, until the declaration around it can be read.
 
+use super::brackets::may_group;
 use super::lexical::{Piece, Scanner};
 use super::parser::parse_as_it_is;
 use super::words;
@@ -25,9 +26,47 @@ pub fn offer(text: &str, found: &mut [Diagnostic]) {
         if left == 0 {
             break;
         }
+        if let Some(help) = ended_in_a_comment(text, d) {
+            d.help = Some(help);
+            continue;
+        }
         let Some(place) = Place::of(text, d) else { continue };
         d.edits.extend(place.best(&mut left));
+        if d.code == Code::UnclosedString {
+            lacks_first_quote(text, d);
+        }
     }
+}
+
+/// `Qwen/Qwen3-8B"`: a text ends there that did not begin with a quote.
+fn lacks_first_quote(text: &str, d: &mut Diagnostic) {
+    let [edit] = d.edits.as_slice() else { return };
+    let (from, to) = (edit.span.start, d.span.start + 1);
+    if edit.text != "\"" || edit.span.end >= d.span.start {
+        return;
+    }
+    let written = &text[from as usize..to as usize];
+    "a string does not begin with a quote".clone_into(&mut d.message);
+    "ends with one".clone_into(&mut d.label);
+    d.help = Some(format!("write `\"{written}`"));
+    d.span = Span { start: from, end: to, ..d.span };
+}
+
+/// What is said of a bracket whose other half stands in a comment that was to be a value: `[red, #fff]`.
+fn ended_in_a_comment(text: &str, d: &Diagnostic) -> Option<String> {
+    let at = d.span.start as usize;
+    let close = match text.as_bytes().get(at).filter(|_| d.code == Code::Unclosed)? {
+        b'{' => '}',
+        b'[' => ']',
+        _ => ')',
+    };
+    let line = text[at..].lines().next()?;
+    let is_comment = |(at, piece): (usize, Piece)| matches!(piece, Piece::Comment(_)).then_some(at);
+    let comment = &line[Scanner::new(line).find_map(is_comment)?..];
+    let value = comment[1..].split([close, ',', ' ', '\t']).next().filter(|v| !v.is_empty())?;
+    comment.contains(close).then(|| {
+        format!("`#` begins a comment, which takes the `{close}` along: write `\"#{value}\"` where it is part of a value")
+    })
 }
 
 /// A quote or bracket that has no other half, in the declaration around it.
@@ -67,7 +106,11 @@ impl<'a> Place<'a> {
         let mut before = mistakes(&self.text[self.around.clone()]);
         let own = (self.code, (self.at - self.around.start) as u32);
         before.retain(|m| *m != own);
+        if self.code == Code::Unopened && may_group(self.text, self.at) {
+            return None;
+        }
         let mut best: Option<((bool, usize), Edit)> = None;
+        let mut unsure = false;
         for edit in self.edits() {
             *left = left.saturating_sub(self.around.len());
             if *left == 0 {
@@ -77,12 +120,37 @@ impl<'a> Place<'a> {
             let Some(after) = after.filter(|(_, n)| *n <= before.len() + MOST_HIDDEN) else { continue };
             if best.as_ref().is_none_or(|(least, _)| after < *least) {
                 best = Some((after, edit));
+                unsure = false;
+            } else if self.is_in_json() {
+                // `{"a": {"b": 1, "c": 2}`: it may end before the comma or behind it
+                unsure |= best.as_ref().is_some_and(|(least, e)| after == *least && self.differs(e, &edit));
             } else if self.is_open_expression() {
                 // `(a + b * c`: of two sums nobody knows which
                 return None;
             }
         }
-        best.map(|(_, edit)| edit)
+        best.map(|(_, edit)| edit).filter(|_| !unsure)
+    }
+
+    /// Whether it opens an object or a list of JSON, which may end at any of its values.
+    fn is_in_json(&self) -> bool {
+        let before = self.text[..self.at].trim_end();
+        self.code == Code::Unclosed
+            && self.text[self.at..].starts_with(['{', '['])
+            && (before.ends_with([':', '[', ','])
+                || before.ends_with('=') && self.text[self.at..].starts_with("{\""))
+    }
+
+    /// Whether two edits make different texts, spaces apart.
+    fn differs(&self, a: &Edit, b: &Edit) -> bool {
+        let with = |edit: &Edit| {
+            let mut text = self.text[self.around.clone()].to_owned();
+            let at = edit.span.start as usize - self.around.start..edit.span.end as usize - self.around.start;
+            text.replace_range(at, &edit.text);
+            text.retain(|c| !c.is_whitespace());
+            text
+        };
+        with(a) != with(b)
     }
 
     /// Whether the line leaves brackets open after an edit, or closes others', and how many mistakes there are; `None` if one of them
@@ -127,6 +195,13 @@ impl<'a> Place<'a> {
         let library = self.text[self.at + 1..].starts_with("std/");
         let gone = std::iter::once(self.replaced(""));
         let close = self.ends().filter(|e| *e > self.at + 1).map(|e| insert(e, "\""));
+        // `"Lim'`: it ends with the other one
+        let line = &self.text[self.at..self.line.end.max(self.at)];
+        let single =
+            line.find('\'').filter(|n| *n > 1 && line.matches('\'').count() == 1).map(|n| self.at + n);
+        let other =
+            single.map(|at| Edit { span: Span::new(FileId::default(), at..at + 1), text: "\"".to_owned() });
+        let close = other.into_iter().chain(close);
         let rest = self.starts().chain(self.ends()).filter(|p| *p < self.at).map(|p| insert(p, "\""));
         if library {
             gone.chain(close).chain(rest).collect()

@@ -1,8 +1,10 @@
-//! Conditions where none can stand, as other tools have them: behind the axes of a step, behind `adopt`, in `goodput` with a colon.
+//! Conditions where none can stand, as other tools have them: behind the axes of a step, behind `adopt`, in `goodput` with a colon. And
+//! words and signs that are too many in one, or another's.
 
 use std::ops::Range;
 
-use super::hints::Hint;
+use super::hints::{Hint, is_condition};
+use super::lapses::mend;
 
 /// What was meant by a condition at a token, if it is one.
 pub fn condition(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
@@ -27,7 +29,39 @@ pub fn condition(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> 
     None
 }
 
-/// The same for a flag behind such a word, which looks like a flag apart from its value: where the word begins, and the help.
+/// What was meant by a token of a condition: `failed is <= 10`, `0.2 x best`, `p95[latency]`, `p90(ttft) > 2s then`.
+pub fn slip(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
+    if !is_condition(chunk) {
+        return None;
+    }
+    let (whole, after) = (&chunk[..token.start], &chunk[token.end..]);
+    let (before, next) = (whole.trim_end(), after.trim_start_matches([' ', '\t']));
+    let name = &before[before.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || c == '_').len()..];
+    match word {
+        "is" | "equals" | "eq" if next.starts_with(['<', '>', '=', '!']) => {
+            let at = token.start..chunk.len() - next.len();
+            Some(mend("the sign compares: remove the word", at, ""))
+        }
+        "then" | "do" if next.is_empty() || next.starts_with(['\n', '\r', '#']) => {
+            Some(mend("a condition ends with its line: remove the word", before.len()..token.end, ""))
+        }
+        "x" | "×" if before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == ')') => {
+            Some(mend("write `*`", token.clone(), "*"))
+        }
+        "[" if before == whole && name.starts_with(|c: char| c.is_ascii_lowercase()) => {
+            let (inner, _) = after.split_once(']')?;
+            let right = format!("({inner})");
+            let plain = |c: char| c.is_ascii_alphanumeric() || "_ ,.".contains(c);
+            inner.chars().all(plain).then(|| {
+                let help = format!("what a function is asked of stands in round brackets: `{name}{right}`");
+                mend(help, token.start..token.end + inner.len() + 1, right)
+            })
+        }
+        _ => None,
+    }
+}
+
+/// What was meant by a flag behind a word that begins a condition, which looks like a flag apart from its value: where the word begins, and the help.
 pub fn behind_axes(chunk: &str, flag: usize) -> Option<(Range<usize>, String)> {
     let before = chunk[..flag].trim_end();
     let start = before.trim_end_matches(|c: char| c.is_ascii_alphabetic()).len();

@@ -17,7 +17,7 @@ pub fn kept_open<'t>(id: FileId, text: &'t str, sink: &mut Sink) -> Cow<'t, str>
     for at in too_early(text) {
         let here = Span::new(id, at..at + 1);
         let line = here.line_in(text).range();
-        let message = if is_of_a_flag(&text[line.clone()]) {
+        let message = if is_of_a_flag(&text[line.clone()]) || text[line.clone()].contains('{') {
             "this `}` closes nothing on its line"
         } else {
             "this `}` ends the block before its last lines"
@@ -63,10 +63,28 @@ fn too_early(text: &str) -> Vec<usize> {
         }
         let closes = depth == 0 && early.is_none() && piece == Piece::Close(b'}');
         if closes && (goes_on(&text[head..at], &text[at + 1..]) || is_beyond_its_flag(text, at)) {
-            early = Some(at);
+            early = Some(surplus(text, head, at));
         }
     }
     found
+}
+
+/// The `}` with which a line of the block closes more than it opens, `step a { vary x }}`, above one that ends the block early; else that one.
+fn surplus(text: &str, head: usize, early: usize) -> usize {
+    let mut at = head;
+    for line in text[head..early].split_inclusive('\n') {
+        let code = line[..start_of_comment(line).unwrap_or(line.len())].trim_end();
+        let depth = Scanner::new(code).fold(0_i64, |depth, (_, piece)| match piece {
+            Piece::Open(b'{') => depth + 1,
+            Piece::Close(b'}') => depth - 1,
+            _ => depth,
+        });
+        if depth < 0 && code.contains('{') && code.ends_with('}') {
+            return at + code.len() - 1;
+        }
+        at += line.len();
+    }
+    early
 }
 
 /// Whether a `}` ends a line of a flag, indented, which opens none for it: `--x={"a": 1}}`.

@@ -2,6 +2,7 @@
 
 use super::blocks::Block;
 use super::hints;
+use super::imports::ANY;
 use super::words::{ATTRIBUTES, TYPES};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, did_you_mean};
@@ -48,7 +49,11 @@ pub fn declared_flags(text: &str) -> impl Iterator<Item = String> + '_ {
     let flag = move |word: &'_ str| word.split(|c| !in_name(c)).next().unwrap_or_default().to_owned();
     // a name without its dashes, and flags in a wrong place, are declared all the same
     words.enumerate().filter_map(move |(n, w)| {
-        let plain = n == 0 && w.starts_with(|c: char| c.is_ascii_lowercase()) && !TYPES.contains(&w);
+        // `flag int 1..` lost its name, and nobody knows which
+        if n == 0 && TYPES.contains(&w) {
+            return declares.then(|| ANY.to_owned());
+        }
+        let plain = n == 0 && w.starts_with(|c: char| c.is_ascii_lowercase());
         let named = if w.starts_with('-') { Some(flag(w)) } else { plain.then(|| format!("--{}", flag(w))) };
         named.filter(|_| declares)
     })

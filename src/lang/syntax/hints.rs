@@ -37,6 +37,7 @@ pub fn hint(chunk: &str, token: &Range<usize>, word: &str, expected: &[String], 
         .or_else(|| borrowed::borrowed(chunk, token, word, expected))
         .or_else(|| points::point(chunk, token, word))
         .or_else(|| phrases::phrase(chunk, token, word, expected))
+        .or_else(|| conditions::slip(chunk, token, word))
         .or_else(|| signs::sign(chunk, token, word, expected))
         .or_else(|| slips::slip(chunk, token, word, expected))
         .or_else(|| conditions::condition(chunk, token, word));

@@ -49,9 +49,14 @@ impl At<'_> {
             .then(|| mend("a setting ends with its line: remove the comma", self.token.clone(), ""))
     }
 
-    /// `[256,, 512]`, `{ a: -tp=2,, b: -tp=4 }`; in a `use` a name may be missing
+    /// `[256,, 512]`, `[256, , 512]`, `{ a: -tp=2,, b: -tp=4 }`; in a `use` a name may be missing
     fn comma_twice(&self) -> Option<Hint> {
         let twice = self.word == "," && self.before.ends_with(',') && !self.chunk.starts_with("use ");
+        let named = self.before.contains(" on ") || self.before.rfind('[') > self.before.rfind(']');
+        if twice && named && self.before.len() < self.token.start {
+            let help = "something stands between two commas: add it, or remove one comma";
+            return Some(Hint { help: help.to_owned(), edit: None });
+        }
         twice.then(|| mend("one comma is enough: remove the other", self.before.len()..self.token.end, ""))
     }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::hints::Hint;
 use super::lapses::mend;
-use super::words::ATTRIBUTES;
+use super::words::{ATTRIBUTES, TYPES};
 
 /// Lines, what is written in them, and the word that was meant where it is expected.
 const WORDS: [(&[&str], &[&str], &str); 5] = [
@@ -70,6 +70,11 @@ impl Line<'_> {
             && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
         if !behind || !plain || name == "env" {
             return None;
+        }
+        // `flag int 1..`: it lost its name
+        if self.before == "flag" && TYPES.contains(&name) {
+            let help = format!("a flag has a name: write `flag --NAME {name} …`");
+            return Some(Hint { help, edit: None });
         }
         Some(write(self.token.start..end, &format!("--{name}")))
     }

@@ -40,6 +40,7 @@ mod slips;
 mod spaced;
 mod stray;
 mod synonyms;
+mod tokens;
 mod twice;
 mod unread_points;
 mod unseen;

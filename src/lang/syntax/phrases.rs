@@ -301,11 +301,17 @@ impl<'a> Place<'a> {
         }
         if setting == "-" && self.chunk.starts_with("- ") {
             let rest = self.chunk["-".len()..].trim_start();
-            let edit = (0..self.chunk.len() - rest.len(), String::new());
+            let start = self.chunk.len() - rest.len();
+            // `- repeat: 2`
+            let key = rest.split_once(": ").map(|(key, _)| key).filter(|key| is_name(key));
+            let edit = match key {
+                Some(key) => (0..start + key.len() + 1, key.to_owned()),
+                None => (0..start, String::new()),
+            };
             return hint("lines need no `-` in front: remove it", Some(edit));
         }
         match (setting, self.word) {
-            ("rate" | "input" | "output", "-" | "to" | "–" | "...") => {
+            ("rate" | "input" | "output" | "think" | "concurrency", "-" | "to" | "–" | "...") => {
                 self.replace("a range is written with `..`", "..")
             }
             ("input" | "output", "[") => {

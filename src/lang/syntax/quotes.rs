@@ -17,8 +17,12 @@ pub fn single(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Di
         return d.label("a JSON object takes none").help(format!("write {json}")).edit(span(at, end), json);
     }
     let line_end = chunk[at..].find(['\n', '\r']).map_or(chunk.len(), |n| at + n);
-    let end = chunk[at + 1..line_end].find('\'').map_or(line_end, |n| at + n + 2);
+    let rest = &chunk[at + 1..line_end];
+    // `'Lim"` ends with the other one
+    let other = rest.find('"').filter(|_| !rest.contains('\'') && rest.matches('"').count() == 1);
+    let end = rest.find('\'').or(other).map_or(line_end, |n| at + n + 2);
     let inner = chunk[at..end].trim_matches('\'');
+    let inner = if other.is_some() { inner.trim_end_matches('"') } else { inner };
     let right = format!("\"{}\"", inner.replace('"', "\\\""));
     Diagnostic::new(Code::SingleQuotes, span(at, end), "a string is written in single quotes")
         .label("strings take double quotes")

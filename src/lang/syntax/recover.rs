@@ -10,7 +10,7 @@ use super::reread::{closed, opened, renamed, reread, reread_within, without_bloc
 use super::unread_points::other_points;
 use super::{borrowed, flag_lines, habits, headless, heads, imports, joins, names, synonyms, words};
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, Sink, did_you_mean, one_of, short};
+use crate::lang::diag::{Diagnostic, Sink, begun, did_you_mean, one_of, short};
 use crate::lang::invisible;
 use crate::lang::source::{FileId, Span};
 
@@ -66,6 +66,7 @@ pub fn line(id: FileId, block: Block, text: &str, base: usize, sink: &mut Sink) 
             (Block::Profile, _) if did_you_mean(word, known.iter().copied()).is_none() => known.to_vec(),
             _ => {
                 let near = did_you_mean(word, known.iter().copied());
+                let near = near.or_else(|| begun(word, known.iter().copied()));
                 near.into_iter().chain(synonyms::settings(block, word)).collect()
             }
         };
@@ -102,8 +103,10 @@ fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<
     // docker's way to set a variable
     let variable = text.starts_with("-e ");
     let takes_flags = block == Block::Engine && text.starts_with('-') && !variable;
+    // `- repeat 2`, as in a list of YAML
+    let listed = text.strip_prefix("- ").is_some_and(|rest| known.contains(&first_word(rest.trim_start())));
     let open = block == Block::Runner && !text.starts_with('-');
-    if takes_flags || open || known.contains(&word) {
+    if takes_flags || open || listed || known.contains(&word) {
         return None;
     }
     let len = shown_len(text);
@@ -157,6 +160,9 @@ fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<
         return Some(d.label(NOT_HERE).help(help));
     }
     d = d.meant(word, known.iter().copied(), "unknown", str::to_owned);
+    if let Some(whole) = begun(word, known.iter().copied()).filter(|_| d.label == "unknown") {
+        d = d.label(format!("did you mean `{whole}`?")).edit(span, whole);
+    }
     Some(d.help(format!("{what} has the settings {}", known.join(", "))))
 }
 

@@ -58,7 +58,7 @@ impl Slip<'_> {
         start..start + end
     }
 
-    /// `flag --seqs int 1.. = 256`, `flag --seqs=int`, `flag --seqs|-s int`, `… uses=gpus`
+    /// `flag --seqs int 1.. = 256`, `flag --seqs int = 1..`, `flag --seqs=int`, `flag --seqs|-s int`, `… uses=gpus`
     fn flag_attribute(&self) -> Option<Hint> {
         if !matches!(self.word, "=" | "|" | "/" | "," | ":") || !self.chunk.starts_with("flag ") {
             return None;
@@ -80,6 +80,9 @@ impl Slip<'_> {
         }
         if named {
             return None;
+        }
+        if next.contains("..") {
+            return Some(spaced("a range stands behind its type: remove the `=`"));
         }
         if ATTRIBUTES.contains(&self.last_words().0) {
             return Some(spaced("an attribute and its value are separated by a space: remove the `=`"));

@@ -5,9 +5,11 @@ use std::ops::Range;
 
 use pest::Parser;
 
+use super::brackets::may_group;
 use super::grammar::{Grammar, Rule};
 use super::lexical::{Piece, Scanner};
 use super::recover::declared_name;
+use super::tokens::{SEPARATORS, Token, tokens};
 use super::twice::lines;
 use super::words;
 use crate::lang::codes::Code;
@@ -45,7 +47,8 @@ pub(super) fn without(id: FileId, text: &str, told: &Sink, sink: &mut Sink) -> O
             break;
         }
         let Some(found) =
-            (Declaration { text: &text[around.clone()], base: around.start, errors: &here }).stray(&mut left)
+            (Declaration { file: text, text: &text[around.clone()], base: around.start, errors: &here })
+                .stray(&mut left)
         else {
             continue;
         };
@@ -53,7 +56,9 @@ pub(super) fn without(id: FileId, text: &str, told: &Sink, sink: &mut Sink) -> O
         // what is said of a sign already may say what it was meant for
         let said = here.first().filter(|d| {
             let same = d.span.range().start == found.token.place.start + around.start;
-            same && here.len() == 1 && d.code == Code::Unexpected && d.edits.is_empty() && !found.token.twice
+            let explained = d.help.as_ref().is_some_and(|h| !h.starts_with("write for example"));
+            let alone = same && here.len() == 1 && explained;
+            alone && d.code == Code::Unexpected && d.edits.is_empty() && !found.token.twice
         });
         sink.push(said.map_or_else(|| found.diagnostic(id, text, around.start), |d| (*d).clone()));
         names.extend(declared_name(&text[around]).next());
@@ -87,36 +92,89 @@ fn declarations(text: &str, errors: &[&Diagnostic]) -> Vec<Range<usize>> {
 
 /// A declaration, and what was found in it.
 struct Declaration<'a> {
+    file: &'a str,
     text: &'a str,
     base: usize,
     errors: &'a [&'a Diagnostic],
-}
-
-/// A token to be taken out, or written as another.
-#[derive(Debug, Clone)]
-struct Token {
-    place: Range<usize>,
-    right: &'static str,
-    /// a word or text that stands there twice
-    twice: bool,
 }
 
 /// What a declaration lacks nothing without.
 struct Stray {
     token: Token,
     after: String,
+    /// where a `[` is missing that the token closes
+    opens: Option<usize>,
     /// another token would do as well
     unsure: bool,
 }
 
 impl Declaration<'_> {
     fn stray(&self, left: &mut usize) -> Option<Stray> {
+        if let Some(kind) = self.other_kind() {
+            return self.first(&kind.iter().collect::<Vec<_>>(), left);
+        }
         if !self.is_suspicious(left) {
             return None;
         }
         let tokens = self.tokens();
         let (gone, other): (Vec<&Token>, Vec<&Token>) = tokens.iter().partition(|t| t.right.is_empty());
-        self.first(&gone, left).or_else(|| self.first(&other, left))
+        self.glued(left).or_else(|| self.first(&gone, left)).or_else(|| self.first(&other, left))
+    }
+
+    /// `[16, 48}`: of a bracket that lacks its other half, the closing ones of other kinds behind it.
+    fn other_kind(&self) -> Option<Vec<Token>> {
+        let [only] = self.errors else { return None };
+        let at = self.at(only);
+        let (open, right) = match self.text.as_bytes().get(at).filter(|_| only.code == Code::Unclosed)? {
+            b'[' => ("[", "]"),
+            b'(' => ("(", ")"),
+            _ => return None,
+        };
+        let closes = |t: &Token| {
+            let written = &self.text[t.place.clone()];
+            t.right == right && t.place.start > at && written != open && "}])".contains(written)
+        };
+        let all: Vec<Token> = self.tokens().into_iter().filter(closes).collect();
+        let plain = !self.text[at + 1..].starts_with('-');
+        (plain && !all.is_empty()).then_some(all)
+    }
+
+    /// Whether a word stands twice directly before what was found.
+    fn is_behind_a_second(&self, found: &Diagnostic) -> bool {
+        let before = self.text[..self.at(found)].trim_end().len();
+        self.tokens().iter().any(|t| t.twice && t.place.end == before)
+    }
+
+    /// `seqs16]`, `engineone, two]`: a `[` is missing between the name of an axis and the points that are picked from it.
+    fn glued(&self, left: &mut usize) -> Option<Stray> {
+        let lone = |d: &&&Diagnostic| d.code == Code::Unopened && self.text[self.at(d)..].starts_with(']');
+        let close = self.at(self.errors.iter().find(lone)?);
+        let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let list = self.text[..close].trim_end_matches(|c: char| in_name(c) || ", .-".contains(c)).len();
+        let first = self.text[list..close].split(',').next()?;
+        let start = list + first.rfind(' ').map_or(0, |n| n + 1);
+        let word = &self.text[start..list + first.len()];
+        *left = left.saturating_sub(self.file.len() + self.text.len());
+        if *left == 0 {
+            return None;
+        }
+        let axes = self.file.lines().filter_map(|l| l.strip_prefix("axis ")?.split(' ').next());
+        let name = axes.chain(["engine"]).filter(|n| word.starts_with(n)).max_by_key(|n| n.len())?;
+        let at = start + name.len();
+        // the space behind it makes room
+        let room = self.text[close..].split('\n').next()?.find(' ').map(|n| close + n);
+        let (before, behind) = (&self.text[..at], &self.text[at..]);
+        let after = match room {
+            Some(room) => [before, "[", &self.text[at..room], &self.text[room + 1..]].concat(),
+            None => [before, "[", behind].concat(),
+        };
+        let token = Token { place: close..close + 1, right: "", twice: false };
+        (name != word && self.reads(&after, &token.place)).then_some(Stray {
+            token,
+            after,
+            opens: Some(at),
+            unsure: false,
+        })
     }
 
     /// Whether what was found may follow from one sign: more than one mistake, one of a bracket or quote without its other half, or one that
@@ -129,7 +187,10 @@ impl Declaration<'_> {
             Code::Unclosed if behind.get(1..).is_some_and(|b| b.starts_with('-')) => true,
             Code::Unclosed => behind.starts_with('{') && !self.is_mended(only, left),
             // a sign before a setting
-            Code::UnknownSetting => behind.starts_with(['}', ')', ']', '\'', ',', ';', '=', ':']),
+            Code::UnknownSetting => {
+                let sign = |c: char| c != '-' && SEPARATORS.contains(&c) || "{}[]()'".contains(c);
+                behind.starts_with(sign)
+            }
             // a word that a quote begins lacks the other one
             Code::UnclosedString => {
                 !behind.chars().nth(1).is_some_and(|c| c.is_alphabetic() || matches!(c, '/' | '{' | '.'))
@@ -139,8 +200,12 @@ impl Declaration<'_> {
                 !before.trim_end().ends_with('=') || before.ends_with('=') || !self.is_mended(only, left)
             }
             Code::Unexpected if only.edits.is_empty() => {
-                behind.starts_with([',', '=', ';', ':']) || self.tokens().iter().any(|t| t.twice)
+                let len = (only.span.range().len()).min(behind.len());
+                let is_sign =
+                    len > 0 && behind.get(..len).is_some_and(|t| t.chars().all(|c| SEPARATORS.contains(&c)));
+                is_sign || self.tokens().iter().any(|t| t.twice)
             }
+            Code::Unexpected if self.is_behind_a_second(only) => true,
             Code::Unexpected | Code::Unopened => !self.is_mended(only, left),
             _ => false,
         }
@@ -178,8 +243,13 @@ impl Declaration<'_> {
                 return None;
             }
             let place = &token.place;
+            let (before, behind) = (&self.text[..place.start], &self.text[place.end..]);
+            let written = &self.text[place.clone()];
             // `256,512` may be one value or two
-            if token.right.is_empty() && splits(&self.text[..place.start], &self.text[place.end..]) {
+            let separates = token.right.is_empty() || SEPARATORS.iter().any(|s| written.starts_with(*s));
+            if separates && written.len() == 1 && splits(before, behind)
+                || written == "=" && lacks_value(before, behind)
+            {
                 continue;
             }
             let after = self.after(token);
@@ -193,10 +263,13 @@ impl Declaration<'_> {
                 known.after = after;
                 continue;
             }
-            found.push(Stray { token: (*token).clone(), after, unsure: false });
+            found.push(Stray { token: (*token).clone(), after, opens: None, unsure: false });
         }
-        let unsure = found.len() > 1;
         let best = found.iter().position(|s| told(&s.token)).unwrap_or_default();
+        let unsure = found.len() > 1
+            || found
+                .get(best)
+                .is_some_and(|s| s.token.right.is_empty() && may_group(self.text, s.token.place.start));
         (!found.is_empty()).then(|| Stray { unsure, ..found.swap_remove(best) })
     }
 
@@ -284,6 +357,15 @@ fn splits(before: &str, behind: &str) -> bool {
     word(before.chars().next_back()) && word(behind.chars().next())
 }
 
+/// `--seqs=`: the value is missing behind a flag's or a variable's sign, not the sign too many.
+fn lacks_value(before: &str, behind: &str) -> bool {
+    let named = before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    let word = before.rsplit([' ', '\t', '\n', '{', ',', ':']).next().unwrap_or_default();
+    let set = word.starts_with('-') || word.starts_with(|c: char| c.is_ascii_uppercase());
+    let nothing = behind.is_empty() || behind.starts_with([',', '}', ' ', '\t', '\n', '\r']);
+    named && set && nothing
+}
+
 /// Whether what stands around a token belongs together once it is gone: `--x=}8`.
 fn joins(before: &str, behind: &str) -> bool {
     let apart = |c: Option<char>| c.is_none_or(char::is_whitespace);
@@ -295,63 +377,17 @@ fn bare(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
-/// The signs of a line that may be too many or another's, and the words that stand there twice.
-fn tokens(line: &str) -> Vec<Token> {
-    let end =
-        Scanner::new(line).find(|(_, p)| matches!(p, Piece::Comment(_))).map_or(line.len(), |(at, _)| at);
-    let odd = line[..end].matches('"').count() % 2 == 1;
-    let (mut found, mut last): (Vec<Token>, Range<usize>) = (Vec::new(), 0..0);
-    let gone = |place: Range<usize>| Token { place, right: "", twice: false };
-    for word in pieces(line, end, odd) {
-        let text = &line[word.clone()];
-        let sign = text.len() == 1 && "{}[]()'\",;=:+*".contains(text);
-        if sign {
-            found.push(gone(word.clone()));
-            let others: &[&'static str] = match text {
-                "}" | "]" | ")" => &["}", "]", ")", "{"],
-                "{" | "[" | "(" => &["{", "[", "(", "}"],
-                _ => &[],
-            };
-            let others = others.iter().filter(|o| **o != text);
-            found.extend(others.map(|right| Token { place: word.clone(), right, twice: false }));
-        } else if &line[last.clone()] == text {
-            found.push(Token { twice: true, ..gone(word.clone()) });
-        }
-        last = word;
-    }
-    found
-}
-
-/// The words, texts and signs of a line; where a quote has no other half, each quote is a sign.
-fn pieces(line: &str, end: usize, odd: bool) -> Vec<Range<usize>> {
-    let in_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '%');
-    let mut found = Vec::new();
-    let mut at = 0;
-    while let Some(c) = line[at..end].chars().next() {
-        let rest = &line[at..end];
-        let len = match c {
-            _ if c.is_whitespace() => {
-                at += c.len_utf8();
-                continue;
-            }
-            '"' if !odd => match Scanner::new(rest).next() {
-                Some((_, Piece::Text(len))) => len,
-                _ => 1,
-            },
-            _ if in_word(c) => rest.find(|c| !in_word(c)).unwrap_or(rest.len()),
-            _ => c.len_utf8(),
-        };
-        found.push(at..at + len);
-        at += len;
-    }
-    found
-}
-
 impl Stray {
     fn diagnostic(&self, id: FileId, text: &str, base: usize) -> Diagnostic {
         let Token { place, right, twice } = &self.token;
         let span = Span::new(id, base + place.start..base + place.end);
         let written = &text[span.range()];
+        if let Some(at) = self.opens {
+            let d = Self::sign(written, span)
+                .label("nothing is open here")
+                .help("a `[` stands before the points");
+            return d.edit(Span::new(id, base + at..base + at), "[");
+        }
         let d = if *twice {
             Diagnostic::new(Code::Unexpected, span, format!("{} stands here twice", quoted(written)))
                 .label("the second one")
