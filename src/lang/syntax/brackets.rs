@@ -131,20 +131,18 @@ pub fn bracket(id: FileId, at: usize, piece: Piece) -> Diagnostic {
 /// Whether a round bracket without its other half may stand for one around some operands: of `a + b) * c` and `(a + b * c` nobody knows
 /// what was meant.
 pub(super) fn may_group(text: &str, at: usize) -> bool {
+    // what closes nothing may also be a line that begins nothing
+    let Some(bracket @ (b'(' | b')')) = text.as_bytes().get(at) else { return false };
     let line =
         text[..at].rfind('\n').map_or(0, |n| n + 1)..text[at..].find('\n').map_or(text.len(), |n| at + n);
     let (before, behind) = (text[line.start..at].trim_end(), text[at + 1..line.end].trim_start());
     let operator = |word: &&str| matches!(*word, "+" | "-" | "*" | "/" | "and" | "or");
-    match text.as_bytes()[at] {
-        b')' => {
-            let goes_on = behind.split_whitespace().next().is_some_and(|w| operator(&w));
-            goes_on && outside(before).split_whitespace().any(|w| operator(&w))
-        }
-        b'(' => {
-            let glued = text[..at].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
-            !glued && behind.split_whitespace().any(|w| operator(&w))
-        }
-        _ => false,
+    if *bracket == b')' {
+        let goes_on = behind.split_whitespace().next().is_some_and(|w| operator(&w));
+        goes_on && outside(before).split_whitespace().any(|w| operator(&w))
+    } else {
+        let glued = text[..at].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        !glued && behind.split_whitespace().any(|w| operator(&w))
     }
 }
 

@@ -45,7 +45,7 @@ fn lacks_first_quote(text: &str, d: &mut Diagnostic) {
     if edit.text != "\"" || edit.span.end >= d.span.start {
         return;
     }
-    let written = &text[from as usize..to as usize];
+    let Some(written) = text.get(from as usize..to as usize) else { return };
     "a string does not begin with a quote".clone_into(&mut d.message);
     "ends with one".clone_into(&mut d.label);
     d.help = Some(format!("write `\"{written}`"));
