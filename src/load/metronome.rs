@@ -1,7 +1,7 @@
 //! Ticks at absolute times, by a timer of the kernel's that the thread of the requests waits for itself: the runtime's timers are as
 //! coarse as a millisecond, another thread has to be given the processor first, and spinning all along would take the core that reads the
-//! streams. A processor that sleeps takes a tenth of a millisecond to wake up, which is as long as a twentieth of the gaps of an open loop:
-//! so the last moment is waited for awake, and the streams are read meanwhile.
+//! streams. A processor that sleeps takes up to a tenth of a millisecond to wake up, and requests that are due closer together than that would go
+//! out at once: so the last moment is waited for awake, and the streams are read meanwhile.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, RawFd};

@@ -1,5 +1,4 @@
-//! The text of tokens, put together from the text of each: a tokenizer decodes a prompt anew, token by token, which takes half as long as
-//! encoding it.
+//! The text of tokens, put together from the text of each: a tokenizer that decodes a prompt looks each of them up anew.
 
 use foldhash::HashMap;
 use tokenizers::Tokenizer;
