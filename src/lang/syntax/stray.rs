@@ -249,6 +249,7 @@ impl Declaration<'_> {
             let separates = token.right.is_empty() || SEPARATORS.iter().any(|s| written.starts_with(*s));
             if separates && written.len() == 1 && splits(before, behind)
                 || written == "=" && lacks_value(before, behind)
+                || lacks_operand(before, written, behind)
             {
                 continue;
             }
@@ -364,6 +365,14 @@ fn lacks_value(before: &str, behind: &str) -> bool {
     let set = word.starts_with('-') || word.starts_with(|c: char| c.is_ascii_uppercase());
     let nothing = behind.is_empty() || behind.starts_with([',', '}', ' ', '\t', '\n', '\r']);
     named && set && nothing
+}
+
+/// `p99(latency) /`: what follows is missing behind an operator that ends its line, not the operator too many.
+fn lacks_operand(before: &str, written: &str, behind: &str) -> bool {
+    let operand = before.trim_end_matches([' ', '\t']).ends_with(|c: char| c.is_alphanumeric() || ")]\"%_".contains(c));
+    let rest = behind.trim_start_matches([' ', '\t']);
+    let ends = rest.is_empty() || rest.starts_with(['\n', '\r', '#', '{', '}', ')']);
+    matches!(written, "/" | "*" | "+" | "-") && operand && ends
 }
 
 /// Whether what stands around a token belongs together once it is gone: `--x=}8`.
