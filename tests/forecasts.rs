@@ -1,6 +1,8 @@
 //! How good predictions are: grid studies over the simulated engine in virtual time, with starts that vary as real ones do. From the
 //! third trial on, what is predicted of the whole study is held against what it came to.
 
+use std::collections::HashMap;
+
 use perflab::judge::forecast::{Costs, Guess, engine_name, forecast};
 use perflab::judge::{Checks, Grid, Metrics, Next, Results, Run, RunOutcome, Setup, Strategy as _};
 use perflab::lang::sema::program::Load as Asked;
@@ -54,6 +56,24 @@ fn study(n: usize) -> String {
     )
 }
 
+/// What loads came to, by configuration and lengths: the same load of the same engine takes as long each time.
+#[derive(Default)]
+struct Loads(HashMap<(String, u32), Option<(f64, f64)>>);
+
+impl Loads {
+    fn of(
+        &mut self,
+        config: &Config,
+        input: u32,
+        output: u32,
+        requests: usize,
+        concurrency: usize,
+    ) -> Option<(f64, f64)> {
+        let key = (config.id().to_owned(), input);
+        *self.0.entry(key).or_insert_with(|| load(config, input, output, requests, concurrency))
+    }
+}
+
 /// Seconds and tokens per second of a load, in virtual time; `None` where the engine does not start.
 fn load(config: &Config, input: u32, output: u32, requests: usize, concurrency: usize) -> Option<(f64, f64)> {
     let flags: Vec<(String, Option<String>)> =
@@ -92,7 +112,7 @@ fn run(n: usize, launch: usize, measured: Option<(f64, f64)>, confirming: bool) 
 fn worst(program: &Program, dice: &mut Dice) -> (f64, usize) {
     let study = &program.studies[0];
     let mut results = Results::default();
-    let mut costs = Costs::guessed(Guess::default());
+    let (mut costs, mut known) = (Costs::guessed(Guess::default()), Loads::default());
     let (mut elapsed, mut launches, mut totals) = (0.0, 0, Vec::new());
     // what one machine takes to start an engine, and how far apart starts of it lie
     let start = 20.0 + 200.0 * dice.next();
@@ -114,7 +134,7 @@ fn worst(program: &Program, dice: &mut Dice) -> (f64, usize) {
             let (input, output) = (p.input.expect("lengths").0, p.output.expect("lengths").0);
             let requests = p.requests.expect("a number") as usize;
             let Some(Asked::Concurrency(concurrency)) = p.load else { panic!("a closed loop") };
-            let measured = load(&need.config, input, output, requests, concurrency as usize);
+            let measured = known.of(&need.config, input, output, requests, concurrency as usize);
             let key = setup.load(name).to_owned();
             match measured {
                 Some((seconds, _)) => loads.push((key.clone(), seconds)),

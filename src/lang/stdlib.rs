@@ -38,6 +38,11 @@ pub fn is_part(name: &str) -> bool {
     ENGINES.iter().chain(MODULES).any(|(_, part)| part.name == name)
 }
 
+/// Whether a file is one of the library, not only called like one.
+pub fn holds(name: &str, text: &str) -> bool {
+    ENGINES.iter().chain(MODULES).any(|(_, part)| part.name == name && part.text == text)
+}
+
 /// The files of `std/NAME` that are needed to find `names` in it, or all of them if one of the names is in none.
 pub fn parts(library: &str, names: &[&str]) -> Option<Vec<Part>> {
     match library {

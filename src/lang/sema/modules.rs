@@ -1,16 +1,21 @@
 //! All files of an analysis: the root file, what it uses and what that uses, each parsed once and its names entered.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 
 use super::scope::{ItemRef, Kind, Module, declared_again, is_base_word, name_of};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink};
 use crate::lang::source::{FileId, Files, Source, Sources, Span};
 use crate::lang::stdlib;
-use crate::lang::syntax::ast::{Item, Literal, Name, Param, Text, Use};
+use crate::lang::syntax::ast::{File, Item, Literal, Name, Param, Text, Use};
 use crate::lang::syntax::{self, Parsed};
+
+/// Trees of the library that are kept: each of its files in a few places.
+const MOST_KEPT: usize = 64;
 
 /// All modules of an analysis; the root file is the first.
 #[derive(Debug, Default)]
@@ -63,7 +68,7 @@ impl Modules {
     /// Gives a param of the root file another value.
     pub fn set_param(&mut self, name: &str, value: Literal) {
         let Some(at) = self.root().find(Kind::Param, name) else { return };
-        if let Item::Param(p) = &mut self.all[at.module].file.items[at.item] {
+        if let Item::Param(p) = &mut Arc::make_mut(&mut self.all[at.module].file).items[at.item] {
             p.value = value;
         }
     }
@@ -148,7 +153,7 @@ impl Modules {
     ) -> usize {
         let text = source.text.clone();
         let id = sources.add(source);
-        let Parsed { file, broken } = syntax::parse(id, &text, sink);
+        let (file, broken) = read(id, &path, &text, sink);
         let index = self.all.len();
         self.texts.push(text);
         self.by_path.insert(path.clone(), index);
@@ -282,6 +287,31 @@ impl Modules {
             }
         }
     }
+}
+
+/// A file's tree and the names of it that could not be read.
+fn read(id: FileId, path: &str, text: &str, sink: &mut Sink) -> (Arc<File>, HashSet<String>) {
+    if stdlib::holds(path, text) {
+        return (library_file(id, path, text), HashSet::default());
+    }
+    let Parsed { file, broken } = syntax::parse(id, text, sink);
+    (Arc::new(file), broken)
+}
+
+/// A file of the standard library, parsed once for each place that it has among the files of an analysis: fixes are found by reading a
+/// user's file many times, and an engine's schema is far longer than that.
+fn library_file(id: FileId, path: &str, text: &str) -> Arc<File> {
+    static READ: Mutex<BTreeMap<(String, FileId), Arc<File>>> = Mutex::new(BTreeMap::new());
+    let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    let key = (path.to_owned(), id);
+    if let Some(file) = read.get(&key) {
+        return Arc::clone(file);
+    }
+    let file = Arc::new(syntax::parse(id, text, &mut Sink::default()).file);
+    if read.len() < MOST_KEPT {
+        read.insert(key, Arc::clone(&file));
+    }
+    file
 }
 
 /// The byte order mark that some editors put before a text is no part of it.

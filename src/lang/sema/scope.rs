@@ -1,5 +1,7 @@
 //! Files and the names in them: which item a name stands for, at home and where it was imported.
 
+use std::sync::Arc;
+
 use foldhash::{HashMap, HashSet};
 
 use super::unimported;
@@ -50,7 +52,7 @@ pub struct ItemRef {
 /// One file, parsed, with its names.
 #[derive(Debug, Default)]
 pub struct Module {
-    pub file: File,
+    pub file: Arc<File>,
     pub id: FileId,
     pub(super) names: HashMap<(Kind, String), ItemRef>,
     pub(super) broken: HashSet<String>,
