@@ -58,6 +58,11 @@ fn the_load_generator_is_tried_where_that_is_asked_for() {
     assert_eq!((&found["topic"], &document["client"]["streams"]), (&"client".into(), &12.into()));
     assert_eq!(document["client"]["failed"], 0);
     assert!(document["client"]["chunks_per_s"].as_f64() > Some(0.0), "{document:#}");
+    let effect = &document["client"]["effect"];
+    line(&document, "of the throughput that it has under a client that only reads");
+    assert_eq!((&effect["streams"], &effect["pairs"]), (&8.into(), &8.into()), "{document:#}");
+    let at = |name: &str| effect[name].as_f64().expect("a number");
+    assert!(0.0 < at("low") && at("low") <= at("ratio") && at("ratio") <= at("high"), "{document:#}");
     let without = done(doctor(&lab, &["--format", "json"])).json();
     assert!(without.get("client").is_none(), "{without:#}");
     doctor(&lab, &["--streams", "8"]).expect_error(2, &["--client"]);

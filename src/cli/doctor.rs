@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::args::{DoctorArgs, DoctorFormat};
 use super::console::Console;
-use super::{client_test, descriptors, exit};
+use super::{client_test, descriptors, effect, exit};
 use crate::doctor::{self, Examination, Finding, Level};
 use crate::lang::fmt;
 use crate::load::{LoadError, SelfTest};
@@ -44,8 +44,14 @@ fn try_client(args: &DoctorArgs, found: &mut Examination) -> Result<(), LoadErro
     let test = SelfTest { streams: args.streams, tokens_per_s: args.tokens_per_second, cpus };
     let facts = client_test::run(&test)?;
     found.lines.extend(client_test::findings(&test, &facts));
+    let seen = effect::run(test.streams, test.cpus)?;
+    found.lines.push(effect::finding(&seen));
     found.worst = found.lines.iter().map(|line| line.level).max().unwrap_or(found.worst);
-    found.client = serde_json::to_value(facts).ok();
+    let mut client = serde_json::to_value(facts).ok();
+    if let Some(client) = client.as_mut().and_then(serde_json::Value::as_object_mut) {
+        client.insert("effect".to_owned(), serde_json::json!(seen));
+    }
+    found.client = client;
     Ok(())
 }
 

@@ -13,6 +13,7 @@ mod console;
 mod cpus;
 mod descriptors;
 mod doctor;
+mod effect;
 mod ending;
 mod events;
 mod exec;
