@@ -73,7 +73,7 @@ fn requests(test: &EffectTest<'_>) -> u64 {
 
 /// Seconds that perflab's client takes.
 async fn ours(test: &EffectTest<'_>, seed: u64) -> Result<f64, LoadError> {
-    let mut spec = LoadSpec::new(&format!("http://{}", test.address), test.model);
+    let mut spec = LoadSpec::new(format!("http://{}", test.address), test.model);
     spec.arrivals = Arrivals::Closed { concurrency: test.streams as usize };
     (spec.stop, spec.warmup, spec.seed) = (Stop::Requests(requests(test)), Warmup::None, seed);
     spec.prompts = Prompts {

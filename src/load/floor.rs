@@ -81,7 +81,7 @@ struct Stream {
 impl Stream {
     /// Reads what has come; whether that ends an answer.
     fn read(&mut self) -> io::Result<bool> {
-        let mut buffer = [0; 64 << 10];
+        let mut buffer = [0; 16 << 10];
         let read = match self.socket.read(&mut buffer) {
             Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
             Ok(read) => read,
