@@ -1,8 +1,9 @@
 //! Server-sent events out of bytes, without input or output of its own: a transport hands over what it
 //! received, in whatever pieces, and gets back the events that these bytes complete.
 
-/// The most bytes of one event; a server that sends more has lost its framing.
-pub(super) const MAX_EVENT: usize = 16 << 20;
+/// The most bytes of one event; a server that sends more has lost its framing. Answers of 16 MiB are seen in one event, with their
+/// JSON around them.
+pub(super) const MAX_EVENT: usize = 64 << 20;
 
 /// One complete event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub struct SseDecoder {
     name: Vec<u8>,
     data: Vec<u8>,
     has_data: bool,
+    /// The begun line is a comment: nothing of it is kept, however long it is.
+    in_comment: bool,
     /// The last line ended in CR: an LF that follows belongs to it.
     after_cr: bool,
     at_start: bool,
@@ -49,6 +52,7 @@ impl SseDecoder {
             name: Vec::new(),
             data: Vec::new(),
             has_data: false,
+            in_comment: false,
             after_cr: false,
             at_start: true,
             limit,
@@ -71,11 +75,17 @@ impl SseDecoder {
                 bytes = rest;
                 continue;
             }
+            self.in_comment |= self.line.is_empty() && bytes[0] == b':';
             let Some(end) = memchr::memchr2(b'\n', b'\r', bytes) else {
-                return self.hold(bytes);
+                return if self.in_comment { Ok(()) } else { self.hold(bytes) };
             };
             self.after_cr = bytes[end] == b'\r';
             let (piece, rest) = (&bytes[..end], &bytes[end + 1..]);
+            if std::mem::take(&mut self.in_comment) {
+                self.at_start = false;
+                bytes = rest;
+                continue;
+            }
             // however it was cut, the same line is too long
             self.check(self.line.len() + piece.len())?;
             if self.line.is_empty() {
@@ -105,7 +115,11 @@ impl SseDecoder {
 
     /// The data of an event that lies in `bytes` whole and in its usual form, and what follows it: nothing of it is copied.
     fn whole<'b>(&self, bytes: &'b [u8]) -> Option<(&'b [u8], &'b [u8])> {
-        let begun = self.at_start || self.has_data || !self.line.is_empty() || !self.name.is_empty();
+        let begun = self.at_start
+            || self.has_data
+            || self.in_comment
+            || !self.line.is_empty()
+            || !self.name.is_empty();
         let value = bytes.strip_prefix(b"data:").filter(|_| !begun)?;
         let value = value.strip_prefix(b" ").unwrap_or(value);
         let end = memchr::memchr2(b'\n', b'\r', value)?;
@@ -238,6 +252,21 @@ mod tests {
         let many = "data: 0123456789\n".repeat(8);
         assert_eq!(decoder.feed(many.as_bytes(), &mut sink), Ok(()));
         assert_eq!(decoder.feed(many.as_bytes(), &mut sink), Err(TooLong { limit: 100 }));
+    }
+
+    #[test]
+    fn a_comment_may_be_as_long_as_it_likes_and_is_not_kept() {
+        let mut decoder = SseDecoder::with_limit(100);
+        let mut events = Vec::new();
+        let mut sink = |e: SseEvent<'_>| events.push(e.data.to_vec());
+        let long = format!(": {}\r\ndata: a\n:{}\ndata: b\n\n", "x".repeat(300), "data: y".repeat(50));
+        for pieces in [long.len(), 1, 7] {
+            for piece in long.as_bytes().chunks(pieces) {
+                decoder.feed(piece, &mut sink).expect("comments are no events");
+                assert!(decoder.line.len() < 50);
+            }
+        }
+        assert_eq!(events, [b"a\nb", b"a\nb", b"a\nb"]);
     }
 
     proptest! {
