@@ -142,7 +142,7 @@ fn prompts_that_a_server_had_seen_are_told_and_those_of_other_settings_are_other
         let output = lab.run(&[&named[..], &load, more].concat()).expect_code(0);
         assert!(!output.stderr.contains("note:"), "{}", output.stderr);
         let own: Value = serde_json::from_str(&lab.read("own.json")).expect("JSON");
-        let notes = own["notes"].as_array().expect("a list");
+        let notes = own["findings"].as_array().expect("a list");
         assert!(notes.iter().all(|note| note["text"].is_string() && note["finding"].is_string()), "{own}");
         notes.iter().filter_map(|note| note["finding"].as_str().map(str::to_owned)).collect()
     };

@@ -234,6 +234,12 @@ impl BenchArgs {
         self.request_rate.is_infinite() && (stated || traced && self.arrivals.is_none())
     }
 
+    /// The highest percentile that is printed.
+    pub(super) fn highest_percentile(&self) -> f64 {
+        let names = self.metric_percentiles.iter().filter_map(|p| p.name().parse().ok());
+        names.fold(50.0, f64::max)
+    }
+
     /// Questions that the load can ask; where clients decide how many it asks, some.
     pub(super) fn count(&self) -> usize {
         const SOME: u64 = 10_000;

@@ -5,12 +5,12 @@ use std::io;
 use tokio_util::sync::CancellationToken;
 
 use super::args::BenchArgs;
+use super::progress::Progress;
 use super::{files, notes, questions, table};
 use crate::cli::console::Console;
 use crate::cli::{descriptors, exit};
 use crate::data::DataError;
-use crate::judge::checks;
-use crate::load::{self, Ended, Header, LoadError, LoadOutcome, LoadSpec, Outcome, Silent};
+use crate::load::{self, Ended, Header, LoadError, LoadOutcome, LoadSpec};
 use crate::run::{Signals, prompt_cache};
 
 /// Why there was no load.
@@ -28,7 +28,7 @@ enum NoLoad {
 
 pub fn run(args: &BenchArgs, console: Console) -> u8 {
     descriptors::raise_limit();
-    match measure(args) {
+    match measure(args, console) {
         Ok(outcome) => show(args, &outcome, console),
         Err(error) => {
             let help = match error {
@@ -41,14 +41,17 @@ pub fn run(args: &BenchArgs, console: Console) -> u8 {
     }
 }
 
-fn measure(args: &BenchArgs) -> Result<LoadOutcome, NoLoad> {
+fn measure(args: &BenchArgs, console: Console) -> Result<LoadOutcome, NoLoad> {
     files::look(args).map_err(NoLoad::Place)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let outcome = runtime.block_on(async {
         let signals = Signals::default();
         signals.listen(|| {}, |code| std::process::exit(code.into()));
         let spec = spec(args)?;
-        Ok(load::run(&spec, &mut Silent, &signals.first, &CancellationToken::new()).await?)
+        let mut progress = Progress::new(console, &spec.base_url);
+        let measured = load::run(&spec, &mut progress, &signals.first, &CancellationToken::new()).await;
+        progress.finish();
+        Ok(measured?)
     });
     // prompts that are still being made are nobody's any more
     runtime.shutdown_background();
@@ -68,13 +71,6 @@ fn spec(args: &BenchArgs) -> Result<LoadSpec, NoLoad> {
     Ok(spec)
 }
 
-/// What kept the client from reading in time, by the limits beyond which a study refuses a measurement.
-pub(super) fn held_up(outcome: &LoadOutcome) -> Option<String> {
-    let client = outcome.summary.client;
-    let held = checks::held_up(client.loop_lag_p99_ms, client.stall_ms)?;
-    Some(format!("this machine held the client up {held}"))
-}
-
 fn show(args: &BenchArgs, outcome: &LoadOutcome, console: Console) -> u8 {
     if outcome.ended == Ended::Cancelled && outcome.records.is_empty() {
         console.say("interrupted before a request was answered: nothing was measured");
@@ -82,23 +78,11 @@ fn show(args: &BenchArgs, outcome: &LoadOutcome, console: Console) -> u8 {
     }
     console.print(&table::render(args, outcome));
     for note in notes::of(args, outcome) {
-        console.say(&format!("note: {}", note["text"].as_str().unwrap_or_default()));
-    }
-    let failures = outcome.records.iter().filter_map(|r| match &r.outcome {
-        Outcome::Failed(failure) => Some(failure),
-        Outcome::Ok | Outcome::Short => None,
-    });
-    if let Some(first) = failures.into_iter().next() {
-        console.warn(&format!("{} requests failed, the first so: {first}", outcome.summary.failed));
-    }
-    if let Some(held_up) = held_up(outcome) {
-        console.warn(&format!("{held_up}: its times are not the server's, measure again"));
-    }
-    if outcome.ended == Ended::Cancelled {
-        console.warn(&format!(
-            "interrupted: the numbers are of the {} requests that had ended",
-            outcome.records.len()
-        ));
+        if note.warning {
+            console.warn(&note.text);
+        } else {
+            console.say(&format!("note: {}", note.text));
+        }
     }
     let unwritten = files::write(args, outcome, console);
     for message in &unwritten {

@@ -3,17 +3,34 @@
 use serde_json::{Map, Value, json};
 
 use super::args::BenchArgs;
-use super::command::held_up;
-use super::{goodput, notes};
+use super::notes::Note;
+use super::{goodput, notes, stated};
 use crate::load::{self, Api, Dist, LoadOutcome, Outcome, RequestRecord};
 
 /// The numbers by perflab's definitions.
 pub(super) fn own(args: &BenchArgs, outcome: &LoadOutcome) -> Value {
-    let s = &outcome.summary;
+    let (s, sending) = (&outcome.summary, outcome.sending);
+    let spec = args.spec().ok();
+    let ended = outcome.records.len() as u64;
     json!({
         "schema": "perflab.bench/1",
+        "url": spec.as_ref().map(|spec| spec.base_url.as_str()),
+        "endpoint": args.endpoint.path(),
+        "model": args.model,
+        "arrivals": spec.as_ref().map(stated::arrivals),
+        "load": spec.as_ref().map(|spec| stated::load(args, spec)),
         "streamed": !args.no_stream,
-        "requests": {"planned": s.planned, "completed": s.completed, "failed": s.failed, "short": s.short},
+        "ended": outcome.ended,
+        "interrupted": outcome.cancelled(),
+        "requests": {
+            "planned": planned(outcome),
+            "completed": s.completed,
+            "failed": s.failed,
+            "short": s.short,
+            "errors": s.errors,
+            "in_flight": sending.dropped(ended),
+            "unsent": sending.unsent(),
+        },
         "errors": s.errors,
         "duration_s": s.duration_s,
         "input_tokens": s.input_tokens,
@@ -40,10 +57,16 @@ pub(super) fn own(args: &BenchArgs, outcome: &LoadOutcome) -> Value {
         "schedule_lag_ms": s.schedule_lag_ms,
         "turns": load::turns(&outcome.records),
         "client": s.client,
-        "client_held_up": held_up(outcome),
-        "notes": notes::of(args, outcome),
+        "client_stalled": outcome.stalled,
+        "client_held_up": notes::held_up(outcome),
+        "findings": notes::of(args, outcome).iter().map(Note::json).collect::<Vec<_>>(),
         "server": outcome.server,
     })
+}
+
+/// Requests that were to be sent, as far as that is known: of a load that ends by time, those that were.
+fn planned(outcome: &LoadOutcome) -> u64 {
+    outcome.sending.planned.unwrap_or(outcome.sending.begun)
 }
 
 /// What `vllm bench serve --backend`, or SGLang's tool, calls this endpoint.
@@ -61,7 +84,7 @@ pub(super) fn python_float(number: f64) -> String {
 }
 
 /// What `vllm bench serve --save-result` of 0.17 writes, with its names and its definitions: time per token is what follows the
-/// first chunk over all tokens but one, and every chunk is one token between two others. The time to the first token is
+/// first chunk over all tokens but one, every chunk is one token between two others, and the load lasts until its last answer has ended. The time to the first token is
 /// perflab's, which takes no role for a token.
 pub(super) fn vllm(args: &BenchArgs, outcome: &LoadOutcome, date: &str) -> Value {
     let s = &outcome.summary;
@@ -76,23 +99,25 @@ pub(super) fn vllm(args: &BenchArgs, outcome: &LoadOutcome, date: &str) -> Value
     put("model_id", args.model.clone().into());
     let tokenizer = args.data.tokenizer.as_ref().map(|path| path.display().to_string());
     put("tokenizer_id", tokenizer.unwrap_or_else(|| args.model.clone()).into());
-    put("num_prompts", args.num_prompts.into());
+    put("num_prompts", planned(outcome).into());
     for (key, value) in &args.metadata {
         put(key, value.clone().into());
     }
-    let rate = args.request_rate;
-    put("request_rate", if rate.is_finite() { rate.into() } else { "inf".into() });
+    let offered = args.request_rate;
+    put("request_rate", if offered.is_finite() { offered.into() } else { "inf".into() });
     put("burstiness", args.burstiness.into());
     put("max_concurrency", args.max_concurrency.into());
-    put("duration", s.duration_s.into());
+    let duration_s = whole_s(&outcome.records);
+    let rate = |count: u64| if duration_s > 0.0 { count as f64 / duration_s } else { 0.0 };
+    put("duration", duration_s.into());
     put("completed", s.completed.into());
     put("failed", s.failed.into());
     put("total_input_tokens", s.input_tokens.into());
     put("total_output_tokens", s.output_tokens.into());
-    put("request_throughput", s.request_rate.into());
-    put("request_goodput", goodput::vllm(&args.goodput, outcome, tpot_ms).into());
-    put("output_throughput", s.output_tps.into());
-    put("total_token_throughput", s.total_tps.into());
+    put("request_throughput", rate(s.completed).into());
+    put("request_goodput", goodput::vllm(&args.goodput, outcome, tpot_ms, duration_s).into());
+    put("output_throughput", rate(s.output_tokens).into());
+    put("total_token_throughput", rate(s.input_tokens + s.output_tokens).into());
     if args.save_detailed {
         details(args, &outcome.records, &mut put);
     }
@@ -153,6 +178,12 @@ fn details_of_streams(records: &[&RequestRecord], put: &mut impl FnMut(&str, Val
 
 fn seconds(from: u64, to: u64) -> f64 {
     to.saturating_sub(from) as f64 / 1e9
+}
+
+/// How long all of it took as vLLM counts it: until the last answer had ended, which usage and `[DONE]` are a part of.
+fn whole_s(records: &[RequestRecord]) -> f64 {
+    let from = records.iter().map(|r| r.sent_ns).min().unwrap_or(0);
+    seconds(from, records.iter().map(|r| r.end_ns).max().unwrap_or(0))
 }
 
 fn tpot_ms(record: &RequestRecord) -> Option<f64> {

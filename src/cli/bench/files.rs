@@ -11,6 +11,7 @@ use super::documents;
 use crate::cli::console::Console;
 use crate::load::{LoadOutcome, RequestRecord};
 use crate::run::write_requests;
+use crate::secrets;
 
 /// Why a file would not find its place, as far as that is known before a load. Folders that are missing are made.
 pub(super) fn look(args: &BenchArgs) -> Result<(), String> {
@@ -76,7 +77,8 @@ fn result_file(args: &BenchArgs, date: &str) -> PathBuf {
 }
 
 fn text(file: &Path, text: &str) -> Result<(), String> {
-    made(file).and_then(|_| fs::write(file, text)).map_err(|e| format!("{}: {e}", file.display()))
+    let text = secrets::mask_document(text);
+    made(file).and_then(|_| fs::write(file, text.as_bytes())).map_err(|e| format!("{}: {e}", file.display()))
 }
 
 /// Compressed where the file is called `.gz`.

@@ -8,7 +8,9 @@ mod documents;
 mod files;
 mod goodput;
 mod notes;
+mod progress;
 mod questions;
+mod stated;
 mod table;
 
 pub use args::BenchArgs;

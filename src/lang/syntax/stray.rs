@@ -369,7 +369,8 @@ fn lacks_value(before: &str, behind: &str) -> bool {
 
 /// `p99(latency) /`: what follows is missing behind an operator that ends its line, not the operator too many.
 fn lacks_operand(before: &str, written: &str, behind: &str) -> bool {
-    let operand = before.trim_end_matches([' ', '\t']).ends_with(|c: char| c.is_alphanumeric() || ")]\"%_".contains(c));
+    let operand =
+        before.trim_end_matches([' ', '\t']).ends_with(|c: char| c.is_alphanumeric() || ")]\"%_".contains(c));
     let rest = behind.trim_start_matches([' ', '\t']);
     let ends = rest.is_empty() || rest.starts_with(['\n', '\r', '#', '{', '}', ')']);
     matches!(written, "/" | "*" | "+" | "-") && operand && ends
