@@ -120,3 +120,16 @@ async fn the_cap_holds_back_whoever_is_behind_one_that_waits() {
     }
     assert!(records[4..].iter().all(|r| Some(r.released_ns) >= first_end), "{records:?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_cannot_be_read_has_its_status_all_the_same() {
+    for status in ["200 OK", "503 Busy"] {
+        let reply = Reply { status: Some(status), headers: "Content-Encoding: gzip\r\n", steps: vec![] };
+        let server = Server::start(move |_, _| reply.clone()).await;
+        let records = load(&spec(&server, 1)).await.records;
+        assert_eq!(records[0].http_status, status[..3].parse().ok());
+        let kind = records[0].outcome.failure().expect("it failed").kind;
+        let wanted = if status.starts_with('2') { FailureKind::BadStream } else { FailureKind::HttpStatus };
+        assert_eq!(kind, wanted, "{status}");
+    }
+}
