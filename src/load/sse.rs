@@ -25,13 +25,11 @@ pub struct TooLong {
 /// The decoder's state between two pieces.
 #[derive(Debug)]
 pub struct SseDecoder {
-    /// The begun line, without its end.
+    /// The begun line, without its end; of a comment, its colon alone.
     line: Vec<u8>,
     name: Vec<u8>,
     data: Vec<u8>,
     has_data: bool,
-    /// The begun line is a comment: nothing of it is kept, however long it is.
-    in_comment: bool,
     /// The last line ended in CR: an LF that follows belongs to it.
     after_cr: bool,
     at_start: bool,
@@ -52,7 +50,6 @@ impl SseDecoder {
             name: Vec::new(),
             data: Vec::new(),
             has_data: false,
-            in_comment: false,
             after_cr: false,
             at_start: true,
             limit,
@@ -75,13 +72,13 @@ impl SseDecoder {
                 bytes = rest;
                 continue;
             }
-            self.in_comment |= self.line.is_empty() && bytes[0] == b':';
             let Some(end) = memchr::memchr2(b'\n', b'\r', bytes) else {
-                return if self.in_comment { Ok(()) } else { self.hold(bytes) };
+                return self.hold(bytes);
             };
             self.after_cr = bytes[end] == b'\r';
             let (piece, rest) = (&bytes[..end], &bytes[end + 1..]);
-            if std::mem::take(&mut self.in_comment) {
+            if self.is_comment(piece) {
+                self.line.clear();
                 self.at_start = false;
                 bytes = rest;
                 continue;
@@ -115,11 +112,7 @@ impl SseDecoder {
 
     /// The data of an event that lies in `bytes` whole and in its usual form, and what follows it: nothing of it is copied.
     fn whole<'b>(&self, bytes: &'b [u8]) -> Option<(&'b [u8], &'b [u8])> {
-        let begun = self.at_start
-            || self.has_data
-            || self.in_comment
-            || !self.line.is_empty()
-            || !self.name.is_empty();
+        let begun = self.at_start || self.has_data || !self.line.is_empty() || !self.name.is_empty();
         let value = bytes.strip_prefix(b"data:").filter(|_| !begun)?;
         let value = value.strip_prefix(b" ").unwrap_or(value);
         let end = memchr::memchr2(b'\n', b'\r', value)?;
@@ -128,7 +121,17 @@ impl SseDecoder {
         (line <= self.limit).then_some((&value[..end], rest))
     }
 
+    /// Whether a line that goes on with this piece is a comment: nothing of it is needed, and it may be as long as it likes.
+    fn is_comment(&self, piece: &[u8]) -> bool {
+        self.line.first().or(piece.first()) == Some(&b':')
+    }
+
     fn hold(&mut self, piece: &[u8]) -> Result<(), TooLong> {
+        if self.is_comment(piece) {
+            self.line.clear();
+            self.line.push(b':');
+            return Ok(());
+        }
         self.check(self.line.len() + piece.len())?;
         self.line.extend_from_slice(piece);
         Ok(())
