@@ -81,7 +81,7 @@ impl Screen {
     }
 }
 
-fn draw(console: Console, heard: &Receiver<Word>, pace: Pace) {
+fn draw(console: Console, heard: &Receiver<Word>, when: Pace) {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
     if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix}\n  {wide_msg}") {
         bar.set_style(style);
@@ -89,10 +89,10 @@ fn draw(console: Console, heard: &Receiver<Word>, pace: Pace) {
     let began = Instant::now();
     let mut hidden = console.live();
     loop {
-        let left = pace.after.saturating_sub(began.elapsed());
+        let left = when.after.saturating_sub(began.elapsed());
         if hidden && left.is_zero() {
             bar.set_draw_target(ProgressDrawTarget::stderr());
-            bar.enable_steady_tick(pace.every);
+            bar.enable_steady_tick(when.every);
             hidden = false;
         }
         let word = if hidden { heard.recv_timeout(left) } else { heard.recv().map_err(Into::into) };

@@ -76,9 +76,13 @@ fn answer(to: &mut TcpStream) -> std::io::Result<()> {
     send(to, "[DONE]")
 }
 
-fn hang() -> std::io::Result<()> {
+/// The first three requests are answered; the others hang until the client leaves.
+fn first_three(number: usize, to: &mut TcpStream) -> std::io::Result<()> {
+    if number < 3 {
+        return answer(to);
+    }
     std::thread::sleep(Duration::from_mins(5));
-    Ok(())
+    send(to, "[DONE]")
 }
 
 fn options<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
@@ -94,7 +98,7 @@ fn finding<'v>(own: &'v Value, name: &str) -> &'v Value {
 #[test]
 fn an_interrupted_load_says_what_was_planned_and_what_was_not_sent() {
     let lab = Lab::new();
-    let (url, seen) = server(Arc::new(|number, to| if number < 3 { answer(to) } else { hang() }));
+    let (url, seen) = server(Arc::new(first_three));
     let files = ["--json", "own.json", "--save-result", "--result-filename", "vllm.json"];
     let load = ["--num-prompts", "9", "--max-concurrency", "2", "--ignore-eos"];
     let bench = lab.start(&options(&url, &[&load[..], &files].concat()));
@@ -198,14 +202,11 @@ fn a_client_that_stood_still_between_chunks_says_so() {
 #[test]
 fn a_terminal_sees_how_far_a_long_load_has_come() {
     let lab = Lab::new();
-    let (url, _) = server(Arc::new(|number, to| if number < 3 { answer(to) } else { hang() }));
-    let start = |more: &[&str]| {
-        let mut command = Command::new(binary());
-        command.current_dir(lab.path(".")).env("TERM", "xterm").args(more);
-        command.args(options(&url, &["--num-prompts", "9", "--max-concurrency", "2"]));
-        Terminal::start(command)
-    };
-    let mut terminal = start(&[]);
+    let (url, _) = server(Arc::new(first_three));
+    let mut command = Command::new(binary());
+    command.current_dir(lab.path(".")).env("TERM", "xterm");
+    command.args(options(&url, &["--num-prompts", "9", "--max-concurrency", "2"]));
+    let mut terminal = Terminal::start(command);
     terminal.wait_for("progress", |text| text.contains("3 of 9 requests") && text.contains("chunks/s"));
     terminal.types("\x03");
     assert_eq!(terminal.wait(), 75);

@@ -5,21 +5,20 @@ use serde_json::{Map, Value, json};
 use super::args::BenchArgs;
 use super::notes::Note;
 use super::{goodput, notes, stated};
-use crate::load::{self, Api, Dist, LoadOutcome, Outcome, RequestRecord};
+use crate::load::{self, Api, Dist, LoadOutcome, LoadSpec, Outcome, RequestRecord};
 
 /// The numbers by perflab's definitions.
-pub(super) fn own(args: &BenchArgs, outcome: &LoadOutcome) -> Value {
+pub(super) fn own(args: &BenchArgs, spec: &LoadSpec, outcome: &LoadOutcome) -> Value {
     let (s, sending) = (&outcome.summary, outcome.sending);
-    let spec = args.spec().ok();
     let ended = outcome.records.len() as u64;
     json!({
         "schema": "perflab.bench/1",
-        "url": spec.as_ref().map(|spec| spec.base_url.as_str()),
+        "url": spec.base_url,
         "endpoint": args.endpoint.path(),
         "model": args.model,
-        "arrivals": spec.as_ref().map(stated::arrivals),
-        "load": spec.as_ref().map(|spec| stated::load(args, spec)),
-        "streamed": !args.no_stream,
+        "arrivals": stated::arrivals(spec),
+        "load": stated::load(args, spec),
+        "streamed": spec.stream,
         "ended": outcome.ended,
         "interrupted": outcome.cancelled(),
         "requests": {
@@ -59,7 +58,7 @@ pub(super) fn own(args: &BenchArgs, outcome: &LoadOutcome) -> Value {
         "client": s.client,
         "client_stalled": outcome.stalled,
         "client_held_up": notes::held_up(outcome),
-        "findings": notes::of(args, outcome).iter().map(Note::json).collect::<Vec<_>>(),
+        "findings": notes::of(args, spec, outcome).iter().map(Note::json).collect::<Vec<_>>(),
         "server": outcome.server,
     })
 }
@@ -86,7 +85,7 @@ pub(super) fn python_float(number: f64) -> String {
 /// What `vllm bench serve --save-result` of 0.17 writes, with its names and its definitions: time per token is what follows the
 /// first chunk over all tokens but one, every chunk is one token between two others, and the load lasts until its last answer has ended. The time to the first token is
 /// perflab's, which takes no role for a token.
-pub(super) fn vllm(args: &BenchArgs, outcome: &LoadOutcome, date: &str) -> Value {
+pub(super) fn vllm(args: &BenchArgs, spec: &LoadSpec, outcome: &LoadOutcome, date: &str) -> Value {
     let s = &outcome.summary;
     let mut all = Map::new();
     let mut put = |name: &str, value: Value| {
@@ -97,16 +96,16 @@ pub(super) fn vllm(args: &BenchArgs, outcome: &LoadOutcome, date: &str) -> Value
     put("backend", backend(args.endpoint).into());
     put("label", args.label.clone().into());
     put("model_id", args.model.clone().into());
-    let tokenizer = args.data.tokenizer.as_ref().map(|path| path.display().to_string());
+    let tokenizer = stated::tokenizer(spec).map(|path| path.display().to_string());
     put("tokenizer_id", tokenizer.unwrap_or_else(|| args.model.clone()).into());
     put("num_prompts", planned(outcome).into());
     for (key, value) in &args.metadata {
         put(key, value.clone().into());
     }
-    let offered = args.request_rate;
-    put("request_rate", if offered.is_finite() { offered.into() } else { "inf".into() });
-    put("burstiness", args.burstiness.into());
-    put("max_concurrency", args.max_concurrency.into());
+    let offered = stated::offered(spec);
+    put("request_rate", if offered.rate.is_finite() { offered.rate.into() } else { "inf".into() });
+    put("burstiness", offered.burstiness.into());
+    put("max_concurrency", offered.cap.into());
     let duration_s = whole_s(&outcome.records);
     let rate = |count: u64| if duration_s > 0.0 { count as f64 / duration_s } else { 0.0 };
     put("duration", duration_s.into());
@@ -119,10 +118,10 @@ pub(super) fn vllm(args: &BenchArgs, outcome: &LoadOutcome, date: &str) -> Value
     put("output_throughput", rate(s.output_tokens).into());
     put("total_token_throughput", rate(s.input_tokens + s.output_tokens).into());
     if args.save_detailed {
-        details(args, &outcome.records, &mut put);
+        details(spec, &outcome.records, &mut put);
     }
     let (tokens, requests) = busiest_seconds(&outcome.records);
-    if !args.no_stream {
+    if spec.stream {
         put("max_output_tokens_per_s", (tokens as f64).into());
     }
     put("max_concurrent_requests", requests.into());
@@ -131,7 +130,7 @@ pub(super) fn vllm(args: &BenchArgs, outcome: &LoadOutcome, date: &str) -> Value
     let distributions = [("ttft", s.ttft_ms), ("tpot", tpot), ("itl", s.icl_ms), ("e2el", s.latency_ms)];
     for (name, dist) in distributions {
         // an answer that came as a whole has none of what is measured between tokens; a zero would be a number
-        if args.no_stream && dist.is_none() {
+        if !spec.stream && dist.is_none() {
             continue;
         }
         let number = |of: &dyn Fn(&Dist) -> f64| dist.as_ref().map_or(0.0, of).into();
@@ -146,14 +145,14 @@ pub(super) fn vllm(args: &BenchArgs, outcome: &LoadOutcome, date: &str) -> Value
 }
 
 /// Per request, in sending order. Texts are not kept, and stand empty.
-fn details(args: &BenchArgs, records: &[RequestRecord], put: &mut impl FnMut(&str, Value)) {
+fn details(spec: &LoadSpec, records: &[RequestRecord], put: &mut impl FnMut(&str, Value)) {
     let mut records: Vec<&RequestRecord> = records.iter().collect();
     records.sort_by_key(|r| r.index);
     let list =
         |of: &dyn Fn(&RequestRecord) -> Value| records.iter().map(|r| of(r)).collect::<Vec<_>>().into();
     put("input_lens", list(&|r| r.input_tokens().into()));
     put("output_lens", list(&|r| if r.is_completed() { r.output_tokens.into() } else { 0.into() }));
-    if !args.no_stream {
+    if spec.stream {
         details_of_streams(&records, put);
     }
     put("start_times", list(&|r| seconds(0, r.sent_ns).into()));

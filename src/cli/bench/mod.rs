@@ -8,6 +8,7 @@ mod documents;
 mod files;
 mod goodput;
 mod notes;
+mod profile;
 mod progress;
 mod questions;
 mod stated;

@@ -4,9 +4,10 @@
 use serde_json::{Value, json};
 
 use super::args::BenchArgs;
-use super::data_args::DataSet;
+use super::stated;
+use crate::data::Source;
 use crate::judge::{Metrics, checks, prefix};
-use crate::load::{Finding, LoadOutcome, Stalled};
+use crate::load::{Finding, LoadOutcome, LoadSpec, Stalled};
 
 /// Something to be known.
 pub(super) struct Note {
@@ -31,8 +32,8 @@ impl Note {
 }
 
 /// All of it, what only explains the numbers first.
-pub(super) fn of(args: &BenchArgs, outcome: &LoadOutcome) -> Vec<Note> {
-    let told = outcome.findings.iter().map(found).chain(seen_before(args, outcome));
+pub(super) fn of(args: &BenchArgs, spec: &LoadSpec, outcome: &LoadOutcome) -> Vec<Note> {
+    let told = outcome.findings.iter().map(found).chain(seen_before(spec, outcome));
     let mut all: Vec<Note> = told.chain(failed(outcome)).chain(slow_client(args, outcome)).collect();
     all.sort_by_key(|note| note.warning);
     all
@@ -84,9 +85,14 @@ fn shows(stalled: &Stalled, percentile: f64) -> bool {
 }
 
 /// Random prompts that were in the server's prefix cache. Which loads a server had before this one, nobody else can tell.
-fn seen_before(args: &BenchArgs, outcome: &LoadOutcome) -> Option<Note> {
+fn seen_before(spec: &LoadSpec, outcome: &LoadOutcome) -> Option<Note> {
     // what other data sets ask may begin alike
-    if args.data.dataset_name != DataSet::Random || args.data.random_prefix_len > 0 {
+    let apart = match spec.data.as_ref().map(|data| &data.source) {
+        None => spec.prompts.shared.is_none(),
+        Some(Source::Random(random)) => random.lengths.prefix == 0,
+        Some(_) => false,
+    };
+    if !apart {
         return None;
     }
     let summary = &outcome.summary;
@@ -96,7 +102,7 @@ fn seen_before(args: &BenchArgs, outcome: &LoadOutcome) -> Option<Note> {
     metrics.set("prefix_hit_tokens", hits);
     metrics.set("input_tokens", summary.input_tokens as f64);
     metrics.set("completed", summary.completed as f64);
-    let own = args.data.tokenizer.as_ref().and_then(|_| own_length(outcome));
+    let own = stated::tokenizer(spec).and_then(|_| own_length(outcome));
     let share = prefix::unplanned_share(&metrics, own).filter(|share| *share > prefix::TOLERATED)?;
     let text = format!(
         "{:.1} % of the prompt tokens were in the server's prefix cache: it had seen prompts that begin as these. Another --seed \
