@@ -1,6 +1,7 @@
 //! `perflab bench` against a server that runs already, as a person would type it.
 
 mod data;
+mod ends;
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::TcpListener;
@@ -71,6 +72,20 @@ fn the_table_and_both_documents_agree() {
     assert!(line(&table, "Mean TTFT (ms):").parse::<f64>().is_ok_and(|ms| ms > 0.0));
     let own: Value = serde_json::from_str(&lab.read("own.json")).expect("JSON");
     assert_eq!(own["schema"], "perflab.bench/1");
+    assert_eq!((&own["url"], &own["model"]), (&server.url.as_str().into(), &"Qwen/Qwen3-0.6B".into()));
+    assert_eq!(own["arrivals"], serde_json::json!({"kind": "closed", "concurrency": 4}));
+    let (load, data) = (&own["load"], &own["load"]["data"]);
+    assert_eq!(
+        (&load["num_prompts"], &load["seed"], &load["ignore_eos"]),
+        (&12.into(), &0.into(), &true.into())
+    );
+    assert_eq!(
+        (&data["name"], &data["input_len"], &data["output_len"]),
+        (&"random".into(), &16.into(), &8.into())
+    );
+    assert_eq!((&own["requests"]["planned"], &own["requests"]["unsent"]), (&12.into(), &0.into()));
+    assert_eq!((&own["requests"]["errors"], &own["interrupted"]), (&serde_json::json!({}), &false.into()));
+    assert!(own["client"]["rss_mb"].as_f64() > Some(1.0) && own["client"]["lag_ms"]["n"].is_u64(), "{own:#}");
     assert_eq!((&own["requests"]["completed"], &own["output_tokens"]), (&12.into(), &96.into()));
     assert!(own["ttft_ms"]["p99"].as_f64() >= own["ttft_ms"]["p50"].as_f64());
     let theirs: Value = serde_json::from_str(&lab.read("results/vllm.json")).expect("JSON");
@@ -238,7 +253,12 @@ fn requests_are_written_one_a_line_and_those_within_limits_counted() {
         let output = output.expect_code(0);
         let read = |name: &str| -> Value { serde_json::from_str(&lab.read(name)).expect("JSON") };
         let (own, theirs) = (read("own.json"), read("vllm.json"));
-        assert_eq!(own["goodput"], theirs["request_goodput"], "one definition but for single tokens");
+        let good = |of: &Value, rate: &str, over: &str| {
+            (of[rate].as_f64().expect("a rate") * of[over].as_f64().expect("a time")).round()
+        };
+        let (ours, their) =
+            (good(&own, "goodput", "duration_s"), good(&theirs, "request_goodput", "duration"));
+        assert!((ours - their).abs() < f64::EPSILON, "one definition but for single tokens: {own} {theirs}");
         let shown = line(&output.stdout, "Request goodput (req/s):").to_owned();
         let rate = own["goodput"].as_f64().expect("a number");
         assert_eq!(shown, format!("{rate:.2}"));

@@ -14,6 +14,10 @@ use crate::run::{self, Execution};
 const LATE_MS: f64 = 5.0;
 /// and above this refused.
 const TOO_LATE_MS: f64 = 20.0;
+/// Means that are off by more than this, in milliseconds, are told,
+const OFF_MS: Errors = Errors { ttft: 1.0, itl: 0.2 };
+/// and beyond this the client measures itself.
+const FAR_OFF_MS: Errors = Errors { ttft: TOO_LATE_MS, itl: 2.0 };
 /// A thread that is busy for more of the time has no room for what comes at once.
 const BUSY: f64 = 0.8;
 /// Share of the chunks that have to come in time.
@@ -21,6 +25,24 @@ const ENOUGH: f64 = 0.95;
 
 /// What a stream brings where nothing says it, tokens a second; the doctor's own.
 pub const TOKENS_PER_S: f64 = 40.0;
+
+/// How far means may be off the server's own, in milliseconds.
+struct Errors {
+    ttft: f64,
+    itl: f64,
+}
+
+impl Errors {
+    /// What is further off: "the mean TTFT is off by 6.45 ms, over 1 ms".
+    fn passed(&self, facts: &SelfTestFacts) -> Option<String> {
+        let each = [("TTFT", facts.ttft_error_ms, self.ttft), ("ITL", facts.itl_error_ms, self.itl)];
+        let over = each.into_iter().filter_map(|(name, error, limit)| {
+            let error = error.filter(|error| error.abs() > limit)?;
+            Some(format!("the mean {name} is off by {}, over {limit} ms", ms(error)))
+        });
+        over.reduce(|a, b| format!("{a}, and {b}"))
+    }
+}
 
 /// Tries the client, on the processors that it will have, with the largest of these loads, unless an earlier invocation has found it to
 /// be enough for as much on this machine as it is. What is not enough is told and goes on: each load is judged by its own client all the
@@ -119,9 +141,15 @@ fn judged(facts: &SelfTestFacts, tried: f64, said: &str) -> Finding {
     if late > TOO_LATE_MS {
         return Finding::fail(Topic::Client, format!("too slow, results would be refused: {said}"), fix);
     }
+    if let Some(off) = FAR_OFF_MS.passed(facts) {
+        return Finding::fail(Topic::Client, format!("too slow, {off}: {said}"), fix);
+    }
     let slow = facts.chunks_per_s < tried * ENOUGH || facts.client_cores.is_some_and(|cores| cores > BUSY);
     if late > LATE_MS || slow {
         return Finding::warn(Topic::Client, format!("barely enough: {said}"), fix);
+    }
+    if let Some(off) = OFF_MS.passed(facts) {
+        return Finding::warn(Topic::Client, format!("barely enough, {off}: {said}"), fix);
     }
     Finding::ok(Topic::Client, format!("enough: {said}"))
 }
@@ -156,6 +184,17 @@ mod tests {
         assert_eq!(level(SelfTestFacts { client_cores: Some(0.9), ..well }), Level::Warn);
         assert_eq!(level(SelfTestFacts { loop_lag_p99_ms: Some(30.0), ..well }), Level::Fail);
         assert_eq!(level(SelfTestFacts { failed: 1, ..well }), Level::Fail);
+        for (error, judged) in
+            [(0.9, Level::Ok), (6.45, Level::Warn), (-6.45, Level::Warn), (21.0, Level::Fail)]
+        {
+            assert_eq!(level(SelfTestFacts { ttft_error_ms: Some(error), ..well }), judged, "{error}");
+        }
+        for (error, judged) in [(0.1, Level::Ok), (0.3, Level::Warn), (2.1, Level::Fail)] {
+            assert_eq!(level(SelfTestFacts { itl_error_ms: Some(error), ..well }), judged, "{error}");
+        }
+        let off = SelfTestFacts { ttft_error_ms: Some(6.45), ..well };
+        let line = &findings(&test, &off)[0].text;
+        assert!(line.starts_with("barely enough, the mean TTFT is off by 6.45 ms, over 1 ms: "), "{line}");
         let line = &findings(&test, &well)[0].text;
         assert!(line.starts_with("enough: 5990 of 6000 chunks/s in 150 streams"), "{line}");
         assert!(line.contains("10 % of a core") && !line.contains("null server"), "{line}");

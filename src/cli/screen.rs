@@ -1,9 +1,9 @@
 //! What a study says while it works, drawn by a thread of its own: a terminal that takes nothing, stopped with Ctrl-S or at the end of
 //! a connection that hangs, must hold up neither the study nor the signals that end it.
 
-use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel, sync_channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -13,6 +13,16 @@ use super::console::Console;
 const WAITING: usize = 4096;
 /// So long the end waits for the last words.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// When a live display begins, and how often it is drawn anew.
+#[derive(Debug, Clone, Copy)]
+pub struct Pace {
+    pub after: Duration,
+    pub every: Duration,
+}
+
+/// That of a study.
+const AT_ONCE: Pace = Pace { after: Duration::ZERO, every: Duration::from_millis(200) };
 
 enum Word {
     Line(String),
@@ -31,10 +41,15 @@ pub struct Screen {
 
 impl Screen {
     pub fn new(console: Console) -> Self {
+        Self::paced(console, AT_ONCE)
+    }
+
+    /// A display of something that may be over before there is anything to be shown.
+    pub fn paced(console: Console, pace: Pace) -> Self {
         let (words, heard) = sync_channel(WAITING);
         let (finished, done) = channel();
         thread::spawn(move || {
-            draw(console, &heard);
+            draw(console, &heard, pace);
             let _ = finished.send(());
         });
         Self { words, done }
@@ -66,24 +81,30 @@ impl Screen {
     }
 }
 
-fn draw(console: Console, heard: &Receiver<Word>) {
-    let target = if console.live() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-    let bar = ProgressBar::with_draw_target(None, target);
+fn draw(console: Console, heard: &Receiver<Word>, when: Pace) {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
     if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix}\n  {wide_msg}") {
         bar.set_style(style);
     }
-    if console.live() {
-        bar.enable_steady_tick(Duration::from_millis(200));
-    }
-    for word in heard {
+    let began = Instant::now();
+    let mut hidden = console.live();
+    loop {
+        let left = when.after.saturating_sub(began.elapsed());
+        if hidden && left.is_zero() {
+            bar.set_draw_target(ProgressDrawTarget::stderr());
+            bar.enable_steady_tick(when.every);
+            hidden = false;
+        }
+        let word = if hidden { heard.recv_timeout(left) } else { heard.recv().map_err(Into::into) };
         match word {
-            Word::Line(text) => bar.suspend(|| console.say(&text)),
-            Word::Warning(text) => bar.suspend(|| console.warn(&text)),
-            Word::Show(place, message) => {
+            Ok(Word::Line(text)) => bar.suspend(|| console.say(&text)),
+            Ok(Word::Warning(text)) => bar.suspend(|| console.warn(&text)),
+            Ok(Word::Show(place, message)) => {
                 bar.set_prefix(place);
                 bar.set_message(message);
             }
-            Word::Finish => break,
+            Err(RecvTimeoutError::Timeout) => {}
+            Ok(Word::Finish) | Err(RecvTimeoutError::Disconnected) => break,
         }
     }
     bar.finish_and_clear();

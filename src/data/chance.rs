@@ -147,6 +147,17 @@ impl Python {
         }
     }
 
+    /// `random()`: 53 bits, from 0 to less than 1.
+    fn random(&mut self) -> f64 {
+        let (high, low) = (self.0.next_u32() >> 5, self.0.next_u32() >> 6);
+        (f64::from(high) * 67_108_864.0 + f64::from(low)) / 9_007_199_254_740_992.0
+    }
+
+    /// The place of one of `choices(items)`, of which there are `many`.
+    pub(super) fn choice(&mut self, many: usize) -> usize {
+        (self.random() * many as f64).floor() as usize
+    }
+
     /// `shuffle(items)`.
     pub(super) fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
@@ -182,6 +193,15 @@ mod tests {
         assert_eq!(drawn(|| numpy.within(1, 1024)), [38, 236, 909, 73, 768, 906]);
         assert_eq!(drawn(|| numpy.below(151_643)), [109_259, 73349, 117_583, 21440]);
         assert_eq!(drawn(|| numpy.within(7, 7)), [7, 7]);
+    }
+
+    // python -c "import random; random.seed(7); print(random.choices(range(1000), k=6)); random.seed(2**33); print(random.choices(range(5), k=8))"
+    #[test]
+    fn python_chooses_what_python_chooses() {
+        let mut python = Python::seeded(7);
+        assert_eq!(drawn(|| python.choice(1000) as u32), [323, 150, 650, 72, 535, 365]);
+        let mut python = Python::seeded(1 << 33);
+        assert_eq!(drawn(|| python.choice(5) as u32), [0, 3, 0, 4, 4, 1, 1, 2]);
     }
 
     // python -c "import random; random.seed(42); l = list(range(20)); random.shuffle(l); print(l)"

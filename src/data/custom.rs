@@ -90,7 +90,7 @@ mod tests {
         Custom { file, count: Some(count), seed: 0, output }.questions(None)
     }
 
-    // python -c "import random; random.seed(0); d = list('abcde'); random.shuffle(d); random.seed(0); print(d, [random.choice(d) for _ in range(3)])"
+    // python -c "import random; random.seed(0); d = list('abcde'); random.shuffle(d); random.seed(0); print(d, random.choices(d, k=3))"
     #[test]
     fn lines_are_shuffled_and_drawn_again_as_vllm_does() {
         let text: String = ["a", "b", "c", "d", "e"]
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(custom(&text, 2, Some(3)).expect("prompts").last().map(|q| q.output), Some(3));
     }
 
-    const EXPECTED: [&str; 8] = ["c", "b", "a", "e", "d", "e", "e", "c"];
+    const EXPECTED: [&str; 8] = ["c", "b", "a", "e", "d", "d", "e", "a"];
 
     #[test]
     fn what_is_wrong_is_told_with_its_line() {

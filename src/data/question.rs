@@ -82,12 +82,13 @@ pub enum DataError {
     Tokenizing(String),
 }
 
-/// As many questions as are wanted: where there are too few, vLLM draws among those that it has.
+/// As many questions as are wanted: where there are too few, vLLM draws among those that it has, by `random.choices` of the seed
+/// (`maybe_oversample_requests` of `vllm/benchmarks/datasets.py`, 0.17.1).
 pub(super) fn drawn_again(mut questions: Vec<Question>, count: usize, seed: u64) -> Vec<Question> {
     let mut python = Python::seeded(seed);
-    let found = u32::try_from(questions.len()).unwrap_or(u32::MAX);
+    let found = questions.len();
     while found > 0 && questions.len() < count {
-        questions.push(questions[python.below(found) as usize].clone());
+        questions.push(questions[python.choice(found)].clone());
     }
     questions
 }

@@ -7,6 +7,11 @@ use super::prompts::Prompt;
 use super::spec::{Api, LoadSpec, SAMPLING_PARAMS};
 use super::talks::Said;
 
+/// Fields that say how long an answer may be, the one that counts first.
+const LENGTHS: [&str; 2] = ["max_completion_tokens", "max_tokens"];
+/// What [`Api::Generate`] calls it.
+const NEW_TOKENS: &str = "max_new_tokens";
+
 /// What all bodies of a load have in common.
 #[derive(Debug, Clone)]
 pub(super) struct BodyForm {
@@ -32,6 +37,16 @@ impl BodyForm {
             continuous_usage: spec.continuous_usage,
             extra: spec.extra_body.clone(),
         }
+    }
+
+    /// Tokens that a request really asks for where its prompt asks for so many: a field that is stated counts.
+    pub(super) fn asked(&self, output: u32) -> u32 {
+        let stated = match self.api {
+            Api::Generate => self.extra.get(SAMPLING_PARAMS).and_then(|params| params.get(NEW_TOKENS)),
+            Api::Chat => LENGTHS.iter().find_map(|field| self.extra.get(*field)),
+            Api::Completions => self.extra.get(LENGTHS[1]),
+        };
+        stated.and_then(Value::as_u64).map_or(output, |n| u32::try_from(n).unwrap_or(u32::MAX))
     }
 
     /// The JSON to send for a prompt.
@@ -66,7 +81,8 @@ impl BodyForm {
             model: ours("model").then_some(self.model.as_str()),
             prompt,
             messages,
-            max_tokens: ours("max_tokens").then_some(output),
+            // two lengths contradict each other
+            max_tokens: (ours(LENGTHS[1]) && (self.api != Api::Chat || ours(LENGTHS[0]))).then_some(output),
             temperature: ours("temperature").then_some(self.temperature),
             top_p: ours("top_p").then_some(self.top_p),
             // left out when false: some servers reject fields that they do not know
@@ -90,7 +106,7 @@ impl BodyForm {
     /// The JSON of SGLang's `/generate`, which has fields of its own; it knows one model only.
     fn generate(&self, prompt: &Prompt) -> Result<Vec<u8>, serde_json::Error> {
         let mut sampling = Map::new();
-        sampling.insert("max_new_tokens".to_owned(), prompt.output.into());
+        sampling.insert(NEW_TOKENS.to_owned(), prompt.output.into());
         sampling.insert("temperature".to_owned(), self.temperature.into());
         sampling.insert("top_p".to_owned(), self.top_p.into());
         if self.ignore_eos {
@@ -184,6 +200,23 @@ mod tests {
             assert_eq!(body.matches(&format!("\"{field}\":")).count(), 1, "{body}");
         }
         assert!(body.contains(r#""temperature":0.5"#) && body.contains(r#""model":"other""#), "{body}");
+    }
+
+    #[test]
+    fn a_stated_length_is_what_is_asked_for() {
+        let asked = |api: Api, field: &str| {
+            let mut spec = LoadSpec { api, ..LoadSpec::new("http://h", "m") };
+            spec.extra_body.insert(field.into(), 3.into());
+            BodyForm::of(&spec).asked(9)
+        };
+        let fields = ["max_tokens", "max_completion_tokens", "top_k"];
+        assert_eq!(fields.map(|field| asked(Api::Chat, field)), [3, 3, 9]);
+        assert_eq!(fields.map(|field| asked(Api::Completions, field)), [3, 9, 9]);
+        let mut spec = LoadSpec { api: Api::Generate, ..LoadSpec::new("http://h", "m") };
+        spec.extra_body.insert("sampling_params".into(), serde_json::json!({"max_new_tokens": 4}));
+        assert_eq!(BodyForm::of(&spec).asked(9), 4);
+        let body = rendered(|spec| drop(spec.extra_body.insert("max_completion_tokens".into(), 3.into())));
+        assert!(!body.contains("max_tokens"), "{body}");
     }
 
     #[test]

@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::dist::Dist;
+use super::stalls::{STALL, Stalls};
 
 const BEAT: Duration = Duration::from_millis(10);
 
@@ -24,15 +25,24 @@ pub struct ClientFacts {
     /// The longest that it was late, in milliseconds: a client that was stopped for a while, or starved, saw nothing then.
     #[serde(default)]
     pub stall_ms: Option<f64>,
+    /// How late it was each time, in milliseconds.
+    #[serde(default)]
+    pub lag_ms: Option<Dist>,
     /// CPU time of the whole process during the load, in seconds.
     pub cpu_s: Option<f64>,
+    /// The most memory that the process has held so far, in MB.
+    #[serde(default)]
+    pub rss_mb: Option<f64>,
 }
+
+/// How late the client was each time, in milliseconds, and when it stood still.
+type Beats = (Vec<f64>, Stalls);
 
 /// Watches the client while a load runs.
 #[derive(Debug)]
 pub(super) struct ClientWatch {
     stop: DropGuard,
-    beats: JoinHandle<Vec<f64>>,
+    beats: JoinHandle<Beats>,
     cpu_s: Option<f64>,
 }
 
@@ -44,31 +54,48 @@ impl ClientWatch {
     }
 
     /// What was seen since.
-    pub(super) async fn stop(self) -> ClientFacts {
+    pub(super) async fn stop(self) -> (ClientFacts, Stalls) {
         drop(self.stop);
-        let lags = self.beats.await.unwrap_or_default();
+        let (lags, stalls) = self.beats.await.unwrap_or_default();
         let stall_ms = lags.iter().copied().reduce(f64::max);
-        ClientFacts {
-            loop_lag_p99_ms: Dist::of(lags).map(|lags| lags.p99),
+        let lag_ms = Dist::of(lags);
+        let facts = ClientFacts {
+            loop_lag_p99_ms: lag_ms.map(|lags| lags.p99),
             stall_ms,
+            lag_ms,
+            rss_mb: rss_mb(),
             cpu_s: cpu_s().zip(self.cpu_s).map(|(after, before)| after - before),
+        };
+        (facts, stalls)
+    }
+}
+
+async fn beat(stop: CancellationToken) -> Beats {
+    let (mut lags, mut stalls) = (Vec::new(), Stalls::new());
+    loop {
+        let due = Instant::now() + BEAT;
+        let stopped = tokio::select! {
+            () = sleep_until(due) => false,
+            // what it is late by now counts too
+            () = stop.cancelled() => true,
+        };
+        let now = Instant::now();
+        let late = now.saturating_duration_since(due);
+        lags.push(late.as_secs_f64() * 1e3);
+        if late > STALL {
+            // it may have stood still since the last time
+            stalls.push(((due - BEAT).into_std(), now.into_std()));
+        }
+        if stopped {
+            return (lags, stalls);
         }
     }
 }
 
-async fn beat(stop: CancellationToken) -> Vec<f64> {
-    let mut lags = Vec::new();
-    loop {
-        let due = Instant::now() + BEAT;
-        tokio::select! {
-            () = sleep_until(due) => lags.push(due.elapsed().as_secs_f64() * 1e3),
-            // what it is late by now counts too
-            () = stop.cancelled() => {
-                lags.push(Instant::now().saturating_duration_since(due).as_secs_f64() * 1e3);
-                return lags;
-            }
-        }
-    }
+fn rss_mb() -> Option<f64> {
+    // in KiB, on Linux
+    let usage = getrusage(UsageWho::RUSAGE_SELF).ok()?;
+    Some(usage.max_rss() as f64 * 1024.0 / 1e6)
 }
 
 fn cpu_s() -> Option<f64> {

@@ -36,6 +36,8 @@ pub(super) enum Watch<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Collected {
     pub records: Vec<RequestRecord>,
+    /// Requests whose turn had come, those that were dropped in flight too.
+    pub begun: u64,
     pub stopped: bool,
     pub settled: bool,
     pub hopeless: bool,
@@ -93,6 +95,7 @@ impl Collector<'_> {
         }
         self.progress();
         drive.join().await?;
+        self.got.begun = self.lab.begun.load(Ordering::Relaxed);
         Ok(self.got)
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::outcome::WarmupFacts;
+use super::outcome::{Ended, Sending, WarmupFacts};
 use super::record::{RequestRecord, TokenSource};
 use super::server::ServerFacts;
 use super::spec::{Api, LoadSpec, SAMPLING_PARAMS};
@@ -47,6 +47,34 @@ pub enum Finding {
         /// Requests without.
         requests: u64,
     },
+    /// The load was interrupted.
+    #[error("{}", interrupted(*ended, *dropped, *unsent))]
+    Interrupted {
+        /// Requests that had ended,
+        ended: u64,
+        /// those in flight, which were dropped,
+        dropped: u64,
+        /// and those that were not sent; none where the load was to end by time.
+        unsent: Option<u64>,
+    },
+    /// Nothing succeeded, and no more was sent.
+    #[error("{}", gave_up(*failed, *after_s, *unsent))]
+    GaveUp {
+        /// Requests that had failed,
+        failed: u64,
+        /// until so many seconds after the start,
+        after_s: f64,
+        /// and those that were not sent.
+        unsent: Option<u64>,
+    },
+    /// The server counts no token of answers that have text.
+    #[error(
+        "the server counts 0 tokens in {requests} answers that came with text: lengths, TPOT, ITL and output throughput lack them"
+    )]
+    CountedNone {
+        /// Such answers.
+        requests: u64,
+    },
     /// Answers have more tokens than they were to have.
     #[error(
         "{requests} completed requests brought more tokens than asked for, by the server's count: {tokens} where {asked} were, \
@@ -61,10 +89,7 @@ pub enum Finding {
         asked: u32,
     },
     /// The server counts other prompt tokens than we made.
-    #[error(
-        "the server counts {server:.1} prompt tokens on average where {own:.1} were made; beyond a constant \
-         template of {template:.0}, counts differ by {off_percent:.1} %"
-    )]
+    #[error("{}", input_differs((*server, *own), *template, *off_percent))]
     InputTokensDiffer {
         /// Mean tokens by the server's count.
         server: f64,
@@ -138,6 +163,35 @@ pub enum Finding {
     },
 }
 
+fn interrupted(ended: u64, dropped: u64, unsent: Option<u64>) -> String {
+    let rest = match unsent {
+        Some(unsent) => format!(", {unsent} were not sent"),
+        None => ", and the load's time was not over".to_owned(),
+    };
+    format!(
+        "interrupted: the numbers are of the {ended} requests that had ended; {dropped} in flight were dropped{rest}"
+    )
+}
+
+fn gave_up(failed: u64, after_s: f64, unsent: Option<u64>) -> String {
+    let rest =
+        unsent.map_or_else(|| "no more were sent".to_owned(), |unsent| format!("{unsent} were not sent"));
+    format!(
+        "given up after {after_s:.0} s: all {failed} requests so far had failed, and no text had come; {rest}"
+    )
+}
+
+fn input_differs((server, own): (f64, f64), template: f64, off_percent: f64) -> String {
+    let counts = format!("the server counts {server:.1} prompt tokens on average where {own:.1} were made");
+    if template < 0.0 {
+        let share = (own - server) / own.max(1.0) * 100.0;
+        return format!(
+            "{counts}, {share:.1} % fewer than were sent: it cut prompts off, or counts otherwise"
+        );
+    }
+    format!("{counts}; beyond a constant template of {template:.0}, counts differ by {off_percent:.1} %")
+}
+
 fn begun_anew(series: &str, (from, to): (f64, f64), again: bool) -> String {
     let went = if to < from { "fell" } else { "rose" };
     let seen = format!("{series} {went} from {from} to {to}");
@@ -159,6 +213,22 @@ pub(super) fn of_warmup(facts: &WarmupFacts) -> Vec<Finding> {
     findings
 }
 
+/// What a load that ended before its time gives reason to say.
+pub(super) fn of_end(ended: Ended, sending: &Sending, records: &[RequestRecord]) -> Option<Finding> {
+    let done = records.len() as u64;
+    let unsent = sending.unsent();
+    match ended {
+        Ended::Cancelled => {
+            Some(Finding::Interrupted { ended: done, dropped: sending.dropped(done), unsent })
+        }
+        Ended::NothingSucceeded => {
+            let after_s = records.iter().map(|r| r.end_ns).max().unwrap_or(0) as f64 / 1e9;
+            Some(Finding::GaveUp { failed: done, after_s, unsent })
+        }
+        Ended::Whole | Ended::StoppedEarly | Ended::ServerDied => None,
+    }
+}
+
 /// What the records give reason to say.
 pub(super) fn of_records(records: &[RequestRecord], spec: &LoadSpec) -> Vec<Finding> {
     let mut findings = unknown_text(records);
@@ -166,6 +236,11 @@ pub(super) fn of_records(records: &[RequestRecord], spec: &LoadSpec) -> Vec<Find
         records.iter().filter(|r| r.is_completed() && r.counted_by == TokenSource::Chunks).count();
     if uncounted > 0 {
         findings.push(Finding::UsageMissing { requests: uncounted as u64 });
+    }
+    let none = |r: &&RequestRecord| r.is_completed() && r.output_tokens == 0 && !r.chunks.is_empty();
+    let countless = records.iter().filter(none).count();
+    if countless > 0 {
+        findings.push(Finding::CountedNone { requests: countless as u64 });
     }
     findings.extend(longer(records, spec));
     findings.extend(input_tokens(records, spec.api));
@@ -182,12 +257,12 @@ pub(super) fn of_server(facts: Option<&ServerFacts>) -> Option<Finding> {
     Some(Finding::Preempted { times: times as u64 })
 }
 
-/// Fields of a body that decide how many tokens an answer has, beside our own.
-const LENGTHS: [&str; 5] = ["max_tokens", "max_completion_tokens", "n", "best_of", SAMPLING_PARAMS];
+/// Fields of a body that decide how many answers there are, or may.
+const MANY: [&str; 3] = ["n", "best_of", SAMPLING_PARAMS];
 
 /// Tokens beyond what was asked for. Whoever states such a field asks for something else.
 fn longer(records: &[RequestRecord], spec: &LoadSpec) -> Option<Finding> {
-    if LENGTHS.iter().any(|field| spec.extra_body.contains_key(*field)) {
+    if MANY.iter().any(|field| spec.extra_body.contains_key(*field)) {
         return None;
     }
     // chunks are not tokens: only a server's own count proves it
@@ -236,4 +311,37 @@ fn input_tokens(records: &[RequestRecord], api: Api) -> Option<Finding> {
         template,
         off_percent: off * 100.0,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_sent_is_told() {
+        let sending = Sending { planned: Some(5000), begun: 396 };
+        let end = |ended| of_end(ended, &sending, &[]).map(|finding| finding.to_string());
+        assert_eq!(
+            end(Ended::NothingSucceeded).as_deref(),
+            Some(
+                "given up after 0 s: all 0 requests so far had failed, and no text had come; 4604 were not sent"
+            )
+        );
+        assert_eq!(
+            end(Ended::Cancelled).as_deref(),
+            Some(
+                "interrupted: the numbers are of the 0 requests that had ended; 396 in flight were dropped, 4604 were not sent"
+            )
+        );
+        assert_eq!((end(Ended::Whole), end(Ended::StoppedEarly), end(Ended::ServerDied)), (None, None, None));
+    }
+
+    #[test]
+    fn fewer_prompt_tokens_than_were_sent_are_no_template() {
+        let differ =
+            |server, template| Finding::InputTokensDiffer { server, own: 400.0, template, off_percent: 0.0 };
+        let fewer = differ(20.0, -380.0).to_string();
+        assert!(fewer.contains("95.0 % fewer than were sent") && !fewer.contains("template"), "{fewer}");
+        assert!(differ(500.0, 100.0).to_string().contains("a constant template of 100"));
+    }
 }

@@ -174,7 +174,11 @@ impl Kitchen {
     fn rendered(&self, prompt: &Prompt) -> Result<Rendered, LoadError> {
         let body =
             self.form.render(prompt).map_err(|e| LoadError::Spec(format!("a body that is no json: {e}")))?;
-        Ok(Rendered { body: body.into(), input_tokens: prompt.tokens, output_tokens: prompt.output })
+        Ok(Rendered {
+            body: body.into(),
+            input_tokens: prompt.tokens,
+            output_tokens: self.form.asked(prompt.output),
+        })
     }
 
     fn prompt(&self, purpose: Purpose, index: u64) -> Result<Prompt, LoadError> {

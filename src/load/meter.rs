@@ -140,6 +140,10 @@ impl Reading {
         if self.done || self.bad.is_some() {
             return;
         }
+        // a keep-alive
+        if event.data.trim_ascii().is_empty() && event.name != b"error" {
+            return;
+        }
         self.events += 1;
         let plain = self.template.as_ref().filter(|_| event.name.is_empty());
         if let Some(bytes) = plain.and_then(|t| t.text_bytes(event.data)) {

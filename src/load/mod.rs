@@ -45,6 +45,7 @@ mod server;
 mod shown;
 mod spec;
 mod sse;
+mod stalls;
 mod summary;
 mod talking;
 mod talks;
@@ -69,7 +70,7 @@ pub use findings::Finding;
 pub use http::{Decoder as HttpDecoder, Head as HttpHead, HttpError};
 pub use meter::{StreamMeter, StreamReport, Usage};
 pub use observer::{Observer, Phase, Progress, Silent, Verdict};
-pub use outcome::{Ended, LoadOutcome, PromptFacts, WarmupFacts};
+pub use outcome::{Ended, LoadOutcome, PromptFacts, Sending, WarmupFacts};
 pub use pace::{Pace, STEPS};
 pub use record::{
     Chunk, Failure, FailureKind, Outcome, RECORD_VERSION, RequestRecord, TokenSource, TurnPlace, UnknownText,
@@ -81,5 +82,6 @@ pub use series::sum as sum_of_series;
 pub use server::{Level, ServerFacts};
 pub use spec::{Api, Header, LoadSpec, Prompts, SAMPLING_PARAMS, Sampling, Shared, Stop, Timeouts, Warmup};
 pub use sse::{SseDecoder, SseEvent, TooLong};
+pub use stalls::Stalled;
 pub use summary::{Steady, Summary, summarize};
 pub use turns::{TurnFacts, turns};

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::findings::Finding;
 use super::record::RequestRecord;
 use super::server::ServerFacts;
+use super::stalls::Stalled;
 use super::summary::Summary;
 
 /// How a load came to its end.
@@ -56,6 +57,27 @@ pub struct PromptFacts {
     pub tokenizer_read: bool,
 }
 
+/// How much of a load was sent, also where it ended before its time.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sending {
+    /// Requests that were to be sent; none of a load that ends by time, or was cancelled before it began.
+    pub planned: Option<u64>,
+    /// Requests whose turn had come.
+    pub begun: u64,
+}
+
+impl Sending {
+    /// Requests that were never sent; none where nobody knows how many there would have been.
+    pub fn unsent(&self) -> Option<u64> {
+        self.planned.map(|planned| planned.saturating_sub(self.begun))
+    }
+
+    /// Of so many that ended, those that were dropped in flight.
+    pub fn dropped(&self, ended: u64) -> u64 {
+        self.begun.saturating_sub(ended)
+    }
+}
+
 /// A load's result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadOutcome {
@@ -65,10 +87,16 @@ pub struct LoadOutcome {
     pub summary: Summary,
     /// How it ended.
     pub ended: Ended,
+    /// How much of it was sent.
+    #[serde(default)]
+    pub sending: Sending,
     /// What preceded it.
     pub warmup: WarmupFacts,
     /// From the load's start to its last answer, in seconds.
     pub load_s: f64,
+    /// What a client that stood still for a while spoilt; none where it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stalled: Option<Stalled>,
     /// What the server said of itself meanwhile, if it was asked and has a page of metrics.
     pub server: Option<ServerFacts>,
     /// Tokens that the model's chat template adds to a prompt, where it is known.

@@ -36,6 +36,8 @@ pub(super) struct Lab {
     pub dead: CancellationToken,
     /// and what is in flight has a second.
     pub death: Alarm,
+    /// Requests whose turn had come so far.
+    pub begun: AtomicU64,
     /// Chunks with text that came so far, in all requests; tokens, where answers come as a whole.
     pub chunks: AtomicU64,
 }
@@ -67,6 +69,7 @@ pub(super) async fn perform(lab: Arc<Lab>, job: Job) -> RequestRecord {
 /// The same, with the answer's body where those of the load are kept.
 pub(super) async fn perform_and_keep(lab: Arc<Lab>, job: Job) -> (RequestRecord, Vec<u8>) {
     let Job { index, scheduled_ns, released_ns, rendered, turn } = job;
+    lab.begun.fetch_add(1, Ordering::Relaxed);
     let mut run = Run { sent: Instant::now(), resent: false, answer: None };
     let end = run.exchange(&lab, &rendered).await;
     let ended = Instant::now();

@@ -19,7 +19,7 @@ use super::http::HttpClient;
 use super::kitchen::{Counts, Kitchen, on_all_cores};
 use super::late::LateTokens;
 use super::observer::{Observer, Phase};
-use super::outcome::{Ended, LoadOutcome, PromptFacts, WarmupFacts};
+use super::outcome::{Ended, LoadOutcome, PromptFacts, Sending, WarmupFacts};
 use super::pantry::Pantry;
 use super::plan::{self, Plan};
 use super::prompts::PromptMaker;
@@ -29,6 +29,7 @@ use super::seeds::Purpose;
 use super::sent;
 use super::server::{Read, Scraper};
 use super::spec::{LoadSpec, Stop, Warmup};
+use super::stalls::{self, Stalled};
 use super::summary::summarize;
 use super::warmup::{SettleRule, Settling};
 use super::worker::Worker;
@@ -216,6 +217,7 @@ async fn maker(spec: &LoadSpec) -> Result<(PromptMaker, Option<Pantry>), LoadErr
 struct Sent {
     collected: Collected,
     client: ClientFacts,
+    stalled: Option<Stalled>,
     server: Option<Read>,
     made_late: u64,
 }
@@ -249,6 +251,7 @@ impl Bench<'_> {
             halt: self.cancel.child_token(),
             dead: self.dead.clone(),
             death,
+            begun: AtomicU64::new(0),
             chunks: AtomicU64::new(0),
         })
     }
@@ -296,7 +299,8 @@ impl Bench<'_> {
         let drive = Drive::start(&lab, plan.source, &self.worker)?;
         let checkpoints = Watch::Checkpoints(&self.spec.checkpoints);
         let collected = collect(drive, &lab, self.observer, plan.planned, slots, checkpoints).await?;
-        let client = watch.stop().await;
+        let (client, stalls) = watch.stop().await;
+        let stalled = stalls::of(&stalls, lab.began, &collected.records);
         self.client.let_go();
         let server = match scraper {
             Some(scraper) => Some(scraper.stop().await),
@@ -305,7 +309,7 @@ impl Bench<'_> {
         if let Some(error) = feed.as_ref().and_then(|feed| feed.take_error()) {
             return Err(error);
         }
-        Ok(Sent { collected, client, server, made_late: feed.map_or(0, |feed| feed.made_late()) })
+        Ok(Sent { collected, client, stalled, server, made_late: feed.map_or(0, |feed| feed.made_late()) })
     }
 }
 
@@ -342,14 +346,16 @@ fn outcome(
     ended: Ended,
     warmup: WarmupFacts,
 ) -> LoadOutcome {
-    let records = sent.collected.records;
+    let Collected { records, begun, .. } = sent.collected;
     let done = records.len() as u64;
+    let sending = Sending { planned, begun };
     // what was dropped on purpose was not the server's fault
     let planned = match ended {
         Ended::StoppedEarly | Ended::Cancelled => done,
         Ended::Whole | Ended::ServerDied | Ended::NothingSucceeded => planned.unwrap_or(done),
     };
     let mut found = findings::of_warmup(&warmup);
+    found.extend(findings::of_end(ended, &sending, &records));
     if sent.made_late > 0 {
         found.push(Finding::PromptsMadeLate { requests: sent.made_late });
     }
@@ -362,8 +368,10 @@ fn outcome(
         summary: summarize(&records, planned, sent.client),
         records,
         ended,
+        sending,
         warmup,
         load_s: load_ns as f64 / 1e9,
+        stalled: sent.stalled,
         server,
         template_tokens: None,
         prompts: None,

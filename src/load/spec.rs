@@ -241,7 +241,12 @@ impl LoadSpec {
 
     /// Whether `ignore_eos` is sent, so that fewer tokens than asked are a fault.
     pub fn ignores_eos(&self) -> bool {
-        self.sampling.ignore_eos.unwrap_or(self.prompts.output.start() == self.prompts.output.end())
+        let stated = match self.api {
+            Api::Generate => self.extra_body.get(SAMPLING_PARAMS).and_then(|params| params.get("ignore_eos")),
+            Api::Chat | Api::Completions => self.extra_body.get("ignore_eos"),
+        };
+        let stated = stated.and_then(serde_json::Value::as_bool).or(self.sampling.ignore_eos);
+        stated.unwrap_or(self.prompts.output.start() == self.prompts.output.end())
     }
 
     /// Whether answers are part of later requests.
@@ -336,5 +341,7 @@ mod tests {
         assert!(!spec.ignores_eos());
         spec.sampling.ignore_eos = Some(true);
         assert!(spec.ignores_eos());
+        spec.extra_body.insert("ignore_eos".into(), false.into());
+        assert!(!spec.ignores_eos(), "what the body says is sent");
     }
 }

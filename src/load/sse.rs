@@ -1,8 +1,9 @@
 //! Server-sent events out of bytes, without input or output of its own: a transport hands over what it
 //! received, in whatever pieces, and gets back the events that these bytes complete.
 
-/// The most bytes of one event; a server that sends more has lost its framing.
-pub(super) const MAX_EVENT: usize = 16 << 20;
+/// The most bytes of one event; a server that sends more has lost its framing. Answers of 16 MiB are seen in one event, with their
+/// JSON around them.
+pub(super) const MAX_EVENT: usize = 64 << 20;
 
 /// One complete event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +25,7 @@ pub struct TooLong {
 /// The decoder's state between two pieces.
 #[derive(Debug)]
 pub struct SseDecoder {
-    /// The begun line, without its end.
+    /// The begun line, without its end; of a comment, its colon alone.
     line: Vec<u8>,
     name: Vec<u8>,
     data: Vec<u8>,
@@ -76,6 +77,12 @@ impl SseDecoder {
             };
             self.after_cr = bytes[end] == b'\r';
             let (piece, rest) = (&bytes[..end], &bytes[end + 1..]);
+            if self.is_comment(piece) {
+                self.line.clear();
+                self.at_start = false;
+                bytes = rest;
+                continue;
+            }
             // however it was cut, the same line is too long
             self.check(self.line.len() + piece.len())?;
             if self.line.is_empty() {
@@ -114,7 +121,17 @@ impl SseDecoder {
         (line <= self.limit).then_some((&value[..end], rest))
     }
 
+    /// Whether a line that goes on with this piece is a comment: nothing of it is needed, and it may be as long as it likes.
+    fn is_comment(&self, piece: &[u8]) -> bool {
+        self.line.first().or(piece.first()) == Some(&b':')
+    }
+
     fn hold(&mut self, piece: &[u8]) -> Result<(), TooLong> {
+        if self.is_comment(piece) {
+            self.line.clear();
+            self.line.push(b':');
+            return Ok(());
+        }
         self.check(self.line.len() + piece.len())?;
         self.line.extend_from_slice(piece);
         Ok(())
@@ -238,6 +255,21 @@ mod tests {
         let many = "data: 0123456789\n".repeat(8);
         assert_eq!(decoder.feed(many.as_bytes(), &mut sink), Ok(()));
         assert_eq!(decoder.feed(many.as_bytes(), &mut sink), Err(TooLong { limit: 100 }));
+    }
+
+    #[test]
+    fn a_comment_may_be_as_long_as_it_likes_and_is_not_kept() {
+        let mut decoder = SseDecoder::with_limit(100);
+        let mut events = Vec::new();
+        let mut sink = |e: SseEvent<'_>| events.push(e.data.to_vec());
+        let long = format!(": {}\r\ndata: a\n:{}\ndata: b\n\n", "x".repeat(300), "data: y".repeat(50));
+        for pieces in [long.len(), 1, 7] {
+            for piece in long.as_bytes().chunks(pieces) {
+                decoder.feed(piece, &mut sink).expect("comments are no events");
+                assert!(decoder.line.len() < 50);
+            }
+        }
+        assert_eq!(events, [b"a\nb", b"a\nb", b"a\nb"]);
     }
 
     proptest! {

@@ -173,7 +173,8 @@ impl Talks {
         let tokens = tokens.saturating_add(asks.tokens);
         let body = self.form.talk(&history, asks.output);
         let body = body.map_err(|e| LoadError::Spec(format!("a body that is no json: {e}")))?;
-        let rendered = Rendered { body: body.into(), input_tokens: tokens, output_tokens: asks.output };
+        let output_tokens = self.form.asked(asks.output);
+        let rendered = Rendered { body: body.into(), input_tokens: tokens, output_tokens };
         Ok(Spoken { history, tokens, rendered })
     }
 }

@@ -451,6 +451,9 @@ async fn cancelling_drops_all_connections() {
     for arrivals in [Arrivals::AllAtOnce, Arrivals::Closed { concurrency: 6 }] {
         let outcome = interrupted(arrivals, |cancel, _| cancel.cancel()).await;
         assert!(outcome.cancelled() && outcome.records.is_empty());
+        assert_eq!(outcome.sending, Sending { planned: Some(6), begun: 6 });
+        let told = [Finding::Interrupted { ended: 0, dropped: 6, unsent: Some(0) }];
+        assert_eq!((outcome.findings.as_slice(), outcome.summary.success_rate), (&told[..], None));
     }
 }
 

@@ -165,8 +165,9 @@ mod tests {
         let report = meter.finish(9, Err(broken.clone()), None);
         assert_eq!((report.outcome, report.chunks.len()), (Outcome::Failed(broken), 0));
         let mut endless = Meter::Whole(WholeMeter::default());
-        for at in 0..17 {
-            endless.bytes(at, &vec![b' '; 1 << 20]);
+        let piece = vec![b' '; 1 << 20];
+        for at in 0..=(MAX_EVENT as u64 >> 20) {
+            endless.bytes(at, &piece);
         }
         assert!(endless.is_done());
         let report = endless.finish(20, Ok(()), None);

@@ -55,7 +55,7 @@ pub use host::{Host, HostError};
 pub use ledger::Ledger;
 pub use lost::LIVE_FILE;
 pub use opening::remaining;
-pub use order::missing_tokenizer;
+pub use order::{Around, OrderError, load_spec, missing_tokenizer, seed};
 pub use provenance::{Standing, as_measured, edited, interpreter_named_by, machine};
 pub use questions::{missing, prompt_cache};
 pub use records::write as write_requests;

@@ -208,14 +208,32 @@ pub fn load_order(
     place: usize,
     around: Around<'_>,
 ) -> Result<LoadOrder, OrderError> {
-    let unfit = || OrderError::Profile(p.name.clone());
     let profile_id = profile::id(p);
-    let mut spec = LoadSpec::new("", &config.model);
-    spec.api = match config.engine.api {
+    let api = match config.engine.api {
         Api::OpenAi => load::Api::Chat,
         Api::OpenAiCompletions => load::Api::Completions,
         Api::SglangGenerate => load::Api::Generate,
     };
+    let seed = seed(p.seed, &profile_id, n, place);
+    let mut spec = load_spec(p, &config.model, api, seed, around)?;
+    let own = std::mem::replace(&mut spec.extra_body, reset::body_fields(&config.engine));
+    spec.extra_body.extend(own);
+    // prompts that are to begin alike, and those of people, which may, find each other in the cache
+    let alone = p.prefix.is_none() && matches!(p.data, Some(Data::Random));
+    Ok(LoadOrder { profile: p.name.clone(), n, profile_id, spec, alone })
+}
+
+/// The load of a profile, without a server.
+pub fn load_spec(
+    p: &Profile,
+    model: &str,
+    api: load::Api,
+    seed: u64,
+    around: Around<'_>,
+) -> Result<LoadSpec, OrderError> {
+    let unfit = || OrderError::Profile(p.name.clone());
+    let mut spec = LoadSpec::new("", model);
+    spec.api = api;
     spec.arrivals = arrivals(p).ok_or_else(unfit)?;
     spec.in_flight = p.in_flight.map(|n| n as usize);
     spec.stop = match (p.requests, p.duration_s) {
@@ -229,8 +247,8 @@ pub fn load_order(
         Some(Warmup::Requests(n)) => load::Warmup::Requests(n),
         Some(Warmup::Time(s)) => load::Warmup::Time(Duration::from_secs_f64(s)),
     };
-    spec.seed = seed(p.seed, &profile_id, n, place);
-    spec.prompts.tokenizer = tokenizer(p, around.at.unwrap_or(Path::new(&config.model)), around.study_dir);
+    spec.seed = seed;
+    spec.prompts.tokenizer = tokenizer(p, around.at.unwrap_or(Path::new(model)), around.study_dir);
     if let Some(t) = p.temperature {
         spec.sampling.temperature = t;
     }
@@ -238,12 +256,9 @@ pub fn load_order(
     spec.stream = p.stream;
     spec.prompt_cache = questions::prompt_cache();
     ask(p, &mut spec, around)?;
-    spec.extra_body = reset::body_fields(&config.engine);
     drawn(p, &mut spec);
     spec.timeouts.total = p.timeout_s.map(Duration::from_secs_f64);
-    // prompts that are to begin alike, and those of people, which may, find each other in the cache
-    let alone = p.prefix.is_none() && matches!(p.data, Some(Data::Random));
-    Ok(LoadOrder { profile: p.name.clone(), n, profile_id, spec, alone })
+    Ok(spec)
 }
 
 /// What is asked: a data set, or prompts of perflab's own.

@@ -1,6 +1,6 @@
 //! What `perflab bench` asks: files, traces, conversations, and prompts that a server had seen.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Server, line};
 use crate::support::Lab;
@@ -142,7 +142,7 @@ fn prompts_that_a_server_had_seen_are_told_and_those_of_other_settings_are_other
         let output = lab.run(&[&named[..], &load, more].concat()).expect_code(0);
         assert!(!output.stderr.contains("note:"), "{}", output.stderr);
         let own: Value = serde_json::from_str(&lab.read("own.json")).expect("JSON");
-        let notes = own["notes"].as_array().expect("a list");
+        let notes = own["findings"].as_array().expect("a list");
         assert!(notes.iter().all(|note| note["text"].is_string() && note["finding"].is_string()), "{own}");
         notes.iter().filter_map(|note| note["finding"].as_str().map(str::to_owned)).collect()
     };
@@ -159,4 +159,55 @@ fn prompts_that_a_server_had_seen_are_told_and_those_of_other_settings_are_other
     }
     let notes = bench(&["--random-input-len", "300", "--max-concurrency", "2"]);
     assert!(seen(&notes), "{notes:?}");
+}
+
+const PROFILES: &str = "\
+profile mine {
+    data        random
+    input       20
+    output      5
+    concurrency 3
+    requests    12
+    warmup      0
+}
+profile curve = mine { concurrency 1, 4 }
+profile talks {
+    data        sharegpt
+    concurrency 2
+    requests    4
+    warmup      0
+}
+";
+
+#[test]
+fn a_profile_of_a_file_or_of_the_library_is_the_load() {
+    let (lab, server) = (Lab::new(), Server::start());
+    lab.write("loads.plab", PROFILES);
+    let named = ["bench", &server.url, "--model", "Qwen/Qwen3-0.6B"];
+    let bench = |more: &[&str]| lab.run(&[&named[..], more].concat());
+    let own = bench(&["--profile", "mine", "--file", "loads.plab", "--json", "-"]).expect_code(0).json();
+    assert_eq!(own["arrivals"], json!({"kind": "closed", "concurrency": 3}));
+    let load = &own["load"];
+    assert_eq!((&load["profile"], &load["file"]), (&"mine".into(), &"loads.plab".into()));
+    assert_eq!((&load["data"]["input_len"], &load["data"]["output_len"]), (&json!([20, 20]), &json!([5, 5])));
+    assert_eq!((&own["requests"]["completed"], &own["output_tokens"]), (&12.into(), &60.into()));
+    let table = bench(&["--profile", "mine", "--file", "loads.plab"]).expect_code(0).stdout;
+    assert_eq!(line(&table, "Maximum request concurrency:"), "3");
+    for (more, code, words) in [
+        (
+            &["--profile", "curve", "--file", "loads.plab"][..],
+            1,
+            &["a curve", "cannot be carried out yet"][..],
+        ),
+        (&["--profile", "mino", "--file", "loads.plab"], 1, &["no profile `mino`", "did you mean `mine`?"]),
+        (&["--profile", "mine", "--file", "none.plab"], 1, &["none.plab: there is no such file"]),
+        (&["--profile", "talks", "--file", "loads.plab"], 1, &["ShareGPT", "--dataset-path FILE"]),
+        (&["--profile", "mine", "--file", "loads.plab", "--dataset-path", "x"], 1, &["asks something else"]),
+        (&["--profile", "sharegp"], 1, &["the standard library has no profile", "did you mean `sharegpt`?"]),
+        (&["--profile", "short_prompt"], 1, &["--tokenizer PATH"]),
+        (&["--profile", "chat", "--num-prompts", "3"], 2, &["--profile", "--num-prompts"]),
+        (&["--file", "loads.plab"], 2, &["--profile"]),
+    ] {
+        bench(more).expect_error(code, words);
+    }
 }

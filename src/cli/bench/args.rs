@@ -7,6 +7,7 @@ use clap::ValueEnum;
 
 use super::data_args::{DataArgs, DataSet};
 use super::goodput::{Limit, limit};
+use super::profile::OF_A_PROFILE;
 use crate::cli::cpus::{Cpus, cpus};
 use crate::load::{Api, Arrivals, Header, LoadSpec, Pace, Prompts, Stop, Warmup};
 use crate::plan::config::short_hash;
@@ -29,6 +30,12 @@ pub struct BenchArgs {
     /// The model's name in requests
     #[arg(long)]
     pub model: String,
+    /// Send the load of this profile: of --file, else of the standard library (`perflab std profiles` lists them)
+    #[arg(long, value_name = "NAME", conflicts_with_all = OF_A_PROFILE)]
+    pub profile: Option<String>,
+    /// The study file that has the profile
+    #[arg(long, value_name = "FILE", requires = "profile")]
+    pub file: Option<PathBuf>,
     /// `/v1/chat/completions`, `/v1/completions` or SGLang's `/generate`
     #[arg(long, default_value = "/v1/chat/completions", value_parser = api)]
     pub endpoint: Api,
@@ -234,6 +241,12 @@ impl BenchArgs {
         self.request_rate.is_infinite() && (stated || traced && self.arrivals.is_none())
     }
 
+    /// The highest percentile that is printed.
+    pub(super) fn highest_percentile(&self) -> f64 {
+        let names = self.metric_percentiles.iter().filter_map(|p| p.name().parse().ok());
+        names.fold(50.0, f64::max)
+    }
+
     /// Questions that the load can ask; where clients decide how many it asks, some.
     pub(super) fn count(&self) -> usize {
         const SOME: u64 = 10_000;
@@ -248,6 +261,21 @@ impl BenchArgs {
         usize::try_from(count).unwrap_or(usize::MAX)
     }
 
+    /// What is said of the server and its client, whatever the load.
+    pub(super) fn around(&self, spec: &mut LoadSpec) -> Result<(), String> {
+        if !spec.stream && self.goodput.iter().any(|limit| limit.needs_stream()) {
+            let why = "with whole answers (--no-stream) there is no time of a first token: --goodput can only limit e2el";
+            return Err(why.to_owned());
+        }
+        self.base_url()?.clone_into(&mut spec.base_url);
+        spec.api = self.endpoint;
+        spec.extra_body.extend(self.extra_body.clone().unwrap_or_default());
+        spec.headers.clone_from(&self.header);
+        spec.metrics.clone_from(&self.server_metrics.0);
+        spec.cpus = self.pin_client.clone().map_or_else(Vec::new, |cpus| cpus.0);
+        Ok(())
+    }
+
     /// The load, without the questions of a data set.
     pub(super) fn spec(&self) -> Result<LoadSpec, String> {
         let (arrivals, in_flight) = match (self.request_rate, self.max_concurrency) {
@@ -257,11 +285,7 @@ impl BenchArgs {
             (rate, cap) => (self.open(rate)?, cap),
         };
         self.without_use().map_or(Ok(()), Err)?;
-        if self.no_stream && self.goodput.iter().any(|limit| limit.needs_stream()) {
-            let why = "with --no-stream there is no time of a first token: --goodput can only limit e2el";
-            return Err(why.to_owned());
-        }
-        let mut spec = LoadSpec::new(self.base_url()?, &self.model);
+        let mut spec = LoadSpec::new("", &self.model);
         spec.api = self.endpoint;
         spec.stream = !self.no_stream;
         (spec.arrivals, spec.in_flight) = (arrivals, in_flight);
@@ -275,10 +299,6 @@ impl BenchArgs {
         spec.sampling.temperature = self.temperature;
         spec.sampling.top_p = self.top_p;
         spec.sampling.ignore_eos = Some(self.ignore_eos);
-        spec.extra_body = self.extra_body.clone().unwrap_or_default();
-        spec.headers.clone_from(&self.header);
-        spec.metrics.clone_from(&self.server_metrics.0);
-        spec.cpus = self.pin_client.clone().map_or_else(Vec::new, |cpus| cpus.0);
         Ok(spec)
     }
 }

@@ -5,12 +5,13 @@ use std::io;
 use tokio_util::sync::CancellationToken;
 
 use super::args::BenchArgs;
-use super::{files, notes, questions, table};
+use super::profile::NoProfile;
+use super::progress::Progress;
+use super::{files, notes, profile, questions, table};
 use crate::cli::console::Console;
 use crate::cli::{descriptors, exit};
 use crate::data::DataError;
-use crate::judge::checks;
-use crate::load::{self, Ended, Header, LoadError, LoadOutcome, LoadSpec, Outcome, Silent};
+use crate::load::{self, Ended, Header, LoadError, LoadOutcome, LoadSpec};
 use crate::run::{Signals, prompt_cache};
 
 /// Why there was no load.
@@ -20,6 +21,8 @@ enum NoLoad {
     Data(#[from] DataError),
     #[error(transparent)]
     Load(#[from] LoadError),
+    #[error(transparent)]
+    Profile(#[from] NoProfile),
     #[error("{0}")]
     Place(String),
     #[error("no runtime: {0}")]
@@ -28,10 +31,12 @@ enum NoLoad {
 
 pub fn run(args: &BenchArgs, console: Console) -> u8 {
     descriptors::raise_limit();
-    match measure(args) {
-        Ok(outcome) => show(args, &outcome, console),
+    match measure(args, console) {
+        Ok((spec, outcome)) => show((args, &spec), &outcome, console),
         Err(error) => {
-            let help = match error {
+            let help = match &error {
+                NoLoad::Profile(NoProfile::Said) => return exit::INPUT,
+                NoLoad::Profile(NoProfile::Because { help, .. }) => help,
                 NoLoad::Place(_) => "nothing was sent; name a file that can be written",
                 _ => "`perflab bench --help` lists the options",
             };
@@ -41,66 +46,58 @@ pub fn run(args: &BenchArgs, console: Console) -> u8 {
     }
 }
 
-fn measure(args: &BenchArgs) -> Result<LoadOutcome, NoLoad> {
-    files::look(args).map_err(NoLoad::Place)?;
+fn measure(args: &BenchArgs, console: Console) -> Result<(LoadSpec, LoadOutcome), NoLoad> {
+    let spec = spec(args, console)?;
+    files::look(args, &spec).map_err(NoLoad::Place)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let outcome = runtime.block_on(async {
         let signals = Signals::default();
         signals.listen(|| {}, |code| std::process::exit(code.into()));
-        let spec = spec(args)?;
-        Ok(load::run(&spec, &mut Silent, &signals.first, &CancellationToken::new()).await?)
+        let mut progress = Progress::new(console, &spec.base_url);
+        let measured = load::run(&spec, &mut progress, &signals.first, &CancellationToken::new()).await;
+        progress.finish();
+        measured
     });
     // prompts that are still being made are nobody's any more
     runtime.shutdown_background();
-    outcome
+    Ok((spec, outcome?))
 }
 
-fn spec(args: &BenchArgs) -> Result<LoadSpec, NoLoad> {
-    let mut spec = args.spec().map_err(LoadError::Spec)?;
+fn spec(args: &BenchArgs, console: Console) -> Result<LoadSpec, NoLoad> {
+    let mut spec = match &args.profile {
+        Some(name) => profile::spec(args, name, console)?,
+        None => args.spec().map_err(LoadError::Spec)?,
+    };
+    args.around(&mut spec).map_err(LoadError::Spec)?;
     if let Ok(key) = std::env::var("OPENAI_API_KEY")
         && !key.is_empty()
         && !spec.headers.iter().any(|h| h.name.eq_ignore_ascii_case("authorization"))
     {
         spec.headers.push(Header::authorization(format!("Bearer {key}")));
     }
-    spec.data = questions::of(args)?;
+    if args.profile.is_none() {
+        spec.data = questions::of(args)?;
+    }
     spec.prompt_cache = prompt_cache().filter(|_| !args.data.no_prompt_cache);
     Ok(spec)
 }
 
-/// What kept the client from reading in time, by the limits beyond which a study refuses a measurement.
-pub(super) fn held_up(outcome: &LoadOutcome) -> Option<String> {
-    let client = outcome.summary.client;
-    let held = checks::held_up(client.loop_lag_p99_ms, client.stall_ms)?;
-    Some(format!("this machine held the client up {held}"))
-}
-
-fn show(args: &BenchArgs, outcome: &LoadOutcome, console: Console) -> u8 {
+fn show((args, spec): (&BenchArgs, &LoadSpec), outcome: &LoadOutcome, console: Console) -> u8 {
     if outcome.ended == Ended::Cancelled && outcome.records.is_empty() {
         console.say("interrupted before a request was answered: nothing was measured");
         return exit::INCOMPLETE;
     }
-    console.print(&table::render(args, outcome));
-    for note in notes::of(args, outcome) {
-        console.say(&format!("note: {}", note["text"].as_str().unwrap_or_default()));
+    if !files::is_stdout(args.json.as_deref()) {
+        console.print(&table::render(args, spec, outcome));
     }
-    let failures = outcome.records.iter().filter_map(|r| match &r.outcome {
-        Outcome::Failed(failure) => Some(failure),
-        Outcome::Ok | Outcome::Short => None,
-    });
-    if let Some(first) = failures.into_iter().next() {
-        console.warn(&format!("{} requests failed, the first so: {first}", outcome.summary.failed));
+    for note in notes::of(args, spec, outcome) {
+        if note.warning {
+            console.warn(&note.text);
+        } else {
+            console.say(&format!("note: {}", note.text));
+        }
     }
-    if let Some(held_up) = held_up(outcome) {
-        console.warn(&format!("{held_up}: its times are not the server's, measure again"));
-    }
-    if outcome.ended == Ended::Cancelled {
-        console.warn(&format!(
-            "interrupted: the numbers are of the {} requests that had ended",
-            outcome.records.len()
-        ));
-    }
-    let unwritten = files::write(args, outcome, console);
+    let unwritten = files::write((args, spec), outcome, console);
     for message in &unwritten {
         console.error(message, "the numbers stand above");
     }

@@ -3,17 +3,33 @@
 use serde_json::{Map, Value, json};
 
 use super::args::BenchArgs;
-use super::command::held_up;
-use super::{goodput, notes};
-use crate::load::{self, Api, Dist, LoadOutcome, Outcome, RequestRecord};
+use super::notes::Note;
+use super::{goodput, notes, stated};
+use crate::load::{self, Api, Dist, LoadOutcome, LoadSpec, Outcome, RequestRecord};
 
 /// The numbers by perflab's definitions.
-pub(super) fn own(args: &BenchArgs, outcome: &LoadOutcome) -> Value {
-    let s = &outcome.summary;
+pub(super) fn own(args: &BenchArgs, spec: &LoadSpec, outcome: &LoadOutcome) -> Value {
+    let (s, sending) = (&outcome.summary, outcome.sending);
+    let ended = outcome.records.len() as u64;
     json!({
         "schema": "perflab.bench/1",
-        "streamed": !args.no_stream,
-        "requests": {"planned": s.planned, "completed": s.completed, "failed": s.failed, "short": s.short},
+        "url": spec.base_url,
+        "endpoint": args.endpoint.path(),
+        "model": args.model,
+        "arrivals": stated::arrivals(spec),
+        "load": stated::load(args, spec),
+        "streamed": spec.stream,
+        "ended": outcome.ended,
+        "interrupted": outcome.cancelled(),
+        "requests": {
+            "planned": planned(outcome),
+            "completed": s.completed,
+            "failed": s.failed,
+            "short": s.short,
+            "errors": s.errors,
+            "in_flight": sending.dropped(ended),
+            "unsent": sending.unsent(),
+        },
         "errors": s.errors,
         "duration_s": s.duration_s,
         "input_tokens": s.input_tokens,
@@ -40,10 +56,16 @@ pub(super) fn own(args: &BenchArgs, outcome: &LoadOutcome) -> Value {
         "schedule_lag_ms": s.schedule_lag_ms,
         "turns": load::turns(&outcome.records),
         "client": s.client,
-        "client_held_up": held_up(outcome),
-        "notes": notes::of(args, outcome),
+        "client_stalled": outcome.stalled,
+        "client_held_up": notes::held_up(outcome),
+        "findings": notes::of(args, spec, outcome).iter().map(Note::json).collect::<Vec<_>>(),
         "server": outcome.server,
     })
+}
+
+/// Requests that were to be sent, as far as that is known: of a load that ends by time, those that were.
+fn planned(outcome: &LoadOutcome) -> u64 {
+    outcome.sending.planned.unwrap_or(outcome.sending.begun)
 }
 
 /// What `vllm bench serve --backend`, or SGLang's tool, calls this endpoint.
@@ -61,9 +83,9 @@ pub(super) fn python_float(number: f64) -> String {
 }
 
 /// What `vllm bench serve --save-result` of 0.17 writes, with its names and its definitions: time per token is what follows the
-/// first chunk over all tokens but one, and every chunk is one token between two others. The time to the first token is
+/// first chunk over all tokens but one, every chunk is one token between two others, and the load lasts until its last answer has ended. The time to the first token is
 /// perflab's, which takes no role for a token.
-pub(super) fn vllm(args: &BenchArgs, outcome: &LoadOutcome, date: &str) -> Value {
+pub(super) fn vllm(args: &BenchArgs, spec: &LoadSpec, outcome: &LoadOutcome, date: &str) -> Value {
     let s = &outcome.summary;
     let mut all = Map::new();
     let mut put = |name: &str, value: Value| {
@@ -74,30 +96,32 @@ pub(super) fn vllm(args: &BenchArgs, outcome: &LoadOutcome, date: &str) -> Value
     put("backend", backend(args.endpoint).into());
     put("label", args.label.clone().into());
     put("model_id", args.model.clone().into());
-    let tokenizer = args.data.tokenizer.as_ref().map(|path| path.display().to_string());
+    let tokenizer = stated::tokenizer(spec).map(|path| path.display().to_string());
     put("tokenizer_id", tokenizer.unwrap_or_else(|| args.model.clone()).into());
-    put("num_prompts", args.num_prompts.into());
+    put("num_prompts", planned(outcome).into());
     for (key, value) in &args.metadata {
         put(key, value.clone().into());
     }
-    let rate = args.request_rate;
-    put("request_rate", if rate.is_finite() { rate.into() } else { "inf".into() });
-    put("burstiness", args.burstiness.into());
-    put("max_concurrency", args.max_concurrency.into());
-    put("duration", s.duration_s.into());
+    let offered = stated::offered(spec);
+    put("request_rate", if offered.rate.is_finite() { offered.rate.into() } else { "inf".into() });
+    put("burstiness", offered.burstiness.into());
+    put("max_concurrency", offered.cap.into());
+    let duration_s = whole_s(&outcome.records);
+    let rate = |count: u64| if duration_s > 0.0 { count as f64 / duration_s } else { 0.0 };
+    put("duration", duration_s.into());
     put("completed", s.completed.into());
     put("failed", s.failed.into());
     put("total_input_tokens", s.input_tokens.into());
     put("total_output_tokens", s.output_tokens.into());
-    put("request_throughput", s.request_rate.into());
-    put("request_goodput", goodput::vllm(&args.goodput, outcome, tpot_ms).into());
-    put("output_throughput", s.output_tps.into());
-    put("total_token_throughput", s.total_tps.into());
+    put("request_throughput", rate(s.completed).into());
+    put("request_goodput", goodput::vllm(&args.goodput, outcome, tpot_ms, duration_s).into());
+    put("output_throughput", rate(s.output_tokens).into());
+    put("total_token_throughput", rate(s.input_tokens + s.output_tokens).into());
     if args.save_detailed {
-        details(args, &outcome.records, &mut put);
+        details(spec, &outcome.records, &mut put);
     }
     let (tokens, requests) = busiest_seconds(&outcome.records);
-    if !args.no_stream {
+    if spec.stream {
         put("max_output_tokens_per_s", (tokens as f64).into());
     }
     put("max_concurrent_requests", requests.into());
@@ -106,7 +130,7 @@ pub(super) fn vllm(args: &BenchArgs, outcome: &LoadOutcome, date: &str) -> Value
     let distributions = [("ttft", s.ttft_ms), ("tpot", tpot), ("itl", s.icl_ms), ("e2el", s.latency_ms)];
     for (name, dist) in distributions {
         // an answer that came as a whole has none of what is measured between tokens; a zero would be a number
-        if args.no_stream && dist.is_none() {
+        if !spec.stream && dist.is_none() {
             continue;
         }
         let number = |of: &dyn Fn(&Dist) -> f64| dist.as_ref().map_or(0.0, of).into();
@@ -121,14 +145,14 @@ pub(super) fn vllm(args: &BenchArgs, outcome: &LoadOutcome, date: &str) -> Value
 }
 
 /// Per request, in sending order. Texts are not kept, and stand empty.
-fn details(args: &BenchArgs, records: &[RequestRecord], put: &mut impl FnMut(&str, Value)) {
+fn details(spec: &LoadSpec, records: &[RequestRecord], put: &mut impl FnMut(&str, Value)) {
     let mut records: Vec<&RequestRecord> = records.iter().collect();
     records.sort_by_key(|r| r.index);
     let list =
         |of: &dyn Fn(&RequestRecord) -> Value| records.iter().map(|r| of(r)).collect::<Vec<_>>().into();
     put("input_lens", list(&|r| r.input_tokens().into()));
     put("output_lens", list(&|r| if r.is_completed() { r.output_tokens.into() } else { 0.into() }));
-    if !args.no_stream {
+    if spec.stream {
         details_of_streams(&records, put);
     }
     put("start_times", list(&|r| seconds(0, r.sent_ns).into()));
@@ -153,6 +177,12 @@ fn details_of_streams(records: &[&RequestRecord], put: &mut impl FnMut(&str, Val
 
 fn seconds(from: u64, to: u64) -> f64 {
     to.saturating_sub(from) as f64 / 1e9
+}
+
+/// How long all of it took as vLLM counts it: until the last answer had ended, which usage and `[DONE]` are a part of.
+fn whole_s(records: &[RequestRecord]) -> f64 {
+    let from = records.iter().map(|r| r.sent_ns).min().unwrap_or(0);
+    seconds(from, records.iter().map(|r| r.end_ns).max().unwrap_or(0))
 }
 
 fn tpot_ms(record: &RequestRecord) -> Option<f64> {

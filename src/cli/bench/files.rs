@@ -7,16 +7,22 @@ use std::path::{Path, PathBuf};
 use nix::unistd::{AccessFlags, access};
 
 use super::args::BenchArgs;
-use super::documents;
+use super::{documents, stated};
 use crate::cli::console::Console;
-use crate::load::{LoadOutcome, RequestRecord};
+use crate::load::{LoadOutcome, LoadSpec, RequestRecord};
 use crate::run::write_requests;
+use crate::secrets;
+
+/// Whether the document goes to stdout, which then has nothing else.
+pub(super) fn is_stdout(json: Option<&Path>) -> bool {
+    json == Some(Path::new("-"))
+}
 
 /// Why a file would not find its place, as far as that is known before a load. Folders that are missing are made.
-pub(super) fn look(args: &BenchArgs) -> Result<(), String> {
-    let results = args.save_result.then(|| result_file(args, ""));
+pub(super) fn look(args: &BenchArgs, spec: &LoadSpec) -> Result<(), String> {
+    let results = args.save_result.then(|| result_file(args, spec, ""));
     let files = [args.json.as_ref(), results.as_ref(), args.save_requests.as_ref()];
-    let files: Vec<&PathBuf> = files.into_iter().flatten().collect();
+    let files: Vec<&PathBuf> = files.into_iter().flatten().filter(|file| !is_stdout(Some(file))).collect();
     if let Some(twice) = files.iter().enumerate().find(|(n, file)| files[..*n].contains(file)) {
         return Err(format!(
             "{}: two options name it, and the later one would replace what the other writes",
@@ -43,15 +49,24 @@ fn made(file: &Path) -> io::Result<&Path> {
 }
 
 /// Writes what was asked for; says what could not be written.
-pub(super) fn write(args: &BenchArgs, outcome: &LoadOutcome, console: Console) -> Vec<String> {
+pub(super) fn write(
+    (args, spec): (&BenchArgs, &LoadSpec),
+    outcome: &LoadOutcome,
+    console: Console,
+) -> Vec<String> {
     let mut written = Vec::new();
     if let Some(file) = &args.json {
-        written.push(text(file, &format!("{:#}\n", documents::own(args, outcome))));
+        let document = format!("{:#}\n", documents::own(args, spec, outcome));
+        if is_stdout(Some(file)) {
+            console.print(&document);
+        } else {
+            written.push(text(file, &document));
+        }
     }
     if args.save_result {
         let date = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string();
-        let file = result_file(args, &date);
-        let done = text(&file, &documents::vllm(args, outcome, &date).to_string());
+        let file = result_file(args, spec, &date);
+        let done = text(&file, &documents::vllm(args, spec, outcome, &date).to_string());
         if done.is_ok() {
             console.say(&format!("written: {}", file.display()));
         }
@@ -64,11 +79,12 @@ pub(super) fn write(args: &BenchArgs, outcome: &LoadOutcome, console: Console) -
 }
 
 /// The name that `vllm bench serve` gives it.
-fn result_file(args: &BenchArgs, date: &str) -> PathBuf {
+fn result_file(args: &BenchArgs, spec: &LoadSpec, date: &str) -> PathBuf {
     let name = args.result_filename.clone().unwrap_or_else(|| {
         let label = args.label.as_deref().unwrap_or(documents::backend(args.endpoint));
-        let rate = documents::python_float(args.request_rate);
-        let at_once = args.max_concurrency.map_or_else(String::new, |n| format!("-concurrency{n}"));
+        let offered = stated::offered(spec);
+        let rate = documents::python_float(offered.rate);
+        let at_once = offered.cap.map_or_else(String::new, |n| format!("-concurrency{n}"));
         let model = args.model.rsplit('/').next().unwrap_or(&args.model);
         format!("{label}-{rate}qps{at_once}-{model}-{date}.json").into()
     });
@@ -76,7 +92,8 @@ fn result_file(args: &BenchArgs, date: &str) -> PathBuf {
 }
 
 fn text(file: &Path, text: &str) -> Result<(), String> {
-    made(file).and_then(|_| fs::write(file, text)).map_err(|e| format!("{}: {e}", file.display()))
+    let text = secrets::mask_document(text);
+    made(file).and_then(|_| fs::write(file, text.as_bytes())).map_err(|e| format!("{}: {e}", file.display()))
 }
 
 /// Compressed where the file is called `.gz`.

@@ -40,22 +40,24 @@ pub(super) fn limit(text: &str) -> Result<Limit, String> {
 /// Good requests per second by perflab's definitions: a request whose tokens all came in one chunk has no time per token, and keeps no
 /// limit of it. None without limits.
 pub(super) fn own(limits: &[Limit], outcome: &LoadOutcome) -> Option<f64> {
-    rate(limits, outcome, |record| record.tpot_ns().map(|ns| ns / 1e6))
+    rate(limits, outcome, |record| record.tpot_ns().map(|ns| ns / 1e6), outcome.summary.duration_s)
 }
 
-/// Good requests per second as vLLM counts them, where one token has a time per token of 0.
+/// Good requests per second as vLLM counts them, over its own duration, where one token has a time per token of 0.
 pub(super) fn vllm(
     limits: &[Limit],
     outcome: &LoadOutcome,
     tpot_ms: fn(&RequestRecord) -> Option<f64>,
+    duration_s: f64,
 ) -> Option<f64> {
-    rate(limits, outcome, |record| Some(tpot_ms(record).unwrap_or(0.0)))
+    rate(limits, outcome, |record| Some(tpot_ms(record).unwrap_or(0.0)), duration_s)
 }
 
 fn rate(
     limits: &[Limit],
     outcome: &LoadOutcome,
     tpot_ms: impl Fn(&RequestRecord) -> Option<f64>,
+    duration_s: f64,
 ) -> Option<f64> {
     if limits.is_empty() {
         return None;
@@ -71,7 +73,7 @@ fn rate(
     };
     let completed = outcome.records.iter().filter(|record| record.is_completed());
     let good = completed.filter(|record| limits.iter().all(|limit| keeps(record, limit))).count();
-    Some(good as f64 / outcome.summary.duration_s).filter(|rate| rate.is_finite()).or(Some(0.0))
+    Some(good as f64 / duration_s).filter(|rate| rate.is_finite()).or(Some(0.0))
 }
 
 #[cfg(test)]

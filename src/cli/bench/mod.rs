@@ -8,7 +8,10 @@ mod documents;
 mod files;
 mod goodput;
 mod notes;
+mod profile;
+mod progress;
 mod questions;
+mod stated;
 mod table;
 
 pub use args::BenchArgs;

@@ -3,12 +3,12 @@
 use std::fmt::{Display, Write as _};
 
 use super::args::{BenchArgs, Metric, Percentile};
-use super::goodput;
-use crate::load::{self, Dist, Level, LoadOutcome, ServerFacts, Summary, TurnFacts};
+use super::{goodput, stated};
+use crate::load::{self, Dist, Level, LoadOutcome, LoadSpec, ServerFacts, Summary, TurnFacts};
 
 const WIDTH: usize = 50;
 
-pub(super) fn render(args: &BenchArgs, outcome: &LoadOutcome) -> String {
+pub(super) fn render(args: &BenchArgs, spec: &LoadSpec, outcome: &LoadOutcome) -> String {
     let s = &outcome.summary;
     let mut table = Table(format!("{:=^WIDTH$}\n", " Serving Benchmark Result "));
     table.line("Successful requests:", s.completed);
@@ -16,11 +16,12 @@ pub(super) fn render(args: &BenchArgs, outcome: &LoadOutcome) -> String {
     if s.short > 0 {
         table.line("Shorter than asked for:", s.short);
     }
-    if let Some(cap) = args.max_concurrency {
+    let offered = stated::offered(spec);
+    if let Some(cap) = offered.cap {
         table.line("Maximum request concurrency:", cap);
     }
-    if args.request_rate.is_finite() {
-        table.number("Request rate configured (RPS):", args.request_rate);
+    if offered.rate.is_finite() {
+        table.number("Request rate configured (RPS):", offered.rate);
     }
     table.number("Benchmark duration (s):", s.duration_s);
     table.line("Total input tokens:", s.input_tokens);
@@ -39,7 +40,7 @@ pub(super) fn render(args: &BenchArgs, outcome: &LoadOutcome) -> String {
     table.number("Total token throughput (tok/s):", s.total_tps);
     table.line("Peak concurrent requests:", s.peak_in_flight);
     let mut metrics = args.percentile_metrics.clone();
-    if args.no_stream {
+    if !spec.stream {
         table.line("Answers:", "whole: no TTFT, TPOT, ITL");
         metrics = vec![Metric::E2el];
     }

@@ -186,7 +186,18 @@ impl Decoder {
         }
         self.begun.clear();
         // an answer before the answer (100, 103) says nothing of the request
-        let Some(framing) = head.framing()? else { return Ok(rest) };
+        let framing = match head.framing() {
+            Ok(Some(framing)) => framing,
+            Ok(None) => return Ok(rest),
+            Err(error) => {
+                // the status is known, whatever the body would have been
+                if head.status >= 200 {
+                    self.status = head.status;
+                    self.head = Some(head);
+                }
+                return Err(error.into());
+            }
+        };
         self.state = match framing {
             Framing::Length(0) => State::Done,
             Framing::Length(length) => State::Length(length),

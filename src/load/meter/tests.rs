@@ -243,6 +243,28 @@ fn totals_that_stay_at_zero_until_the_end_are_no_running_totals() {
 }
 
 #[test]
+fn an_empty_event_is_a_keep_alive_wherever_it_stands() {
+    let name = "vllm-0.17.1/chat-usage.sse";
+    let found = fixtures().into_iter().find(|f| f.name == name).expect("a fixture");
+    let text = String::from_utf8(found.body.clone()).expect("UTF-8");
+    let kept_alive = text.replace("data: {", "data:\n\ndata: \n\ndata: {");
+    assert_ne!(text, kept_alive);
+    assert_eq!(
+        timeless(measure(name, [&found.body[..]])),
+        timeless(measure(name, kept_alive.as_bytes().chunks(9)))
+    );
+    let only = of(&["data: \n\n".to_owned()]);
+    assert_eq!(kind(&only), Some(FailureKind::BadStream), "{only:?}");
+}
+
+#[test]
+fn an_event_of_16_mib_of_text_is_a_chunk_and_a_comment_of_as_many_nothing() {
+    let text = "w".repeat(16 << 20);
+    let all = of(&[format!(": {text}\n"), completion(&text, None), completion("", Some("stop"))]);
+    assert_eq!((cumulated(&all), all.outcome), (vec![1], Outcome::Ok));
+}
+
+#[test]
 fn an_end_of_sequence_at_once_is_one_token_without_text() {
     let report = of(&[completion("", Some("stop")), usage(1)]);
     assert_eq!((report.outcome, report.output_tokens, report.chunks), (Outcome::Ok, 1, vec![Chunk(1, 1)]));

@@ -90,6 +90,16 @@ async fn more_tokens_than_asked_are_told_unless_a_field_of_the_body_asks_for_the
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_length_that_the_body_states_is_the_one_that_was_asked_for() {
+    let server = sound_server(Step::Wait(Duration::ZERO)).await;
+    let mut stated = spec(&server, 2);
+    stated.extra_body.insert("max_tokens".to_owned(), 3.into());
+    let outcome = load(&stated).await;
+    assert_eq!((outcome.summary.short, outcome.summary.output_tokens), (0, 6));
+    assert!(outcome.records.iter().all(|r| r.output_tokens_asked == 3 && r.outcome == Outcome::Ok));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_cap_holds_back_whoever_is_behind_one_that_waits() {
     // four answers end at the same moment, so that four places become free together
     let pace = Arc::new(Barrier::new(4));
@@ -109,4 +119,18 @@ async fn the_cap_holds_back_whoever_is_behind_one_that_waits() {
         assert!(pair[0].released_ns <= pair[1].released_ns, "{pair:?}");
     }
     assert!(records[4..].iter().all(|r| Some(r.released_ns) >= first_end), "{records:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_cannot_be_read_has_its_status_all_the_same() {
+    for status in ["200 OK", "503 Busy"] {
+        let reply = Reply { status: Some(status), headers: "Content-Encoding: gzip\r\n", steps: vec![] };
+        let server = Server::start(move |_, _| reply.clone()).await;
+        let records = load(&spec(&server, 1)).await.records;
+        assert_eq!(records[0].http_status, status[..3].parse().ok());
+        let failure = records[0].outcome.failure().expect("it failed");
+        // what is missing of a refusal does not change that it is one
+        let told = if status.starts_with('2') { "`gzip`" } else { "503" };
+        assert!(failure.message.contains(told), "{failure}");
+    }
 }
