@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::args::{CheckArgs, CheckFormat};
 use super::console::{Console, learn_broken};
 use super::installed::{self, Answer, AskError, From};
-use super::used::{self, Found};
+use super::used::{self, Found, Homes};
 use super::{below, exit, files, machine, site};
 use crate::disk;
 use crate::lang::diag::{self, Severity};
@@ -41,8 +41,9 @@ pub fn run(args: &CheckArgs, console: Console) -> u8 {
             code = exit::INPUT;
         }
     }
+    let mut homes = Homes::default();
     for (path, set) in &all {
-        let Some(mut analysis) = files::checked(path, set, console) else {
+        let Some(mut analysis) = files::checked(path, set, &mut homes, console) else {
             code = exit::INPUT;
             refused = true;
             continue;
