@@ -391,7 +391,7 @@ fn strict(
     let setting = of_its_type(schema, version, name, value)?;
     match json_keys::unfit(schema, version, name, &setting).into_iter().next() {
         Some(problem) => Err(problem),
-        None => Ok(setting),
+        None => Ok(json_keys::in_capitals(schema, version, name, setting)),
     }
 }
 
