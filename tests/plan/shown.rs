@@ -90,11 +90,11 @@ fn a_later_candidate_that_the_base_does_not_take_says_why() {
     let candidate = &plan(&lab, &[])["steps"][1]["candidates"][0];
     assert_eq!(candidate["state"], "later");
     let reason = candidate["reason"].as_str().expect("a reason");
-    assert!(reason.starts_with("not over the base as it is: Toy 1.0 has no flag --own"), "{reason}");
+    assert!(reason.starts_with("not over the base as it is: Toy has no flag --own"), "{reason}");
     let [_, tree, page, _] = renderings(&lab);
     for text in [tree, page] {
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(words.contains("Toy 1.0 has no flag --own"), "{text}");
+        assert!(words.contains("Toy has no flag --own"), "{text}");
     }
 }
 
@@ -108,14 +108,14 @@ fn profiles_without_an_objective_and_published_flags_are_shown() {
     let published = toy_study("step one { vary a[1] }")
         .replacen(
             "study s",
-            "engine shown = toy { --a=3\n publish --a=4 because \"people like it\"\n }\nstudy s",
+            "engine shown = toy { --a=3\n publish --b=4 because \"people like it\"\n }\nstudy s",
             1,
         )
         .replace("baseline toy", "baseline shown");
     let lab = Lab::with(&published);
-    assert_eq!(plan(&lab, &[])["publish"], serde_json::json!({"added": ["--a=4"], "hidden": []}));
+    assert_eq!(plan(&lab, &[])["publish"], serde_json::json!({"added": ["--b=4"], "hidden": []}));
     for text in &renderings(&lab)[1..3] {
-        assert!(text.contains("with --a=4, unmeasured"), "{text}");
+        assert!(text.contains("with --b=4, unmeasured"), "{text}");
     }
 }
 

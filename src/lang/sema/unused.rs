@@ -72,7 +72,9 @@ impl Checker<'_> {
     /// A param stays in its file: where there is no study either, what the text names nowhere else is used by nothing.
     fn unused_params(&mut self) {
         let root = self.modules.root();
-        if self.sink.has_errors() || !root.file.items.iter().any(|i| matches!(i, Item::Param(_))) {
+        // a file of params alone has only been begun
+        let begun = root.file.items.iter().all(|i| matches!(i, Item::Param(_) | Item::Use(_)));
+        if self.sink.has_errors() || begun {
             return;
         }
         let named = self.modules.words(0, |_| true);
