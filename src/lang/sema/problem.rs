@@ -124,22 +124,7 @@ impl Problem {
             Self::NoLonger(until) => {
                 no_longer(Diagnostic::new(Code::FlagVersion, at_name, message), name, until, engine)
             }
-            Self::Reserved => {
-                let d = Diagnostic::new(Code::ReservedFlag, at_name, message);
-                let d = d.label("not a flag of a configuration");
-                let single = value.filter(|_| at_value.start == at_name.end + 1);
-                match single.filter(|v| !v.text.contains(['"', '\\', '{'])) {
-                    Some(model) if names_a_model_as_written(name) => {
-                        let right = format!("model \"{}\"", model.text);
-                        d.help(format!("write `{right}`: perflab inserts it into the serve line"))
-                            .edit(at_name.to(at_value), right)
-                    }
-                    _ if key(name) == "--uds" => {
-                        d.help("perflab asks every launch at a host and port that it inserts itself")
-                    }
-                    _ => d.help("perflab inserts host, port and model; name a model with `model \"…\"`"),
-                }
-            }
+            Self::Reserved => reserved(Diagnostic::new(Code::ReservedFlag, at_name, message), name, value),
             Self::NeedsValue(expected) => Diagnostic::new(Code::FlagNeedsValue, at_name, message)
                 .label("without a value")
                 .help(format!("write {name}=VALUE; it takes {expected}")),
@@ -225,6 +210,24 @@ impl Problem {
         let help = error.help.map(|h| format!("it is passed on, as {version} may know it; {h}"));
         // no edit: a machine should not mend what may be right
         Diagnostic { code: Code::FlagDoubt, message, help, edits: Vec::new(), ..error }
+    }
+}
+
+/// What the serve line says; a model that is named beside it has a line of its own.
+fn reserved(d: Diagnostic, name: &str, value: Option<&WrittenValue>) -> Diagnostic {
+    let at_name = d.span;
+    let d = d.label("not a flag of a configuration");
+    let single = value.filter(|v| v.span.start == at_name.end + 1);
+    match single.filter(|v| !v.text.contains(['"', '\\', '{'])) {
+        Some(model) if names_a_model_as_written(name) => {
+            let right = format!("model \"{}\"", model.text);
+            d.help(format!("write `{right}`: perflab inserts it into the serve line"))
+                .edit(at_name.to(model.span), right)
+        }
+        _ if key(name) == "--uds" => {
+            d.help("perflab asks every launch at a host and port that it inserts itself")
+        }
+        _ => d.help("perflab inserts host, port and model; name a model with `model \"…\"`"),
     }
 }
 

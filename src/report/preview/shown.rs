@@ -75,15 +75,12 @@ pub(super) fn about(plan: &Plan<'_>) -> Vec<(&'static str, String)> {
         out.push(("gpus", format!("{}{}", g.count, g.of.map(|o| format!(" of {o}")).unwrap_or_default())));
     }
     out.extend(plan.side_by_side.map(|s| ("parallel", parallel(s))));
-    match &plan.objective {
-        Some(o) => {
-            out.push(("objective", format!("{} {} on {}", o.direction, o.expr, o.profiles.join(", "))));
-            out.push(("adopt", format!("from a gain of {} % on", fixed(plan.adopt * 100.0, 1))));
-        }
-        None => {
-            let on: Vec<&str> = plan.profiles.iter().map(|p| p.name).collect();
-            out.push(("objective", format!("none: tables of {}, nothing is recommended", on.join(", "))));
-        }
+    if let Some(o) = &plan.objective {
+        out.push(("objective", format!("{} {} on {}", o.direction, o.expr, o.profiles.join(", "))));
+        out.push(("adopt", format!("from a gain of {} % on", fixed(plan.adopt * 100.0, 1))));
+    } else {
+        let on: Vec<&str> = plan.profiles.iter().map(|p| p.name).collect();
+        out.push(("objective", format!("none: tables of {}, nothing is recommended", on.join(", "))));
     }
     for r in &plan.require {
         let how = match &r.on {
