@@ -201,7 +201,7 @@ impl Page<'_, '_> {
     fn baseline(&mut self) {
         let report = self.lookup.report;
         let trials = self.lookup.on_objective(&report.baseline);
-        if !report.steps.is_empty() || trials.is_empty() {
+        if report.objective.is_some() || !report.steps.is_empty() || trials.is_empty() {
             return;
         }
         self.line("");
