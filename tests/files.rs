@@ -109,6 +109,33 @@ fn a_circle_ends() {
     assert_eq!(found.iter().filter(|(code, ..)| code == "E206").count(), 1, "{found:?}");
 }
 
+/// Each file is read while those before it wait: a row of any length ends with a diagnostic, and each mistake on it is told once.
+#[test]
+fn a_long_row_of_files_ends() {
+    let lab = Lab::new();
+    for i in 0..300 {
+        let next = i + 1;
+        lab.write(
+            &format!("f{i}.plab"),
+            format!("use \"./f{next}.plab\" {{ a{next} }}\naxis a{i} = a{next}\n"),
+        );
+    }
+    lab.write("f300.plab", "axis a300 = --max-num-seqs=8\n");
+    lab.run(&["check", "f0.plab"])
+        .expect_error(1, &["E109", "f31.plab:1:5", "32 times", "1 error in 1 file"]);
+    lab.run(&["check", "f269.plab"]).expect_code(0);
+    for i in 0..40 {
+        let next = i + 1;
+        lab.write(
+            &format!("f{i}.plab"),
+            format!("use \"./f{next}.plab\" {{ a }}\naxis a = --max-num-seqs=8\n"),
+        );
+    }
+    lab.write("f40.plab", "axis a = --max-num-seqs=8\n");
+    let found = told(&lab, &["."]);
+    assert_eq!(found.iter().filter(|(code, ..)| code == "E202").count(), 40, "{found:?}");
+}
+
 #[test]
 fn every_file_below_a_directory_is_checked() {
     let lab = lab();

@@ -237,6 +237,11 @@ fn the_version_comes_from_the_user_the_image_or_is_marked() {
         "{said}"
     );
     // a flag that is gone says that an older one runs
+    let level = init(&lab, &[], "vllm serve org/m -O3 --disable-log-requests").expect_code(0).stdout;
+    assert!(
+        level.contains("version \"0.11.0\"") && level.contains("    -O=3 --disable-log-requests\n"),
+        "{level}"
+    );
     let old = init(&lab, &[], "vllm serve org/m --cuda-graph-sizes 1 2").expect_code(0).stdout;
     assert!(old.contains("version \"0.11.0\"") && !old.contains("raw "), "{old}");
     let pinned = init(&lab, &[], "uv run --with vllm==0.17.1 vllm serve org/m").expect_code(0).stdout;
@@ -249,7 +254,18 @@ fn the_version_comes_from_the_user_the_image_or_is_marked() {
 
 #[test]
 fn what_cannot_be_read_is_said() {
-    let cases: [(&str, &[&str]); 14] = [
+    let doubled: String = (0..40).map(|i| format!("A{}=${{A{i}}}${{A{i}}}\n", i + 1)).collect();
+    let arrays: String = (0..40).map(|_| "A=(\"${A[@]}\" \"${A[@]}\")\n").collect();
+    let repeated = format!("vllm serve org/m {}", "--a 1 ".repeat(5000));
+    let grown = [
+        format!("A0=1\n{doubled}vllm serve org/m -tp $A40"),
+        format!("A=('' '')\n{arrays}vllm serve org/m ${{A[@]}}"),
+    ];
+    let cases: [(&str, &[&str]); 18] = [
+        (&grown[0], &["variables insert one another"]),
+        (&grown[1], &["variables insert one another"]),
+        (&repeated, &["10001 words"]),
+        ("trtllm-serve org/m --extra_llm_api_options=<(cat x)", &["(cat x)", "another command"]),
         ("", &["no command", "vllm serve"]),
         ("# only a comment\n", &["no command"]),
         ("ls -l", &["no serve command", "`ls -l`", "trtllm-serve"]),
@@ -385,6 +401,36 @@ fn slips_stand_as_typed_and_only_strangers_are_raw() {
     let out = init(&lab, &["--engine-version", "99.1"], text).expect_code(0);
     assert!(out.stdout.contains("    --gpu-memory-utilisation=0.8 "), "{}", out.stdout);
     assert!(out.stderr.contains("`perflab check` doubts it"), "{}", out.stderr);
+}
+
+/// A file that a shell makes of what stands in the command is read where perflab writes that file itself.
+#[test]
+fn files_that_a_command_writes_in_place_are_read() {
+    let lab = Lab::new();
+    let commands = [
+        "trtllm-serve org/m --extra_llm_api_options=<(echo '{\"a\": {\"b\": 1}}') --tp_size 2",
+        "N=1; trtllm-serve org/m --extra_llm_api_options <(printf '%s\\n' \"a: {b: $N}\") --tp_size 2",
+    ];
+    for command in commands {
+        let out = init(&lab, &[], command).expect_code(0);
+        let expected = "--extra_llm_api_options={\"a\": {\"b\": 1}} --tp_size=2\n";
+        assert!(out.stdout.contains(expected), "{}", out.stdout);
+    }
+    // a path is another thing than what the file says
+    init(&lab, &[], "vllm serve org/m --config <(echo 'tp: 2')").expect_error(1, &["<(echo tp: 2)"]);
+}
+
+/// What says where a server listens, and a model that a flag names, belong to the launch.
+#[test]
+fn sockets_and_models_of_flags_belong_to_the_launch() {
+    let lab = Lab::new();
+    let out = init(&lab, &[], "vllm serve org/m --uds /tmp/s --max-num-seqs 8").expect_code(0);
+    assert!(!out.stdout.contains("uds") && out.stderr.contains("left out: --uds"), "{}", out.stderr);
+    let out = init(&lab, &[], "llama-server --docker-repo ai/m:Q4 -ngl 99").expect_code(0);
+    assert!(out.stdout.contains("\"llama-server --docker-repo {model} --host"), "{}", out.stdout);
+    assert!(out.stdout.contains("model    \"ai/m:Q4\""), "{}", out.stdout);
+    lab.write("study.plab", &out.stdout);
+    assert_eq!(doubts(&lab, "study.plab"), Vec::<String>::new());
 }
 
 /// Variables take part in the choice of a release as flags do; what the user says of it stands, whatever that reads.

@@ -6,7 +6,15 @@ use crate::support::Lab;
 
 #[test]
 fn what_a_container_has_is_mapped_back_or_told() {
-    let cases: [(&str, &[&str], &[&str]); 9] = [
+    let cases: [(&str, &[&str], &[&str]); 10] = [
+        (
+            "docker run -v /data:/models -e HF_HOME=/models/hub -e MY_LORA=/models/a vllm/vllm-openai:v0.17.1 --model org/m",
+            &["env MY_LORA=/data/a"],
+            &[
+                "site here { env HF_HOME=/data/hub }",
+                "HF_HOME names /data/hub here, which the container has as /models/hub (/data:/models)",
+            ],
+        ),
         (
             "docker run --gpus '\"device=2,3\"' vllm/vllm-openai:v0.17.1 --model org/m",
             &["gpus     2 "],

@@ -93,6 +93,27 @@ fn a_script_of_a_shell_is_asked_for_its_help() {
     assert!(said.contains("the installed vLLM 9.9.9 says"), "{said}");
 }
 
+/// What the installed engine lists is no doubt any more; an engine of one's own has nobody to ask, which is said.
+#[test]
+fn doubts_that_the_installed_engine_answers_are_gone() {
+    let machine = Machine::new();
+    program(
+        &machine.0.path("bin/vllm"),
+        &format!("#!/bin/sh\n{}\n", HELP.replace("--seed SEED", "--warp INT")),
+    );
+    let study = STUDY.replace("0.17.1", "9.9.9").replace("--max-num-seqs=64", "--warp=3");
+    machine.0.write("study.plab", &study);
+    let alone = machine.command(&["check", "study.plab"]);
+    assert!(alone.contains("W331") && alone.contains("has no flag --warp"), "{alone}");
+    let said = machine.check();
+    assert!(!said.contains("W331") && !said.contains("E33"), "{said}");
+    let own = "engine mine = own { --a=4 }\nengine own {\n version \"1\"\n ready get \"/health\" within 1min\n \
+               serve \"own {model} --port {port}\"\n flag --a int\n}\n";
+    machine.0.write("study.plab", own);
+    let said = machine.check();
+    assert_eq!(said.matches("W335").count(), 1, "{said}");
+}
+
 #[test]
 fn a_serve_line_of_ones_own_says_who_is_asked() {
     let machine = Machine::new();

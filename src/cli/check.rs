@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::args::{CheckArgs, CheckFormat};
 use super::console::{Console, learn_broken};
 use super::installed::{self, Answer, AskError, From};
-use super::used::{self, Found};
+use super::used::{self, Found, Homes};
 use super::{below, exit, files, machine, site};
 use crate::disk;
 use crate::lang::diag::{self, Severity};
@@ -41,8 +41,9 @@ pub fn run(args: &CheckArgs, console: Console) -> u8 {
             code = exit::INPUT;
         }
     }
+    let mut homes = Homes::default();
     for (path, set) in &all {
-        let Some(mut analysis) = files::checked(path, set, console) else {
+        let Some(mut analysis) = files::checked(path, set, &mut homes, console) else {
             code = exit::INPUT;
             refused = true;
             continue;
@@ -126,8 +127,12 @@ fn untold(why: String) -> Installed {
 fn hold(analysis: &mut Analysis, answers: &mut Answers) {
     let found = learn::held(&analysis.program, &mut |engine| {
         // what a file only imports is held where it is derived from; the simulated engine is this program
-        let library = super::std::root_engine(engine.root())?;
-        if engine.ancestry.len() < 2 || library.simulated() {
+        let derives = engine.ancestry.len() > 1;
+        let Some(library) = super::std::root_engine(engine.root()) else {
+            let why = "the flags of an engine of one's own are what the file says of them";
+            return (!derives).then(|| untold(why.to_owned()));
+        };
+        if !derives || library.simulated() {
             return None;
         }
         let from = match &engine.via {
@@ -148,7 +153,8 @@ fn hold(analysis: &mut Analysis, answers: &mut Answers) {
             Err(e) => Installed::Missing { why: e.to_string(), help: e.help() },
         })
     });
-    analysis.diagnostics.extend(found);
+    analysis.diagnostics.retain(|d| !found.answers(d));
+    analysis.diagnostics.extend(found.found);
     if analysis.has_errors() {
         // notes say what becomes of a file that is right
         analysis.diagnostics.retain(|d| d.severity() != Severity::Note);

@@ -5,7 +5,8 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use super::console::Console;
-use super::{stated, unreadable, used};
+use super::used::{self, Homes};
+use super::{stated, unreadable};
 use crate::lang::given;
 use crate::lang::sema::program::{NotYet, Study};
 use crate::lang::sema::without_mark;
@@ -65,7 +66,7 @@ pub fn analysis_of(path: &Path, text: &str, set: &[Given]) -> Analysis {
 /// Reads and analyses a file. What keeps it from being read has been said.
 pub fn analysis(path: &Path, set: &[Given], console: Console) -> Option<Analysis> {
     match read(path) {
-        Ok(text) => analysed(path, &text, set, console),
+        Ok(text) => analysed(path, &text, set, &mut Homes::default(), console),
         Err(why) => {
             console.error(&format!("{}: {why}", path.display()), "give the path of a .plab file");
             None
@@ -74,18 +75,18 @@ pub fn analysis(path: &Path, set: &[Given], console: Console) -> Option<Analysis
 }
 
 /// The same for `check`: that a file cannot be read is a diagnostic like others.
-pub fn checked(path: &Path, set: &[Given], console: Console) -> Option<Analysis> {
+pub fn checked(path: &Path, set: &[Given], homes: &mut Homes, console: Console) -> Option<Analysis> {
     match read(path) {
-        Ok(text) => analysed(path, &text, set, console),
+        Ok(text) => analysed(path, &text, set, homes, console),
         Err(why) => Some(unreadable::analysis(path, &why)),
     }
 }
 
 /// The analysis of a file's text, unless a param was given that it does not take, which has been said.
-fn analysed(path: &Path, text: &str, set: &[Given], console: Console) -> Option<Analysis> {
+fn analysed(path: &Path, text: &str, set: &[Given], homes: &mut Homes, console: Console) -> Option<Analysis> {
     let mut analysis = analysis_of(path, text, set);
     fix::complete(without_mark(text), &mut analysis, &|t| analysis_of(path, t, set));
-    used::as_at_home(&mut analysis);
+    used::as_at_home(&mut analysis, homes);
     let analysis = analysis.listed();
     for refused in &analysis.refused {
         console.error(&refused.message, &refused.help);

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::console::Console;
+use super::used::Homes;
 use super::{files, site};
 use crate::lang::sema::budgets::unpriced;
 use crate::lang::sema::images::of_another_release;
@@ -78,7 +79,7 @@ fn holds(analysis: &Analysis, named: Option<&Path>, file: &Path, console: Consol
         return Holds::Site(Box::new(own.clone()));
     }
     let Some(beside) = site::file_for(named, file) else { return Holds::Nothing };
-    match files::checked(&beside, &[], console) {
+    match files::checked(&beside, &[], &mut Homes::default(), console) {
         Some(read) if !read.has_errors() => {
             read.program.site.map_or(Holds::Nothing, |s| Holds::Site(Box::new((*s).clone())))
         }

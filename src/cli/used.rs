@@ -1,6 +1,6 @@
 //! What is wrong with the files that a file uses: said as it is where such a file is checked by itself, and once, however many use it.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -16,9 +16,21 @@ pub struct Found {
     pub sources: Sources,
 }
 
+/// What used files say of themselves, by their names: many files may use one.
+#[derive(Debug, Default)]
+pub struct Homes(HashMap<String, Home>);
+
+/// What one file says of itself, fixes included.
+#[derive(Debug)]
+struct Home {
+    own: Vec<Diagnostic>,
+    /// of the files of that analysis, in their order
+    names: Vec<String>,
+}
+
 /// Puts what a used file says by itself in the place of the same seen from here, its fix included: a mistake has one code and one place.
 /// What only shows from here stays, without a fix, which nobody tried on that file.
-pub fn as_at_home(analysis: &mut Analysis) {
+pub fn as_at_home(analysis: &mut Analysis, homes: &mut Homes) {
     let named = |d: &Diagnostic| d.is_error().then(|| related(d).map(|at| at.file).collect::<Vec<_>>());
     let used: BTreeSet<FileId> = analysis
         .diagnostics
@@ -26,7 +38,7 @@ pub fn as_at_home(analysis: &mut Analysis) {
         .flat_map(|d| named(d).unwrap_or_default().into_iter().chain([d.span.file]))
         .collect();
     for id in used.into_iter().filter(|id| is_used(*id, analysis.sources.get(*id))) {
-        let home = at_home(id, &analysis.sources);
+        let home = homes.seen_from(id, &analysis.sources);
         let mut out: Vec<Diagnostic> = Vec::new();
         for mut d in std::mem::take(&mut analysis.diagnostics) {
             if d.span.file != id {
@@ -102,30 +114,41 @@ fn is_used(id: FileId, source: &Source) -> bool {
     id != FileId::default() && source.name != given::SOURCE && !stdlib::is_part(&source.name)
 }
 
-/// What a used file says of itself where it is checked alone, in the places of the analysis that uses it.
-fn at_home(id: FileId, sources: &Sources) -> Vec<Diagnostic> {
-    let Source { name, text, .. } = sources.get(id);
-    let path = Path::new(name);
+impl Homes {
+    /// What a used file says of itself where it is checked alone, in the places of the analysis that uses it.
+    fn seen_from(&mut self, id: FileId, sources: &Sources) -> Vec<Diagnostic> {
+        let Source { name, text, .. } = sources.get(id);
+        if !self.0.contains_key(name) {
+            self.0.insert(name.clone(), at_home(Path::new(name), text));
+        }
+        let Some(home) = self.0.get(name) else { return Vec::new() };
+        let moved = |span: Span| {
+            let name = home.names.get(span.file.0 as usize)?;
+            let file = if span.file == FileId::default() {
+                Some(id)
+            } else {
+                sources.iter().find(|(_, s)| s.name == *name).map(|(id, _)| id)
+            };
+            Some(Span { file: file?, ..span })
+        };
+        let one = |d: &Diagnostic| {
+            let mut d = d.clone();
+            d.span.file = id;
+            d.edits.iter_mut().for_each(|e| e.span.file = id);
+            d.related = d.related.into_iter().filter_map(|(at, text)| Some((moved(at)?, text))).collect();
+            d
+        };
+        home.own.iter().map(one).collect()
+    }
+}
+
+fn at_home(path: &Path, text: &str) -> Home {
     let mut home = analysis_of(path, text, &[]);
     fix::complete(text, &mut home, &|t| analysis_of(path, t, &[]));
-    let moved = |span: Span| {
-        let file = if span.file == FileId::default() {
-            Some(id)
-        } else {
-            let name = &home.sources.get(span.file).name;
-            sources.iter().find(|(_, s)| s.name == *name).map(|(id, _)| id)
-        };
-        Some(Span { file: file?, ..span })
-    };
-    let own = home.diagnostics.iter().filter(|d| d.span.file == FileId::default());
-    own.map(|d| {
-        let mut d = Diagnostic { edits: fix::fix_of(d).unwrap_or_default().to_vec(), ..d.clone() };
-        d.span.file = id;
-        d.edits.iter_mut().for_each(|e| e.span.file = id);
-        d.related = d.related.into_iter().filter_map(|(at, text)| Some((moved(at)?, text))).collect();
-        d
-    })
-    .collect()
+    let names = home.sources.iter().map(|(_, s)| s.name.clone()).collect();
+    let own = home.diagnostics.into_iter().filter(|d| d.span.file == FileId::default());
+    let own = own.map(|d| Diagnostic { edits: fix::fix_of(&d).unwrap_or_default().to_vec(), ..d }).collect();
+    Home { own, names }
 }
 
 /// What a file says of itself for what was seen from another: the same, or the errors of that code where this one points, or those of

@@ -445,7 +445,7 @@ impl Reader<'_> {
             settings.extend(means.map(|condition| Line::new("require", condition)));
         }
         settings.push(
-            Line::new("repeat", "1").why("auto_benchmark runs each once; without this line gains are proven"),
+            Line::new("repeat", "1").why("auto_benchmark runs each once; 3 shows how much launches differ"),
         );
         let name = if index == 0 { model.to_owned() } else { format!("{model}_{}", profile.name) };
         Study {

@@ -32,11 +32,14 @@ pub enum InitError {
 }
 
 impl InitError {
-    /// What only a running shell knows, by a word's note of it: a variable, or a command in brackets.
+    /// What only a running shell knows, by a word's note of it: a variable, a command in brackets, or what one writes behind a `<`.
     pub fn open(name: &str) -> Self {
         if name.starts_with('(') {
             let shown: String = format!("${name}").chars().filter(|c| !c.is_control()).take(48).collect();
             return Self::Substitution(shown);
+        }
+        if let Some(output) = name.strip_prefix('<') {
+            return Self::Substitution(format!("<(echo {})", super::value::plain(output)));
         }
         if let Some(inside) = name.strip_prefix('{').and_then(|n| n.strip_suffix('}')) {
             return Self::Expansion(format!("${{{}}}", super::value::plain(inside)));

@@ -5,6 +5,9 @@ use super::error::InitError;
 use super::shell::Reader;
 use super::vars::Word;
 
+/// Every place of a value is tried against a pattern.
+const LONGEST_CUT: usize = 4096;
+
 /// `${NAME…}` in its parts.
 struct Parameter<'a> {
     name: &'a str,
@@ -32,16 +35,14 @@ impl Reader<'_, '_> {
                 let more = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
                 let name: String = std::iter::from_fn(|| self.chars.next_if(more)).collect();
                 let value = self.value(&name);
-                self.insert(&name, value, in_quotes);
-                Ok(())
+                self.insert(&name, value, in_quotes)
             }
             // what a script was given
             Some(c) if c.is_ascii_digit() || matches!(c, '@' | '*' | '#') => {
                 self.chars.next();
                 let name = c.to_string();
                 let value = self.value(&name);
-                self.insert(&name, value, in_quotes);
-                Ok(())
+                self.insert(&name, value, in_quotes)
             }
             // `$'…'` and `$"…"` are quotes of their own kind
             Some('\'' | '"') if !in_quotes => Ok(()),
@@ -107,8 +108,7 @@ impl Reader<'_, '_> {
                 return Ok(());
             }
         };
-        self.insert(name, value, in_quotes);
-        Ok(())
+        self.insert(name, value, in_quotes)
     }
 
     /// The value that the text gives for where the variable is unset.
@@ -159,13 +159,11 @@ impl Reader<'_, '_> {
             }
             (_, Some('-')) => {
                 let value = self.otherwise(name, &rest[1..], false)?;
-                self.insert(name, value, in_quotes);
-                return Ok(());
+                return self.insert(name, value, in_quotes);
             }
             (None, None) => {
                 let word = open_variable(name, Some(index));
-                self.insert(name, word, in_quotes);
-                return Ok(());
+                return self.insert(name, word, in_quotes);
             }
             _ => {
                 self.unread(inside);
@@ -187,7 +185,7 @@ impl Reader<'_, '_> {
             if in_quotes {
                 self.word.get_or_insert_default();
             }
-            self.insert(name, element, in_quotes);
+            self.insert(name, element, in_quotes)?;
         }
         Ok(())
     }
@@ -216,17 +214,18 @@ impl Reader<'_, '_> {
     }
 
     /// A value in the word; outside of quotes its spaces separate words.
-    fn insert(&mut self, name: &str, value: Word, in_quotes: bool) {
-        self.vars.inserted.push(name.to_owned());
+    fn insert(&mut self, name: &str, value: Word, in_quotes: bool) -> Result<(), InitError> {
+        self.vars.insert(name, &value)?;
         if value.missing.is_some() || in_quotes {
             let word = self.word.get_or_insert_default();
             word.text.push_str(&value.text);
             word.missing = word.missing.take().or(value.missing);
-            return;
+            return Ok(());
         }
         for c in value.text.chars() {
             if c.is_whitespace() { self.end_word() } else { self.push(c) }
         }
+        Ok(())
     }
 
     pub(super) fn old_substitution(&mut self) -> Result<(), InitError> {
@@ -308,7 +307,7 @@ fn cut(value: &str, operation: &str) -> Option<String> {
     let sign = operation.chars().next()?;
     let longest = operation[1..].starts_with(sign);
     let pattern = &operation[if longest { 2 } else { 1 }..];
-    if pattern.contains(['?', '[', '$', '\\', '"', '\'', '`']) {
+    if value.len() > LONGEST_CUT || pattern.contains(['?', '[', '$', '\\', '"', '\'', '`']) {
         return None;
     }
     let ends: Vec<usize> = value.char_indices().map(|(at, _)| at).chain([value.len()]).collect();

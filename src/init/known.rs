@@ -47,7 +47,9 @@ impl Engine {
             Self::Vllm | Self::Sim => &["--model"],
             Self::Sglang => &["--model-path", "--model"],
             Self::Trtllm => &[],
-            Self::LlamaCpp => &["-m", "--model", "-hf", "-hfr", "--hf-repo", "-mu", "--model-url", "-dr"],
+            Self::LlamaCpp => {
+                &["-m", "--model", "-hf", "-hfr", "--hf-repo", "-mu", "--model-url", "-dr", "--docker-repo"]
+            }
         }
     }
 

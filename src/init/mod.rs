@@ -1,6 +1,6 @@
 //! From what people have — a pasted serve command, another tool's sweep files — to a first study. Pure: text in, text out.
 //!
-//! In reading order: `pasted` and `shell` (with `vars`, `expand`, `branches`, `carry` and `heredoc`) make commands of a text, `launch` (with `container` and `slurm`) finds the serve command in
+//! In reading order: `pasted` and `shell` (with `vars`, `expand`, `branches`, `carry`, `heredoc` and `written`) make commands of a text, `launch` (with `container` and `slurm`) finds the serve command in
 //! them, `reader` makes `arguments` of its
 //! words by the engine's schema, `ideas` chooses axes, `draft` holds the study, `write` prints it,
 //! `secret` keeps out of it what is nobody else's,
@@ -44,6 +44,7 @@ pub mod sweep;
 pub mod value;
 pub mod vars;
 pub mod write;
+pub mod written;
 pub mod yaml;
 
 #[cfg(test)]

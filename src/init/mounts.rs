@@ -3,8 +3,8 @@
 use super::arguments::Arguments;
 use super::launch::{Launch, Mount};
 
-/// Names the model, and files that flags name, by where they lie here; what is said of it, a line each.
-pub fn as_here(launch: &Launch, arguments: &mut Arguments) -> Vec<String> {
+/// Names the model, and files that flags and variables name, by where they lie here; what is said of it, a line each.
+pub fn as_here(launch: &mut Launch, arguments: &mut Arguments) -> Vec<String> {
     let Some(image) = &launch.image else { return Vec::new() };
     let mut told = Vec::new();
     let model = &mut arguments.model;
@@ -32,6 +32,16 @@ pub fn as_here(launch: &Launch, arguments: &mut Arguments) -> Vec<String> {
                 said(mount)
             ));
             *value = path;
+        }
+    }
+    for (name, word) in launch.env.iter_mut().filter(|(_, word)| word.missing.is_none()) {
+        if let Some((path, mount)) = here(&launch.mounts, &word.text).filter(|(path, _)| *path != word.text) {
+            told.push(format!(
+                "{name} names {path} here, which the container has as {} ({})",
+                word.text,
+                said(mount)
+            ));
+            word.text = path;
         }
     }
     told

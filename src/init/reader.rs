@@ -6,6 +6,7 @@ use super::known::Engine;
 use super::secret;
 use super::shell::Word;
 use super::value::plain;
+use super::yaml;
 use crate::lang::sema::flags::{doubt, typed};
 use crate::lang::sema::problem::Problem;
 use crate::lang::sema::program;
@@ -24,8 +25,10 @@ pub fn read(engine: Engine, known: &program::Engine, words: &[Word]) -> Result<A
 fn open(first: String, words: &[Word]) -> String {
     let mut all = vec![first];
     for (i, word) in words.iter().enumerate() {
-        let place = i.checked_sub(1).is_some_and(|at| matches!(words[at].text.as_str(), "--host" | "--port"));
-        let named = |n: &&String| !n.starts_with(['(', '{']) && !place && !secret::variable(n);
+        let place = i
+            .checked_sub(1)
+            .is_some_and(|at| matches!(words[at].text.as_str(), "--host" | "--port" | "--uds"));
+        let named = |n: &&String| !n.starts_with(['(', '{', '<']) && !place && !secret::variable(n);
         let Some(name) = word.missing.as_ref().filter(named) else { continue };
         let shown = variable(name);
         if !all.contains(&shown) {
@@ -34,6 +37,9 @@ fn open(first: String, words: &[Word]) -> String {
     }
     all.join(", ")
 }
+
+/// A person's command has some dozens; each is looked up in every release.
+const MOST_WORDS: usize = 2000;
 
 fn read_in_order(engine: Engine, known: &program::Engine, all: &[Word]) -> Result<Arguments, InitError> {
     let mut reader = Reader {
@@ -47,6 +53,10 @@ fn read_in_order(engine: Engine, known: &program::Engine, all: &[Word]) -> Resul
     // what a script is given behind its own words
     let given = |w: &&Word| w.text.is_empty() && matches!(w.missing.as_deref(), Some("@" | "*"));
     let words: Vec<Word> = all.iter().filter(|w| !given(w)).cloned().collect();
+    if words.len() > MOST_WORDS {
+        let why = format!("it has {} words, more than any serve command", words.len());
+        return Err(InitError::Inexpressible(why));
+    }
     let mut at = 0;
     while at < words.len() {
         at += reader.one(&words, at)?;
@@ -118,6 +128,10 @@ impl Reader<'_> {
             (Some(Kind::Words), None) => gathered(&words[at + 1..]),
             (_, None) => (following.map(|w| w.text.clone()), 1 + usize::from(following.is_some())),
         };
+        if let Some(text) = self.written_in_place(&named, &words[at..at + used]) {
+            self.flag(named, Some(text));
+            return Ok(used);
+        }
         // a secret is left out, whatever it is
         let secret = secret::flag(&named.canonical, value.as_deref());
         for word in words[at..at + used].iter().filter(|_| !secret) {
@@ -127,21 +141,37 @@ impl Reader<'_> {
         Ok(used)
     }
 
-    /// `-O3` of vLLM: the flag that it is short for, and the level.
+    /// `--extra_llm_api_options=<(echo '{"a": 1}')`: what stands in the file that a shell makes of it, of a flag whose file
+    /// perflab writes.
+    fn written_in_place(&self, named: &Named, words: &[Word]) -> Option<String> {
+        let Found::Known(spec, _) = self.schema.find(&named.name, self.version) else { return None };
+        let last = words.last().filter(|_| spec.file)?;
+        let output = last.missing.as_deref()?.strip_prefix('<')?;
+        let nothing_else = last.text.is_empty() || last.text.strip_prefix(&*named.name) == Some("=");
+        let tree = yaml::tree(output).ok().filter(|tree| nothing_else && tree.is_object())?;
+        Some(tree.to_string())
+    }
+
+    /// `-O3` of vLLM: the flag that it is short for, and the level. Releases before that flag have `-O` itself.
     fn level(&self, written: &str) -> Option<(&'static str, String)> {
         let level = written.strip_prefix("-O").filter(|l| !l.is_empty())?;
-        let long = "--optimization-level";
-        let known = matches!(self.schema.find(long, self.version), Found::Known(..));
-        (known && level.chars().all(|c| c.is_ascii_digit())).then(|| (long, level.to_owned()))
+        let known = |flag: &&str| matches!(self.schema.find(flag, self.version), Found::Known(..));
+        let flag = ["--optimization-level", "-O"].into_iter().find(known)?;
+        level.chars().all(|c| c.is_ascii_digit()).then(|| (flag, level.to_owned()))
     }
 
     /// Words that the launch decides, or that would end it.
     fn serve_decides(&mut self, name: &str) -> bool {
-        let place = matches!(schema::key(name).as_str(), "--host" | "--port");
-        if place && !self.out.left_out.iter().any(|l| l.starts_with("--host")) {
-            self.out.left_out.push("--host, --port: perflab chooses them for every launch".to_owned());
+        let name = schema::key(name);
+        let told = match name.as_str() {
+            "--host" | "--port" => "--host, --port: perflab chooses them for every launch",
+            "--uds" => "--uds: perflab asks every launch at a host and port that it chooses",
+            _ => return false,
+        };
+        if !self.out.left_out.iter().any(|l| l == told) {
+            self.out.left_out.push(told.to_owned());
         }
-        place
+        true
     }
 
     fn positional(&mut self, word: &Word) -> Result<(), InitError> {

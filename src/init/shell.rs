@@ -12,6 +12,7 @@ use super::carry::{Array, assignments_apart};
 use super::error::InitError;
 use super::heredoc::Pending;
 pub use super::vars::{Simple, Vars, Word, assignment};
+use super::written;
 
 /// The simple commands of a text, in order; `export` and lines that only assign are carried out on `vars`.
 pub fn commands(text: &str, vars: &mut Vars) -> Result<Vec<Simple>, InitError> {
@@ -337,7 +338,10 @@ impl<'a, 'v> Reader<'a, 'v> {
             Some(w) if !self.quoted && !w.text.is_empty() && w.text.chars().all(|c| c.is_ascii_digit()) => {}
             word => {
                 self.word = word;
-                self.end_word();
+                // `--flag=<(command)` is one word
+                if self.chars.peek() != Some(&'(') {
+                    self.end_word();
+                }
             }
         }
         if self.chars.next_if_eq(&'(').is_some() {
@@ -345,7 +349,13 @@ impl<'a, 'v> Reader<'a, 'v> {
             let Some(inside) = self.until_closed('(', ')') else {
                 return Err(InitError::Shell(format!("a {first}( is never closed")));
             };
-            self.mark(&inside);
+            match written::by(&inside, self.vars).filter(|_| first == '<') {
+                Some(output) => {
+                    let word = self.word.get_or_insert_default();
+                    word.missing.get_or_insert_with(|| format!("<{output}"));
+                }
+                None => self.mark(&inside),
+            }
             return Ok(());
         }
         if first == '<' && self.chars.next_if_eq(&'<').is_some() && self.chars.peek() != Some(&'<') {

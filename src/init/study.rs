@@ -153,7 +153,7 @@ pub fn base(command: Command<'_>, asked: &Asked) -> Result<Base, InitError> {
         Some(version) => under(&launch, Some(version), &words)?,
         None => newest(&launch, &words)?,
     };
-    told.extend(mounts::as_here(&launch, &mut arguments));
+    told.extend(mounts::as_here(&mut launch, &mut arguments));
     let mut left_out = std::mem::take(&mut launch.left_out);
     left_out.extend(arguments.left_out.iter().cloned());
     left_out.extend(launch.image.as_ref().map(|image| containers(image, launch.engine)));

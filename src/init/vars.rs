@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-/// One word, and the variable in it that nothing set; in brackets, the command that would have to run, and in braces an
-/// insertion that is not read here.
+use super::error::InitError;
+
+/// One word, and the variable in it that nothing set; in brackets, the command that would have to run, in braces an
+/// insertion that is not read here, and behind a `<` what stands in the file that a shell makes, `<(echo …)`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Word {
     pub text: String,
@@ -39,7 +41,12 @@ pub struct Vars {
     passed: Vec<Passed>,
     /// texts that commands read or write, `<<EOF`
     pub texts: Vec<String>,
+    /// how many bytes were inserted
+    grown: usize,
 }
+
+/// Variables of variables double with each line: more than this is no command's.
+const MOST_INSERTED: usize = 1 << 20;
 
 /// What a branch that may not be taken leaves as it was.
 #[derive(Debug, Clone, Default)]
@@ -59,11 +66,27 @@ struct Passed {
 }
 
 impl Vars {
+    /// Those that a shell within this one has.
+    pub fn with(outer: &Self) -> Self {
+        Self { scope: outer.scope.clone(), grown: outer.grown, ..Self::default() }
+    }
+
     pub fn get(&self, name: &str) -> Option<&Word> {
         match self.scope.arrays.get(name) {
             Some(all) => all.first(),
             None => self.scope.values.get(name),
         }
+    }
+
+    /// Counts what is inserted, an empty value like others; an error where it is too much.
+    pub fn insert(&mut self, name: &str, value: &Word) -> Result<(), InitError> {
+        self.grown += value.text.len() + 1;
+        if self.grown > MOST_INSERTED {
+            let why = "its variables insert one another until the command is longer than any";
+            return Err(InitError::Inexpressible(why.to_owned()));
+        }
+        self.inserted.push(name.to_owned());
+        Ok(())
     }
 
     /// A variable's elements; those of a scalar are itself.
@@ -94,9 +117,9 @@ impl Vars {
 
     /// `NAME=( … )`, `NAME+=( … )`
     pub fn set_array(&mut self, name: &str, words: Vec<Word>, joins: bool) {
-        let mut all = if joins { self.elements(name).unwrap_or_default() } else { Vec::new() };
+        let (array, scalar) = (self.scope.arrays.remove(name), self.scope.values.remove(name));
+        let mut all = array.or_else(|| scalar.map(|v| vec![v])).filter(|_| joins).unwrap_or_default();
         all.extend(words);
-        self.scope.values.remove(name);
         self.scope.arrays.insert(name.to_owned(), all);
     }
 

@@ -43,7 +43,7 @@ codes! {
     SpacedFlag = "E106", "a flag and its value are separated by a space";
     Unclosed = "E107", "a bracket is never closed";
     Unopened = "E108", "a bracket is closed that was never opened";
-    TooDeep = "E109", "brackets are nested too deeply, or an expression is too long";
+    TooDeep = "E109", "something is nested too deeply, or an expression is too long";
     TooLarge = "E110", "the file is too large";
     NotText = "E111", "the file cannot be read, or is not text";
     Empty = "E112", "the file declares nothing";

@@ -33,11 +33,14 @@ impl<'a> Lookup<'a> {
         row(step, id).map_or_else(|| self.label(id), |row| &*row.label)
     }
 
-    /// The trials of the same configuration on every profile of the objective, the given one first.
+    /// The trials of the same configuration on every profile of the objective, else of the study, the given one first.
     pub fn on_objective(&self, id: &str) -> Vec<&'a Trial> {
         let Some(first) = self.trial(id) else { return Vec::new() };
-        let profiles = self.report.objective.as_ref().map_or(&[][..], |objective| &objective.profiles);
-        let others = profiles.iter().filter(|profile| ***profile != *first.profile);
+        let profiles: Vec<&str> = match &self.report.objective {
+            Some(objective) => objective.profiles.iter().map(AsRef::as_ref).collect(),
+            None => self.report.profiles.iter().map(|p| p.name.as_str()).collect(),
+        };
+        let others = profiles.into_iter().filter(|profile| **profile != *first.profile);
         let others = others.filter_map(|profile| self.same_config(first, profile));
         std::iter::once(first).chain(others).collect()
     }

@@ -42,6 +42,7 @@ fn page<'w>(report: &Report, style: Style, files: Option<&Path>, out: Sink<'w>) 
         page.track(step, before);
         page.step(i + 1, step);
     }
+    page.baseline();
     page.confirm();
     page.recommendation();
     page.again();
@@ -194,6 +195,30 @@ impl Page<'_, '_> {
             Some(tag) => Column::text(&[head, &format!("({tag})")], 0),
             None => Column::text(&[head], 0),
         }
+    }
+
+    /// What a study without candidates measures: its baseline, on each profile.
+    fn baseline(&mut self) {
+        let report = self.lookup.report;
+        let trials = self.lookup.on_objective(&report.baseline);
+        if report.objective.is_some() || !report.steps.is_empty() || trials.is_empty() {
+            return;
+        }
+        self.line("");
+        self.heading("Baseline on each profile");
+        let of = |name: &str| -> Vec<Option<f64>> { trials.iter().map(|t| mean(t, name)).collect() };
+        let total: Vec<Option<f64>> = trials.iter().map(|t| t.metrics.get("total_tps")).collect();
+        let names = trials.iter().map(|t| clean(self.lookup.profile_title(&t.profile)));
+        let outcomes = trials.iter().map(|t| clean(t.reason.as_deref().unwrap_or(t.outcome.word())));
+        let columns = vec![
+            (self.first_column("profile"), names.collect()),
+            (Column::number(&["total_tps", "tok/s"], 0), aligned(&total)),
+            (Column::number(&["TTFT", "mean ms"], 1), aligned(&of("ttft_ms"))),
+            (Column::number(&["TPOT", "mean ms"], 1), aligned(&of("tpot_ms"))),
+            (Column::text(&["outcome"], 0), outcomes.collect()),
+        ];
+        let tones = trials.iter().map(|_| Tone::Plain).collect();
+        self.table(&assemble(columns, tones));
     }
 
     fn confirm(&mut self) {

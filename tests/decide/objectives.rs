@@ -160,3 +160,19 @@ fn a_pick_gives_its_reason_wherever_it_is_printed() {
     let plan = lab.run(&["plan", "study.plab"]).expect_code(0).stdout;
     assert!(plan.contains("its answers are better"), "{plan}");
 }
+
+/// A study that only wants tables has no candidates: its baseline is measured on each profile, and every page shows all of them.
+#[test]
+fn a_study_of_tables_needs_no_step() {
+    let r = runs().toy("", 100.0).run("toy", "", "more", 250.0);
+    let lab = Lab::with(&toy_study("objective: none\n confirm on load, more"));
+    let report = lab.replay(&r, &[]).expect_code(0).report();
+    assert!(report.0["recommended"].is_null() && report.0["complete"] == true, "{:?}", report.0);
+    let text = lab.replay_text(&r, &[]).expect_code(0).stdout;
+    assert!(text.contains("Baseline on each profile"), "{text}");
+    for row in ["Load", "More"] {
+        assert!(text.lines().any(|l| l.starts_with(&format!("│ {row} "))), "{row}\n{text}");
+    }
+    let page = lab.replay_text(&r, &["--format", "md"]).expect_code(0).stdout;
+    assert_eq!(page.matches("<summary>Benchmark result").count(), 2, "{page}");
+}

@@ -81,6 +81,44 @@ fn rules_of_later_candidates_are_named() {
     assert!(tree.contains("may be pruned later by odd"), "{tree}");
 }
 
+/// What its base as it is does not take may come over another: why not now is said.
+#[test]
+fn a_later_candidate_that_the_base_does_not_take_says_why() {
+    let own = "flag --b     int 0..\n    flag --own   int 0..\n}\naxis own = --own=1";
+    let study = toy_study("step one { vary engine[other] }\n step two { vary own }");
+    let lab = Lab::with(&study.replace("flag --b     int 0..\n}", own));
+    let candidate = &plan(&lab, &[])["steps"][1]["candidates"][0];
+    assert_eq!(candidate["state"], "later");
+    let reason = candidate["reason"].as_str().expect("a reason");
+    assert!(reason.starts_with("not over the base as it is: Toy has no flag --own"), "{reason}");
+    let [_, tree, page, _] = renderings(&lab);
+    for text in [tree, page] {
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("Toy has no flag --own"), "{text}");
+    }
+}
+
+/// A study without an objective names what it measures; what is published stands in every plan.
+#[test]
+fn profiles_without_an_objective_and_published_flags_are_shown() {
+    let lab = Lab::with(&toy_study("objective: none\n confirm on load, more"));
+    for text in &renderings(&lab)[1..3] {
+        assert!(text.contains("none: tables of load, more"), "{text}");
+    }
+    let published = toy_study("step one { vary a[1] }")
+        .replacen(
+            "study s",
+            "engine shown = toy { --a=3\n publish --b=4 because \"people like it\"\n }\nstudy s",
+            1,
+        )
+        .replace("baseline toy", "baseline shown");
+    let lab = Lab::with(&published);
+    assert_eq!(plan(&lab, &[])["publish"], serde_json::json!({"added": ["--b=4"], "hidden": []}));
+    for text in &renderings(&lab)[1..3] {
+        assert!(text.contains("with --b=4, unmeasured"), "{text}");
+    }
+}
+
 #[test]
 fn a_requirement_on_a_profile_of_the_objective_costs_nothing_more() {
     let lab = Lab::with(&toy_study("require p50(ttft) <= 1s on load\n step one { vary a[1] }"));

@@ -36,6 +36,8 @@ pub fn wrapped<'a>(placed: &[Placed<'_, 'a>], indent: usize, on: usize) -> Vec<L
     while let Some(next) = placed.get(at) {
         if let Some(steps) = begins[at].begins {
             wrap.begin(indent + INDENT * steps);
+            // the comments behind elements stand in a column
+            wrap.current.whole = steps > 0;
         }
         wrap.on = begins[at].on.map_or(on, |steps| indent + INDENT * steps);
         at = if let Some(end) = wrap.best_end(next) {

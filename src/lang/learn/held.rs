@@ -1,6 +1,6 @@
 //! A checked file, held against what the installed engines say of themselves.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
@@ -9,6 +9,7 @@ use crate::lang::sema::problem::Problem;
 use crate::lang::sema::program::{Change, Engine, Program};
 use crate::lang::sema::schema::Schema;
 use crate::lang::sema::versions::compare_versions;
+use crate::lang::source::Span;
 
 /// What asking for the engine that a file names came to.
 #[derive(Debug)]
@@ -19,18 +20,38 @@ pub enum Installed {
     Missing { why: String, help: &'static str },
 }
 
-/// What the file says and the installed engines do not: `ask` is called once for an engine of the file.
-pub fn held(program: &Program, ask: &mut dyn FnMut(&Engine) -> Option<Installed>) -> Vec<Diagnostic> {
-    let mut out: Vec<Diagnostic> = Vec::new();
+/// What the installed engines came to.
+#[derive(Debug, Default)]
+pub struct Held {
+    /// what the file says and they do not
+    pub found: Vec<Diagnostic>,
+    /// flags that they know or do not, whatever was doubted of them before
+    settled: HashSet<Span>,
+}
+
+impl Held {
+    /// Whether an installed engine has answered a doubt.
+    pub fn answers(&self, doubt: &Diagnostic) -> bool {
+        let within =
+            |s: &Span| s.file == doubt.span.file && s.start <= doubt.span.start && doubt.span.end <= s.end;
+        doubt.code == Code::FlagDoubt && self.settled.iter().any(within)
+    }
+}
+
+/// Holds the file against the installed engines: `ask` is called once for an engine of the file.
+pub fn held(program: &Program, ask: &mut dyn FnMut(&Engine) -> Option<Installed>) -> Held {
+    let mut out = Held::default();
     for engine in program.engines.values() {
         let Some(installed) = ask(engine) else { continue };
         let found = match installed {
             Installed::Missing { why, help } => vec![missing(engine, &why, help)],
-            Installed::Found { version, schema } => against(program, engine, &version, &schema),
+            Installed::Found { version, schema } => {
+                against(program, engine, (&version, &schema), &mut out.settled)
+            }
         };
         for d in found {
-            if !out.iter().any(|o| o.span == d.span && o.code == d.code) {
-                out.push(d);
+            if !out.found.iter().any(|o| o.span == d.span && o.code == d.code) {
+                out.found.push(d);
             }
         }
     }
@@ -44,7 +65,12 @@ fn missing(engine: &Engine, why: &str, help: &str) -> Diagnostic {
         .help(help)
 }
 
-fn against(program: &Program, engine: &Engine, version: &str, schema: &Schema) -> Vec<Diagnostic> {
+fn against(
+    program: &Program,
+    engine: &Engine,
+    (version, schema): (&str, &Schema),
+    settled: &mut HashSet<Span>,
+) -> Vec<Diagnostic> {
     if let Some(stated) = engine.version.as_deref().filter(|v| compare_versions(v, version).is_ne()) {
         let message = format!("{} {version} is installed, and this says {stated}", engine.title);
         let d = Diagnostic::new(Code::InstalledVersion, engine.version_span.unwrap_or(engine.span), message)
@@ -57,6 +83,7 @@ fn against(program: &Program, engine: &Engine, version: &str, schema: &Schema) -
         let Change::Flag { name, value, span } = change else { return None };
         // what the file's own schema does not take has been said, or belongs to another engine
         typed(&engine.schema, engine.version.as_deref(), name, value.as_ref()).ok()?;
+        settled.insert(*span);
         let problem = typed(schema, Some(version), name, value.as_ref()).err()?;
         seen.insert((span.file, span.start)).then(|| {
             let d = problem.diagnostic(name, *span, value.as_ref(), engine);

@@ -109,7 +109,7 @@ impl Checker<'_> {
             );
             self.at_most(values.len(), axis.name.span)?;
         }
-        let spread: Vec<Vec<Change>> = written.iter().map(|c| self.spread(module, c, false)).collect();
+        let spread: Vec<Vec<Change>> = written.iter().map(|c| self.spread(module, c, None)).collect();
         let points = lists.first().and_then(|c| list_of(c)).map_or(1, <[Single]>::len);
         let listed = written.iter().position(has_list);
         let mut out: Vec<Point> = Vec::new();

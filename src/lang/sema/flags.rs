@@ -27,18 +27,18 @@ impl Checker<'_> {
             self.list_of_one(change, span, of);
             return Vec::new();
         }
-        self.spread(module, change, of.is_some())
+        self.spread(module, change, of)
     }
 
     /// One change for each value of a list, or the one.
-    pub fn spread(&mut self, module: usize, change: &ast::Change, launch: bool) -> Vec<Change> {
-        let span = change.span;
+    pub fn spread(&mut self, module: usize, change: &ast::Change, of: Option<&Engine>) -> Vec<Change> {
+        let (span, launch) = (change.span, of.is_some());
         match &change.kind {
             ChangeKind::Flag(f) => {
-                self.flag_values(module, f, launch, |name, value| Change::Flag { name, value, span })
+                self.flag_values(module, f, of, |name, value| Change::Flag { name, value, span })
             }
             ChangeKind::Raw(f) => {
-                self.flag_values(module, f, launch, |name, value| Change::Raw { name, value, span })
+                self.flag_values(module, f, of, |name, value| Change::Raw { name, value, span })
             }
             ChangeKind::Env { name, value } => {
                 let values = singles(value);
@@ -96,11 +96,11 @@ impl Checker<'_> {
         &mut self,
         module: usize,
         flag: &ast::Flag,
-        launch: bool,
+        of: Option<&Engine>,
         make: impl Fn(String, Option<WrittenValue>) -> Change,
     ) -> Vec<Change> {
-        let name = flag.name.value.clone();
-        self.secret_flag(flag);
+        let (name, launch) = (flag.name.value.clone(), of.is_some());
+        self.secret_flag(flag, of);
         match &flag.value {
             None => vec![make(name, None)],
             Some(value) => {
@@ -391,7 +391,7 @@ fn strict(
     let setting = of_its_type(schema, version, name, value)?;
     match json_keys::unfit(schema, version, name, &setting).into_iter().next() {
         Some(problem) => Err(problem),
-        None => Ok(setting),
+        None => Ok(json_keys::in_capitals(schema, version, name, setting)),
     }
 }
 
@@ -464,7 +464,7 @@ fn setting(spec: &FlagSpec, name: &str, value: Option<&WrittenValue>) -> Result<
 
 /// What the serve line says is no flag of a configuration.
 pub fn is_reserved(name: &str) -> bool {
-    matches!(key(name).as_str(), "--host" | "--port" | "--model" | "--model-path")
+    matches!(key(name).as_str(), "--host" | "--port" | "--uds" | "--model" | "--model-path")
 }
 
 fn shown(value: &Value, written: &str) -> String {

@@ -32,6 +32,32 @@ pub fn unfit(schema: &Schema, version: Option<&str>, name: &str, setting: &Setti
     of(spec)
 }
 
+/// The setting with choices that are names of enumerations as the schema spells them: engines read those in any case, and `full` and
+/// `FULL` are one configuration.
+pub fn in_capitals(schema: &Schema, version: Option<&str>, name: &str, mut setting: Setting) -> Setting {
+    let flag = name.split('.').next().unwrap_or(name);
+    let found = schema.find(flag, version);
+    if let (Found::Known(spec, _), Value::Json(Json::Object(object))) = (found, &mut setting.value) {
+        raised(&spec.keys, object);
+    }
+    setting
+}
+
+fn raised(known: &[KeySpec], object: &mut Map<String, Json>) {
+    for spec in known {
+        let Some(held) = object.get_mut(&spec.name) else { continue };
+        match (held, &spec.kind) {
+            (Json::String(text), Some(Kind::OneOf(choices))) if !choices.contains(text) => {
+                if let Some(name) = choices.iter().find(|c| **c == text.to_ascii_uppercase()) {
+                    text.clone_from(name);
+                }
+            }
+            (Json::Object(inner), _) => raised(&spec.keys, inner),
+            _ => {}
+        }
+    }
+}
+
 /// An object of a flag's JSON: which flag, and the keys that lead to it.
 struct Under<'a> {
     flag: &'a str,

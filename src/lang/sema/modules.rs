@@ -17,6 +17,9 @@ use crate::lang::syntax::{self, Parsed};
 /// Trees of the library that are kept: each of its files in a few places.
 const MOST_KEPT: usize = 64;
 
+/// How many files may use one another in a row: each is read while those before it wait.
+const MOST_USES: usize = 32;
+
 /// All modules of an analysis; the root file is the first.
 #[derive(Debug, Default)]
 pub struct Modules {
@@ -33,7 +36,7 @@ impl Modules {
 
     /// The file in which something stands.
     pub fn home(&self, span: Span) -> &Module {
-        self.all.iter().find(|m| m.id == span.file).unwrap_or_else(|| self.root())
+        self.at(span.file).map_or_else(|| self.root(), |at| &self.all[at])
     }
 
     pub fn root_text(&self) -> &str {
@@ -42,14 +45,18 @@ impl Modules {
 
     /// Text as written.
     pub fn slice(&self, span: Span) -> &str {
-        let module = self.all.iter().position(|m| m.id == span.file);
-        module.and_then(|m| self.texts[m].get(span.range())).unwrap_or_default()
+        self.at(span.file).and_then(|m| self.texts[m].get(span.range())).unwrap_or_default()
     }
 
     /// The whole text of a file.
     pub fn text_of(&self, file: FileId) -> &str {
-        let module = self.all.iter().position(|m| m.id == file);
-        module.map_or("", |m| &self.texts[m])
+        self.at(file).map_or("", |m| &self.texts[m])
+    }
+
+    /// The module of a file: sources and modules are entered in one order.
+    fn at(&self, file: FileId) -> Option<usize> {
+        let at = file.0 as usize;
+        self.all.get(at).is_some_and(|m| m.id == file).then_some(at)
     }
 
     /// Text as written, its line ends as spaces.
@@ -90,10 +97,10 @@ impl Modules {
     /// Where the files lead in which a diagnostic of a file stands: each use, from the nearest to the root file's.
     pub fn uses_of(&self, file: FileId) -> Vec<Span> {
         let mut out: Vec<Span> = Vec::new();
-        let mut at = self.all.iter().find(|m| m.id == file);
-        while let Some(span) = at.and_then(|m| m.used_at) {
+        let mut at = self.at(file);
+        while let Some(span) = at.and_then(|m| self.all[m].used_at) {
             out.push(span);
-            at = self.all.iter().find(|m| m.id == span.file);
+            at = self.at(span.file);
         }
         out
     }
@@ -265,6 +272,13 @@ impl Modules {
         }
         if let Some(m) = self.by_path.get(&full) {
             return Some(vec![*m]);
+        }
+        if trail.len() >= MOST_USES {
+            let message =
+                format!("this is used by a file that is used by another … {MOST_USES} times in a row");
+            let help = "a name is used from the file that declares it: what derives from one another fits in fewer files";
+            sink.push(Diagnostic::new(Code::TooDeep, path.span, message).label("too far").help(help));
+            return None;
         }
         match files.read(&full) {
             Ok(text) => {

@@ -66,6 +66,8 @@ impl Problem {
         let version = engine.version.as_ref().map(|v| format!(" {v}")).unwrap_or_default();
         let title = &engine.title;
         match self {
+            Self::Unknown if is_preset(name, engine) => format!("{name} brings a model of its own"),
+            Self::Unknown if names_the_model(name, engine) => Self::Reserved.reason(name, engine),
             Self::Unknown => format!("{title} has no flag {name}"),
             Self::NotYet(since) => format!("{title}{version} does not have {name} yet ({since} has it)"),
             Self::NoLonger(until) => format!("{title}{version} no longer has {name} (gone in {until})"),
@@ -97,6 +99,12 @@ impl Problem {
             Span { end: span.end.min(span.start + u32::try_from(name.len()).unwrap_or(u32::MAX)), ..span };
         let message = self.reason(name, engine);
         match self {
+            Self::Unknown if is_preset(name, engine) => {
+                let d = Diagnostic::new(Code::ReservedFlag, at_name, message);
+                d.label("a model and its settings").help(
+                    "name the model with `model \"…\"`, and write the settings that it stands for as flags",
+                )
+            }
             Self::Unknown if names_the_model(name, engine) => {
                 Self::Reserved.diagnostic(name, span, value, engine)
             }
@@ -116,19 +124,7 @@ impl Problem {
             Self::NoLonger(until) => {
                 no_longer(Diagnostic::new(Code::FlagVersion, at_name, message), name, until, engine)
             }
-            Self::Reserved => {
-                let d = Diagnostic::new(Code::ReservedFlag, at_name, message);
-                let d = d.label("not a flag of a configuration");
-                let single = value.filter(|_| at_value.start == at_name.end + 1);
-                match single.filter(|v| !v.text.contains(['"', '\\', '{'])) {
-                    Some(model) if names_a_model_as_written(name) => {
-                        let right = format!("model \"{}\"", model.text);
-                        d.help(format!("write `{right}`: perflab inserts it into the serve line"))
-                            .edit(at_name.to(at_value), right)
-                    }
-                    _ => d.help("perflab inserts host, port and model; name a model with `model \"…\"`"),
-                }
-            }
+            Self::Reserved => reserved(Diagnostic::new(Code::ReservedFlag, at_name, message), name, value),
             Self::NeedsValue(expected) => Diagnostic::new(Code::FlagNeedsValue, at_name, message)
                 .label("without a value")
                 .help(format!("write {name}=VALUE; it takes {expected}")),
@@ -205,7 +201,7 @@ impl Problem {
         let taken = engine.schema.stand_in(engine.version.as_deref()).unwrap_or_default();
         let title = &engine.title;
         let message = match self {
-            Self::Unknown => format!("{title} {taken} has no flag {name}"),
+            Self::Unknown if error.code == Code::UnknownFlag => format!("{title} {taken} has no flag {name}"),
             Self::NotYet(since) => format!("{title} {taken} does not have {name} yet ({since} has it)"),
             Self::NoLonger(until) => format!("{title} {taken} no longer has {name} (gone in {until})"),
             _ => format!("{}, for {title} {taken}", error.message),
@@ -214,6 +210,24 @@ impl Problem {
         let help = error.help.map(|h| format!("it is passed on, as {version} may know it; {h}"));
         // no edit: a machine should not mend what may be right
         Diagnostic { code: Code::FlagDoubt, message, help, edits: Vec::new(), ..error }
+    }
+}
+
+/// What the serve line says; a model that is named beside it has a line of its own.
+fn reserved(d: Diagnostic, name: &str, value: Option<&WrittenValue>) -> Diagnostic {
+    let at_name = d.span;
+    let d = d.label("not a flag of a configuration");
+    let single = value.filter(|v| v.span.start == at_name.end + 1);
+    match single.filter(|v| !v.text.contains(['"', '\\', '{'])) {
+        Some(model) if names_a_model_as_written(name) => {
+            let right = format!("model \"{}\"", model.text);
+            d.help(format!("write `{right}`: perflab inserts it into the serve line"))
+                .edit(at_name.to(model.span), right)
+        }
+        _ if key(name) == "--uds" => {
+            d.help("perflab asks every launch at a host and port that it inserts itself")
+        }
+        _ => d.help("perflab inserts host, port and model; name a model with `model \"…\"`"),
     }
 }
 
@@ -271,7 +285,17 @@ fn no_longer(d: Diagnostic, name: &str, until: &str, engine: &Engine) -> Diagnos
 }
 
 /// llama.cpp's ways to name a model that is fetched.
-const OF_A_HUB: [&str; 7] = ["--hf-repo", "-hf", "-hfr", "--hf-file", "-hff", "--model-url", "-mu"];
+const OF_A_HUB: [&str; 9] =
+    ["--hf-repo", "-hf", "-hfr", "--hf-file", "-hff", "--model-url", "-mu", "--docker-repo", "-dr"];
+
+/// Beginnings and ends of llama.cpp's words for a model that it fetches, with settings: `--fim-qwen-7b-default`.
+const PRESETS: [&str; 4] = ["--fim-", "--gpt-oss-", "--vision-", "--embd-gemma-"];
+
+fn is_preset(name: &str, engine: &Engine) -> bool {
+    let one = PRESETS.iter().any(|p| name.starts_with(p))
+        && (name.ends_with("-default") || name.ends_with("-spec"));
+    engine.root() == "llama_cpp" && one
+}
 
 /// Whether a flag that is no engine's says which model is served, as the serve line does.
 fn names_the_model(name: &str, engine: &Engine) -> bool {

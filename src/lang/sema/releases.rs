@@ -207,13 +207,23 @@ impl Checker<'_> {
             self.sink.push(d.label(format!("did you mean `{full}`?")).help(help));
             return;
         }
-        let help = format!(
-            "`perflab std learn {} --from {}` writes an exact schema from the installed engine; \
-             until then, what {taken} does not know is a warning",
-            engine.root(),
-            // it is one program, and mostly in no virtual environment
-            if engine.root() == "llama_cpp" { "path" } else { "venv DIR" }
-        );
+        // llama.cpp is one program, and mostly in no virtual environment
+        let from = match engine.root() {
+            "llama_cpp" => Some("path"),
+            "vllm" | "sglang" => Some("venv DIR"),
+            _ => None,
+        };
+        let help = match from {
+            Some(from) => format!(
+                "`perflab std learn {} --from {from}` writes an exact schema from the installed engine; \
+                 until then, what {taken} does not know is a warning",
+                engine.root()
+            ),
+            None => format!(
+                "what {taken} does not know is a warning; `raw --flag=value` passes on what {version} alone has, or declare it in \
+                 an engine of your own: `flag --name TYPE`"
+            ),
+        };
         self.sink.push(Diagnostic::new(Code::VersionUnknown, stated.span, message).label(label).help(help));
     }
 }

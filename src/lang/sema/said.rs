@@ -21,7 +21,7 @@ impl Said {
         for line in &decl.lines {
             let word = line.word.value.as_str();
             if let Some(known) = SETTINGS.iter().find(|s| **s == word) {
-                self.words.push(known);
+                self.about(known);
                 continue;
             }
             let known = || SETTINGS.iter().copied();
@@ -34,10 +34,17 @@ impl Said {
         self.unreadable(decl.unread.iter().copied());
     }
 
+    /// Once each: a long row of profiles says little that is new.
+    fn about(&mut self, setting: &'static str) {
+        if !self.words.contains(&setting) {
+            self.words.push(setting);
+        }
+    }
+
     fn unreadable(&mut self, settings: impl Iterator<Item = &'static str>) {
         for setting in settings {
             self.load_unsure |= is_load(setting);
-            self.words.push(setting);
+            self.about(setting);
         }
     }
 }

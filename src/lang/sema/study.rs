@@ -244,6 +244,7 @@ impl Checker<'_> {
     fn missing(&mut self, decl: &ast::Study, study: &Study) {
         let has = |f: fn(&Line) -> bool| decl.lines.iter().any(|l| f(&l.kind));
         let unread = |words: &[&str]| decl.unread.iter().any(|u| words.contains(u));
+        let objective = has(|l| matches!(l, Line::Objective { .. })) || unread(&["maximize", "minimize"]);
         let mut lacks = Vec::new();
         if !has(|l| matches!(l, Line::Model(_))) && !unread(&["model"]) {
             lacks.push(("model", "`model \"org/name\"`"));
@@ -251,7 +252,9 @@ impl Checker<'_> {
         if !has(|l| matches!(l, Line::Baseline(_))) && !unread(&["baseline"]) {
             lacks.push(("baseline", "`baseline ENGINE`"));
         }
-        if !has(|l| matches!(l, Line::Step(_) | Line::Track(_))) && !unread(&["step", "track"]) {
+        // tables of the baseline alone need no candidates
+        let tables = !objective && has(|l| matches!(l, Line::Confirm(_) | Line::Curve(_)));
+        if !tables && !has(|l| matches!(l, Line::Step(_) | Line::Track(_))) && !unread(&["step", "track"]) {
             lacks.push(("step", "`step NAME { vary AXIS }`"));
         }
         // lines that mean nobody knows what may be those that are missing
@@ -277,8 +280,7 @@ impl Checker<'_> {
                 "add `maximize total_tps on PROFILE`; for tables without a recommendation, `confirm on PROFILE`",
             ));
         }
-        let objective = has(|l| matches!(l, Line::Objective { .. })) || unread(&["maximize", "minimize"]);
-        if steps && loads && !objective {
+        if (steps || tables) && loads && !objective {
             let message = format!(
                 "the study `{}` has no objective: nothing is adopted, nothing recommended",
                 study.name

@@ -7,8 +7,10 @@ use std::ops::Range;
 use foldhash::HashMap;
 
 use super::check::Checker;
+use super::program::Change;
 use super::removal;
 use super::scope::{Kind, Module, declared};
+use super::settings;
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, nearest};
 use crate::lang::source::{FileId, Span};
@@ -22,6 +24,7 @@ impl Checker<'_> {
     pub fn unused(&mut self) {
         let root = self.modules.root();
         if !root.file.items.iter().any(|i| matches!(i, Item::Study(_))) {
+            self.unused_params();
             return;
         }
         if self.sink.has_errors() {
@@ -36,12 +39,54 @@ impl Checker<'_> {
             {
                 let message = format!("the {} `{name}` is never used", kind.word());
                 let d = Diagnostic::new(Code::Unused, span, message).label("declared here");
-                self.sink.push(d.help("use it in a study, or remove it"));
+                let strange = self.flag_of_nobody(root, kind, name);
+                let strange =
+                    strange.map(|f| format!("; no engine of this file has {f}")).unwrap_or_default();
+                self.sink.push(d.help(format!("use it in a study, or remove it{strange}")));
             }
         }
         for item in &root.file.items {
             if let Item::Use(u) = item {
                 self.unused_imports(root, u);
+            }
+        }
+    }
+
+    /// A flag of an axis that no engine here has: nothing varies it, so that nothing else would say so.
+    fn flag_of_nobody(&mut self, root: &Module, kind: Kind, name: &str) -> Option<String> {
+        let at = root.find(kind, name).filter(|_| kind == Kind::Axis)?;
+        let places = root.names(Kind::Engine).into_iter().filter_map(|n| root.find(Kind::Engine, n));
+        let engines: Vec<_> = places.filter_map(|at| self.engine(at)).collect();
+        let has = |flag: &str| engines.iter().any(|e| settings::knows(&e.schema, e.version.as_deref(), flag));
+        let points = self.axis_space(at)?.points().into_iter().cloned().collect::<Vec<_>>();
+        let mut flags = points.iter().flat_map(|p| &p.changes).filter_map(|c| match c {
+            // what was surely meant has been said
+            Change::Flag { name, span, .. } if !self.sink.says(Code::UnknownFlag, *span) => {
+                Some(name.as_str())
+            }
+            _ => None,
+        });
+        flags.find(|flag| !engines.is_empty() && !has(flag)).map(str::to_owned)
+    }
+
+    /// A param stays in its file: where there is no study either, what the text names nowhere else is used by nothing.
+    fn unused_params(&mut self) {
+        let root = self.modules.root();
+        // a file of params alone has only been begun
+        let begun = root.file.items.iter().all(|i| matches!(i, Item::Param(_) | Item::Use(_)));
+        if self.sink.has_errors() || begun {
+            return;
+        }
+        let named = self.modules.words(0, |_| true);
+        let params = declared(root).filter(|(kind, ..)| *kind == Kind::Param);
+        for (_, name, span) in params {
+            if named.get(&name.to_ascii_lowercase()).is_none_or(|n| *n <= 1) {
+                let message = format!("the param `{name}` is never used");
+                let d = Diagnostic::new(Code::Unused, span, message).label("declared here");
+                let help = format!(
+                    "insert it into a text of this file, `\"{{{name}}}\"`, or remove it: a param stays in its file"
+                );
+                self.sink.push(d.help(help));
             }
         }
     }

@@ -1,6 +1,9 @@
 //! Variables and flags that no study should set: what each launch is given by perflab, and secrets, as studies lie in git.
 
 use super::check::Checker;
+use super::keys::KeySource;
+use super::program::Engine;
+use super::schema::key;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
@@ -22,16 +25,15 @@ const OF_THE_LAUNCH: [(&str, &str, &str); 2] = [
 
 impl Checker<'_> {
     /// A flag that is called like one that holds a secret, with a value beside it.
-    pub(super) fn secret_flag(&mut self, flag: &Flag) {
+    pub(super) fn secret_flag(&mut self, flag: &Flag, of: Option<&Engine>) {
         let name = &flag.name.value;
         let Some(Value::Single(value)) = &flag.value else { return };
         let called = name.trim_start_matches('-').to_uppercase().replace('-', "_");
         if secret(&called) && !called.starts_with("NO_") && says_something(value) && !value.text.contains('{')
         {
             let message = format!("{name} holds a secret, and a study lies in git");
-            let help = "put the variable that the engine reads for it (vLLM: VLLM_API_KEY, HF_TOKEN) into a site file, which stays on the machine";
-            self.sink
-                .push(Diagnostic::new(Code::SecretInStudy, value.span, message).label("a secret").help(help));
+            let d = Diagnostic::new(Code::SecretInStudy, value.span, message).label("a secret");
+            self.sink.push(d.help(instead(name, of)));
         }
     }
 
@@ -80,4 +82,24 @@ pub(super) fn secret(name: &str) -> bool {
 fn says_something(value: &Single) -> bool {
     let text = value.text.as_str();
     !text.is_empty() && text.parse::<f64>().is_err() && !matches!(text, "true" | "false" | "on" | "off")
+}
+
+/// Where a secret goes that a flag of this name holds.
+fn instead(name: &str, of: Option<&Engine>) -> String {
+    let keys = of.map(|e| e.key.as_slice()).unwrap_or_default();
+    let variable =
+        keys.iter().find_map(|k| if let KeySource::Env(name) = k { Some(name.as_str()) } else { None });
+    let is_key = keys.iter().any(|k| matches!(k, KeySource::Flag { name: n, .. } if key(n) == key(name)));
+    match (variable, of) {
+        (Some(variable), _) if is_key => {
+            format!("put the variable that the engine reads for it, {variable}, into a site file, which stays on the machine")
+        }
+        (None, Some(engine)) if is_key => {
+            format!("leave it out: {} reads no variable for it, and perflab measures it as well without a key", engine.title)
+        }
+        _ if key(name) == "--hf-token" => {
+            "put the variable HF_TOKEN into a site file, which stays on the machine".to_owned()
+        }
+        _ => "put the variable that the engine reads for it, if there is one, into a site file, which stays on the machine".to_owned(),
+    }
 }

@@ -5,14 +5,15 @@ use std::collections::HashMap;
 use super::budgets::{self, Account, Ahead, Needs};
 use super::candidate::{Around, Candidates, baseline, start};
 use super::document::{
-    Counts, Gpus, Launched, Launches, Objective, Plan, Prediction, Profile, Require, Rule, SideBySide, Step,
+    Counts, Gpus, Launched, Launches, Objective, Plan, Prediction, Profile, Publish, Require, Rule,
+    SideBySide, Step,
 };
 use super::states::{State, States};
 use crate::judge::forecast::{self, By, Costs};
 use crate::judge::neighbours;
 use crate::judge::{Next, Outcome, Setup, Walk};
 use crate::lang::sema::program::{self, Prune, Repeat, Study};
-use crate::plan::profile;
+use crate::plan::{command, profile};
 
 /// Why results of a trial do not count any more, by configuration and load.
 pub type Again = HashMap<(String, String), String>;
@@ -172,9 +173,16 @@ pub fn plan<'a>(m: &'a Material<'a>) -> Plan<'a> {
         steps: (0..m.walk.steps.len()).map(|at| step(m, at)).collect(),
         confirm: if study.objective.is_some() { &study.confirm } else { &[] },
         rules: rules(m, study),
+        publish: publish(m.walk),
         notes: &study.notes,
         against: None,
     }
+}
+
+fn publish(walk: &Walk) -> Option<Publish> {
+    let (config, _) = walk.baseline.as_ref()?;
+    let command::Published { added, hidden, .. } = command::published(config);
+    (!added.is_empty() || !hidden.is_empty()).then_some(Publish { added, hidden })
 }
 
 fn profiles<'a>(setup: &'a Setup<'_>) -> Vec<Profile<'a>> {

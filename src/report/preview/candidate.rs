@@ -179,7 +179,11 @@ fn reason<'a>(
             let first = around.states.first(at, row.config.as_ref()?)?;
             Some(format!("the same configuration as {first}").into())
         }
-        State::Later => Some("its base is known when the steps before are decided".into()),
+        State::Later => {
+            let later = "its base is known when the steps before are decided";
+            let now = row.judged.reason.as_deref().filter(|_| row.config.is_none());
+            Some(now.map_or(later.into(), |why| format!("not over the base as it is: {why}; {later}").into()))
+        }
         State::Skipped => view.skipped.as_deref().map(Cow::from),
         State::ToMeasure => why_again(around.again, row.config.as_ref()?, around.load),
         State::Measured | State::Pruned => row.judged.reason.as_deref().map(Cow::from),

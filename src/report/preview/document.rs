@@ -49,9 +49,19 @@ pub struct Plan<'a> {
     /// profiles that baseline and winner are launched on afterwards
     pub confirm: &'a [String],
     pub rules: Vec<Rule<'a>>,
+    /// what `publish` makes of the baseline's command
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub publish: Option<Publish>,
     pub notes: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     pub against: Option<Against>,
+}
+
+/// What a command has that was not measured with it, and what it was measured with and has not.
+#[derive(Debug, Serialize)]
+pub struct Publish {
+    pub added: Vec<String>,
+    pub hidden: Vec<String>,
 }
 
 /// How an engine is launched on this machine.

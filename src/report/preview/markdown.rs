@@ -83,6 +83,7 @@ fn state(c: &Candidate<'_>) -> String {
         (Some(r), State::Pruned | State::SameAs | State::Measured | State::Skipped) => {
             format!("{}: {}", mark(c.state), escape(r))
         }
+        (Some(r), State::Later) if c.config.is_none() => format!("{}: {}", mark(c.state), escape(r)),
         (Some(r), State::ToMeasure) => format!("{} again: {}", mark(c.state), escape(r)),
         _ => mark(c.state).to_owned(),
     }

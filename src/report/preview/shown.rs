@@ -1,7 +1,7 @@
 //! What the renderings for people share: words for states and counts, and how many of a big step they show.
 
 use super::candidate::Candidates;
-use super::document::{Launched, Plan, SideBySide};
+use super::document::{Launched, Plan, Publish, SideBySide};
 use super::states::State;
 use crate::report::format::{duration, fixed, grouped};
 
@@ -75,12 +75,12 @@ pub(super) fn about(plan: &Plan<'_>) -> Vec<(&'static str, String)> {
         out.push(("gpus", format!("{}{}", g.count, g.of.map(|o| format!(" of {o}")).unwrap_or_default())));
     }
     out.extend(plan.side_by_side.map(|s| ("parallel", parallel(s))));
-    match &plan.objective {
-        Some(o) => {
-            out.push(("objective", format!("{} {} on {}", o.direction, o.expr, o.profiles.join(", "))));
-            out.push(("adopt", format!("from a gain of {} % on", fixed(plan.adopt * 100.0, 1))));
-        }
-        None => out.push(("objective", "none: tables only, nothing is recommended".to_owned())),
+    if let Some(o) = &plan.objective {
+        out.push(("objective", format!("{} {} on {}", o.direction, o.expr, o.profiles.join(", "))));
+        out.push(("adopt", format!("from a gain of {} % on", fixed(plan.adopt * 100.0, 1))));
+    } else {
+        let on: Vec<&str> = plan.profiles.iter().map(|p| p.name).collect();
+        out.push(("objective", format!("none: tables of {}, nothing is recommended", on.join(", "))));
     }
     for r in &plan.require {
         let how = match &r.on {
@@ -104,9 +104,20 @@ pub(super) fn about(plan: &Plan<'_>) -> Vec<(&'static str, String)> {
             if others.is_empty() { String::new() } else { format!(", and on {}", others.join(", ")) };
         out.push(("confirm", format!("baseline and winner once more{others}")));
     }
+    out.extend(plan.publish.as_ref().map(|p| ("publish", published(p))));
     out.extend(plan.budgets.iter().map(|limit| ("budget", limit.sentence())));
     out.extend(plan.set.iter().map(|(name, value)| ("set", format!("{name}={value}"))));
     out
+}
+
+/// What the recommended command will have that no candidate was measured with, and the reverse.
+fn published(p: &Publish) -> String {
+    let with = (!p.added.is_empty()).then(|| format!("with {}, unmeasured", p.added.join(" ")));
+    let without = (!p.hidden.is_empty()).then(|| format!("without {}", p.hidden.join(" ")));
+    format!(
+        "the recommended command stands {}",
+        [with, without].into_iter().flatten().collect::<Vec<_>>().join("; ")
+    )
 }
 
 fn parallel(s: SideBySide) -> String {

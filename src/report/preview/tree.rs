@@ -79,6 +79,7 @@ fn push_step(out: &mut Vec<String>, i: usize, step: &Step<'_>, style: Style) {
 fn push_candidate(out: &mut Vec<String>, c: &Candidate<'_>, style: Style) {
     let reason = match (&c.reason, c.state) {
         (Some(r), State::Pruned | State::SameAs | State::Measured) => format!(": {r}"),
+        (Some(r), State::Later) if c.config.is_none() => format!(": {r}"),
         // it was measured, and counts no more
         (Some(r), State::ToMeasure) => format!(" again: {r}"),
         _ => String::new(),
