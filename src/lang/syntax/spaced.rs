@@ -58,7 +58,13 @@ pub fn flag(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Opti
         )));
     }
     let fixed = if several { format!("{name}=\"{words}\"") } else { format!("{name}={word}") };
-    Some(d.help(format!("write {fixed}")).edit(whole, fixed))
+    let number = |w: &str| w.starts_with(|c: char| c.is_ascii_digit());
+    let help = if several && words.split_whitespace().all(number) {
+        format!("write {fixed} if it takes several words, else one value: {name}={word}")
+    } else {
+        format!("write {fixed}")
+    };
+    Some(d.help(help).edit(whole, fixed))
 }
 
 /// Whether a text begins as a point does: `b:`, `b "B":`.
