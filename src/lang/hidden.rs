@@ -48,8 +48,14 @@ pub fn reveal(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn Fn(&str) ->
             .collect();
         // what a name was guessed for is used only if that is right
         guessed_a_name |= fixes.iter().any(|f| is_guess(f) && f.code == Code::UnknownName);
+        // what an engine has of one whose name was guessed, that one may have otherwise
+        let of_guessed = |d: &Diagnostic, place: &Range<usize>| {
+            let line = d.span.line_in(&next).range();
+            d.code == Code::VersionMissing && is_here(d.span) && overlap(&line, place)
+        };
         let guessed = |d: &Diagnostic| {
-            unsure_places.iter().any(|place| touches(d, place)) || guessed_a_name && d.code == Code::Unused
+            unsure_places.iter().any(|place| touches(d, place) || of_guessed(d, place))
+                || guessed_a_name && d.code == Code::Unused
         };
         let shown: Vec<_> =
             fresh.into_iter().filter(|d| d.severity() != Severity::Note && !guessed(d)).collect();

@@ -43,6 +43,8 @@ impl Checker<'_> {
                     self.sink.push(d.help(format!("write `{right}`")).edit(o.span.to(name.span), right));
                     return None;
                 }
+                let owners = ["best", "baseline"].into_iter();
+                let d = d.meant(&o.value, owners, "not known", str::to_owned);
                 self.sink.push(d.help("write `best.…` for the incumbent or `baseline.…` for the baseline"));
                 return None;
             }

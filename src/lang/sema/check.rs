@@ -258,7 +258,20 @@ impl<'a> Checker<'a> {
             }
             let help = "derive it from something that does not derive from it";
             let message = "this derives from itself";
-            self.sink.push(Diagnostic::new(Code::Cycle, span, message).label("a circle").help(help));
+            let d = Diagnostic::new(Code::Cycle, span, message).label("a circle");
+            let from = self.trail.iter().position(|t| *t == at).unwrap_or_default();
+            let named = |t: &ItemRef| super::scope::name_of(self.modules.item(*t)).map(|(_, n)| n);
+            let round: Vec<_> = self.trail[from..].iter().filter_map(named).collect();
+            let d = match round.as_slice() {
+                [first, others @ ..] if !others.is_empty() => {
+                    let path: Vec<&str> = round.iter().map(|n| n.value.as_str()).collect();
+                    let path = format!("{} -> {}", path.join(" -> "), first.value);
+                    let d = d.help(format!("the circle is {path}: {help}"));
+                    others.iter().fold(d, |d, n| d.related(n.span, "on the way"))
+                }
+                _ => d.help(help),
+            };
+            self.sink.push(d);
             return None;
         }
         if self.trail.len() >= MOST_LEVELS {

@@ -11,7 +11,7 @@ use super::scope::Kind;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
-use crate::lang::syntax::ast::{self, BinaryOp, ExprKind, Name, StudyLineKind as Line};
+use crate::lang::syntax::ast::{self, BinaryOp, ExprKind, Item, Name, StudyLineKind as Line};
 
 /// What is done with a profile.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -127,7 +127,19 @@ impl Checker<'_> {
             ),
             _ => return,
         };
+        // what else its lines say of the load could not be read
+        if self.is_torn_profile(p) {
+            return;
+        }
         self.sink.push(Diagnostic::new(Code::WrongLoad, name.span, message).label(label).help(help));
+    }
+
+    /// Whether lines of a profile, or of one that it derives from, could not be read.
+    fn is_torn_profile(&self, name: &str) -> bool {
+        let items = self.modules.root().file.items.iter();
+        let mut own = items.filter_map(|i| if let Item::Profile(p) = i { Some(p) } else { None });
+        own.find(|p| p.name.value == name)
+            .is_some_and(|p| self.sink.in_span(p.span).any(|d| d.code.id().starts_with("E1")))
     }
 
     /// A requirement that no result can meet, at the part that none can.

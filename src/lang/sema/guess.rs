@@ -277,7 +277,7 @@ fn switched(name: &str, engine: &Engine) -> Option<Guess> {
 }
 
 /// `--attn-backend` for `--attention-backend`: the flags whose words begin alike and have all letters of the name's, in order.
-fn abbreviated<'a>(wanted: &str, known: &[(String, &'a str)]) -> Vec<&'a str> {
+pub(super) fn abbreviated<'a>(wanted: &str, known: &[(String, &'a str)]) -> Vec<&'a str> {
     let short = |word: &str, full: &str| {
         let mut letters = full.chars();
         word.chars().next() == full.chars().next() && word.chars().all(|c| letters.any(|l| l == c))
@@ -305,7 +305,7 @@ fn enabling(name: &str) -> Option<String> {
 }
 
 /// `--max-len` for `--max-model-len`: the flags that have its words and so many more. Of many flags, which was meant is not known.
-fn with_words<'a>(wanted: &str, known: &[(String, &'a str)], more: usize) -> Vec<&'a str> {
+pub(super) fn with_words<'a>(wanted: &str, known: &[(String, &'a str)], more: usize) -> Vec<&'a str> {
     const SHOWN: usize = 3;
     let words: Vec<&str> = wanted.trim_start_matches('-').split('-').collect();
     if words.len() < 2 {

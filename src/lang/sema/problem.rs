@@ -1,7 +1,7 @@
 //! Why a flag cannot be set, in words: for a table, and as a diagnostic that says what to write instead.
 
 use super::flags::{AUTO, typed};
-use super::guess::Guess;
+use super::guess::{Guess, abbreviated};
 use super::meant;
 use super::program::{Engine, WrittenValue};
 use super::schema::{Elsewhere, Found, key};
@@ -231,8 +231,17 @@ fn reserved(d: Diagnostic, name: &str, value: Option<&WrittenValue>) -> Diagnost
     }
 }
 
+/// The label of a key that is like none.
+const NO_KEY: &str = "not a key of it";
+
 fn no_key(d: Diagnostic, key: &str, known: &[String]) -> Diagnostic {
-    let d = d.meant(key, known.iter().map(String::as_str), "not a key of it", str::to_owned);
+    let dashed: Vec<(String, &str)> = known.iter().map(|k| (k.replace('_', "-"), k.as_str())).collect();
+    // `num_spec_tokens` for `num_speculative_tokens`
+    let d = d.meant(key, known.iter().map(String::as_str), NO_KEY, str::to_owned);
+    let d = match abbreviated(&key.replace('_', "-"), &dashed).as_slice() {
+        [one] if d.label == NO_KEY => d.label(format!("did you mean `{one}`?")),
+        _ => d,
+    };
     d.help(format!("it has {}", some_of(known)))
 }
 

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use super::check::Checker;
 use super::exprs::Place;
+use super::guess::with_words;
 use super::program::{Engine, Expr, Refusal};
 use super::releases::is_version;
 use super::schema::{Found, Schema, key};
 use crate::lang::codes::Code;
-use crate::lang::diag::Diagnostic;
+use crate::lang::diag::{Diagnostic, one_of};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, EngineLineKind as Line, ExprKind, Text};
 
@@ -65,7 +66,11 @@ impl Checker<'_> {
             let span = Span { end: span.start + u32::try_from(flag.len()).unwrap_or(0), ..span };
             let d = Diagnostic::new(Code::UnknownFlag, span, format!("the engine declares no flag {flag}"));
             let known = schema.specs().iter().flat_map(|s| &s.names).map(String::as_str);
-            let d = d.meant(flag, known, "unknown", str::to_owned);
+            let known: Vec<(String, &str)> = known.map(|n| (key(n), n)).collect();
+            let d = match with_words(&key(flag), &known, 1).as_slice() {
+                [] => d.meant(flag, known.iter().map(|(_, n)| *n), "unknown", str::to_owned),
+                several => d.label(format!("did you mean {}?", one_of(several))),
+            };
             self.sink.push(d.help("name a flag that the engine declares"));
         }
     }

@@ -148,7 +148,8 @@ impl Module {
         }
         // a name was lost somewhere: this may be it, unless it is a slip of another one
         let lost = self.is_lost(kind, &name.value);
-        let slip = |known: &str| strsim::damerau_levenshtein(known, &name.value) == 1;
+        // of two or three letters another one makes another name
+        let slip = |known: &str| name.value.len() > 3 && strsim::damerau_levenshtein(known, &name.value) == 1;
         let near = nearest(&name.value, self.known(kind, extra));
         if lost && !matches!(near.as_slice(), [only] if slip(only)) {
             return;

@@ -19,6 +19,9 @@ use crate::lang::syntax::ast::{Item, Study, StudyLineKind as Line, Use};
 /// Kinds that matter only where something names them. Rules hold by being there.
 const NAMED: [Kind; 5] = [Kind::Param, Kind::Engine, Kind::Axis, Kind::Profile, Kind::Metric];
 
+/// Lines that name a profile.
+const MEASURE: [&str; 6] = ["profile", "maximize", "minimize", "require", "confirm", "curve"];
+
 impl Checker<'_> {
     /// Warns about what nothing uses.
     pub fn unused(&mut self) {
@@ -202,7 +205,7 @@ impl Checker<'_> {
             }
             Kind::Profile | Kind::Metric => {
                 studies.any(|s| !s.unread.is_empty() && !has(s, |l| matches!(l, Line::Objective { .. })))
-                    || kind == Kind::Profile && self.name_lost(&["profile"])
+                    || kind == Kind::Profile && self.name_lost(&MEASURE)
             }
             _ => false,
         }

@@ -224,7 +224,7 @@ impl Place<'_> {
         let here = |help: &str, right: &str| Some(hint(help, Some((self.range.clone(), right.to_owned()))));
         let keyword = self.chunk.split(' ').next()?;
         match (keyword, self.word) {
-            ("axis", "x" | "×") => here("every pair is a product: write `*`", "*"),
+            ("axis", "x" | "×") if !in_list(self.before) => here("every pair is a product: write `*`", "*"),
             ("gpus", "x" | "×" | "*") if self.after().trim_start().starts_with('"') => {
                 here("write `of`", "of")
             }
@@ -282,6 +282,11 @@ pub fn semicolons(chunk: &str) -> Vec<usize> {
         }
     }
     found
+}
+
+/// Whether a `[` is open at the end of a text.
+fn in_list(before: &str) -> bool {
+    before.rfind('[').is_some_and(|open| !before[open..].contains(']'))
 }
 
 #[cfg(test)]

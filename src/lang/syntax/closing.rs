@@ -35,6 +35,12 @@ pub fn offer(text: &str, found: &mut [Diagnostic]) {
         if d.code == Code::UnclosedString {
             lacks_first_quote(text, d);
         }
+        if let (Code::Unopened, [edit]) = (d.code, d.edits.as_slice())
+            && matches!(edit.text.trim(), "{" | "[" | "(")
+            && d.help.as_ref().is_some_and(|h| h.starts_with("remove it"))
+        {
+            d.help = Some(format!("write `{}` where what it ends begins", edit.text.trim()));
+        }
     }
 }
 

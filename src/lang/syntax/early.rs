@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::blocks::first_word;
 use super::lexical::{Piece, Scanner};
-use super::nesting::states_again;
+use super::nesting::{indent, states_again};
 use super::words;
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
@@ -39,6 +39,8 @@ pub fn kept_open<'t>(id: FileId, text: &'t str, sink: &mut Sink) -> Cow<'t, str>
 /// Where braces end declarations below which their lines go on, each up to a brace that closes nothing.
 fn too_early(text: &str) -> Vec<usize> {
     let (mut depth, mut early, mut found) = (0_i64, None, Vec::new());
+    // the end of a line within the block that closes more than it opens, `step a { vary x }}`, above others that stand no further out
+    let mut doubled = None;
     // where the block begins that is open
     let mut head = 0;
     for (at, piece) in Scanner::new(text) {
@@ -52,14 +54,17 @@ fn too_early(text: &str) -> Vec<usize> {
             Piece::Close(b'}') => depth -= 1,
             // whatever is wrong with the braces above: a declaration begins outside of all
             Piece::Other if text.as_bytes()[at] == b'\n' && begins(&text[at + 1..]) => {
-                (depth, early) = (0, None);
+                (depth, early, doubled) = (0, None, None);
             }
             _ => continue,
         }
         if depth < 0 {
             // with the early one taken away this one ends the declaration
-            found.extend(early.take());
+            found.extend(early.take().or(doubled.take()));
             depth = 0;
+        }
+        if piece == Piece::Close(b'}') && depth > 0 && doubled.is_none() && is_doubled(text, at) {
+            doubled = Some(at);
         }
         let closes = depth == 0 && early.is_none() && piece == Piece::Close(b'}');
         if closes && (goes_on(&text[head..at], &text[at + 1..]) || is_beyond_its_flag(text, at)) {
@@ -85,6 +90,25 @@ fn surplus(text: &str, head: usize, early: usize) -> usize {
         at += line.len();
     }
     early
+}
+
+/// Whether a `}` is the second one at the end of a line that opens one block, and the next line goes on where that block stands.
+fn is_doubled(text: &str, at: usize) -> bool {
+    let (start, behind) = (text[..at].rfind('\n').map_or(0, |n| n + 1), &text[at + 1..]);
+    let own = &text[start..at];
+    if !own.trim_end().ends_with('}') || !matches!(first_word(own.trim_start()), "step" | "track") {
+        return false;
+    }
+    let depth = Scanner::new(own).fold(0_i64, |depth, (_, piece)| match piece {
+        Piece::Open(b'{') => depth + 1,
+        Piece::Close(b'}') => depth - 1,
+        _ => depth,
+    });
+    let code = |l: &str| l[..start_of_comment(l).unwrap_or(l.len())].trim_end().len();
+    let mut below = behind.split('\n');
+    let ends = below.next().is_some_and(|rest| code(rest) == 0);
+    let next = below.find(|l| code(l) > 0);
+    depth == 0 && ends && next.is_some_and(|l| indent(l) >= indent(own) && !l.trim_start().starts_with('}'))
 }
 
 /// Whether a `}` ends a line of a flag, indented, which opens none for it: `--x={"a": 1}}`.

@@ -6,7 +6,7 @@ use pest::Parser;
 use pest::error::{Error, ErrorVariant, InputLocation};
 
 use super::grammar::{Grammar, Rule};
-use super::{hints, words};
+use super::{hints, lacking, words};
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
 use crate::lang::diag::{Diagnostic, did_you_mean, one_of, short};
@@ -15,26 +15,30 @@ use crate::lang::source::{FileId, Span};
 /// Parses the chunk by one rule and says what that rule expected where it stopped.
 /// `settings` begin lines of the block: one of them further on in a line belongs on a line of its own.
 pub fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str]) -> Diagnostic {
-    // the detail costs much, and is asked for only where a mistake is explained
-    pest::set_error_detail(true);
-    let parsed = Grammar::parse(rule, text);
-    pest::set_error_detail(false);
-    let Err(error) = parsed else {
+    let Some((at, expected)) = stop(rule, text) else {
         let span = Span::new(id, base..base + text.trim_end().len());
         let message = "this cannot stand here";
         return Diagnostic::new(Code::Unexpected, span, message)
             .help("write each setting on a line of its own");
     };
-    let at = match error.location {
-        InputLocation::Pos(p) | InputLocation::Span((p, _)) => p,
-    };
-    let (at, expected) = expectation(&error, at, text);
+    // `maximize on chat`: the word was read as the name that is missing before it
+    if let Some(word) = lacking::taken(text, at, &expected)
+        && let Some((stop, expected)) = stop(rule, &text[..word.start])
+        && text[stop..word.start].trim().is_empty()
+        && lacking::is_before(text, &word, &expected)
+    {
+        return left_out(id, text, base, &word, &expected);
+    }
     let (token, found) = match text.strip_prefix("- ") {
         // a list of YAML: the dash is one too many, not what follows it
         Some(_) if text[..at].trim_end() == "-" => (0..1, Some("`-`".to_owned())),
         _ => token_at(text, at),
     };
-    let span = Span::new(id, base + token.start..base + token.end);
+    if found.is_some() && lacking::is_before(text, &token, &expected) {
+        return left_out(id, text, base, &token, &expected);
+    }
+    let shown = if found.is_some() { token.clone() } else { last_word(text, &token) };
+    let span = Span::new(id, base + shown.start..base + shown.end);
     let message = match &found {
         Some(found) => format!("{found} was not expected here"),
         None => "something is missing at the end of the line".to_owned(),
@@ -43,7 +47,7 @@ pub fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str
     let word = if found.is_some() { &text[token.clone()] } else { "" };
     // of two letters, one in common says nothing
     let slip = if word.len() > 2 { did_you_mean(word, expected.iter().flat_map(|e| named(e))) } else { None };
-    if let Some(near) = slip.filter(|n| n.len() > 1) {
+    if let Some(near) = slip.filter(|n| n.len() > 1 && !n.ends_with('…')) {
         return d
             .label(format!("did you mean `{near}`?"))
             .help(format!("write `{near}` here"))
@@ -76,6 +80,32 @@ pub fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str
     }
 }
 
+/// Something that is missing before a word or sign.
+fn left_out(id: FileId, text: &str, base: usize, token: &Range<usize>, expected: &[String]) -> Diagnostic {
+    let span = Span::new(id, base + token.start..base + token.end);
+    let message = format!("something is missing before `{}`", &text[token.clone()]);
+    let help = lacking::line(text, token.start, expected);
+    let help = help.map_or_else(
+        || format!("write {} before it", one_of(expected)),
+        |line| format!("write for example `{line}`"),
+    );
+    let d = Diagnostic::new(Code::Unexpected, span, message);
+    d.label(format!("expected {} before it", one_of(expected))).help(help)
+}
+
+/// Where one rule stops in a chunk, and what it expected there; `None` where it takes the chunk.
+fn stop(rule: Rule, text: &str) -> Option<(usize, Vec<String>)> {
+    // the detail costs much, and is asked for only where a mistake is explained
+    pest::set_error_detail(true);
+    let parsed = Grammar::parse(rule, text);
+    pest::set_error_detail(false);
+    let error = parsed.err()?;
+    let at = match error.location {
+        InputLocation::Pos(p) | InputLocation::Span((p, _)) => p,
+    };
+    Some(expectation(&error, at, text))
+}
+
 /// The words of the language that an expectation names: one in backquotes, or those in its parentheses.
 fn named(expected: &str) -> impl Iterator<Item = &str> {
     let list = expected.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
@@ -99,8 +129,11 @@ fn expectation(error: &Error<Rule>, at: usize, text: &str) -> (usize, Vec<String
         let tokens: Vec<_> =
             attempts.expected_tokens().iter().filter_map(|t| words::token(&t.to_string())).collect();
         let blank = text.get(at.min(further)..further).is_some_and(|s| s.trim().is_empty());
+        // a word that cannot be a name was looked at for being none
+        let reserved =
+            text.get(at.min(further)..further).is_some_and(|s| words::RESERVED.contains(&s.trim()));
         // a keyword that ends in the middle of a word was not begun
-        if further > at && !blank && !within_word(text, further) {
+        if further > at && !blank && !reserved && !within_word(text, further) {
             at = further;
             expected.clear();
         }
@@ -134,6 +167,16 @@ fn tidy(mut expected: Vec<String>) -> Vec<String> {
     expected.dedup();
     expected.truncate(8);
     expected
+}
+
+/// The last word or sign of what ends with a token.
+fn last_word(text: &str, token: &Range<usize>) -> Range<usize> {
+    let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '%' | '/');
+    let sign = |c: char| matches!(c, '&' | '|' | '=' | '<' | '>' | '!');
+    let whole = &text[..token.end];
+    let start =
+        if whole.ends_with(sign) { whole.trim_end_matches(sign) } else { whole.trim_end_matches(word) };
+    start.len().min(token.start)..token.end
 }
 
 /// The word, string or sign at a place, for the span and for the message; of the end of a line its last character, without words.

@@ -5,6 +5,7 @@ use super::ast::Item;
 use super::blocks::first_word;
 use super::imports::A_STEP;
 use super::lexical::{Piece, Scanner};
+use super::names;
 use super::rename::is_declared;
 use super::reread::reread_within;
 use super::words;
@@ -211,6 +212,9 @@ fn head(text: &str) -> Option<(Head<'_>, usize)> {
                         behind = "=";
                     }
                     (_, _, "") if head.title.is_none() => (head.name, behind) = (Some(word), "name"),
+                    (_, w, "") if names::name_behind(keyword, &line[start..]) == Some(w) => {
+                        (head.name, behind) = (Some(word), "name");
+                    }
                     _ => more = true,
                 }
             }
@@ -289,6 +293,8 @@ mod tests {
             ("track v: \"V\" {", "track v \"V\" {"),
             ("step a after b {", "step a from unnamed_100_base {"),
             ("step a from {", "step a from unnamed_100_base {"),
+            ("engine \"vLLM\" here = vllm {", "engine here \"vLLM\" = vllm {"),
+            ("step \"A b\" a from b {", "step a \"A b\" from b {"),
             ("engine here \"a vLLM = vllm {", "engine here \"a vLLM\" = vllm {"),
             ("engine here = vllm \"vLLM\" {", "engine here \"vLLM\" = vllm {"),
             ("step b-1 from a-1 when x > 1 { vary y }", "step b_1 from a_1 when x > 1 { vary y }"),

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::{
-    borrowed, conditions, head_slips, lapses, meant_words, phrases, points, reasons, remedies, signs, slips,
-    spaced,
+    borrowed, conditions, head_slips, lacking, lapses, meant_words, phrases, points, reasons, remedies,
+    several, signs, slips, spaced,
 };
 use crate::lang::diag::{one_of, short};
 use crate::lang::units;
@@ -50,12 +50,18 @@ pub fn hint(chunk: &str, token: &Range<usize>, word: &str, expected: &[String], 
     if let Some((help, edit)) = missing_sign(chunk, token, word, expected) {
         return Hint { help, edit: Some(edit) };
     }
+    if let Some(hint) = several::one_each(chunk, token, word) {
+        return hint;
+    }
     if let [only] = expected
         && only == "the end of the line"
     {
         return rest_of_line(chunk, token);
     }
-    Hint { help: help(chunk, expected, examples), edit: None }
+    let lacks = if word.is_empty() { lacking::at_end(chunk, token.end, expected) } else { None };
+    let help =
+        lacks.map_or_else(|| help(chunk, expected, examples), |line| format!("write for example `{line}`"));
+    Hint { help, edit: None }
 }
 
 /// `version "0.5.9" --context-length=8Ki`: two settings in one line.
@@ -98,6 +104,9 @@ fn habit_edit(chunk: &str, token: &Range<usize>, word: &str) -> Option<(Range<us
             if chunk[token.end..].starts_with(' ') { "" } else { " " }.to_owned(),
         )),
         "" if before.ends_with(',') => Some((before.len() - 1..before.len(), String::new())),
+        _ if chunk.starts_with('-') && COUNTED.contains(&word) => {
+            Some((before.len()..token.end, String::new()))
+        }
         _ if chunk.starts_with('-') && words_of_a_flag(chunk, token).is_some() => {
             words_of_a_flag(chunk, token)
         }
@@ -113,6 +122,9 @@ fn habit_edit(chunk: &str, token: &Range<usize>, word: &str) -> Option<(Range<us
             .and_then(|n| here(&n)),
     }
 }
+
+/// Words behind a flag's number that say what it counts.
+const COUNTED: [&str; 7] = ["tokens", "token", "tok", "requests", "seqs", "sequences", "blocks"];
 
 /// Whether names stand side by side behind a place: in a `use`, and behind the `on` of a study's line.
 fn is_list(chunk: &str, before: &str) -> bool {
@@ -261,7 +273,13 @@ fn habit(chunk: &str, token: &Range<usize>, word: &str) -> Option<String> {
         _ if chunk.starts_with('-') && !word.is_empty() => {
             let words =
                 words_of_a_flag(chunk, token).map_or_else(|| "\"a b\"".to_owned(), |(_, words)| words);
-            format!("a value that holds a space is quoted: `--flag={words}`")
+            let flag = before.rsplit([' ', '\t']).next().and_then(|w| w.split_once('='));
+            let (flag, value) = flag.unwrap_or(("--flag", ""));
+            if COUNTED.contains(&word) && value.starts_with(|c: char| c.is_ascii_digit()) {
+                format!("the flag says what is counted: write the number alone, `{flag}={value}`")
+            } else {
+                format!("a value that holds a space is quoted: `{flag}={words}`")
+            }
         }
         _ if chunk.starts_with("axis") && words_of_a_flag(chunk, token).is_some() => {
             let words = words_of_a_flag(chunk, token).map_or_else(String::new, |(_, words)| words);

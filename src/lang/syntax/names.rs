@@ -6,6 +6,7 @@ use super::lexical;
 use super::opened;
 use super::words;
 use crate::lang::codes::Code;
+use crate::lang::comments::start_of_comment;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::{FileId, Span};
 
@@ -13,13 +14,24 @@ use crate::lang::source::{FileId, Span};
 pub fn missing(id: FileId, at: usize, text: &str) -> Option<Diagnostic> {
     let keyword = first_word(text);
     let rest = &text[keyword.len()..];
-    if rest.starts_with('{') && keyword != "use" {
+    // `study:` as in YAML, and nothing else
+    let first = rest.lines().next().unwrap_or_default();
+    let yaml = first[..start_of_comment(first).unwrap_or(first.len())].trim() == ":";
+    if (rest.starts_with('{') || yaml) && keyword != "use" {
         let span = Span::new(id, at..at + keyword.len());
         let d = Diagnostic::new(Code::Unexpected, span, format!("a name is missing behind `{keyword}`"));
         let example = hints::example(keyword).map_or_else(String::new, |e| format!(": `{e}`"));
         return Some(d.label("expected a name").help(format!("what is declared has a name{example}")));
     }
     let title = rest.trim_start_matches([' ', '\t']);
+    if matches!(keyword, "engine" | "profile") && title.starts_with('=') {
+        // what the block derives from is not its name
+        let start = at + text.len() - title.len();
+        let d =
+            Diagnostic::new(Code::Unexpected, Span::new(id, start..start + 1), "`=` was not expected here");
+        let help = format!("what is declared has a name: `{keyword} NAME = …`");
+        return Some(d.label("expected a name").help(help));
+    }
     if keyword == "use" || !title.starts_with('"') {
         return None;
     }
@@ -36,11 +48,36 @@ pub fn missing(id: FileId, at: usize, text: &str) -> Option<Diagnostic> {
         let d = Diagnostic::new(Code::Unexpected, span, "a name stands without quotes");
         return Some(d.label("a name").help(format!("write `{quoted}`")).edit(span, quoted));
     }
+    if let Some(name) = name_behind(keyword, &title[end..]) {
+        let behind = title[end..].find(name).map_or(end, |n| end + n) + name.len();
+        let d = Diagnostic::new(Code::Unexpected, span, "the title stands before the name");
+        let right = format!("{name} {}", &title[..end]);
+        let whole = Span::new(id, at + start..at + start + behind);
+        return Some(d.label("a title").help(format!("write `{keyword} {right}`")).edit(whole, right));
+    }
     let d = Diagnostic::new(Code::Unexpected, span, "a name is missing before the title");
     Some(
         d.label("a title")
             .help(format!("write `{keyword} NAME {} …`: other lines call it by its name", &title[..end])),
     )
+}
+
+/// `"vLLM" v = vllm {`: the name behind a title that it should stand before.
+pub(super) fn name_behind<'t>(keyword: &str, rest: &'t str) -> Option<&'t str> {
+    let rest = rest.trim_start_matches([' ', '\t']);
+    let name = first_word(rest);
+    let snake = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    let right = name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(snake);
+    let next = rest[name.len()..].trim_start_matches([' ', '\t']);
+    let goes_on = match keyword {
+        // an engine's alone may be what it derives from
+        "engine" | "axis" | "metric" => next.starts_with('='),
+        "profile" => next.starts_with(['=', '{']),
+        "step" => next.starts_with('{') || matches!(first_word(next), "from" | "when"),
+        _ => next.starts_with('{'),
+    };
+    let word = words::DECLARATIONS.contains(&name) || matches!(name, "from" | "when" | "vary" | "pick");
+    (right && goes_on && !word && !words::RESERVED.contains(&name)).then_some(name)
 }
 
 /// `engine v = vllm` without the brace that its closing one belongs to.

@@ -283,6 +283,11 @@ impl<'a> Place<'a> {
 
     /// `env FOO=a b`
     fn variable(&self) -> Option<Hint> {
+        let upper = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+        let named = self.word.starts_with(|c: char| c.is_ascii_uppercase()) && self.word.chars().all(upper);
+        if named && self.after().starts_with('=') {
+            return self.insert(format!("each variable has its word: write `env {}=…`", self.word), "env ");
+        }
         let start = self.before.rfind('=')? + 1;
         let first = &self.before[start..];
         let words = spaced::words(&self.chunk[start..], first);

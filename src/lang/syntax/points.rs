@@ -148,6 +148,9 @@ impl<'a> Body<'a> {
         if self.word == "=" {
             return Some(hint(colon, Some(self.replaced(self.equals(), ":"))));
         }
+        if let Some(apart) = self.name_apart(name, title) {
+            return Some(apart);
+        }
         let change = matches!(self.word, "model" | "env" | "unset" | "raw") || self.word.starts_with('-');
         let at = self.before.len();
         if change {
@@ -156,6 +159,18 @@ impl<'a> Body<'a> {
         let help = "a point says what it changes behind a colon; one that changes nothing is the base, which is measured beside \
                     the points anyway";
         matches!(self.word, "," | "}").then(|| hint(help, None))
+    }
+
+    /// `pp 2 "PP2": …`: a space in a point's name.
+    fn name_apart(&self, name: &str, title: &str) -> Option<Hint> {
+        let inner = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let after = self.after().trim_start_matches([' ', '\t']);
+        let plain = !self.word.is_empty() && self.word.chars().all(inner) && !self.word.starts_with('-');
+        let ends = after.starts_with([':', '"']) && !matches!(self.word, "model" | "env" | "unset" | "raw");
+        (title.is_empty() && plain && ends).then(|| {
+            let word = self.word.to_ascii_lowercase().replace('-', "_");
+            hint(format!("a name holds no space: write `{name}{word}` or `{name}_{word}`"), None)
+        })
     }
 
     /// Where the first change of a point should stand.

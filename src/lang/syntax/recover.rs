@@ -32,9 +32,10 @@ pub fn line(id: FileId, block: Block, text: &str, base: usize, sink: &mut Sink) 
         sink.push(found);
         return settings_named(block, &text[1..]);
     }
-    if let Some(found) = names::missing(id, base, text)
-        .filter(|_| matches!(word, "step" | "track") && text[word.len()..].starts_with('{'))
-    {
+    if let Some(found) = names::missing(id, base, text).filter(|d| {
+        let mended = !d.edits.is_empty();
+        matches!(word, "step" | "track") && (mended || text[word.len()..].starts_with('{'))
+    }) {
         sink.push(found);
         return settings_named(block, text);
     }
@@ -249,10 +250,14 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
     }
     if let Some(found) = names::missing(id, base + indent, &text[indent..]) {
         // which name was to stand there, nobody knows: none that is not declared is a mistake for sure; a study's is used nowhere
-        if word != "study" {
+        if word != "study" && found.edits.is_empty() {
             out.broken.push(imports::any_of(word));
         }
+        let named: Vec<String> = found.edits.iter().map(|e| first_word(&e.text).to_owned()).collect();
         out.item = heads::told(id, file, (base + indent, &text[indent..]), found, sink, &mut out.broken);
+        if out.item.is_none() {
+            out.broken.extend(named);
+        }
         return out;
     }
     let whole = joins::head(id, base, text)

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::hints::{Hint, is_condition};
-use super::words;
+use super::{several, words};
 
 /// The remedy for a token (of the chunk, a place in it) that no rule took.
 pub fn remedy(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
@@ -112,6 +112,13 @@ impl<'a> At<'a> {
         if self.before == format!("{setting} {setting}") && words::DECLARATIONS.contains(&setting) {
             let second = setting.len()..self.before.len();
             return Some(mend(format!("`{setting}` stands here twice: remove one"), second, ""));
+        }
+        if self.before == "use" && self.word == "{" {
+            return Some(only("say where the names come from: `use std/profiles { … }`"));
+        }
+        if self.before == "env" && self.word == "=" {
+            let value = self.after().split([' ', '\t', '\n']).next().unwrap_or_default();
+            return Some(only(format!("the variable's name is missing: write `env NAME={value}`")));
         }
         if self.before == setting && words::DECLARATIONS.contains(&setting) && matches!(self.word, "=" | "{")
         {
@@ -246,6 +253,9 @@ impl<'a> At<'a> {
         let sets = change(self.chunk) || body.is_some_and(|(_, body)| change(body.trim_start()));
         if sets && change(next) && matches!(self.word, "&&" | "&" | "and" | ";") {
             return Some(self.with_gap("what one engine or point sets stands side by side: remove it", ""));
+        }
+        if let Some(points) = several::alternatives(self.chunk, self.token, self.word) {
+            return Some(points);
         }
         let typed = self.chunk.starts_with("flag ") && self.before.ends_with(" one_of");
         (typed && self.word == "=" && next.starts_with('[')).then(|| {

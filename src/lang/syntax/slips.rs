@@ -24,7 +24,7 @@ pub fn slip(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) 
         .or_else(|| s.condition_word())
         .or_else(|| s.missing_equals(expected))
         .or_else(|| s.version_without_quotes(expected))
-        .or_else(|| s.json_keys())
+        .or_else(|| s.json_keys(expected))
 }
 
 struct Slip<'a> {
@@ -282,7 +282,7 @@ impl Slip<'_> {
     }
 
     /// `{method: mtp}` behind a flag, in an axis or an engine
-    fn json_keys(&self) -> Option<Hint> {
+    fn json_keys(&self, expected: &[String]) -> Option<Hint> {
         let open = self.before.rfind("={")?;
         let within = self.before[open..].matches('{').count() > self.before[open..].matches('}').count();
         within.then_some(())?;
@@ -292,6 +292,20 @@ impl Slip<'_> {
             return Some(hint(
                 "in JSON a colon stands between a key and its value",
                 Some((self.token.clone(), ":".to_owned())),
+            ));
+        }
+        let colon = matches!(expected, [only] if only == "`:`");
+        if matches!(self.word, "," | "}" | "]") && self.before.ends_with([':', '"']) {
+            let key = self.before.trim_end_matches(':').trim_end();
+            let key = key.trim_end_matches('"').rsplit('"').next().unwrap_or_default();
+            let missing = self.before.ends_with(':') || colon;
+            return missing.then(|| hint(format!("the value is missing: write `\"{key}\": VALUE`"), None));
+        }
+        if self.word.starts_with('"') && colon && self.before.ends_with('"') {
+            let at = self.before.len();
+            return Some(hint(
+                "in JSON a colon stands between a key and its value",
+                Some((at..at, ":".to_owned())),
             ));
         }
         if self.word.starts_with('"') && ends {

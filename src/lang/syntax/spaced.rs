@@ -58,7 +58,13 @@ pub fn flag(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Opti
         )));
     }
     let fixed = if several { format!("{name}=\"{words}\"") } else { format!("{name}={word}") };
-    Some(d.help(format!("write {fixed}")).edit(whole, fixed))
+    let number = |w: &str| w.starts_with(|c: char| c.is_ascii_digit());
+    let help = if several && words.split_whitespace().all(number) {
+        format!("write {fixed} if it takes several words, else one value: {name}={word}")
+    } else {
+        format!("write {fixed}")
+    };
+    Some(d.help(help).edit(whole, fixed))
 }
 
 /// Whether a text begins as a point does: `b:`, `b "B":`.
@@ -159,8 +165,11 @@ mod tests {
     fn names_a_spaced_flag() {
         let help = |t: &str| mistake(FileId(0), 0, t).and_then(|d| d.help);
         assert_eq!(help("--max-num-seqs 512").as_deref(), Some("write --max-num-seqs=512"));
-        assert_eq!(help("--sizes 1 2 4 # few").as_deref(), Some("write --sizes=\"1 2 4\""));
-        assert_eq!(help("--sizes 1 2 env A=1").as_deref(), Some("write --sizes=\"1 2\""));
+        let several = |words: &str| {
+            format!("write --sizes=\"{words}\" if it takes several words, else one value: --sizes=1")
+        };
+        assert_eq!(help("--sizes 1 2 4 # few"), Some(several("1 2 4")));
+        assert_eq!(help("--sizes 1 2 env A=1"), Some(several("1 2")));
         assert_eq!(help("{ a: --sizes 1, b: --x }").as_deref(), Some("write --sizes=1"));
         assert!(help("--a b: --b").is_none() && help("--a b \"B\": --b").is_none());
         assert!(help("--a --b=1").is_none());

@@ -7,6 +7,7 @@ use pest::Parser;
 
 use super::brackets::may_group;
 use super::grammar::{Grammar, Rule};
+use super::lacking::{is_between_changes, lacks_name, lacks_operand, lacks_value};
 use super::lexical::{Piece, Scanner};
 use super::recover::declared_name;
 use super::tokens::{SEPARATORS, Token, tokens};
@@ -248,7 +249,8 @@ impl Declaration<'_> {
             // `256,512` may be one value or two
             let separates = token.right.is_empty() || SEPARATORS.iter().any(|s| written.starts_with(*s));
             if separates && written.len() == 1 && splits(before, behind)
-                || written == "=" && lacks_value(before, behind)
+                || written == "=" && (lacks_value(before, behind) || lacks_name(before))
+                || is_between_changes(before, written, behind)
                 || lacks_operand(before, written, behind)
             {
                 continue;
@@ -356,24 +358,6 @@ fn bad_lines(text: &str) -> Option<Vec<Range<usize>>> {
 fn splits(before: &str, behind: &str) -> bool {
     let word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || "_-.%/".contains(c));
     word(before.chars().next_back()) && word(behind.chars().next())
-}
-
-/// `--seqs=`: the value is missing behind a flag's or a variable's sign, not the sign too many.
-fn lacks_value(before: &str, behind: &str) -> bool {
-    let named = before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
-    let word = before.rsplit([' ', '\t', '\n', '{', ',', ':']).next().unwrap_or_default();
-    let set = word.starts_with('-') || word.starts_with(|c: char| c.is_ascii_uppercase());
-    let nothing = behind.is_empty() || behind.starts_with([',', '}', ' ', '\t', '\n', '\r']);
-    named && set && nothing
-}
-
-/// `p99(latency) /`: what follows is missing behind an operator that ends its line, not the operator too many.
-fn lacks_operand(before: &str, written: &str, behind: &str) -> bool {
-    let operand =
-        before.trim_end_matches([' ', '\t']).ends_with(|c: char| c.is_alphanumeric() || ")]\"%_".contains(c));
-    let rest = behind.trim_start_matches([' ', '\t']);
-    let ends = rest.is_empty() || rest.starts_with(['\n', '\r', '#', '{', '}', ')']);
-    matches!(written, "/" | "*" | "+" | "-") && operand && ends
 }
 
 /// Whether what stands around a token belongs together once it is gone: `--x=}8`.
