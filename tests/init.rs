@@ -254,7 +254,8 @@ fn the_version_comes_from_the_user_the_image_or_is_marked() {
 
 #[test]
 fn what_cannot_be_read_is_said() {
-    let doubled: String = (0..40).map(|i| format!("A{}=${{A{i}}}${{A{i}}}\n", i + 1)).collect();
+    let doubled: Vec<String> = (0..40).map(|i| format!("A{}=${{A{i}}}${{A{i}}}\n", i + 1)).collect();
+    let doubled = doubled.concat();
     let arrays: String = (0..40).map(|_| "A=(\"${A[@]}\" \"${A[@]}\")\n").collect();
     let repeated = format!("vllm serve org/m {}", "--a 1 ".repeat(5000));
     let grown = [
