@@ -384,3 +384,79 @@ fn modules_that_a_script_imports_from_beside_it_are_part_of_a_result() {
         expect(&lab, "");
     }
 }
+
+#[test]
+fn what_a_shell_script_sources_and_runs_is_part_of_a_result() {
+    let lab = Lab::with(&STUDY.replace("WORDS", "bin/start.sh").replace("LINES", ""));
+    let start = "#!/bin/sh\n. ./serve.env\n. \"$(dirname \"$0\")/more.env\"\n[ -f local.env ] && . ./local.env\n\
+                 echo $SPEED >> ./written.state\nexec ./engine.sh \"$@\" --n=$SPEED\n";
+    write(&lab, "bin/start.sh", start);
+    write(&lab, "serve.env", "SPEED=20\n");
+    write(&lab, "bin/more.env", "A=1\n");
+    write(&lab, "engine.sh", format!("#!/bin/sh\n: tuned.json\n{}", script("")));
+    write(&lab, "tuned.json", "{}");
+    for file in ["bin/start.sh", "engine.sh"] {
+        fs::set_permissions(lab.path(file), fs::Permissions::from_mode(0o755)).expect("set");
+    }
+    assert_eq!(exec(&lab), 2, "what a script writes is no condition");
+    expect(&lab, "");
+    for (file, said) in [
+        ("serve.env", "./serve.env changed since it was measured ("),
+        ("bin/more.env", "bin/more.env changed since"),
+        ("engine.sh", "./engine.sh changed since"),
+        ("tuned.json", "tuned.json changed since"),
+    ] {
+        let before = lab.read(file);
+        write(&lab, file, format!("{before}\n"));
+        expect(&lab, said);
+        write(&lab, file, before);
+        expect(&lab, "");
+    }
+    write(&lab, "local.env", "SPEED=30\n");
+    expect(&lab, "measured before ./local.env was there");
+    assert_eq!(exec(&lab), 4);
+    expect(&lab, "");
+    write(&lab, "serve.env", "SPEED=21\n");
+    assert_eq!(exec(&lab), 6);
+    expect(&lab, "");
+}
+
+#[test]
+fn a_program_that_a_shell_script_finds_by_the_path_is_part_of_a_result() {
+    let lab = lab("");
+    write(&lab, "engine.sh", "exec own-engine \"$@\"\n");
+    write(&lab, "tools/own-engine", format!("#!/bin/sh\n{}", script("")));
+    fs::set_permissions(lab.path("tools/own-engine"), fs::Permissions::from_mode(0o755)).expect("set");
+    let under = |args: &[&str]| {
+        let mut command = lab.command(args);
+        let programs = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{}:{programs}", lab.path("tools").display()));
+        lab.start_command(command).wait().expect_code(0)
+    };
+    let planned = || again(&under(&["plan", "study.plab", "--dir", "state", "--format", "json"]));
+    under(&EXEC);
+    assert_eq!(planned(), "");
+    write(&lab, "tools/own-engine", format!("#!/bin/sh\n{}# edited\n", script("")));
+    let said = planned();
+    assert!(said.contains("own-engine on PATH changed since it was measured"), "{said}");
+}
+
+#[test]
+fn what_counts_again_is_not_said_to_be_measured_again() {
+    let lab = lab(r#"--chat-template="t.jinja""#);
+    write(&lab, "t.jinja", "one");
+    exec(&lab);
+    // of a load that the study has no more nothing is measured again
+    lab.write("study.plab", lab.read("study.plab").replace("requests    4", "requests    5"));
+    exec(&lab);
+    write(&lab, "t.jinja", "two");
+    let warnings = |lab: &Lab| lab.run(&EXEC).expect_code(0).report().0["warnings"].to_string();
+    let said = warnings(&lab);
+    assert!(said.contains("2 results do not count any more") && !said.contains("4 results"), "{said}");
+    assert_eq!(said.matches("measured again").count(), 1, "{said}");
+    assert_eq!(warnings(&lab), said, "it is still so");
+    write(&lab, "t.jinja", "one");
+    let said = warnings(&lab);
+    assert!(!said.contains("measured again"), "{said}");
+    expect(&lab, "");
+}

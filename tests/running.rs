@@ -249,3 +249,21 @@ fn a_server_that_does_not_say_what_it_serves_is_asked_again_and_told_of() {
         assert!(told.contains(why), "`{why}` is missing in {told}");
     }
 }
+
+/// Killed and started at once, with requests in between that broke and others that succeeded; nothing that it says tells of that.
+#[test]
+fn a_server_of_this_machine_that_was_replaced_under_a_load_leaves_no_verdict() {
+    let (lab, port) = lab(400, "");
+    let server = serve(port, &["--model", "Qwen/Qwen3-0.6B"]);
+    let study = lab.start(&[&EXEC[..], &["--events", "events.jsonl"]].concat());
+    wait_for("some requests", || {
+        events(&lab).iter().any(|e| e["event"] == "load" && e["done"].as_u64().is_some_and(|done| done > 8))
+    });
+    drop(server);
+    let _server = serve(port, &["--model", "Qwen/Qwen3-0.6B"]);
+    let out = study.wait().expect_code(75);
+    for word in ["was started again under a load", "another socket listens there"] {
+        assert!(out.stderr.contains(word), "`{word}` is missing in {}", out.stderr);
+    }
+    assert_eq!((kinds(&lab, "run"), kinds(&lab, "setback")), (0, 1));
+}

@@ -131,6 +131,8 @@ pub fn document(args: &ExecArgs, x: &Execution<'_>) -> report::Report {
     let setup = Setup::new(x.program, x.study, &results, replay::checks(args.checks), false);
     let setup = setup.leaving(&x.left_out);
     let (walk, _) = Grid.next(&setup);
+    // it reads the journal too, which is held while the report is made
+    let again = x.measured_again();
     report::build(&Material {
         setup: &setup,
         walk: &walk,
@@ -138,5 +140,6 @@ pub fn document(args: &ExecArgs, x: &Execution<'_>) -> report::Report {
         file: x.file,
         recording: None,
         warnings: Vec::new(),
+        again,
     })
 }

@@ -273,6 +273,7 @@ pub fn recorded(
         file: &file,
         recording: None,
         warnings: Vec::new(),
+        again: history.sessions().last().map(|s| s.again.clone()).unwrap_or_default(),
     });
     let set = history.sessions().last().map(|s| s.set.clone()).unwrap_or_default();
     Ok(Recorded { report, set, of_another })

@@ -37,6 +37,7 @@ pub fn run(args: &ExecArgs, recording: &Path, program: &Program, study: &Study, 
         file: &args.file.to_string_lossy(),
         recording: Some((&recording, &answers.differences)),
         warnings: Vec::new(),
+        again: Vec::new(),
     };
     let report = report::build(&material);
     let dir = state::directory(&args.file, &study.name, args.dir.as_deref(), true);

@@ -202,8 +202,8 @@ fn looked_up(address: SocketAddr) -> HashSet<u64> {
     tables.iter().flat_map(|t| t.lines().skip(1)).filter_map(|line| listener(line, address)).collect()
 }
 
-/// The same; `None` where that cannot be read now, as by a process that may open no more files.
-pub(super) fn listeners_if_told(address: SocketAddr) -> Option<HashSet<u64>> {
+/// The inodes of the sockets that would take a connection to `address`; `None` where that cannot be read now, as by a process that may open no more files.
+pub fn listeners_if_told(address: SocketAddr) -> Option<HashSet<u64>> {
     if let Some(found) = asked(address) {
         return Some(found);
     }

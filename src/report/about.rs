@@ -90,7 +90,7 @@ pub(super) fn warnings(m: &Material<'_>) -> Vec<String> {
     out.extend(super::said::of_the_machine(m));
     out.extend(super::said::of_the_client(m, false));
     out.extend(super::said::of_what_changed(m));
-    out.extend(super::said::of_what_is_measured_again(m));
+    out.extend(m.again.iter().cloned());
     // what a budget left out is named, one by one
     out.extend(m.setup.all_left_out().iter().map(|what| format!("left out: {what}")));
     if scripted_gpus(m) {

@@ -29,6 +29,8 @@ pub struct Material<'a> {
     pub file: &'a str,
     pub recording: Option<(&'a Recording, &'a [String])>,
     pub warnings: Vec<String>,
+    /// which results counted no more when they were last measured, and why: what they were made of is another now
+    pub again: Vec<String>,
 }
 
 /// The report of a study as far as it has come.

@@ -48,12 +48,6 @@ pub fn of_the_machine(m: &Material<'_>) -> Vec<String> {
     told.into_iter().collect()
 }
 
-/// Which results counted no more when they were last measured, and why: what they were made of is another now.
-pub fn of_what_is_measured_again(m: &Material<'_>) -> Vec<String> {
-    let last = m.history.sessions().last().filter(|_| !m.setup.replay);
-    last.map(|session| session.again.clone()).unwrap_or_default()
-}
-
 /// How the load generator fared before the study, where it was tried and whether it was enough as asked for.
 pub fn of_the_client(m: &Material<'_>, enough: bool) -> Option<String> {
     let trial = m.history.sessions().iter().rev().find_map(|session| session.client.as_ref())?;

@@ -161,6 +161,15 @@ pub async fn lost(outcome: &LoadOutcome, crew: &Crew<'_>, target: &Target<'_>) -
     if let Some(why) = target.left(crew).await {
         return Some(format!("{why} after {}", met()));
     }
+    if let Some(sockets) = &target.sockets
+        && sockets.replaced(failures().next().is_some()).await
+    {
+        let url = &target.base_url;
+        return Some(format!(
+            "the server at {url} was started again under {}: another socket listens there",
+            met()
+        ));
+    }
     if let Some(why) = turned_down(&target.base_url, outcome) {
         return Some(why);
     }

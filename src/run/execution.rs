@@ -8,6 +8,7 @@ use thiserror::Error;
 use super::elsewhere::{Elsewhere, Servers};
 use super::host::Host;
 use super::ledger::Ledger;
+use super::opening;
 use super::order::OrderError;
 use super::provenance::Standing;
 use super::signals::Signals;
@@ -102,6 +103,13 @@ impl Execution<'_> {
     /// The results that the journal holds and that still count.
     pub fn results(&self) -> Results {
         self.standing().results(&self.journal.history(), self.checks)
+    }
+
+    /// What the last invocation that measured something said of results that count no more, as far as it is still so.
+    pub fn measured_again(&self) -> Vec<String> {
+        let history = self.journal.history();
+        let told = history.sessions().last().map(|s| s.again.clone()).unwrap_or_default();
+        if told.is_empty() { told } else { opening::still_so(&told, &self.standing().whys(&history)) }
     }
 
     /// What everything is measured under now.

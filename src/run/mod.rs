@@ -29,6 +29,7 @@ mod provenance;
 mod pulse;
 mod questions;
 mod records;
+mod replaced;
 mod reservation;
 mod reset;
 mod serve_id;

@@ -1,6 +1,6 @@
 //! What is said and written down before the first launch of an invocation and at each step; and how much is still to come.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
 use indexmap::IndexMap;
@@ -15,6 +15,9 @@ use crate::judge::walk::Role;
 use crate::judge::{Outcome, Walk, Wanted};
 use crate::lang::sema::program::{Repeat, Study};
 use crate::plan::Config;
+
+/// Between what does not count and why.
+const AGAIN: &str = " measured again: ";
 
 /// Writes down what the invocation measures with, and says what a user should know before it begins.
 pub fn open(
@@ -89,10 +92,16 @@ fn measured_again(outdated: &[Outdated], walk: &Walk) -> Vec<String> {
         *counts.entry(&one.why).or_default() += 1;
     }
     let sentence = |(why, n): (&str, usize)| match n {
-        1 => format!("1 result does not count any more and is measured again: {why}"),
-        n => format!("{n} results do not count any more and are measured again: {why}"),
+        1 => format!("1 result does not count any more and is{AGAIN}{why}"),
+        n => format!("{n} results do not count any more and are{AGAIN}{why}"),
     };
     counts.into_iter().map(sentence).collect()
+}
+
+/// Of the sentences of an earlier invocation those that are still true: what was put back counts again.
+pub fn still_so(told: &[String], whys: &BTreeSet<String>) -> Vec<String> {
+    let holds = |text: &&String| text.split_once(AGAIN).is_some_and(|(_, why)| whys.contains(why));
+    told.iter().filter(holds).cloned().collect()
 }
 
 pub fn say_step(study: &Study, wanted: &Wanted, shown: &mut Option<usize>, listener: &mut dyn Listener) {

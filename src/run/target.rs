@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::launch::Crew;
+use super::replaced::Sockets;
 use super::served::{Tell, Unready};
 use super::{asking, key, served};
 use crate::engine::failure::Evidence;
@@ -28,6 +29,8 @@ pub struct Target<'a> {
     members: Vec<(i32, String)>,
     /// the sockets that listened for a server of ours when it was ready
     pub listening: HashSet<u64>,
+    /// those that listened for a server on this machine that runs already
+    pub sockets: Option<Sockets>,
     pub base_url: String,
     /// what it asks its clients for
     pub key: Option<Key>,
@@ -62,7 +65,18 @@ impl<'a> Target<'a> {
         }
         let model = model.filter(|m| *m != config.model);
         let (members, listening) = (server.members(), server.listeners().await.unwrap_or_default());
-        Self { server: Some(server), vigil, members, listening, base_url, key, model, another: None, notes }
+        Self {
+            server: Some(server),
+            vigil,
+            members,
+            listening,
+            sockets: None,
+            base_url,
+            key,
+            model,
+            another: None,
+            notes,
+        }
     }
 
     /// A server that runs already: asked whether it is ready, and what it serves. The error says why it cannot be measured.
@@ -93,7 +107,19 @@ impl<'a> Target<'a> {
         }
         let model = Some(served).filter(|m| *m != config.model);
         let (members, listening, base_url) = (Vec::new(), HashSet::new(), url.to_owned());
-        Ok(Self { server: None, vigil: None, members, listening, base_url, key, model, another, notes })
+        let sockets = Sockets::of(url).await;
+        Ok(Self {
+            server: None,
+            vigil: None,
+            members,
+            listening,
+            sockets,
+            base_url,
+            key,
+            model,
+            another,
+            notes,
+        })
     }
 
     /// Why a server that runs already does not answer any more, if it does not.

@@ -16,9 +16,18 @@ const MOST: usize = 20_000;
 /// Directories within a package.
 const DEEPEST: usize = 8;
 
-/// Those modules, each with a hash over its code. `words` are those of the command, the program's first.
-pub fn modules(program: &Path, words: &[String], study_dir: &Path) -> BTreeMap<String, String> {
+/// Those modules, each with a hash over its code. `words` are those of the command, the program's first; `run` is what shell scripts
+/// among them run.
+pub fn modules(
+    program: &Path,
+    words: &[String],
+    run: &BTreeSet<PathBuf>,
+    study_dir: &Path,
+) -> BTreeMap<String, String> {
     let mut start = Start::default();
+    for script in run.iter().filter(|p| is_python_script(p)) {
+        start.file(script);
+    }
     start.file(program);
     for (i, word) in words.iter().enumerate().skip(1) {
         match words[i - 1].as_str() {
@@ -110,6 +119,15 @@ fn is_python(path: &Path) -> bool {
     path.extension().is_some_and(|e| e == "py")
 }
 
+/// Whether a file is Python by its name or by its first line.
+fn is_python_script(path: &Path) -> bool {
+    let by_line = || {
+        text_of(path)
+            .is_some_and(|t| t.starts_with("#!") && t.lines().next().is_some_and(|l| l.contains("python")))
+    };
+    is_python(path) || by_line()
+}
+
 /// The text of a module, or those of a package: they import others.
 fn read(path: &Path, depth: usize, to: &mut Vec<String>) {
     if path.is_file() {
@@ -150,7 +168,7 @@ mod tests {
         fn modules(&self, command: &str) -> BTreeMap<String, String> {
             let words = shell_words::split(command).expect("words");
             let program = self.0.path().join(&words[0]);
-            modules(&program, &words, self.0.path())
+            modules(&program, &words, &BTreeSet::new(), self.0.path())
         }
     }
 

@@ -9,6 +9,7 @@ use super::beside;
 use super::elf;
 use super::loose;
 use super::python::{Python, normal};
+use super::scripts;
 use crate::disk;
 use crate::lang::sema::program::{Engine, Via};
 
@@ -79,7 +80,12 @@ fn look(engine: &Engine, search: &Search, study_dir: &Path) -> Option<Installed>
     if is_own {
         libraries.extend(scripts(&words, study_dir));
     }
-    libraries.extend(beside::modules(&program, &words, study_dir));
+    let run = scripts::said_by(&words, &scripts::Ground { study_dir, path: &path }).paths;
+    for program in run.iter().filter(|p| elf::is_program(p) && !p.parent().is_some_and(scripts::is_of_system))
+    {
+        add_shared(program, search, &mut libraries);
+    }
+    libraries.extend(beside::modules(&program, &words, &run, study_dir));
     Some(Installed { build, libraries: Some(libraries) })
 }
 

@@ -50,6 +50,12 @@ pub fn find(name: &str, library_path: Option<&str>) -> Option<PathBuf> {
     listed.chain(usual_directories()).map(|dir| dir.join(name)).find(|path| path.is_file())
 }
 
+/// Whether a file is a program or a library, by how it begins.
+pub fn is_program(path: &Path) -> bool {
+    let mut head = [0; 4];
+    File::open(path).is_ok_and(|f| f.read_exact_at(&mut head, 0).is_ok()) && head == *b"\x7fELF"
+}
+
 /// What a file says of its linking.
 #[derive(Debug, Default)]
 struct Linked {

@@ -15,7 +15,9 @@ mod loose;
 mod machine;
 mod named;
 mod python;
+mod scripts;
 mod secrets;
+mod shell;
 mod standing;
 
 pub use answers::{ask, contradiction, facts_of, hash_of, started};

@@ -196,7 +196,7 @@ impl Find<'_> {
 }
 
 /// Whether a text could be a name, and may stand in the journal.
-fn may_be_shown(word: &str) -> bool {
+pub(super) fn may_be_shown(word: &str) -> bool {
     let plain = !word.is_empty() && word.len() <= LONGEST && !word.contains(['\0', '\n']);
     plain && word.parse::<f64>().is_err() && secrets::mask(word) == word
 }
@@ -207,7 +207,7 @@ fn looks_like_a_path(word: &str) -> bool {
 }
 
 /// Whether what stands under a name is written by the engine, says only where something lies, or is secret.
-fn passed_over(name: &str) -> bool {
+pub(super) fn passed_over(name: &str) -> bool {
     let lower = name.to_lowercase();
     let is_written = lower.split(['-', '_', '.']).any(|part| WRITTEN.contains(&part));
     // nor is a hash over a file of keys written anywhere

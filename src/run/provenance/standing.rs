@@ -2,18 +2,18 @@
 //! sentence that says what is not.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
 
 use super::build::{Installed, Search};
-use super::{blamed, build, inherited, libraries, named, secrets};
+use super::{blamed, build, inherited, libraries, named, scripts, secrets};
 use crate::journal::{Conditions, History, Moved, RunRecord, Running};
 use crate::judge::{Checks, Results, RunOutcome};
 use crate::lang::Program;
 use crate::lang::sema::program::{Engine, Profile, Site, Via};
-use crate::plan::{Config, profile};
+use crate::plan::{Config, command, profile};
 use crate::run::elsewhere::Elsewhere;
 use crate::run::serve_id::{otherwise, serve_id, serve_ids};
 use crate::run::{Host, LOAD_GENERATION, container, order, questions};
@@ -151,7 +151,9 @@ impl<'a> Standing<'a> {
     pub fn outdated(&self, history: &History) -> Vec<Outdated> {
         let moved = Moved::of(history.launches());
         let mut found: IndexMap<(&str, &str), String> = IndexMap::new();
-        for run in history.runs() {
+        // of a load that is none of this file's nothing is measured again
+        let wanted = history.runs().iter().filter(|run| self.profiles.contains_key(&*run.profile_id));
+        for run in wanted {
             let key = (&*run.config_id, &*run.profile_id);
             let told = run.put_aside || moved.doubt(&run.run.launch).is_some();
             match self.differs(run, history, &moved) {
@@ -163,6 +165,12 @@ impl<'a> Standing<'a> {
         let outdated =
             |((config_id, _), why): ((&str, &str), String)| Outdated { config_id: config_id.to_owned(), why };
         found.into_iter().map(outdated).collect()
+    }
+
+    /// Why results do not count, also those that were measured again since.
+    pub fn whys(&self, history: &History) -> BTreeSet<String> {
+        let moved = Moved::of(history.launches());
+        history.runs().iter().filter_map(|run| self.differs(run, history, &moved)).collect()
     }
 
     /// The libraries of an engine under the hash that results know them by.
@@ -250,8 +258,11 @@ impl<'a> Standing<'a> {
         }
         let is_model = |word: &str| hub::is_name(word) && self.model(word).is_some();
         let found = named::named(config, self.site, self.study_dir, is_model);
-        now.absent = found.absent;
-        for word in found.there {
+        let path = self.programs();
+        let words = command::to_copy(config).argv;
+        let said = scripts::said_by(&words, &scripts::Ground { study_dir: self.study_dir, path: &path });
+        now.absent = found.absent.into_iter().chain(said.absent).collect();
+        for word in found.there.into_iter().chain(said.there) {
             match self.held(&word) {
                 Some(id) => drop(now.files.insert(word, id)),
                 // what may not be read is not there for the engine either
@@ -280,10 +291,27 @@ impl<'a> Standing<'a> {
         let path = named::path_of(word, self.study_dir).filter(|p| p.exists());
         let found = match path {
             Some(path) => hub::identity(&path).ok(),
-            None => self.model(word).filter(|_| hub::is_name(word)),
+            None => self.model(word).filter(|_| hub::is_name(word)).or_else(|| self.program(word)),
         };
         self.named.borrow_mut().insert(word.to_owned(), found.clone());
         found
+    }
+
+    /// A program that a script runs, by its bytes.
+    fn program(&self, word: &str) -> Option<String> {
+        let path = self.programs();
+        let ground = scripts::Ground { study_dir: self.study_dir, path: &path };
+        hub::identity(&scripts::program(word, &ground)?).ok()
+    }
+
+    /// Where what scripts run is looked for.
+    fn programs(&self) -> String {
+        let venvs = self.program.engines.values().filter_map(|e| match &e.via {
+            Via::Venv(dir) => Some(format!("{}:", self.study_dir.join(dir).join("bin").display())),
+            _ => None,
+        });
+        let venvs: BTreeSet<String> = venvs.collect();
+        venvs.into_iter().collect::<String>() + &self.search().path
     }
 
     /// The id of the image that an engine is put into.
