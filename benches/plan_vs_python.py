@@ -66,7 +66,7 @@ for values in itertools.product(*(v for _, v in axes)):
     key = hashlib.sha256(json.dumps(config, separators=(",", ":")).encode()).hexdigest()[:12]
     candidates.append({
         "id": hashlib.sha256(f"{key}/{load}".encode()).hexdigest()[:12],
-        "label": " + ".join(str(v) for v in values),
+        "label": " + ".join(v if str(v)[0].isalpha() else f"a{i} {v}" for i, v in enumerate(values)),
         "config": config,
         "command": " ".join(["vllm serve org/model --swap-space=8"] + changes),
         "changes": changes,
