@@ -7,12 +7,11 @@ use serde::Serialize;
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 use tokio_util::sync::CancellationToken;
 
-use super::arrivals::Arrivals;
 use super::error::LoadError;
 use super::floor::Floor;
 use super::observer::Silent;
 use super::run::run;
-use super::spec::{LoadSpec, Prompts, Stop, Warmup};
+use super::self_test::short_prompts;
 
 /// Loads of each client.
 const PAIRS: usize = 8;
@@ -73,16 +72,9 @@ fn requests(test: &EffectTest<'_>) -> u64 {
 
 /// Seconds that perflab's client takes.
 async fn ours(test: &EffectTest<'_>, seed: u64) -> Result<f64, LoadError> {
-    let mut spec = LoadSpec::new(format!("http://{}", test.address), test.model);
-    spec.arrivals = Arrivals::Closed { concurrency: test.streams as usize };
-    (spec.stop, spec.warmup, spec.seed) = (Stop::Requests(requests(test)), Warmup::None, seed);
-    spec.prompts = Prompts {
-        input: 8..=8,
-        output: TOKENS..=TOKENS,
-        tokenizer: None,
-        shared: None,
-        counts_template: false,
-    };
+    let url = format!("http://{}", test.address);
+    let mut spec = short_prompts(&url, test.model, (u64::from(test.streams), requests(test)), TOKENS);
+    spec.seed = seed;
     spec.cpus.clone_from(&test.cpus);
     let (cancel, dead) = (CancellationToken::new(), CancellationToken::new());
     let summary = run(&spec, &mut Silent, &cancel, &dead).await?.summary;

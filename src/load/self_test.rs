@@ -62,16 +62,7 @@ pub async fn self_test(test: &SelfTest) -> Result<SelfTestFacts, LoadError> {
     let tokens = (LONG.as_secs_f64() / step.as_secs_f64()).ceil().max(2.0) as u32;
     let streams = (f64::from(test.streams) * SPARE).ceil() as u64;
     let server = NullServer::start(tokens, step).map_err(LoadError::Thread)?;
-    let mut spec = LoadSpec::new(&server.url, "null");
-    spec.arrivals = Arrivals::Closed { concurrency: usize::try_from(streams).unwrap_or(usize::MAX) };
-    (spec.stop, spec.warmup) = (Stop::Requests(streams), Warmup::None);
-    spec.prompts = Prompts {
-        input: 8..=8,
-        output: tokens..=tokens,
-        tokenizer: None,
-        shared: None,
-        counts_template: false,
-    };
+    let mut spec = short_prompts(&server.url, "null", (streams, streams), tokens);
     spec.cpus.clone_from(&test.cpus);
     let (cancel, dead) = (CancellationToken::new(), CancellationToken::new());
     let outcome = run(&spec, &mut Silent, &cancel, &dead).await?;
@@ -89,6 +80,26 @@ pub async fn self_test(test: &SelfTest) -> Result<SelfTestFacts, LoadError> {
         client_cores: s.client.cpu_s.map(|all| per_s((all - known.cpu_s).max(0.0))),
         server_late_p99_ms: known.late_p99_ms,
     })
+}
+
+/// A closed loop of so many streams, and requests in all, whose prompts are short and whose answers have so many tokens.
+pub(super) fn short_prompts(
+    url: &str,
+    model: &str,
+    (streams, requests): (u64, u64),
+    tokens: u32,
+) -> LoadSpec {
+    let mut spec = LoadSpec::new(url, model);
+    spec.arrivals = Arrivals::Closed { concurrency: usize::try_from(streams).unwrap_or(usize::MAX) };
+    (spec.stop, spec.warmup) = (Stop::Requests(requests), Warmup::None);
+    spec.prompts = Prompts {
+        input: 8..=8,
+        output: tokens..=tokens,
+        tokenizer: None,
+        shared: None,
+        counts_template: false,
+    };
+    spec
 }
 
 #[cfg(test)]

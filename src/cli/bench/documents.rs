@@ -30,7 +30,6 @@ pub(super) fn own(args: &BenchArgs, spec: &LoadSpec, outcome: &LoadOutcome) -> V
             "in_flight": sending.dropped(ended),
             "unsent": sending.unsent(),
         },
-        "errors": s.errors,
         "duration_s": s.duration_s,
         "input_tokens": s.input_tokens,
         "template_tokens": outcome.template_tokens,
