@@ -19,7 +19,7 @@ const READY: &str = "Application startup complete.";
 /// A server that is slowed down by more than this share is worth a warning.
 const LITTLE: f64 = 0.02;
 
-/// Tries both clients for some twenty seconds.
+/// Tries both clients for minutes: eighteen loads.
 pub(super) fn run(streams: u32, cpus: Vec<usize>) -> Result<Effect, LoadError> {
     let engine = Engine::start(streams).map_err(|e| LoadError::Task(format!("the simulated engine: {e}")))?;
     let test = EffectTest { address: engine.address, model: MODEL, streams, cpus };
