@@ -134,8 +134,13 @@ pub fn path_of(word: &str, study_dir: &Path) -> Option<PathBuf> {
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
     let holds_us = study_dir.starts_with(&real) || home.starts_with(&real) || std::env::temp_dir() == real;
     let of_kernel = ["/dev", "/proc", "/sys", "/run"].iter().any(|dir| real.starts_with(dir));
-    let ours = real.components().any(|c| c.as_os_str() == ".perflab");
+    let ours = real.components().any(|c| c.as_os_str() == ".perflab") || real.ancestors().any(is_state_dir);
     (!holds_us && !of_kernel && !ours).then_some(path)
+}
+
+/// Whether studies keep what they measured there, wherever `--dir` put it.
+fn is_state_dir(dir: &Path) -> bool {
+    dir.join(crate::journal::FILE).is_file()
 }
 
 struct Find<'a> {

@@ -28,6 +28,8 @@ const RUNNERS: [&str; 14] = [
 const KEYWORDS: [&str; 9] = ["if", "then", "elif", "else", "while", "until", "do", "!", "{"];
 /// Commands whose files are made by them.
 const MAKERS: [&str; 9] = ["tee", "touch", "rm", "mkdir", "mkfifo", "mktemp", "rmdir", "truncate", "mv"];
+/// Commands whose last file is made by them.
+const COPIERS: [&str; 3] = ["cp", "ln", "install"];
 /// Endings of what engines write.
 const WRITTEN: [&str; 4] = [".log", ".pid", ".sock", ".out"];
 /// Ends the name of a program that the `PATH` leads to.
@@ -264,8 +266,10 @@ pub(super) fn is_of_system(dir: &Path) -> bool {
 /// What a command makes or takes away: no file that it reads.
 fn made_by(command: &[Word]) -> Vec<String> {
     let mut words = command.iter().skip_while(|w| KEYWORDS.contains(&w.text.as_str()));
-    let makes = words.next().is_some_and(|w| MAKERS.contains(&w.text.as_str()));
-    command.iter().filter(|w| w.is_written || makes).map(|w| w.text.clone()).collect()
+    let first = words.next().map_or("", |w| w.text.as_str());
+    let makes = MAKERS.contains(&first);
+    let copy = words.last().filter(|_| COPIERS.contains(&first));
+    command.iter().filter(|w| w.is_written || makes).chain(copy).map(|w| w.text.clone()).collect()
 }
 
 /// A word behind the variable that it begins with: a directory, most often the script's own.
@@ -349,7 +353,7 @@ mod tests {
             (
                 "tool/start",
                 "#!/usr/bin/env bash\nHERE=\"$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\"\n\
-                 source \"$HERE/a.env\"\n. \"$(dirname \"$0\")/b.env\"\n. ${0%/*}/c.env\ncd lib && ./d\n\
+                 source \"$HERE/a.env\"\n. \"$(dirname \"$0\")/b.env\"\n. ${0%/*}/c.env\ncd lib && ./d\ncp f.txt copied\n\
                  [ -f local.env ] && . ./local.env\nif [ -e mark ]; then rm mark; fi\n./run$N.sh\nnohup bash -c './e --x' --log-file f.txt\n",
             ),
             ("tool/a.env", ""),
@@ -360,10 +364,11 @@ mod tests {
             ("f.txt", ""),
             ("run1.sh", ""),
             ("mark", ""),
+            ("copied", ""),
         ]);
         let said = dir.said("tool/start");
         let there: Vec<&str> = said.there.iter().map(String::as_str).collect();
-        assert_eq!(there, ["./e", "lib/d", "tool/a.env", "tool/b.env", "tool/c.env"]);
+        assert_eq!(there, ["./e", "f.txt", "lib/d", "tool/a.env", "tool/b.env", "tool/c.env"]);
         assert_eq!(said.absent.iter().collect::<Vec<_>>(), ["./local.env"]);
     }
 }
