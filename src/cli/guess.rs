@@ -2,10 +2,11 @@
 //! the card that the study names or else an H100; what is measured takes its place launch by launch.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::judge::forecast::{Foresee, Foreseen, Guess};
+use crate::judge::forecast::{Foresee, Guess};
 use crate::lang::Program;
 use crate::lang::sema::program::{Arrivals, Data, Load, Profile, Study, Warmup};
 use crate::plan::{Config, profile};
@@ -38,36 +39,54 @@ pub fn of(program: &Program, study: &Study) -> Guess {
     baseline.and_then(|config| guess(program, study, &config)).unwrap_or_default()
 }
 
-/// How configurations compare, as the simulator says: their loads in virtual time, each simulated once.
+/// How configurations compare, as the simulator says: whether they start, and their loads in virtual time, each simulated once.
 #[derive(Debug)]
 struct Simulated {
     gpu: Option<Gpu>,
     /// by their settings
     profiles: HashMap<String, Profile>,
-    seen: Mutex<HashMap<(String, String), Option<Foreseen>>>,
+    loads: Mutex<HashMap<(String, String), Option<f64>>>,
+    /// whether an engine does not start, by the configuration's id
+    fails: Mutex<HashMap<String, bool>>,
 }
 
 impl Simulated {
-    fn look(&self, config: &Config, profile: &str) -> Option<Foreseen> {
-        let p = self.profiles.get(profile).filter(|_| MODELLED.contains(&config.engine.root()))?;
-        match EngineConfig::resolve(&arguments(config, self.gpu)) {
-            Ok(engine) => load_s(&engine, p).map(Foreseen::Load),
-            Err(_) => Some(Foreseen::Fails),
-        }
+    /// `None` where the simulator is no model of the engine.
+    fn engine(&self, config: &Config) -> Option<Result<EngineConfig, sim::StartError>> {
+        let is_modelled = MODELLED.contains(&config.engine.root());
+        is_modelled.then(|| EngineConfig::resolve(&arguments(config, self.gpu)))
+    }
+
+    fn look(&self, config: &Config, profile: &str) -> Option<f64> {
+        let p = self.profiles.get(profile)?;
+        load_s(&self.engine(config)?.ok()?, p)
     }
 }
 
 impl Foresee for Simulated {
-    fn load(&self, config: &Config, profile: &str) -> Option<Foreseen> {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (config.id().to_owned(), profile.to_owned());
-        if let Some(known) = seen.get(&key) {
-            return *known;
-        }
-        let found = if seen.len() < MOST_CONFIGS { self.look(config, profile) } else { return None };
-        seen.insert(key, found);
-        found
+    fn fails(&self, config: &Config) -> bool {
+        let look = || self.engine(config).is_some_and(|engine| engine.is_err());
+        once(&self.fails, config.id().to_owned(), MOST_CONFIGS, look).unwrap_or(false)
     }
+
+    fn load_s(&self, config: &Config, profile: &str) -> Option<f64> {
+        let key = (config.id().to_owned(), profile.to_owned());
+        once(&self.loads, key, MOST_CONFIGS, || self.look(config, profile)).flatten()
+    }
+}
+
+/// What was found for a key, looked for once; `None` where too much was looked for already.
+fn once<K: Eq + Hash, V: Copy>(
+    seen: &Mutex<HashMap<K, V>>,
+    key: K,
+    most: usize,
+    look: impl FnOnce() -> V,
+) -> Option<V> {
+    let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+    if seen.len() >= most {
+        return seen.get(&key).copied();
+    }
+    Some(*seen.entry(key).or_insert_with(look))
 }
 
 fn arguments(config: &Config, gpu: Option<Gpu>) -> SimArgs {
@@ -93,7 +112,7 @@ fn guess(program: &Program, study: &Study, config: &Config) -> Option<Guess> {
     let loads: HashMap<String, f64> =
         profiles(program, study).filter_map(|p| Some((profile::id(p), load_s(&engine, p)?))).collect();
     let profiles = profiles(program, study).map(|p| (profile::id(p), p.clone())).collect();
-    let each = Simulated { gpu, profiles, seen: Mutex::default() };
+    let each = Simulated { gpu, profiles, loads: Mutex::default(), fails: Mutex::default() };
     Some(Guess { start_s, load_s: loads, each: Some(Arc::new(each)) })
 }
 

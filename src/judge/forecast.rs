@@ -11,19 +11,13 @@ use super::trial::Outcome;
 use super::walk::{Role, Walk};
 use crate::plan::Config;
 
-/// What somebody foresees of one configuration under one load.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Foreseen {
-    /// seconds of warm-up and load
-    Load(f64),
-    /// its engine does not start
-    Fails,
-}
-
 /// Whoever foresees how configurations compare (the simulator).
 pub trait Foresee: Debug + Send + Sync {
-    /// Of a profile by its settings; `None` where nothing is known.
-    fn load(&self, config: &Config, profile: &str) -> Option<Foreseen>;
+    /// Whether its engine does not start; asked of every configuration of a plan, so it has to be cheap.
+    fn fails(&self, config: &Config) -> bool;
+
+    /// Seconds of warm-up and load, of a profile by its settings; `None` where nothing is known, or the engine does not start.
+    fn load_s(&self, config: &Config, profile: &str) -> Option<f64>;
 }
 
 /// What somebody guesses before anything was measured: seconds.

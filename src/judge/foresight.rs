@@ -5,7 +5,7 @@
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 
-use super::forecast::{Costs, Foreseen, Mean, Own, engine_name};
+use super::forecast::{Costs, Mean, Own, engine_name};
 use super::walk::Walk;
 use crate::plan::Config;
 
@@ -52,7 +52,7 @@ impl<'a> Foresight<'a> {
             return own.failed.get().unwrap_or(0.0);
         }
         let start = self.costs.start_s(&engine_name(config));
-        if own.is_none() && self.will_fail(config, &profiles) {
+        if own.is_none() && self.will_fail(config) {
             return self.costs.failed.get().unwrap_or(start);
         }
         let load = |p: &&str| {
@@ -62,16 +62,12 @@ impl<'a> Foresight<'a> {
         start + profiles.iter().map(load).sum::<f64>()
     }
 
-    fn foreseen(&self, config: &Config, profile: &str) -> Option<Foreseen> {
-        self.costs.guess.each.as_ref()?.load(config, profile)
-    }
-
     fn load_s(&self, config: &Config, profile: &str) -> f64 {
         let learned = self.learned(profile);
-        match (learned.scale, self.foreseen(config, profile)) {
-            (Some(scale), Some(Foreseen::Load(s))) => scale * s,
-            _ => learned.mean.unwrap_or_else(|| self.costs.load_s(profile)),
-        }
+        // the last thing that is asked: to foresee a load takes long
+        let foreseen = |scale: f64| Some(scale * self.costs.guess.each.as_ref()?.load_s(config, profile)?);
+        let unknown = || learned.mean.unwrap_or_else(|| self.costs.load_s(profile));
+        learned.scale.and_then(foreseen).unwrap_or_else(unknown)
     }
 
     fn learned(&self, profile: &str) -> Learned {
@@ -90,13 +86,10 @@ impl<'a> Foresight<'a> {
 
     /// `None` where the mean of what was measured is nearer to each than what was foreseen.
     fn scale(&self, profile: &str, measured: &[(&Config, f64)], mean: f64) -> Option<f64> {
+        let each = self.costs.guess.each.as_ref()?;
         let mut pairs = Vec::new();
         for (config, took) in measured {
-            match self.foreseen(config, profile)? {
-                Foreseen::Load(s) => pairs.push((*took, s)),
-                // it ran
-                Foreseen::Fails => return None,
-            }
+            pairs.push((*took, each.load_s(config, profile)?));
         }
         let (took, foreseen) = pairs.iter().fold((0.0, 0.0), |(a, b), (t, f)| (a + t, b + f));
         let scale = took / foreseen;
@@ -106,13 +99,14 @@ impl<'a> Foresight<'a> {
     }
 
     /// Whether a configuration that was never launched will come to no load.
-    fn will_fail(&self, config: &Config, profiles: &[&str]) -> bool {
-        if settings(config).any(|s| self.blamed().contains(&s)) {
+    fn will_fail(&self, config: &Config) -> bool {
+        let blamed = self.blamed();
+        if !blamed.is_empty() && settings(config).any(|s| blamed.contains(&s)) {
             return true;
         }
-        let fails = |c: &Config| profiles.iter().any(|p| self.foreseen(c, p) == Some(Foreseen::Fails));
+        let Some(each) = &self.costs.guess.each else { return false };
         // who foresees failures where there are none is not believed
-        fails(config) && !self.known.iter().any(|(c, own)| !own.loads.is_empty() && fails(c))
+        each.fails(config) && !self.known.iter().any(|(c, own)| !own.loads.is_empty() && each.fails(c))
     }
 
     /// Settings that failures come down to: of all that one which failed has, the only one that nobody ran with.

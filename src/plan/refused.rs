@@ -21,12 +21,8 @@ use crate::lang::{Diagnostic, Program};
 pub(super) fn refusal(config: &Config, how: Refuses) -> Option<&Refusal> {
     let engine = &config.engine;
     let version = engine.version.as_deref();
-    // most combinations have none of the flags that a refusal is about
-    let set = |r: &Refusal| config.held().iter().any(|h| r.flags.binary_search(&h.key).is_ok());
-    engine
-        .refusals
-        .iter()
-        .find(|r| set(r) && r.holds_for(version) == how && condition(&r.when, &Before(config)) == Some(true))
+    let mut reading = engine.refusals.reading(config.held().iter().map(|h| h.key.as_str()));
+    reading.find(|r| r.holds_for(version) == how && condition(&r.when, &Before(config)) == Some(true))
 }
 
 /// For a table: why a candidate cannot be.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::super::keys::KeySource;
 use super::super::schema::{Schema, Setting};
-use super::refusal::Refusal;
+use super::refusal::Refusals;
 use super::site::Via;
 use super::space::Change;
 use crate::lang::source::Span;
@@ -34,7 +34,7 @@ pub struct Engine {
     pub key: Vec<KeySource>,
     pub failures: Vec<Failure>,
     /// what it does not start with, of its parents and its own
-    pub refusals: Arc<Vec<Refusal>>,
+    pub refusals: Arc<Refusals>,
     pub schema: Arc<Schema>,
     pub model: Option<String>,
     pub flags: Vec<Setting>,

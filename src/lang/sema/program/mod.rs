@@ -12,7 +12,7 @@ mod whole;
 pub use engine::{Api, Engine, EnvSetting, Failure, IMAGE_VERSION, Publish, Ready, Reset, Stop};
 pub use expr::{Expr, Owner};
 pub use profile::{Answers, Arrivals, Data, Load, Profile, Warmup};
-pub use refusal::{Refusal, Refuses};
+pub use refusal::{Refusal, Refusals, Refuses};
 pub use site::{BoxRuntime, Boxed, Site, SiteEngine, Via};
 pub use space::{Change, Point, Space, WrittenValue};
 pub use study::{

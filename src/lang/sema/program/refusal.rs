@@ -1,6 +1,9 @@
 //! What an engine does not start with, as its schema tells it.
 
 use std::cmp::Ordering;
+use std::ops::Deref;
+
+use foldhash::HashMap;
 
 use super::expr::Expr;
 use crate::lang::sema::versions::{compare_versions, stand_in};
@@ -16,6 +19,43 @@ pub struct Refusal {
     pub flags: Vec<String>,
     /// the releases that it was read from; empty if nobody says
     pub read_from: Vec<String>,
+}
+
+/// The refusals of an engine, those of its parents first.
+#[derive(Debug, Clone, Default)]
+pub struct Refusals {
+    all: Vec<Refusal>,
+    /// the places of those that read a flag, by its key: most candidates have few of all flags, and each is asked for
+    of: HashMap<String, Vec<usize>>,
+}
+
+impl Refusals {
+    /// Those that read one of these flags, by their keys.
+    pub fn reading<'k>(&self, keys: impl Iterator<Item = &'k str>) -> impl Iterator<Item = &Refusal> {
+        let mut places: Vec<usize> = keys.filter_map(|key| self.of.get(key)).flatten().copied().collect();
+        places.sort_unstable();
+        places.dedup();
+        places.into_iter().map(|place| &self.all[place])
+    }
+}
+
+impl FromIterator<Refusal> for Refusals {
+    fn from_iter<I: IntoIterator<Item = Refusal>>(refusals: I) -> Self {
+        let all: Vec<Refusal> = refusals.into_iter().collect();
+        let mut of: HashMap<String, Vec<usize>> = HashMap::default();
+        for (place, flag) in all.iter().enumerate().flat_map(|(i, r)| r.flags.iter().map(move |f| (i, f))) {
+            of.entry(flag.clone()).or_default().push(place);
+        }
+        Self { all, of }
+    }
+}
+
+impl Deref for Refusals {
+    type Target = [Refusal];
+
+    fn deref(&self) -> &[Refusal] {
+        &self.all
+    }
 }
 
 /// Whether a release refuses a combination.
