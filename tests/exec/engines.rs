@@ -224,7 +224,7 @@ fn an_engine_that_dies_under_load() {
 /// Nobody can tell who sent SIGKILL: it is a finding, ends a study whose baseline it met, and says how it is measured again.
 #[test]
 fn a_baseline_that_somebody_killed_is_measured_again_where_the_user_says_so() {
-    let study = live_study("step one { vary seqs[1] }").replace("output      8", "output      3000");
+    let study = live_study("step one { vary seqs[1] }").replace("output      8", "output      1000");
     let lab = Lab::with(&study);
     let run = lab.start(&[&EXEC[..], &["--events", "events.jsonl"]].concat());
     wait_for("the load to begin", || {
@@ -234,7 +234,6 @@ fn a_baseline_that_somebody_killed_is_measured_again_where_the_user_says_so() {
         let _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL);
     }
     run.wait().expect_code(3);
-    // the same files, and a load that somebody has the patience for
     let again = lab.run(&["exec", "study.plab", "--checks", "warn", "--dir", "state"]).expect_code(3).stdout;
     let said: String = again.split_whitespace().collect::<Vec<_>>().join(" ");
     for word in [
