@@ -455,8 +455,14 @@ fn what_counts_again_is_not_said_to_be_measured_again() {
     assert!(said.contains("2 results do not count any more") && !said.contains("4 results"), "{said}");
     assert_eq!(said.matches("measured again").count(), 1, "{said}");
     assert_eq!(warnings(&lab), said, "it is still so");
+    let reported = |lab: &Lab| {
+        let words = ["report", "study.plab", "--dir", "state", "--checks", "warn", "--format", "json"];
+        lab.run(&words).expect_code(0).report().0["warnings"].to_string()
+    };
+    assert!(reported(&lab).contains("2 results do not count any more"), "{}", reported(&lab));
     write(&lab, "t.jinja", "one");
-    let said = warnings(&lab);
-    assert!(!said.contains("measured again"), "{said}");
+    for said in [warnings(&lab), reported(&lab)] {
+        assert!(!said.contains("measured again"), "{said}");
+    }
     expect(&lab, "");
 }

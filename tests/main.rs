@@ -42,6 +42,7 @@ mod left;
 mod llama_cpp;
 mod misbehaving;
 mod mistaken;
+mod part;
 mod plan;
 mod prefix_cache;
 mod preloaded;

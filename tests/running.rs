@@ -262,7 +262,12 @@ fn a_server_of_this_machine_that_was_replaced_under_a_load_leaves_no_verdict() {
     drop(server);
     let _server = serve(port, &["--model", "Qwen/Qwen3-0.6B"]);
     let out = study.wait().expect_code(75);
-    for word in ["was started again under a load", "another socket listens there"] {
+    for word in [
+        "was started again under a load",
+        "another socket listens there",
+        "the same command measures it again",
+        "add `--again TRIAL`",
+    ] {
         assert!(out.stderr.contains(word), "`{word}` is missing in {}", out.stderr);
     }
     assert_eq!((kinds(&lab, "run"), kinds(&lab, "setback")), (0, 1));

@@ -45,6 +45,19 @@ fn watching_shows_a_study_and_ends_with_it() {
     for word in ["study.plab", "L001 Small", "L003", "quick: done", "tok/s", "ended: done (status 0)"] {
         assert!(out.stdout.contains(word), "{word}:\n{}", out.stdout);
     }
+    // where somebody says how wide the page is, lines fold below what follows the launch's name
+    let mut narrow = lab.command(&["watch", "state"]);
+    let folded = lab.start_command({
+        narrow.env("COLUMNS", "40");
+        narrow
+    });
+    let folded = folded.wait().expect_code(0).stdout;
+    assert!(folded.lines().all(|line| line.chars().count() <= 40), "{folded}");
+    assert!(folded.contains("\n       --max-num-seqs=2\n"), "{folded}");
+    let mut piped = lab.command(&["watch", "state"]);
+    piped.env_remove("COLUMNS");
+    let piped = lab.start_command(piped).wait().expect_code(0).stdout;
+    assert!(piped.contains("--max-model-len=4096 --max-num-seqs=2\n"), "one line for each event: {piped}");
     // what is over is shown as that, and nothing of it is touched
     let journal = lab.read("state/journal.jsonl");
     let again = lab.run(&["watch", "state"]).expect_code(0);

@@ -1,10 +1,13 @@
-//! `exec --again`: what was measured of a trial is put aside, and it is measured anew. For findings whose cause lies where perflab does
-//! not look, once it is mended.
+//! `exec --again` and `exec --fresh`: what was measured of a trial, or of all, is put aside, and it is measured anew. For findings whose
+//! cause lies where perflab does not look, once it is mended, and for whoever trusts nothing that was measured before.
 
 use std::collections::BTreeSet;
 
-use crate::journal::{History, JournalError, Kind};
+use super::args::ExecArgs;
+use crate::journal::{FRESH, History, JournalError, Kind};
+use crate::judge::walk::Role;
 use crate::judge::{Grid, Results, RunOutcome, Setup, Strategy as _, Walk};
+use crate::lang::diag::did_you_mean;
 use crate::plan::Config;
 use crate::run::Execution;
 
@@ -16,10 +19,79 @@ const LISTED: usize = 12;
 /// Why nothing can be put aside: a message and its help.
 pub type Trouble = (String, String);
 
-/// Puts aside what was measured of the trials that are named so; how many they are.
-pub fn put_aside(asked: &[String], x: &Execution<'_>) -> Result<usize, Trouble> {
+/// What is put aside before anything is launched, and not before it is sure that something may be.
+#[derive(Debug, Default)]
+pub struct Aside {
+    configs: Vec<String>,
+    asked: Vec<String>,
+}
+
+impl Aside {
+    /// What the command line asks for: trials by name, or all of them.
+    pub fn of(args: &ExecArgs, x: &Execution<'_>) -> Result<Self, Trouble> {
+        if args.fresh {
+            let step = args.only.as_deref();
+            return Ok(Self { configs: everything(x, step), asked: vec![FRESH.to_owned()] });
+        }
+        let configs = named(&args.again, x)?;
+        Ok(Self { configs, asked: args.again.clone() })
+    }
+
+    /// The results that then are left.
+    pub fn leaves(&self, x: &Execution<'_>) -> Results {
+        if self.configs.is_empty() { x.results() } else { x.results_without(&self.configs, &self.asked) }
+    }
+
+    /// Writes it down. The results stay in the journal, and are none any more.
+    pub fn put(&self, x: &Execution<'_>) -> Result<(), JournalError> {
+        if self.configs.is_empty() {
+            return Ok(());
+        }
+        x.journal.append(Kind::Again { configs: self.configs.clone(), asked: self.asked.clone() })
+    }
+
+    /// What comes of it, for people; `None` where nothing was asked for.
+    pub fn said(&self) -> Option<String> {
+        let fresh = self.asked.iter().any(|name| name == FRESH);
+        (!self.asked.is_empty()).then(|| match (self.configs.len(), fresh) {
+            (0, true) => "nothing was measured yet: everything is measured for the first time".to_owned(),
+            (0, false) => "nothing to measure again: no result of what `--again` names stands".to_owned(),
+            (1, _) => "1 configuration is measured again".to_owned(),
+            (n, _) => format!("{n} configurations are measured again"),
+        })
+    }
+}
+
+/// Configurations of which something was measured that was not put aside before.
+fn measured(x: &Execution<'_>) -> BTreeSet<String> {
+    let history = x.journal.history();
+    let standing = history.runs().iter().filter(|r| r.put_aside.is_none());
+    standing.map(|r| r.config_id.to_string()).collect()
+}
+
+/// Everything that was measured; of a step that alone is carried out, its own candidates.
+fn everything(x: &Execution<'_>, step: Option<&str>) -> Vec<String> {
+    let all = measured(x);
+    if step.is_none() {
+        return all.into_iter().collect();
+    }
+    let results = x.results();
+    let setup = Setup::new(x.program, x.study, &results, x.checks, false);
+    let (walk, _) = Grid.next(&setup);
+    // without steps it is the baseline
+    let Some(last) = walk.steps.last() else {
+        return walk.baseline.iter().map(|(c, _)| c.id().to_owned()).filter(|c| all.contains(c)).collect();
+    };
+    // what an earlier step measured is what this one stands on
+    let own = last.rows.iter().filter(|r| r.role == Role::Candidate && r.same_as.is_none());
+    let own = own.filter_map(|r| r.config.as_ref()).map(|c| c.id().to_owned());
+    own.filter(|c| all.contains(c)).collect()
+}
+
+/// The configurations of trials by the names that they have for people.
+fn named(asked: &[String], x: &Execution<'_>) -> Result<Vec<String>, Trouble> {
     if asked.is_empty() {
-        return Ok(0);
+        return Ok(Vec::new());
     }
     let results = x.results();
     let setup = Setup::new(x.program, x.study, &results, x.checks, false);
@@ -31,26 +103,7 @@ pub fn put_aside(asked: &[String], x: &Execution<'_>) -> Result<usize, Trouble> 
             None => return Err(unknown(name, &walk)),
         }
     }
-    let measured: BTreeSet<String> =
-        x.journal.history().runs().iter().map(|r| r.config_id.to_string()).collect();
-    let configs: Vec<String> = configs.intersection(&measured).cloned().collect();
-    if configs.is_empty() {
-        return Ok(0);
-    }
-    let count = configs.len();
-    let written = x.journal.append(Kind::Again { configs, asked: asked.to_vec() });
-    written.map(|()| count).map_err(|e: JournalError| {
-        (e.to_string(), "the journal is as it was; mend it, and say it again".to_owned())
-    })
-}
-
-/// What came of it, for people.
-pub fn said(count: usize) -> String {
-    match count {
-        0 => "nothing to measure again: no result of what `--again` names stands".to_owned(),
-        1 => "1 configuration is measured again".to_owned(),
-        n => format!("{n} configurations are measured again"),
-    }
+    Ok(configs.intersection(&measured(x)).cloned().collect())
 }
 
 /// The configurations that a name means; `None` if it means nothing.
@@ -89,13 +142,18 @@ fn failed(history: &History, results: &Results) -> BTreeSet<String> {
     keys.into_iter().filter(|(c, p)| stands(c, p)).map(|(config, _)| config.to_owned()).collect()
 }
 
+fn rows_named(walk: &Walk) -> impl Iterator<Item = &str> {
+    walk.steps.iter().flat_map(|step| &step.rows).filter(|row| row.config.is_some()).map(|row| &*row.label)
+}
+
 fn unknown(name: &str, walk: &Walk) -> Trouble {
-    let rows = walk.steps.iter().flat_map(|step| &step.rows).filter(|row| row.config.is_some());
-    let labels: BTreeSet<String> = rows.map(|row| format!("`{}`", row.label)).collect();
+    let labels: BTreeSet<String> = rows_named(walk).map(|label| format!("`{label}`")).collect();
     let listed: Vec<String> = labels.iter().take(LISTED).cloned().collect();
     let more = if labels.len() > LISTED { " and others" } else { "" };
+    let known = rows_named(walk).chain(["failed", "baseline"]);
+    let near = did_you_mean(name, known).map(|n| format!("did you mean `{n}`? ")).unwrap_or_default();
     let help = format!(
-        "name `failed`, `baseline`, a candidate ({}{more}), a launch as `L003`, or a trial's id of report.json",
+        "{near}name `failed`, `baseline`, a candidate ({}{more}), a launch as `L003`, or a trial's id of report.json",
         listed.join(", ")
     );
     (format!("--again: no trial is called `{name}`"), help)

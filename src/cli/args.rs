@@ -226,6 +226,12 @@ pub struct ExecArgs {
     /// Measure a trial again, whatever was measured of it: its label, a launch as L003, `baseline`, or `failed` for all that failed
     #[arg(long, value_name = "TRIAL", conflicts_with = "replay")]
     pub again: Vec<String>,
+    /// Take nothing over: what was measured before stays in the journal and counts no more
+    #[arg(long, conflicts_with_all = ["replay", "again"])]
+    pub fresh: bool,
+    /// Carry out that step alone, over the results of those before it, which must be there; `baseline` for what all of them stand on
+    #[arg(long, value_name = "STEP", conflicts_with = "replay")]
+    pub only: Option<String>,
     /// Do not fetch models: what is not on this machine is an error
     #[arg(long)]
     pub no_download: bool,

@@ -5,7 +5,7 @@ use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use super::console::Console;
 use super::guess::{self, SLOW_TPS};
 use crate::judge::forecast::{Costs, Forecast, forecast};
-use crate::judge::{Grid, Setup, Strategy as _};
+use crate::judge::{Grid, Results, Setup, Strategy as _};
 use crate::lang::sema::program::Budget;
 use crate::run::Execution;
 
@@ -60,8 +60,8 @@ pub fn trouble(x: &Execution<'_>) -> Option<(String, &'static str)> {
 }
 
 /// Asks before a study that is predicted to cost much and has no budget. False: nothing is to be launched.
-pub fn consents(x: &Execution<'_>, yes: bool, console: Console) -> bool {
-    let predicted = predicted_gpu_hours(x).filter(|p| needs_consent(p.hours, x.budget.is_some()));
+pub fn consents(x: &Execution<'_>, results: &Results, yes: bool, console: Console) -> bool {
+    let predicted = predicted_gpu_hours(x, results).filter(|p| needs_consent(p.hours, x.budget.is_some()));
     let Some(Predicted { hours, known }) = predicted else { return true };
     if yes {
         return true;
@@ -91,9 +91,9 @@ pub fn consents(x: &Execution<'_>, yes: bool, console: Console) -> bool {
 }
 
 /// Whether what is still to come is predicted to be long; where nothing is known, whether it would be asked about.
-pub fn is_long(x: &Execution<'_>) -> bool {
+pub fn is_long(x: &Execution<'_>, results: &Results) -> bool {
     let bar = |known| if known { LONG_FROM } else { CONSENT_FROM };
-    predicted_gpu_hours(x).is_some_and(|p| p.hours > bar(p.known))
+    predicted_gpu_hours(x, results).is_some_and(|p| p.hours > bar(p.known))
 }
 
 fn needs_consent(gpu_hours: f64, has_budget: bool) -> bool {
@@ -108,10 +108,9 @@ struct Predicted {
 }
 
 /// Simulated studies hold no GPU.
-fn predicted_gpu_hours(x: &Execution<'_>) -> Option<Predicted> {
+fn predicted_gpu_hours(x: &Execution<'_>, results: &Results) -> Option<Predicted> {
     x.study.gpus.as_ref()?;
-    let results = x.results();
-    let setup = Setup::new(x.program, x.study, &results, x.checks, false);
+    let setup = Setup::new(x.program, x.study, results, x.checks, false);
     let (walk, _) = Grid.next(&setup);
     let (baseline, _) = walk.baseline.as_ref()?;
     if baseline.engine.simulated() {

@@ -98,6 +98,12 @@ impl Console {
         Style::new(width(), self.colored(io::stdout().is_terminal()))
     }
 
+    /// How wide a line of stdout may be: as the terminal is, or `COLUMNS` says. `None` for a pipe, whose lines are for other programs.
+    #[expect(clippy::unused_self, reason = "everything about the streams is asked of the console")]
+    pub fn line_width(self) -> Option<usize> {
+        stated_width().or_else(terminal_width)
+    }
+
     fn look(self) -> Look {
         Look { color: self.colored(io::stderr().is_terminal()), width: width() }
     }
@@ -181,8 +187,11 @@ fn is_dumb() -> bool {
 
 /// The terminal's width, or the one that `COLUMNS` says.
 fn width() -> usize {
-    let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
-    columns.or_else(terminal_width).unwrap_or(DEFAULT_WIDTH)
+    stated_width().or_else(terminal_width).unwrap_or(DEFAULT_WIDTH)
+}
+
+fn stated_width() -> Option<usize> {
+    std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok())
 }
 
 fn terminal_width() -> Option<usize> {

@@ -3,7 +3,7 @@
 
 use super::args::ExecArgs;
 use super::console::Console;
-use super::{exit, replay};
+use super::{exit, only, replay};
 use crate::engine::Survivor;
 use crate::judge::{Grid, Setup, Strategy};
 use crate::report::{self, Material};
@@ -35,6 +35,9 @@ pub fn of<'a>(
             console.warn(&removed.to_string());
         }
         (ending.say)(console);
+        if let Some(option) = puts_aside(args).filter(|_| ending.status == exit::INCOMPLETE) {
+            console.say(&format!("go on without `{option}`: it would put aside what was just measured too"));
+        }
     })
 }
 
@@ -66,8 +69,9 @@ fn written<'a>(
         }),
         Ok(Ended::Left(why)) => unfinished(args, x, move |console| {
             let message = format!("a server that ran already was lost: {why}");
-            let help = "that load has no result, and says nothing about the configuration; once the server runs again, the same \
-                        command continues";
+            let help = "that load has no result, and says nothing about the configuration; once a server answers there, the same \
+                        command measures it again; if that one was started with other flags, add `--again TRIAL` for what was \
+                        measured there before";
             console.error(&message, help);
         }),
         Err(e @ (RunError::GpuLost(_) | RunError::Gpus(_))) => unfinished(args, x, move |console| {
@@ -96,7 +100,9 @@ fn written<'a>(
 fn decided<'a>(args: &'a ExecArgs, x: &'a Execution<'_>, launched: bool) -> Ending<'a> {
     let document = document(args, x);
     let written = replay::write(&document, &x.dir);
-    let status = match (&written, replay::code(&document)) {
+    let code = if x.whole.is_some() { only::code(x) } else { replay::code(&document) };
+    let document = only::shown(document, args.only.as_deref());
+    let status = match (&written, code) {
         // the report could not be written, where a launch could
         (Err(_), _) if launched => exit::INCOMPLETE,
         (Err(_), _) => exit::INPUT,
@@ -125,15 +131,20 @@ fn unfinished<'a>(args: &'a ExecArgs, x: &'a Execution<'_>, say: impl FnOnce(Con
     })
 }
 
-/// The report of what has been measured so far.
+/// The option that the same command must not have to go on.
+fn puts_aside(args: &ExecArgs) -> Option<&'static str> {
+    if args.fresh { Some("--fresh") } else { (!args.again.is_empty()).then_some("--again") }
+}
+
+/// The report of what has been measured so far, of all of the study.
 pub fn document(args: &ExecArgs, x: &Execution<'_>) -> report::Report {
     let results = x.results();
-    let setup = Setup::new(x.program, x.study, &results, replay::checks(args.checks), false);
+    let setup = Setup::new(x.program, x.whole(), &results, replay::checks(args.checks), false);
     let setup = setup.leaving(&x.left_out);
     let (walk, _) = Grid.next(&setup);
     // it reads the journal too, which is held while the report is made
     let again = x.measured_again();
-    report::build(&Material {
+    let mut report = report::build(&Material {
         setup: &setup,
         walk: &walk,
         history: &x.journal.history(),
@@ -141,5 +152,12 @@ pub fn document(args: &ExecArgs, x: &Execution<'_>) -> report::Report {
         recording: None,
         warnings: Vec::new(),
         again,
-    })
+    });
+    if let Some(option) = puts_aside(args) {
+        let without = format!("the same command without `{option}`");
+        for text in [&mut report.goes_on, &mut report.no_recommendation].into_iter().flatten() {
+            *text = text.replace("the same command", &without);
+        }
+    }
+    report
 }

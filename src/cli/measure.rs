@@ -5,11 +5,12 @@ use std::time::Instant;
 
 use indexmap::IndexMap;
 
+use super::again::Aside;
 use super::args::ExecArgs;
 use super::console::Console;
 use super::notify::{self, Notice};
 use super::progress::Progress;
-use super::{again, budget, client_test, closing, descriptors, ending, exit, models, replay, state};
+use super::{budget, client_test, closing, descriptors, ending, exit, models, only, replay, state, still};
 use crate::disk;
 use crate::engine;
 use crate::engine::container::RuntimeError;
@@ -24,32 +25,40 @@ use crate::run::{self, Execution, Host, Ledger, Signals, Yard, execute};
 
 pub fn run(args: &ExecArgs, program: &Program, study: &Study, file_hash: String, console: Console) -> u8 {
     let began = Instant::now();
-    match prepare(args, program, study, file_hash, began, console) {
-        Ok(mut x) => match budget::trouble(&x) {
-            Some((message, help)) => {
-                console.error(&message, help);
-                exit::INPUT
-            }
-            None => match again::put_aside(&args.again, &x) {
-                Err((message, help)) => {
-                    console.error(&message, &help);
-                    exit::INPUT
-                }
-                Ok(_) if !budget::consents(&x, args.yes, console) => exit::INPUT,
-                Ok(count) => {
-                    if !args.again.is_empty() {
-                        console.say(&again::said(count));
-                    }
-                    carry_out(args, &mut x, console)
-                }
-            },
-        },
+    let cut = match only::cut(study, args.only.as_deref(), console) {
+        Ok(cut) => cut,
+        Err(code) => return code,
+    };
+    let mut x = match prepare(args, program, (&cut, study), file_hash, began, console) {
+        Ok(x) => x,
         Err(Stop::Trouble((message, help))) => {
             console.error(&message, help);
-            exit::INPUT
+            return exit::INPUT;
         }
-        Err(Stop::Said(code)) => code,
+        Err(Stop::Said(code)) => return code,
+    };
+    match before(args, &x, console) {
+        Ok(aside) => carry_out(args, &mut x, &aside, console),
+        Err(code) => code,
     }
+}
+
+/// What has to be clear before anything is launched or put aside; what is not has been said.
+fn before(args: &ExecArgs, x: &Execution<'_>, console: Console) -> Result<Aside, u8> {
+    if let Some((message, help)) = budget::trouble(x) {
+        console.error(&message, help);
+        return Err(exit::INPUT);
+    }
+    let aside = Aside::of(args, x).map_err(|(message, help)| {
+        console.error(&message, &help);
+        exit::INPUT
+    })?;
+    let left = aside.leaves(x);
+    if let Some((message, help)) = only::trouble(x, &left, args.only.as_deref()) {
+        console.error(&message, &help);
+        return Err(exit::INPUT);
+    }
+    if budget::consents(x, &left, args.yes, console) { Ok(aside) } else { Err(exit::INPUT) }
 }
 
 type Trouble = (String, &'static str);
@@ -70,14 +79,19 @@ impl From<Trouble> for Stop {
 fn prepare<'a>(
     args: &'a ExecArgs,
     program: &'a Program,
-    study: &'a Study,
+    (study, whole): (&'a Study, &'a Study),
     file_hash: String,
     began: Instant,
     console: Console,
 ) -> Result<Execution<'a>, Stop> {
     let simulated = super::site::simulated(program, study);
     let host = Host::for_study(study.gpus.as_ref(), simulated).map_err(|e| (e.to_string(), e.help()))?;
-    let images = super::site::images(program, study, Some(console)).map_err(|e| not_fetched(&e, console))?;
+    let mut images =
+        super::site::images(program, study, Some(console)).map_err(|e| not_fetched(&e, console))?;
+    if args.only.is_some() {
+        // what later steps measured in containers still counts; nothing is fetched for it
+        images.extend(super::site::images(program, whole, None).unwrap_or_default());
+    }
     let host = host.at(program.site.as_deref());
     for name in profiles(study) {
         let missing =
@@ -116,7 +130,7 @@ fn prepare<'a>(
         LockError::Io { .. } => (e.to_string(), "choose another state directory with `--dir DIR`"),
     })?;
     disk::sweep_drafts(&dir, |name| state::PLACED.contains(&name));
-    let journal = Writer::open(&dir.join(journal::FILE), requests(study), began)
+    let journal = Writer::open(&dir.join(journal::FILE), requests(whole), began)
         .map_err(|e| (e.to_string(), KEPT_JOURNAL))?;
     if let Some(message) = state::of_another(&args.file, &study.name, args.dir.as_deref(), journal.history())
     {
@@ -130,6 +144,7 @@ fn prepare<'a>(
         servers: Servers::default(),
         program,
         study,
+        whole: args.only.is_some().then_some(whole),
         checks: replay::checks(args.checks),
         file: args.file.to_str().unwrap_or_default(),
         file_hash,
@@ -181,8 +196,8 @@ pub fn study_dir(file: &Path) -> PathBuf {
     dir.canonicalize().unwrap_or_else(|_| dir.to_owned())
 }
 
-fn carry_out(args: &ExecArgs, x: &mut Execution<'_>, console: Console) -> u8 {
-    if budget::is_long(x) {
+fn carry_out(args: &ExecArgs, x: &mut Execution<'_>, aside: &Aside, console: Console) -> u8 {
+    if budget::is_long(x, &aside.leaves(x)) {
         let named = profiles(x.study).filter_map(|name| x.program.profiles.get(name));
         x.client = client_test::before(x, named.map(AsRef::as_ref), x.yard.client_cores(), console);
     }
@@ -204,6 +219,14 @@ fn carry_out(args: &ExecArgs, x: &mut Execution<'_>, console: Console) -> u8 {
                 return exit::INCOMPLETE;
             }
         };
+    // as late as can be: what is put aside is to be measured
+    if let Err(e) = aside.put(x) {
+        console.error(&e.to_string(), "the journal is as it was; mend it, and say it again");
+        return exit::INPUT;
+    }
+    if let Some(said) = aside.said() {
+        console.say(&said);
+    }
     let killed = std::sync::Arc::new(std::sync::atomic::AtomicU8::new(0));
     let before = x.journal.history().launches().len();
     let ended = runtime.block_on(async {
@@ -231,7 +254,8 @@ fn carry_out(args: &ExecArgs, x: &mut Execution<'_>, console: Console) -> u8 {
     closing::while_printing(|| (ending.say)(console));
     if let Some(command) = &args.notify {
         let document = ending::document(args, x);
-        let recommended = document.recommended.as_ref().map(report::with_environment);
+        let recommended = document.recommended.as_ref().filter(|_| args.only.is_none());
+        let recommended = recommended.map(report::with_environment);
         let notice =
             Notice { study: &x.study.name, status, dir: &x.dir, recommended: recommended.as_deref() };
         notify::notify(command, &notice, console);
@@ -265,7 +289,7 @@ pub fn recorded(
     let results = run::as_measured(&history, &run::serve_ids_anywhere(program, &history), checks);
     let setup = Setup::new(program, study, &results, checks, false);
     let (walk, _) = Grid.next(&setup);
-    let file = file.to_string_lossy();
+    let (path, file) = (file, file.to_string_lossy());
     let report = report::build(&Material {
         setup: &setup,
         walk: &walk,
@@ -273,7 +297,7 @@ pub fn recorded(
         file: &file,
         recording: None,
         warnings: Vec::new(),
-        again: history.sessions().last().map(|s| s.again.clone()).unwrap_or_default(),
+        again: still::measured_again(path, program, study, &history),
     });
     let set = history.sessions().last().map(|s| s.set.clone()).unwrap_or_default();
     Ok(Recorded { report, set, of_another })

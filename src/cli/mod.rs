@@ -29,6 +29,7 @@ mod machine;
 mod measure;
 mod models;
 mod notify;
+mod only;
 mod overwritten;
 mod plan;
 
@@ -40,6 +41,7 @@ mod site;
 mod state;
 mod stated;
 mod std;
+mod still;
 mod unreadable;
 mod used;
 mod watch;

@@ -46,6 +46,23 @@ pub fn settle(program: &mut Program, named: Option<&Path>, study: &Path, console
     true
 }
 
+/// The same for who only reads a study's results: by what lies beside it, and without a word. `None` if that cannot be read.
+pub fn settle_quietly(program: &mut Program, study: &Path) -> Option<()> {
+    let own = program.site.take();
+    let (site, path) = match (own, file_for(None, study)) {
+        (Some(own), _) => ((*own).clone(), study.to_owned()),
+        (None, None) => return Some(()),
+        (None, Some(path)) => {
+            let text = files::read(&path).ok()?;
+            let analysis = files::analysis_of(&path, &text, &[]);
+            let site = analysis.program.site.as_deref().filter(|_| !analysis.has_errors())?;
+            (site.clone(), path)
+        }
+    };
+    program.settle(at_home(site, &path));
+    Some(())
+}
+
 fn read(path: &Path, console: Console) -> Option<Site> {
     let analysis = files::analysis(path, &[], console)?;
     if analysis.has_errors() {

@@ -14,6 +14,7 @@ use super::progress::counted;
 use super::{exit, files, state};
 use crate::journal::{self, Event, JournalError, Kind, Lock, Requests, Tail};
 use crate::judge::RunOutcome;
+use crate::report::wrap::hanging;
 
 const PAUSE: Duration = Duration::from_millis(250);
 
@@ -133,6 +134,8 @@ struct Lines {
     fresh: Vec<String>,
     launches: usize,
     trials: usize,
+    /// what is to be measured again, as the command line said it
+    asked: Option<String>,
     /// whether the last invocation was complete, if it ended by itself
     end: Option<bool>,
 }
@@ -151,6 +154,8 @@ impl Lines {
                     }
                 };
                 self.fresh.push(format!("{file}{before}"));
+                // it was asked for before the invocation began to measure
+                self.fresh.extend(self.asked.take());
             }
             Kind::Launch { launch, label, command, .. } => {
                 self.launches += 1;
@@ -182,8 +187,11 @@ impl Lines {
                 let n = of.launches;
                 self.fresh.push(format!("  neighbours, {n} launches side by side: {how}, {verdict}"));
             }
+            Kind::Again { asked, .. } if asked.iter().any(|name| name == journal::FRESH) => {
+                self.asked = Some("  asked to take nothing over that was measured before".to_owned());
+            }
             Kind::Again { asked, .. } => {
-                self.fresh.push(format!("  asked to measure again: {}", asked.join(", ")));
+                self.asked = Some(format!("  asked to measure again: {}", asked.join(", ")));
             }
             Kind::End { complete } => self.end = Some(*complete),
             Kind::Gone { launch, changed, .. } if !changed.is_empty() => {
@@ -195,7 +203,30 @@ impl Lines {
 
     fn print(&mut self, bar: &ProgressBar, console: Console) {
         for line in self.fresh.drain(..) {
-            bar.suspend(|| console.print(&(line + "\n")));
+            bar.suspend(|| console.print(&folded(&line, console.line_width())));
         }
+    }
+}
+
+/// A line in as many as its page needs; what goes on stands below what follows the launch's name.
+fn folded(line: &str, width: Option<usize>) -> String {
+    let Some(width) = width else { return format!("{line}\n") };
+    let margin = line.len() - line.trim_start().len();
+    let name = if margin == 0 { 0 } else { line[margin..].find(' ').map_or(0, |at| margin + at + 1) };
+    let (prefix, text) = line.split_at(name);
+    hanging(prefix, text, width).join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::folded;
+
+    #[test]
+    fn long_lines_fold_below_their_text() {
+        let line = "  L001 Small: perflab sim --max-model-len=4096";
+        assert_eq!(folded(line, None), format!("{line}\n"));
+        assert_eq!(folded(line, Some(100)), format!("{line}\n"));
+        assert_eq!(folded(line, Some(30)), "  L001 Small: perflab sim\n       --max-model-len=4096\n");
+        assert_eq!(folded("study.plab, 1 launch", Some(12)), "study.plab,\n1 launch\n");
     }
 }

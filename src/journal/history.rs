@@ -74,7 +74,7 @@ impl History {
     pub fn machine_failures(&self, checks: Checks) -> impl Iterator<Item = &RunRecord> {
         let (reader, moved) = (self.reader(), Moved::of(&self.launches));
         // what counts for nothing anyway has been measured again
-        let stands = move |r: &&RunRecord| !r.put_aside && moved.doubt(&r.run.launch).is_none();
+        let stands = move |r: &&RunRecord| r.put_aside.is_none() && moved.doubt(&r.run.launch).is_none();
         let own = self.runs.iter().filter(move |r| r.session == reader && r.is_the_machine_s(checks));
         own.filter(stands)
     }
@@ -88,7 +88,8 @@ impl History {
     pub fn results(&self, checks: Checks, counts: impl Fn(&RunRecord) -> bool) -> Results {
         let mut results = Results::default();
         let reader = self.reader();
-        let own = |r: &&RunRecord| !r.put_aside && (r.session == reader || !r.is_the_machine_s(checks));
+        let own =
+            |r: &&RunRecord| r.put_aside.is_none() && (r.session == reader || !r.is_the_machine_s(checks));
         for r in self.runs.iter().filter(own).filter(|r| counts(r)) {
             results.add(&r.config_id, &r.profile_id, r.run.clone());
         }

@@ -23,7 +23,7 @@ pub use made::{ClientTrial, Conditions, Machine};
 pub use moved::{Moved, between};
 pub use reader::{JournalError, Requests, Tail, read};
 pub use recording::{Recording, RecordingError};
-pub use records::{LaunchRecord, RunRecord, SessionRecord};
+pub use records::{Aside, FRESH, LaunchRecord, RunRecord, SessionRecord};
 pub use running::Running;
 pub use seal::seal;
 pub use writer::Writer;

@@ -70,7 +70,7 @@ pub struct RunRecord {
     pub(super) infrastructure: bool,
     pub(super) session: u32,
     /// the user wants it measured again, and has said so since
-    pub put_aside: bool,
+    pub put_aside: Option<Aside>,
     /// shared with the results that are made of it
     pub run: Arc<Run>,
 }
@@ -97,6 +97,31 @@ impl RunRecord {
     }
 }
 
+/// What put a result aside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Aside {
+    Again,
+    Fresh,
+}
+
+impl Aside {
+    /// As the command line says it.
+    pub fn option(self) -> &'static str {
+        match self {
+            Self::Again => "--again",
+            Self::Fresh => FRESH,
+        }
+    }
+
+    /// What a line of the journal says that was asked for.
+    pub(super) fn of(asked: &[String]) -> Self {
+        if asked.iter().any(|name| name == FRESH) { Self::Fresh } else { Self::Again }
+    }
+}
+
+/// What the journal says was asked for where nothing is taken over; no trial is called so.
+pub const FRESH: &str = "--fresh";
+
 /// One invocation that measured.
 #[derive(Debug, Clone, Default)]
 pub struct SessionRecord {
@@ -106,6 +131,8 @@ pub struct SessionRecord {
     pub file_hash: String,
     /// params that the command line set
     pub set: IndexMap<String, String>,
+    /// the name of the site that said how engines are launched
+    pub site: Option<String>,
     pub machine: Option<Machine>,
     /// how the load generator fared, where it was tried
     pub client: Option<ClientTrial>,

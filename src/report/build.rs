@@ -274,9 +274,16 @@ fn no_recommendation(m: &Material<'_>, there_is_one: bool) -> Option<String> {
         return Some("the study has no objective: it prints tables and recommends nothing".to_owned());
     }
     if let Some(why) = &m.walk.refused {
-        return Some(why.clone());
+        return Some(format!("{why}{}", baseline_again(m)));
     }
     Some(format!("the study is not complete; {}", goes_on(m)))
+}
+
+/// A baseline that failed ends the next invocation at once too: how it is tried again.
+fn baseline_again(m: &Material<'_>) -> &'static str {
+    let judged = m.walk.baseline.as_ref().and_then(|(_, judged)| judged.as_ref());
+    let failed = judged.is_some_and(|j| j.outcome == judge::Outcome::Failed);
+    if failed && m.recording.is_none() { "; `exec --again baseline` measures it again" } else { "" }
 }
 
 /// How a study that is not complete goes on.

@@ -28,7 +28,6 @@ pub(super) fn launches(m: &Material<'_>) -> Vec<Launch> {
 pub(super) fn cost(m: &Material<'_>) -> Cost {
     let launches = m.history.launches();
     // the sum of no floats is -0.0, which nobody wants to read
-    let engine_s = launches.iter().map(LaunchRecord::engine_s).fold(0.0, |a, b| a + b);
     let gpu_s = launches.iter().map(LaunchRecord::gpu_s).fold(0.0, |sum, s| sum + s);
     let wall_s = m.history.wall_s();
     let drain_s = launches.iter().filter_map(|l| l.times.map(|t| t.drain_s)).fold(0.0, |a, b| a + b);
@@ -40,15 +39,15 @@ pub(super) fn cost(m: &Material<'_>) -> Cost {
         gpu_s,
         energy_j: energy_j(launches),
         usd: usd(m, launches),
-        own_s: own_s(launches).unwrap_or((wall_s - engine_s - drain_s).max(0.0)),
+        own_s: own_s(launches),
         drain_s,
     }
 }
 
-/// perflab's own part of launches that ran side by side, as each counted it: their sum has little to do with the clock on the wall.
-pub(super) fn own_s(launches: &[LaunchRecord]) -> Option<f64> {
-    let times = || launches.iter().filter_map(|l| l.times.as_ref());
-    times().any(|t| t.wall_s.is_some()).then(|| times().map(|t| t.own_s).fold(0.0, |a, b| a + b))
+/// perflab's own part, as each launch counted it. What else the clock on the wall says is not its own: pauses before a launch is made
+/// again, launches side by side, and what a killed invocation left undone.
+fn own_s(launches: &[LaunchRecord]) -> f64 {
+    launches.iter().filter_map(|l| l.times.as_ref()).map(|t| t.own_s).fold(0.0, |a, b| a + b)
 }
 
 /// What the GPUs drew in all launches whose GPUs tell; `None` if there is no such.

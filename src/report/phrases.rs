@@ -250,14 +250,22 @@ pub fn nothing(lookup: &Lookup) -> String {
     }
 }
 
+/// Engines kill themselves when a part of theirs is lost, and so does who wants the machine for something else: perflab sees the same.
+const KILLED: &str = "Of SIGKILL nobody tells who sent it: the engine itself, or somebody on this machine; where it was somebody, \
+                      that is no finding, and `--again` is how to say so.";
+
 /// How what failed is measured again once its cause is mended; `None` where nothing did.
 pub fn again(report: &Report) -> Option<String> {
-    let failed = report.replay.is_none() && report.trials.iter().any(|t| t.outcome == Outcome::Failed);
-    failed.then(|| {
+    let failed = || report.trials.iter().filter(|t| t.outcome == Outcome::Failed);
+    if report.replay.is_some() || failed().next().is_none() {
+        return None;
+    }
+    let killed = failed().any(|t| t.reason.as_ref().is_some_and(|why| why.contains("(SIGKILL)")));
+    let killed = if killed { format!(" {KILLED}") } else { String::new() };
+    Some(format!(
         "What failed stays so until perflab sees its cause change; `exec --again failed` measures it again, \
-         `exec --again CANDIDATE` one of them."
-            .to_owned()
-    })
+         `exec --again CANDIDATE` one of them.{killed}"
+    ))
 }
 
 /// What is to be said beside the recommended command.

@@ -149,7 +149,8 @@ impl<'a, 'x> Coordinator<'a, 'x> {
     fn end(&self, ended: Result<Ended, RunError>) -> Result<Ended, RunError> {
         let ended = ended?;
         let machine_failed = self.x.journal.history().machine_failed(self.x.checks);
-        let complete = matches!(ended, Ended::Decided) && self.left_out.is_empty() && !machine_failed;
+        let whole = self.x.whole.is_none() && self.left_out.is_empty();
+        let complete = matches!(ended, Ended::Decided) && whole && !machine_failed;
         if matches!(ended, Ended::Decided) {
             self.ground.said.hear(&Event::Ends { complete });
         }

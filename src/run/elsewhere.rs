@@ -72,8 +72,8 @@ pub struct Elsewhere<'a> {
 }
 
 impl<'a> Elsewhere<'a> {
-    fn of(x: &'a Execution<'_>) -> Self {
-        Self { program: x.program, study: x.study, site: &x.site, study_dir: &x.study_dir }
+    pub(super) fn of(x: &'a Execution<'_>) -> Self {
+        Self { program: x.program, study: x.whole(), site: &x.site, study_dir: &x.study_dir }
     }
 
     /// The configurations that run already, each with the address of its server.

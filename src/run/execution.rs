@@ -8,7 +8,7 @@ use thiserror::Error;
 use super::elsewhere::{Elsewhere, Servers};
 use super::host::Host;
 use super::ledger::Ledger;
-use super::opening;
+use super::opening::{self, told_last};
 use super::order::OrderError;
 use super::provenance::Standing;
 use super::signals::Signals;
@@ -67,6 +67,8 @@ pub enum Ended {
 pub struct Execution<'a> {
     pub program: &'a Program,
     pub study: &'a Study,
+    /// the study that this one is the first part of, where only a part is carried out
+    pub whole: Option<&'a Study>,
     pub checks: Checks,
     /// the study file, as given, and its text's hash
     pub file: &'a str,
@@ -105,11 +107,25 @@ impl Execution<'_> {
         self.standing().results(&self.journal.history(), self.checks)
     }
 
+    /// The same once what was measured of these configurations is put aside.
+    pub fn results_without(&self, configs: &[String], asked: &[String]) -> Results {
+        let mut history = self.journal.history().clone();
+        history.put_aside(configs, asked);
+        self.standing().results(&history, self.checks)
+    }
+
+    /// All of the study that the file states.
+    pub fn whole(&self) -> &Study {
+        self.whole.unwrap_or(self.study)
+    }
+
     /// What the last invocation that measured something said of results that count no more, as far as it is still so.
     pub fn measured_again(&self) -> Vec<String> {
         let history = self.journal.history();
-        let told = history.sessions().last().map(|s| s.again.clone()).unwrap_or_default();
-        if told.is_empty() { told } else { opening::still_so(&told, &self.standing().whys(&history)) }
+        if told_last(&history).is_empty() {
+            return Vec::new();
+        }
+        opening::measured_again_still(&history, &self.standing())
     }
 
     /// What everything is measured under now.
@@ -119,8 +135,7 @@ impl Execution<'_> {
         for (name, resolved) in self.models.iter().filter(|(_, m)| m.of_hub) {
             standing.resolved(name, &resolved.identity);
         }
-        let Self { program, study, site, study_dir, .. } = self;
-        standing.with_servers(&Elsewhere { program, study, site, study_dir }, self.servers.known())
+        standing.with_servers(&Elsewhere::of(self), self.servers.known())
     }
 
     /// Names this study's launches among all of this machine, so that leftovers of an earlier run are known as ours.

@@ -55,7 +55,7 @@ pub use execution::{Ended, Execution, RunError};
 pub use host::{Host, HostError};
 pub use ledger::Ledger;
 pub use lost::LIVE_FILE;
-pub use opening::remaining;
+pub use opening::{measured_again_still, remaining, told_last};
 pub use order::{Around, OrderError, load_spec, missing_tokenizer, seed};
 pub use provenance::{Standing, as_measured, edited, interpreter_named_by, machine};
 pub use questions::{missing, prompt_cache};

@@ -1,6 +1,6 @@
 //! What is said and written down before the first launch of an invocation and at each step; and how much is still to come.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::path::Path;
 
 use indexmap::IndexMap;
@@ -8,9 +8,9 @@ use indexmap::IndexMap;
 use super::clean::Levels;
 use super::event::{Event, Listener};
 use super::execution::{Execution, RunError};
-use super::provenance::Outdated;
+use super::provenance::{Outdated, Standing};
 use super::{provenance, surroundings};
-use crate::journal::Kind;
+use crate::journal::{History, Kind};
 use crate::judge::walk::Role;
 use crate::judge::{Outcome, Walk, Wanted};
 use crate::lang::sema::program::{Repeat, Study};
@@ -78,7 +78,7 @@ pub fn open(
         measured: x.journal.history().launches().len(),
         remaining: remaining(walk, x.study),
         checks,
-        steps: x.study.steps.len(),
+        steps: x.whole().steps.len(),
     });
     Ok(())
 }
@@ -98,10 +98,16 @@ fn measured_again(outdated: &[Outdated], walk: &Walk) -> Vec<String> {
     counts.into_iter().map(sentence).collect()
 }
 
-/// Of the sentences of an earlier invocation those that are still true: what was put back counts again.
-pub fn still_so(told: &[String], whys: &BTreeSet<String>) -> Vec<String> {
+/// What the last invocation that measured something said of results that count no more.
+pub fn told_last(history: &History) -> &[String] {
+    history.sessions().last().map_or(&[], |s| &s.again)
+}
+
+/// Of these sentences those that are still true: what was put back counts again.
+pub fn measured_again_still(history: &History, standing: &Standing<'_>) -> Vec<String> {
+    let whys = standing.whys(history);
     let holds = |text: &&String| text.split_once(AGAIN).is_some_and(|(_, why)| whys.contains(why));
-    told.iter().filter(holds).cloned().collect()
+    told_last(history).iter().filter(holds).cloned().collect()
 }
 
 pub fn say_step(study: &Study, wanted: &Wanted, shown: &mut Option<usize>, listener: &mut dyn Listener) {

@@ -2,7 +2,7 @@
 //! until then whoever asks for its name gets it back. One mechanism so gives prefix caching and the cheap return of
 //! preempted requests.
 
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt as _};
 
 /// Index of a block in its pool.
 pub type BlockId = u32;

@@ -1,8 +1,10 @@
 //! The simulated engine in virtual time: what a load would take, in milliseconds of ours. It drives the same engine
 //! as the server, so a prediction and a simulated run agree but for the run's own overhead.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::time::Duration;
+
+use foldhash::HashMap;
 
 use super::config::EngineConfig;
 use super::scheduler::{Counters, Refusal};
@@ -176,7 +178,7 @@ impl<'a> Run<'a> {
             load,
             simulation: config.simulation(),
             times: vec![RequestTimes::default(); load.requests.len()],
-            index_of: HashMap::new(),
+            index_of: HashMap::default(),
             next: 0,
             steps: 0,
             idle_clients: vec![Duration::ZERO; clients].into(),

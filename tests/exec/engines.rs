@@ -68,7 +68,7 @@ fn expect_failed_with(lab: &Lab, code: i32, words: &[&str]) -> Output {
         assert!(reason.contains(word), "`{word}` is not in: {reason}");
     }
     let why = report.0["no_recommendation"].as_str().expect("a reason");
-    assert!(why.contains("baseline"), "{why}");
+    assert!(why.contains("baseline") && why.contains("`exec --again baseline` measures it again"), "{why}");
     assert_eq!(marked(lab), [0i32; 0]);
     out
 }
@@ -219,6 +219,34 @@ fn an_engine_that_dies_under_load() {
     );
     assert!(["ok", "flagged"].contains(&report.outcome("one", "2")));
     assert_eq!(marked(&lab), [0i32; 0]);
+}
+
+/// Nobody can tell who sent SIGKILL: it is a finding, ends a study whose baseline it met, and says how it is measured again.
+#[test]
+fn a_baseline_that_somebody_killed_is_measured_again_where_the_user_says_so() {
+    let study = live_study("step one { vary seqs[1] }").replace("output      8", "output      1000");
+    let lab = Lab::with(&study);
+    let run = lab.start(&[&EXEC[..], &["--events", "events.jsonl"]].concat());
+    wait_for("the load to begin", || {
+        events(&lab).iter().any(|e| e["event"] == "phase" && e["phase"] == "load")
+    });
+    for pid in marked(&lab).into_iter().filter(|pid| runs(*pid, "sim --model")) {
+        let _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL);
+    }
+    run.wait().expect_code(3);
+    let again = lab.run(&["exec", "study.plab", "--checks", "warn", "--dir", "state"]).expect_code(3).stdout;
+    let said: String = again.split_whitespace().collect::<Vec<_>>().join(" ");
+    for word in [
+        "crash under load (SIGKILL)",
+        "`exec --again baseline` measures it again",
+        "Of SIGKILL nobody tells who sent it",
+    ] {
+        assert!(said.contains(word), "`{word}` is missing in: {again}");
+    }
+    let launches = |report: &crate::support::Report| report.0["cost"]["launches"].as_u64();
+    let out = lab.run(&[&EXEC[..], &["--again", "baseline"]].concat()).expect_code(0).report();
+    assert_eq!(launches(&out), Some(3), "the baseline again, and then the candidate");
+    assert!(out.recommended().is_some());
 }
 
 #[test]

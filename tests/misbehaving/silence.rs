@@ -8,7 +8,7 @@ use super::lab::{
     bad_candidate, exec, expect_failure, expect_success, finish, log_of, run, setbacks, stages,
 };
 use super::memories::two_loads;
-use crate::support::events;
+use crate::support::{assert_close, events};
 
 #[test]
 fn a_server_that_is_never_ready_has_its_last_answer_told() {
@@ -148,4 +148,14 @@ fn a_full_disk_is_the_machine_s_failure_and_is_tried_again() {
     assert_eq!((setbacks(&lab), lab.read("tries").trim()), (1, "2"));
     assert_eq!(report.0["cost"]["launches"], 3);
     assert!(stages(&lab).iter().any(|e| e["launch"] == "L003"));
+    // the pause before it was launched again is nobody's time
+    let seconds = |value: &serde_json::Value| value.as_f64().expect("seconds");
+    let cost = &report.0["cost"];
+    let own: f64 =
+        report.0["launches"].as_array().expect("launches").iter().map(|l| seconds(&l["own_s"])).sum();
+    assert_close(seconds(&cost["own_s"]), own, 1e-6);
+    let parts = ["start_s", "warmup_s", "load_s", "stop_s", "own_s"];
+    let all = report.0["launches"].as_array().expect("launches").iter();
+    let engines: f64 = all.flat_map(|l| parts.map(|part| seconds(&l[part]))).sum();
+    assert!(seconds(&cost["wall_s"]) - engines >= 2.0, "{cost}");
 }

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use foldhash::HashSet;
+
 use super::super::event::{Event, Kind};
 use super::super::lean::{Ended, Launched, Line, Ran, Told, Written};
 use super::super::made::Conditions;
-use super::super::records::{LaunchRecord, RunRecord, SessionRecord};
+use super::super::records::{Aside, LaunchRecord, RunRecord, SessionRecord};
 use super::History;
 
 /// The texts of conditions that were read last, and what they say: the next run was mostly made under one of them.
@@ -58,6 +60,7 @@ impl History {
                 file,
                 file_hash,
                 set,
+                site,
                 price_per_s,
                 machine,
                 gpu_levels,
@@ -69,8 +72,17 @@ impl History {
                     let known = self.gpu_levels.entry(uuid).or_insert(level);
                     *known = (*known).min(level);
                 }
-                let session =
-                    SessionRecord { perflab, file, file_hash, set, machine, client, again, price_per_s };
+                let session = SessionRecord {
+                    perflab,
+                    file,
+                    file_hash,
+                    set,
+                    site,
+                    machine,
+                    client,
+                    again,
+                    price_per_s,
+                };
                 self.sessions.push(session);
             }
             Kind::Launch { launch, config_id, config, nonce, container, slot, installed, check, .. } => {
@@ -119,13 +131,17 @@ impl History {
             Kind::Lost { launch, after_s, gpus } => self.lost(&launch, after_s, gpus),
             Kind::Checked { of, sample, .. } => self.checked.push((of, sample)),
             Kind::Neighbours { of, verdict } => self.neighbours.push((of, verdict)),
-            Kind::Again { configs, .. } => {
-                let asked = |r: &&mut RunRecord| configs.iter().any(|c| **c == *r.config_id);
-                self.runs.iter_mut().filter(asked).for_each(|r| r.put_aside = true);
-            }
+            Kind::Again { configs, asked } => self.put_aside(&configs, &asked),
             // what servers say of themselves is long, stands in the journal for people, and decides nothing
             Kind::Ready { .. } | Kind::Setback { .. } | Kind::End { .. } => {}
         }
+    }
+
+    /// What was measured of configurations until now is no result any more.
+    pub fn put_aside(&mut self, configs: &[String], asked: &[String]) {
+        let configs: HashSet<&str> = configs.iter().map(String::as_str).collect();
+        let runs = self.runs.iter_mut().filter(|r| configs.contains(&*r.config_id));
+        runs.for_each(|r| r.put_aside = Some(Aside::of(asked)));
     }
 
     /// What a line says of the conditions of its run, if it is one's.
@@ -212,7 +228,7 @@ impl History {
             seed: ran.seed,
             infrastructure: ran.infrastructure,
             session: self.session,
-            put_aside: false,
+            put_aside: None,
             run: Arc::new(run),
         };
         self.runs.push(record);

@@ -155,7 +155,7 @@ impl<'a> Standing<'a> {
         let wanted = history.runs().iter().filter(|run| self.profiles.contains_key(&*run.profile_id));
         for run in wanted {
             let key = (&*run.config_id, &*run.profile_id);
-            let told = run.put_aside || moved.doubt(&run.run.launch).is_some();
+            let told = run.put_aside.is_some() || moved.doubt(&run.run.launch).is_some();
             match self.differs(run, history, &moved) {
                 Some(why) if !told && !why.ends_with(SILENT) => drop(found.insert(key, why)),
                 Some(_) => {}
@@ -181,8 +181,8 @@ impl<'a> Standing<'a> {
 
     /// Why a result does not count.
     fn differs(&self, run: &RunRecord, history: &History, moved: &Moved<'_>) -> Option<String> {
-        if run.put_aside {
-            return Some("asked for with `--again`".to_owned());
+        if let Some(aside) = run.put_aside {
+            return Some(format!("asked for with `{}`", aside.option()));
         }
         if !self.serve_ids.iter().any(|id| **id == *run.serve_id) {
             let then = history.launch_of(&run.run.launch).and_then(|l| l.container.as_deref());
