@@ -213,6 +213,11 @@ pub struct LoadSpec {
 }
 
 impl LoadSpec {
+    /// What prompts are made with.
+    pub fn tokenizer(&self) -> Option<&PathBuf> {
+        self.data.as_ref().and_then(|data| data.tokenizer.as_ref()).or(self.prompts.tokenizer.as_ref())
+    }
+
     /// A chat load of 1024 input and 128 output tokens by one client, with every other setting at its
     /// default.
     pub fn new(base_url: impl Into<String>, model: impl Into<String>) -> Self {

@@ -99,6 +99,9 @@ pub struct BenchArgs {
     /// Percentiles to print: of 50, 90, 95, 99, 99.9
     #[arg(long, value_delimiter = ',', default_value = "99", value_parser = percentile, value_name = "NUMBERS")]
     pub metric_percentiles: Vec<Percentile>,
+    /// Print what `vllm bench serve` and guidellm would have printed, by their own definitions, beside the table
+    #[arg(long)]
+    pub compat: bool,
     /// Count the requests that keep to these limits in milliseconds: ttft:MS, tpot:MS, e2el:MS
     #[arg(long, value_name = "NAME:MS", value_parser = limit, num_args = 1..)]
     pub goodput: Vec<Limit>,
