@@ -12,6 +12,7 @@ use super::meter::Usage;
 
 /// What an event carries.
 #[derive(Debug, Default, Clone, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a thing that an event may say")]
 pub(super) struct Event {
     /// There is at least one choice, so that the event belongs to the generation.
     pub has_choices: bool,

@@ -73,13 +73,13 @@ pub fn metrics(s: &Summary, records: &[RequestRecord], startup_s: Option<f64>) -
 pub fn other_tools(m: &mut Metrics, columns: &Columns) {
     for (tool, column) in columns {
         let tool = tool.replace(['-', '.'], "_");
-        let mean = |of: &Option<Dist>| of.map(|d| d.mean);
+        let mean = |of: Option<Dist>| of.map(|d| d.mean);
         let values = [
             ("total_tps", column.total_tps),
             ("request_rate", column.total_tps.is_none().then_some(column.request_rate)),
-            ("ttft_mean_ms", mean(&column.ttft_ms)),
-            ("tpot_mean_ms", mean(&column.tpot_ms)),
-            ("itl_mean_ms", mean(&column.itl_ms)),
+            ("ttft_mean_ms", mean(column.ttft_ms)),
+            ("tpot_mean_ms", mean(column.tpot_ms)),
+            ("itl_mean_ms", mean(column.itl_ms)),
         ];
         for (name, value) in values {
             if let Some(value) = value {

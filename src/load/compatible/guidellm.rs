@@ -48,7 +48,7 @@ fn weighted(mut samples: Vec<(f64, u32)>) -> Option<Dist> {
     let (min, max) = (samples.first()?.0, samples.last()?.0);
     let n: u64 = samples.iter().map(|(_, weight)| u64::from(*weight)).sum();
     let shares: Vec<(f64, f64)> = samples
-        .chunk_by(|a, b| a.0 == b.0)
+        .chunk_by(|a, b| a.0.total_cmp(&b.0).is_eq())
         .map(|equal| (equal[0].0, equal.iter().map(|(_, w)| f64::from(*w)).sum::<f64>() / n as f64))
         .collect();
     let mean = shares.iter().map(|(x, share)| x * share).sum::<f64>();
