@@ -129,21 +129,29 @@ class Wire:
 
 
 def measured(tool, address, words, folder, seed, load, listen):
-    """What a tool says of one load, in vLLM's own form."""
+    """What a tool says of one load, under vLLM's names."""
     common = ["--model", "tiny", "--endpoint", "/v1/chat/completions", "--num-prompts", REQUESTS, "--ignore-eos", "--seed", seed,
               "--random-input-len", INPUT, "--random-output-len", OUTPUT, "--tokenizer", words, "--dataset-name", "random",
               "--save-result", "--result-dir", folder, "--result-filename", "result.json", *LOADS[load]]
     vllm = ["bench", "serve", "--backend", "openai-chat", "--base-url", address, "--temperature", 0]
-    command = [tool, *vllm, *common] if tool.endswith("vllm") else [tool, "bench", address, "--recipe", "vllm", *common]
+    own = folder / "own.json"
+    command = [tool, *vllm, *common] if tool.endswith("vllm") else [tool, "bench", address, "--recipe", "vllm", "--json", own, *common]
     offline = dict(os.environ, HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", VLLM_NO_USAGE_STATS="1", DO_NOT_TRACK="1")
     path = folder / "result.json"
     path.unlink(missing_ok=True)
+    own.unlink(missing_ok=True)
     wire = Wire(int(address.rsplit(":", 1)[1])) if listen else None
     done = subprocess.run(on(1) + list(map(str, command)), capture_output=True, text=True, env=offline)
     came, waits, closed = wire.ended() if wire else ([], [], 0)
     if not path.exists():
         sys.exit(f"{tool} left no result:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
     said = json.loads(path.read_text())
+    if own.exists():
+        # in vLLM's form stand vLLM's definitions: these are perflab's
+        ours = json.loads(own.read_text())
+        said["total_input_tokens"] = ours["input_tokens"]
+        for name, metric in ("ttft", "ttft_ms"), ("tpot", "tpot_ms"), ("itl", "icl_ms"):
+            said |= {f"{short}_{name}_ms": ours[metric][stat] for short, stat in (("mean", "mean"), ("median", "p50"), ("p99", "p99"))}
     if waits:
         cuts = statistics.quantiles(waits, n=100, method="inclusive")
         said |= {"wire_answers": len(waits), "wire_mean_ttft_ms": statistics.mean(waits), "wire_median_ttft_ms": cuts[49],

@@ -41,6 +41,13 @@ fn every_chunk_of_every_request_lies_beside_the_log() {
     let metrics = &report.trial(report.0["baseline"].as_str().expect("an id"))["metrics"];
     let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
     assert_close(number(&metrics["icl_ms"]["mean"]), mean, 1e-9);
+    // what another tool would have printed can be computed from them again, and a result has its mean
+    let first = |r: &Value| r["silent"][0][0].as_f64().unwrap_or(f64::MAX).min(number(&r["first_token_ns"]));
+    let theirs = records.iter().map(|r| (first(r) - number(&r["sent_ns"])) / 1e6).sum::<f64>() / 8.0;
+    assert_close(number(&metrics["as_vllm_0_11_ttft_mean_ms"]), theirs, 1e-9);
+    assert!(
+        metrics["as_guidellm_0_5_request_rate"].is_number() && metrics["as_vllm_0_33_total_tps"].is_number()
+    );
     let names: Vec<_> =
         fs::read_dir(dir).expect("a folder").flatten().map(|entry| entry.file_name()).collect();
     assert!(names.iter().all(|name| !name.to_string_lossy().starts_with('.')), "no draft is left: {names:?}");

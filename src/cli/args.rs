@@ -335,7 +335,7 @@ pub struct DoctorArgs {
     /// Overwrite the file
     #[arg(long, requires = "write")]
     pub force: bool,
-    /// Try the load generator too, for two or three minutes: against a server in this process, and what it takes from a simulated engine beside it
+    /// Try the load generator too, for less than a minute: against a server in this process, and what it takes from a simulated engine beside it
     #[arg(long)]
     pub client: bool,
     /// Streams of the load that it is tried for; half as many again are opened

@@ -15,9 +15,7 @@ use super::self_test::short_prompts;
 
 /// Loads of each client.
 const PAIRS: usize = 8;
-/// Rounds of a load: each stream sends so many requests.
-const ROUNDS: u64 = 2;
-/// Tokens of an answer.
+/// Tokens of an answer. Each stream has one.
 const TOKENS: u32 = 64;
 /// What the interval holds.
 const CONFIDENCE: f64 = 0.95;
@@ -66,19 +64,16 @@ pub async fn effect(test: &EffectTest<'_>) -> Result<Effect, LoadError> {
     Ok(Effect { streams: test.streams, pairs: ratios.len(), ratio, low, high })
 }
 
-fn requests(test: &EffectTest<'_>) -> u64 {
-    u64::from(test.streams) * ROUNDS
-}
-
 /// Seconds that perflab's client takes.
 async fn ours(test: &EffectTest<'_>, seed: u64) -> Result<f64, LoadError> {
     let url = format!("http://{}", test.address);
-    let mut spec = short_prompts(&url, test.model, (u64::from(test.streams), requests(test)), TOKENS);
+    let mut spec =
+        short_prompts(&url, test.model, (u64::from(test.streams), u64::from(test.streams)), TOKENS);
     spec.seed = seed;
     spec.cpus.clone_from(&test.cpus);
     let (cancel, dead) = (CancellationToken::new(), CancellationToken::new());
     let summary = run(&spec, &mut Silent, &cancel, &dead).await?.summary;
-    let wanted = requests(test) * u64::from(TOKENS);
+    let wanted = u64::from(test.streams) * u64::from(TOKENS);
     if summary.failed > 0 || summary.output_tokens != wanted {
         return Err(LoadError::Task(format!(
             "{} requests failed, and {} of {wanted} tokens came",
@@ -104,7 +99,7 @@ async fn floor(test: &EffectTest<'_>) -> Result<f64, LoadError> {
         path: "/v1/chat/completions",
         body: body.to_string(),
         streams: u64::from(test.streams),
-        requests: requests(test),
+        requests: u64::from(test.streams),
     };
     let done = tokio::task::spawn_blocking(move || floor.run()).await;
     let failed = |why: String| LoadError::Task(format!("the floor client: {why}"));

@@ -12,6 +12,7 @@ use super::meter::Usage;
 
 /// What an event carries.
 #[derive(Debug, Default, Clone, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a thing that an event may say")]
 pub(super) struct Event {
     /// There is at least one choice, so that the event belongs to the generation.
     pub has_choices: bool,
@@ -19,6 +20,10 @@ pub(super) struct Event {
     pub is_token: bool,
     /// Bytes of generated text, all fields and choices together.
     pub text_bytes: u32,
+    /// Some of it is the answer itself (`content`, `text`), neither thoughts nor calls.
+    pub has_content: bool,
+    /// It carries an empty text that is no part of a role's event.
+    pub is_blank: bool,
     pub finish_reason: Option<String>,
     pub usage: Option<Usage>,
     /// Its `usage` counts the tokens so far in any event (SGLang's `/generate`).
@@ -71,12 +76,17 @@ impl Event {
         let goes_on = finish.is_none();
         if let Some(text) = choice.text {
             self.text_bytes = self.text_bytes.saturating_add(text.0);
+            self.has_content |= text.0 > 0;
+            self.is_blank |= text.0 == 0;
             // a token inside a multi-byte character has no text yet, and is a token all the same
             self.is_token |= text.0 > 0 || goes_on;
         }
         if let Some(delta) = choice.delta.or(choice.message) {
             self.text_bytes = self.text_bytes.saturating_add(delta.text_bytes);
-            self.is_token |= delta.text_bytes > 0 || (delta.empty_content && !delta.has_role && goes_on);
+            let blank = delta.empty_content && !delta.has_role;
+            self.has_content |= delta.has_content;
+            self.is_blank |= blank;
+            self.is_token |= delta.text_bytes > 0 || (blank && goes_on);
             self.unknown.extend(delta.unknown);
         }
         if self.finish_reason.is_none() {
@@ -191,6 +201,7 @@ impl From<RawUsage> for Usage {
 struct Delta {
     text_bytes: u32,
     has_role: bool,
+    has_content: bool,
     empty_content: bool,
     unknown: Vec<String>,
 }
@@ -220,7 +231,8 @@ impl<'de> Visitor<'de> for DeltaVisitor {
             let Some(TextBytes(bytes)) = map.next_value::<Option<TextBytes>>()? else { continue };
             delta.text_bytes = delta.text_bytes.saturating_add(bytes);
             match field {
-                Field::Content => delta.empty_content |= bytes == 0,
+                Field::Content if bytes == 0 => delta.empty_content = true,
+                Field::Content => delta.has_content = true,
                 Field::Other(name) if bytes > 0 => delta.unknown.push(name),
                 _ => {}
             }

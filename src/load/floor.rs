@@ -3,12 +3,18 @@
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 
 /// A server that says nothing for so many milliseconds is given up.
 const SILENCE_MS: u16 = 30_000;
+
+/// A server's queue for new connections is short, and who finds it full comes back a second later: after so many
+const OPENED_AT_ONCE: usize = 32;
+/// it has so long to take them.
+const TAKEN_IN: Duration = Duration::from_millis(5);
 
 /// A closed loop of equal requests.
 #[derive(Debug)]
@@ -42,6 +48,9 @@ impl Floor {
             socket.set_nonblocking(true)?;
             queue.add(&socket, EpollEvent::new(EpollFlags::EPOLLIN, place))?;
             streams.push(Stream { socket, pending: Vec::new(), done: false });
+            if streams.len().is_multiple_of(OPENED_AT_ONCE) {
+                thread::sleep(TAKEN_IN);
+            }
         }
         let began = Instant::now();
         for stream in &mut streams {
@@ -115,8 +124,6 @@ fn line(line: &[u8], done: &mut bool) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::load::null_server::NullServer;
 

@@ -2,7 +2,7 @@
 //! no socket, so that recorded streams of real servers can be replayed through it in any pieces.
 
 use super::event::{Event, error_text};
-use super::record::{Chunk, Failure, FailureKind, Outcome, TokenSource, UnknownText};
+use super::record::{Chunk, Failure, FailureKind, Outcome, Textless, TokenSource, UnknownText};
 use super::shown::{example, glimpse, message};
 use super::sse::{SseDecoder, SseEvent};
 use super::template::Template;
@@ -30,6 +30,12 @@ pub struct Usage {
 pub struct StreamReport {
     /// Chunks with generated text, tokens cumulated.
     pub chunks: Vec<Chunk>,
+    /// Events of the generation without text.
+    pub silent: Vec<Textless>,
+    /// When the last event that is JSON came, token counts included.
+    pub last_event_ns: Option<u64>,
+    /// When the first and the last text of the answer itself came, neither thoughts nor calls.
+    pub content_ns: Option<(u64, u64)>,
     /// Tokens received.
     pub output_tokens: u32,
     /// How they were counted.
@@ -105,6 +111,10 @@ pub(super) struct Reading {
     template: Option<Template>,
     /// Bytes of text of each chunk, by which tokens are spread where the server merged some.
     text_bytes: Vec<u32>,
+    silent: Vec<Textless>,
+    /// When the last event that had to be parsed came.
+    parsed_ns: Option<u64>,
+    content_ns: Option<(u64, u64)>,
     /// The server's last running total, where it sends them.
     running: Option<u32>,
     usage: Option<Usage>,
@@ -146,9 +156,12 @@ impl Reading {
         }
         self.events += 1;
         let plain = self.template.as_ref().filter(|_| event.name.is_empty());
-        if let Some(bytes) = plain.and_then(|t| t.text_bytes(event.data)) {
+        if let Some((bytes, content)) = plain.and_then(|t| Some((t.text_bytes(event.data)?, t.has_content))) {
             let counted = self.chunks.last().map_or(0, |chunk| chunk.tokens());
             self.push(at_ns, counted + 1, bytes);
+            if content && bytes > 0 {
+                self.note_content(at_ns);
+            }
             return;
         }
         if event.data == b"[DONE]" {
@@ -183,6 +196,10 @@ impl Reading {
     }
 
     fn chunk(&mut self, at_ns: u64, event: Event, data: &[u8]) {
+        self.parsed_ns = Some(at_ns);
+        if event.has_content {
+            self.note_content(at_ns);
+        }
         if let Some(said) = event.error {
             self.error.get_or_insert_with(|| message(&said));
         }
@@ -200,6 +217,8 @@ impl Reading {
         if event.is_token || (had_totals && running.is_some_and(|total| total > counted)) {
             let tokens = running.filter(|total| *total > counted).unwrap_or(counted + 1);
             self.push(at_ns, tokens, event.text_bytes);
+        } else if event.has_choices {
+            self.silent.push(Textless(at_ns, event.is_blank));
         }
         self.running = running.or(self.running);
         self.usage = merge(self.usage, event.usage);
@@ -212,6 +231,10 @@ impl Reading {
     fn push(&mut self, at_ns: u64, tokens: u32, text_bytes: u32) {
         self.chunks.push(Chunk(at_ns, tokens));
         self.text_bytes.push(text_bytes);
+    }
+
+    fn note_content(&mut self, at_ns: u64) {
+        self.content_ns = Some((self.content_ns.map_or(at_ns, |(first, _)| first), at_ns));
     }
 
     fn note_unknown(&mut self, field: String, data: &[u8]) {
@@ -231,6 +254,9 @@ impl Reading {
             // the only tokens had no text (an end of sequence at once): they came with the reason
             self.chunks.push(Chunk(self.finish_ns, total));
             self.text_bytes.push(0);
+            if let Some(place) = self.silent.iter().rposition(|silent| silent.at_ns() == self.finish_ns) {
+                self.silent.remove(place);
+            }
         }
         let counted = self.chunks.last().map_or(0, |chunk| chunk.tokens());
         // totals that lag behind the chunks (a server that fills them in at the end only) are no running
@@ -254,6 +280,9 @@ impl Reading {
             None => Outcome::Ok,
         };
         StreamReport {
+            last_event_ns: self.parsed_ns.max(self.chunks.last().map(|chunk| chunk.at_ns())),
+            silent: self.silent,
+            content_ns: self.content_ns,
             chunks: self.chunks,
             output_tokens,
             counted_by,

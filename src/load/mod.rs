@@ -10,6 +10,7 @@ mod body;
 mod chunks;
 mod client;
 mod collect;
+mod compatible;
 mod dist;
 mod drive;
 mod effect;
@@ -63,6 +64,7 @@ mod tests;
 pub use arrivals::{Arrivals, schedule};
 pub use chunks::Chunks;
 pub use client::ClientFacts;
+pub use compatible::{Column, Columns, Times, Vllm, columns};
 pub use dist::{Dist, samples_needed};
 pub use effect::{Effect, EffectTest, effect};
 pub use error::LoadError;
@@ -73,7 +75,8 @@ pub use observer::{Observer, Phase, Progress, Silent, Verdict};
 pub use outcome::{Ended, LoadOutcome, PromptFacts, Sending, WarmupFacts};
 pub use pace::{Pace, STEPS};
 pub use record::{
-    Chunk, Failure, FailureKind, Outcome, RECORD_VERSION, RequestRecord, TokenSource, TurnPlace, UnknownText,
+    Chunk, Failure, FailureKind, Outcome, RECORD_VERSION, RequestRecord, Textless, TokenSource, TurnPlace,
+    UnknownText,
 };
 pub use run::{prompts, run};
 pub use self_test::{SPARE, SelfTest, SelfTestFacts, self_test};

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::compatible::Columns;
 use super::findings::Finding;
 use super::record::RequestRecord;
 use super::server::ServerFacts;
@@ -85,6 +86,9 @@ pub struct LoadOutcome {
     pub records: Vec<RequestRecord>,
     /// The numbers.
     pub summary: Summary,
+    /// What other tools would have printed.
+    #[serde(default)]
+    pub columns: Columns,
     /// How it ended.
     pub ended: Ended,
     /// How much of it was sent.

@@ -31,6 +31,15 @@ pub struct RequestRecord {
     pub end_ns: u64,
     /// Every chunk that carried generated text; an answer that came as a whole is one.
     pub chunks: Chunks,
+    /// Events of the generation without text, which other tools take for tokens.
+    #[serde(default, skip_serializing_if = "<[Textless]>::is_empty")]
+    pub silent: Box<[Textless]>,
+    /// When the last event that is JSON came, token counts included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_event_ns: Option<u64>,
+    /// When the first and the last text of the answer itself came, neither thoughts nor calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_ns: Option<(u64, u64)>,
     /// Tokens of the prompt as the server counts them, template included.
     pub prompt_tokens: Option<u32>,
     /// Tokens of the prompt as we made it, without a chat template.
@@ -102,6 +111,22 @@ impl Chunk {
 
     /// Tokens received up to and with this chunk.
     pub fn tokens(self) -> u32 {
+        self.1
+    }
+}
+
+/// An event of the generation without text: a role alone, or the end. When it came, and whether it held an empty text and no role.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Textless(pub u64, pub bool);
+
+impl Textless {
+    /// When it came, in nanoseconds since the load's start.
+    pub fn at_ns(self) -> u64 {
+        self.0
+    }
+
+    /// Whether it held an empty text and no role.
+    pub fn is_blank(self) -> bool {
         self.1
     }
 }

@@ -12,6 +12,7 @@ use super::arrivals::Arrivals;
 use super::body::BodyForm;
 use super::client::{ClientFacts, ClientWatch};
 use super::collect::{Collected, Watch, collect};
+use super::compatible::columns;
 use super::drive::{Drive, Source};
 use super::error::LoadError;
 use super::findings::{self, Finding};
@@ -366,6 +367,7 @@ fn outcome(
     let load_ns = records.iter().map(|r| r.end_ns).max().unwrap_or(0);
     LoadOutcome {
         summary: summarize(&records, planned, sent.client),
+        columns: columns(&records, spec),
         records,
         ended,
         sending,

@@ -40,6 +40,12 @@ impl Api {
         }
     }
 
+    /// The path without a version, as some gateways have it.
+    pub fn unversioned(self) -> &'static str {
+        let path = self.path();
+        path.strip_prefix("/v1").unwrap_or(path)
+    }
+
     /// Whether the server puts a chat template around the prompt.
     pub fn has_template(self) -> bool {
         self == Self::Chat
@@ -158,6 +164,8 @@ impl fmt::Debug for Header {
 pub struct LoadSpec {
     /// `http://host:port`, without `/v1`.
     pub base_url: String,
+    /// Path and query below it where they are not the endpoint's path alone, as gateways want them. May hold a key.
+    pub target: Option<String>,
     /// The endpoint.
     pub api: Api,
     /// The model name to send.
@@ -205,11 +213,17 @@ pub struct LoadSpec {
 }
 
 impl LoadSpec {
+    /// What prompts are made with.
+    pub fn tokenizer(&self) -> Option<&PathBuf> {
+        self.data.as_ref().and_then(|data| data.tokenizer.as_ref()).or(self.prompts.tokenizer.as_ref())
+    }
+
     /// A chat load of 1024 input and 128 output tokens by one client, with every other setting at its
     /// default.
     pub fn new(base_url: impl Into<String>, model: impl Into<String>) -> Self {
         Self {
             base_url: base_url.into(),
+            target: None,
             api: Api::Chat,
             model: model.into(),
             arrivals: Arrivals::Closed { concurrency: 1 },

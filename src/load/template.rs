@@ -13,14 +13,16 @@ pub(super) struct Template {
     before: Vec<u8>,
     after: Vec<u8>,
     empty_is_token: bool,
+    /// Its text is the answer itself.
+    pub has_content: bool,
 }
 
 impl Template {
     /// The template of an event that says nothing beside its text. Whether its text lies where it seems to is tried: with another
     /// text in that place the event has to have that one.
     pub(super) fn of(data: &[u8], event: &Event) -> Option<Self> {
-        let plain =
-            Event { has_choices: true, is_token: true, text_bytes: event.text_bytes, ..Event::default() };
+        let Event { text_bytes, has_content, .. } = *event;
+        let plain = Event { has_choices: true, is_token: true, text_bytes, has_content, ..Event::default() };
         if *event != plain || event.text_bytes == 0 {
             return None;
         }
@@ -32,8 +34,9 @@ impl Template {
             let with = |text: &[u8]| Event::parse(&[&before, text, &after[..]].concat()).ok();
             let one = with(b"x").is_some_and(|one| one == Event { text_bytes: 1, ..plain.clone() });
             let empty = with(b"")?;
-            let none = Event { text_bytes: 0, is_token: empty.is_token, ..plain.clone() };
-            (one && empty == none).then_some(Self { before, after, empty_is_token: empty.is_token })
+            let Event { is_token, is_blank, .. } = empty;
+            let none = Event { text_bytes: 0, has_content: false, is_token, is_blank, ..plain.clone() };
+            (one && empty == none).then_some(Self { before, after, empty_is_token: is_token, has_content })
         })
     }
 
@@ -96,7 +99,7 @@ mod tests {
             if let Some(bytes) = template.text_bytes(other[cut].as_bytes()) {
                 let parsed = Event::parse(other[cut].as_bytes()).expect("json");
                 let plain = Event { has_choices: true, is_token: true, text_bytes: bytes, ..Event::default() };
-                prop_assert_eq!(parsed, plain);
+                prop_assert_eq!(parsed, Event { has_content: bytes > 0, is_blank: bytes == 0, ..plain });
             }
         }
 

@@ -304,6 +304,7 @@ async fn load_result(
     let mut notes = target.notes.clone();
     notes.extend(outcome.findings.iter().map(ToString::to_string));
     let mut metrics = measured::metrics(&outcome.summary, &outcome.records, target.startup_s());
+    measured::other_tools(&mut metrics, &outcome.columns);
     if let Some(server) = &outcome.server {
         measured::server(&mut metrics, server);
     }

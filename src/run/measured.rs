@@ -1,7 +1,7 @@
 //! From a load's summary to the metrics that the judge reads: the same names as in reports and recordings.
 
 use crate::judge::{Distribution, Latencies, Latency, Metrics};
-use crate::load::{Dist, RequestRecord, ServerFacts, Summary};
+use crate::load::{Columns, Dist, RequestRecord, ServerFacts, Summary};
 
 /// The metrics of one load, or of its first part; `startup_s` is how long the engine took to be ready, if it was started for it.
 pub fn metrics(s: &Summary, records: &[RequestRecord], startup_s: Option<f64>) -> Metrics {
@@ -66,6 +66,27 @@ pub fn metrics(s: &Summary, records: &[RequestRecord], startup_s: Option<f64>) -
         }
     }
     m
+}
+
+/// The means that other tools would have printed, under their names: a result keeps a few numbers of each, and the request records the
+/// rest.
+pub fn other_tools(m: &mut Metrics, columns: &Columns) {
+    for (tool, column) in columns {
+        let tool = tool.replace(['-', '.'], "_");
+        let mean = |of: Option<Dist>| of.map(|d| d.mean);
+        let values = [
+            ("total_tps", column.total_tps),
+            ("request_rate", column.total_tps.is_none().then_some(column.request_rate)),
+            ("ttft_mean_ms", mean(column.ttft_ms)),
+            ("tpot_mean_ms", mean(column.tpot_ms)),
+            ("itl_mean_ms", mean(column.itl_ms)),
+        ];
+        for (name, value) in values {
+            if let Some(value) = value {
+                m.set(&format!("as_{tool}_{name}"), value);
+            }
+        }
+    }
 }
 
 /// What the server said of itself.

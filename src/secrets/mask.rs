@@ -189,7 +189,9 @@ fn behind_its_flag(found: &Captures<'_>) -> Vec<u8> {
     // a usage says `--api-key API_KEY`
     let place = flag.trim_start_matches('-').replace('-', "_").to_uppercase();
     let prose = bare.len() <= LONGEST_WORD && bare.bytes().all(|b| b.is_ascii_lowercase());
-    if prose || place.ends_with(bare) || !hides(&flag, bare) {
+    // a heading in a line of dashes: `----Inter-token Latency----`
+    let ruled = flag.starts_with("---");
+    if prose || ruled || place.ends_with(bare) || !hides(&flag, bare) {
         return found[0].to_vec();
     }
     [&found["flag"], &found["between"], MASKED.as_bytes()].concat()
@@ -345,6 +347,7 @@ mod tests {
             "--api-key --port 1",
             "usage: x [--api-key API_KEY] [--admin-api-key KEY]",
             "give --api-key instead, or --hf-token.",
+            "---------------Inter-token Latency----------------",
             "--api-key \"$KEY\" --hf-token EMPTY --eos-token 2 --num-key 3",
         ] {
             assert_eq!(m.text(plain), plain);

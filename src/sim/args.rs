@@ -75,6 +75,9 @@ pub struct SimArgs {
     /// Prepare the next step after this one (the default)
     #[arg(long, overrides_with = "async_scheduling")]
     pub no_async_scheduling: bool,
+    /// Time of the API server for each request, in milliseconds, in place of that of the engine that is simulated
+    #[arg(long, value_name = "MS", hide = true, value_parser = parse_milliseconds)]
+    pub front_end_ms: Option<f64>,
     /// Key that clients have to send; `SIM_API_KEY` by default, none if that is not set either
     #[arg(long, value_name = "KEY")]
     pub api_key: Option<ApiKey>,
@@ -252,6 +255,13 @@ fn choices(error: &clap::Error) -> String {
 
 fn positive() -> RangedU64ValueParser<u32> {
     RangedU64ValueParser::new().range(1..=u64::from(u32::MAX / 2))
+}
+
+fn parse_milliseconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(ms) if ms >= 0.0 && ms.is_finite() => Ok(ms),
+        _ => Err("a number from 0 on is needed".to_owned()),
+    }
 }
 
 fn parse_share(text: &str) -> Result<f64, String> {

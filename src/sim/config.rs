@@ -132,9 +132,13 @@ pub struct EngineConfig {
 }
 
 impl EngineConfig {
-    /// The engine that a command line means, with the default knobs.
+    /// The engine that a command line means, with the default knobs but for those that it names.
     pub fn resolve(args: &SimArgs) -> Result<Self, StartError> {
-        Self::resolve_with(args, Knobs::default())
+        let mut knobs = Knobs::default();
+        if let Some(ms) = args.front_end_ms {
+            knobs.front_end_seconds = ms / 1e3;
+        }
+        Self::resolve_with(args, knobs)
     }
 
     /// The engine that a command line means.

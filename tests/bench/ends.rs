@@ -147,6 +147,69 @@ fn their_duration_ends_with_the_last_answer_and_ours_with_its_last_token() {
     }
 }
 
+/// A role at once, three tokens after a while, and their count after another one.
+fn role_first(_: usize, to: &mut TcpStream) -> std::io::Result<()> {
+    let role = r#"{"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}"#;
+    send(to, role)?;
+    std::thread::sleep(Duration::from_millis(300));
+    (0..3).try_for_each(|n| token(to, n == 2))?;
+    std::thread::sleep(Duration::from_millis(300));
+    count(to, 3)?;
+    send(to, "[DONE]")
+}
+
+#[test]
+fn other_tools_columns_stand_beside_ours_by_their_own_definitions() {
+    let lab = Lab::new();
+    let (url, _) = server(Arc::new(role_first));
+    let files = ["--json", "own.json", "--save-result", "--save-detailed", "--result-filename", "vllm.json"];
+    let more = [&["--num-prompts", "2", "--compat"][..], &files].concat();
+    let output = lab.run(&options(&url, &more)).expect_code(0);
+    let read = |name: &str| -> Value { serde_json::from_str(&lab.read(name)).expect("JSON") };
+    let (own, saved) = (read("own.json"), read("vllm.json"));
+    let of = |tool: &str| &own["compatible"][tool];
+    let mean = |of: &Value, metric: &str| of[metric]["mean"].as_f64().expect("a mean");
+    let (old, new, guide) = (of("vllm-0.11"), of("vllm-0.33"), of("guidellm-0.5"));
+    let ours = |metric: &str| mean(&own, metric);
+    assert!(ours("ttft_ms") - mean(old, "ttft_ms") >= 290.0, "the role is their first token: {own:#}");
+    assert!(mean(old, "latency_ms") - ours("latency_ms") >= 290.0, "the usage is their end: {own:#}");
+    assert_eq!(old["itl_ms"]["n"], 6, "from the role on");
+    assert!(mean(old, "tpot_ms") >= 290.0, "what is before and behind the text is theirs: {own:#}");
+    for tool in [new, guide] {
+        assert!((mean(tool, "ttft_ms") - ours("ttft_ms")).abs() < 1e-6, "{own:#}");
+    }
+    assert!((mean(new, "latency_ms") - ours("latency_ms")).abs() < 1e-6, "{own:#}");
+    assert!((mean(guide, "tpot_ms") - ours("latency_ms") / 3.0).abs() < 1e-6, "{own:#}");
+    assert!(guide["total_tps"].is_null() && old["total_tps"].is_number(), "{own:#}");
+
+    let pairs = [
+        ("duration", "duration_s"),
+        ("total_token_throughput", "total_tps"),
+        ("output_throughput", "output_tps"),
+    ];
+    for (theirs, column) in pairs {
+        assert_eq!(saved[theirs], old[column], "{theirs}");
+    }
+    for (theirs, column) in
+        [("ttft", "ttft_ms"), ("tpot", "tpot_ms"), ("itl", "itl_ms"), ("e2el", "latency_ms")]
+    {
+        for (name, field) in [("mean", "mean"), ("median", "p50"), ("p99", "p99"), ("std", "stddev")] {
+            assert_eq!(saved[format!("{name}_{theirs}_ms")], old[column][field], "{name} {theirs}");
+        }
+    }
+    assert_eq!(saved["itls"][0].as_array().map(Vec::len), Some(3), "{saved:#}");
+    let row = |label: &str| -> Vec<&str> {
+        let line = output.stdout.lines().filter_map(|line| line.strip_prefix(label)).last();
+        line.unwrap_or_else(|| panic!("{label}: {}", output.stdout)).split_whitespace().collect()
+    };
+    let shown = |of: &Value, metric: &str| format!("{:.2}", mean(of, metric));
+    assert_eq!(row("Mean TPOT (ms):"), [old, new, guide].map(|of| shown(of, "tpot_ms")));
+    assert_eq!(row("Total throughput (tok/s):")[2], "-");
+    assert!(output.stdout.lines().all(|line| line.len() <= 80), "{}", output.stdout);
+    let plain = lab.run(&options(&url, &["--num-prompts", "1"])).expect_code(0);
+    assert!(!plain.stdout.contains("guidellm"), "{}", plain.stdout);
+}
+
 #[test]
 fn a_count_of_no_tokens_and_an_empty_event_are_no_failures() {
     let lab = Lab::new();

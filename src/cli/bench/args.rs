@@ -25,7 +25,7 @@ const MOST_PROMPTS: u64 = 10_000_000;
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 #[command(after_help = EXAMPLES)]
 pub struct BenchArgs {
-    /// Where the server is: http://host:port
+    /// Where the server is: http://host:port, also with the endpoint's path and a query behind it
     pub url: String,
     /// The model's name in requests
     #[arg(long)]
@@ -99,6 +99,9 @@ pub struct BenchArgs {
     /// Percentiles to print: of 50, 90, 95, 99, 99.9
     #[arg(long, value_delimiter = ',', default_value = "99", value_parser = percentile, value_name = "NUMBERS")]
     pub metric_percentiles: Vec<Percentile>,
+    /// Print what `vllm bench serve` and guidellm would have printed, by their own definitions, beside the table
+    #[arg(long)]
+    pub compat: bool,
     /// Count the requests that keep to these limits in milliseconds: ttft:MS, tpot:MS, e2el:MS
     #[arg(long, value_name = "NAME:MS", value_parser = limit, num_args = 1..)]
     pub goodput: Vec<Limit>,
@@ -165,15 +168,24 @@ pub enum Percentile {
 }
 
 impl BenchArgs {
-    /// The server's address, without what the endpoint's path says: people also know it as `…/v1`, or with the whole path.
-    fn base_url(&self) -> Result<&str, String> {
-        let url = self.url.trim_end_matches('/');
-        let named = Api::ALL.into_iter().find(|api| url.ends_with(api.path()));
-        if let Some(other) = named.filter(|api| *api != self.endpoint) {
+    /// The server's address, without what the endpoint's path says: people also know it as `…/v1`, or with the whole path. What stands
+    /// behind it otherwise, a query or a path without the version, is the request's target: gateways have such.
+    fn address(&self) -> Result<(&str, Option<String>), String> {
+        let (url, query) =
+            self.url.split_once('?').map_or((&*self.url, None), |(url, query)| (url, Some(query)));
+        let url = url.trim_end_matches('/');
+        let ends = Api::ALL.into_iter().flat_map(|api| [(api, api.path()), (api, api.unversioned())]);
+        let named = ends.clone().find(|(_, path)| url.ends_with(path));
+        if let Some((other, _)) = named.filter(|(api, _)| *api != self.endpoint) {
             return Err(format!("the address names another endpoint: state --endpoint {}", other.path()));
         }
-        let base = named.and_then(|api| url.strip_suffix(api.path())).or_else(|| url.strip_suffix("/v1"));
-        Ok(base.map_or(url, |base| base.trim_end_matches('/')))
+        let path = named.map_or(self.endpoint.path(), |(_, path)| path);
+        let base = url.strip_suffix(path).or_else(|| url.strip_suffix("/v1"));
+        let target = match query {
+            Some(query) => Some(format!("{path}?{query}")),
+            None => Some(path.to_owned()).filter(|path| path != self.endpoint.path()),
+        };
+        Ok((base.map_or(url, |base| base.trim_end_matches('/')), target))
     }
 
     /// What prompts and arrivals are drawn from. Random prompts that are perflab's own begin apart from those of any load of other
@@ -267,7 +279,9 @@ impl BenchArgs {
             let why = "with whole answers (--no-stream) there is no time of a first token: --goodput can only limit e2el";
             return Err(why.to_owned());
         }
-        self.base_url()?.clone_into(&mut spec.base_url);
+        let (base_url, target) = self.address()?;
+        base_url.clone_into(&mut spec.base_url);
+        spec.target = target;
         spec.api = self.endpoint;
         spec.extra_body.extend(self.extra_body.clone().unwrap_or_default());
         spec.headers.clone_from(&self.header);

@@ -1,6 +1,6 @@
 //! Requests that keep to the limits of `--goodput`.
 
-use crate::load::{LoadOutcome, RequestRecord};
+use crate::load::{Api, LoadOutcome, RequestRecord, Vllm};
 
 /// A limit that a request has to keep to be good.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,39 +40,44 @@ pub(super) fn limit(text: &str) -> Result<Limit, String> {
 /// Good requests per second by perflab's definitions: a request whose tokens all came in one chunk has no time per token, and keeps no
 /// limit of it. None without limits.
 pub(super) fn own(limits: &[Limit], outcome: &LoadOutcome) -> Option<f64> {
-    rate(limits, outcome, |record| record.tpot_ns().map(|ns| ns / 1e6), outcome.summary.duration_s)
+    let keeps = |record: &RequestRecord, limit: &Limit| {
+        let ms = |to: Option<u64>| Some(to?.saturating_sub(record.sent_ns) as f64 / 1e6);
+        let took = match limit.of {
+            Limited::Ttft => ms(record.first_token_ns),
+            Limited::Tpot => record.tpot_ns().map(|ns| ns / 1e6),
+            Limited::E2el => ms(record.last_token_ns),
+        };
+        took.is_some_and(|took| took <= limit.ms)
+    };
+    let completed = outcome.records.iter().filter(|record| record.is_completed());
+    rate(limits, completed, keeps, outcome.summary.duration_s)
 }
 
-/// Good requests per second as vLLM counts them, over its own duration, where one token has a time per token of 0.
-pub(super) fn vllm(
-    limits: &[Limit],
-    outcome: &LoadOutcome,
-    tpot_ms: fn(&RequestRecord) -> Option<f64>,
-    duration_s: f64,
-) -> Option<f64> {
-    rate(limits, outcome, |record| Some(tpot_ms(record).unwrap_or(0.0)), duration_s)
+/// Good requests per second as vLLM counts them, by its own times and over its own duration; one token has a time per token of 0.
+pub(super) fn vllm(limits: &[Limit], (outcome, api): (&LoadOutcome, Api), duration_s: f64) -> Option<f64> {
+    let keeps = |record: &RequestRecord, limit: &Limit| {
+        let times = Vllm::V0_11.times(record, api);
+        let took = match limit.of {
+            Limited::Ttft => times.ttft_ms,
+            Limited::Tpot => times.tpot_ms.unwrap_or(0.0),
+            Limited::E2el => times.latency_ms,
+        };
+        took <= limit.ms
+    };
+    let answered = outcome.records.iter().filter(|record| Vllm::V0_11.is_answered(record, api));
+    rate(limits, answered, keeps, duration_s)
 }
 
-fn rate(
+fn rate<'r>(
     limits: &[Limit],
-    outcome: &LoadOutcome,
-    tpot_ms: impl Fn(&RequestRecord) -> Option<f64>,
+    records: impl Iterator<Item = &'r RequestRecord>,
+    keeps: impl Fn(&RequestRecord, &Limit) -> bool,
     duration_s: f64,
 ) -> Option<f64> {
     if limits.is_empty() {
         return None;
     }
-    let ms = |record: &RequestRecord, to: Option<u64>| Some(to?.saturating_sub(record.sent_ns) as f64 / 1e6);
-    let keeps = |record: &RequestRecord, limit: &Limit| {
-        let took = match limit.of {
-            Limited::Ttft => ms(record, record.first_token_ns),
-            Limited::Tpot => tpot_ms(record),
-            Limited::E2el => ms(record, record.last_token_ns),
-        };
-        took.is_some_and(|took| took <= limit.ms)
-    };
-    let completed = outcome.records.iter().filter(|record| record.is_completed());
-    let good = completed.filter(|record| limits.iter().all(|limit| keeps(record, limit))).count();
+    let good = records.filter(|record| limits.iter().all(|limit| keeps(record, limit))).count();
     Some(good as f64 / duration_s).filter(|rate| rate.is_finite()).or(Some(0.0))
 }
 

@@ -3,6 +3,7 @@
 
 mod args;
 mod command;
+mod compat;
 mod data_args;
 mod documents;
 mod files;

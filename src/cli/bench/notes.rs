@@ -4,7 +4,6 @@
 use serde_json::{Value, json};
 
 use super::args::BenchArgs;
-use super::stated;
 use crate::data::Source;
 use crate::judge::{Metrics, checks, prefix};
 use crate::load::{Finding, LoadOutcome, LoadSpec, Stalled};
@@ -102,7 +101,7 @@ fn seen_before(spec: &LoadSpec, outcome: &LoadOutcome) -> Option<Note> {
     metrics.set("prefix_hit_tokens", hits);
     metrics.set("input_tokens", summary.input_tokens as f64);
     metrics.set("completed", summary.completed as f64);
-    let own = stated::tokenizer(spec).and_then(|_| own_length(outcome));
+    let own = spec.tokenizer().and_then(|_| own_length(outcome));
     let share = prefix::unplanned_share(&metrics, own).filter(|share| *share > prefix::TOLERATED)?;
     let text = format!(
         "{:.1} % of the prompt tokens were in the server's prefix cache: it had seen prompts that begin as these. Another --seed \

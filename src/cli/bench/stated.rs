@@ -60,11 +60,6 @@ pub(super) fn offered(spec: &LoadSpec) -> Offered {
     Offered { rate, burstiness, cap: clients.or(spec.in_flight) }
 }
 
-/// What prompts are made with.
-pub(super) fn tokenizer(spec: &LoadSpec) -> Option<&PathBuf> {
-    spec.data.as_ref().and_then(|data| data.tokenizer.as_ref()).or(spec.prompts.tokenizer.as_ref())
-}
-
 /// What was asked, how much of it, and how answers were to be drawn.
 pub(super) fn load(args: &BenchArgs, spec: &LoadSpec) -> Value {
     let (requests, seconds) = match spec.stop {
@@ -96,7 +91,7 @@ pub(super) fn load(args: &BenchArgs, spec: &LoadSpec) -> Value {
 fn of_profile(spec: &LoadSpec) -> Value {
     let Prompts { input, output, shared, .. } = &spec.prompts;
     let lengths = |range: &RangeInclusive<u32>| [*range.start(), *range.end()];
-    let tokenizer = tokenizer(spec).map(|path| path.display().to_string());
+    let tokenizer = spec.tokenizer().map(|path| path.display().to_string());
     let file = |name: &str, path: &PathBuf| json!({"name": name, "path": path.display().to_string()});
     let mut set = match spec.data.as_ref().map(|data| &data.source) {
         None => json!({

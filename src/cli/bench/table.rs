@@ -3,7 +3,7 @@
 use std::fmt::{Display, Write as _};
 
 use super::args::{BenchArgs, Metric, Percentile};
-use super::{goodput, stated};
+use super::{compat, goodput, stated};
 use crate::load::{self, Dist, Level, LoadOutcome, LoadSpec, ServerFacts, Summary, TurnFacts};
 
 const WIDTH: usize = 50;
@@ -52,6 +52,9 @@ pub(super) fn render(args: &BenchArgs, spec: &LoadSpec, outcome: &LoadOutcome) -
         table.server(server);
     }
     table.client(s);
+    if args.compat {
+        table.0.push_str(&compat::block(&outcome.columns, &args.metric_percentiles));
+    }
     table.0
 }
 

@@ -62,6 +62,9 @@ fn timeless(mut report: StreamReport) -> StreamReport {
     for chunk in &mut report.chunks {
         chunk.0 = 0;
     }
+    report.silent.iter_mut().for_each(|silent| silent.0 = 0);
+    report.last_event_ns = report.last_event_ns.map(|_| 0);
+    report.content_ns = report.content_ns.map(|_| (0, 0));
     report
 }
 
