@@ -9,6 +9,9 @@ use crate::load::{Column, Columns, Dist};
 const LABEL: usize = 32;
 const CELL: usize = 14;
 
+/// One of a tool's distributions.
+type Quantity = fn(&Column) -> Option<&Dist>;
+
 /// The block; empty where there is no column.
 pub(super) fn block(columns: &Columns, percentiles: &[Percentile]) -> String {
     if columns.is_empty() {
@@ -21,7 +24,7 @@ pub(super) fn block(columns: &Columns, percentiles: &[Percentile]) -> String {
     let mut lines = Lines(format!("{:-^width$}\n", "By the definitions of other tools"));
     lines.row("", columns.iter().map(|(name, _)| Some((*name).to_owned())));
     let mut row = |label: &str, of: &dyn Fn(&Column) -> Option<String>| {
-        lines.row(label, columns.iter().map(|(_, c)| of(c)))
+        lines.row(label, columns.iter().map(|(_, c)| of(c)));
     };
     row("Successful requests:", &|c| Some(c.completed.to_string()));
     row("Duration (s):", &|c| Some(shown(c.duration_s)));
@@ -30,7 +33,7 @@ pub(super) fn block(columns: &Columns, percentiles: &[Percentile]) -> String {
     row("Request throughput (req/s):", &|c| Some(shown(c.request_rate)));
     row("Output throughput (tok/s):", &|c| c.output_tps.map(shown));
     row("Total throughput (tok/s):", &|c| c.total_tps.map(shown));
-    let quantities: [(&str, fn(&Column) -> Option<&Dist>); 4] = [
+    let quantities: [(&str, Quantity); 4] = [
         ("TTFT", |c| c.ttft_ms.as_ref()),
         ("TPOT", |c| c.tpot_ms.as_ref()),
         ("ITL", |c| c.itl_ms.as_ref()),

@@ -186,8 +186,11 @@ fn there_is_no_column_for_what_these_tools_do_not_ask() {
     assert_eq!((nothing.completed, nothing.total_tps, nothing.ttft_ms), (0, Some(0.0), None));
 }
 
+/// Times of chunks, events without text, the last event, the first and the last text of the answer.
+type Kept = (Vec<u64>, Vec<Textless>, Option<u64>, Option<(u64, u64)>);
+
 /// What is kept of a stream whose events came at 1, 2, 3, … ns.
-fn kept(fixture: &str) -> (Vec<u64>, Vec<Textless>, Option<u64>, Option<(u64, u64)>) {
+fn kept(fixture: &str) -> Kept {
     let path = format!("{}/tests/fixtures/sse/{fixture}.sse", env!("CARGO_MANIFEST_DIR"));
     let raw = std::fs::read(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
     let body = memchr::memmem::find(&raw, b"\r\n\r\n").expect("headers") + 4;

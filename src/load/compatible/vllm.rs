@@ -12,7 +12,7 @@ use std::iter::Peekable;
 use super::column::{Column, ms, rate, was_read, whole_s};
 use crate::load::chunks::Unpacked;
 use crate::load::dist::Dist;
-use crate::load::record::{RequestRecord, Textless};
+use crate::load::record::{Chunk, RequestRecord, Textless};
 use crate::load::spec::{Api, LoadSpec};
 
 /// Versions of the tool, each of which stands for those up to the next.
@@ -149,7 +149,7 @@ impl<'r, S: Iterator<Item = &'r Textless>> Iterator for Merged<'r, S> {
         match (chunk, self.silent.peek().map(|silent| silent.at_ns())) {
             (Some(chunk), Some(silent)) if silent < chunk => self.silent.next().map(|s| s.at_ns()),
             (None, _) => self.silent.next().map(|s| s.at_ns()),
-            (Some(_), _) => self.chunks.next().map(|c| c.at_ns()),
+            (Some(_), _) => self.chunks.next().map(Chunk::at_ns),
         }
     }
 }

@@ -60,11 +60,13 @@ impl HttpClient {
     /// A client for `POST` to a load's endpoint: no proxy, no redirects, no retry of what the server has
     /// seen.
     pub(crate) async fn new(spec: &LoadSpec) -> Result<Self, LoadError> {
-        let base = spec.base_url.trim_end_matches('/');
-        let unusable =
-            |why: String| LoadError::Spec(format!("the server's address `{base}{}`: {why}", spec.api.path()));
-        let target = spec.target.as_deref().unwrap_or(spec.api.path());
-        let parsed = reqwest::Url::parse(&format!("{base}{target}")).map_err(|e| unusable(e.to_string()))?;
+        let address = spec.base_url.trim_end_matches('/');
+        let unusable = |why: String| {
+            LoadError::Spec(format!("the server's address `{address}{}`: {why}", spec.api.path()))
+        };
+        let below = spec.target.as_deref().unwrap_or(spec.api.path());
+        let parsed =
+            reqwest::Url::parse(&format!("{address}{below}")).map_err(|e| unusable(e.to_string()))?;
         let host = parsed.host_str().ok_or_else(|| unusable("it names no host".to_owned()))?;
         let port = parsed.port_or_known_default().unwrap_or(80);
         let bare = host.trim_start_matches('[').trim_end_matches(']');
