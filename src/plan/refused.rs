@@ -8,7 +8,7 @@ use std::sync::Arc;
 use foldhash::{HashMap, HashMapExt, HashSet};
 
 use super::config::Config;
-use super::eval::{Before, Known, condition, number};
+use super::eval::{Before, Known, condition, number, surely};
 use super::reach::flag_key;
 use crate::lang::codes::Code;
 use crate::lang::sema::program::{Change, Engine, Expr, Refusal, Refuses, Study};
@@ -23,10 +23,7 @@ pub(super) fn refusal(config: &Config, how: Refuses) -> Option<&Refusal> {
     let version = engine.version.as_deref();
     // most combinations have none of the flags that a refusal is about
     let set = |r: &Refusal| config.held().iter().any(|h| r.flags.binary_search(&h.key).is_ok());
-    engine
-        .refusals
-        .iter()
-        .find(|r| set(r) && r.holds_for(version) == how && condition(&r.when, &Before(config)) == Some(true))
+    engine.refusals.iter().find(|r| set(r) && r.holds_for(version) == how && surely(&r.when, &Before(config)))
 }
 
 /// For a table: why a candidate cannot be.
