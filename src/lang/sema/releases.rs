@@ -196,8 +196,7 @@ impl Checker<'_> {
         }
         let message =
             format!("{title} {version} has no schema of its own: its flags are checked as those of {taken}");
-        let longer = engine.schema.versions().iter().find(|v| v.starts_with(&format!("{version}.")));
-        if let Some(full) = longer.filter(|_| version.contains('.')) {
+        if let Some(full) = engine.schema.full_release(version) {
             let message =
                 format!("{title} {version} is read as {taken}, the nearest lower release with a schema");
             let d = Diagnostic::new(Code::VersionUnknown, stated.span, message);
