@@ -197,8 +197,9 @@ impl Checker<'_> {
         let message =
             format!("{title} {version} has no schema of its own: its flags are checked as those of {taken}");
         if let Some(full) = engine.schema.full_release(version) {
-            let message =
-                format!("{title} {version} is read as {taken}, the nearest lower release with a schema");
+            // below the lowest one there is none
+            let lower = if taken == full { "" } else { ", the nearest lower release with a schema" };
+            let message = format!("{title} {version} is read as {taken}{lower}");
             let d = Diagnostic::new(Code::VersionUnknown, stated.span, message);
             let help = format!(
                 "write `version \"{full}\"` if that is what runs: releases are named in full, as the engine prints them"

@@ -256,7 +256,10 @@ fn habit(chunk: &str, token: &Range<usize>, word: &str) -> Option<String> {
             "comparisons do not chain: write `a <= b and b <= c`".to_owned()
         }
         "$" if number.is_empty() => "write the unit behind the number: `20usd`".to_owned(),
-        "$" => format!("write the unit behind the number: `{number}usd`"),
+        "$" => {
+            let per = if chunk[token.end..].starts_with("/h") { "/h" } else { "" };
+            format!("write the unit behind the number: `{number}usd{per}`")
+        }
         "as" if chunk.starts_with("use") => {
             "what is imported keeps its name: remove `as` and what follows it".to_owned()
         }

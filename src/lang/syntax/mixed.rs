@@ -74,7 +74,7 @@ fn wrong(line: &str, open: usize, close: usize) -> Option<(usize, &'static str)>
     let reads = |at: usize, right: &str| {
         let mut mended = line.trim_end().to_owned();
         mended.replace_range(at..=at, right);
-        let block = mended.ends_with('{').then_some(" }").unwrap_or_default();
+        let block = if mended.ends_with('{') { " }" } else { "" };
         let mended = format!("{}{block}", mended.trim_start());
         let rules = [
             Rule::only_engine_line,

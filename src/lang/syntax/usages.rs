@@ -22,6 +22,7 @@ pub fn usage(chunk: &str, token: &Range<usize>, word: &str, expected: &[String])
         .or_else(|| at.point())
         .or_else(|| at.empty())
         .or_else(|| at.bare_list())
+        .or_else(|| at.title_of_a_site())
         .or_else(|| at.unfinished())
 }
 
@@ -43,7 +44,7 @@ fn mend(help: impl Into<String>, at: Range<usize>, right: impl Into<String>) -> 
     Hint { help: help.into(), edit: Some((at, right.into())) }
 }
 
-impl<'a> At<'a> {
+impl At<'_> {
     fn is(&self, what: &str) -> bool {
         self.expected.iter().any(|e| e == what)
     }
@@ -181,6 +182,14 @@ impl<'a> At<'a> {
         })
     }
 
+    /// `site office "Our office" {`
+    fn title_of_a_site(&self) -> Option<Hint> {
+        let named = first_word(self.chunk) == "site" && self.before.split_whitespace().count() == 2;
+        (named && self.is("`{`") && self.word.len() > 1 && self.word.starts_with('"')).then(|| {
+            mend("a site has a name, and no title: remove it", self.before.len()..self.token.end, "")
+        })
+    }
+
     /// `known fast, slow`, `known {fast, slow}`
     fn bare_list(&self) -> Option<Hint> {
         let attribute = self.before.rsplit([' ', '\t']).next()?;
@@ -253,6 +262,7 @@ mod tests {
             ("data sharegpt: \"c\"", ":", "`at`", "data sharegpt at \"c\""),
             ("minimize wait of chat", "of", "`on`", "minimize wait on chat"),
             ("--a=1 && # b", "&&", "", "--a=1 # b"),
+            ("site a \"A\" {", "\"A\"", "`{`", "site a {"),
             ("axis a = - --b", "- ", "", "axis a = --b"),
             ("axis q = { fp8 \"FP8\" = --q=fp8 }", "= --q", "`:`", "axis q = { fp8 \"FP8\": --q=fp8 }"),
             ("vary seqs[] * b", "]", "a value", "vary seqs * b"),
