@@ -26,6 +26,18 @@ pub fn name(c: char) -> Option<&'static str> {
     })
 }
 
+/// What Unicode calls a space that looks like a plain one and is none.
+pub fn space(c: char) -> Option<&'static str> {
+    Some(match c {
+        '\u{a0}' => "no-break space",
+        '\u{202f}' => "narrow no-break space",
+        '\u{2007}' => "figure space",
+        '\u{2000}'..='\u{200a}' | '\u{205f}' => "a space of typesetting",
+        '\u{3000}' => "ideographic space",
+        _ => return None,
+    })
+}
+
 /// A message's text: invisible characters as `<U+200B>`, and nothing that fills the screen.
 pub fn shown(text: String) -> String {
     let text = if text.is_ascii() { text } else { visible(&text).into_owned() };

@@ -63,6 +63,10 @@ pub fn names(text: &str) -> Vec<&'static str> {
         "/hr" | "/hour" => vec!["/h"],
         "t/s" | "tps" | "tokens/s" | "toks/s" | "tokens/sec" | "tok/sec" => vec!["tok/s"],
         "$" | "USD" | "dollar" | "dollars" => vec!["usd"],
+        "watt" | "watts" | "Watt" | "Watts" => vec!["W"],
+        "joule" | "joules" | "Joule" | "Joules" => vec!["J"],
+        "byte" | "bytes" | "Byte" | "Bytes" => vec!["B"],
+        "percent" | "pct" => vec!["%"],
         // `3x`, and `0f` as other languages write a number
         "x" | "f" => vec![""],
         _ => UNITS

@@ -69,6 +69,18 @@ pub fn condition(e: &Expr, facts: &dyn Facts) -> Option<bool> {
     })
 }
 
+/// Whether a condition surely holds: what compares with something that is known not to be there decides nothing, under a `not` either.
+pub fn surely(e: &Expr, facts: &dyn Facts) -> bool {
+    let holds = e.truth(&|part| match part {
+        Expr::Binary { op, left, right } if op.is_comparison() => {
+            let absent = |side: &Expr| matches!(operand(side, facts), Known::Absent);
+            if absent(left) || absent(right) { None } else { compare(*op, left, right, facts) }
+        }
+        other => condition(other, facts),
+    });
+    holds == Some(true)
+}
+
 /// The first metric that an expression reads and that is known not to be there, in words.
 pub fn absent(e: &Expr, facts: &dyn Facts) -> Option<String> {
     let lacking = |known: &Known<f64>| *known == Known::Absent;

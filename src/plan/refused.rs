@@ -8,7 +8,7 @@ use std::sync::Arc;
 use foldhash::{HashMap, HashMapExt, HashSet};
 
 use super::config::Config;
-use super::eval::{Before, Known, condition, number};
+use super::eval::{Before, Known, condition, number, surely};
 use super::reach::flag_key;
 use crate::lang::codes::Code;
 use crate::lang::sema::program::{Change, Engine, Expr, Refusal, Refuses, Study};
@@ -22,7 +22,7 @@ pub(super) fn refusal(config: &Config, how: Refuses) -> Option<&Refusal> {
     let engine = &config.engine;
     let version = engine.version.as_deref();
     let mut reading = engine.refusals.reading(config.held().iter().map(|h| h.key.as_str()));
-    reading.find(|r| r.holds_for(version) == how && condition(&r.when, &Before(config)) == Some(true))
+    reading.find(|r| r.holds_for(version) == how && surely(&r.when, &Before(config)))
 }
 
 /// For a table: why a candidate cannot be.

@@ -282,7 +282,8 @@ impl<'a> Review<'a, '_> {
     }
 
     fn guard(&mut self, step: &Step) -> Option<Diagnostic> {
-        let guard = step.when.as_ref()?;
+        // what a param decides is there to be set otherwise
+        let guard = step.when.as_ref().filter(|guard| !guard.by_params)?;
         // what needs more GPUs than the study has is never the incumbent
         let gpus = self.study.gpus.as_ref().map_or(u32::MAX, |g| g.count);
         let (what, then) = match self.verdict_among(&guard.expr, gpus, false) {

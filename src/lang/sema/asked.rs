@@ -6,11 +6,11 @@ use super::check::Checker;
 use super::exprs::Place;
 use super::problem::Problem;
 use super::program::{Change, Engine, Study};
-use super::schema::{Found, Kind as Takes, key};
+use super::schema::{Found, Kind as Takes, Schema, key};
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
-use crate::lang::syntax::ast;
+use crate::lang::syntax::ast::{self, BinaryOp};
 
 /// A flag in a condition.
 #[derive(Debug)]
@@ -124,6 +124,56 @@ impl Checker<'_> {
                 asked.hold_against(engine);
             }
         }
+    }
+
+    /// Holds what an engine refuses against the types of its own flags, whichever the release: `alone` where a condition stands, of which a
+    /// flag may be the whole.
+    pub(super) fn values_of_flags(&mut self, e: &ast::Expr, schema: &Schema, alone: bool) {
+        match &e.kind {
+            ast::ExprKind::Not(inner) => self.values_of_flags(inner, schema, true),
+            ast::ExprKind::Binary { op: BinaryOp::And | BinaryOp::Or, left, right } => {
+                self.values_of_flags(left, schema, true);
+                self.values_of_flags(right, schema, true);
+            }
+            ast::ExprKind::Binary { op, left, right } if op.is_comparison() => {
+                for (flag, other) in [(left, right), (right, left)] {
+                    let against = Literal::of(other).map(|literal| (literal, other.span));
+                    self.held_against(flag, schema, against, false);
+                }
+            }
+            _ => self.held_against(e, schema, None, alone),
+        }
+    }
+
+    fn held_against(
+        &mut self,
+        flag: &ast::Expr,
+        schema: &Schema,
+        against: Option<(Literal, Span)>,
+        alone: bool,
+    ) {
+        let ast::ExprKind::Flag(name) = &flag.kind else { return };
+        let fits = |takes: &Takes| match &against {
+            Some((literal, _)) => literal.fits(takes),
+            None => !alone || *takes == Takes::Switch,
+        };
+        let mut kinds = schema.named(name).map(|spec| &spec.kind).peekable();
+        let takes = kinds.peek().map(|kind| (*kind).clone());
+        if takes.is_none() || kinds.any(fits) {
+            return;
+        }
+        let asked = AskedFlag {
+            name: name.clone(),
+            span: flag.span,
+            known: true,
+            engines: Vec::new(),
+            against,
+            alone,
+            can_be: Some(false),
+            takes,
+        };
+        self.never_equal(&asked);
+        self.never_true(&asked);
     }
 
     /// Says which of them no engine has.

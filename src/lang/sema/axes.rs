@@ -137,9 +137,12 @@ impl Checker<'_> {
         if self.engines_as_axes(module, axes) {
             return None;
         }
+        // each part is looked at, whatever is wrong with another
+        let products: Vec<Vec<_>> =
+            axes.sum.iter().map(|product| product.iter().map(|f| self.factor(module, f)).collect()).collect();
         let mut sum = Vec::new();
-        for product in &axes.sum {
-            let factors = product.iter().map(|f| self.factor(module, f)).collect::<Option<Vec<_>>>()?;
+        for factors in products {
+            let factors = factors.into_iter().collect::<Option<Vec<_>>>()?;
             self.clashes(axes.span, &factors, None)?;
             sum.push(one_or(factors, Space::Product));
         }
@@ -210,13 +213,18 @@ impl Checker<'_> {
             return None;
         };
         let mut points: Vec<Point> = Vec::new();
+        let mut lost = false;
         for pick in picks {
             if points.iter().any(|p| p.name == pick.text) {
                 self.picked_twice("engine", pick);
                 return None;
             }
             let name = Name { value: pick.text.clone(), span: pick.span };
-            let engine = self.engine_named(module, &name)?;
+            let Some(engine) = self.engine_named(module, &name) else {
+                // what is wrong with others is told all the same
+                lost = true;
+                continue;
+            };
             self.needs_version(&engine, pick.span);
             points.push(Point {
                 axis: "engine".to_owned(),
@@ -226,7 +234,7 @@ impl Checker<'_> {
                 span: pick.span,
             });
         }
-        Some(Space::Points(Arc::new(points)))
+        (!lost).then(|| Space::Points(Arc::new(points)))
     }
 
     /// The engines that a file would pick from: its own where it declares some, else what it imports.
@@ -266,13 +274,32 @@ impl Checker<'_> {
         } else {
             (engine.span, "add `version \"…\"`".to_owned())
         };
-        let help = format!("{what}: without one, results of different versions cannot be told apart");
         let message = format!("the engine `{name}` states no version");
+        let d = Diagnostic::new(Code::VersionMissing, at, message);
+        let why = "without one, results of different versions cannot be told apart";
+        let d = match self.derived_with_version(name).filter(|_| in_library) {
+            Some(own) => d
+                .label(format!("did you mean `{own}`?"))
+                .help(format!("write `{own}`, which derives from it and states one: {why}")),
+            None => d.label("this engine").help(format!("{what}: {why}")),
+        };
         // once, however often it is used
-        if !self.sink.found().any(|d| d.code == Code::VersionMissing && d.message == message) {
-            self.sink
-                .push(Diagnostic::new(Code::VersionMissing, at, message).label("this engine").help(help));
+        if !self.sink.found().any(|o| o.code == Code::VersionMissing && o.message == d.message) {
+            self.sink.push(d);
         }
+    }
+
+    /// The one engine of the file that derives from an engine and states its version.
+    fn derived_with_version(&self, parent: &str) -> Option<String> {
+        let engines = self.modules.root().file.items.iter().filter_map(|item| match item {
+            ast::Item::Engine(e) => Some(e),
+            _ => None,
+        });
+        let states =
+            |e: &&ast::Engine| e.lines.iter().any(|l| matches!(l.kind, ast::EngineLineKind::Version(_)));
+        let mut own = engines.filter(|e| e.parent.as_ref().is_some_and(|p| p.value == parent)).filter(states);
+        let first = own.next()?;
+        own.next().is_none().then(|| first.name.value.clone())
     }
 
     /// Factors of a product that set the same thing; flags go by their first spelling where the engine is known.

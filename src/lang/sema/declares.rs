@@ -15,7 +15,9 @@ use crate::lang::syntax::ast::{FlagDecl, FlagKind, KeyDecl, Name, Single};
 impl Checker<'_> {
     /// The declarations of one engine, over the schema that it inherits.
     /// Flags whose declarations could not be read are `unread` and may be named all the same.
-    pub fn flags_declared(&mut self, declared: &[&FlagDecl], unread: &[String], inherited: &Schema) {
+    /// Whether one is declared twice: which flag one of the two was to declare is not known.
+    pub fn flags_declared(&mut self, declared: &[&FlagDecl], unread: &[String], inherited: &Schema) -> bool {
+        let mut doubled = false;
         let mut seen: HashMap<String, Vec<(&Name, &FlagDecl)>> = HashMap::new();
         for flag in declared {
             self.attributes_fit(flag);
@@ -33,7 +35,7 @@ impl Checker<'_> {
                 let same = seen.entry(key(&name.value)).or_default();
                 // a line that stands twice is one mistake, however many names it declares
                 if let Some((first, _)) = same.iter().find(|(_, f)| overlap(f, flag)).filter(|_| !told) {
-                    told = true;
+                    (told, doubled) = (true, true);
                     let message = format!("{} is declared twice for the same versions", name.value);
                     let d = Diagnostic::new(Code::DeclaredTwice, name.span, message).label("already taken");
                     let help = "keep one of them, or say from when to when each holds: `since`, `until`";
@@ -42,6 +44,7 @@ impl Checker<'_> {
                 same.push((name, flag));
             }
         }
+        doubled
     }
 
     fn attributes_fit(&mut self, flag: &FlagDecl) {

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use super::check::{Checker, MOST_LEVELS};
 use super::declares::never_there;
-use super::flags::AUTO;
+use super::flags::{AUTO, singles};
 use super::program::{Api, Engine, Failure, Ready, Reset, Stop, Via};
 use super::schema::{FlagSpec, KeySpec, Kind as FlagType, LimitsRequests, Schema, UsesGpus};
 use super::scope::{ItemRef, Kind};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, one_of};
 use crate::lang::source::Span;
-use crate::lang::syntax::ast::{self, EngineLineKind as Line, Item, Name, Single, SingleKind};
+use crate::lang::syntax::ANY;
+use crate::lang::syntax::ast::{self, ChangeKind, EngineLineKind as Line, Item, Name, Single, SingleKind};
 use crate::lang::units::Dim;
 
 const APIS: &str = "write `api openai` for chat, `api openai_completions` or `api sglang_generate`";
@@ -54,10 +55,16 @@ impl Checker<'_> {
     fn build_engine(&mut self, module: usize, decl: &ast::Engine) -> Option<Engine> {
         let parent = match &decl.parent {
             Some(name) => {
-                let named = self.engine_beside(module, Some(&decl.name.value), name)?;
+                let Some(named) = self.engine_beside(module, Some(&decl.name.value), name) else {
+                    self.texts_of_a_lost_engine(module, decl);
+                    return None;
+                };
                 Some(self.parent_meant(module, decl, name, &named).unwrap_or(named))
             }
-            None if self.parent_forgotten(module, decl) => return None,
+            None if self.parent_forgotten(module, decl) => {
+                self.texts_of_a_lost_engine(module, decl);
+                return None;
+            }
             None => None,
         };
         // each holds all that it inherits, and those before this one were resolved already, however many they are
@@ -88,6 +95,22 @@ impl Checker<'_> {
         self.own_changes(module, decl, parent.as_deref(), &mut engine);
         self.complete(decl, &engine);
         Some(engine)
+    }
+
+    /// What texts insert, of an engine whose parent is not known: all else of it depends on that.
+    fn texts_of_a_lost_engine(&mut self, module: usize, decl: &ast::Engine) {
+        let changes = decl.lines.iter().filter_map(|l| match &l.kind {
+            Line::Changes(all) => Some(all),
+            _ => None,
+        });
+        let values = changes.flatten().filter_map(|change| match &change.kind {
+            ChangeKind::Flag(flag) | ChangeKind::Raw(flag) => flag.value.as_ref(),
+            ChangeKind::Env { value, .. } => Some(value),
+            _ => None,
+        });
+        for single in values.flat_map(singles) {
+            self.written(module, &single, true);
+        }
     }
 
     /// Settings that say one thing stand once.
@@ -124,8 +147,11 @@ impl Checker<'_> {
             return;
         }
         self.versions_named(decl, &declared);
-        self.flags_declared(&declared, &decl.unread_flags, &engine.schema);
+        let doubled = self.flags_declared(&declared, &decl.unread_flags, &engine.schema);
         let mut schema = Schema::new();
+        if doubled {
+            schema.add_unread(ANY);
+        }
         decl.unread_flags.iter().for_each(|name| schema.add_unread(name));
         for flag in declared {
             match self.flag_spec(flag).filter(|_| !never_there(flag)) {
@@ -288,6 +314,7 @@ impl Checker<'_> {
 
     fn serve(&mut self, module: usize, text: &ast::Text, engine: &mut Engine) {
         engine.serve = self.inserted(module, text, true);
+        self.inserted_behind_a_sign(text);
         engine.own_serve = !self.module(module).library;
         if engine.serve.trim().is_empty() {
             let d = Diagnostic::new(Code::EngineSetting, text.span, "the serve line is empty")

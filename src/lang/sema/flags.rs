@@ -112,7 +112,7 @@ impl Checker<'_> {
     }
 
     /// A value with its params inserted; `None` where one cannot be, which has been said.
-    fn written(&mut self, module: usize, single: &Single, launch: bool) -> Option<WrittenValue> {
+    pub(super) fn written(&mut self, module: usize, single: &Single, launch: bool) -> Option<WrittenValue> {
         let text = match single.kind {
             SingleKind::Text if self.quoted_json(single) => return None,
             SingleKind::Text => {
@@ -218,6 +218,11 @@ impl Checker<'_> {
     /// `--max-model-len=ctx`, where a param is called so: a bare word is itself.
     pub(super) fn param_meant(&self, d: Diagnostic, value: Option<&WrittenValue>) -> Diagnostic {
         let text = value.map_or("", |v| v.text.as_str());
+        let written = self.modules.slice(d.span);
+        if d.code == Code::BadFlagValue && written.starts_with('"') && written.contains('{') {
+            // what a param inserts is to be mended where the param stands, or here: nobody knows
+            return Diagnostic { edits: Vec::new(), ..d };
+        }
         if d.code != Code::BadFlagValue || self.modules.home(d.span).find(ItemKind::Param, text).is_none() {
             return d;
         }
@@ -328,7 +333,7 @@ fn list_span(change: &ast::Change) -> Option<Span> {
     }
 }
 
-fn singles(value: &ast::Value) -> Vec<Single> {
+pub(super) fn singles(value: &ast::Value) -> Vec<Single> {
     match value {
         ast::Value::Single(s) => vec![s.clone()],
         ast::Value::List(all, _) => all.clone(),
@@ -373,7 +378,10 @@ pub fn doubt(
     value: Option<&WrittenValue>,
 ) -> Option<Problem> {
     schema.stand_in(version)?;
-    strict(schema, version, name, value).err()
+    let problem = strict(schema, version, name, value).err()?;
+    // the number of a release that was cut short is told of where it stands
+    let full = version.and_then(|v| schema.full_release(v));
+    full.is_none_or(|full| strict(schema, Some(full), name, value).is_err()).then_some(problem)
 }
 
 /// A choice that the schema does not list.

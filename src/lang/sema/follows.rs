@@ -27,6 +27,7 @@ impl Checker<'_> {
         self.names_of_nobody();
         self.releases_of_nobody();
         self.doubled_for_want_of_a_value();
+        self.default_of_a_torn_flag();
         self.doubled_for_a_slip();
         self.made_of_a_guess();
         self.switches_set_apart();
@@ -122,6 +123,15 @@ impl Checker<'_> {
         self.sink.forget(|d| {
             (d.code == Code::SettingTwice || both(d)) && (at(&d.span) || d.related.iter().any(|(s, _)| at(s)))
         });
+    }
+
+    /// `--no-cache=false`: that it does what is done anyhow depends on how it is mended.
+    fn default_of_a_torn_flag(&mut self) {
+        let torn = self.sink.found().filter(|d| d.code == Code::FlagNeedsValue);
+        let torn: Vec<Span> = torn.map(|d| d.span).collect();
+        let holds =
+            |outer: Span, s: &Span| outer.file == s.file && outer.range().contains(&(s.start as usize));
+        self.sink.forget(|d| d.code == Code::AaPair && torn.iter().any(|s| holds(d.span, s)));
     }
 
     /// `--seqs --seqs=5`: the one without its value is the mistake.

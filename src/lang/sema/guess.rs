@@ -155,7 +155,9 @@ impl Guess {
                 let d = d
                     .label(format!("did you mean `{near}`?"))
                     .help(format!("write {near}, or `raw {name}` to pass it on unchecked"));
-                if sure(name) && is_slip(name, &near) && same_digits(name, &near) {
+                // `-max-num-seqs`: no short flag has so many letters
+                let dash = near.strip_prefix('-') == Some(name) && name.len() > SHORTEST;
+                if dash || sure(name) && is_slip(name, &near) && same_digits(name, &near) {
                     d.edit(at, near)
                 } else {
                     d

@@ -2,7 +2,7 @@
 
 use super::program::{Engine, WrittenValue};
 use super::schema::{self, FlagSpec, Found, Kind};
-use crate::lang::diag::Diagnostic;
+use crate::lang::diag::{Diagnostic, one_of};
 use crate::lang::source::Span;
 use crate::lang::unit_slips;
 
@@ -55,6 +55,20 @@ pub fn value(
         kind @ (Kind::Int { .. } | Kind::Float { .. }) => {
             let fixed = unit_slips::mended(&value.text).filter(|t| schema::value(kind, t).is_ok());
             let span = d.span;
+            let takes = |t: &str| schema::value(kind, t).is_ok();
+            if let Some((right, label, help)) = number_as_elsewhere(&value.text).filter(|n| takes(&n.0)) {
+                return d.label(label).help(format!("{help}: write `{right}`")).edit(span, right);
+            }
+            let bytes = value.text.trim_end_matches(['b', 'B']);
+            if bytes.len() + 1 == value.text.len() && bytes.ends_with(['k', 'K', 'M', 'm']) {
+                let (digits, factor) = bytes.split_at(bytes.len() - 1);
+                let factor = factor.replace('K', "k").replace('m', "M");
+                let both = [format!("{digits}{}i", factor.to_uppercase()), format!("{digits}{factor}")];
+                if both.iter().all(|t| takes(t)) {
+                    let help = format!("the flag counts no bytes: write {}", one_of(&both));
+                    return d.label("a unit of bytes").help(help);
+                }
+            }
             if let Some(product) = product(&value.text).filter(|p| schema::value(kind, p).is_ok()) {
                 return d.label(format!("did you mean `{product}`?")).edit(span, product);
             }
@@ -75,6 +89,24 @@ pub fn value(
         }
         _ => d.label("does not fit"),
     }
+}
+
+/// A number as it is written elsewhere, `32_768`, `0.92;`, `32k tokens`: as it is written here, what is wrong with it and why.
+fn number_as_elsewhere(text: &str) -> Option<(String, &'static str, &'static str)> {
+    let digit = |t: &str| t.starts_with(|c: char| c.is_ascii_digit());
+    if let Some(right) = text.strip_suffix([';', ':']).filter(|t| digit(t)) {
+        return Some((right.to_owned(), "ends with a sign", "a line ends without one"));
+    }
+    if let Some((number, unit)) = text.split_once([' ', '_']).filter(|(n, _)| digit(n)) {
+        const COUNTED: [&str; 7] = ["token", "tokens", "tok", "seqs", "sequences", "requests", "blocks"];
+        if COUNTED.contains(&unit.trim()) {
+            return Some((number.to_owned(), "says what is counted", "the flag says that itself"));
+        }
+    }
+    let grouped = |c: char| c.is_ascii_digit() || c == '_' || c == '.';
+    let underscores = text.contains('_') && digit(text) && !text.ends_with('_') && !text.contains("__");
+    (underscores && text.chars().all(grouped))
+        .then(|| (text.replace('_', ""), "with `_` in it", "digits stand side by side"))
 }
 
 fn key_and_value(text: &str) -> bool {

@@ -44,8 +44,10 @@ impl Checker<'_> {
     /// Once for each place.
     fn at_default(&mut self, settings: &[(Setting, Span)], engine: &Engine) {
         let Some((_, span)) = settings.first() else { return };
-        // what is set twice is to be mended first
-        let said = |(_, span): &(Setting, Span)| self.sink.says(Code::FlagTwice, *span);
+        // what is set twice, or in a way that is none, is to be mended first
+        let said = |(_, span): &(Setting, Span)| {
+            self.sink.says(Code::FlagTwice, *span) || self.sink.in_span(*span).next().is_some()
+        };
         if settings.iter().any(said) || self.sink.says(Code::AaPair, *span) {
             return;
         }

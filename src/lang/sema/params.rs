@@ -9,6 +9,35 @@ use crate::lang::syntax::ast::{self, BinaryOp, ExprKind, Item, Literal, Param};
 use crate::lang::units::Dim;
 
 impl Checker<'_> {
+    /// Whether some part of a condition is decided by params of the study file alone, as `not eager` is: `--set` may decide it otherwise.
+    pub(super) fn is_by_params(&self, e: &ast::Expr) -> bool {
+        match &e.kind {
+            ExprKind::Not(inner) => self.is_by_params(inner),
+            ExprKind::Binary { op: BinaryOp::And | BinaryOp::Or, left, right } => {
+                self.is_by_params(left) || self.is_by_params(right)
+            }
+            ExprKind::Binary { op, left, right } if op.is_comparison() => {
+                let (left, right) = (self.of_params(left), self.of_params(right));
+                left.zip(right).is_some_and(|(left, right)| left || right)
+            }
+            _ => self.of_params(e) == Some(true),
+        }
+    }
+
+    /// Whether a param is in what reads nothing else that may change; `None` where something else is read.
+    fn of_params(&self, e: &ast::Expr) -> Option<bool> {
+        match &e.kind {
+            ExprKind::Number(_) | ExprKind::Text(_) | ExprKind::Bool(_) => Some(false),
+            ExprKind::Call { owner: None, name, args: None } => {
+                self.module(0).find(Kind::Param, &name.value).map(|_| true)
+            }
+            ExprKind::Binary { left, right, .. } => {
+                self.of_params(left).zip(self.of_params(right)).map(|(l, r)| l || r)
+            }
+            _ => None,
+        }
+    }
+
     /// A declaration by itself.
     pub fn param_declared(&mut self, param: &Param) {
         let name = &param.name;

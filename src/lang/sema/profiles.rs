@@ -165,7 +165,22 @@ impl Checker<'_> {
         let message = format!("`{}` takes {expected}", line.word.value);
         let d = Diagnostic::new(Code::ProfileSetting, line.value.span(), message)
             .label("something else stands here");
+        if let Some(right) = self.decimal_comma(&line.value) {
+            let (span, help) = (line.value.span(), format!("decimals stand behind a point: write `{right}`"));
+            self.sink.push(d.help(help).edit(span, right));
+            return;
+        }
         self.sink.push(d.help(format!("write for example `{}`", example(&line.word.value))));
+    }
+
+    /// `0,2`, glued together: one number to most people, two to the grammar. Of `1,500` nobody knows.
+    fn decimal_comma(&self, value: &WordValue) -> Option<String> {
+        let WordValue::Numbers(all) = value else { return None };
+        let written = self.source_text(value.span());
+        let (whole, decimals) = written.split_once(',').filter(|_| all.len() == 2)?;
+        let digits = decimals.bytes().take_while(u8::is_ascii_digit).count();
+        let sure = digits > 0 && (digits != 3 || whole == "0") && whole.bytes().all(|b| b.is_ascii_digit());
+        sure.then(|| format!("{whole}.{decimals}"))
     }
 
     /// A word that is none of those which a setting knows.

@@ -24,6 +24,7 @@ impl Checker<'_> {
             }
             self.reads_flags_of(when, &engine.schema);
             let Some(checked) = self.condition(module, when, Place::Refusal) else { continue };
+            self.values_of_flags(when, &engine.schema, true);
             if !checked.is_static() {
                 self.wrong_place(
                     when.span,

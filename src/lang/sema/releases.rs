@@ -196,10 +196,10 @@ impl Checker<'_> {
         }
         let message =
             format!("{title} {version} has no schema of its own: its flags are checked as those of {taken}");
-        let longer = engine.schema.versions().iter().find(|v| v.starts_with(&format!("{version}.")));
-        if let Some(full) = longer.filter(|_| version.contains('.')) {
-            let message =
-                format!("{title} {version} is read as {taken}, the nearest lower release with a schema");
+        if let Some(full) = engine.schema.full_release(version) {
+            // below the lowest one there is none
+            let lower = if taken == full { "" } else { ", the nearest lower release with a schema" };
+            let message = format!("{title} {version} is read as {taken}{lower}");
             let d = Diagnostic::new(Code::VersionUnknown, stated.span, message);
             let help = format!(
                 "write `version \"{full}\"` if that is what runs: releases are named in full, as the engine prints them"

@@ -7,6 +7,7 @@ use foldhash::{HashMap, HashSet};
 use serde_json::Value as Json;
 
 use super::versions::{compare_versions, stand_in};
+use crate::lang::diag::did_you_mean;
 use crate::lang::syntax::ANY;
 use crate::lang::{unit_slips, units};
 
@@ -245,9 +246,18 @@ impl Schema {
     }
 
     /// Whether a name is that of a flag whose declaration could not be read, or of a key in it.
+    /// Where one lost its name, any may be that one but what is a slip of another.
     pub fn is_unread(&self, name: &str) -> bool {
         let flag = || key(name.split('.').next().unwrap_or(name));
-        !self.unread.is_empty() && (self.unread.contains(ANY) || self.unread.contains(&flag()))
+        let slip = || did_you_mean(&flag(), self.by_key.keys().map(String::as_str)).is_some();
+        !self.unread.is_empty() && (self.unread.contains(&flag()) || self.unread.contains(ANY) && !slip())
+    }
+
+    /// The release of which a version is the beginning, `0.17` of `0.17.1`.
+    pub fn full_release(&self, version: &str) -> Option<&str> {
+        let longer = |v: &&String| v.strip_prefix(version).is_some_and(|rest| rest.starts_with('.'));
+        let found = self.versions.iter().find(longer).filter(|_| version.contains('.'));
+        found.map(String::as_str)
     }
 
     /// States the releases that the flags were read from.

@@ -37,7 +37,9 @@ impl Checker<'_> {
         let when = match &step.when {
             Some(e) => {
                 let text = self.source_text(e.span);
-                self.condition(0, e, Place::Guard).map(|expr| Guard { expr, text, span: e.span })
+                let by_params = self.is_by_params(e);
+                let guard = |expr| Guard { expr, by_params, text, span: e.span };
+                self.condition(0, e, Place::Guard).map(guard)
             }
             None => None,
         };

@@ -6,10 +6,12 @@ use serde_json::Value as Json;
 
 use super::check::Checker;
 use super::scope::Kind;
+use super::template::LAUNCH_NAMES;
 use super::variables;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
+use crate::lang::syntax::ast;
 
 /// What a value belongs to, which decides what to write instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +64,25 @@ impl Checker<'_> {
                 "write the value: JSON inserts nothing; a key set alone does, `--flag.key=\"{name}\"`",
             )),
             None => Some(d.help(instead(of, name))),
+        }
+    }
+
+    /// `${port}` in a command that no shell reads: the port behind a `$`.
+    pub(super) fn inserted_behind_a_sign(&mut self, text: &ast::Text) {
+        let source = self.modules.slice(text.span).to_owned();
+        for (at, _) in source.match_indices("${") {
+            let Some((written, name)) = variable(&source[at..]).filter(|(w, _)| !w.starts_with("${{")) else {
+                continue;
+            };
+            if !LAUNCH_NAMES.contains(&name) {
+                continue;
+            }
+            let start = text.span.start as usize + at;
+            let span = Span::new(text.span.file, start..start + written.len());
+            let message = format!("`{written}` is a `$` and what `{{{name}}}` inserts: no shell reads this");
+            let d = Diagnostic::new(Code::Unexpanded, span, message).label("the `$` stays");
+            let sign = Span::new(text.span.file, start..start + 1);
+            self.sink.push(d.help(format!("write `{{{name}}}`")).edit(sign, ""));
         }
     }
 

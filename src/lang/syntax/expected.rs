@@ -32,7 +32,7 @@ pub fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str
     let (token, found) = match text.strip_prefix("- ") {
         // a list of YAML: the dash is one too many, not what follows it
         Some(_) if text[..at].trim_end() == "-" => (0..1, Some("`-`".to_owned())),
-        _ => token_at(text, at),
+        _ => listed_dash(text, at).unwrap_or_else(|| token_at(text, at)),
     };
     if found.is_some() && lacking::is_before(text, &token, &expected) {
         return left_out(id, text, base, &token, &expected);
@@ -54,6 +54,7 @@ pub fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str
             .edit(span, near);
     }
     let label = match expected.as_slice() {
+        [] if found.is_none() && text[..token.end].ends_with('-') => "the flag's name is missing".to_owned(),
         [] => "unexpected".to_owned(),
         [only] if Some(only) == found.as_ref() => "after a space".to_owned(),
         _ => format!("expected {}", one_of(&expected)),
@@ -73,11 +74,50 @@ pub fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str
             .edit(between, "\n    ");
     }
     let hint = hints::hint(text, &token, word, &expected, examples);
-    let d = d.label(label).help(hint.help);
+    let d = match hint.edit.as_ref().and_then(|edit| comma_above(text, &token, edit)) {
+        Some((place, missing)) => {
+            let span = Span::new(id, base + place.start..base + place.end);
+            let (message, label) = if missing {
+                ("a comma is missing at the end of the line", "expected `,` behind it")
+            } else {
+                ("`,` was not expected here", "nothing follows it")
+            };
+            Diagnostic::new(Code::Unexpected, span, message).label(label).help(hint.help)
+        }
+        None => d.label(label).help(hint.help),
+    };
     match hint.edit {
         Some((at, fixed)) => d.edit(Span::new(id, base + at.start..base + at.end), fixed),
         None => d,
     }
+}
+
+/// The comma of a line above a token that an edit takes away, or the last word of such a line, behind which it puts the one that is
+/// missing; and whether one is.
+fn comma_above(
+    text: &str,
+    token: &Range<usize>,
+    edit: &(Range<usize>, String),
+) -> Option<(Range<usize>, bool)> {
+    let (at, right) = edit;
+    text.get(at.end..token.start).filter(|between| between.contains('\n'))?;
+    match (right.as_str(), text.get(at.clone())?) {
+        ("", ",") => Some((at.clone(), false)),
+        (",", "") => {
+            let last = text[..at.start].char_indices().next_back()?.0;
+            Some((last_word(text, &(last..at.start)), true))
+        }
+        _ => None,
+    }
+}
+
+/// `axis a = - --eager`: a dash as in a list of YAML is what is one too many, not the flag behind it.
+fn listed_dash(text: &str, at: usize) -> Option<(Range<usize>, Option<String>)> {
+    let before = text[..at].trim_end();
+    let alone = before.strip_suffix('-')?.ends_with([' ', '\t', '\n']);
+    let behind = &text[before.len()..];
+    let flag = behind.starts_with([' ', '\t']) && behind.trim_start_matches([' ', '\t']).starts_with('-');
+    (alone && flag).then(|| (before.len() - 1..before.len(), Some("`-`".to_owned())))
 }
 
 /// Something that is missing before a word or sign.

@@ -1,7 +1,7 @@
 //! Blocks whose first line is wrong, which was told: read with that line as it was meant, or under a name that stands in, so that what
 //! else is wrong with the block is told too. Everything behind the `{` keeps its place.
 
-use super::ast::Item;
+use super::ast::{EngineLineKind, File, Item, Name};
 use super::blocks::first_word;
 use super::imports::A_STEP;
 use super::lexical::{Piece, Scanner};
@@ -9,6 +9,7 @@ use super::names;
 use super::rename::is_declared;
 use super::reread::reread_within;
 use super::words;
+use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink};
 use crate::lang::source::{FileId, Span};
 
@@ -64,7 +65,7 @@ pub(super) fn meant(
     // `engine "v" = vllm {`
     let quoted = |t: &str| {
         let name = t.trim_matches('"');
-        let named = matches!(keyword, "engine" | "profile") && head.name.is_none();
+        let named = matches!(keyword, "engine" | "profile" | "site") && head.name.is_none();
         (named && self::spelled(name).as_deref() == Some(name)).then(|| name.to_owned())
     };
     let name = spelled.or_else(|| quoted(head.title.as_deref()?)).unwrap_or_else(|| stand_in(file, at));
@@ -86,7 +87,9 @@ pub(super) fn meant(
         Some(from) => Some(format!("from {}", self::spelled(&from)?)),
         None => None,
     };
-    let parts = [Some(name), head.title, base, from].into_iter().flatten();
+    // a site has none
+    let title = head.title.filter(|_| keyword != "site");
+    let parts = [Some(name), title, base, from].into_iter().flatten();
     let parts: Vec<String> = parts.chain([head.when.unwrap_or_default().to_owned()]).collect();
     let right = format!("{keyword} {}", parts.join(" "));
     let right = head.from.map_or_else(|| right.clone(), |from| in_its_place(&right, text, from));
@@ -104,6 +107,34 @@ fn in_its_place(right: &str, text: &str, from: &str) -> String {
         Some(at) => format!("{before:at$}from {behind}"),
         None => right.to_owned(),
     }
+}
+
+/// Engines and profiles whose title takes the rest of their first line along, as its last quote is missing: what they derive from is not
+/// known. The names that stand for it.
+pub(super) fn lose_torn_parents(text: &str, told: &Sink, file: &mut File) -> Vec<String> {
+    let torn: Vec<Span> = told.found().filter(|d| d.code == Code::UnclosedString).map(|d| d.span).collect();
+    let mut lost = Vec::new();
+    for item in &mut file.items {
+        let (name, parent, states_own) = match item {
+            Item::Engine(e) => {
+                let own = e.lines.iter().any(|l| matches!(l.kind, EngineLineKind::Serve(_)));
+                (&e.name, &mut e.parent, own)
+            }
+            Item::Profile(p) => {
+                let own = p.lines.iter().any(|l| l.word.value == "data");
+                (&p.name, &mut p.parent, own)
+            }
+            _ => continue,
+        };
+        let line = name.span.line_in(text);
+        let is_torn = torn.iter().any(|at| line.start <= at.start && at.start < line.end);
+        if is_torn && parent.is_none() && !states_own {
+            let value = format!("{}_base", stand_in(text, name.span.start as usize));
+            lost.push(value.clone());
+            *parent = Some(Name { value, span: name.span });
+        }
+    }
+    lost
 }
 
 /// The first line of a block that has none.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{
     borrowed, conditions, head_slips, lacking, lapses, meant_words, phrases, points, reasons, remedies,
-    several, signs, slips, spaced,
+    several, signs, slips, spaced, usages,
 };
 use crate::lang::diag::{one_of, short};
 use crate::lang::units;
@@ -29,7 +29,8 @@ pub fn hint(chunk: &str, token: &Range<usize>, word: &str, expected: &[String], 
     }
     // `:=` sets what `=` sets
     let word = if word == ":=" { "=" } else { word };
-    let known = head_slips::slip(chunk, token, word)
+    let known = usages::usage(chunk, token, word, expected)
+        .or_else(|| head_slips::slip(chunk, token, word))
         .or_else(|| reasons::unquoted(chunk, token, expected))
         .or_else(|| lapses::lapse(chunk, token, word, expected))
         .or_else(|| meant_words::meant(chunk, token, word, expected))
@@ -93,6 +94,10 @@ fn habit_edit(chunk: &str, token: &Range<usize>, word: &str) -> Option<(Range<us
         "&&" | "&" => here("and"),
         "||" | "|" => here("or"),
         "!" => here("not "),
+        // `20$`, `0.79$/h`
+        "$" if before.ends_with(|c: char| c.is_ascii_digit()) => {
+            Some((before.len()..token.end, "usd".to_owned()))
+        }
         ";" if is_list(chunk, before) => here(","),
         ";" => here(""),
         // `engine a == vllm {`
@@ -250,7 +255,11 @@ fn habit(chunk: &str, token: &Range<usize>, word: &str) -> Option<String> {
         "<" | "<=" | ">" | ">=" | "==" | "!=" if is_condition(chunk) => {
             "comparisons do not chain: write `a <= b and b <= c`".to_owned()
         }
-        "$" => "write the unit behind the number: `20usd`".to_owned(),
+        "$" if number.is_empty() => "write the unit behind the number: `20usd`".to_owned(),
+        "$" => {
+            let per = if chunk[token.end..].starts_with("/h") { "/h" } else { "" };
+            format!("write the unit behind the number: `{number}usd{per}`")
+        }
         "as" if chunk.starts_with("use") => {
             "what is imported keeps its name: remove `as` and what follows it".to_owned()
         }
@@ -304,7 +313,7 @@ fn habit(chunk: &str, token: &Range<usize>, word: &str) -> Option<String> {
 /// Lines that hold an expression, in which a flag is compared and not set.
 pub fn is_condition(chunk: &str) -> bool {
     let word = chunk.trim_start().split([' ', '\t']).next().unwrap_or_default();
-    matches!(word, "prune" | "require" | "step" | "metric" | "maximize" | "minimize")
+    matches!(word, "prune" | "require" | "step" | "metric" | "maximize" | "minimize" | "refuses")
 }
 
 /// A line or declaration that begins with a word, as it may be written.

@@ -201,11 +201,29 @@ pub fn invisible(id: FileId, base: usize, chunk: &str) -> Option<Diagnostic> {
     if chunk.is_ascii() {
         return None;
     }
+    if let Some(found) = other_spaces(id, base, chunk) {
+        return Some(found);
+    }
     let (at, c, name) = Scanner::new(chunk).find_map(named)?;
     let span = Span::new(id, base + at..base + at + c.len_utf8());
     let message = format!("an invisible character, U+{:04X} ({name})", u32::from(c));
     let d = Diagnostic::new(Code::Unexpected, span, message).label("stands here");
     Some(d.help("remove it").edit(span, ""))
+}
+
+/// Spaces that look like plain ones and are none, as pages and documents have them: all of a chunk are one mistake.
+fn other_spaces(id: FileId, base: usize, chunk: &str) -> Option<Diagnostic> {
+    let named = |(at, piece): (usize, Piece)| {
+        let c = chunk.get(at..)?.chars().next().filter(|_| piece == Piece::Other)?;
+        Some((at, c, invisible::space(c)?))
+    };
+    let all: Vec<_> = Scanner::new(chunk).filter_map(named).collect();
+    let (first, c, name) = *all.first()?;
+    let span = |at: usize, c: char| Span::new(id, base + at..base + at + c.len_utf8());
+    let message = format!("a space that is no plain one, U+{:04X} ({name})", u32::from(c));
+    let d = Diagnostic::new(Code::Unexpected, span(first, c), message).label("stands here");
+    let d = d.help("replace it by a plain space");
+    Some(all.into_iter().fold(d, |d, (at, c, _)| d.edit(span(at, c), " ")))
 }
 
 /// Mistakes that can be named from the characters alone, the first in the chunk. `base` is the chunk's offset in its file.

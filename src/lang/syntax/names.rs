@@ -55,6 +55,15 @@ pub fn missing(id: FileId, at: usize, text: &str) -> Option<Diagnostic> {
         let whole = Span::new(id, at + start..at + start + behind);
         return Some(d.label("a title").help(format!("write `{keyword} {right}`")).edit(whole, right));
     }
+    if keyword == "site" {
+        let d = Diagnostic::new(Code::Unexpected, span, "a site has a name, and no title");
+        let named = quoted.starts_with(|c: char| c.is_ascii_lowercase()) && quoted.chars().all(snake);
+        return Some(if named {
+            d.label("a name stands without quotes").help(format!("write `site {quoted}`")).edit(span, quoted)
+        } else {
+            d.label("a title").help("write `site NAME { … }`")
+        });
+    }
     let d = Diagnostic::new(Code::Unexpected, span, "a name is missing before the title");
     Some(
         d.label("a title")

@@ -12,7 +12,8 @@ use crate::lang::comments::start_of_comment;
 use crate::lang::diag::{Diagnostic, Sink};
 use crate::lang::source::{FileId, Span};
 
-/// The text with those braces, everything else in its place; what was missing is told. Asked of texts in which a `}` closes too much.
+/// The text with those braces, everything else in its place; what was missing is told. Asked where a `}` closes too much, and of
+/// steps, which their layout tells apart.
 pub fn opened<'t>(id: FileId, text: &'t str, sink: &mut Sink) -> Cow<'t, str> {
     let mut mended = Cow::Borrowed(text);
     let lines: Vec<(usize, &str)> = text
@@ -22,7 +23,7 @@ pub fn opened<'t>(id: FileId, text: &'t str, sink: &mut Sink) -> Cow<'t, str> {
     let mut braces = Braces::of(&lines);
     for (n, &(at, line)) in lines.iter().enumerate() {
         braces.go_to(n, at, &mended);
-        if !braces.close_too_much() {
+        if !braces.close_too_much() && !is_a_step(&lines[n..]) {
             continue;
         }
         if let Some(body) = body(line) {
@@ -143,6 +144,14 @@ fn is_opened(rest: &[(usize, &str)], column: usize) -> bool {
         && said
             .find(|l| indent(l) <= column)
             .is_some_and(|l| indent(l) == column && l.trim_start().starts_with('}'))
+}
+
+/// Whether the first of some lines begins a step whose lines stand below it, further in, whatever other braces say.
+fn is_a_step(lines: &[(usize, &str)]) -> bool {
+    let Some(((_, first), rest)) = lines.split_first() else { return false };
+    let step = first_word(first.trim_start()) == "step" && indent(first) > 0;
+    let below = || rest.iter().map(|(_, l)| l.trim_start()).find(|l| !l.is_empty() && !l.starts_with('#'));
+    step && below().is_some_and(|l| matches!(first_word(l), "vary" | "pick" | "note"))
 }
 
 fn indent(line: &str) -> usize {

@@ -12,7 +12,7 @@ use super::lexical;
 use super::opened::opened;
 use super::quotes::curly_values;
 use super::unseen::unseen;
-use super::{nesting, rename, stray, twice, words};
+use super::{heads, mixed, nesting, rename, stray, twice, words};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink};
 use crate::lang::source::{FileId, Span};
@@ -71,7 +71,10 @@ pub(super) fn parse_as_it_is(id: FileId, text: &str, sink: &mut Sink) -> Parsed 
         return parsed;
     }
     lost.extend(torn);
-    read(id, &right, sink, lost)
+    let mut parsed = read(id, &right, sink, lost);
+    let lost = heads::lose_torn_parents(text, sink, &mut parsed.file);
+    parsed.broken.extend(lost);
+    parsed
 }
 
 /// Reads a text whose brackets are as they were meant. `lost` are names of what was left out of it.
@@ -107,11 +110,13 @@ fn read(id: FileId, text: &str, sink: &mut Sink, lost: HashSet<String>) -> Parse
 fn put_right(id: FileId, text: &str, closes_too_much: bool, sink: &mut Sink) -> (String, Vec<String>) {
     let (mut right, mut lost) = (text.to_owned(), Vec::new());
     twice::once(id, &mut right, sink);
+    mixed::made_alike(id, &mut right, sink);
     nesting::by_layout(id, &mut right, sink, &mut lost);
     let closes_too_much =
         if right == text { closes_too_much } else { lexical::survey(id, &right).closes_too_much };
+    // a step that lacks its `{` may make up for a `}` that is missing below
+    right = opened(id, &right, sink).into_owned();
     if closes_too_much {
-        right = opened(id, &right, sink).into_owned();
         nesting::without_ends_of_no_step(&mut right);
         right = kept_open(id, &right, sink).into_owned();
     }

@@ -228,7 +228,16 @@ impl<'a> Body<'a> {
             let (start, end) = (self.start + 1, self.chunk.trim_end().len());
             (start..end, with_commas(&self.chunk[start..end]))
         };
-        begins.then(|| hint("a comma stands between two points", Some(text())))
+        begins.then(|| {
+            let (place, right) = text();
+            // where only this one is missing, nothing else is to be written anew
+            let edit = if right.len() == place.len() + 1 {
+                (self.before.len()..self.before.len(), ",".to_owned())
+            } else {
+                (place, right)
+            };
+            hint("a comma stands between two points", Some(edit))
+        })
     }
 
     /// The bytes from the token on that stand in no string, comment or inner bracket, and where.

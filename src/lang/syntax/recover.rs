@@ -8,8 +8,11 @@ use super::grammar::Rule;
 use super::lexical::{self, Piece};
 use super::reread::{closed, opened, renamed, reread, reread_within, without_block};
 use super::unread_points::other_points;
-use super::{borrowed, flag_lines, habits, headless, heads, imports, joins, names, synonyms, words};
+use super::{
+    borrowed, flag_lines, habits, headless, heads, imports, joins, json_slips, loops, names, synonyms, words,
+};
 use crate::lang::codes::Code;
+use crate::lang::comments::start_of_comment;
 use crate::lang::diag::{Diagnostic, Sink, begun, did_you_mean, one_of, short};
 use crate::lang::invisible;
 use crate::lang::source::{FileId, Span};
@@ -77,6 +80,8 @@ pub fn line(id: FileId, block: Block, text: &str, base: usize, sink: &mut Sink) 
         .or_else(|| Some(Doubled::find(text)?.diagnostic(id, base)))
         .or_else(|| brackets::lone(id, base, text))
         .unwrap_or_else(|| by_rule(id, block.rule(), text, base, known));
+    // what is told last is what the line is read again by
+    json_slips::others(id, block.rule(), text, base, &found, sink);
     sink.push(found);
     settings_named(block, text)
 }
@@ -139,6 +144,9 @@ fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<
             d.label(format!("did you mean `{snake}`?")).help(format!("write `{snake}`")).edit(span, snake),
         );
     }
+    if loops::is_one(text) {
+        return Some(loops::told(id, Code::UnknownSetting, base, text));
+    }
     let near = did_you_mean(word, known.iter().copied());
     // what stands in its braces says more than a word that looks alike
     if let Some(found) = headless::keyword(id, base, text, Some(block))
@@ -197,7 +205,9 @@ pub fn parts(file: &str, span: Span) -> Vec<Span> {
                     && (line.ends_with('{') && word.starts_with(|c: char| c.is_ascii_lowercase())
                         || words::DECLARATIONS.contains(&line));
                 let elsewhere = names::set_elsewhere(line).is_some();
-                if head || begins && (slip || elsewhere || imports::is_meant(word, &text[at..])) {
+                let word_alone = depth == 0 && is_a_word(line) && !goes_on(&text[..at]);
+                if head || word_alone || begins && (slip || elsewhere || imports::is_meant(word, &text[at..]))
+                {
                     cuts.push(at);
                     depth = 0;
                 }
@@ -210,6 +220,23 @@ pub fn parts(file: &str, span: Span) -> Vec<Span> {
     cuts.windows(2).map(part).collect()
 }
 
+/// Whether a line is one word and nothing else, as the end of a here-document is.
+fn is_a_word(line: &str) -> bool {
+    let word = line.trim_matches('`');
+    word.len() > 1 && word.bytes().all(|b| b.is_ascii_alphabetic())
+}
+
+/// Whether a declaration goes on behind a text.
+fn goes_on(before: &str) -> bool {
+    let last = before.trim_end().rsplit('\n').next().unwrap_or_default();
+    let code = last[..start_of_comment(last).unwrap_or(last.len())].trim_end();
+    let word = code.rsplit([' ', '\t']).next().unwrap_or_default();
+    let sign = |c: char| !c.is_alphanumeric() && !matches!(c, '_' | '"' | ')' | ']' | '}' | '%');
+    code.ends_with(sign)
+        || words::DECLARATIONS.contains(&word)
+        || matches!(word, "when" | "and" | "or" | "not")
+}
+
 /// Explains a bad declaration, and reads it all the same where only its last bracket is missing.
 pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
     let (base, text) = (span.start as usize, &file[span.range()]);
@@ -218,6 +245,7 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
     let mut out = Recovered { item: None, broken: declared_name(text).collect() };
     if let Some(found) = lexical::invisible(id, base, text) {
         let seen: String = text.chars().filter(|c| invisible::name(*c).is_none()).collect();
+        let seen = seen.replace(|c| invisible::space(c).is_some(), " ");
         out.broken.extend(declared_name(&seen));
         sink.push(found);
         return out;
@@ -267,6 +295,13 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
         out.item = reread(id, &text, base, sink, &mut out.broken);
         return out;
     }
+    if let Some(found) = torn_head(id, base + indent, &text[indent..]) {
+        // its title takes the brace along, which is none that is missing
+        out.item = heads::told(id, file, (base + indent, &text[indent..]), found, sink, &mut out.broken);
+        if out.item.is_some() {
+            return out;
+        }
+    }
     if let Some((at, piece)) = unbalanced(text) {
         let headless = if matches!(piece, Piece::Close(b'}')) {
             names::without_brace(id, base, text, indent)
@@ -275,7 +310,9 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
         };
         let lacks_brace = headless.as_ref().is_some_and(|d| d.code == Code::Unexpected);
         let lone = headless.is_none();
-        sink.push(headless.unwrap_or_else(|| bracket(id, base + at, piece)));
+        let of_loop = loops::opens(text, at)
+            .map(|word| loops::told(id, Code::UnknownSetting, base + word, &text[word..at]));
+        sink.push(headless.or(of_loop).unwrap_or_else(|| bracket(id, base + at, piece)));
         if lone {
             unclosed_beside(id, base, text, at, sink);
         }
@@ -298,11 +335,20 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
         .or_else(|| semicolons(id, base + indent, &text[indent..]))
         .unwrap_or_else(|| by_rule(id, Rule::only_item, text, base, &[]));
     if word == "axis" {
+        json_slips::others(id, Rule::only_item, text, base, &found, sink);
         out.item = other_points(id, text, base, found, sink, &mut out.broken);
     } else {
         out.item = heads::told(id, file, (base + indent, &text[indent..]), found, sink, &mut out.broken);
     }
     out
+}
+
+/// The first line of a block whose title is not closed.
+fn torn_head(id: FileId, at: usize, text: &str) -> Option<Diagnostic> {
+    let line = text.lines().next()?.trim_end();
+    let quote = lexical::unclosed_text(line).filter(|_| line.ends_with('{'))?;
+    let found = lexical::mistake(id, at + quote, &line[quote..])?;
+    (found.code == Code::UnclosedString).then_some(found)
 }
 
 /// A quote that is missing in the line of a bracket that is missing too.
@@ -335,6 +381,10 @@ fn undeclared(
         out.broken.push(word.to_owned());
         out.broken.extend(read.unnamed.map(imports::any_of));
         return Recovered { item: read.item, ..out };
+    }
+    if loops::is_one(&text[indent..]) {
+        sink.push(loops::told(id, Code::NotADeclaration, at, &text[indent..]));
+        return out;
     }
     let near = did_you_mean(word, words::DECLARATIONS.iter().copied());
     let keyword = || headless::keyword(id, at, &text[indent..], None).filter(|_| near.is_none());

@@ -9,6 +9,7 @@ use pest::Parser;
 use super::ast::Item;
 use super::blocks::{Block, first_word};
 use super::build::Builder;
+use super::flag_lines::declared_flags;
 use super::grammar::{Grammar, Rule};
 use super::lexical::{Piece, Scanner};
 use super::recover::{NOT_HERE, declared_name, settings_named};
@@ -61,8 +62,13 @@ pub(super) fn without_block(
     let blank: String = text[start..end].bytes().map(|b| if b == b'\n' { '\n' } else { ' ' }).collect();
     broken.extend(declared_name(head.trim_start()));
     let mut item = reread(id, &format!("{}{blank}{}", &text[..start], &text[end..]), base, sink, broken)?;
-    if let Item::Study(study) = &mut item {
-        study.unread.extend(settings_named(Block::Study, head));
+    match &mut item {
+        Item::Study(study) => study.unread.extend(settings_named(Block::Study, head)),
+        Item::Engine(engine) => {
+            engine.unread_flags.extend(declared_flags(head.trim_start()));
+            engine.unread.extend(settings_named(Block::Engine, head));
+        }
+        _ => {}
     }
     Some(item)
 }

@@ -21,7 +21,11 @@ pub(super) fn one_each(chunk: &str, token: &Range<usize>, word: &str) -> Option<
             let at = before.len();
             Some(Hint { help: "write a comma between them".to_owned(), edit: Some((at..at, ",".to_owned())) })
         }
-        ("engine", "~" | ".") if before.contains(" via ") && !rest.contains(['"', '\\', '{', '}', ' ']) => {
+        ("engine", path)
+            if (matches!(path, "~" | ".") || path.contains('/'))
+                && before.contains(" via ")
+                && !rest.contains(['"', '\\', '{', '}', ' ']) =>
+        {
             let right = format!("\"{rest}\"");
             let at = token.start..token.start + rest.len();
             Some(Hint { help: format!("a path is a text: write {right}"), edit: Some((at, right)) })

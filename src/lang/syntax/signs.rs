@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::hints::{Hint, is_condition};
+use super::json_slips;
 use crate::lang::diag::did_you_mean;
 use crate::lang::unit_slips;
 
@@ -354,10 +355,7 @@ fn value_before(before: &str) -> bool {
 }
 
 fn unclosed_json(before: &str) -> bool {
-    before.rfind("={").is_some_and(|open| {
-        let inner = &before[open..];
-        inner.matches('{').count() > inner.matches('}').count()
-    })
+    json_slips::open(before).is_some()
 }
 
 /// `{ on` or `, off`: the name of a point.

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::hints::Hint;
+use super::json_slips;
 use super::words::{ATTRIBUTES, TYPES};
 
 /// The remedy for a token (of the chunk, a place in it) that no rule took.
@@ -283,9 +284,7 @@ impl Slip<'_> {
 
     /// `{method: mtp}` behind a flag, in an axis or an engine
     fn json_keys(&self, expected: &[String]) -> Option<Hint> {
-        let open = self.before.rfind("={")?;
-        let within = self.before[open..].matches('{').count() > self.before[open..].matches('}').count();
-        within.then_some(())?;
+        json_slips::open(self.before)?;
         let ends = self.before.ends_with(['"', '}', ']'])
             || self.before.ends_with(|c: char| c.is_ascii_alphanumeric());
         if self.word == "=" {

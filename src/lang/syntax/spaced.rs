@@ -33,11 +33,13 @@ pub fn flag(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Opti
     }
     // a flag that is declared is followed by its type
     let declared = chunk[..at].trim_start().strip_prefix("flag").is_some_and(|r| r.starts_with([' ', '\t']));
-    if !has_sign && (declared || !is_value(word)) {
+    // `on` is a word of the language too
+    let turned_on = word == "on" && ends_flag(&value[word_len..]);
+    if !has_sign && (declared || !is_value(word) && !turned_on) {
         return None;
     }
     // `--max-model-len= --enable-prefix-caching`: the value is missing
-    if has_sign && (is_flag(word) || follows(word)) {
+    if has_sign && !turned_on && (is_flag(word) || follows(word)) {
         return None;
     }
     let words = if declared { word } else { words(value, word) };
@@ -65,6 +67,12 @@ pub fn flag(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Opti
         format!("write {fixed}")
     };
     Some(d.help(help).edit(whole, fixed))
+}
+
+/// Whether nothing follows that belongs to a flag: the line's end, or another flag.
+fn ends_flag(rest: &str) -> bool {
+    let rest = rest.trim_start_matches([' ', '\t']);
+    rest.is_empty() || rest.starts_with(['#', ',', '}', '-'])
 }
 
 /// Whether a text begins as a point does: `b:`, `b "B":`.

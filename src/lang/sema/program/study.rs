@@ -180,6 +180,8 @@ impl std::fmt::Display for Budget {
 #[derive(Debug, Clone)]
 pub struct Guard {
     pub expr: Expr,
+    /// a part of it is decided by params alone, which another value may decide otherwise
+    pub by_params: bool,
     pub text: String,
     pub span: Span,
 }
