@@ -165,7 +165,7 @@ fn tell(found: &mut Vec<Diagnostic>, modules: &Modules, m: &Missing, (name, at):
     let message = format!("`{name}` is never used; `{right}` is used {often} and declared nowhere");
     found.retain(|d| {
         let of_use = d.code == m.code && asked(d, modules) == Some(right);
-        !of_use && !(d.code == Code::Unused && d.span == at)
+        !(of_use || d.code == Code::Unused && d.span == at)
     });
     let d = Diagnostic::new(m.code, at, message).label(format!("did you mean `{right}`?"));
     let d = d.help(if m.in_library() {
