@@ -16,6 +16,7 @@ use crate::lang::diag::{self, Severity};
 use crate::lang::learn::{self, Installed};
 use crate::lang::sema::program::Via;
 use crate::lang::{Analysis, Given, fix, render};
+use crate::secrets;
 
 /// What was said, by root, serve line and place.
 type Answers = HashMap<(String, String, From), Result<Answer, AskError>>;
@@ -105,7 +106,7 @@ fn mend(path: &Path, set: &[Given], console: Console) -> bool {
     let Ok(text) = files::read(path) else { return true };
     let mark = text.len() - crate::lang::sema::without_mark(&text).len();
     let mended = fix::mend(&text[mark..], &|t| files::analysis_of(path, t, set));
-    if mended.fixes == 0 {
+    if mended.fixes.is_empty() {
         return true;
     }
     let whole = format!("{}{}", &text[..mark], mended.text);
@@ -113,8 +114,16 @@ fn mend(path: &Path, set: &[Given], console: Console) -> bool {
         console.error(&format!("cannot write {}: {why}", path.display()), "the file is as it was");
         return false;
     }
-    let plural = if mended.fixes == 1 { "" } else { "es" };
-    console.say(&format!("{}: {} fix{plural} made", path.display(), mended.fixes));
+    // what is quoted may be a secret of a file with errors
+    if mended.fixes.iter().any(|f| f.code.severity() == Severity::Error) {
+        secrets::learn(secrets::in_broken_text(&text));
+    }
+    for fix in &mended.fixes {
+        console.say(&format!("{}:{}: {}", path.display(), fix.line, fix.told()));
+    }
+    let count = mended.fixes.len();
+    let plural = if count == 1 { "" } else { "es" };
+    console.say(&format!("{}: {count} fix{plural} made", path.display()));
     true
 }
 

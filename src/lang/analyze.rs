@@ -4,7 +4,7 @@ use super::codes::Code;
 use super::diag::{Diagnostic, Severity, Sink, list, once_a_name};
 use super::given::{self, Given, Refused};
 use super::sema::program::Program;
-use super::sema::{Modules, check_program, without_mark};
+use super::sema::{Modules, check_program, doubts_that_follow, odd_declarations, spare, without_mark};
 use super::source::{Files, Source, Sources, Span};
 use super::syntax::{offer_other_halves, only_unseen};
 
@@ -64,8 +64,11 @@ pub fn analyze_whole(files: &dyn Files, name: &str, text: &str, given: &[Given])
     let unlisted = sink.unlisted();
     let mut diagnostics = sink.into_sorted();
     let line = |span: Span| span.line_in(modules.text_of(span.file));
+    odd_declarations(&mut diagnostics, &modules);
+    doubts_that_follow(&mut diagnostics, &modules);
     once_a_name(&mut diagnostics, line, |name| modules.root().is_declared(name));
     offer_other_halves(modules.root_text(), &mut diagnostics);
+    spare(&mut diagnostics, &modules);
     given::explain(given, &mut diagnostics, &sources);
     for d in &mut diagnostics {
         d.span = d.span.whole_in(&sources.get(d.span.file).text);

@@ -87,6 +87,14 @@ pub(super) fn origin(span: Span, steps: &[Step]) -> Span {
     steps.iter().rev().fold(span, |span, step| before(span, step))
 }
 
+/// The same of a place that no step wrote in.
+pub(super) fn untouched(span: Span, steps: &[Step]) -> Option<Span> {
+    steps.iter().rev().try_fold(span, |at, step| {
+        let free = !step.iter().any(|c| overlap(&c.new, &at.range()) || c.new == at.range());
+        free.then(|| before(at, step))
+    })
+}
+
 type Side = fn(&Change) -> &Range<usize>;
 
 fn moved(span: Span, step: &[Change], from: Side, to: Side) -> Span {

@@ -7,12 +7,13 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::analyze::Analysis;
-use super::changes::{Mark, Step, after, mark, mended, news, origin, overlap, without};
+use super::changes::{Mark, Step, after, mark, mended, news, origin, overlap, untouched, without};
 use super::codes::Code;
 use super::comments::start_of_comment;
 use super::diag::{Diagnostic, Edit, Severity};
 use super::effort::Effort;
 use super::hidden::reveal;
+use super::made::{Made, Making};
 use super::source::FileId;
 
 /// A fix may need another one: a flag and its value are joined, then its name is seen to be wrong.
@@ -22,7 +23,7 @@ const LONGEST_CHAIN: usize = 8;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mended {
     pub text: String,
-    pub fixes: usize,
+    pub fixes: Vec<Made>,
 }
 
 /// The edits of a diagnostic, if it can be mended in the file that is being checked.
@@ -41,14 +42,16 @@ pub fn edits_of(d: &Diagnostic) -> &[Edit] {
 pub fn mend(text: &str, analyze: &dyn Fn(&str) -> Analysis) -> Mended {
     let mut first = analyze(text);
     if first.unlisted > 0 || !first.diagnostics.iter().any(|d| fix_of(d).is_some()) {
-        return Mended { text: text.to_owned(), fixes: 0 };
+        return Mended { text: text.to_owned(), fixes: Vec::new() };
     }
     let state = all(State::of(text, &mut first.diagnostics, analyze), analyze);
-    Mended { text: state.text, fixes: state.fixes }
+    let mut fixes: Vec<Made> = state.made.into_iter().map(|m| m.made(&state.text)).collect();
+    fixes.sort_by_key(|m| m.line);
+    Mended { text: state.text, fixes }
 }
 
-/// Adds what mistakes hide that can be mended, and takes the edits from diagnostics that [`mend`] would leave alone: what is shown as fixable
-/// is mended when asked for.
+/// Adds what mistakes hide that can be mended, and gives each diagnostic the edits that [`mend`] makes for it: what is shown as fixable is
+/// mended when asked for, and the reverse.
 pub fn complete(text: &str, analysis: &mut Analysis, analyze: &dyn Fn(&str) -> Analysis) {
     // what nothing uses can be taken out of a file that is right otherwise: such files, which may be long, are not read twice
     let is_right = !analysis.has_errors();
@@ -58,10 +61,15 @@ pub fn complete(text: &str, analysis: &mut Analysis, analyze: &dyn Fn(&str) -> A
         return;
     }
     let applied =
-        if unlisted > 0 { HashSet::new() } else { all(State::of(text, found, analyze), analyze).applied };
-    for d in found.iter_mut().filter(|d| fix_of(d).is_some()) {
-        if !applied.contains(&(d.code, d.span.start)) {
-            d.edits.clear();
+        if unlisted > 0 { HashMap::new() } else { all(State::of(text, found, analyze), analyze).applied };
+    let with_edits: HashSet<(Code, u32)> =
+        found.iter().filter(|d| !d.edits.is_empty()).map(|d| (d.code, d.span.start)).collect();
+    for d in found.iter_mut() {
+        match applied.get(&(d.code, d.span.start)) {
+            // a fix that another one made possible
+            Some(edits) if !with_edits.contains(&(d.code, d.span.start)) => d.edits.clone_from(edits),
+            None if fix_of(d).is_some() => d.edits.clear(),
+            _ => {}
         }
     }
 }
@@ -75,9 +83,9 @@ struct State {
     hidden: Vec<Diagnostic>,
     /// how the first text became this one
     steps: Vec<Step>,
-    /// what was mended by its own fix: codes, and places in the first text
-    applied: HashSet<(Code, u32)>,
-    fixes: usize,
+    /// what was mended by its own fix: codes, and places in the first text, where its edits stand too
+    applied: HashMap<(Code, u32), Vec<Edit>>,
+    made: Vec<Making>,
 }
 
 impl State {
@@ -91,8 +99,8 @@ impl State {
             found: found.clone(),
             hidden,
             steps: Vec::new(),
-            applied: HashSet::new(),
-            fixes: 0,
+            applied: HashMap::new(),
+            made: Vec::new(),
         }
     }
 
@@ -111,9 +119,11 @@ impl State {
             stays
         });
         let mut applied = self.applied.clone();
-        applied.extend(fixes.iter().map(|f| (f.code, origin(f.span, &self.steps).start)));
+        applied.extend(fixes.iter().map(|f| (self.mark_of(f), self.edits_before(f))));
+        let mut made: Vec<Making> = self.made.iter().cloned().map(|m| m.moved(&step)).collect();
+        made.extend(Making::of(fixes, &self.text, &step));
         let steps = self.steps.iter().cloned().chain([step]).collect();
-        Some(Self { text, found, hidden, steps, applied, fixes: self.fixes + fixes.len() })
+        Some(Self { text, found, hidden, steps, applied, made })
     }
 
     /// What is wrong with the text, also where that does not show.
@@ -122,6 +132,16 @@ impl State {
         let unseen = news(&whole, &refs(&self.hidden), &[]);
         whole.extend(unseen);
         whole
+    }
+
+    fn mark_of(&self, d: &Diagnostic) -> (Code, u32) {
+        (d.code, origin(d.span, &self.steps).start)
+    }
+
+    /// The edits of a fix as they would be made in the first text; none where other fixes wrote what they change.
+    fn edits_before(&self, fix: &Diagnostic) -> Vec<Edit> {
+        let back = |e: &Edit| untouched(e.span, &self.steps).map(|span| Edit { span, text: e.text.clone() });
+        fix.edits.iter().map(back).collect::<Option<_>>().unwrap_or_default()
     }
 
     fn mark(&self, d: &Diagnostic) -> Mark {
@@ -382,6 +402,7 @@ mod tests {
             }
             analysis
         };
-        assert_eq!(mend("ab", &bad), Mended { text: "a?".to_owned(), fixes: 1 });
+        let mended = mend("ab", &bad);
+        assert_eq!((mended.text.as_str(), mended.fixes.len()), ("a?", 1));
     }
 }

@@ -5,7 +5,9 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::analyze::Analysis;
-use super::changes::{Change, Mark, Step, before, is_here, mark, mended, news, origin, overlap, without};
+use super::changes::{
+    Change, Mark, Step, before, is_here, mark, mended, news, origin, overlap, untouched, without,
+};
 use super::codes::Code;
 use super::diag::{self, Diagnostic, Edit, Severity};
 use super::effort::Effort;
@@ -208,14 +210,7 @@ fn by_its_text((first, last): (&str, &str), found: &Diagnostic, mut d: Diagnosti
 /// What was found in a changed text, where it stands in the one before all changes.
 fn in_place(d: &Diagnostic, steps: &[Step]) -> Diagnostic {
     let back = |span: Span| origin(span, steps);
-    let untouched = |span: Span| {
-        let mut at = span;
-        steps.iter().rev().all(|step| {
-            let free = !step.iter().any(|c| overlap(&c.new, &at.range()) || c.new == at.range());
-            at = before(at, step);
-            free
-        })
-    };
+    let untouched = |span: Span| untouched(span, steps).is_some();
     let mut d = d.clone();
     // what would be changed there was changed already
     if !d.edits.iter().all(|e| !is_here(e.span) || untouched(e.span)) {

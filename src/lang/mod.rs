@@ -12,6 +12,8 @@ pub mod given;
 pub mod hidden;
 pub mod invisible;
 pub mod learn;
+pub mod made;
+mod of_launch;
 pub mod render;
 pub mod sema;
 mod sink;

@@ -20,7 +20,7 @@ pub fn suggest(value: f64, written: &str) -> Vec<String> {
     named.iter().map(|u| format!("{value}{u}")).collect()
 }
 
-/// The same of a text, where one number alone suggests itself, and of `32K`, since a capital K counts in 1024 wherever models are served.
+/// The same of a text, where one number alone suggests itself: `32K` is `32k` to some, and `32Ki` to others.
 pub fn mended(text: &str) -> Option<String> {
     let at = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-')))?;
     let (digits, written) = text.split_at(at);
@@ -33,7 +33,6 @@ pub fn mended(text: &str) -> Option<String> {
     }
     match suggest(digits.parse().ok()?, written).as_slice() {
         [only] => Some(only.clone()),
-        [first, ..] if written == "K" => Some(first.clone()),
         _ => None,
     }
 }
@@ -136,7 +135,7 @@ mod tests {
 
     #[test]
     fn only_what_is_sure_is_mended() {
-        assert_eq!(mended("32K").as_deref(), Some("32Ki"));
+        assert_eq!(mended("32K"), None);
         assert_eq!(mended("5sec").as_deref(), Some("5s"));
         assert_eq!(mended("5m"), None);
         assert_eq!(mended("80G"), None);

@@ -33,7 +33,17 @@ fn no_quantity_is_changed() {
     for unsure in ["1,5/s", "1,500/s", "2,5/s, 5/s"] {
         assert_eq!(mended(&load(unsure)), load(unsure), "a decimal, or two rates?");
     }
-    for (wrong, right) in [("1, 5/s", "1/s, 5/s"), ("1/s,5", "1/s,5/s"), ("5", "5/s")] {
+    for unsure in ["5", "30"] {
+        assert_eq!(mended(&load(unsure)), load(unsure), "a second, or a minute?");
+    }
+    for unsure in ["120", "500", "0.5", "2"] {
+        assert_eq!(mended(&rule(unsure)), rule(unsure), "seconds, or milliseconds?");
+    }
+    for unsure in ["32K", "4K"] {
+        let load = PROFILE.replace("input 8", &format!("input {unsure}"));
+        assert_eq!(mended(&load), load, "1000, or 1024?");
+    }
+    for (wrong, right) in [("1, 5/s", "1/s, 5/s"), ("1/s,5", "1/s,5/s")] {
         assert_eq!(mended(&load(wrong)), load(right));
     }
 }
@@ -137,4 +147,148 @@ fn each_brace_that_ends_a_study_early_is_taken_away() {
     let (wrong, right) = (format!("{head}{}", file("}\n")), format!("{head}{}", file("\n")));
     assert_eq!(told(&wrong), vec![("E108", "}".to_owned()); 3]);
     assert_eq!(mended(&wrong), right);
+}
+
+/// A study that names one thing of each kind more than once.
+const STUDY: &str = r#"use std/engines { sim }
+param limit = 2s
+engine start = sim { --max-model-len=8Ki }
+engine more = start { --max-num-seqs=32 }
+profile quick {
+    data random
+    input 8
+    output 8
+    concurrency 2
+    requests 4
+}
+axis seqs = --max-num-seqs=[64, 128]
+axis batched = --max-num-batched-tokens=[2Ki, 4Ki]
+axis both = seqs * batched
+metric per_card = total_tps / gpus
+prune slow "users wait" when p99(ttft) > limit or p99(tpot) > limit
+prune less "less than before" when per_card < 0.5 * baseline.per_card
+study s {
+    model "Qwen/Qwen3-8B"
+    gpus 1
+    baseline start
+    maximize per_card on quick
+    require p50(ttft) <= 2s on quick
+    repeat 1
+    step more { vary engine[start, more] }
+    step batched { vary batched }
+    step both { vary both + seqs }
+}
+"#;
+
+/// What each is declared as, and called elsewhere.
+const DECLARED: [(&str, &str); 5] = [
+    ("engine start =", "start"),
+    ("profile quick {", "quick"),
+    ("axis seqs =", "seqs"),
+    ("metric per_card =", "per_card"),
+    ("param limit =", "limit"),
+];
+
+#[test]
+fn a_declaration_that_nothing_uses_is_the_slip_where_its_uses_agree() {
+    assert_eq!(told(STUDY), []);
+    for (line, name) in DECLARED {
+        let swapped: String = [&name[..1], &name[2..3], &name[1..2], &name[3..]].concat();
+        for slip in [swapped, format!("{name}{}", &name[name.len() - 1..]), format!("{name}z")] {
+            let wrong = STUDY.replace(line, &line.replace(name, &slip));
+            let told = told(&wrong);
+            assert_eq!(told.len(), 1, "{slip}: {told:?}");
+            assert_eq!(told[0].1, slip);
+            assert_eq!(mended(&wrong), STUDY, "{slip}");
+        }
+    }
+}
+
+#[test]
+fn a_copy_is_called_what_is_missing() {
+    for (line, of, name) in [
+        ("engine more =", "start", "more"),
+        ("axis batched =", "seqs", "batched"),
+        ("metric per_seat = total_tps / 2", "per_card", "per_seat"),
+    ] {
+        let right = STUDY.replace(
+            "prune slow",
+            "metric per_seat = total_tps / 2\nprune few \"few\" when per_seat < 1tok/s\nprune slow",
+        );
+        let wrong = right.replace(line, &line.replace(name, of));
+        let told = told(&wrong);
+        assert_eq!(told, [("E202", of.to_owned())], "{name}");
+        assert_eq!(mended(&wrong), right, "{name}");
+    }
+}
+
+#[test]
+fn a_copy_beside_another_slip_is_left_to_people() {
+    // `bached` is a slip of what is declared, `other` may be either
+    for missing in ["bached", "batched, seqz"] {
+        let wrong = STUDY
+            .replace("engine more = start", "engine start = sim")
+            .replace("vary batched", &format!("vary {missing}"));
+        let was = wrong.matches("engine start").count();
+        assert_eq!(
+            mended(&wrong).matches("engine start").count() + mended(&wrong).matches("engine more").count(),
+            was
+        );
+    }
+}
+
+#[test]
+fn no_entry_of_a_list_is_taken_out_by_a_guess() {
+    for (right, wrong) in [
+        ("on quick\n    require", "on quick, quik\n    require"),
+        ("engine[start, more]", "engine[start, more, mode]"),
+        ("engine[start, more]", "engine[starts, start, more]"),
+    ] {
+        let text = STUDY.replace(right, wrong);
+        assert_eq!(mended(&text), text, "{wrong}");
+    }
+}
+
+#[test]
+fn a_param_stays_where_a_text_inserts_it() {
+    for (param, line) in [
+        ("param room = 90", "--gpu-memory-utilization=\"{room}\""),
+        ("param room = \"bf16\"", "--dtype=\"{room}\""),
+    ] {
+        let text = STUDY
+            .replace("{ sim }", "{ sim, vllm }")
+            .replace("param limit", &format!("{param}\nparam limit"))
+            .replace("engine more = start {", &format!("engine more = vllm {{ version \"0.17.1\" {line}"));
+        assert!(mended(&text).contains(line), "{}", mended(&text));
+    }
+}
+
+#[test]
+fn a_statistic_is_one_wherever_it_stands_apart() {
+    for (right, wrong) in [("p99(ttft) > limit", "p99 ttft > limit"), ("p50(ttft) <=", "p50 ttft <=")] {
+        assert_eq!(mended(&STUDY.replace(right, wrong)), STUDY);
+    }
+    for stat in ["p99", "mean", "max"] {
+        let metric = |of: &str| format!("metric tail = {stat}{of} / p50(ttft)\n");
+        assert_eq!(mended(&metric(" ttft")), metric("(ttft)"));
+    }
+    assert_eq!(mended("metric twice = 2 total_tps\n"), "metric twice = 2 * total_tps\n");
+}
+
+#[test]
+fn nothing_unused_is_taken_out_beside_a_list_that_lacks_a_name() {
+    let import = "use std/profiles { chat }\n";
+    for (right, wrong) in [
+        (
+            "    repeat 1",
+            "    repeat 1\n    confirm on quick,\n    step a { vary seqs }\n}\nstudy t {\n    repeat 1",
+        ),
+        ("engine[start, more]", "engine[start, more, ]"),
+    ] {
+        let text = format!("{import}{}", STUDY.replace(right, wrong));
+        assert!(mended(&text).contains("{ chat }"), "{}", mended(&text));
+    }
+    let end = format!("{import}{}", STUDY.replace("+ seqs }\n}", "+ seqs }\n    confirm on quick,\n}"));
+    assert!(mended(&end).contains("{ chat }"), "{}", mended(&end));
+    assert_eq!(mended(&format!("{import}{STUDY}")), STUDY);
 }

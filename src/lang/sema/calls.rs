@@ -291,7 +291,9 @@ impl Checker<'_> {
             self.sink.push(if certain { d.edit(name.span, near) } else { d });
             return;
         }
-        let d = d.meant(&name.value, known.iter().map(String::as_str), "not known", str::to_owned);
+        let taken = self.not_meant(name.span);
+        let others = known.iter().map(String::as_str).filter(|k| !taken.contains(k));
+        let d = d.meant(&name.value, others, "not known", str::to_owned);
         let help = match name.value.as_str() {
             whose @ ("best" | "baseline") => format!("name a metric of it: `{whose}.total_tps`"),
             _ => format!("metrics are {}", known.join(", ")),

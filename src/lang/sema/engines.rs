@@ -41,7 +41,9 @@ impl Checker<'_> {
     fn engine_beside(&mut self, module: usize, own: Option<&str>, name: &Name) -> Option<Arc<Engine>> {
         let m = self.module(module);
         let Some(at) = m.find(Kind::Engine, &name.value) else {
-            m.unknown_beside(own, Kind::Engine, name, &[], self.sink);
+            let mut taken = self.not_meant(name.span);
+            taken.extend(own);
+            m.unknown((Kind::Engine, name), &[], &taken, own.is_some(), self.sink);
             let meant = self.meant(module, Kind::Engine, name).and_then(|at| self.engine(at));
             self.lost_engine |= meant.is_none();
             return meant;

@@ -133,7 +133,9 @@ impl Modules {
             let help = format!("`{}` is there without being imported: take it out of the list", name.value);
             return d.label("built in").help(help);
         }
-        let d = d.meant(&name.value, known.iter().copied(), "not there", str::to_owned);
+        let listed = self.listed_beside(name.span);
+        let others = known.iter().copied().filter(|k| !listed.contains(k));
+        let d = d.meant(&name.value, others, "not there", str::to_owned);
         known.truncate(24);
         d.help(if known.is_empty() {
             "it declares nothing that can be imported".to_owned()

@@ -57,6 +57,7 @@ impl Checker<'_> {
                 let rates = all.iter().enumerate().map(|(i, n)| {
                     let rate = self.positive(n, Dim::RATE, "`rate`");
                     if rate.is_none() {
+                        self.in_unit_of(n, all);
                         self.may_be_a_decimal(n, all.get(i + 1));
                     }
                     rate
@@ -66,7 +67,11 @@ impl Checker<'_> {
                 Some(Load::Rates(rates, poisson))
             }
             WordValue::Range(r) => {
-                let from = self.positive(&r.from, Dim::RATE, "`rate`")?;
+                let from = self.positive(&r.from, Dim::RATE, "`rate`");
+                if from.is_none() {
+                    self.in_unit_of(&r.from, r.to.as_slice());
+                }
+                let from = from?;
                 let to = match &r.to {
                     Some(n) => Some(self.positive(n, Dim::RATE, "`rate`")?),
                     None => None,

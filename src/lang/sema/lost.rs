@@ -6,8 +6,10 @@ use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use super::check::Checker;
 use super::program::Engine;
 use super::schema::key;
+use super::scope::Kind;
 use super::settings::flag_target;
 use super::unsets::overlaps;
+use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
 use crate::lang::stdlib;
@@ -21,7 +23,16 @@ impl Checker<'_> {
     pub(super) fn engine_lost(&self) -> bool {
         self.lost_engine
             || self.engines.iter().any(|(at, e)| at.module == 0 && e.is_none())
+            || self.engine_twice()
             || self.lines_lost()
+    }
+
+    /// Whether two engines of this file have one name: another name stands for one of them elsewhere.
+    fn engine_twice(&self) -> bool {
+        let root = self.modules.root();
+        let twice =
+            |d: &Diagnostic| d.code == Code::DeclaredTwice && d.message.starts_with("a second engine ");
+        root.names(Kind::Engine).into_iter().any(|n| root.is_broken(n)) && self.sink.found().any(twice)
     }
 
     /// Whether an error in an engine, or in one that it derives from, may hide what these flags or variables are set to: one in the

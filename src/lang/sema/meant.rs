@@ -75,6 +75,7 @@ pub fn value(
             match fixed {
                 Some(fixed) if value.text.ends_with("tok") => d.label("has a unit").edit(span, fixed),
                 Some(fixed) => d.label("unknown unit").edit(span, fixed),
+                None if d.message.contains("unknown unit") => d.label("unknown unit"),
                 None => d.label("does not fit"),
             }
         }

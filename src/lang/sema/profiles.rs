@@ -39,7 +39,8 @@ impl Checker<'_> {
     pub fn profile_named(&mut self, module: usize, name: &Name) -> Option<Arc<Profile>> {
         let m = self.module(module);
         let Some(at) = m.find(Kind::Profile, &name.value) else {
-            m.unknown(Kind::Profile, name, &[], self.sink);
+            let taken = self.not_meant(name.span);
+            m.unknown((Kind::Profile, name), &[], &taken, false, self.sink);
             return self.meant(module, Kind::Profile, name).and_then(|at| self.profile(at));
         };
         self.used.insert(at);

@@ -1,7 +1,8 @@
 //! What goes with a name that is taken out of a `use`: its comma, or all of a `use` that names nothing else. People's comments stay where
 //! they are, so where one would be lost or come to stand at another name, a machine leaves it to them.
 
-use crate::lang::source::Span;
+use crate::lang::comments::start_of_comment;
+use crate::lang::source::{FileId, Span};
 use crate::lang::syntax::ast::Use;
 
 /// The place to be emptied, in the text that holds the `use`; `None` where a comment is in the way.
@@ -20,6 +21,35 @@ pub fn of_import(text: &str, u: &Use, index: usize) -> Option<Span> {
     let behind = if one_line && !alone { gone.end as usize } else { rest };
     (!has_comment(gone.start, behind)).then_some(gone)
 }
+
+/// The comma behind which a list of the checked file has no further name: `confirm on chat,` at the end of a block, `engine[a, ]`. A
+/// `use` that goes on over lines ends so as well, and lacks nothing.
+pub fn list_without_end(text: &str) -> Option<Span> {
+    let mut at = 0;
+    let mut lines = text.split_inclusive('\n').peekable();
+    while let Some(line) = lines.next() {
+        let start = at;
+        at += line.len();
+        let code = line[..start_of_comment(line).unwrap_or(line.len())].trim_end();
+        let place = |comma: usize| Some(Span::new(FileId::default(), start + comma..start + comma + 1));
+        let named = LISTS.contains(&code.split_whitespace().next().unwrap_or_default());
+        let begun = code.matches(['{', '[', '(']).count() > code.matches(['}', ']', ')']).count();
+        let ends =
+            lines.clone().find(|l| !l.trim().is_empty()).is_some_and(|l| l.trim_start().starts_with('}'));
+        if named && !begun && ends && code.ends_with(',') {
+            return place(code.len() - 1);
+        }
+        let within = code.match_indices(',').find(|(n, _)| code[n + 1..].trim_start().starts_with(']'));
+        if let Some((comma, _)) = within.filter(|_| named) {
+            return place(comma);
+        }
+    }
+    None
+}
+
+/// Lines that list what they name.
+const LISTS: [&str; 9] =
+    ["maximize", "minimize", "require", "confirm", "curve", "vary", "step", "pick", "axis"];
 
 /// With its line end, where nothing else stands on the line.
 fn whole_line(text: &str, span: Span) -> Span {

@@ -130,17 +130,13 @@ impl Module {
     }
 
     /// Says that a name is not declared, unless that follows from another mistake.
-    pub fn unknown(&self, kind: Kind, name: &Name, extra: &[&str], sink: &mut Sink) {
-        self.unknown_beside(None, kind, name, extra, sink);
-    }
-
-    /// The same where a declaration names another: its own name is not meant.
-    pub fn unknown_beside(
+    /// `taken` are names that cannot be meant; where an engine is declared, its parent is a `parent`.
+    pub fn unknown(
         &self,
-        own: Option<&str>,
-        kind: Kind,
-        name: &Name,
+        (kind, name): (Kind, &Name),
         extra: &[&str],
+        taken: &[&str],
+        parent: bool,
         sink: &mut Sink,
     ) {
         if self.broken.contains(&name.value) || self.looks_broken(&name.value) {
@@ -169,7 +165,7 @@ impl Module {
             return;
         }
         let mut known = self.known(kind, extra);
-        known.retain(|k| Some(*k) != own);
+        known.retain(|k| !taken.contains(k));
         let message = format!("no {} is called `{}`", kind.word(), name.value);
         if named_again(&message, name.span, sink) {
             return;
@@ -190,14 +186,21 @@ impl Module {
             unimported::say(self, d, library, &name.value, sink);
             return;
         }
-        if let Some(called) = self.titled(&name.value).filter(|_| kind == Kind::Engine) {
-            let d = d.label(format!("did you mean `{called}`?")).edit(name.span, called);
-            sink.push(d.help(format!("that is its title; lines call it by its name, `{called}`")));
+        // `vLLM` is a title of many engines, and in small letters the name of the one that all of them derive from
+        let small = known.iter().find(|k| kind == Kind::Engine && k.eq_ignore_ascii_case(&name.value));
+        if let Some(called) = self.titled(&name.value).filter(|c| kind == Kind::Engine && known.contains(c)) {
+            let help = format!("that is its title; lines call it by its name, `{called}`");
+            sink.push(match small.filter(|small| parent && **small != called) {
+                Some(small) => d
+                    .label(format!("did you mean `{small}` or `{called}`?"))
+                    .help(format!("`{small}` is the engine of that name; `{called}` has it for its title")),
+                None => d.label(format!("did you mean `{called}`?")).help(help).edit(name.span, called),
+            });
             return;
         }
+        let small = small.is_some();
         let mut d = d.meant(&name.value, known.iter().copied(), "not declared", str::to_owned);
-        // `vLLM` is a title of many engines, and no slip of the one that all of them derive from
-        if kind == Kind::Engine && known.iter().any(|k| k.eq_ignore_ascii_case(&name.value)) {
+        if small && !parent {
             d.edits.clear();
         }
         // of what could not be read a name may be nearer

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use super::check::Checker;
+use super::doubts::TRACK;
 use super::program::{Budget, Change, Engine, From, Space, Step, Study, Track};
 use super::scope::Kind;
 use super::steps::{Reach, union};
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
-use crate::lang::syntax::ast::{self, Factor, Name, Search};
+use crate::lang::syntax::ast::{self, Factor, Item, Name, Search, StudyLineKind as Line};
 
 /// The tracks since the last step: when a step or the end of the study comes, their winners meet.
 #[derive(Default)]
@@ -158,6 +159,10 @@ impl Checker<'_> {
             (None, Some(track)) if is_engine && self.modules.root().find(Kind::Engine, track).is_none() => {
                 return false;
             }
+            (None, Some(track)) if is_engine && self.derives(&name.value, track) => {
+                self.track_of_a_parent(name, track);
+                return true;
+            }
             (None, Some(track)) if is_engine => (
                 format!("the track `{track}` tunes another engine than `{}`", name.value),
                 "a track starts from its engine as declared, or from one of its own steps",
@@ -167,5 +172,29 @@ impl Checker<'_> {
         let d = Diagnostic::new(Code::TrackBorder, name.span, message).label("not on this side");
         self.sink.push(d.help(help));
         true
+    }
+
+    /// Whether an engine derives from another one.
+    fn derives(&self, name: &str, from: &str) -> bool {
+        let mut engines = self.engines.values().flatten();
+        engines.any(|e| e.name == name && e.name != from && e.ancestry.iter().any(|a| a == from))
+    }
+
+    /// `track llama_cpp { step a from light { … } }`, where `light` derives from `llama_cpp`.
+    fn track_of_a_parent(&mut self, name: &Name, track: &str) {
+        let right = &name.value;
+        let message = format!("the track `{track}` tunes the engine that `{right}` derives from");
+        let d =
+            Diagnostic::new(Code::TrackBorder, name.span, message).label("derived from the track's engine");
+        let d = d.help(format!("write `track {right}`, or start from `{track}`"));
+        let named = self.modules.root().file.items.iter().filter_map(|i| match i {
+            Item::Study(s) => Some(&s.lines),
+            _ => None,
+        });
+        let place = named.flatten().find_map(|l| match &l.kind {
+            Line::Track(t) if t.engine.value == track => Some(t.engine.span),
+            _ => None,
+        });
+        self.sink.push(place.into_iter().fold(d, |d, at| d.related(at, TRACK)));
     }
 }

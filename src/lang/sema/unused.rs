@@ -111,6 +111,11 @@ impl Checker<'_> {
             }
             let message = format!("`{}` is imported and never used", name.value);
             let d = Diagnostic::new(Code::Unused, name.span, message).label("imported here");
+            if let Some(list) = removal::list_without_end(self.modules.root_text()) {
+                let help = "use it in a study, or take it out: a list ends with a comma, so that a name may be missing there";
+                self.sink.push(d.help(help).related(list, "is it missing here?"));
+                continue;
+            }
             let d = d.help("use it in a study, or take it out");
             // beside an error its user may be what that error is about: taking it out would break what is right
             let gone = removal::of_import(self.modules.root_text(), u, i);

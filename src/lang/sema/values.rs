@@ -2,18 +2,17 @@
 
 use super::check::Checker;
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, one_of};
+use crate::lang::diag::{Diagnostic, Edit, one_of};
 use crate::lang::syntax::ast::Number;
 use crate::lang::unit_slips;
 use crate::lang::units::{self, Dim};
 
-/// Whether a number without its unit can only have been meant in the usual one: a rate is per second; a latency of some hundreds is
-/// in milliseconds, while a small one may be in seconds, and bytes come in two kinds of gigabytes.
-pub(super) fn is_sure(dim: Dim, value: f64) -> bool {
+/// What else than the usual unit a number without any may have been meant in. Tokens come in one unit alone; bytes in two kinds of gigabytes.
+fn others(dim: Dim) -> &'static [&'static str] {
     match dim {
-        d if d == Dim::RATE || d == Dim::TOKEN_RATE || d == Dim::TOKENS => true,
-        d if d == Dim::TIME => value >= 100.0,
-        _ => false,
+        d if d == Dim::RATE => &["/min"],
+        d if d == Dim::TIME => &["s"],
+        _ => &[],
     }
 }
 
@@ -32,11 +31,11 @@ pub(super) fn without_unit(d: Diagnostic, n: &Number, dim: Dim, unit: Option<&st
     let fixed = unit_slips::in_unit(n.value, &n.unit, unit_there);
     let usual = unit == dim.usual_unit();
     let counted = dim == Dim::RATE || dim == Dim::TOKEN_RATE || dim == Dim::TOKENS;
-    let sure = usual && is_sure(dim, n.value) && (n.unit.is_empty() || counted);
-    if usual && dim == Dim::TIME && n.unit.is_empty() && !sure {
-        return d.help(format!("write `{0}s` or `{0}ms`, whichever is meant", n.value));
+    if let ([other], true) = (others(dim), usual && (n.unit.is_empty() || counted)) {
+        let other = unit_slips::in_unit(n.value, &n.unit, other);
+        return d.help(format!("write `{fixed}` or `{other}`, whichever is meant"));
     }
-    let d = if sure { d.edit(n.span, &*fixed) } else { d };
+    let d = if usual && counted { d.edit(n.span, &*fixed) } else { d };
     d.help(format!("write for example `{fixed}`"))
 }
 
@@ -114,6 +113,18 @@ impl Checker<'_> {
         };
         self.sink.push(d);
         None
+    }
+
+    /// `2 .. 20/s`, `1, 5/s`: the unit that stands beside a number without one is meant for both. To be asked where that was just told.
+    pub(super) fn in_unit_of(&mut self, n: &Number, others: &[Number]) {
+        let mut units = others.iter().map(|o| o.unit.as_str()).filter(|u| !u.is_empty());
+        let Some(unit) = units.next().filter(|u| n.unit.is_empty() && units.all(|o| o == *u)) else { return };
+        let right = format!("{}{unit}", n.value);
+        let told = self.sink.each_mut().find(|d| d.code == Code::MissingUnit && d.span == n.span);
+        if let Some(d) = told.filter(|d| d.edits.is_empty()) {
+            d.help = Some(format!("write `{right}`, as beside it"));
+            d.edits.push(Edit { span: n.span, text: right });
+        }
     }
 
     /// A plain whole number within bounds.

@@ -6,22 +6,9 @@ use super::program::Engine;
 use super::schema::key;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
+use crate::lang::of_launch::OF_THE_LAUNCH;
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{Flag, Item, Name, Single, Value};
-
-/// What a launch sets itself, over whatever a study says, and what to do instead.
-const OF_THE_LAUNCH: [(&str, &str, &str); 2] = [
-    (
-        "CUDA_VISIBLE_DEVICES",
-        "each launch is given the GPUs that its flags need",
-        "set it for perflab itself, `CUDA_VISIBLE_DEVICES=0,1 perflab exec …`, and state `gpus N` in the study",
-    ),
-    (
-        "TMPDIR",
-        "each launch has a directory of its own",
-        "set it for perflab itself, `TMPDIR=… perflab exec …`",
-    ),
-];
 
 impl Checker<'_> {
     /// A flag that is called like one that holds a secret, with a value beside it.

@@ -3,6 +3,7 @@
 
 use super::blocks::Block;
 use super::words;
+use crate::lang::of_launch::OF_THE_LAUNCH;
 
 /// What was meant by a line, in words; where there is no doubt, also the line as it should be.
 pub type Meant = (Option<String>, String);
@@ -51,6 +52,9 @@ fn variable(line: &str) -> Option<Meant> {
     }
     if !named.chars().all(upper) {
         return None;
+    }
+    if let Some((_, why, instead)) = OF_THE_LAUNCH.iter().find(|(n, ..)| *n == named) {
+        return Some((None, format!("{why}: leave `{named}` out; {instead}")));
     }
     let value = value.trim();
     // a comma is no part of a plain value

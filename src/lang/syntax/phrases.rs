@@ -164,8 +164,12 @@ impl<'a> Place<'a> {
             return None;
         }
         let inner = if axes { format!("vary {body}") } else { body.to_owned() };
-        let edit =
-            (lines || axes).then(|| (self.before.len()..self.to_line_end().end, format!(" {{ {inner} }}")));
+        // a place within a word is none for a brace
+        let apart = self.before.len() < self.token.start
+            || !self.before.ends_with(in_word)
+            || !line.starts_with(in_word);
+        let edit = ((lines || axes) && apart)
+            .then(|| (self.before.len()..self.to_line_end().end, format!(" {{ {inner} }}")));
         hint(format!("its lines stand in braces: `{example}`"), edit.filter(|_| !body.is_empty()))
     }
 
@@ -274,7 +278,7 @@ impl<'a> Place<'a> {
             "per" | "over" | "÷" => self.replace(divided, "/"),
             "^" | "**" => hint("there are no powers: write `a * a`", None),
             "×" | "x" => self.replace("write `*`", "*"),
-            word if is_name(word) && self.before.ends_with(|c: char| c.is_ascii_digit()) => {
+            word if is_name(word) && ends_in_number(self.before) => {
                 self.insert("a product has its sign: write `*`", "* ")
             }
             _ => None,
@@ -351,6 +355,16 @@ impl<'a> Place<'a> {
 fn is_name(word: &str) -> bool {
     let inner = |c: char| c.is_ascii_alphanumeric() || c == '_';
     word.starts_with(|c: char| c.is_ascii_lowercase()) && word.chars().all(inner)
+}
+
+fn in_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+/// Whether a number stands at the end: `2`, and not `p99`.
+fn ends_in_number(text: &str) -> bool {
+    let last = &text[text.trim_end_matches(|c| in_word(c) || c == '.').len()..];
+    last.starts_with(|c: char| c.is_ascii_digit())
 }
 
 #[cfg(test)]

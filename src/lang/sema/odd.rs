@@ -1,0 +1,232 @@
+//! The declaration as the mistake: a name that is declared and never used, beside nearly the same that is used and declared nowhere, and a name
+//! that is declared twice, beside one that is missing. Told at the use, a fix would spread the slip, or what was copied would stay.
+
+use std::collections::HashMap;
+
+use super::modules::Modules;
+use super::scope::{Kind, declared};
+use crate::lang::codes::Code;
+use crate::lang::comments::start_of_comment;
+use crate::lang::diag::{Diagnostic, nearest, same_digits};
+use crate::lang::source::Span;
+use crate::lang::stdlib;
+use crate::lang::syntax::ast::{EngineLineKind as Line, Item, KeyDecl};
+
+/// More letters than this are no slip.
+const MOST_LETTERS: usize = 2;
+
+/// Tells at the declarations of the root file what is wrong with them, and takes back what was said of their uses.
+pub fn odd_declarations(found: &mut Vec<Diagnostic>, modules: &Modules) {
+    let missing: Vec<Missing> = Missing::all(found, modules);
+    if missing.is_empty() {
+        return;
+    }
+    let words = words(modules.root_text());
+    let mut odd: Vec<(Missing, &str, Span)> = Vec::new();
+    for m in missing {
+        if let Some((name, at)) = m.misspelt(modules, &words)
+            && odd.iter().all(|(.., other)| *other != at)
+        {
+            odd.push((m, name, at));
+        }
+    }
+    for (m, name, at) in odd {
+        let count = words.get(m.name.as_str()).copied().unwrap_or_default();
+        tell(found, modules, &m, (name, at), count);
+    }
+    called_alike(found, modules, &words);
+}
+
+/// A name that is used and that nothing declares.
+struct Missing {
+    code: Code,
+    name: String,
+    kinds: Vec<Kind>,
+    /// what was said to have been meant
+    suggested: Vec<String>,
+    first: Span,
+}
+
+impl Missing {
+    fn of(d: &Diagnostic, modules: &Modules) -> Option<Self> {
+        let name = asked(d, modules)?.to_owned();
+        let kinds = match d.code {
+            Code::UnknownName if d.message.starts_with("no earlier step and no engine") => vec![Kind::Engine],
+            Code::UnknownName => {
+                let all = [Kind::Engine, Kind::Axis, Kind::Profile];
+                all.into_iter().filter(|k| d.message.starts_with(&format!("no {} is", k.word()))).collect()
+            }
+            Code::UnknownMetric => vec![Kind::Metric, Kind::Param],
+            Code::UnknownParam => vec![Kind::Param],
+            _ => Vec::new(),
+        };
+        let suggested = if d.label.starts_with("did you mean") {
+            d.label.split('`').skip(1).step_by(2).map(|s| s.trim_matches(['{', '}']).to_owned()).collect()
+        } else {
+            Vec::new()
+        };
+        Some(Self { code: d.code, name, kinds, suggested, first: d.span })
+    }
+
+    fn all(found: &[Diagnostic], modules: &Modules) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        for m in found.iter().filter_map(|d| Self::of(d, modules)) {
+            if all.iter().all(|o| (o.code, &o.name) != (m.code, &m.name)) {
+                all.push(m);
+            }
+        }
+        all
+    }
+
+    fn distance(&self, other: &str) -> usize {
+        strsim::damerau_levenshtein(&self.name, other)
+    }
+
+    /// Whether the standard library declares it: its spelling is a right one.
+    fn in_library(&self) -> bool {
+        self.kinds.iter().any(|k| stdlib::home(k.word(), &self.name).is_some())
+    }
+
+    /// The declaration that was meant by all uses of the name, if nothing uses that one and the name is more than one slip.
+    fn misspelt<'m>(&self, modules: &'m Modules, words: &Words) -> Option<(&'m str, Span)> {
+        let uses = words.get(self.name.as_str()).copied().unwrap_or_default();
+        if self.name.len() < 3 || uses < 2 && !(uses == 1 && self.in_library()) {
+            return None;
+        }
+        let mut unused = self.declared(modules);
+        unused.retain(|(name, _)| words.get(name) == Some(&1));
+        let [near] = nearest(&self.name, unused.iter().map(|(name, _)| *name))[..] else { return None };
+        let slip = self.distance(near) <= MOST_LETTERS && same_digits(&self.name, near);
+        // a name that is used already is as near
+        let other = |s: &String| s != near && self.distance(s) <= self.distance(near);
+        if !slip || self.suggested.iter().any(other) {
+            return None;
+        }
+        unused.into_iter().find(|(name, _)| *name == near)
+    }
+
+    /// What the root file declares of such a kind.
+    fn declared<'m>(&self, modules: &'m Modules) -> Vec<(&'m str, Span)> {
+        let root = modules.root();
+        match self.code {
+            Code::UnknownFlag | Code::UnknownVariable => of_schemas(modules),
+            _ => {
+                let own = declared(root).filter(|(kind, ..)| self.kinds.contains(kind));
+                own.map(|(_, name, at)| (name, at)).collect()
+            }
+        }
+    }
+}
+
+/// The name that a diagnostic of the root file misses.
+fn asked<'m>(d: &Diagnostic, modules: &'m Modules) -> Option<&'m str> {
+    let missing = [
+        Code::UnknownName,
+        Code::UnknownMetric,
+        Code::UnknownParam,
+        Code::UnknownFlag,
+        Code::UnknownVariable,
+    ];
+    let here = missing.contains(&d.code) && d.span.file == modules.root().id;
+    let name = modules.slice(d.span).trim_matches(['{', '}', '"']);
+    (here && !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b)))
+        .then_some(name)
+}
+
+/// Flags, keys of flags and variables that engines of the root file declare.
+fn of_schemas(modules: &Modules) -> Vec<(&str, Span)> {
+    let items = modules.root().file.items.iter();
+    let engines = items.filter_map(|i| if let Item::Engine(e) = i { Some(e) } else { None });
+    let mut all = Vec::new();
+    for line in engines.flat_map(|e| &e.lines) {
+        match &line.kind {
+            Line::Flag(flag) => {
+                all.extend(flag.names.iter().chain(&flag.negated).map(|n| (n.value.as_str(), n.span)));
+                keys(&flag.keys, &mut all);
+            }
+            Line::Variables { names, .. } => all.extend(names.iter().map(|n| (n.text.as_str(), n.span))),
+            _ => {}
+        }
+    }
+    all
+}
+
+fn keys<'m>(of: &'m [KeyDecl], all: &mut Vec<(&'m str, Span)>) {
+    for key in of {
+        all.push((&key.name.value, key.name.span));
+        keys(&key.keys, all);
+    }
+}
+
+/// One mistake, at the declaration.
+fn tell(found: &mut Vec<Diagnostic>, modules: &Modules, m: &Missing, (name, at): (&str, Span), uses: usize) {
+    let right = &m.name;
+    let often = if uses == 1 { "once".to_owned() } else { format!("{uses} times") };
+    let message = format!("`{name}` is never used; `{right}` is used {often} and declared nowhere");
+    found.retain(|d| {
+        let of_use = d.code == m.code && asked(d, modules) == Some(right);
+        !(of_use || d.code == Code::Unused && d.span == at)
+    });
+    let d = Diagnostic::new(m.code, at, message).label(format!("did you mean `{right}`?"));
+    let d = d.help(if m.in_library() {
+        format!("call it `{right}` here; the standard library has another `{right}`, which this file does not take")
+    } else {
+        format!("call it `{right}` here, or `{name}` wherever it is used")
+    });
+    found.push(d.related(m.first, "used here").edit(at, right.as_str()));
+    crate::lang::diag::sort(found);
+}
+
+/// `axis seqs` twice and `batched` missing: a declaration that was copied and not renamed. What a text inserts may be of any kind, and says
+/// nothing of which param that is.
+fn called_alike(found: &mut Vec<Diagnostic>, modules: &Modules, words: &Words) {
+    let second = |d: &Diagnostic, kind: Kind| {
+        d.code == Code::DeclaredTwice && d.message.starts_with(&format!("a second {} is", kind.word()))
+    };
+    for kind in [Kind::Engine, Kind::Axis, Kind::Profile, Kind::Metric, Kind::Param] {
+        let mut twice = found.iter().filter(|d| second(d, kind)).map(|d| d.span);
+        let (Some(at), None) = (twice.next(), twice.next()) else { continue };
+        if !declared(modules.root()).any(|(k, _, span)| k == kind && span == at) {
+            continue;
+        }
+        let missing = Missing::all(found, modules);
+        let explained = |m: &Missing| {
+            let near = |s: &String| m.distance(s) == 1 || words.get(s.as_str()) == Some(&1);
+            m.in_library() || m.suggested.iter().any(near)
+        };
+        let mut missing = missing
+            .iter()
+            .filter(|m| m.kinds.contains(&kind) && m.code != Code::UnknownParam && !explained(m));
+        let (Some(m), None) = (missing.next(), missing.next()) else { continue };
+        let name = m.name.clone();
+        found.retain(|d| {
+            let of_use = Missing::of(d, modules).is_some_and(|o| o.name == name && o.kinds.contains(&kind));
+            !of_use
+        });
+        if let Some(d) = found.iter_mut().find(|d| second(d, kind) && d.span == at) {
+            d.help = Some(format!("`{name}` is used and declared nowhere: call this one `{name}`?"));
+            d.related.push((m.first, "used here".to_owned()));
+            d.edits.push(crate::lang::diag::Edit { span: at, text: name });
+        }
+    }
+}
+
+type Words<'t> = HashMap<&'t str, usize>;
+
+/// How often a text has each name: outside of comments and titles, and as params that strings insert.
+fn words(text: &str) -> Words<'_> {
+    let in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let mut counts = Words::new();
+    for line in text.lines() {
+        let line = &line[..start_of_comment(line).unwrap_or(line.len())];
+        for (n, part) in line.split('"').enumerate() {
+            let quoted = n % 2 == 1 && !part.chars().all(in_name);
+            let inserted = part.split('{').skip(1).filter_map(|p| p.split_once('}')).map(|(name, _)| name);
+            let plain = part.split(|c| !in_name(c)).filter(|_| !quoted);
+            for word in plain.chain(inserted.filter(|_| quoted)).filter(|w| !w.is_empty()) {
+                *counts.entry(word).or_insert(0) += 1;
+            }
+        }
+    }
+    counts
+}
