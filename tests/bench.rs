@@ -135,7 +135,7 @@ fn whole_answers_have_a_latency_and_no_time_of_a_first_token() {
         assert_eq!(first["chunks"], serde_json::json!([[first["last_token_ns"], 8]]));
     }
     let error = server.bench(&lab, &["--no-stream", "--goodput", "ttft:9"]);
-    error.expect_error(1, &["--no-stream", "e2el"]);
+    error.expect_error(2, &["--no-stream", "e2el"]);
 }
 
 #[test]
@@ -176,29 +176,43 @@ fn what_cannot_be_is_refused_before_anything_is_sent() {
     refused(&["--num-prompts", "0"], 2, &["--num-prompts"]);
     refused(&["--request-rate", "0"], 2, &["a rate is more than 0"]);
     refused(&["--metric-percentiles", "42"], 2, &["50, 90, 95, 99 and 99.9"]);
-    refused(&["--request-rate", "3", "--arrivals", "ramp"], 1, &["--request-rate-to"]);
-    refused(&["--request-rate", "3", "--request-rate-to", "9"], 1, &["`--arrivals ramp` or `steps`"]);
-    refused(&["--request-rate", "3", "--arrivals", "trace"], 1, &["leave --request-rate out"]);
+    refused(&["--request-rate", "3", "--arrivals", "ramp"], 2, &["--request-rate-to"]);
+    refused(&["--request-rate", "3", "--request-rate-to", "9"], 2, &["`--arrivals ramp` or `steps`"]);
+    refused(&["--request-rate", "3", "--arrivals", "trace"], 2, &["leave --request-rate out"]);
     refused(&["--count-chat-template"], 2, &["--tokenizer"]);
     refused(&["--dataset-name", "conversations", "--think-time", "3..1"], 2, &["a range of them"]);
     lab.write("talks.json", data::TALKS);
     let talks = ["--dataset-name", "conversations", "--dataset-path", "talks.json"];
     let completions = ["--endpoint", "/v1/completions"];
-    refused(&[&talks[..], &completions].concat(), 1, &["they need the endpoint /v1/chat/completions"]);
-    refused(&["--arrivals", "trace"], 1, &["only a trace has times of its own"]);
+    refused(&[&talks[..], &completions].concat(), 2, &["they need the endpoint /v1/chat/completions"]);
+    refused(&["--arrivals", "trace"], 2, &["only a trace has times of its own"]);
     lab.write("taken", "a file");
     refused(&["--save-requests", "taken/r.jsonl.gz"], 1, &["taken/r.jsonl.gz", "nothing was sent"]);
     refused(&["--save-requests", "."], 1, &["directory", "nothing was sent"]);
+    refused(&["--save-result", "--result-dir", "taken/results"], 1, &["taken/", "nothing was sent"]);
+    refused(&["--save-requests", "anew/r.jsonl", "--header", "a b=c"], 2, &["`a b` is no header"]);
+    refused(
+        &["--json", "anew/deeper/own.json", "--dataset-name", "custom", "--dataset-path", "none"],
+        1,
+        &["none"],
+    );
+    assert!(!lab.path("anew").exists(), "a refused load leaves no folder");
     refused(&["--save-result", "--result-dir", "taken"], 1, &["taken/", "nothing was sent"]);
     refused(&["--duration", "3", "--num-prompts", "9"], 2, &["--duration", "--num-prompts"]);
-    refused(&["--duration", "3", "--recipe", "vllm", "--tokenizer", "."], 1, &["state --num-prompts"]);
-    refused(&["--header", "no header=x"], 1, &["`no header` is no header"]);
-    refused(&["--dataset-name", "sharegpt"], 1, &["--dataset-path"]);
-    refused(&["--recipe", "vllm"], 1, &["--tokenizer"]);
+    refused(&["--duration", "3", "--recipe", "vllm", "--tokenizer", "."], 2, &["state --num-prompts"]);
+    refused(&["--header", "no header=x"], 2, &["`no header` is no header"]);
+    refused(&["--dataset-name", "sharegpt"], 2, &["--dataset-path"]);
+    refused(&["--recipe", "vllm"], 2, &["--tokenizer"]);
+    refused(&["--duration", "3"], 2, &["not a duration"]);
+    refused(&["--header", "Content-Length=3"], 2, &["content-length", "perflab itself"]);
+    refused(&["--top-p", "7"], 2, &["from 0 to 1"]);
+    refused(&["--save-requests", "-"], 2, &["/dev/stdout"]);
     refused(&["--dataset-name", "custom", "--dataset-path", "none.jsonl"], 1, &["none.jsonl"]);
-    lab.run(&["bench", "ftp://host", "--model", "m"]).expect_error(1, &["http://"]);
+    lab.run(&["bench", "ftp://host", "--model", "m"]).expect_error(2, &["http://"]);
     let other = "http://127.0.0.1:9/v1/completions";
-    lab.run(&["bench", other, "--model", "m"]).expect_error(1, &["--endpoint /v1/completions"]);
+    lab.run(&["bench", other, "--model", "m"]).expect_error(2, &["--endpoint /v1/completions"]);
+    lab.run(&["bench", "http://127.0.0.1:9/#part", "--model", "m"]).expect_error(2, &["`#`"]);
+    lab.run(&["bench", url, "--model", ""]).expect_error(2, &["--model"]);
 }
 
 #[test]
@@ -260,7 +274,7 @@ fn a_gateway_s_address_may_have_a_query_and_no_version() {
     let all = asked("http://HOST/v1/chat/completions?k=v", &[]);
     assert!(all.iter().any(|line| line == "GET /metrics HTTP/1.1"), "{all:?}");
     let other = "http://127.0.0.1:9/openai/deployments/d/completions?k=v";
-    Lab::new().run(&["bench", other, "--model", "m"]).expect_error(1, &["--endpoint /v1/completions"]);
+    Lab::new().run(&["bench", other, "--model", "m"]).expect_error(2, &["--endpoint /v1/completions"]);
 }
 
 #[test]
@@ -347,6 +361,87 @@ fn a_file_without_room_takes_nothing_from_the_others() {
 }
 
 #[test]
+fn a_document_that_cannot_be_written_leaves_the_one_that_was_there() {
+    let (lab, server) = (Lab::new(), Server::start());
+    lab.write("own.json", "of an earlier load");
+    // what a full disk does: the file may not grow
+    let mut command = Command::new("bash");
+    let more = "--max-concurrency 4 --num-prompts 12 --random-input-len 16 --random-output-len 8";
+    let bench = format!("{} bench {} --model Qwen/Qwen3-0.6B {more} --json own.json", binary(), server.url);
+    command.current_dir(lab.path(".")).args(["-c", &format!("ulimit -f 0; {bench} | cat")]);
+    let out = command.output().expect("it ends");
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(said.contains("own.json: File too large"), "{said}");
+    assert!(String::from_utf8_lossy(&out.stdout).contains("Inter-token Latency"), "the numbers stand there");
+    assert_eq!(lab.read("own.json"), "of an earlier load");
+    let kept = std::fs::read_dir(lab.path(".")).expect("the folder").flatten();
+    assert!(
+        !kept.map(|e| e.file_name()).any(|name| name.to_string_lossy().contains("own.json.")),
+        "no draft"
+    );
+    server.bench(&lab, &["--json", "own.json"]).expect_code(0);
+    assert!(lab.read("own.json").contains("\"completed\": 12"));
+}
+
+#[test]
+fn who_asks_may_stand_in_the_address_and_is_shown_nowhere() {
+    let lab = Lab::new();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let url = format!("http://user:open-sesame-9@{address}/v1");
+    let bench = lab.start(&[
+        "bench",
+        &url,
+        "--model",
+        "m",
+        "--num-prompts",
+        "1",
+        "--server-metrics",
+        "none",
+        "--json",
+        "own.json",
+    ]);
+    let (asked, _) = listener.accept().expect("a connection");
+    let mut lines = BufReader::new(asked.try_clone().expect("a socket")).lines().map_while(Result::ok);
+    let head: Vec<String> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
+    // python -c "import base64; print(base64.b64encode(b'user:open-sesame-9'))"
+    assert!(head.contains(&"authorization: Basic dXNlcjpvcGVuLXNlc2FtZS05".to_owned()), "{head:?}");
+    assert!(
+        head[0].starts_with("POST /v1/chat/completions ") && head.contains(&format!("host: {address}")),
+        "{head:?}"
+    );
+    drop((lines, asked, listener));
+    let output = bench.wait().expect_code(3);
+    let all = output.stdout + &output.stderr + &lab.read("own.json");
+    assert!(!all.contains("open-sesame-9") && !all.contains("dXNlcjpv"), "{all}");
+}
+
+#[test]
+fn of_an_option_that_is_stated_twice_the_last_counts() {
+    let (lab, server) = (Lab::new(), Server::start());
+    let more = ["--num-prompts", "3", "--seed", "1", "--seed", "7", "--json", "own.json"];
+    server.bench(&lab, &more).expect_code(0);
+    let own: Value = serde_json::from_str(&lab.read("own.json")).expect("JSON");
+    assert_eq!((&own["load"]["seed"], &own["requests"]["completed"]), (&7.into(), &3.into()));
+}
+
+#[test]
+fn no_heading_is_taken_for_a_secret() {
+    let (lab, server) = (Lab::new(), Server::start());
+    let output =
+        server.bench(&lab, &["--percentile-metrics", "ttft,tpot,itl,e2el", "--compat"]).expect_code(0);
+    assert!(output.stdout.contains("---Inter-token Latency---"), "{}", output.stdout);
+    for said in [output, lab.run(&["bench", "--help"]), lab.run(&["exec", "--help"])] {
+        assert!(
+            !said.stdout.contains("***") && !said.stderr.contains("***"),
+            "{}{}",
+            said.stdout,
+            said.stderr
+        );
+    }
+}
+
+#[test]
 fn a_load_that_is_interrupted_before_an_answer_prints_no_numbers() {
     let lab = Lab::new();
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -378,12 +473,16 @@ fn options_that_would_decide_nothing_are_refused() {
         (&["--dataset-path", "x.json"][..], "--dataset-path is read by data sets of a file"),
         (&["--think-time", "2"], "--think-time is about"),
         (&["--arrivals", "constant"], "--arrivals needs --request-rate"),
+        (&["--file", "study.plab"], "--file names the study of a --profile"),
+        (&["--trace-slowdown", "2"], "--trace-slowdown is about the times of a trace"),
+        (&["--burstiness", "2"], "--burstiness is about the gaps of a --request-rate"),
+        (&["--request-rate", "9", "--arrivals", "constant", "--burstiness", "2"], "--burstiness is about"),
         (&["--temperature", "nan"], "write a number from 0 on"),
         (&["--extra-body", r#"{"stream": false}"#], "decided by --no-stream"),
         (&["--json", "a.json", "--save-requests", "a.json"], "two options name it"),
     ] {
         let out = server.bench(&lab, more);
-        assert_ne!(out.code, 0, "{more:?}");
+        assert_eq!(out.code, 2, "{more:?}: {}", out.stderr);
         assert!(out.stderr.contains(why), "{more:?}: {}", out.stderr);
     }
     let many = lab.run(&["bench", &server.url, "--model", "m", "--num-prompts", "99999999999"]);

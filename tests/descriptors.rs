@@ -51,6 +51,23 @@ fn a_limit_that_does_not_do_is_refused_before_anything_starts() {
 }
 
 #[test]
+fn a_client_s_trial_that_has_too_few_files_is_refused_before_it_begins() {
+    let mut shell = Command::new("sh");
+    shell.args([
+        "-c",
+        "ulimit -n 512; exec \"$@\"",
+        "sh",
+        binary(),
+        "doctor",
+        "--client",
+        "--streams",
+        "3000",
+    ]);
+    let lab = Lab::new();
+    lab.start_command(shell).wait().expect_error(1, &["3000 streams", "ulimit -n", "112 at most"]);
+}
+
+#[test]
 fn a_limit_that_is_reached_under_load_is_no_result_of_the_engine() {
     // more connections at once than can be had, and no profile says so before
     let slow = live_study("step one { vary seqs[12] }")

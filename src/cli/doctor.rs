@@ -40,6 +40,14 @@ pub fn run(args: &DoctorArgs, console: Console) -> u8 {
 /// Adds what the load generator can do.
 fn try_client(args: &DoctorArgs, found: &mut Examination) -> Result<(), LoadError> {
     descriptors::raise_limit();
+    let most = descriptors::room();
+    if u64::from(args.streams) > most {
+        return Err(LoadError::Spec(format!(
+            "{} streams, half as many again and both ends of each in this process, are more than `ulimit -n` leaves room for: {most} \
+             at most",
+            args.streams
+        )));
+    }
     let cpus = args.pin_client.clone().map_or_else(Vec::new, |cpus| cpus.0);
     let test = SelfTest { streams: args.streams, tokens_per_s: args.tokens_per_second, cpus };
     let facts = client_test::run(&test)?;

@@ -92,7 +92,12 @@ pub fn main() -> ExitCode {
     }
     crate::secrets::learn_environment();
     let console = console::Console::new(args.color, args.quiet);
-    let reports = matches!(args.command, Command::Exec(_) | Command::Report(_));
+    let whole_again = match args.command {
+        Command::Exec(_) | Command::Report(_) => "`perflab report` prints a study's report again",
+        // a load is measured once
+        Command::Bench(_) => "another run measures anew; `--json FILE` keeps the numbers of one",
+        _ => "the same command prints it again",
+    };
     let code = match args.command {
         Command::Check(a) => check::run(&a, console),
         Command::Explain(a) => explain::run(&a, console),
@@ -107,19 +112,15 @@ pub fn main() -> ExitCode {
         Command::Bench(a) => bench::run(&a, console),
         Command::Sim(a) => return crate::sim::command(a.words),
     };
-    ExitCode::from(if lost_output(reports, console) && code == exit::DONE { exit::INPUT } else { code })
+    ExitCode::from(if lost_output(whole_again, console) && code == exit::DONE { exit::INPUT } else { code })
 }
 
-/// Says so if a result could not be printed; a report can be had again.
-fn lost_output(reports: bool, console: console::Console) -> bool {
+/// Says so if a result could not be printed, and how it can be had whole.
+fn lost_output(whole_again: &str, console: console::Console) -> bool {
     let lost = console::output_lost();
     if let Some(why) = lost {
-        let help = if reports {
-            "what was printed is not whole; `perflab report` prints a study's report again"
-        } else {
-            "what was printed is not whole; the same command prints it again"
-        };
-        console.error(&format!("standard output: {why}"), help);
+        let help = format!("what was printed is not whole; {whole_again}");
+        console.error(&format!("standard output: {why}"), &help);
     }
     lost.is_some()
 }

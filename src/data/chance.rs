@@ -153,8 +153,13 @@ impl Python {
         (f64::from(high) * 67_108_864.0 + f64::from(low)) / 9_007_199_254_740_992.0
     }
 
-    /// The place of one of `choices(items)`, of which there are `many`.
+    /// The place of `choice(items)`, of which there are `many`.
     pub(super) fn choice(&mut self, many: usize) -> usize {
+        self.below(u32::try_from(many).unwrap_or(u32::MAX)) as usize
+    }
+
+    /// The place of one of `choices(items)`.
+    pub(super) fn one_of_choices(&mut self, many: usize) -> usize {
         (self.random() * many as f64).floor() as usize
     }
 
@@ -199,9 +204,9 @@ mod tests {
     #[test]
     fn python_chooses_what_python_chooses() {
         let mut python = Python::seeded(7);
-        assert_eq!(drawn(|| python.choice(1000) as u32), [323, 150, 650, 72, 535, 365]);
+        assert_eq!(drawn(|| python.one_of_choices(1000) as u32), [323, 150, 650, 72, 535, 365]);
         let mut python = Python::seeded(1 << 33);
-        assert_eq!(drawn(|| python.choice(5) as u32), [0, 3, 0, 4, 4, 1, 1, 2]);
+        assert_eq!(drawn(|| python.one_of_choices(5) as u32), [0, 3, 0, 4, 4, 1, 1, 2]);
     }
 
     // python -c "import random; random.seed(42); l = list(range(20)); random.shuffle(l); print(l)"

@@ -34,6 +34,16 @@ pub struct Around {
     pub before: String,
     /// Text behind it.
     pub after: String,
+    /// Blanks at both ends of the message are left out.
+    pub trims: bool,
+}
+
+impl Around {
+    /// What a server makes of a message.
+    pub fn whole(&self, text: &str) -> String {
+        let text = if self.trims { text.trim() } else { text };
+        format!("{}{text}{}", self.before, self.after)
+    }
 }
 
 impl ChatTemplate {
@@ -86,20 +96,29 @@ impl ChatTemplate {
     /// # Errors
     /// A template that fails, or that puts the message somewhere twice or not at all.
     pub fn around(&self) -> Result<Around, DataError> {
-        let text = self.of_user(&Value::from(PLACE))?;
-        let around = Self::parted(&text);
+        let around = self.parted_by(&|text| Value::from(text));
         if around.is_ok() {
             return around;
         }
         // some know messages as lists of parts alone, and servers give them those
-        let parts = Value::from(vec![context! { type => "text", text => PLACE }]);
-        self.of_user(&parts).and_then(|text| Self::parted(&text)).or(around)
+        let of_parts = |text: &str| Value::from(vec![context! { type => "text", text => text }]);
+        self.parted_by(&of_parts).or(around)
+    }
+
+    /// The same of a message in one of its forms.
+    fn parted_by(&self, content: &dyn Fn(&str) -> Value) -> Result<Around, DataError> {
+        let around = Self::parted(&self.of_user(&content(PLACE))?)?;
+        let padded = self.of_user(&content(&format!(" {PLACE} ")));
+        let trims = padded.and_then(|text| Self::parted(&text)).is_ok_and(|padded| padded == around);
+        Ok(Around { trims, ..around })
     }
 
     fn parted(text: &str) -> Result<Around, DataError> {
         let parts: Vec<&str> = text.split(PLACE).collect();
         match parts.as_slice() {
-            [before, after] => Ok(Around { before: (*before).to_owned(), after: (*after).to_owned() }),
+            [before, after] => {
+                Ok(Around { before: (*before).to_owned(), after: (*after).to_owned(), trims: false })
+            }
             _ => Err(DataError::Template(format!("a message stands in it {} times", parts.len() - 1))),
         }
     }
@@ -132,7 +151,7 @@ impl TemplateTokens {
         text: &str,
         count: impl Fn(&str) -> Result<u32, DataError>,
     ) -> Result<Self, DataError> {
-        let whole = count(&format!("{}{text}{}", around.before, around.after))?;
+        let whole = count(&around.whole(text))?;
         Ok(Self { before: count(&around.before)?, added: whole.saturating_sub(count(text)?) })
     }
 }
@@ -191,6 +210,11 @@ mod tests {
     fn it_is_rendered_as_transformers_does() {
         let plain = around(SOURCE, &serde_json::json!({})).expect("sound");
         assert_eq!(plain, ("<s>\n[USER] ".to_owned(), " /</s>\nA:".to_owned()));
+        let trims = |source| {
+            template(source, &serde_json::json!({})).and_then(|t| t.around().map_err(|e| e.to_string()))
+        };
+        assert!(trims(SOURCE).expect("sound").trims);
+        assert!(!trims("{{ messages[0].content }}").expect("sound").trims);
         let body = serde_json::json!({"chat_template_kwargs": {"enable_thinking": false}});
         let (_, after) = around(SOURCE, &body).expect("sound");
         assert_eq!(after, " /</s>\nA:<none>");
@@ -223,7 +247,7 @@ mod tests {
 
     #[test]
     fn the_tokens_around_a_text_are_counted() {
-        let around = Around { before: "w1 w2 w3 ".to_owned(), after: " w4".to_owned() };
+        let around = Around { before: "w1 w2 w3 ".to_owned(), after: " w4".to_owned(), trims: false };
         let vocabulary = vocabulary();
         let tokens = TemplateTokens::of(&around, "w7 w8", |text| vocabulary.count(text)).expect("counted");
         assert_eq!(tokens, TemplateTokens { before: 3, added: 4 });

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use super::chance::Python;
-use super::question::{DataError, Question, drawn_again};
+use super::question::{DataError, DrawnAgain, Question, drawn_again};
 use super::vocabulary::Vocabulary;
 
 /// The prompts of a file, shuffled; where it has too few, some are drawn again.
@@ -24,6 +24,8 @@ pub struct Custom {
     pub seed: u64,
     /// One length for all answers instead of those in the file.
     pub output: Option<u32>,
+    /// How too few are made enough.
+    pub again: DrawnAgain,
 }
 
 #[derive(Deserialize)]
@@ -51,7 +53,7 @@ impl Custom {
                 None => Question::of_words(text, output),
             });
         }
-        Ok(drawn_again(questions, self.count.unwrap_or(0), self.seed))
+        Ok(drawn_again(questions, self.count.unwrap_or(0), self.seed, self.again))
     }
 
     fn read(&self) -> Result<Vec<(String, u32)>, DataError> {
@@ -87,10 +89,10 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let file = dir.path().join("prompts.jsonl");
         std::fs::write(&file, text).expect("written");
-        Custom { file, count: Some(count), seed: 0, output }.questions(None)
+        Custom { file, count: Some(count), seed: 0, output, again: DrawnAgain::Choice }.questions(None)
     }
 
-    // python -c "import random; random.seed(0); d = list('abcde'); random.shuffle(d); random.seed(0); print(d, random.choices(d, k=3))"
+    // python -c "import random; random.seed(0); d = list('abcde'); random.shuffle(d); random.seed(0); print(d, [random.choice(d) for _ in range(3)])"
     #[test]
     fn lines_are_shuffled_and_drawn_again_as_vllm_does() {
         let text: String = ["a", "b", "c", "d", "e"]
@@ -103,7 +105,7 @@ mod tests {
         assert_eq!(custom(&text, 2, Some(3)).expect("prompts").last().map(|q| q.output), Some(3));
     }
 
-    const EXPECTED: [&str; 8] = ["c", "b", "a", "e", "d", "d", "e", "a"];
+    const EXPECTED: [&str; 8] = ["c", "b", "a", "e", "d", "e", "e", "c"];
 
     #[test]
     fn what_is_wrong_is_told_with_its_line() {

@@ -27,7 +27,7 @@ pub use custom::Custom;
 pub use kept::begins_key;
 pub use parallel::on_all_cores;
 pub use prefix_repetition::PrefixRepetition;
-pub use question::{DataError, Question};
+pub use question::{DataError, DrawnAgain, Question};
 pub use recipe::{Lengths, Random, Recipe};
 pub use set::{Content, DataSet, Made, Source};
 pub use sharegpt::{ShareGpt, ShareGptFilter};

@@ -82,13 +82,31 @@ pub enum DataError {
     Tokenizing(String),
 }
 
-/// As many questions as are wanted: where there are too few, vLLM draws among those that it has, by `random.choices` of the seed
-/// (`maybe_oversample_requests` of `vllm/benchmarks/datasets.py`, 0.17.1).
-pub(super) fn drawn_again(mut questions: Vec<Question>, count: usize, seed: u64) -> Vec<Question> {
+/// How a tool draws the questions that a file has too few of: each by `random.choice` as vLLM 0.17.1, or all by
+/// `random.choices` as 0.11, both from the seed on (`maybe_oversample_requests` of `vllm/benchmarks/datasets.py`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DrawnAgain {
+    /// One after the other.
+    Choice,
+    /// All at once.
+    Choices,
+}
+
+/// As many questions as are wanted: where there are too few, vLLM draws among those that it has.
+pub(super) fn drawn_again(
+    mut questions: Vec<Question>,
+    count: usize,
+    seed: u64,
+    how: DrawnAgain,
+) -> Vec<Question> {
     let mut python = Python::seeded(seed);
     let found = questions.len();
     while found > 0 && questions.len() < count {
-        questions.push(questions[python.choice(found)].clone());
+        let drawn = match how {
+            DrawnAgain::Choice => python.choice(found),
+            DrawnAgain::Choices => python.one_of_choices(found),
+        };
+        questions.push(questions[drawn].clone());
     }
     questions
 }
@@ -96,6 +114,20 @@ pub(super) fn drawn_again(mut questions: Vec<Question>, count: usize, seed: u64)
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // python -c "import random as r; r.seed(1); print([r.choice(range(234)) for _ in range(8)]); r.seed(1); print(r.choices(range(234), k=8))"
+    #[test]
+    fn what_a_file_has_too_few_of_is_drawn_as_each_vllm_draws_it() {
+        let all: Vec<Question> = (0..234).map(|n| Question::of_words(n.to_string(), 1)).collect();
+        let again = |how| -> Vec<String> {
+            drawn_again(all.clone(), 242, 1, how).drain(234..).map(|question| question.text).collect()
+        };
+        assert_eq!(again(DrawnAgain::Choice), CHOICE);
+        assert_eq!(again(DrawnAgain::Choices), CHOICES);
+    }
+
+    const CHOICE: [&str; 8] = ["34", "145", "216", "205", "195", "16", "65", "30"];
+    const CHOICES: [&str; 8] = ["31", "198", "178", "59", "115", "105", "152", "184"];
 
     #[test]
     fn behind_a_template_a_beginning_is_what_its_first_block_has_room_for() {

@@ -11,15 +11,15 @@ use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 
 use super::chance::Python;
-use super::question::{DataError, Question, drawn_again};
+use super::question::{DataError, DrawnAgain, Question, drawn_again};
 use super::recipe::on_all_cores;
 use super::vocabulary::Vocabulary;
 
 /// Which conversations are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShareGptFilter {
-    /// vLLM: 4 to 1,024 tokens of prompt, at least 4 of answer, at most 2,048 together; too few are drawn again.
-    Vllm,
+    /// vLLM: 4 to 1,024 tokens of prompt, at least 4 of answer, at most 2,048 together; too few are drawn again, in one of its ways.
+    Vllm(DrawnAgain),
     /// SGLang: at least 2 tokens each.
     Sglang,
 }
@@ -66,7 +66,7 @@ impl ShareGpt {
         let entries: Vec<Entry> = serde_json::from_reader(BufReader::with_capacity(1 << 20, file))
             .map_err(|e| refuse(e.to_string()))?;
         let turns = |entry: Entry| match self.filter {
-            ShareGptFilter::Vllm => entry.conversations,
+            ShareGptFilter::Vllm(_) => entry.conversations,
             ShareGptFilter::Sglang => entry.conversations.or(entry.conversation),
         };
         Ok(entries.into_iter().filter_map(|entry| turns(entry)?.0).collect())
@@ -85,7 +85,7 @@ impl ShareGpt {
             None => length(&vocabulary.encode(&pair.1, true)?),
         };
         let taken = match self.filter {
-            ShareGptFilter::Vllm => {
+            ShareGptFilter::Vllm(_) => {
                 let long_enough = tokens >= 4 && (output >= 4 || self.output.is_some());
                 long_enough && tokens <= 1024 && tokens.saturating_add(output) <= 2048
             }
@@ -101,7 +101,7 @@ impl ShareGpt {
             return Err(DataError::File { path: self.file.clone(), why });
         }
         Ok(match self.filter {
-            ShareGptFilter::Vllm => drawn_again(chosen, self.count.unwrap_or(0), self.seed),
+            ShareGptFilter::Vllm(how) => drawn_again(chosen, self.count.unwrap_or(0), self.seed, how),
             ShareGptFilter::Sglang => chosen,
         })
     }
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn each_tool_knows_its_own_names_of_a_conversation() {
-        assert_eq!(prompts(ShareGptFilter::Vllm), ["w10 w1 w2 w3", "w40 w1 w2 w3"]);
+        assert_eq!(prompts(ShareGptFilter::Vllm(DrawnAgain::Choice)), ["w10 w1 w2 w3", "w40 w1 w2 w3"]);
         assert_eq!(prompts(ShareGptFilter::Sglang), ["w10 w1 w2 w3", "w20 w1 w2 w3", "w40 w1 w2 w3"]);
     }
 }

@@ -8,6 +8,6 @@ mod tree;
 
 pub use digest::{Feed, hex};
 pub use identity::{Key, identity, of_file, remembered};
-pub use place::{pass_by, place, place_by, place_in_passing, replace, sweep_drafts};
+pub use place::{pass_by, place, place_by, place_in_passing, put_by, replace, sweep_drafts};
 pub use shelf::{Keeping, Kept, Shelf};
 pub use tree::{Which, tree};

@@ -62,7 +62,7 @@ impl Counting {
         for (series, value) in page.lines().filter(|line| !line.starts_with('#')).filter_map(parsed) {
             let name = series.split('{').next().unwrap_or(series);
             let counts = is_counter(name) && !gauges.contains(name);
-            if !counts && !is_start(name) {
+            if !value.is_finite() || (!counts && !is_start(name)) {
                 continue;
             }
             let Some(from) = self.last.insert(series.to_owned(), value) else { continue };
@@ -105,7 +105,9 @@ impl Counting {
 }
 
 fn is_counter(name: &str) -> bool {
-    name.ends_with("_total") && (name.contains("token") || name.contains("request"))
+    // what perflab reads is among them
+    const COUNTED: [&str; 4] = ["token", "request", "prefix_cache", "preemption"];
+    name.ends_with("_total") && COUNTED.iter().any(|what| name.contains(what))
 }
 
 /// Of a process, or of what it counts.
@@ -149,6 +151,18 @@ mod tests {
         let said = "a_tokens_total{m=\"x y\"} fell from 9 to 2 during the load: the server was started again, or several servers \
                     answer at one address";
         assert_eq!(found.to_string(), said);
+    }
+
+    #[test]
+    fn every_counter_that_is_read_tells_by_its_fall() {
+        for name in
+            ["vllm:prefix_cache_queries_total", "vllm:num_preemptions_total", "llamacpp:prompt_tokens_total"]
+        {
+            let page = |n: &str| format!("{name}{{engine=\"0\"}} {n}\n");
+            let found = of(&[page("1100"), page("1200"), page("30")]).expect("a finding");
+            assert!(found.to_string().contains("fell from 1200 to 30"), "{found}");
+            assert_eq!(of(&[page("1100"), page("NaN"), page("1200")]), None, "{name}");
+        }
     }
 
     #[test]

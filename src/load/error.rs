@@ -11,6 +11,14 @@ pub enum LoadError {
     /// The spec contradicts itself or asks for something that cannot be sent.
     #[error("unusable load: {0}")]
     Spec(String),
+    /// Nobody knows the server's name.
+    #[error("the server's address `{url}`: {why}")]
+    Host {
+        /// The address.
+        url: String,
+        /// What the resolver said.
+        why: String,
+    },
     /// The questions of its data set cannot be made.
     #[error(transparent)]
     Data(#[from] DataError),

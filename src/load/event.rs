@@ -37,7 +37,7 @@ pub(super) struct Event {
 impl Event {
     /// Reads the data of one event.
     pub(super) fn parse(data: &[u8]) -> Result<Self, serde_json::Error> {
-        let raw: RawEvent = serde_json::from_slice(data)?;
+        let raw: RawEvent = read(data)?;
         let error = raw.error_message();
         let mut event = Self { usage: raw.usage.map(Usage::from), error, ..Self::default() };
         for choice in raw.choices.unwrap_or_default() {
@@ -95,6 +95,46 @@ impl Event {
     }
 }
 
+/// Reads JSON as Python does, by which servers and their other clients write and read it: half of a pair of surrogates (`\ud83d`, of an
+/// emoji whose other half comes with the next token) is a character there.
+pub(super) fn read<T: de::DeserializeOwned>(data: &[u8]) -> Result<T, serde_json::Error> {
+    serde_json::from_slice(data).or_else(|error| match without_halves(data) {
+        Some(mended) => serde_json::from_slice(&mended),
+        None => Err(error),
+    })
+}
+
+/// The same with U+FFFD, which is as long, for each half of a pair that stands alone; `None` where none does.
+fn without_halves(data: &[u8]) -> Option<Vec<u8>> {
+    let escaped = |at: usize| -> Option<u32> {
+        let digits = data.get(at..at + 6)?.strip_prefix(b"\\u")?;
+        u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    };
+    let (mut out, mut at, mut halves) = (Vec::with_capacity(data.len()), 0, false);
+    while at < data.len() {
+        let length = match (data[at], escaped(at)) {
+            (b'\\', Some(0xd800..=0xdbff)) if matches!(escaped(at + 6), Some(0xdc00..=0xdfff)) => 12,
+            (b'\\', Some(0xd800..=0xdfff)) => {
+                out.extend_from_slice(b"\\ufffd");
+                (halves, at) = (true, at + 6);
+                continue;
+            }
+            (b'\\', _) => 2,
+            _ => 1,
+        };
+        out.extend_from_slice(&data[at..(at + length).min(data.len())]);
+        at += length;
+    }
+    halves.then_some(out)
+}
+
+/// How many, as servers write it: `2.0` is 2, and what is no number of tokens says nothing.
+fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    let Value::Number(number) = Value::deserialize(deserializer)? else { return Ok(None) };
+    let whole = number.as_f64().filter(|n| n.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(n));
+    Ok(whole.map(|n| n as u32))
+}
+
 /// The message inside an error object, whatever its shape, or the whole of it as it was sent.
 pub(super) fn error_text(error: &Value) -> String {
     let inner = error.get("error").unwrap_or(error);
@@ -136,11 +176,11 @@ struct RawEvent {
 /// What SGLang's `/generate` says beside the text.
 #[derive(Deserialize)]
 struct RawMeta {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count")]
     prompt_tokens: Option<u32>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count")]
     completion_tokens: Option<u32>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count")]
     cached_tokens: Option<u32>,
     #[serde(default)]
     finish_reason: Option<Value>,
@@ -172,9 +212,9 @@ struct RawChoice {
 
 #[derive(Deserialize)]
 struct RawUsage {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count")]
     prompt_tokens: Option<u32>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count")]
     completion_tokens: Option<u32>,
     #[serde(default)]
     prompt_tokens_details: Option<RawDetails>,
@@ -182,7 +222,7 @@ struct RawUsage {
 
 #[derive(Deserialize)]
 struct RawDetails {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count")]
     cached_tokens: Option<u32>,
 }
 
@@ -420,5 +460,24 @@ mod tests {
         assert_eq!(parse(r#"{"error":null,"choices":[]}"#).error, None);
         assert!(Event::parse(b"42").is_err());
         assert!(Event::parse(b"{\"choices\":[").is_err());
+    }
+
+    #[test]
+    fn json_is_read_as_python_reads_it() {
+        let half = delta(r#"{"content":"\ud83d"}"#);
+        assert_eq!((half.is_token, half.text_bytes), (true, 3));
+        assert_eq!(delta(r#"{"content":"\ude00 \ud83d\ude00 \\ud83d"}"#).text_bytes, 3 + 1 + 4 + 1 + 6);
+        assert!(Event::parse(br#"{"choices":"\ud83d""#).is_err());
+        let usage = |counts: &str| parse(&format!(r#"{{"choices":[],"usage":{counts}}}"#)).usage;
+        let counted = usage(r#"{"prompt_tokens":7.0,"completion_tokens":2.0}"#).expect("counts");
+        assert_eq!((counted.prompt_tokens, counted.completion_tokens), (Some(7), Some(2)));
+        for none in ["2.5", "-1", "\"2\"", "null", "1e99"] {
+            let counted = usage(&format!(r#"{{"prompt_tokens":7,"completion_tokens":{none}}}"#));
+            assert_eq!(
+                counted.map(|u| (u.prompt_tokens, u.completion_tokens)),
+                Some((Some(7), None)),
+                "{none}"
+            );
+        }
     }
 }

@@ -67,6 +67,17 @@ pub enum Finding {
         /// and those that were not sent.
         unsent: Option<u64>,
     },
+    /// Conversations ended before their time.
+    #[error(
+        "{turns} further turns of {conversations} conversations were not sent, because a request of theirs had failed; they count as \
+         not successful"
+    )]
+    TurnsDropped {
+        /// Turns that were to follow,
+        turns: u64,
+        /// and conversations that failed requests ended.
+        conversations: u64,
+    },
     /// The server counts no token of answers that have text.
     #[error(
         "the server counts 0 tokens in {requests} answers that came with text: lengths, TPOT, ITL and output throughput lack them"
@@ -225,7 +236,12 @@ pub(super) fn of_end(ended: Ended, sending: &Sending, records: &[RequestRecord])
             let after_s = records.iter().map(|r| r.end_ns).max().unwrap_or(0) as f64 / 1e9;
             Some(Finding::GaveUp { failed: done, after_s, unsent })
         }
-        Ended::Whole | Ended::StoppedEarly | Ended::ServerDied => None,
+        Ended::Whole => {
+            let ended = records.iter().filter(|r| r.turn.is_some() && !r.is_completed()).count() as u64;
+            let turns = unsent.filter(|turns| *turns > 0 && ended > 0)?;
+            Some(Finding::TurnsDropped { turns, conversations: ended })
+        }
+        Ended::StoppedEarly | Ended::ServerDied => None,
     }
 }
 

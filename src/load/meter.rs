@@ -11,6 +11,9 @@ use super::template::Template;
 const BEGINNING: usize = 300;
 /// and so much of one that begins as a JSON object: an error may have been sent as a document.
 const DOCUMENT: usize = 16 << 10;
+/// What a server does that takes no notice of `"stream": true`.
+const WHOLE: &str =
+    "the answer is one JSON document, and no stream of events; `perflab bench --no-stream` measures such";
 /// Chunks that room is made for ahead, at most: a limit of tokens is no promise.
 const ROOM_MOST: usize = 4096;
 
@@ -120,6 +123,8 @@ pub(super) struct Reading {
     usage: Option<Usage>,
     finish_reason: Option<String>,
     finish_ns: u64,
+    /// When the event that gave the reason came, if it had an empty text, which may have been a token.
+    blank_end_ns: Option<u64>,
     error: Option<String>,
     bad: Option<String>,
     cut: bool,
@@ -164,7 +169,7 @@ impl Reading {
             }
             return;
         }
-        if event.data == b"[DONE]" {
+        if event.data.trim_ascii() == b"[DONE]" {
             self.done = true;
             return;
         }
@@ -214,7 +219,8 @@ impl Reading {
             total.filter(|_| event.has_choices && (goes_on || self.running.is_some() || event.has_totals));
         let counted = self.chunks.last().map_or(0, |chunk| chunk.tokens());
         let had_totals = self.running.is_some() || event.has_totals;
-        if event.is_token || (had_totals && running.is_some_and(|total| total > counted)) {
+        let is_chunk = event.is_token || (had_totals && running.is_some_and(|total| total > counted));
+        if is_chunk {
             let tokens = running.filter(|total| *total > counted).unwrap_or(counted + 1);
             self.push(at_ns, tokens, event.text_bytes);
         } else if event.has_choices {
@@ -225,6 +231,7 @@ impl Reading {
         if let (Some(reason), None) = (event.finish_reason, &self.finish_reason) {
             self.finish_reason = Some(reason);
             self.finish_ns = at_ns;
+            self.blank_end_ns = (event.is_blank && !is_chunk).then_some(at_ns);
         }
     }
 
@@ -254,9 +261,7 @@ impl Reading {
             // the only tokens had no text (an end of sequence at once): they came with the reason
             self.chunks.push(Chunk(self.finish_ns, total));
             self.text_bytes.push(0);
-            if let Some(place) = self.silent.iter().rposition(|silent| silent.at_ns() == self.finish_ns) {
-                self.silent.remove(place);
-            }
+            self.forget_silent_end();
         }
         let counted = self.chunks.last().map_or(0, |chunk| chunk.tokens());
         // totals that lag behind the chunks (a server that fills them in at the end only) are no running
@@ -268,7 +273,7 @@ impl Reading {
             Some(_) => TokenSource::Usage,
         };
         if let (Some(total), TokenSource::Usage) = (total, counted_by) {
-            spread(&mut self.chunks, &self.text_bytes, total);
+            self.spread(total);
         }
         let output_tokens = total.unwrap_or(counted);
         // chunks are not tokens: without the server's count fewer chunks than tokens asked prove nothing
@@ -293,6 +298,41 @@ impl Reading {
         }
     }
 
+    /// Gives the chunks their tokens where only the total is known, one of them to an end without text that was a token.
+    fn spread(&mut self, total: u32) {
+        let own = u32::from(self.ends_by_token(total));
+        spread(&mut self.chunks, &self.text_bytes, total - own);
+        if own > 0 {
+            self.push(self.finish_ns, total, 0);
+            self.forget_silent_end();
+        }
+    }
+
+    /// The event that ended the answer is a chunk, and no event without a token.
+    fn forget_silent_end(&mut self) {
+        if let Some(place) = self.silent.iter().rposition(|silent| silent.at_ns() == self.finish_ns) {
+            self.silent.remove(place);
+        }
+    }
+
+    /// Whether the empty text that ended the answer was a token, as an end of sequence is: only where the server counts more tokens than
+    /// chunks came. One more is that one. Where there are several more, tokens were merged, and none need be missing: then the end is one if
+    /// the model itself ended (`stop`), and it took at least half as long to come as a chunk does. A word that only ends comes with the text
+    /// before it.
+    fn ends_by_token(&self, total: u32) -> bool {
+        let (Some(first), Some(last)) = (self.chunks.first(), self.chunks.last()) else { return false };
+        let (total, chunks) = (u64::from(total), self.chunks.len() as u64);
+        let Some(after) = self.blank_end_ns.and_then(|end| end.checked_sub(last.at_ns())) else {
+            return false;
+        };
+        if total <= chunks {
+            return false;
+        }
+        let gaps = last.at_ns().saturating_sub(first.at_ns());
+        let is_step = chunks > 1 && after > 0 && after.saturating_mul(2 * (chunks - 1)) >= gaps;
+        total == chunks + 1 || (is_step && self.finish_reason.as_deref() == Some("stop"))
+    }
+
     /// What is wrong with the stream, the most telling first.
     fn failure(&self, end: Result<(), Failure>) -> Option<Failure> {
         use FailureKind::{BadStream, NoFinishReason, NoTokens, StreamBroken, StreamError};
@@ -309,13 +349,15 @@ impl Reading {
             return Some(Failure::new(StreamBroken, "the body ended inside an event"));
         }
         if self.events == 0 && !self.beginning.is_empty() {
-            if let Ok(Event { error: Some(said), .. }) = Event::parse(&self.beginning) {
-                return Some(Failure::new(StreamError, message(&said)));
-            }
-            return Some(Failure::new(
-                BadStream,
-                format!("the body holds no event: {}", glimpse(&self.beginning)),
-            ));
+            return Some(match Event::parse(&self.beginning) {
+                Ok(Event { error: Some(said), .. }) => Failure::new(StreamError, message(&said)),
+                Ok(Event { has_choices: true, .. }) => {
+                    Failure::new(BadStream, format!("{WHOLE}: {}", glimpse(&self.beginning)))
+                }
+                _ => {
+                    Failure::new(BadStream, format!("the body holds no event: {}", glimpse(&self.beginning)))
+                }
+            });
         }
         match self.finish_reason.as_deref() {
             None if self.events == 0 => Some(Failure::new(NoTokens, "the body is empty")),

@@ -166,5 +166,6 @@ fn refusal(status: u16, Answer { location, retry_after, refused, .. }: &Answer) 
     // a request that was sent again later would be another load
     let later = retry_after.as_deref().map(|when| format!(" (Retry-After: {})", message(when)));
     let more = to.or(later).unwrap_or_default();
-    Failure::new(FailureKind::HttpStatus, format!("{status}{more}: {said}"))
+    let said = if said.is_empty() { " without a word".to_owned() } else { format!(": {said}") };
+    Failure::new(FailureKind::HttpStatus, format!("{status}{more}{said}"))
 }

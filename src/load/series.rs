@@ -13,7 +13,9 @@ pub(super) fn highest(page: &str, name: &str) -> Option<f64> {
 }
 
 fn samples<'p>(page: &'p str, name: &str) -> impl Iterator<Item = (&'p str, f64)> {
-    page.lines().filter_map(move |line| sample(line.strip_prefix(name)?))
+    let said = page.lines().filter_map(move |line| sample(line.strip_prefix(name)?));
+    // what is not known yet is written as one that no quantity of ours can be
+    said.filter(|(_, value)| value.is_finite() && *value >= 0.0)
 }
 
 /// A line's series with its labels, and its value.
@@ -43,5 +45,8 @@ mod tests {
         let parts = "c{source=\"total\"} 5\nc{source=\"device\"} 3\nc{source=\"host\"} 2\n";
         assert_eq!(sum(parts, "c"), Some(5.0));
         assert_eq!(sum("d\nd{\nd{} x\nd ", "d"), None);
+        let unknown = "e{x=\"0\"} NaN\ne{x=\"1\"} +Inf\ne{x=\"2\"} -1\n";
+        assert_eq!((sum(unknown, "e"), highest(unknown, "e")), (None, None));
+        assert_eq!(sum(&format!("{unknown}e 3\n"), "e"), Some(3.0));
     }
 }

@@ -147,6 +147,11 @@ pub struct Header {
 }
 
 impl Header {
+    /// Whether it says who asks.
+    pub fn authorizes(&self) -> bool {
+        self.name.eq_ignore_ascii_case("authorization")
+    }
+
     /// `Authorization`, with its scheme.
     pub fn authorization(value: String) -> Self {
         Self { name: "authorization".into(), value }

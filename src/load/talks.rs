@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::body::BodyForm;
 use super::error::LoadError;
+use super::event::read;
 use super::feed::StopRule;
 use super::kitchen::Rendered;
 use super::seeds::think_rng;
@@ -205,7 +206,7 @@ fn counted(all: &[Conversation], requests: u64) -> (u64, usize) {
 fn text_of(body: &[u8]) -> String {
     let mut text = String::new();
     let mut add = |data: &[u8]| {
-        let Ok(event) = serde_json::from_slice::<Value>(data) else { return };
+        let Ok(event) = read::<Value>(data) else { return };
         let choice = &event["choices"][0];
         let content = ["delta", "message"].iter().find_map(|at| choice[*at]["content"].as_str());
         text.push_str(content.unwrap_or_default());

@@ -72,11 +72,10 @@ impl ExactTokens {
         Ok(tokens)
     }
 
-    /// Whether a text has so many tokens where a server sees it.
-    fn holds_within(&self, text: &str, tokens: u32) -> bool {
-        let Some(Around { before, after }) = &self.around else { return true };
-        let whole = self.tokenizer.encode_fast(format!("{before}{text}{after}"), false);
-        whole.is_ok_and(|encoded| encoded.len() == tokens as usize)
+    /// How many tokens a text has where a server sees it; `None` where its own are all that count.
+    fn within_template(&self, text: &str) -> Option<usize> {
+        let whole = self.tokenizer.encode_fast(self.around.as_ref()?.whole(text), false);
+        whole.ok().map(|encoded| encoded.len())
     }
 
     /// A text of `tokens` tokens, those that the server adds included; `draw` says for a place in the text which of so many tokens
@@ -86,14 +85,14 @@ impl ExactTokens {
         tokens: u32,
         draw: &mut impl FnMut(usize, usize) -> usize,
     ) -> Result<String, LoadError> {
-        let wanted = tokens.saturating_sub(self.added) as usize;
+        let mut wanted = tokens.saturating_sub(self.added) as usize;
         let impossible = |nearest| LoadError::Prompt { wanted: tokens, nearest };
         if wanted == 0 {
             return Err(impossible(self.added as usize));
         }
         let mut ids = Vec::with_capacity(wanted);
         let mut nearest = 0;
-        for _ in 0..ATTEMPTS {
+        for tried in 0..ATTEMPTS {
             while ids.len() < wanted {
                 ids.push(self.pool[draw(ids.len(), self.pool.len())]);
             }
@@ -101,10 +100,17 @@ impl ExactTokens {
             let Some(text) = self.decoded(&ids) else { break };
             let Ok(encoded) = self.tokenizer.encode_fast(text.as_str(), false) else { break };
             nearest = encoded.len();
-            if nearest == wanted && self.holds_within(&text, tokens) {
+            if nearest != wanted {
+                ids = encoded.get_ids().to_vec();
+                continue;
+            }
+            let whole = self.within_template(&text).unwrap_or(tokens as usize);
+            if whole == tokens as usize {
                 return Ok(text);
             }
-            ids = if nearest == wanted { Vec::new() } else { encoded.get_ids().to_vec() };
+            // a template may leave a blank out, or stand close to the text, so that tokens become more or fewer there
+            wanted = (wanted + tokens as usize).saturating_sub(whole).max(1);
+            ids = if tried < ATTEMPTS / 2 { encoded.get_ids().to_vec() } else { Vec::new() };
         }
         Err(impossible(nearest))
     }
@@ -222,6 +228,17 @@ mod tests {
         )
     }
 
+    /// A word that is one token behind a blank, and two where a template has left that out.
+    fn spaced() -> Tokenizer {
+        parse(
+            r#"{"version":"1.0","truncation":null,"padding":null,"added_tokens":[],"normalizer":null,"pre_tokenizer":null,
+            "post_processor":null,"decoder":{"type":"Fuse"},
+            "model":{"type":"BPE","dropout":null,"unk_token":null,"continuing_subword_prefix":null,"end_of_word_suffix":null,
+            "fuse_unk":false,"byte_fallback":false,"ignore_merges":false,
+            "vocab":{"a":0,"b":1," ":2," a":3," ab":4},"merges":[[" ","a"],[" a","b"]]}}"#,
+        )
+    }
+
     fn letter(i: u8) -> char {
         char::from(b'a' + i)
     }
@@ -264,8 +281,14 @@ mod tests {
 
     #[test]
     fn texts_within_a_template_are_as_long_as_the_server_sees_them() {
-        for (tokenizer, before, after) in [(word_level(), "waa wab ", " wac"), (merging(), "aa", "cc")] {
-            let around = || Around { before: before.to_owned(), after: after.to_owned() };
+        let cases = [
+            (word_level(), "waa wab ", " wac", false),
+            (merging(), "aa", "cc", false),
+            (spaced(), "a", " b", true),
+            (spaced(), "a", " b", false),
+        ];
+        for (tokenizer, before, after, trims) in cases {
+            let around = || Around { before: before.to_owned(), after: after.to_owned(), trims };
             let mut told = exact(tokenizer.clone(), false);
             let added = told.within(around(), false).expect("counted").added;
             let mut counted = exact(tokenizer.clone(), false);
@@ -282,7 +305,7 @@ mod tests {
                 };
                 (0..50).for_each(|i| {
                     let prompt = maker.make(Purpose::Load, i).expect("an exact prompt");
-                    let text = if within { format!("{before}{}{after}", prompt.text) } else { prompt.text };
+                    let text = if within { around().whole(&prompt.text) } else { prompt.text };
                     assert_eq!(tokenizer_too.encode(text, false).expect("encodes").len(), 20);
                 });
             };

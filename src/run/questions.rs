@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::data::{
-    Conversations, Custom, DataSet, Lengths, PrefixRepetition, Random, Recipe, ShareGpt, ShareGptFilter,
-    Source, Trace,
+    Conversations, Custom, DataSet, DrawnAgain, Lengths, PrefixRepetition, Random, Recipe, ShareGpt,
+    ShareGptFilter, Source, Trace,
 };
 use crate::engine::caches;
 use crate::lang::sema::program::{Answers, Data, Load, Profile, Site};
@@ -38,6 +38,14 @@ fn exact(p: &Profile) -> bool {
     p.recipe.is_some() && p.seed_stated
 }
 
+/// How a file that holds too few is made to hold enough.
+fn again(p: &Profile) -> DrawnAgain {
+    match p.recipe.as_deref() {
+        Some("vllm_0_11") => DrawnAgain::Choices,
+        _ => DrawnAgain::Choice,
+    }
+}
+
 impl Asking<'_> {
     /// The data set; `None` where the load draws prompts of perflab's own.
     pub fn data(&self) -> Option<DataSet> {
@@ -50,7 +58,7 @@ impl Asking<'_> {
                 filter: if p.recipe.as_deref() == Some("sglang") {
                     ShareGptFilter::Sglang
                 } else {
-                    ShareGptFilter::Vllm
+                    ShareGptFilter::Vllm(again(p))
                 },
                 count: Some(self.count()),
                 seed: self.tool_seed(),
@@ -61,6 +69,7 @@ impl Asking<'_> {
                 count: p.requests.map(|n| usize::try_from(n).unwrap_or(usize::MAX)),
                 seed: self.tool_seed(),
                 output: p.output.map(|(_, most)| most),
+                again: again(p),
             }),
             Data::Trace(file) => Source::Trace(self.trace(file)),
             Data::Conversations(file) => Source::Conversations(self.talks(file)),

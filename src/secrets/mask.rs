@@ -339,6 +339,7 @@ mod tests {
             ("--ssl-keyfile-password KeyFilePw99 --n 3", "--ssl-keyfile-password *** --n 3"),
             ("['--api-key', 'abc1', '--hf-token', \"x-Y\"]", "['--api-key', '***', '--hf-token', \"***\"]"),
             ("--client-secret 123456", "--client-secret ***"),
+            ("vllm serve m --hf-token hf_x", "vllm serve m --hf-token ***"),
         ] {
             assert_eq!(m.text(said), shown);
         }
@@ -348,6 +349,8 @@ mod tests {
             "usage: x [--api-key API_KEY] [--admin-api-key KEY]",
             "give --api-key instead, or --hf-token.",
             "---------------Inter-token Latency----------------",
+            "---Token Throughput---\n------ Secret Key Handling",
+            "tokens: 12, token latency, total tokens 127698, max tokens 512, --max-tokens 512, 8 key value heads",
             "--api-key \"$KEY\" --hf-token EMPTY --eos-token 2 --num-key 3",
         ] {
             assert_eq!(m.text(plain), plain);

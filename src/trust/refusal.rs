@@ -157,7 +157,7 @@ mod with {
             rustls::Error::AlertReceived(AlertDescription::CertificateRequired) => {
                 (FAILED, "it asks its clients for a certificate, and perflab has none to show".to_owned())
             }
-            other => (FAILED, other.to_string()),
+            other => (FAILED, in_words(&other.to_string())),
         };
         Refusal { class, why }
     }
@@ -165,7 +165,9 @@ mod with {
     fn certificate(error: &CertificateError) -> (&'static str, String) {
         match error {
             // an authority of the name that is trusted, and with another key
-            CertificateError::UnknownIssuer | CertificateError::BadSignature => (UNTRUSTED, issuer()),
+            CertificateError::UnknownIssuer
+            | CertificateError::BadSignature
+            | CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => (UNTRUSTED, issuer()),
             CertificateError::NotValidForNameContext { expected, presented } => {
                 let names: Vec<String> = presented.iter().map(|name| plain(name)).collect();
                 let names = if names.is_empty() { "no name".to_owned() } else { names.join(", ") };
@@ -183,8 +185,36 @@ mod with {
                  let SSL_CERT_FILE name a file of certificates to trust instead of the system's"
                     .to_owned(),
             ),
-            other => (UNTRUSTED, format!("its certificate is not taken: {other}")),
+            other => (UNTRUSTED, format!("its certificate is not taken: {}", in_words(&other.to_string()))),
         }
+    }
+
+    /// What a checker says, without the names of its own types: `invalid peer certificate: Other(OtherError(BadEncoding))`.
+    pub(super) fn in_words(said: &str) -> String {
+        // the fields of a type are bytes, as a rule
+        let said = said.split(" {").next().unwrap_or(said);
+        let words = said.split(' ').map(|word| {
+            let inner = match word.find('(') {
+                Some(1..) => word.trim_end_matches(')').rsplit('(').next().unwrap_or(word),
+                _ => word,
+            };
+            let humps = inner
+                .as_bytes()
+                .windows(2)
+                .any(|two| two[0].is_ascii_lowercase() && two[1].is_ascii_uppercase());
+            if !humps {
+                return inner.to_owned();
+            }
+            let mut apart = String::new();
+            for (at, letter) in inner.char_indices() {
+                let begins =
+                    letter.is_ascii_uppercase() && inner[..at].ends_with(|c: char| c.is_ascii_lowercase());
+                apart.extend(begins.then_some(' '));
+                apart.push(letter.to_ascii_lowercase());
+            }
+            apart
+        });
+        words.collect::<Vec<_>>().join(" ")
     }
 
     /// Whom perflab trusts, and how that is changed.
@@ -238,5 +268,24 @@ mod with {
     fn plain(name: &str) -> String {
         let inner = name.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')')).unwrap_or(name);
         inner.trim_matches('"').to_owned()
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn what_a_checker_says_is_read_without_its_types() {
+            let said = |error: &rustls::Error| of(error).to_string();
+            let refused = said(&rustls::Error::AlertReceived(AlertDescription::HandshakeFailure));
+            assert_eq!(refused, "TLS failed: received fatal alert: handshake failure");
+            assert_eq!(
+                in_words("peer is incompatible: Other(OtherError(NoCipherSuites))"),
+                "peer is incompatible: no cipher suites"
+            );
+            assert_eq!(in_words("it speaks (TLS1.3)"), "it speaks (TLS1.3)");
+            let fields = "invalid peer certificate: UnsupportedSignatureAlgorithmContext { signature_algorithm_id: [6, 8] }";
+            assert_eq!(in_words(fields), "invalid peer certificate: unsupported signature algorithm context");
+        }
     }
 }

@@ -199,7 +199,7 @@ fn other_tools_columns_stand_beside_ours_by_their_own_definitions() {
     }
     assert_eq!(saved["itls"][0].as_array().map(Vec::len), Some(3), "{saved:#}");
     let row = |label: &str| -> Vec<&str> {
-        let line = output.stdout.lines().filter_map(|line| line.strip_prefix(label)).last();
+        let line = output.stdout.lines().filter_map(|line| line.strip_prefix(label)).next_back();
         line.unwrap_or_else(|| panic!("{label}: {}", output.stdout)).split_whitespace().collect()
     };
     let shown = |of: &Value, metric: &str| format!("{:.2}", mean(of, metric));
@@ -274,4 +274,29 @@ fn a_terminal_sees_how_far_a_long_load_has_come() {
     terminal.types("\x03");
     assert_eq!(terminal.wait(), 75);
     assert!(terminal.text().contains("Successful requests:"), "the table follows");
+}
+
+#[test]
+fn turns_that_a_failed_request_leaves_unsent_are_told() {
+    let lab = Lab::new();
+    lab.write("talks.json", super::data::TALKS);
+    // of the first two requests one at least begins a conversation of three turns
+    let (url, _) = server(Arc::new(|number, to| {
+        if number < 2 {
+            return send(to, r#"{"error":{"message":"out of memory"}}"#);
+        }
+        send(to, r#"{"choices":[{"delta":{"content":"a"},"finish_reason":"length"}]}"#)?;
+        send(to, r#"{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":1}}"#)?;
+        send(to, "[DONE]")
+    }));
+    let talks = ["--dataset-name", "conversations", "--dataset-path", "talks.json", "--num-prompts", "7"];
+    let args = ["-q", "bench", &url, "--model", "m", "--server-metrics", "none", "--max-concurrency", "1"];
+    let output = lab.run(&[&args[..], &talks, &["--json", "own.json"]].concat()).expect_code(0);
+    let own: Value = serde_json::from_str(&lab.read("own.json")).expect("JSON");
+    let unsent = own["requests"]["unsent"].as_u64().expect("a number");
+    assert!(unsent >= 2, "{own:#}");
+    let said = format!("{unsent} further turns of 2 conversations were not sent");
+    assert!(output.stderr.contains(&said), "{said}: {}", output.stderr);
+    let findings = own["findings"].as_array().expect("a list");
+    assert!(findings.iter().any(|f| f["finding"] == "turns_dropped" && f["level"] == "warning"), "{own:#}");
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
-use super::data_args::{DataArgs, DataSet};
+use super::address::Address;
+use super::data_args::{DataArgs, DataSet, share};
 use super::goodput::{Limit, limit};
 use super::profile::OF_A_PROFILE;
 use crate::cli::cpus::{Cpus, cpus};
@@ -23,12 +24,12 @@ const MOST_PROMPTS: u64 = 10_000_000;
 
 #[derive(Debug, Clone, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, args_override_self = true)]
 pub struct BenchArgs {
     /// Where the server is: http://host:port, also with the endpoint's path and a query behind it
     pub url: String,
     /// The model's name in requests
-    #[arg(long)]
+    #[arg(long, value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub model: String,
     /// Send the load of this profile: of --file, else of the standard library (`perflab std profiles` lists them)
     #[arg(long, value_name = "NAME", conflicts_with_all = OF_A_PROFILE)]
@@ -79,7 +80,7 @@ pub struct BenchArgs {
     pub seed: u64,
     #[arg(long, default_value = "0", value_parser = from_zero, value_name = "T")]
     pub temperature: f64,
-    #[arg(long, default_value_t = 1.0, value_name = "P")]
+    #[arg(long, default_value = "1", value_parser = share, value_name = "P")]
     pub top_p: f64,
     /// Further fields of each request, as a JSON object
     #[arg(long, value_name = "JSON", value_parser = object)]
@@ -106,7 +107,7 @@ pub struct BenchArgs {
     #[arg(long, value_name = "NAME:MS", value_parser = limit, num_args = 1..)]
     pub goodput: Vec<Limit>,
     /// Write each request's times and tokens as JSON lines, compressed if the file is called .gz
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = named_file)]
     pub save_requests: Option<PathBuf>,
     /// Write the numbers as JSON, by perflab's own definitions
     #[arg(long, value_name = "FILE")]
@@ -170,9 +171,10 @@ pub enum Percentile {
 impl BenchArgs {
     /// The server's address, without what the endpoint's path says: people also know it as `…/v1`, or with the whole path. What stands
     /// behind it otherwise, a query or a path without the version, is the request's target: gateways have such.
-    fn address(&self) -> Result<(&str, Option<String>), String> {
+    fn address(&self) -> Result<(Address, Option<String>), String> {
+        let whole = Address::read(&self.url)?;
         let (url, query) =
-            self.url.split_once('?').map_or((&*self.url, None), |(url, query)| (url, Some(query)));
+            whole.url.split_once('?').map_or((&*whole.url, None), |(url, query)| (url, Some(query)));
         let url = url.trim_end_matches('/');
         let ends = Api::ALL.into_iter().flat_map(|api| [(api, api.path()), (api, api.unversioned())]);
         let named = ends.clone().find(|(_, path)| url.ends_with(path));
@@ -185,7 +187,8 @@ impl BenchArgs {
             Some(query) => Some(format!("{path}?{query}")),
             None => Some(path.to_owned()).filter(|path| path != self.endpoint.path()),
         };
-        Ok((base.map_or(url, |base| base.trim_end_matches('/')), target))
+        let url = base.map_or(url, |base| base.trim_end_matches('/')).to_owned();
+        Ok((Address { url, ..whole }, target))
     }
 
     /// What prompts and arrivals are drawn from. Random prompts that are perflab's own begin apart from those of any load of other
@@ -238,6 +241,18 @@ impl BenchArgs {
                 "--arrivals needs --request-rate RATE: without one requests come all at once, or when a client is free",
             ),
             (
+                self.file.is_some() && self.profile.is_none(),
+                "--file names the study of a --profile: state one",
+            ),
+            (
+                is_stated(self.trace_slowdown) && !self.keeps_times(),
+                "--trace-slowdown is about the times of a trace: `--dataset-name mooncake` or `azure`, and no --request-rate",
+            ),
+            (
+                is_stated(self.burstiness) && !self.draws_gaps(),
+                "--burstiness is about the gaps of a --request-rate with `--arrivals gamma`",
+            ),
+            (
                 !paced && self.request_rate_to.is_some(),
                 "--request-rate-to needs a --request-rate to begin with",
             ),
@@ -251,6 +266,11 @@ impl BenchArgs {
         let traced = matches!(self.data.dataset_name, DataSet::Mooncake | DataSet::Azure);
         let stated = self.arrivals == Some(ArrivalName::Trace);
         self.request_rate.is_infinite() && (stated || traced && self.arrivals.is_none())
+    }
+
+    /// Whether the gaps between requests are drawn, at a rate that does not change.
+    fn draws_gaps(&self) -> bool {
+        self.request_rate.is_finite() && matches!(self.arrivals, None | Some(ArrivalName::Gamma))
     }
 
     /// The highest percentile that is printed.
@@ -279,12 +299,17 @@ impl BenchArgs {
             let why = "with whole answers (--no-stream) there is no time of a first token: --goodput can only limit e2el";
             return Err(why.to_owned());
         }
-        let (base_url, target) = self.address()?;
-        base_url.clone_into(&mut spec.base_url);
-        spec.target = target;
+        let (Address { url, login }, target) = self.address()?;
+        (spec.base_url, spec.target) = (url, target);
         spec.api = self.endpoint;
         spec.extra_body.extend(self.extra_body.clone().unwrap_or_default());
         spec.headers.clone_from(&self.header);
+        match login {
+            Some(_) if self.header.iter().any(Header::authorizes) => {
+                return Err("the address and --header both say who asks: leave one out".to_owned());
+            }
+            login => spec.headers.extend(login),
+        }
         spec.metrics.clone_from(&self.server_metrics.0);
         spec.cpus = self.pin_client.clone().map_or_else(Vec::new, |cpus| cpus.0);
         Ok(())
@@ -315,6 +340,11 @@ impl BenchArgs {
         spec.sampling.ignore_eos = Some(self.ignore_eos);
         Ok(spec)
     }
+}
+
+/// Whether a factor changes anything.
+fn is_stated(factor: f64) -> bool {
+    (factor - 1.0).abs() > f64::EPSILON
 }
 
 fn seconds_long(seconds: f64) -> Result<Duration, String> {
@@ -365,13 +395,26 @@ fn object(text: &str) -> Result<serde_json::Map<String, serde_json::Value>, Stri
     }
 }
 
+fn named_file(text: &str) -> Result<PathBuf, String> {
+    match text {
+        "-" => Err("name a file; standard output is /dev/stdout".to_owned()),
+        name => Ok(name.into()),
+    }
+}
+
 fn pair(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("write KEY=VALUE")?;
     Ok((key.trim().to_owned(), value.trim().to_owned()))
 }
 
 fn header(text: &str) -> Result<Header, String> {
+    /// What belongs to the connection, and what the load generator says itself.
+    const OURS: [&str; 8] =
+        ["host", "content-length", "transfer-encoding", "connection", "expect", "upgrade", "te", "trailer"];
     let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
+    if let Some(ours) = OURS.into_iter().find(|ours| ours.eq_ignore_ascii_case(name.trim())) {
+        return Err(format!("`{ours}` is said by perflab itself, and once"));
+    }
     Ok(Header { name: name.trim().to_owned().into(), value: value.to_owned() })
 }
 

@@ -23,10 +23,27 @@ enum NoLoad {
     Load(#[from] LoadError),
     #[error(transparent)]
     Profile(#[from] NoProfile),
+    /// The command line contradicts itself, or lacks something.
+    #[error("{0}")]
+    Usage(String),
     #[error("{0}")]
     Place(String),
     #[error("no runtime: {0}")]
     Runtime(#[from] io::Error),
+}
+
+impl NoLoad {
+    fn code(&self) -> u8 {
+        match self {
+            // without a file that says it, all of a load stands in the command line
+            Self::Usage(_)
+            | Self::Data(DataError::Settings(_))
+            | Self::Load(LoadError::Spec(_) | LoadError::Data(DataError::Settings(_))) => exit::USAGE,
+            Self::Data(_) | Self::Load(_) | Self::Profile(_) | Self::Place(_) | Self::Runtime(_) => {
+                exit::INPUT
+            }
+        }
+    }
 }
 
 pub fn run(args: &BenchArgs, console: Console) -> u8 {
@@ -41,13 +58,14 @@ pub fn run(args: &BenchArgs, console: Console) -> u8 {
                 _ => "`perflab bench --help` lists the options",
             };
             console.error(&error.to_string(), help);
-            exit::INPUT
+            error.code()
         }
     }
 }
 
 fn measure(args: &BenchArgs, console: Console) -> Result<(LoadSpec, LoadOutcome), NoLoad> {
     let spec = spec(args, console)?;
+    files::named_twice(args, &spec).map_or(Ok(()), |why| Err(NoLoad::Usage(why)))?;
     files::look(args, &spec).map_err(NoLoad::Place)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let outcome = runtime.block_on(async {
@@ -66,12 +84,12 @@ fn measure(args: &BenchArgs, console: Console) -> Result<(LoadSpec, LoadOutcome)
 fn spec(args: &BenchArgs, console: Console) -> Result<LoadSpec, NoLoad> {
     let mut spec = match &args.profile {
         Some(name) => profile::spec(args, name, console)?,
-        None => args.spec().map_err(LoadError::Spec)?,
+        None => args.spec().map_err(NoLoad::Usage)?,
     };
-    args.around(&mut spec).map_err(LoadError::Spec)?;
+    args.around(&mut spec).map_err(NoLoad::Usage)?;
     if let Ok(key) = std::env::var("OPENAI_API_KEY")
         && !key.is_empty()
-        && !spec.headers.iter().any(|h| h.name.eq_ignore_ascii_case("authorization"))
+        && !spec.headers.iter().any(Header::authorizes)
     {
         spec.headers.push(Header::authorization(format!("Bearer {key}")));
     }
@@ -84,7 +102,7 @@ fn spec(args: &BenchArgs, console: Console) -> Result<LoadSpec, NoLoad> {
 
 fn show((args, spec): (&BenchArgs, &LoadSpec), outcome: &LoadOutcome, console: Console) -> u8 {
     if outcome.ended == Ended::Cancelled && outcome.records.is_empty() {
-        console.say("interrupted before a request was answered: nothing was measured");
+        console.warn("interrupted before a request was answered: nothing was measured");
         return exit::INCOMPLETE;
     }
     if !files::is_stdout(args.json.as_deref()) {

@@ -165,7 +165,7 @@ fn seconds_range(text: &str) -> Result<SecondsRange, String> {
     if from <= to { Ok(SecondsRange(from..=to)) } else { Err(form()) }
 }
 
-fn share(text: &str) -> Result<f64, String> {
+pub(super) fn share(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|n: &f64| (0.0..=1.0).contains(n));
     number.ok_or_else(|| "write a number from 0 to 1".to_owned())
 }

@@ -1,7 +1,8 @@
-//! The files that a bench leaves: their places are looked at before the load, and each is written whatever becomes of the others.
+//! The files that a bench leaves: their places are looked at before the load, and each is written whatever becomes of the others. One that
+//! was there before stays until the new one is whole.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter};
+use std::fs;
+use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use nix::unistd::{AccessFlags, access};
@@ -9,6 +10,7 @@ use nix::unistd::{AccessFlags, access};
 use super::args::BenchArgs;
 use super::{documents, stated};
 use crate::cli::console::Console;
+use crate::disk;
 use crate::load::{LoadOutcome, LoadSpec, RequestRecord};
 use crate::run::write_requests;
 use crate::secrets;
@@ -18,34 +20,47 @@ pub(super) fn is_stdout(json: Option<&Path>) -> bool {
     json == Some(Path::new("-"))
 }
 
-/// Why a file would not find its place, as far as that is known before a load. Folders that are missing are made.
-pub(super) fn look(args: &BenchArgs, spec: &LoadSpec) -> Result<(), String> {
+/// The files that were asked for; the one of a date that is not known yet under a name without it.
+fn asked(args: &BenchArgs, spec: &LoadSpec) -> Vec<PathBuf> {
     let results = args.save_result.then(|| result_file(args, spec, ""));
-    let files = [args.json.as_ref(), results.as_ref(), args.save_requests.as_ref()];
-    let files: Vec<&PathBuf> = files.into_iter().flatten().filter(|file| !is_stdout(Some(file))).collect();
-    if let Some(twice) = files.iter().enumerate().find(|(n, file)| files[..*n].contains(file)) {
-        return Err(format!(
-            "{}: two options name it, and the later one would replace what the other writes",
-            twice.1.display()
-        ));
-    }
-    files.into_iter().try_for_each(|file| room(file).map_err(|e| format!("{}: {e}", file.display())))
+    let files = [args.json.clone(), results, args.save_requests.clone()];
+    files.into_iter().flatten().filter(|file| !is_stdout(Some(file))).collect()
+}
+
+/// What two options write to.
+pub(super) fn named_twice(args: &BenchArgs, spec: &LoadSpec) -> Option<String> {
+    let files = asked(args, spec);
+    let twice = files.iter().enumerate().find(|(n, file)| files[..*n].contains(file))?.1;
+    let why = "two options name it, and the later one would replace what the other writes";
+    Some(format!("{}: {why}", twice.display()))
+}
+
+/// Why a file would not find its place, as far as that is known before a load. Folders that are missing are made when there is something
+/// to write.
+pub(super) fn look(args: &BenchArgs, spec: &LoadSpec) -> Result<(), String> {
+    let looked_at = |file: &PathBuf| room(file).map_err(|e| format!("{}: {e}", file.display()));
+    asked(args, spec).iter().try_for_each(looked_at)
 }
 
 fn room(file: &Path) -> io::Result<()> {
-    let folder = made(file)?;
     if file.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
-    let there = if file.exists() { file } else { folder };
-    Ok(access(there, AccessFlags::W_OK)?)
+    if file.exists() {
+        return Ok(access(file, AccessFlags::W_OK)?);
+    }
+    let folders =
+        file.ancestors().skip(1).map(|dir| if dir.as_os_str().is_empty() { Path::new(".") } else { dir });
+    let there = folders.into_iter().find(|dir| dir.exists()).unwrap_or(Path::new("."));
+    if !there.is_dir() {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    Ok(access(there, AccessFlags::W_OK | AccessFlags::X_OK)?)
 }
 
-/// A file's folder, which is there now.
-fn made(file: &Path) -> io::Result<&Path> {
-    let folder = file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
-    Ok(folder)
+/// Makes a file's folder.
+fn made(file: &Path) -> io::Result<()> {
+    file.parent().filter(|dir| !dir.as_os_str().is_empty()).map_or(Ok(()), fs::create_dir_all)
 }
 
 /// Writes what was asked for; says what could not be written.
@@ -93,12 +108,13 @@ fn result_file(args: &BenchArgs, spec: &LoadSpec, date: &str) -> PathBuf {
 
 fn text(file: &Path, text: &str) -> Result<(), String> {
     let text = secrets::mask_document(text);
-    made(file).and_then(|_| fs::write(file, text.as_bytes())).map_err(|e| format!("{}: {e}", file.display()))
+    let written = made(file).and_then(|()| disk::put_by(file, |into| into.write_all(text.as_bytes())));
+    written.map_err(|e| format!("{}: {e}", file.display()))
 }
 
 /// Compressed where the file is called `.gz`.
 fn requests(file: &Path, records: &[RequestRecord]) -> io::Result<()> {
     made(file)?;
     let packed = file.extension().is_some_and(|ending| ending == "gz");
-    write_requests(BufWriter::new(File::create(file)?), records, packed)
+    disk::put_by(file, |into| write_requests(BufWriter::new(into), records, packed))
 }

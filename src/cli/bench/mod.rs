@@ -1,6 +1,7 @@
 //! `perflab bench`: one load against a server that runs already, with options that are called as in `vllm bench serve`
 //! where they mean the same.
 
+mod address;
 mod args;
 mod command;
 mod compat;

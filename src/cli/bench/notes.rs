@@ -46,7 +46,10 @@ pub(super) fn held_up(outcome: &LoadOutcome) -> Option<String> {
 }
 
 fn found(finding: &Finding) -> Note {
-    let warning = matches!(finding, Finding::Interrupted { .. } | Finding::GaveUp { .. });
+    let warning = matches!(
+        finding,
+        Finding::Interrupted { .. } | Finding::GaveUp { .. } | Finding::TurnsDropped { .. }
+    );
     let kind = serde_json::to_value(finding).unwrap_or_else(|_| json!({}));
     Note::new(warning, finding.to_string(), kind)
 }

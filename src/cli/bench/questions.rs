@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::args::BenchArgs;
 use super::data_args::{DataSet, RecipeName};
 use crate::data::{
-    self, Conversations, Custom, DataError, Lengths, PrefixRepetition, Random, Recipe, ShareGpt,
+    self, Conversations, Custom, DataError, DrawnAgain, Lengths, PrefixRepetition, Random, Recipe, ShareGpt,
     ShareGptFilter, Source, Trace, TraceFormat,
 };
 
@@ -24,7 +24,7 @@ pub(super) fn of(args: &BenchArgs) -> Result<Option<Arc<data::DataSet>>, DataErr
             let (file, output) = (file(args)?, args.data.sharegpt_output_len);
             let filter = match args.data.recipe {
                 Some(RecipeName::Sglang) => ShareGptFilter::Sglang,
-                _ => ShareGptFilter::Vllm,
+                _ => ShareGptFilter::Vllm(drawn_again(args)),
             };
             Source::ShareGpt(ShareGpt { file, filter, count: Some(count), seed: args.seed, output })
         }
@@ -48,7 +48,8 @@ pub(super) fn of(args: &BenchArgs) -> Result<Option<Arc<data::DataSet>>, DataErr
         (DataSet::Azure, _) => Source::Trace(trace(args, TraceFormat::Azure)?),
         (DataSet::Custom, _) => {
             let (file, output) = (file(args)?, args.data.custom_output_len);
-            Source::Custom(Custom { file, count: Some(count), seed: args.seed, output })
+            let again = drawn_again(args);
+            Source::Custom(Custom { file, count: Some(count), seed: args.seed, output, again })
         }
     };
     if args.data.tokenizer.is_none() && source.needs_tokenizer() {
@@ -63,6 +64,14 @@ pub(super) fn of(args: &BenchArgs) -> Result<Option<Arc<data::DataSet>>, DataErr
         tokenizer: args.data.tokenizer.clone(),
         apart_from: Vec::new(),
     })))
+}
+
+/// How a file that holds too few is made to hold enough.
+fn drawn_again(args: &BenchArgs) -> DrawnAgain {
+    match args.data.recipe {
+        Some(RecipeName::Vllm011) => DrawnAgain::Choices,
+        _ => DrawnAgain::Choice,
+    }
 }
 
 /// As much of a trace as the load takes.

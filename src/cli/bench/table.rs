@@ -149,7 +149,9 @@ impl Table {
 
     /// What the server said of itself, as far as it did.
     fn server(&mut self, server: &ServerFacts) {
+        let above = self.0.len();
         self.heading("Server");
+        let heading = self.0.len();
         self.level("Running requests", server.running, 1.0);
         self.level("Waiting requests", server.waiting, 1.0);
         self.level("KV cache in use (%)", server.kv_usage, 100.0);
@@ -164,6 +166,9 @@ impl Table {
             if let Some(share) = share {
                 self.number(name, share * 100.0);
             }
+        }
+        if self.0.len() == heading {
+            self.0.truncate(above);
         }
     }
 

@@ -40,6 +40,8 @@ struct Endpoint {
     /// The request's head up to the number of bytes of its body; keys may stand in it.
     head: String,
     keeps: AtomicBool,
+    /// An answer has come.
+    answers: AtomicBool,
     resting: Mutex<VecDeque<Connection>>,
     sockets: Arc<Sockets>,
 }
@@ -72,7 +74,8 @@ impl HttpClient {
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         let secure = (parsed.scheme() == "https").then(|| Secure::with(bare)).transpose();
         let secure = secure.map_err(|e| unusable(e.to_string()))?;
-        let found = tokio::net::lookup_host((bare, port)).await.map_err(|e| unusable(e.to_string()))?;
+        let unknown = |e: io::Error| LoadError::Host { url: address.to_owned(), why: e.to_string() };
+        let found = tokio::net::lookup_host((bare, port)).await.map_err(unknown)?;
         let named = parsed.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
         let query = parsed.query().map_or_else(String::new, |query| format!("?{query}"));
         let target = format!("{}{query}", parsed.path());
@@ -83,9 +86,17 @@ impl HttpClient {
             "POST {target} HTTP/1.1\r\nhost: {named}\r\ncontent-type: application/json\r\n\
              accept: {accept}\r\naccept-encoding: identity\r\n{further}content-length: "
         );
-        let (keeps, resting) = (AtomicBool::new(true), Mutex::default());
+        let (keeps, answers, resting) = (AtomicBool::new(true), AtomicBool::new(false), Mutex::default());
         let sockets = Sockets::new().map_err(LoadError::Thread)?;
-        Ok(Self(Arc::new(Endpoint { addresses: found.collect(), secure, head, keeps, resting, sockets })))
+        Ok(Self(Arc::new(Endpoint {
+            addresses: found.collect(),
+            secure,
+            head,
+            keeps,
+            answers,
+            resting,
+            sockets,
+        })))
     }
 
     /// Reads what comes on this runtime, where all requests have to be made then.
@@ -132,6 +143,7 @@ impl HttpClient {
             connection: Some(connection),
             body,
             answer: None,
+            written: None,
             resent: false,
         })
     }
@@ -163,6 +175,8 @@ pub(crate) struct HttpStream {
     body: Bytes,
     /// The answer, once it has come whole.
     answer: Option<Answer>,
+    /// When all of the request had been written.
+    written: Option<Instant>,
     resent: bool,
 }
 
@@ -182,9 +196,11 @@ impl HttpStream {
     async fn write(&mut self) -> io::Result<()> {
         let head = format!("{}{}\r\n\r\n", self.client.0.head, self.body.len());
         match &self.connection {
-            Some(connection) => connection.write(head.as_bytes(), &self.body).await,
-            None => Err(io::ErrorKind::NotConnected.into()),
+            Some(connection) => connection.write(head.as_bytes(), &self.body).await?,
+            None => return Err(io::ErrorKind::NotConnected.into()),
         }
+        self.written = Some(Instant::now());
+        Ok(())
     }
 
     /// Waits for news of the answer: its first text, its last word, all of a refusal that is kept. False at the body's proper end.
@@ -198,9 +214,20 @@ impl HttpStream {
                     return Ok(false);
                 }
                 Err(broken) if self.is_stale(&broken) => self.send_again().await?,
-                Err(broken) => return Err(failure(&broken)),
+                Err(broken) => return Err(self.failure(&broken)),
             }
         }
+    }
+
+    /// Why there is no answer. Servers in Python that speak TLS close a connection on which plain HTTP comes, and say nothing.
+    fn failure(&self, broken: &Broken) -> Failure {
+        let endpoint = &self.client.0;
+        let silent = matches!(broken, Broken::Http(HttpError::Closed(Where::BeforeAnswer)));
+        if silent && endpoint.secure.is_none() && !endpoint.answers.load(Ordering::Relaxed) {
+            let hint = "; the address of a server that speaks TLS begins with https://";
+            return Failure::new(FailureKind::StreamBroken, format!("{broken}{hint}"));
+        }
+        failure(broken)
     }
 
     /// Where the answer comes out of; none once it is whole.
@@ -227,9 +254,12 @@ impl HttpStream {
         self.resent
     }
 
-    /// A kept connection that the server had closed: it has seen nothing of the request.
+    /// A kept connection that the server had closed: it has seen nothing of the request. One that it closes later has carried the request
+    /// to a server that gives no answer, and is a failure as on a new connection.
     fn is_stale(&self, broken: &Broken) -> bool {
-        let reused = self.connection.as_ref().is_some_and(|c| c.used && c.is_untouched());
+        let since_written = self.written.map(|at| at.elapsed()).unwrap_or_default();
+        let closed_before = |c: &Connection| c.used && c.is_untouched() && c.may_have_crossed(since_written);
+        let reused = self.connection.as_ref().is_some_and(closed_before);
         let closed = match broken {
             Broken::Http(e) => *e == HttpError::Closed(Where::BeforeAnswer),
             Broken::Io(e) => matches!(e.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset),
@@ -253,6 +283,7 @@ impl HttpStream {
     }
 
     fn give_back(&mut self) {
+        self.client.0.answers.store(true, Ordering::Relaxed);
         self.answer = self.answer();
         let kept = self.connection.take().and_then(Connection::rest);
         if let Some(connection) = kept.filter(|_| self.client.0.keeps.load(Ordering::Relaxed)) {

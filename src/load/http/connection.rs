@@ -17,6 +17,11 @@ use crate::load::answer::Answer;
 /// one.
 const IDLE: Duration = Duration::from_secs(4);
 
+/// Round trips within which the end of a connection that crosses a request is seen,
+const CROSSING: u32 = 4;
+/// and how late a busy client may see it.
+const AT_ONCE: Duration = Duration::from_millis(200);
+
 /// An open connection.
 #[derive(Debug)]
 pub(super) struct Connection {
@@ -24,6 +29,8 @@ pub(super) struct Connection {
     /// It has carried an answer before.
     pub used: bool,
     idle_since: Instant,
+    /// What it took to be connected: a round trip.
+    round_trip: Duration,
 }
 
 /// A server that says nothing for so long while a connection is opened is away.
@@ -43,14 +50,16 @@ impl Connection {
         secure: Option<&Secure>,
         among: &Arc<Sockets>,
     ) -> io::Result<Self> {
+        let asked = Instant::now();
         let socket = in_time("connection", TcpStream::connect(addresses)).await?;
+        let round_trip = asked.elapsed();
         socket.set_nodelay(true)?;
         let session = match secure {
             Some(secure) => Some(in_time("TLS handshake", secure.shake(&socket)).await?),
             None => None,
         };
         let placed = among.add(socket.into_std()?, session)?;
-        Ok(Self { placed, used: false, idle_since: Instant::now() })
+        Ok(Self { placed, used: false, idle_since: Instant::now(), round_trip })
     }
 
     /// Makes it ready for another request, if there can be one.
@@ -63,6 +72,12 @@ impl Connection {
     /// Whether a request may be written into it: it was not idle for long, the server has not closed it, and has said nothing.
     pub(super) fn is_fresh(&self) -> bool {
         self.idle_since.elapsed() < IDLE && self.flow().is_silent()
+    }
+
+    /// Whether an end that is seen so long after a request was written may have been under way before the server had the request. One that
+    /// comes later is that of a server that took it.
+    pub(super) fn may_have_crossed(&self, since_written: Duration) -> bool {
+        since_written <= (self.round_trip * CROSSING).max(AT_ONCE)
     }
 
     /// Whether nothing of an answer has come.

@@ -23,6 +23,8 @@ pub enum HttpError {
     ChunkEnd,
     #[error("the body's framing has a line of more than {LINE_MOST} bytes")]
     LineTooLong,
+    #[error("the server speaks TLS: its address begins with https://")]
+    Tls,
     #[error("the connection was closed {0}")]
     Closed(Where),
 }
@@ -166,6 +168,11 @@ impl Decoder {
     }
 
     fn in_head<'a>(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], HttpError> {
+        /// How the alert begins by which TLS answers what is none.
+        const ALERT: u8 = 0x15;
+        if self.begun.is_empty() && bytes.first() == Some(&ALERT) {
+            return Err(HttpError::Tls);
+        }
         // the usual case, a head in one piece, is not copied
         let parsed = if self.begun.is_empty() {
             Head::parse(bytes)?.map(|(head, length)| (head, &bytes[length..]))

@@ -30,6 +30,16 @@ fn ok(body: &str, kept: bool) -> (Option<u16>, String, bool, bool) {
 }
 
 #[test]
+fn an_alert_of_tls_says_what_the_address_lacks() {
+    // what a server answers that was asked in plain HTTP: a fatal alert, of a message that is none
+    let alert = [0x15, 3, 3, 0, 2, 2, 10];
+    for pieces in [1, alert.len()] {
+        let told = decode(alert.chunks(pieces), true).expect_err("no answer").to_string();
+        assert!(told.contains("https://"), "{told}");
+    }
+}
+
+#[test]
 fn bodies_end_by_length_by_chunks_or_with_the_connection() {
     assert_eq!(whole("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"), ok("hello", true));
     assert_eq!(whole("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"), ok("", true));

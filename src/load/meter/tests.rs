@@ -275,6 +275,48 @@ fn an_end_of_sequence_at_once_is_one_token_without_text() {
     assert_eq!(kind(&report), Some(FailureKind::NoTokens));
 }
 
+/// The answer of a server that streams one token a chunk and ends it by an end of sequence, which has no text.
+#[test]
+fn an_end_of_sequence_behind_text_has_its_own_time_however_it_is_counted() {
+    let every = |text: &str, finish: Option<&str>, so_far: u32| {
+        let usage = format!("}}],\"usage\":{{\"completion_tokens\":{so_far}}}}}\n");
+        completion(text, finish).replace("}]}\n", &usage)
+    };
+    let told = of(&[every("a", None, 1), every("b", None, 2), every("", Some("stop"), 3), usage(3)]);
+    let at_end = of(&[completion("a", None), completion("b", None), completion("", Some("stop")), usage(3)]);
+    assert_eq!((told.counted_by, at_end.counted_by), (TokenSource::RunningUsage, TokenSource::Usage));
+    assert_eq!((&told.chunks, told.output_tokens), (&at_end.chunks, at_end.output_tokens));
+    assert_eq!(at_end.chunks, [Chunk(1, 1), Chunk(2, 2), Chunk(3, 3)]);
+    let chat = |delta: &str, finish: &str| {
+        format!("data: {{\"choices\":[{{\"delta\":{delta},\"finish_reason\":{finish}}}]}}\n\n")
+    };
+    let text = || chat(r#"{"content":"a"}"#, "null");
+    let ended =
+        |delta: &str, tokens| cumulated(&of(&[text(), text(), chat(delta, "\"stop\""), usage(tokens)]));
+    assert_eq!(ended(r#"{"content":""}"#, 3), [1, 2, 3]);
+    // whoever counts no token for the end, or has no text there at all
+    assert_eq!(ended(r#"{"content":""}"#, 2), [1, 2]);
+    assert_eq!(ended("{}", 3), [1, 3]);
+    assert_eq!(ended(r#"{"role":"assistant","content":""}"#, 3), [1, 3]);
+}
+
+#[test]
+fn where_tokens_are_merged_an_end_without_text_is_one_if_it_took_a_step() {
+    let ended = |at: u64, reason: &str| {
+        let mut meter = StreamMeter::default();
+        meter.bytes(1000, completion("abcd", None).as_bytes());
+        meter.bytes(2000, completion("abcdefgh", None).as_bytes());
+        meter.bytes(3000, completion("abcdefgh", None).as_bytes());
+        meter.bytes(at, completion("", Some(reason)).as_bytes());
+        meter.bytes(4000, usage(10).as_bytes());
+        meter.finish(4000, Ok(()), None).chunks
+    };
+    assert_eq!(ended(4000, "stop").last(), Some(&Chunk(4000, 10)));
+    assert_eq!(ended(4000, "stop").get(2).map(|chunk| chunk.tokens()), Some(9));
+    assert_eq!(ended(3010, "stop").last(), Some(&Chunk(3000, 10)), "it came with the text before it");
+    assert_eq!(ended(4000, "length").last(), Some(&Chunk(3000, 10)));
+}
+
 #[test]
 fn fewer_tokens_than_required_are_short_only_when_the_server_counted() {
     let parts = completion("a", None) + &completion("b", Some("length"));
@@ -363,6 +405,14 @@ fn after_done_nothing_matters_before_it_a_cut_does() {
 }
 
 #[test]
+fn the_last_word_may_have_blanks_around_it() {
+    for done in ["data: [DONE] \n\n", "data:   [DONE]\n\n", "data: [DONE]\t\r\n\r\n"] {
+        let report = of(&[completion("a", Some("stop")), usage(1), done.to_owned()]);
+        assert_eq!(report.outcome, Outcome::Ok, "{done:?}");
+    }
+}
+
+#[test]
 fn unknown_text_counts_and_is_reported_with_an_example() {
     let thought = |text: &str| {
         format!(
@@ -387,6 +437,8 @@ fn an_error_that_comes_as_a_document_is_the_server_s() {
         let failure = told(&body);
         assert_eq!((failure.kind, failure.message.as_str()), (FailureKind::StreamError, "out of blocks"));
     }
+    let whole = told(r#"{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}"#);
+    assert!(whole.kind == FailureKind::BadStream && whole.message.contains("--no-stream"), "{whole}");
     let kept = told(&format!("<p>{long}"));
     assert!(kept.kind == FailureKind::BadStream && kept.message.len() < 500, "{kept}");
 }
