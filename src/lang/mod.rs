@@ -12,6 +12,7 @@ pub mod given;
 pub mod hidden;
 pub mod invisible;
 pub mod learn;
+mod pictures;
 pub mod render;
 pub mod sema;
 mod sink;
