@@ -2,7 +2,7 @@
 //! what the binary does.
 //!
 //! Code blocks in the documentation have a language word that says what must be true of them:
-//!  * `plab`: a whole file; `perflab check` finds no error in it.
+//!  * `plab`: a whole file; `perflab check` finds no error in it, and no candidate that can never run unless it names W514.
 //!  * `plab,fragment`: a piece of a file. It must parse, and its flags, units and settings must be right; only names that
 //!    stand elsewhere (E2…, E405) and what its study still lacks (E5…) may be missing.
 //!  * `plab,wrong`: at least one error, and every error code that the block names in a comment is among them.
@@ -142,9 +142,12 @@ fn plab_blocks_are_what_they_are_called() {
 
 /// What is not true of a block that its language word says.
 fn complaint(block: &Block, dir: &Path) -> Option<String> {
-    let errors = errors(&block.text, dir);
+    let (errors, dead) = found(&block.text, dir);
     let codes: BTreeSet<&str> = errors.iter().map(|(code, _)| code.as_str()).collect();
     match block.language.as_str() {
+        "plab" if errors.is_empty() && !dead.is_empty() && !block.text.contains("W514") => {
+            Some(format!("offers what can never be measured: {dead:?}"))
+        }
         "plab" if errors.is_empty() => {
             let laid_out = perflab::lang::fmt::format(&block.text).is_ok_and(|text| text == block.text);
             (!laid_out).then(|| "is not as `perflab fmt` lays it out".to_owned())
@@ -186,26 +189,21 @@ fn may_be_elsewhere(code: &str) -> bool {
     code == "E405" || code.starts_with("E2") || code.starts_with("E5")
 }
 
-/// Codes and messages of the errors that `perflab check` finds.
-fn errors(text: &str, dir: &Path) -> Vec<(String, String)> {
+/// Codes and messages of the errors that `perflab check` finds, and of its warnings about candidates that can never run.
+fn found(text: &str, dir: &Path) -> (Vec<(String, String)>, Vec<(String, String)>) {
     let file = dir.join("block.plab");
     fs::write(&file, text).expect("written");
     let output = perflab(&["check", "--format", "json", &file.to_string_lossy()]);
     let document: serde_json::Value =
         serde_json::from_slice(&output.stdout).expect("one JSON document on stdout");
     let all = document["diagnostics"].as_array().expect("a list");
-    let found: Vec<(String, String)> = all
-        .iter()
-        .filter(|d| d["severity"] == "error")
-        .map(|d| {
-            (
-                d["code"].as_str().expect("a code").to_owned(),
-                d["message"].as_str().unwrap_or_default().to_owned(),
-            )
-        })
-        .collect();
-    assert_eq!(output.status.code(), Some(i32::from(!found.is_empty())), "1 on errors, else 0:\n{text}");
-    found
+    let told = |d: &serde_json::Value| {
+        let text = |v: &serde_json::Value| v.as_str().unwrap_or_default().to_owned();
+        (text(&d["code"]), text(&d["message"]))
+    };
+    let errors: Vec<_> = all.iter().filter(|d| d["severity"] == "error").map(told).collect();
+    assert_eq!(output.status.code(), Some(i32::from(!errors.is_empty())), "1 on errors, else 0:\n{text}");
+    (errors, all.iter().filter(|d| d["code"] == "W514").map(told).collect())
 }
 
 // ---- commands and links ------------------------------------------------------------------------------------------

@@ -338,3 +338,33 @@ fn rates_of_auto_benchmark_are_profiles() {
     let out = init(&lab, &args, "").expect_code(0);
     assert!(out.stdout.contains("rate     1/s .. 8/s\n") && out.stderr.contains("N901"), "{}", out.stderr);
 }
+
+#[test]
+fn lists_in_a_set_are_sets_of_their_own() {
+    let lab = Lab::new();
+    let serve = ["--engine-version", "0.17.1", "--", "vllm", "serve", "Qwen/Qwen3-8B"];
+    lab.write(
+        "serve.json",
+        r#"[{"data_parallel_size": [2, 4]}, {"max_num_seqs": [64, 128, 256]}, {"max_num_seqs": []}]"#,
+    );
+    lab.write(
+        "bench.json",
+        r#"[{"random_input_len": 500, "random_output_len": 50, "num_warmups": 5, "tokenizer": "x/y", "model": "other/m"}]"#,
+    );
+    let args = [&["--from", "serve.json", "--from", "bench.json"], &serve[..]].concat();
+    let out = init(&lab, &args, "").expect_code(0);
+    for told in
+        ["--max-num-seqs=64", "--max-num-seqs=128", "--max-num-seqs=256", "--data-parallel-size=2", "warmup"]
+    {
+        assert!(out.stdout.contains(told), "{told}: {}", out.stdout);
+    }
+    for left_out in ["max_num_seqs []", "tokenizer x/y", "model other/m"] {
+        assert!(out.stderr.contains(left_out), "{left_out}: {}", out.stderr);
+    }
+    lab.write("study.plab", &out.stdout);
+    assert_eq!(doubts(&lab, "study.plab"), Vec::<String>::new(), "{}", out.stdout);
+    // a set that has a name is told apart by its values
+    lab.write("named.json", r#"{"small": {"max_num_seqs": [8, 16], "max_num_batched_tokens": 2048}}"#);
+    let named = init(&lab, &[&["--from", "named.json"], &serve[..]].concat(), "").expect_code(0);
+    assert!(named.stdout.contains("\"small 16\""), "{}", named.stdout);
+}

@@ -33,6 +33,9 @@ const CHAT: (u32, u32) = (220, 200);
 /// Configurations that are looked at, at most: a plan of thousands is not held up.
 const MOST_CONFIGS: usize = 200;
 
+/// A study with more loads is not guessed at, as each is simulated.
+const MOST_LOADS: usize = 64;
+
 /// The guess for a study; an empty one where the simulator is no model of its baseline.
 pub fn of(program: &Program, study: &Study) -> Guess {
     let baseline = program.engines.get(&study.baseline).map(|e| Config::declared(e, study));
@@ -98,7 +101,7 @@ fn arguments(config: &Config, gpu: Option<Gpu>) -> SimArgs {
 }
 
 fn guess(program: &Program, study: &Study, config: &Config) -> Option<Guess> {
-    if !MODELLED.contains(&config.engine.root()) {
+    if !MODELLED.contains(&config.engine.root()) || profiles(program, study).count() > MOST_LOADS {
         return None;
     }
     let gpu = study.gpus.as_ref().and_then(|g| card(g.of.as_deref()?));

@@ -10,9 +10,8 @@ use super::{value, yaml};
 pub type Settings = IndexMap<String, Value>;
 
 /// Settings that say where and what is served, or what becomes of the results: a launch knows them, or nobody needs them.
-const SILENT: [&str; 24] = [
+const SILENT: [&str; 22] = [
     "model",
-    "tokenizer",
     "backend",
     "endpoint",
     "endpoint_type",
@@ -31,7 +30,6 @@ const SILENT: [&str; 24] = [
     "label",
     "trust_remote_code",
     "served_model_name",
-    "num_warmups",
     "metadata",
     "no_stream",
     "served",
@@ -112,6 +110,13 @@ pub fn profile(name: &str, title: &str, settings: &Settings, left_out: &mut Vec<
         if let Some(v) = rest.shift_remove(setting).as_ref().and_then(yaml::word) {
             lines.push(Line::new(setting, v));
         }
+    }
+    if let Some(n) = count(&mut rest, &["num_warmups"]) {
+        lines.push(Line::new("warmup", (n as u64).to_string()));
+    }
+    if let Some(name) = rest.shift_remove("tokenizer").as_ref().and_then(yaml::word) {
+        left_out
+            .push(format!("tokenizer {name}: a profile takes the path of a tokenizer.json or of its folder"));
     }
     if let Some(fields) = rest.shift_remove("extra_body").and_then(object) {
         lines.push(Line::new("body", fields.to_string()));

@@ -2,6 +2,7 @@
 
 use super::arithmetic;
 use super::error::InitError;
+use super::launch::base_name;
 use super::shell::Reader;
 use super::vars::Word;
 
@@ -233,8 +234,34 @@ impl Reader<'_, '_> {
         if self.chars.next().is_none() {
             return Err(InitError::Shell("a ` is never closed".to_owned()));
         }
-        self.mark(&inside);
+        // a comment between the words of a continued command: it prints nothing
+        if inside.trim_start().starts_with('#') {
+            return Ok(());
+        }
+        self.printed(&inside);
         Ok(())
+    }
+
+    /// What a command prints, where no shell is needed to know it: `basename $MODEL`.
+    fn printed(&mut self, command: &str) {
+        let words = shell_words::split(command).unwrap_or_default();
+        let text = match words.as_slice() {
+            [program, path] if program == "basename" => self.plain_value(path),
+            _ => None,
+        };
+        match text.as_deref().map(|t| t.trim_end_matches('/')).filter(|t| !t.is_empty()) {
+            Some(path) => self.word.get_or_insert_default().text.push_str(base_name(path)),
+            None => self.mark(command),
+        }
+    }
+
+    /// A word that is one variable, or that inserts nothing.
+    fn plain_value(&self, word: &str) -> Option<String> {
+        let Some(name) = word.strip_prefix('$') else {
+            return (!word.contains(['$', '`', '*', '?'])).then(|| word.to_owned());
+        };
+        let name = name.strip_prefix('{').and_then(|n| n.strip_suffix('}')).unwrap_or(name);
+        self.vars.get(name).filter(|v| v.missing.is_none()).map(|v| v.text.clone())
     }
 
     /// `$(command)`, `$((8 / 2))`: the sum is known here, the command's output is not.
@@ -246,7 +273,7 @@ impl Reader<'_, '_> {
         let sum = inside.strip_prefix('(').and_then(|i| i.strip_suffix(')'));
         match sum.and_then(|sum| arithmetic::value(sum, &value)) {
             Some(number) => self.word.get_or_insert_default().text.push_str(&number.to_string()),
-            None => self.mark(&inside),
+            None => self.printed(&inside),
         }
         Ok(())
     }

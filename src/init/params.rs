@@ -74,6 +74,14 @@ impl Reading<'_> {
         }
     }
 
+    /// Whether several values of a setting are one: words, or JSON. Of an unknown flag a list is what it is.
+    pub fn takes_list(&self, key: &str) -> bool {
+        match self.known.schema.find(&flag_name(key), self.known.version.as_deref()) {
+            Found::Known(spec, _) => matches!(spec.kind, Kind::Words | Kind::Json),
+            _ => true,
+        }
+    }
+
     /// What makes two settings the same to the engine: the flag's first spelling, and its value as the schema types it.
     pub fn normal(&self, said: &Said) -> String {
         let Said::Flag(flag) = said else { return format!("{said:?}") };

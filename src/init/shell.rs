@@ -403,7 +403,7 @@ mod tests {
 
     #[test]
     fn arrays_and_what_is_done_to_values() {
-        let cases: [(&str, &[&[&str]]); 14] = [
+        let cases: [(&str, &[&[&str]]); 16] = [
             ("A=(1 '2 3'\n  # why\n  4)\na \"${A[@]}\" z", &[&["a", "1", "2 3", "4", "z"]]),
             ("A=()\nA+=(1)\nA+=(2 3)\na \"${A[@]}\"", &[&["a", "1", "2", "3"]]),
             ("A=()\na \"${A[@]}\" b", &[&["a", "b"]]),
@@ -423,6 +423,8 @@ mod tests {
             ("cat > x <<EOF\nvllm 'serve\nEOF\na b", &[&["cat"], &["a", "b"]]),
             ("cat <<-'E' | tee y\n\t(\n\tE\na <<< b", &[&["cat"], &["tee", "y"], &["a"]]),
             ("f() {\n a 1; }\n(a 2)", &[&["a", "1"], &["a", "2"]]),
+            ("a `# MoE` b `# two` \\\n c", &[&["a", "b", "c"]]),
+            ("M=org/m\na \"$(basename $M)\" `basename ${M}` $(basename \"x/y/\")", &[&["a", "m", "m", "y"]]),
             ("case x in\n a) A=1;;\n *) A=2;;\nesac\na ${A:-3}", &[&["a", "3"]]),
         ];
         for (text, expected) in cases {

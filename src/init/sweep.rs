@@ -28,6 +28,9 @@ pub struct Sweep {
     pub left_out: Vec<String>,
 }
 
+/// Sets that one with lists stands for, at most.
+const MOST_OF_A_SET: usize = 256;
+
 /// Settings that only a load has: a set with one of them is of the benchmark, not of the server.
 const OF_THE_LOAD: [&str; 14] = [
     "num_prompts",
@@ -135,12 +138,13 @@ impl Sweep {
         let mut said = base.said();
         let mut left_out = std::mem::take(&mut said.left_out);
         left_out.append(&mut self.left_out);
+        self.serve = self.one_by_one(&base, &mut left_out);
         let sets = self.sets(&base, &mut left_out, &mut said.notes);
         if sets.all.is_empty() && !self.serve.is_empty() {
             let why = format!("no parameter set fits the command: {}", left_out.join("; "));
             return Err(InitError::Inexpressible(why));
         }
-        let profiles = self.profiles(&mut left_out);
+        let profiles = self.profiles(&base.arguments.model, &mut left_out);
         let requires = self.requires(&mut left_out);
         let most = self.most_gpus(&base);
         base.draft.settings.extend(self.api(&mut left_out));
@@ -244,7 +248,30 @@ impl Sweep {
         self.serve.iter().map(of).max().unwrap_or(1)
     }
 
-    fn profiles(&self, left_out: &mut Vec<String>) -> Vec<Block> {
+    /// A list of values for a flag that takes one: a set for each of them.
+    fn one_by_one(&self, base: &Base, left_out: &mut Vec<String>) -> Vec<Map<String, Value>> {
+        let reading = Reading { engine: base.launch.engine, known: &base.known, negates: true };
+        let mut out = Vec::new();
+        for set in &self.serve {
+            let mut sets = vec![set.clone()];
+            for (key, setting) in set.iter().filter(|(key, _)| !reading.takes_list(key)) {
+                let Value::Array(values) = setting else { continue };
+                if values.is_empty() || sets.len() * values.len() > MOST_OF_A_SET {
+                    sets.iter_mut().for_each(|s| drop(s.remove(key)));
+                    left_out.push(format!(
+                        "{key} {setting}: a list of no values, or of too many to try them all"
+                    ));
+                    continue;
+                }
+                let each = sets.iter().flat_map(|s| values.iter().map(move |v| with(s, key, v)));
+                sets = each.collect();
+            }
+            out.extend(sets);
+        }
+        out
+    }
+
+    fn profiles(&self, model: &str, left_out: &mut Vec<String>) -> Vec<Block> {
         if self.loads.is_empty() {
             return vec![bench::profile("load", "Load", &self.bench, left_out)];
         }
@@ -258,6 +285,14 @@ impl Sweep {
                     title = super::yaml::word(setting).unwrap_or(title);
                     name = format!("{}_{}", value::name(&title), i + 1);
                 } else {
+                    if let ("model", Some(name)) = (key.as_str(), super::yaml::word(setting))
+                        && name != model
+                    {
+                        left_out.push(format!(
+                            "model {}: loads are of the model that is served",
+                            value::plain(&name)
+                        ));
+                    }
                     if matches!(bench::key(key).as_str(), "backend" | "endpoint" | "endpoint_type") {
                         let word = super::yaml::word(setting).unwrap_or_default();
                         left_out
@@ -311,6 +346,19 @@ impl Sweep {
             closing: Vec::new(),
         }
     }
+}
+
+/// A set with one of a list's values, which a name of its own tells.
+fn with(set: &Map<String, Value>, key: &str, value: &Value) -> Map<String, Value> {
+    let mut set = set.clone();
+    set.insert(key.to_owned(), value.clone());
+    if let (Some(Value::String(name)), Some(word)) =
+        (set.get_mut("_benchmark_name"), super::yaml::word(value))
+    {
+        name.push(' ');
+        name.push_str(&word);
+    }
+    set
 }
 
 fn requirement(key: &str, limit: &str) -> Option<String> {

@@ -14,6 +14,7 @@ pub mod invisible;
 pub mod learn;
 pub mod made;
 mod of_launch;
+mod pictures;
 pub mod render;
 pub mod sema;
 mod sink;

@@ -8,7 +8,8 @@ use serde::Serialize;
 use super::diag::{Diagnostic, Severity};
 use super::fix::{edits_of, fix_of};
 use super::given;
-use super::source::{Place, Source, Sources, Span};
+use super::pictures::{over_pictures, pictured};
+use super::source::{Place, Sources, Span};
 
 /// How text diagnostics look.
 #[derive(Debug, Clone, Copy)]
@@ -76,21 +77,22 @@ pub fn text(diagnostics: &[Diagnostic], sources: &Sources, look: Look) -> String
     let mut out = String::new();
     for diagnostic in diagnostics {
         let source = sources.get(diagnostic.span.file);
-        let mut wrapped = diagnostic.clone();
-        wrapped.message = wrap(&diagnostic.message, look.width.saturating_sub(4));
-        wrapped.help = diagnostic.help.as_deref().map(|h| wrap(h, look.width.saturating_sub(8)));
+        let mut wrapped = over_pictures(diagnostic.clone(), &source.text);
+        wrapped.message = wrap(&pictured(&diagnostic.message), look.width.saturating_sub(4));
+        wrapped.help = diagnostic.help.as_deref().map(|h| wrap(&pictured(h), look.width.saturating_sub(8)));
+        wrapped.label = pictured(&diagnostic.label).into_owned();
         if source.longest_line(diagnostic.span) > LONGEST_LINE {
-            bare(&mut out, &wrapped, source);
+            bare(&mut out, &wrapped, source.place(diagnostic.span.start), &source.name);
         } else {
-            let shown =
-                Shown { diagnostic: &wrapped, source: NamedSource::new(&source.name, source.text.clone()) };
+            let source = NamedSource::new(pictured(&source.name), pictured(&source.text).into_owned());
+            let shown = Shown { diagnostic: &wrapped, source };
             if handler.render_report(&mut out, &shown).is_err() {
                 out.push_str(&diagnostic.message);
             }
         }
         for note in elsewhere(diagnostic, sources) {
             out.push_str("  note: ");
-            out.push_str(&wrap(&note, look.width.saturating_sub(8)).replace('\n', "\n        "));
+            out.push_str(&wrap(&pictured(&note), look.width.saturating_sub(8)).replace('\n', "\n        "));
             out.push('\n');
         }
         out.push('\n');
@@ -169,7 +171,7 @@ pub fn github(diagnostics: &[Diagnostic], sources: &Sources) -> String {
             start.line,
             end.line,
             d.code.id(),
-            escaped(&format!("{}{label}{help}", d.message), false)
+            escaped(&pictured(&format!("{}{label}{help}", d.message)), false)
         );
     }
     out
@@ -190,11 +192,10 @@ fn escaped(text: &str, property: bool) -> String {
 const LONGEST_LINE: usize = 500;
 
 /// A diagnostic without the lines that it is about.
-fn bare(out: &mut String, d: &Diagnostic, source: &Source) {
-    let place = source.place(d.span.start);
+fn bare(out: &mut String, d: &Diagnostic, place: Place, name: &str) {
     let help = d.help.as_deref().unwrap_or_default().replace('\n', "\n        ");
     let (code, message) = (heading(d), d.message.replace('\n', "\n    "));
-    let place = format!("{}:{}:{}", source.name, place.line, place.column);
+    let place = format!("{}:{}:{}", pictured(name), place.line, place.column);
     let label = label_of(d).map(|l| format!(" {l}")).unwrap_or_default();
     for part in [&code, "\n\n  × ", &message, "\n   ─[", &place, "]", &label, "\n  help: ", &help, "\n"] {
         out.push_str(part);

@@ -1,9 +1,9 @@
 //! Evaluates conditions and objectives over what is known: yes, no, or not yet.
 
 use super::config::Config;
-use crate::lang::sema::Stat;
 use crate::lang::sema::program::{Expr, Owner};
-use crate::lang::sema::schema::Value;
+use crate::lang::sema::schema::{Found, Value};
+use crate::lang::sema::{Stat, flags};
 use crate::lang::syntax::ast::BinaryOp;
 
 /// A value, or why there is none.
@@ -123,7 +123,12 @@ fn compare(op: BinaryOp, left: &Expr, right: &Expr, facts: &dyn Facts) -> Option
     if let Some(same) = engine_is(left, right, facts) {
         return Some(if op == BinaryOp::Ne { !same } else { same });
     }
-    let (l, r) = match (operand(left, facts), operand(right, facts)) {
+    let (left_value, right_value) = match (left, right) {
+        (Expr::Flag(flag), Expr::Text(text)) => (operand(left, facts), as_spelled(flag, text, facts)),
+        (Expr::Text(text), Expr::Flag(flag)) => (as_spelled(flag, text, facts), operand(right, facts)),
+        _ => (operand(left, facts), operand(right, facts)),
+    };
+    let (l, r) = match (left_value, right_value) {
         (Known::Absent, _) | (_, Known::Absent) => return Some(false),
         (Known::Later, _) | (_, Known::Later) => return None,
         (Known::Value(l), Known::Value(r)) => alike(op, l, r),
@@ -147,6 +152,16 @@ fn compare(op: BinaryOp, left: &Expr, right: &Expr, facts: &dyn Facts) -> Option
         },
         _ => false,
     })
+}
+
+/// A text that a flag is compared with, spelled as the flag's values are.
+fn as_spelled(flag: &str, text: &str, facts: &dyn Facts) -> Known<Operand> {
+    let engine = &facts.config().engine;
+    let text = match engine.schema.find(flag, engine.version.as_deref()) {
+        Found::Known(spec, _) => flags::named(spec, text),
+        _ => text,
+    };
+    Known::Value(Operand::Text(text.to_owned()))
 }
 
 /// A flag that takes any text may hold a number: beside one, and where two are put in order, it is read as that.

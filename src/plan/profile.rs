@@ -85,6 +85,33 @@ pub fn id(p: &Profile) -> String {
     short_hash(&settings(p).to_string())
 }
 
+/// Settings of a load that another has not, beside what its description says: `seed 2`.
+pub fn differences(p: &Profile, other: &Profile) -> Vec<String> {
+    if describe(p) != describe(other) {
+        return Vec::new();
+    }
+    let (own, theirs) = (settings(p), settings(other));
+    let (Some(own), Some(theirs)) = (own.as_object(), theirs.as_object()) else { return Vec::new() };
+    let keys = own.keys().chain(theirs.keys().filter(|k| !own.contains_key(*k)));
+    let differing =
+        keys.filter(|k| own.get(*k).unwrap_or(&Json::Null) != theirs.get(*k).unwrap_or(&Json::Null));
+    let said = differing.map(|key| {
+        let value = match own.get(key).unwrap_or(&Json::Null) {
+            Json::Null => "not stated".to_owned(),
+            Json::String(text) => text.clone(),
+            // `10.0` is 10
+            Json::Number(n) if n.is_f64() => n.as_f64().unwrap_or_default().to_string(),
+            value => value.to_string(),
+        };
+        match key.strip_suffix("_s") {
+            Some(what) if value != "not stated" => format!("{what} {value} s"),
+            Some(what) => format!("{what} {value}"),
+            None => format!("{key} {value}"),
+        }
+    });
+    said.collect()
+}
+
 /// One line about the load, for reports.
 pub fn describe(p: &Profile) -> String {
     let mut parts = vec![match &p.data {

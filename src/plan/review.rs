@@ -248,11 +248,18 @@ struct Review<'a, 'b> {
 impl<'a> Review<'a, '_> {
     /// What a rule comes to, which never excludes the baseline.
     fn verdict(&mut self, when: &Expr) -> Verdict {
-        self.verdict_among(when, u32::MAX, true)
+        self.verdict_among(when, u32::MAX, true, None)
     }
 
-    /// The same among configurations that need so many GPUs at most; without the baseline where that is never asked.
-    fn verdict_among(&mut self, when: &Expr, gpus: u32, spares_baseline: bool) -> Verdict {
+    /// The same among configurations that need so many GPUs at most, or that only some points make; without the baseline where that is
+    /// never asked.
+    fn verdict_among(
+        &mut self,
+        when: &Expr,
+        gpus: u32,
+        spares_baseline: bool,
+        offered: Option<&Offered<'a>>,
+    ) -> Verdict {
         let when = simplified(when);
         if let Expr::Bool(truth) = when {
             return if truth { Verdict::Always } else { Verdict::Never };
@@ -262,7 +269,8 @@ impl<'a> Review<'a, '_> {
             let engines = review.engines.clone();
             engines.iter().all(|e| {
                 let Ok(base) = review.prepared.declared(&e.name) else { return false };
-                let reach = Reach::over(base.clone(), &review.offered, &[&when], false);
+                let offered = offered.unwrap_or(&review.offered);
+                let reach = Reach::over(base.clone(), offered, &[&when], false);
                 let spared = (spares_baseline && e.name == review.study.baseline)
                     .then(|| reach.only_base(review.study))
                     .flatten();
@@ -281,19 +289,44 @@ impl<'a> Review<'a, '_> {
         }
     }
 
-    fn guard(&mut self, step: &Step) -> Option<Diagnostic> {
+    fn guard(&mut self, step: &'a Step) -> Option<Diagnostic> {
         // what a param decides is there to be set otherwise
         let guard = step.when.as_ref().filter(|guard| !guard.by_params)?;
+        // an incumbent is made of what came before
+        let before = self.study.steps.iter().take_while(|s| !std::ptr::eq(*s, step));
+        let own = |s: &&Step| step.track.is_none() || s.track.is_none() || s.track == step.track;
+        let offered = Offered::by(self.study, before.filter(own));
         // what needs more GPUs than the study has is never the incumbent
         let gpus = self.study.gpus.as_ref().map_or(u32::MAX, |g| g.count);
-        let (what, then) = match self.verdict_among(&guard.expr, gpus, false) {
+        let (what, then) = match self.verdict_among(&guard.expr, gpus, false, Some(&offered)) {
             Verdict::Never => ("can never hold", "the step is never run"),
             Verdict::Always => ("always holds", "the step is run whatever comes out"),
             Verdict::Depends => return None,
         };
         let message = format!("the guard of the step `{}` {what}", step.name);
         let d = Diagnostic::new(Code::SettledGuard, guard.span, message).label(then);
+        if let Some(flag) = guard.expr.is_static().then(|| self.never_there(&guard.expr)).flatten() {
+            return Some(d.help(format!(
+                "a flag that is not set, or is `auto`, counts as not there and meets no comparison, `!=` neither; `not given {flag}` \
+                 holds where it is left to the engine"
+            )));
+        }
         Some(d.help("a guard reads the incumbent's metrics, such as `when p50(tpot) > 15ms`"))
+    }
+
+    /// A flag of a condition that no engine sets and none has a default for.
+    fn never_there(&self, when: &Expr) -> Option<String> {
+        let mut compared = None;
+        when.walk(&mut |e| {
+            if let Expr::Binary { op, left, right } = e
+                && op.is_comparison()
+                && let (Expr::Flag(flag), _) | (_, Expr::Flag(flag)) = (&**left, &**right)
+            {
+                compared.get_or_insert_with(|| flag.clone());
+            }
+        });
+        let absent = |e: &Arc<Engine>, flag: &str| Config::declared(e, self.study).flag(flag).is_none();
+        compared.filter(|flag| self.engines.iter().all(|e| absent(e, flag)))
     }
 
     /// A step whose candidates all are its base, in what they set.

@@ -16,11 +16,13 @@ engine own "Our own" {
     flag --seed                       int
     flag --memory                     float 0..1
     flag --spec-config -sc            json
+    flag --graph-config -gc           json keys [size int 1.., share float, deep json keys [mb float, name text]]
     flag --prefix-caching -pc         switch   negated --no-prefix-caching -npc default true
     flag --name                       text
     flag --dir                        path
     flag --mode                       one_of [fast, slow]
     flag --stop                       words
+    flag --backend                    text known [FLASH_ATTN, FLASHINFER, xformers]
 }
 "#;
 
@@ -113,6 +115,20 @@ fn keys_are_merged_into_their_flag() {
 }
 
 #[test]
+fn units_are_read_in_keys_that_hold_numbers() {
+    same("-gc.size=1Ki", "-gc.size=1024");
+    same("-gc.size=2k", r#"-gc={"size": 2000}"#);
+    same("-gc.share=50%", "-gc.share=0.5");
+    same("-gc.deep.mb=2k", r#"-gc={"deep": {"mb": 2000}}"#);
+    same("-gc.deep.name=1Ki", r#"-gc={"deep": {"name": "1Ki"}}"#);
+    // joined to what there is
+    assert_eq!(derived(r#"-gc={"share": 1}"#, "-gc.size=1Ki").id(), config("-gc.share=1 -gc.size=1024").id());
+    for wrong in ["-gc.size=1.5", "-gc.size=1K", "-gc.size=0", r#"-gc={"size": "1Ki"}"#] {
+        assert!(try_config("", wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
 fn text_goes_byte_by_byte() {
     different("--name=x", "--name=X");
     different("--name=0.90", "--name=0.9");
@@ -125,6 +141,16 @@ fn text_goes_byte_by_byte() {
     different("env A=1", "env A=01");
     different("env A=1", "env B=1");
     same("env A=\"1\"", "env A=1");
+}
+
+#[test]
+fn names_in_capitals_go_in_any_case() {
+    same("--backend=flashinfer", "--backend=FLASHINFER");
+    same("--backend=Flash_Attn", "raw --backend=FLASH_ATTN");
+    different("--backend=XFORMERS", "--backend=xformers");
+    different("--backend=own", "--backend=OWN");
+    let flags = command::to_copy(&config("--backend=flashinfer")).argv.split_off(3);
+    assert_eq!(flags, ["--backend=flashinfer"], "as written");
 }
 
 #[test]

@@ -168,3 +168,66 @@ fn a_revision_with_errors_is_refused_with_its_diagnostics() {
     lab.run(&["plan", "study.plab", "--against", "nowhere.plab"])
         .expect_error(1, &["nowhere.plab", "no such file"]);
 }
+
+/// A study of the toy engine, whose parts are edited.
+const WHOLE: &str = "param lim = 2s\nmetric m = total_tps / gpus\nengine mine = toy {\n version \"1.0\"\n env A=1\n publish --b=1 because \"clients\"\n}\n\
+     profile own = load { seed 1 }\nprofile other = load { input 99 }\nprofile line = load { concurrency 1, 2 }\n";
+
+fn edited(part: &str, by: &str) -> Value {
+    let study = toy_study(
+        "baseline: mine\n maximize m on own\n require p99(ttft) <= lim\n prune slow \"slow\" when p99(ttft) > lim\n step one { vary a }",
+    );
+    let study = study.replace(" baseline toy\n", "").replace("baseline: mine", "baseline mine");
+    let at = study.find("study s").expect("the study");
+    let old = format!("{}{WHOLE}{}", &study[..at], &study[at..]);
+    let new = old.replace(part, by);
+    assert_ne!(old, new, "{part}");
+    against(&lab(&old, &new))
+}
+
+#[test]
+fn an_edit_that_reads_the_same_elsewhere_is_told_where_it_matters() {
+    for (part, by, expected) in [
+        (
+            "lim = 2s",
+            "lim = 3s",
+            "require: p99(ttft) <= lim, which is p99(ttft) <= 2 s | p99(ttft) <= lim, which is p99(ttft) <= 3 s",
+        ),
+        (
+            "lim = 2s",
+            "lim = 3s",
+            "prune slow: p99(ttft) > lim, which is p99(ttft) > 2 s | p99(ttft) > lim, which is p99(ttft) > 3 s",
+        ),
+        (
+            "m = total_tps",
+            "m = output_tps",
+            "objective: m, which is total_tps / gpus | m, which is output_tps / gpus",
+        ),
+        ("\"1.0\"", "\"1.1\"", "baseline: mine: version 1.0 | mine: version 1.1"),
+        ("env A=1", "env A=2", "baseline: mine: A=1 | mine: A=2"),
+        ("publish --b=1", "publish --b=2", "publish of mine: --b=1 | --b=2"),
+        ("publish --b=1", "publish unset --b", "publish of mine: --b=1 | without --b"),
+        ("step one", "budget 1h\n step one", "budget: - | 1h"),
+        ("{ vary a }", "{ vary a\n budget 2 trials }", "step one, budget: - | 2 trials"),
+        ("step one", "curve on line\n step one", "curve: - | line"),
+    ] {
+        let against = edited(part, by);
+        assert!(
+            decided(&against).iter().any(|d| d == expected),
+            "{expected} is missing in {:#?}",
+            decided(&against)
+        );
+    }
+    let seed = decided(&edited("seed 1", "seed 2"));
+    assert!(seed.iter().any(|d| d.contains("; seed 1 |") && d.ends_with("; seed 2")), "{seed:#?}");
+    let timeout = decided(&edited("seed 1", "seed 1\n timeout 10s"));
+    assert!(timeout.iter().any(|d| d.ends_with("; timeout 10 s")), "{timeout:#?}");
+}
+
+#[test]
+fn both_trials_that_confirm_are_counted() {
+    let against = edited("step one", "confirm on other\n step one");
+    assert_eq!(against["trials"]["added"], json!(2), "{against}");
+    assert_eq!(labels(&against["added"]), ["-: baseline", "-: winner"]);
+    assert_eq!(against["added"][1]["command"], "");
+}

@@ -176,3 +176,34 @@ fn a_confirmation_from_the_runs_of_the_steps_says_so() {
     assert!(text.contains("The recording has no launches made for this alone"), "{text}");
     assert!(!text.contains("From launches made for this alone"), "{text}");
 }
+
+#[test]
+fn what_a_study_says_stands_in_its_plan() {
+    let lines = "repeat auto\n curve on line\n step size { vary cards }";
+    let study = toy_study(lines).replace("study s", "profile line = load { concurrency 1, 2 }\nstudy s");
+    let lab = Lab::with(&study);
+    let document = plan(&lab, &[]);
+    assert_eq!((&document["curve"], &document["repeat"]), (&serde_json::json!(["line"]), &Value::Null));
+    let [_, tree, page, _] = renderings(&lab);
+    for told in ["curve     of line", "repeat    auto:", "engine    toy 1.0", "• 2  to measure, on 2 GPUs"]
+    {
+        assert!(tree.contains(told), "{told}: {tree}");
+    }
+    assert!(!tree.contains("on 1 GPU"), "as many as the baseline has: {tree}");
+    for told in ["| curve |", "| repeat | auto", "toy 1.0", "to measure, on 4 GPUs"] {
+        assert!(page.contains(told), "{told}: {page}");
+    }
+}
+
+#[test]
+fn rules_that_configurations_settle_in_part_are_counted() {
+    let rule = "prune odd \"odd\" when --a == 1 or p90(ttft) > 2s\n step one { vary a }";
+    let document = plan(&Lab::with(&toy_study(rule)), &[]);
+    assert_eq!(states(&document, 0), ["pruned", "to_measure", "to_measure"]);
+    let rule = &document["rules"][0];
+    assert_eq!((&rule["prunes"], &rule["may_prune"]), (&1.into(), &2.into()), "{rule}");
+    assert!(
+        rule["settled"].as_str().is_some_and(|s| s.starts_with("before anything starts where")),
+        "{rule}"
+    );
+}

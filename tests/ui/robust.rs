@@ -392,3 +392,33 @@ fn spaces_that_double_with_every_line_are_refused() {
     let turned: String = text.lines().rev().fold(String::new(), |all, line| all + line + "\n");
     assert!(sound(&turned).has_errors());
 }
+
+#[test]
+fn control_characters_of_a_file_never_reach_the_screen() {
+    let dir = tempfile::tempdir().unwrap();
+    for (i, text) in
+        ["axis a = \u{1b}[31mRED\u{1b}]0;owned\u{7}\n", "axis \0 = x\n", "use std/\u{9b}1m {\u{7f}}\n"]
+            .iter()
+            .enumerate()
+    {
+        let path = dir.path().join(format!("{i}.plab"));
+        std::fs::write(&path, text).unwrap();
+        for format in ["text", "github"] {
+            let out = super::perflab(&["check", "--format", format, &path.to_string_lossy()]);
+            let shown = String::from_utf8([out.stdout, out.stderr].concat()).unwrap();
+            let raw = shown.chars().find(|c| c.is_control() && *c != '\n');
+            assert_eq!(raw, None, "{shown:?}");
+            assert!(shown.contains("control characters"), "{shown}");
+        }
+    }
+}
+
+#[test]
+fn many_keys_of_one_flag_are_one_object() {
+    let keys: String = (0..5000).fold(String::new(), |all, i| format!("{all} --hf-overrides.k{i}={i}\n"));
+    let text = format!(
+        "use std/engines {{ vllm }}\nengine e = vllm {{\n version \"0.17.1\"\n{keys} --hf-overrides.deep.x=1\n}}\n"
+    );
+    let found = sound(&text);
+    assert!(!found.has_errors(), "{:?}", found.diagnostics.first());
+}

@@ -61,10 +61,11 @@ impl Checker<'_> {
         }
         self.engine_unsets(decl, parent);
         // a key joins its JSON flag wherever it is written
-        all.sort_by_key(settings::is_key);
-        for change in &all {
+        let (keys, others): (Vec<_>, Vec<_>) = all.iter().partition(|c| settings::is_key(c));
+        for change in others {
             self.own_change(change, engine);
         }
+        self.own_keys(keys, engine);
         for (change, because) in published {
             if matches!(change, Change::Model(_)) {
                 continue;
@@ -94,6 +95,22 @@ impl Checker<'_> {
         engine.written.push(change.clone());
         if let (Err(problem), Change::Flag { name, value, span }) = (set_in_engine(engine, change), change) {
             self.sink.push(problem.diagnostic(name, *span, value.as_ref(), engine));
+        }
+    }
+
+    /// Keys of JSON flags, all at once: an object of thousands is written once.
+    fn own_keys(&mut self, mut keys: Vec<&Change>, engine: &mut Engine) {
+        keys.retain(|change| self.check_change(change, engine));
+        for change in &keys {
+            self.served_name(change, engine);
+            engine.written.push((*change).clone());
+        }
+        let (schema, version) = (engine.schema.clone(), engine.version.clone());
+        let problems = settings::set_keys(&mut engine.flags, keys, &schema, version.as_deref());
+        for (change, problem) in problems {
+            if let Change::Flag { name, value, span } = change {
+                self.sink.push(problem.diagnostic(name, *span, value.as_ref(), engine));
+            }
         }
     }
 

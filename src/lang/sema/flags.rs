@@ -465,9 +465,27 @@ fn setting(spec: &FlagSpec, name: &str, value: Option<&WrittenValue>) -> Result<
         Cow::Borrowed(&*written.text)
     };
     let value = schema::value(kind, &text).map_err(|e| Problem::BadValue(e, spec.expected()))?;
+    let value = if written.template { value } else { as_named(spec, value) };
     let shown = Some(if json_of_launch { written.text.clone() } else { shown(&value, &text) });
     let file = spec.file && !path;
     Ok(Setting { canonical, spelled, value, shown, words, template: written.template, file })
+}
+
+/// A text as the schema spells it, where that lists it in capitals: the name of an enumeration, which engines read in any case.
+pub fn named<'t>(spec: &'t FlagSpec, text: &'t str) -> &'t str {
+    if spec.kind != Kind::Text || spec.known.iter().any(|k| k == text) {
+        return text;
+    }
+    let raised = text.to_ascii_uppercase();
+    spec.known.iter().find(|k| **k == raised).map_or(text, String::as_str)
+}
+
+/// The value that counts; what is shown stays as written.
+fn as_named(spec: &FlagSpec, value: Value) -> Value {
+    match value {
+        Value::Text(text) => Value::Text(named(spec, &text).to_owned()),
+        other => other,
+    }
 }
 
 /// What the serve line says is no flag of a configuration.

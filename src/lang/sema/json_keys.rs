@@ -162,7 +162,8 @@ fn takes(kind: &Kind, held: &Json) -> bool {
                 "true" | "false" | "0" | "1" | "on" | "off" | "yes" | "no"
             )
         }
-        Kind::Int { .. } | Kind::Float { .. } => value(kind, &text).is_ok(),
+        // units are the language's: in an object they would reach the engine as they stand
+        Kind::Int { .. } | Kind::Float { .. } => text.parse::<f64>().is_ok() && value(kind, &text).is_ok(),
         // what is called in capitals is the name of an enumeration, and engines read those in any case
         Kind::OneOf(choices) => choices.iter().any(|c| match held {
             Json::String(_) => *c == text || *c == text.to_ascii_uppercase(),

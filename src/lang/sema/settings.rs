@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use super::flags::typed;
 use super::problem::Problem;
 use super::program::{Change, Engine, EnvSetting, WrittenValue};
-use super::schema::{Found, Kind, Schema, Setting, Value, key};
+use super::schema::{self, Found, KeySpec, Kind, Schema, Setting, Value, key};
 use super::template;
 use crate::lang::source::Span;
 
@@ -24,6 +24,8 @@ pub struct JsonKey {
     spelled: String,
     path: Vec<String>,
     file: bool,
+    /// it holds a number, says the schema
+    number: Option<Kind>,
 }
 
 impl JsonKey {
@@ -44,6 +46,7 @@ impl JsonKey {
             Ok(Self {
                 canonical: spec.names[0].clone(),
                 spelled: spec.spelling(flag).to_owned(),
+                number: number_at(&spec.keys, &path).cloned(),
                 path,
                 file: spec.file,
             })
@@ -57,18 +60,30 @@ impl JsonKey {
         Self::of(schema, version, name)?.ok()
     }
 
-    /// The flag with this key alone; the value is JSON if it parses, else text.
+    /// The flag with this key alone; the value is JSON if it parses, a number with a unit where the key holds one, else text.
     pub fn setting(&self, value: Option<&WrittenValue>) -> Result<Setting, Problem> {
         let Some(value) = value else { return Err(Problem::NeedsValue("JSON, or text".to_owned())) };
         let text = if value.template { template::single_braces(&value.text) } else { value.text.clone() };
-        let leaf = serde_json::from_str(&text).unwrap_or_else(|_| Json::from(text));
+        let leaf = serde_json::from_str(&text).ok().or_else(|| self.with_unit(&text));
+        let leaf = leaf.unwrap_or_else(|| Json::from(text));
         self.with(&Json::Object(serde_json::Map::new()), leaf, value.template)
+    }
+
+    /// `32Ki` and `50%` as the numbers that they are, as flags take them.
+    fn with_unit(&self, text: &str) -> Option<Json> {
+        Some(schema::value(self.number.as_ref()?, text).ok()?.normal())
     }
 
     /// The flag with this key set over the JSON that it has.
     fn with(&self, base: &Json, leaf: Json, template: bool) -> Result<Setting, Problem> {
         let mut json = base.clone();
-        let mut at = &mut json;
+        self.place(&mut json, leaf)?;
+        Ok(self.holding(json, template))
+    }
+
+    /// Puts a value under this key.
+    fn place(&self, json: &mut Json, leaf: Json) -> Result<(), Problem> {
+        let mut at = json;
         for (depth, name) in self.path.iter().enumerate() {
             let Json::Object(map) = at else {
                 let parent = std::iter::once(&self.spelled).chain(&self.path[..depth]);
@@ -80,16 +95,15 @@ impl JsonKey {
                 .or_insert_with(|| if last { Json::Null } else { Json::Object(serde_json::Map::new()) });
         }
         *at = leaf;
-        Ok(self.holding(json, template))
+        Ok(())
     }
 
     /// The flag with this JSON; as a `template` it holds names that only a launch inserts.
     fn holding(&self, json: Json, template: bool) -> Setting {
-        let text = json.to_string();
         Setting {
             canonical: self.canonical.clone(),
             spelled: self.spelled.clone(),
-            shown: Some(if template { template::double_braces(&text) } else { text }),
+            shown: Some(shown_json(&json, template)),
             value: Value::Json(json),
             words: false,
             template,
@@ -107,6 +121,16 @@ impl JsonKey {
         let Value::Json(json) = &setting.value else { return None };
         self.path.iter().try_fold(json, |at, name| at.get(name)).cloned()
     }
+}
+
+/// What a path of keys holds, where that is a number.
+fn number_at<'k>(keys: &'k [KeySpec], path: &[String]) -> Option<&'k Kind> {
+    let (name, below) = path.split_first()?;
+    let spec = keys.iter().find(|k| k.name == *name)?;
+    if !below.is_empty() {
+        return number_at(&spec.keys, below);
+    }
+    spec.kind.as_ref().filter(|kind| matches!(kind, Kind::Int { .. } | Kind::Float { .. }))
 }
 
 /// The value of one key of a JSON flag among settings; `None` where the name is none, or the key is not there.
@@ -262,6 +286,62 @@ pub fn set(
         None => settings.push(setting),
     }
     Ok(())
+}
+
+/// Sets keys of JSON flags one after another. What a flag then reads is written once, however many keys it gets.
+pub fn set_keys<'c>(
+    settings: &mut Vec<Setting>,
+    changes: impl IntoIterator<Item = &'c Change>,
+    schema: &Schema,
+    version: Option<&str>,
+) -> Vec<(&'c Change, Problem)> {
+    let (mut problems, mut stale) = (Vec::new(), Vec::new());
+    for change in changes {
+        match set_key(settings, change, schema, version) {
+            Some(Ok(at)) => stale.push(at),
+            Some(Err(problem)) => problems.push((change, problem)),
+            None => problems.extend(set(settings, change, schema, version).err().map(|p| (change, p))),
+        }
+    }
+    stale.sort_unstable();
+    stale.dedup();
+    for at in stale {
+        let setting = &mut settings[at];
+        if let Value::Json(json) = &setting.value {
+            setting.shown = Some(shown_json(json, setting.template));
+        }
+    }
+    problems
+}
+
+/// Sets a key in the JSON that a flag has, without what the flag reads; tells where that flag stands. `None` where there is no such flag.
+fn set_key(
+    settings: &mut [Setting],
+    change: &Change,
+    schema: &Schema,
+    version: Option<&str>,
+) -> Option<Result<usize, Problem>> {
+    let Change::Flag { name, value, .. } = change else { return None };
+    let json_key = JsonKey::known(schema, version, name)?;
+    let at = settings.iter().position(|s| s.canonical == json_key.canonical)?;
+    let old = &mut settings[at];
+    let Value::Json(base) = &mut old.value else { return None };
+    let alone = match typed(schema, version, name, value.as_ref()) {
+        Ok(alone) => alone,
+        Err(problem) => return Some(Err(problem)),
+    };
+    let leaf = json_key.find([&alone]).unwrap_or_default();
+    if let Err(problem) = json_key.place(base, leaf) {
+        return Some(Err(problem));
+    }
+    old.spelled = alone.spelled;
+    old.template |= alone.template;
+    Some(Ok(at))
+}
+
+fn shown_json(json: &Json, template: bool) -> String {
+    let text = json.to_string();
+    if template { template::double_braces(&text) } else { text }
 }
 
 /// A key joins the JSON that the flag already has.

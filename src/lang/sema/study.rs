@@ -34,6 +34,7 @@ impl Checker<'_> {
             repeat: Repeat::Auto,
             prune: Vec::new(),
             confirm: Vec::new(),
+            curve: Vec::new(),
             notes: Vec::new(),
             budget: None,
             in_money: Vec::new(),
@@ -127,7 +128,7 @@ impl Checker<'_> {
             }
             Line::Confirm(names) => study.confirm = self.profile_names(names),
             Line::Curve(names) => {
-                self.profile_names(names);
+                study.curve = self.profile_names(names);
                 self.later("`curve on`".to_owned(), line.span, false);
             }
             Line::Budget(b) => study.budget = self.budget(b),

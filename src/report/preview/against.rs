@@ -43,10 +43,11 @@ pub struct Counts {
 pub struct Changed {
     #[serde(serialize_with = "as_text")]
     pub id: Id,
-    /// `None` for the baseline
+    /// `None` for the baseline, and for the winner that is confirmed
     pub step: Option<String>,
     pub label: String,
     pub profile: String,
+    /// empty for the winner, which is not known yet
     pub command: String,
     pub state: State,
     pub reason: Option<String>,
@@ -157,12 +158,16 @@ pub fn compare(old: Side<'_>, new: Side<'_>, file: String) -> Against {
     }
 }
 
+/// What is confirmed beside the baseline.
+const WINNER: &str = "winner";
+
 /// What makes a trial the same in both: its configuration, the line that serves it, its load.
 type Key<'a> = (Id, &'a str, &'a str);
 
 /// A trial where it stands first.
 struct Stands<'a> {
-    config: &'a Config,
+    /// `None`: the winner's, whatever that will be
+    config: Option<&'a Config>,
     profile: &'a str,
     step: Option<&'a str>,
     label: &'a str,
@@ -181,8 +186,21 @@ fn trials(side: Side<'_>) -> IndexMap<Key<'_>, Stands<'_>> {
         let state = if judged.is_some() { State::Measured } else { State::ToMeasure };
         let confirmed = study.confirm.iter().filter(|p| study.objective.is_some() && !names.contains(p));
         for profile in names.iter().chain(confirmed) {
-            let stands = Stands { config, profile, step: None, label: "baseline", declared: false, state };
+            let stands = Stands {
+                config: Some(config),
+                profile,
+                step: None,
+                label: "baseline",
+                declared: false,
+                state,
+            };
             out.insert(key(side, config, profile), stands);
+        }
+        // beside the baseline the winner is launched, on what no step measures
+        for profile in study.confirm.iter().filter(|p| study.objective.is_some() && !names.contains(p)) {
+            let state = if side.walk.needs.is_empty() { State::Measured } else { State::Later };
+            let stands = Stands { config: None, profile, step: None, label: WINNER, declared: false, state };
+            out.insert((Id::of(WINNER.as_bytes()), "", side.setup.load(profile)), stands);
         }
     }
     for (at, view) in side.walk.steps.iter().enumerate() {
@@ -193,7 +211,8 @@ fn trials(side: Side<'_>) -> IndexMap<Key<'_>, Stands<'_>> {
             let config = row.config.as_ref().filter(|_| declared || row.role != Role::Incumbent);
             let Some(config) = config.filter(|_| state != State::Pruned) else { continue };
             for profile in names {
-                let stands = Stands { config, profile, step, label: &row.label, declared, state };
+                let stands =
+                    Stands { config: Some(config), profile, step, label: &row.label, declared, state };
                 out.entry(key(side, config, profile)).or_insert(stands);
             }
         }
@@ -216,11 +235,14 @@ fn only(
 ) -> Vec<Changed> {
     let alone = own.iter().filter(|(key, _)| !others.contains_key(*key));
     let changed = alone.map(|(_, s)| Changed {
-        id: s.config.trial(side.setup.load(s.profile)),
+        id: s.config.map_or_else(
+            || Id::of(format!("{WINNER}/{}", side.setup.load(s.profile)).as_bytes()),
+            |c| c.trial(side.setup.load(s.profile)),
+        ),
         step: s.step.map(str::to_owned),
         label: if s.declared { as_declared(s.label) } else { s.label.to_owned() },
         profile: s.profile.to_owned(),
-        command: command::line(s.config),
+        command: s.config.map(command::line).unwrap_or_default(),
         state: s.state,
         reason: None,
     });

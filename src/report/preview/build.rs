@@ -171,6 +171,7 @@ pub fn plan<'a>(m: &'a Material<'a>) -> Plan<'a> {
         baseline: baseline(m.setup, m.walk, m.again),
         baseline_title: m.walk.baseline.as_ref().map_or(&study.baseline, |(c, _)| &c.engine.title),
         steps: (0..m.walk.steps.len()).map(|at| step(m, at)).collect(),
+        curve: &study.curve,
         confirm: if study.objective.is_some() { &study.confirm } else { &[] },
         rules: rules(m, study),
         publish: publish(m.walk),
@@ -255,21 +256,23 @@ fn rules<'a>(m: &Material<'_>, study: &'a Study) -> Vec<Rule<'a>> {
         }
     }
     let count = |of: &HashMap<&str, usize>, what: &str| of.get(what).copied().unwrap_or(0);
-    let by_reason = |of, p: &Prune| if p.when.is_static() { count(of, &p.reason) } else { 0 };
     let rule = |p: &'a Prune| Rule {
         name: &p.name,
         reason: &p.reason,
         when: &p.text,
         after: p.after,
         settled: settled(p),
-        prunes: by_reason(&now, p),
-        may_prune: count(&later, &p.name) + by_reason(&so_far, p),
+        prunes: count(&now, &p.reason),
+        may_prune: count(&later, &p.name) + count(&so_far, &p.reason),
     };
     study.prune.iter().map(rule).collect()
 }
 
 fn settled(p: &Prune) -> &'static str {
     match (p.when.is_static(), p.after, p.when.compares()) {
+        (false, None, false) if p.when.may_settle(true) => {
+            "before anything starts where the configuration settles it, else after a candidate's run"
+        }
         (true, _, _) => "before anything starts",
         (false, Some(_), _) => "during a candidate's load",
         (false, None, true) => "against the incumbent, after a candidate's run",

@@ -19,6 +19,9 @@ pub struct Candidate<'a> {
     /// `None` where there can be no such configuration
     pub config: Option<Normal<'a>>,
     pub command: String,
+    /// GPUs that it needs, 0 where there can be no such configuration; JSON has them in `config`
+    #[serde(skip)]
+    pub gpus: u32,
     /// what it changes over its base
     pub changes: Vec<Cow<'a, str>>,
     pub state: State,
@@ -28,6 +31,17 @@ pub struct Candidate<'a> {
     pub failed: bool,
     /// rules that may still prune it: once it has run, or over the base that there will be
     pub rules: Cow<'a, [String]>,
+}
+
+impl Candidate<'_> {
+    /// ", on 4 GPUs", where that is not as many as elsewhere.
+    pub(super) fn on_gpus(&self, elsewhere: u32) -> String {
+        match self.gpus {
+            n if n == 0 || n == elsewhere => String::new(),
+            1 => ", on 1 GPU".to_owned(),
+            n => format!(", on {n} GPUs"),
+        }
+    }
 }
 
 fn as_text<S: Serializer>(id: &Id, to: S) -> Result<S::Ok, S::Error> {
@@ -90,6 +104,7 @@ pub(super) fn baseline<'a>(setup: &Setup<'_>, walk: &'a Walk, again: &'a Again) 
         label: "baseline".into(),
         config: None,
         command: String::new(),
+        gpus: 0,
         changes: Vec::new(),
         state: State::Pruned,
         reason: walk.refused.as_deref().map(Cow::from),
@@ -112,6 +127,7 @@ fn fill<'a>(candidate: &mut Candidate<'a>, config: &'a Config, load: &str) {
     candidate.id = config.trial(load);
     candidate.config = Some(config.shown_form());
     candidate.command = command::line(config);
+    candidate.gpus = config.gpus();
 }
 
 fn candidate<'a>(
@@ -126,6 +142,7 @@ fn candidate<'a>(
         label: (&*row.label).into(),
         config: None,
         command: String::new(),
+        gpus: 0,
         changes: Vec::new(),
         state,
         reason: reason(view, row, state, at, around),
@@ -158,7 +175,7 @@ pub(super) fn as_declared(engine: &str) -> String {
 
 /// The rules that may still prune a candidate; one that does over the base as it is may do so over the one that there will be.
 fn rules<'a>(row: &'a Row, state: State, prune: &[Prune]) -> Cow<'a, [String]> {
-    let by = |p: &&Prune| p.when.is_static() && row.judged.reason.as_deref() == Some(p.reason.as_str());
+    let by = |p: &&Prune| row.judged.reason.as_deref() == Some(p.reason.as_str());
     match prune.iter().find(by) {
         Some(rule) if state == State::Later && row.judged.outcome == Outcome::Pruned => {
             Cow::Owned(vec![rule.name.clone()])

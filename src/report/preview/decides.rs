@@ -1,9 +1,12 @@
 //! What decides over a study's results, compared between two revisions of it.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use super::against::{Decides, Side};
-use crate::lang::sema::program::{Choice, From, Prune, Repeat, Require, Step, Study};
+use super::engines;
+use super::resolved::{spelled, told};
+use crate::lang::sema::program::{Budget, Choice, From, Profile, Prune, Repeat, Require, Step, Study};
 use crate::plan::{Id, Labels, profile};
 use crate::report::format::fixed;
 
@@ -13,17 +16,26 @@ pub(super) fn decides(old: Side<'_>, new: Side<'_>) -> Vec<Decides> {
     let (before, now) = (old.setup.study, new.setup.study);
     let settings = settings(old).into_iter().zip(settings(new));
     for ((what, same_as, before), (_, other, after)) in settings {
-        if same_as != other {
-            out.push(Decides { what: what.to_owned(), before, after });
+        match what {
+            BASELINE => engines::baseline(old, new, &mut out),
+            OBJECTIVE if same_as != other && before == after => out.push(aims(old, new)),
+            _ if same_as != other => out.push(Decides { what: what.to_owned(), before, after }),
+            _ => {}
         }
     }
+    engines::others(old, new, &mut out);
     loads(old, new, &mut out);
-    confirms(old, new, &mut out);
+    listed("confirm", (old, &before.confirm), (new, &now.confirm), &mut out);
+    listed("curve", (old, &before.curve), (new, &now.curve), &mut out);
+    tracks(before, now, &mut out);
     requirements(&before.require, &now.require, &mut out);
     rules(&before.prune, &now.prune, &mut out);
     steps(old, new, &mut out);
     out
 }
+
+const BASELINE: &str = "baseline";
+const OBJECTIVE: &str = "objective";
 
 /// A setting: its name, what two revisions must have in common for it to be the same, and how it is printed.
 type Setting = (&'static str, String, Option<String>);
@@ -45,15 +57,36 @@ fn settings(side: Side<'_>) -> Vec<Setting> {
         Some(of) => format!("{} of {of}", g.count),
         None => g.count.to_string(),
     });
-    let baseline = side.walk.baseline.as_ref().map(|(c, _)| c.id().to_owned()).unwrap_or_default();
     vec![
         plain("model", Some(study.model.clone())),
-        ("baseline", baseline, Some(study.baseline.clone())),
+        (BASELINE, String::new(), None),
         plain("gpus", gpus),
-        ("objective", aim.unwrap_or_default(), objective),
+        (OBJECTIVE, aim.unwrap_or_default(), objective),
         plain("adopt", Some(format!("from {} % on", fixed(study.adopt * 100.0, 2)))),
         plain("repeat", Some(repeat)),
+        plain("budget", study.budget.as_ref().map(Budget::to_string)),
     ]
+}
+
+/// An objective that reads the same and is another: what its metric is made of has changed.
+fn aims(old: Side<'_>, new: Side<'_>) -> Decides {
+    let told = |side: Side<'_>| {
+        let aim = side.setup.study.objective.as_ref()?;
+        Some(format!("{}, which is {}", aim.text, spelled(&aim.expr)))
+    };
+    Decides { what: OBJECTIVE.to_owned(), before: told(old), after: told(new) }
+}
+
+/// What the tracks that have kept their engines may cost.
+fn tracks(before: &Study, now: &Study, out: &mut Vec<Decides>) {
+    for track in &now.tracks {
+        let Some(was) = before.tracks.iter().find(|t| t.engine == track.engine) else { continue };
+        if was.budget != track.budget {
+            let what = format!("track {}, budget", track.engine);
+            let (before, after) = (was.budget.map(|b| b.to_string()), track.budget.map(|b| b.to_string()));
+            out.push(Decides { what, before, after });
+        }
+    }
 }
 
 /// Profiles of the objective, by their places: another load under the old name, or another profile.
@@ -69,18 +102,35 @@ fn loads(old: Side<'_>, new: Side<'_>, out: &mut Vec<Decides>) {
 
 /// A profile of one revision, and the one that stands in its place in the other.
 fn changed(old: Side<'_>, new: Side<'_>, before: &str, now: &str) -> Decides {
-    let told = |side: Side<'_>, name: &str| {
-        let p = side.setup.program.profiles.get(name)?;
-        Some(format!("{name}: {}", profile::describe(p)))
+    let was = old.setup.program.profiles.get(before);
+    let is = new.setup.program.profiles.get(now);
+    let told = |name: &str, own: Option<&Arc<Profile>>, other: Option<&Arc<Profile>>| {
+        let own = own?;
+        let settings = other.map(|other| profile::differences(own, other)).unwrap_or_default();
+        let settings = settings.into_iter().map(|s| format!("; {s}")).collect::<String>();
+        Some(format!("{name}: {}{settings}", profile::describe(own)))
     };
-    Decides { what: "profile".to_owned(), before: told(old, before), after: told(new, now) }
+    let (before, after) = (told(before, was, is), told(now, is, was));
+    Decides { what: "profile".to_owned(), before, after }
 }
 
-/// Profiles of `confirm on`: which they are, and what they are where they have kept their names.
-fn confirms(old: Side<'_>, new: Side<'_>, out: &mut Vec<Decides>) {
-    let (before, now) = (&old.setup.study.confirm, &new.setup.study.confirm);
+/// The identity of a load, also of one that no launch has.
+fn load(side: Side<'_>, name: &str) -> String {
+    match side.setup.load(name) {
+        "" => side.setup.program.profiles.get(name).map(|p| profile::id(p)).unwrap_or_default(),
+        id => id.to_owned(),
+    }
+}
+
+/// Profiles of `confirm on` or `curve on`: which they are, and what they are where they have kept their names.
+fn listed(
+    what: &str,
+    (old, before): (Side<'_>, &Vec<String>),
+    (new, now): (Side<'_>, &Vec<String>),
+    out: &mut Vec<Decides>,
+) {
     let ids = |side: Side<'_>, names: &[String]| {
-        let mut ids: Vec<String> = names.iter().map(|n| side.setup.load(n).to_owned()).collect();
+        let mut ids: Vec<String> = names.iter().map(|n| load(side, n)).collect();
         ids.sort_unstable();
         ids
     };
@@ -88,14 +138,14 @@ fn confirms(old: Side<'_>, new: Side<'_>, out: &mut Vec<Decides>) {
         return;
     }
     if before == now {
-        let differ = |n: &&String| old.setup.load(n) != new.setup.load(n);
+        let differ = |n: &&String| load(old, n) != load(new, n);
         let all: Vec<Decides> = now.iter().filter(differ).map(|n| changed(old, new, n, n)).collect();
         // the objective's have been told
         out.extend(all.into_iter().filter(|d| !out.contains(d)).collect::<Vec<_>>());
         return;
     }
     let list = |names: &[String]| (!names.is_empty()).then(|| names.join(", "));
-    out.push(Decides { what: "confirm".to_owned(), before: list(before), after: list(now) });
+    out.push(Decides { what: what.to_owned(), before: list(before), after: list(now) });
 }
 
 fn requirements(before: &[Require], now: &[Require], out: &mut Vec<Decides>) {
@@ -104,10 +154,23 @@ fn requirements(before: &[Require], now: &[Require], out: &mut Vec<Decides>) {
         Some(on) => format!("{} on {on}", r.text),
         None => r.text.clone(),
     };
-    let gone = before.iter().filter(|r| lacks(now, r)).map(|r| (Some(text(r)), None));
-    let new = now.iter().filter(|r| lacks(before, r)).map(|r| (None, Some(text(r))));
-    let changes = gone.chain(new);
-    out.extend(changes.map(|(before, after)| Decides { what: "require".to_owned(), before, after }));
+    let gone: Vec<&Require> = before.iter().filter(|r| lacks(now, r)).collect();
+    let new: Vec<&Require> = now.iter().filter(|r| lacks(before, r)).collect();
+    // of what reads the same, a param or a metric has changed
+    let reads_same = |a: &Require, b: &Require| text(a) == text(b);
+    let mut push = |before, after| out.push(Decides { what: "require".to_owned(), before, after });
+    for r in &gone {
+        match new.iter().find(|n| reads_same(n, r)) {
+            Some(n) => {
+                let (before, after) = told((&text(r), &r.expr), (&text(n), &n.expr));
+                push(Some(before), Some(after));
+            }
+            None => push(Some(text(r)), None),
+        }
+    }
+    for r in new.iter().filter(|n| !gone.iter().any(|r| reads_same(n, r))) {
+        push(None, Some(text(r)));
+    }
 }
 
 fn rules(before: &[Prune], now: &[Prune], out: &mut Vec<Decides>) {
@@ -117,8 +180,15 @@ fn rules(before: &[Prune], now: &[Prune], out: &mut Vec<Decides>) {
         None => p.text.clone(),
     };
     for p in before.iter().filter(|p| !now.iter().any(|n| same(p, n))) {
-        let renewed = now.iter().find(|n| n.name == p.name).map(text);
-        out.push(Decides { what: format!("prune {}", p.name), before: Some(text(p)), after: renewed });
+        let renewed = now.iter().find(|n| n.name == p.name);
+        let (before, after) = match renewed {
+            Some(n) => {
+                let (before, after) = told((&text(p), &p.when), (&text(n), &n.when));
+                (before, Some(after))
+            }
+            None => (text(p), None),
+        };
+        out.push(Decides { what: format!("prune {}", p.name), before: Some(before), after });
     }
     for p in now.iter().filter(|p| !before.iter().any(|b| same(p, b) || b.name == p.name)) {
         out.push(Decides { what: format!("prune {}", p.name), before: None, after: Some(text(p)) });
@@ -151,10 +221,12 @@ fn steps(old: Side<'_>, new: Side<'_>, out: &mut Vec<Decides>) {
             (a, b) => a == b,
         };
         differs("from", same_base, Some(from(old.setup.study, was)), Some(from(new.setup.study, step)));
-        let guard = |s: &Step| s.when.as_ref().map(|g| g.text.clone());
         let condition = |s: &Step| s.when.as_ref().map(|g| g.expr.clone());
-        differs("when", condition(was) == condition(step), guard(was), guard(step));
+        let (before, after) = guards(was, step);
+        differs("when", condition(was) == condition(step), before, after);
         differs("pick", picked(was) == picked(step), picked(was), picked(step));
+        let budget = |s: &Step| s.budget.as_ref().map(Budget::to_string);
+        differs("budget", was.budget == step.budget, budget(was), budget(step));
         differs("by", was.search == step.search, Some(search(was)), Some(search(step)));
     }
     let order: Vec<usize> = (0..now.len()).filter_map(|i| partner.get(&i).copied()).collect();
@@ -169,6 +241,17 @@ fn steps(old: Side<'_>, new: Side<'_>, out: &mut Vec<Decides>) {
             before: names(old.setup.study, &mut sorted.into_iter()),
             after: names(new.setup.study, &mut kept),
         });
+    }
+}
+
+/// The guards of a step in both revisions.
+fn guards(was: &Step, is: &Step) -> (Option<String>, Option<String>) {
+    match (&was.when, &is.when) {
+        (Some(a), Some(b)) => {
+            let (before, after) = told((&a.text, &a.expr), (&b.text, &b.expr));
+            (Some(before), Some(after))
+        }
+        (a, b) => (a.as_ref().map(|g| g.text.clone()), b.as_ref().map(|g| g.text.clone())),
     }
 }
 

@@ -48,6 +48,9 @@ pub struct Plan<'a> {
     pub steps: Vec<Step<'a>>,
     /// profiles that baseline and winner are launched on afterwards
     pub confirm: &'a [String],
+    /// profiles whose curves are asked for, which this version does not measure
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    pub curve: &'a [String],
     pub rules: Vec<Rule<'a>>,
     /// what `publish` makes of the baseline's command
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -33,10 +33,10 @@ pub fn markdown(plan: &Plan<'_>) -> String {
     for note in plan.notes {
         page.block(&escape(note));
     }
-    page.block(&format!("Baseline, {}:", mark(plan.baseline.state)));
+    page.block(&format!("Baseline, {}{}:", mark(plan.baseline.state), plan.baseline.on_gpus(1)));
     page.fence("sh", &plan.baseline.command);
     for (i, step) in plan.steps.iter().enumerate() {
-        push_step(&mut page, i, step);
+        push_step(&mut page, i, step, plan.baseline.gpus);
     }
     rules(&mut page, &plan.rules);
     page.finish()
@@ -46,7 +46,7 @@ fn words(all: &[&str]) -> Vec<String> {
     all.iter().map(|w| escape(w)).collect()
 }
 
-fn push_step(page: &mut Markdown, i: usize, step: &Step<'_>) {
+fn push_step(page: &mut Markdown, i: usize, step: &Step<'_>, gpus: u32) {
     page.heading(3, &format!("{}. {}", i + 1, step.heading), None);
     let guard = step.guard.map(|g| format!(", only when {}", code(g))).unwrap_or_default();
     page.block(&format!("Step {} over {}{guard}.", code(step.name), code(step.base)));
@@ -63,7 +63,7 @@ fn push_step(page: &mut Markdown, i: usize, step: &Step<'_>) {
     head.extend(ruled.then(|| "may be pruned by".to_owned()));
     let row = |c: &Candidate<'_>| {
         let changes: Vec<String> = c.changes.iter().map(|change| code(change)).collect();
-        let mut row = vec![escape(&c.label), changes.join(" "), state(c)];
+        let mut row = vec![escape(&c.label), changes.join(" "), state(c, gpus)];
         row.extend(ruled.then(|| c.rules.iter().map(|r| code(r)).collect::<Vec<_>>().join(", ")));
         row
     };
@@ -78,14 +78,15 @@ fn push_step(page: &mut Markdown, i: usize, step: &Step<'_>) {
     }
 }
 
-fn state(c: &Candidate<'_>) -> String {
+fn state(c: &Candidate<'_>, baseline_gpus: u32) -> String {
+    let mark = |state| format!("{}{}", mark(state), c.on_gpus(baseline_gpus));
     match (&c.reason, c.state) {
         (Some(r), State::Pruned | State::SameAs | State::Measured | State::Skipped) => {
             format!("{}: {}", mark(c.state), escape(r))
         }
         (Some(r), State::Later) if c.config.is_none() => format!("{}: {}", mark(c.state), escape(r)),
         (Some(r), State::ToMeasure) => format!("{} again: {}", mark(c.state), escape(r)),
-        _ => mark(c.state).to_owned(),
+        _ => mark(c.state),
     }
 }
 
@@ -124,6 +125,9 @@ fn changed(page: &mut Markdown, what: &str, all: &[Changed], state: fn(&Changed)
     if let Some(more) = rest_of(all.len()) {
         page.block(&more);
     }
-    let commands: Vec<&str> = shown.iter().map(|c| c.command.as_str()).collect();
-    page.folded(&format!("commands that are {what}"), &commands.join("\n"));
+    let commands = shown.iter().map(|c| c.command.as_str()).filter(|c| !c.is_empty());
+    let commands: Vec<&str> = commands.collect();
+    if !commands.is_empty() {
+        page.folded(&format!("commands that are {what}"), &commands.join("\n"));
+    }
 }

@@ -59,11 +59,13 @@ pub(super) fn mark(state: State) -> &'static str {
     }
 }
 
-/// How an engine is launched, unless it is the program on the `PATH`, as without a site.
+/// An engine's version, and how it is launched unless it is the program on the `PATH`, as without a site.
 fn launched(engine: &Launched) -> Option<String> {
     let version = engine.version.as_ref().map(|v| format!(" {v}")).unwrap_or_default();
-    let from = engine.from.as_ref()?;
-    Some(format!("{}{version}: {} {from}", engine.name, engine.via))
+    match &engine.from {
+        Some(from) => Some(format!("{}{version}: {} {from}", engine.name, engine.via)),
+        None => engine.version.is_some().then(|| format!("{}{version}", engine.name)),
+    }
 }
 
 /// What the study is, in lines of a word and a text.
@@ -94,8 +96,14 @@ pub(super) fn about(plan: &Plan<'_>) -> Vec<(&'static str, String)> {
         };
         out.push(("require", format!("{}{how}", r.expr)));
     }
-    if let Some(n) = plan.repeat.filter(|n| *n > 1) {
-        out.push(("repeat", format!("{n} launches of every candidate")));
+    match plan.repeat {
+        Some(n) if n > 1 => out.push(("repeat", format!("{n} launches of every candidate"))),
+        Some(_) => {}
+        None => out.push((
+            "repeat",
+            "auto: as many launches as the noise asks for, of which one of every candidate is counted here"
+                .to_owned(),
+        )),
     }
     if !plan.confirm.is_empty() {
         let known = |p: &&String| !plan.objective.as_ref().is_some_and(|o| o.profiles.contains(p));
@@ -103,6 +111,9 @@ pub(super) fn about(plan: &Plan<'_>) -> Vec<(&'static str, String)> {
         let others =
             if others.is_empty() { String::new() } else { format!(", and on {}", others.join(", ")) };
         out.push(("confirm", format!("baseline and winner once more{others}")));
+    }
+    if !plan.curve.is_empty() {
+        out.push(("curve", format!("of {}, which this version does not measure", plan.curve.join(", "))));
     }
     out.extend(plan.publish.as_ref().map(|p| ("publish", published(p))));
     out.extend(plan.budgets.iter().map(|limit| ("budget", limit.sentence())));

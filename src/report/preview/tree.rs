@@ -23,11 +23,12 @@ pub fn tree(plan: &Plan<'_>, style: Style) -> String {
         Some(why) if baseline.failed => format!(": {why}"),
         _ => String::new(),
     };
-    push_wrapped(&mut out, "", &format!("baseline  {}{why}", mark(baseline.state)), style);
+    let gpus = baseline.on_gpus(1);
+    push_wrapped(&mut out, "", &format!("baseline  {}{gpus}{why}", mark(baseline.state)), style);
     push_wrapped(&mut out, "  ", &baseline.command, style);
     push_again(&mut out, "  ", baseline, style);
     for (i, step) in plan.steps.iter().enumerate() {
-        push_step(&mut out, i, step, style);
+        push_step(&mut out, i, step, baseline.gpus, style);
     }
     rules(&mut out, &plan.rules, style);
     out.join("\n") + "\n"
@@ -48,7 +49,7 @@ fn head(out: &mut Vec<String>, plan: &Plan<'_>, style: Style) {
     }
 }
 
-fn push_step(out: &mut Vec<String>, i: usize, step: &Step<'_>, style: Style) {
+fn push_step(out: &mut Vec<String>, i: usize, step: &Step<'_>, gpus: u32, style: Style) {
     out.push(String::new());
     let guard = step.guard.map(|g| format!(", only when {g}")).unwrap_or_default();
     push_wrapped(
@@ -64,19 +65,19 @@ fn push_step(out: &mut Vec<String>, i: usize, step: &Step<'_>, style: Style) {
         push_wrapped(out, "  ", note, style);
     }
     if let Some(start) = &step.start {
-        push_candidate(out, start, style);
+        push_candidate(out, start, gpus, style);
     }
     let skipped = step.candidates.states().all(|s| s == State::Skipped);
     if let Some(why) = step.candidates.iter().next().filter(|_| skipped).and_then(|c| c.reason) {
         push_wrapped(out, "  ", &format!("not run: {why}"), style);
     }
     for candidate in step.candidates.iter().take(first_of(step.candidates.len())) {
-        push_candidate(out, &candidate, style);
+        push_candidate(out, &candidate, gpus, style);
     }
     out.extend(rest(&step.candidates).map(|text| format!("  {text}")));
 }
 
-fn push_candidate(out: &mut Vec<String>, c: &Candidate<'_>, style: Style) {
+fn push_candidate(out: &mut Vec<String>, c: &Candidate<'_>, baseline_gpus: u32, style: Style) {
     let reason = match (&c.reason, c.state) {
         (Some(r), State::Pruned | State::SameAs | State::Measured) => format!(": {r}"),
         (Some(r), State::Later) if c.config.is_none() => format!(": {r}"),
@@ -84,7 +85,12 @@ fn push_candidate(out: &mut Vec<String>, c: &Candidate<'_>, style: Style) {
         (Some(r), State::ToMeasure) => format!(" again: {r}"),
         _ => String::new(),
     };
-    push_wrapped(out, "  ", &format!("• {}  {}{reason}", c.label, mark(c.state)), style);
+    push_wrapped(
+        out,
+        "  ",
+        &format!("• {}  {}{}{reason}", c.label, mark(c.state), c.on_gpus(baseline_gpus)),
+        style,
+    );
     if !c.changes.is_empty() {
         push_wrapped(out, "      ", &c.changes.join(" "), style);
     }
@@ -149,7 +155,9 @@ fn changed(out: &mut Vec<String>, sign: &str, all: &[Changed], state: fn(&Change
     for c in all.iter().take(first_of(all.len())) {
         let text = format!("{} on {}  {}", c.place(), c.profile, state(c));
         push_wrapped(out, &format!("  {sign} "), &text, style);
-        push_wrapped(out, "      $ ", &c.command, style);
+        if !c.command.is_empty() {
+            push_wrapped(out, "      $ ", &c.command, style);
+        }
     }
     out.extend(rest_of(all.len()).map(|text| format!("  {sign} {text}")));
 }

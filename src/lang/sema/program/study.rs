@@ -21,6 +21,8 @@ pub struct Study {
     pub repeat: Repeat,
     pub prune: Vec<Prune>,
     pub confirm: Vec<String>,
+    /// profiles whose curves are asked for
+    pub curve: Vec<String>,
     pub notes: Vec<String>,
     /// what all of it may cost
     pub budget: Option<Budget>,

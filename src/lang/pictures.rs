@@ -1,0 +1,62 @@
+//! Control characters of a file as a screen may show them: as what they are, they would move its cursor and change its colours.
+
+use std::borrow::Cow;
+
+use super::diag::Diagnostic;
+use super::source::Span;
+
+/// The picture of a control character; `None` for all others, line ends and tabs among them.
+fn picture(c: char, next: Option<char>) -> Option<char> {
+    match c {
+        '\n' | '\t' => None,
+        // a line end of its own kind
+        '\r' if next == Some('\n') => None,
+        '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)),
+        '\u{7f}' => Some('\u{2421}'),
+        c if c.is_control() => Some(char::REPLACEMENT_CHARACTER),
+        _ => None,
+    }
+}
+
+/// A text with pictures in place of its control characters.
+pub(super) fn pictured(text: &str) -> Cow<'_, str> {
+    // those of two bytes begin with 0xc2
+    let may_be = |b: u8| (b < 0x20 && b != b'\n' && b != b'\t') || matches!(b, 0x7f | 0xc2);
+    if !text.bytes().any(may_be) {
+        return Cow::Borrowed(text);
+    }
+    let mut chars = text.chars().peekable();
+    let mut out = String::with_capacity(text.len());
+    while let Some(c) = chars.next() {
+        out.push(picture(c, chars.peek().copied()).unwrap_or(c));
+    }
+    Cow::Owned(out)
+}
+
+/// A diagnostic about a text as it stands in the text with pictures, which are longer than what they show.
+pub(super) fn over_pictures(mut d: Diagnostic, text: &str) -> Diagnostic {
+    // what follows decides of a carriage return alone, and a place never stands within a line end
+    let at = |offset: u32| {
+        let before = text.get(..offset as usize).unwrap_or(text);
+        pictured(before).len()
+    };
+    let file = d.span.file;
+    let moved = |s: Span| Span::new(file, at(s.start)..at(s.end));
+    d.span = moved(d.span);
+    for (span, _) in d.related.iter_mut().filter(|(s, _)| s.file == file) {
+        *span = moved(*span);
+    }
+    d
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn controls_are_shown_and_lines_stay_lines() {
+        assert_eq!(pictured("a\tb\r\nc"), "a\tb\r\nc");
+        assert_eq!(pictured("\u{1b}[31m\0\u{7}\u{7f}"), "␛[31m␀␇␡");
+        assert_eq!(pictured("a\rb\u{9b}1m é"), "a␍b\u{fffd}1m é");
+    }
+}

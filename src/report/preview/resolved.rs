@@ -1,0 +1,81 @@
+//! Conditions as they were resolved, params and metrics inserted: what a file says the same of may have become another.
+
+use crate::lang::sema::program::{Expr, Owner};
+use crate::lang::sema::{MetricKind, metric_kind};
+use crate::lang::syntax::ast::BinaryOp;
+use crate::lang::units::Dim;
+
+/// A condition of each revision, as text and as it was resolved; where the text is the same, with what it now comes to.
+pub(super) fn told(before: (&str, &Expr), now: (&str, &Expr)) -> (String, String) {
+    if before.0 != now.0 {
+        return (before.0.to_owned(), now.0.to_owned());
+    }
+    let whole = |(text, expr): (&str, &Expr)| format!("{text}, which is {}", spelled(expr));
+    (whole(before), whole(now))
+}
+
+/// A condition with every name resolved.
+pub(super) fn spelled(expr: &Expr) -> String {
+    match expr {
+        Expr::Number(n) => n.to_string(),
+        Expr::Text(t) => format!("\"{t}\""),
+        Expr::Bool(b) => b.to_string(),
+        Expr::Flag(name) => name.clone(),
+        Expr::Given(name) => format!("given {name}"),
+        Expr::Env(name) => format!("env {name}"),
+        Expr::Engine => "engine".to_owned(),
+        Expr::EngineName(name) => name.clone(),
+        Expr::Model => "model".to_owned(),
+        Expr::Gpus { of } => format!("{}gpus", owner(*of)),
+        Expr::Gain => "gain".to_owned(),
+        Expr::Metric { of, name, stat: None } => format!("{}{name}", owner(*of)),
+        Expr::Metric { of, name, stat: Some(stat) } => format!("{}({}{name})", stat.name(), owner(*of)),
+        Expr::Goodput { of, when } => format!("{}goodput({})", owner(*of), spelled(when)),
+        Expr::Not(inner) => format!("not {}", part(inner)),
+        Expr::Binary { op, left, right } => {
+            let dim = dim(left).or_else(|| dim(right)).filter(|_| op.is_comparison());
+            format!("{} {} {}", side(left, dim), op.symbol(), side(right, dim))
+        }
+    }
+}
+
+/// One side of a comparison: a number is a quantity of what it is compared with.
+fn side(expr: &Expr, dim: Option<Dim>) -> String {
+    match (expr, dim.and_then(Dim::base_unit)) {
+        (Expr::Number(n), Some(unit)) => format!("{n} {unit}"),
+        _ => part(expr),
+    }
+}
+
+fn part(expr: &Expr) -> String {
+    match expr {
+        Expr::Binary { .. } => format!("({})", spelled(expr)),
+        _ => spelled(expr),
+    }
+}
+
+/// What a quantity is of, where it holds a measurement.
+fn dim(expr: &Expr) -> Option<Dim> {
+    match expr {
+        Expr::Metric { name, .. } => {
+            metric_kind(name).map(|(MetricKind::Number(dim) | MetricKind::Distribution(dim))| dim)
+        }
+        Expr::Goodput { .. } => Some(Dim::RATE),
+        Expr::Binary { op: BinaryOp::Mul, left, right } => {
+            Some(dim(left).unwrap_or(Dim::PLAIN).times(dim(right).unwrap_or(Dim::PLAIN)))
+        }
+        Expr::Binary { op: BinaryOp::Div, left, right } => {
+            Some(dim(left).unwrap_or(Dim::PLAIN).per(dim(right).unwrap_or(Dim::PLAIN)))
+        }
+        Expr::Binary { op: BinaryOp::Add | BinaryOp::Sub, left, right } => dim(left).or_else(|| dim(right)),
+        _ => None,
+    }
+}
+
+fn owner(of: Owner) -> &'static str {
+    match of {
+        Owner::Own => "",
+        Owner::Best => "best.",
+        Owner::Baseline => "baseline.",
+    }
+}
