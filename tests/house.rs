@@ -189,8 +189,11 @@ fn may_be_elsewhere(code: &str) -> bool {
     code == "E405" || code.starts_with("E2") || code.starts_with("E5")
 }
 
+/// Codes with their messages.
+type Told = Vec<(String, String)>;
+
 /// Codes and messages of the errors that `perflab check` finds, and of its warnings about candidates that can never run.
-fn found(text: &str, dir: &Path) -> (Vec<(String, String)>, Vec<(String, String)>) {
+fn found(text: &str, dir: &Path) -> (Told, Told) {
     let file = dir.join("block.plab");
     fs::write(&file, text).expect("written");
     let output = perflab(&["check", "--format", "json", &file.to_string_lossy()]);

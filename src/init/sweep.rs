@@ -257,7 +257,9 @@ impl Sweep {
             for (key, setting) in set.iter().filter(|(key, _)| !reading.takes_list(key)) {
                 let Value::Array(values) = setting else { continue };
                 if values.is_empty() || sets.len() * values.len() > MOST_OF_A_SET {
-                    sets.iter_mut().for_each(|s| drop(s.remove(key)));
+                    for set in &mut sets {
+                        set.remove(key);
+                    }
                     left_out.push(format!(
                         "{key} {setting}: a list of no values, or of too many to try them all"
                     ));

@@ -107,8 +107,8 @@ fn changed(old: Side<'_>, new: Side<'_>, before: &str, now: &str) -> Decides {
     let told = |name: &str, own: Option<&Arc<Profile>>, other: Option<&Arc<Profile>>| {
         let own = own?;
         let settings = other.map(|other| profile::differences(own, other)).unwrap_or_default();
-        let settings = settings.into_iter().map(|s| format!("; {s}")).collect::<String>();
-        Some(format!("{name}: {}{settings}", profile::describe(own)))
+        let all: Vec<String> = std::iter::once(profile::describe(own)).chain(settings).collect();
+        Some(format!("{name}: {}", all.join("; ")))
     };
     let (before, after) = (told(before, was, is), told(now, is, was));
     Decides { what: "profile".to_owned(), before, after }
