@@ -216,7 +216,11 @@ fn a_mistake_in_a_used_file_is_told_once_however_many_use_it() {
     }
     lab.run(&["check", "s.plab", "s2.plab"]).expect_error(
         1,
-        &["write `2s`", "s.plab:1:5: used here", "2 errors in 2 files; `--fix` mends 1 of them where"],
+        &[
+            "write `2ms` or `2s`",
+            "s.plab:1:5: used here",
+            "2 errors in 2 files; `--fix` mends 1 of them where",
+        ],
     );
 }
 
@@ -227,7 +231,7 @@ fn a_used_file_is_mended_where_it_is_named_only() {
     assert_eq!(lab.read("lab.plab"), WRONG);
     let out =
         lab.run(&["check", "--fix", "s.plab", "lab.plab"]).expect_error(1, &["E402", "1 error in 2 files"]);
-    assert!(!out.stderr.contains("E301"), "{}", out.stderr);
+    assert!(!out.stderr.contains("has no flag"), "{}", out.stderr);
 }
 
 #[test]

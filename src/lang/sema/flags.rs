@@ -218,11 +218,6 @@ impl Checker<'_> {
     /// `--max-model-len=ctx`, where a param is called so: a bare word is itself.
     pub(super) fn param_meant(&self, d: Diagnostic, value: Option<&WrittenValue>) -> Diagnostic {
         let text = value.map_or("", |v| v.text.as_str());
-        let written = self.modules.slice(d.span);
-        if d.code == Code::BadFlagValue && written.starts_with('"') && written.contains('{') {
-            // what a param inserts is to be mended where the param stands, or here: nobody knows
-            return Diagnostic { edits: Vec::new(), ..d };
-        }
         if d.code != Code::BadFlagValue || self.modules.home(d.span).find(ItemKind::Param, text).is_none() {
             return d;
         }
