@@ -203,7 +203,14 @@ async fn whole_list(
                 let says = leads(&answer).unwrap_or_else(|| answer.status().as_u16().to_string());
                 return Err(format!("{url} does not say which models there are: it answers {says}"));
             }
-            Ok(answer) => return trust::whole(answer).await.map_err(|why| format!("{url}: {why}")),
+            // killed in the middle of its answer it is away, and may come back
+            Ok(answer) => match trust::whole(answer).await {
+                Err(_) if tries < TRIES && Instant::now() + pause < until => {
+                    tokio::time::sleep(pause).await;
+                    continue;
+                }
+                answered => return answered.map_err(|why| format!("{url}: {why}")),
+            },
             Err(e) => e,
         };
         match error.status().map(|s| s.as_u16()) {

@@ -112,6 +112,12 @@ pub fn named(config: &Config, site: &Site, study_dir: &Path, is_model: impl Fn(&
             find.value(value, takes_path(config, &flag));
         }
     }
+    // the words have such an object only as what makes its file
+    for (name, object) in command::objects(config) {
+        if !passed_over(name.trim_start_matches('-')) {
+            find.value(&object, false);
+        }
+    }
     let own = command::env(config, None);
     let of_site = site.env.iter().map(|e| (e.name.clone(), e.value.clone()));
     for (name, value) in own.into_iter().chain(of_site) {
