@@ -288,6 +288,27 @@ mod tests {
         assert_eq!(choose_of_ours(&[], "org/b", "/models/b").as_deref(), Some("/models/b"));
     }
 
+    #[tokio::test]
+    async fn a_server_that_goes_in_the_middle_of_its_list_is_asked_again() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let served = std::thread::spawn(move || {
+            use std::io::{Read as _, Write as _};
+            let list = r#"{"data": [{"id": "m"}]}"#;
+            for said in [&list[..5], list] {
+                let (mut to, _) = listener.accept().expect("somebody");
+                let _ = to.read(&mut [0; 4096]).expect("a question");
+                let head =
+                    format!("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", list.len());
+                to.write_all(format!("{head}{said}").as_bytes()).expect("said");
+            }
+        });
+        let patience = (Duration::from_secs(60), Duration::from_millis(1));
+        let found = root_and_name(&url, "m", patience, None, |_| String::new()).await;
+        assert_eq!(found, Ok((None, "m".to_owned())));
+        served.join().expect("served");
+    }
+
     #[test]
     fn where_weights_come_from_is_said_by_the_entry_of_the_model() {
         let text = r#"{"data": [{"id": "a", "root": "org/a"}, {"id": "lora", "root": "/l", "parent": "a"}, {"id": "c"}]}"#;

@@ -107,7 +107,7 @@ const TABLE: [(&str, &str); 41] = [
     // an image of another processor, or without what its program begins with: said by whoever starts a container's first process
     (
         "engine cannot be run",
-        r#"(version `GLIBC\w*[\d.]+' not found(?: \(required by [^)]+\))?|exec (?:/\S+|user process caused|container process `[^`]+`):? ?"?(?i:exec format error|no such file or directory)|exec: "[^"]+": permission denied)"#,
+        r#"(version `GLIBC_[\d.]+' not found(?: \(required by [^)]+\))?|exec (?:/\S+|user process caused|container process `[^`]+`):? ?"?(?i:exec format error|no such file or directory)|exec: "[^"]+": permission denied)"#,
     ),
     ("no access", r"GatedRepoError|40[13] Client Error|PermissionError: (.+)|[Pp]ermission denied"),
     (
@@ -142,7 +142,7 @@ const TABLE: [(&str, &str); 41] = [
     ),
     (
         "missing file",
-        r"FileNotFoundError: (.+)|error while loading shared libraries: (.+)|ModuleNotFoundError: (.+)|ImportError: (.+: cannot open shared object file.*)|failed to be opened\. Reason: (.*No such file.*)|can't open file '([^']+)'|command not found|: not found$",
+        r"FileNotFoundError: (.+)|error while loading shared libraries: (.+)|version `GLIBC\w*[\d.]+' not found|ModuleNotFoundError: (.+)|ImportError: (.+: cannot open shared object file.*)|failed to be opened\. Reason: (.*No such file.*)|can't open file '([^']+)'|command not found|: not found$",
     ),
     (class::WORKER_LOST, r"(?:Engine core|Worker) proc \S+ died unexpectedly"),
     (class::WORKER_LOST, r"EngineDeadError|WorkerLostError|BrokenProcessPool"),

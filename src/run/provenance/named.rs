@@ -280,6 +280,41 @@ mod tests {
     }
 
     #[test]
+    fn objects_that_go_into_files_name_files_too() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("t.jinja"), "x").unwrap();
+        let text = r#"
+            engine own "own" {
+                serve "own"
+                ready get "/health" within 10s
+                api openai
+                stop sigterm within 3s
+                args joined
+                flag --jf json_file
+            }
+            engine mine = own {
+                --jf={"deep":{"chat_template":"t.jinja"}}
+            }
+            profile p {
+                data random
+                input 1
+                output 1
+                rate max
+            }
+            study s {
+                model "org/m"
+                baseline mine
+                maximize total_tps on p
+                repeat 1
+            }
+        "#;
+        let program = crate::lang::analyze(&crate::lang::source::NoFiles, "test.plab", text).program;
+        let config = Config::declared(&program.engines["mine"], &program.studies[0]);
+        let found = named(&config, &Site::default(), dir.path(), |_| false);
+        assert_eq!(found.there, set(&["t.jinja"]));
+    }
+
+    #[test]
     fn what_is_not_there_is_remembered_if_it_looks_like_a_file() {
         let dir = tempfile::tempdir().unwrap();
         let found =
