@@ -11,7 +11,9 @@ use super::serve_id::serve_id;
 use super::task::{Ground, Purpose, Task};
 use super::yard::Berth;
 use super::{container, cores, provenance};
-use crate::journal::{Conditions, Contained, Installed, JournalError, Kind, LaunchTimes, Slot, between};
+use crate::journal::{
+    Conditions, Contained, Installed, JournalError, Kind, LaunchTimes, PUT_BACK, Slot, between,
+};
 use crate::judge::neighbours::{self, Sample};
 use crate::judge::{Run, Setup, Wanted};
 use crate::lang::sema::program::{Engine, Via};
@@ -169,8 +171,7 @@ impl<'a> Books<'a> {
         let back: Vec<&str> =
             self.stamps.touched(&stamps).filter(|w| !changed.iter().any(|c| c == w)).collect();
         // under a name of its own: one that an engine touches at each start is compared all the same
-        let back: Vec<String> =
-            back.iter().map(|w| format!("{w} (written or moved, now as before)")).collect();
+        let back: Vec<String> = back.iter().map(|w| format!("{w}{PUT_BACK}")).collect();
         changed.extend(back);
         (changed, appeared)
     }
