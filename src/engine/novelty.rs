@@ -20,6 +20,15 @@ const MOST_OF_A_KIND: usize = 24;
 /// So many words begin a line.
 const BEGINNING: usize = 2;
 
+/// What is new about a line, the greater the surer that it tells of progress.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum News {
+    /// it says what was not said before
+    Words,
+    /// a share that it names has grown
+    Progress,
+}
+
 /// What was seen of a log.
 #[derive(Debug, Default)]
 pub(super) struct Novelty {
@@ -30,24 +39,24 @@ pub(super) struct Novelty {
 }
 
 impl Novelty {
-    /// Takes a line; returns whether it says anything that was not said before.
-    pub fn take(&mut self, line: &str) -> bool {
-        let Some(shape) = shape(line) else { return false };
+    /// Takes a line; returns what it says that was not said before.
+    pub fn take(&mut self, line: &str) -> Option<News> {
+        let shape = shape(line)?;
         let done = share(line).unwrap_or(0.0);
         let is_full = self.shapes.len() >= MOST_SHAPES;
         match self.shapes.get_mut(&shape) {
             Some(furthest) => {
                 let is_further = done > *furthest;
                 *furthest = furthest.max(done);
-                is_further
+                is_further.then_some(News::Progress)
             }
             None if !is_full => {
                 self.shapes.insert(shape, done);
                 let kind = self.kinds.entry(kind(line)).or_default();
                 *kind += 1;
-                *kind <= MOST_OF_A_KIND
+                (*kind <= MOST_OF_A_KIND).then_some(News::Words)
             }
-            None => false,
+            None => None,
         }
     }
 }
@@ -98,38 +107,39 @@ mod tests {
     #[test]
     fn what_was_said_before_is_nothing_new_whatever_its_numbers() {
         let mut seen = Novelty::default();
-        assert!(seen.take("waiting for the server (1 s)"));
-        assert!(!seen.take("waiting for the server (2 s)"));
-        assert!(!seen.take("waiting for the server (2000 s)..."));
-        assert!(!seen.take("...."));
-        assert!(!seen.take(""));
-        assert!(!seen.take("2026-01-01 10:00:00"));
-        assert!(seen.take("allocating the cache"));
+        assert!(seen.take("waiting for the server (1 s)").is_some());
+        assert_eq!(seen.take("waiting for the server (2 s)"), None);
+        assert_eq!(seen.take("waiting for the server (2000 s)..."), None);
+        assert_eq!(seen.take("...."), None);
+        assert_eq!(seen.take(""), None);
+        assert_eq!(seen.take("2026-01-01 10:00:00"), None);
+        assert!(seen.take("allocating the cache").is_some());
     }
 
     #[test]
     fn new_letters_at_the_end_of_a_line_make_it_no_other_message() {
         let mut seen = Novelty::default();
         let word = |n: u32| (0..6).map(|i| char::from(b'a' + (n >> (4 * i) & 15) as u8)).collect::<String>();
-        let new = (0..500).filter(|n| seen.take(&format!("INFO 11-21 waiting for {}", word(*n)))).count();
+        let new =
+            (0..500).filter(|n| seen.take(&format!("INFO 11-21 waiting for {}", word(*n))).is_some()).count();
         assert_eq!(new, MOST_OF_A_KIND);
-        assert!(seen.take("INFO 11-21 allocating the cache"));
+        assert!(seen.take("INFO 11-21 allocating the cache").is_some());
     }
 
     #[test]
     fn a_bar_is_new_as_long_as_it_grows() {
         let mut seen = Novelty::default();
-        assert!(seen.take("model.safetensors:  10%|█    | 1/9"));
-        assert!(seen.take("model.safetensors:  20%|██   | 2/9"));
-        assert!(!seen.take("model.safetensors:  20%|██   | 2/9"));
-        assert!(!seen.take("model.safetensors:  15%|█▌   | 2/9"));
-        assert!(seen.take("model.safetensors:  20.5%|██   | 2/9"));
-        assert!(seen.take("got 900MB/9.9GB"));
-        assert!(seen.take("got 950MB/9.9GB"));
-        assert!(!seen.take("got 950MB/9.9GB"));
-        assert!(seen.take("got 1.2GB/9.9GB"));
-        assert!(seen.take("got 1.3GB/9.9GB"));
-        assert!(!seen.take("got 1.3GB/9.9GB"));
+        assert!(seen.take("model.safetensors:  10%|█    | 1/9").is_some());
+        assert_eq!(seen.take("model.safetensors:  20%|██   | 2/9"), Some(News::Progress));
+        assert_eq!(seen.take("model.safetensors:  20%|██   | 2/9"), None);
+        assert_eq!(seen.take("model.safetensors:  15%|█▌   | 2/9"), None);
+        assert!(seen.take("model.safetensors:  20.5%|██   | 2/9").is_some());
+        assert!(seen.take("got 900MB/9.9GB").is_some());
+        assert!(seen.take("got 950MB/9.9GB").is_some());
+        assert_eq!(seen.take("got 950MB/9.9GB"), None);
+        assert!(seen.take("got 1.2GB/9.9GB").is_some());
+        assert!(seen.take("got 1.3GB/9.9GB").is_some());
+        assert_eq!(seen.take("got 1.3GB/9.9GB"), None);
     }
 
     #[test]
@@ -137,7 +147,7 @@ mod tests {
         let mut seen = Novelty::default();
         let letters =
             |n: usize| format!("{n}").bytes().map(|b| char::from(b'a' + b - b'0')).collect::<String>();
-        let new = (0..3 * MOST_SHAPES).filter(|n| seen.take(&letters(*n))).count();
+        let new = (0..3 * MOST_SHAPES).filter(|n| seen.take(&letters(*n)).is_some()).count();
         assert_eq!(new, MOST_SHAPES);
     }
 }

@@ -11,6 +11,7 @@ use std::sync::LazyLock;
 use regex::{Regex, RegexSet};
 use serde::Serialize;
 
+pub(super) use super::novelty::News;
 use super::novelty::Novelty;
 
 /// A part of a start that is done, or begun.
@@ -116,7 +117,7 @@ pub(super) struct Follower {
     line: Vec<u8>,
     furthest: Option<Progress>,
     novelty: Novelty,
-    news: bool,
+    news: Option<News>,
 }
 
 impl Follower {
@@ -127,7 +128,7 @@ impl Follower {
             line: Vec::new(),
             furthest: None,
             novelty: Novelty::default(),
-            news: false,
+            news: None,
         }
     }
 
@@ -146,8 +147,8 @@ impl Follower {
         self.furthest.filter(|_| self.furthest != before)
     }
 
-    /// Whether anything new was said since this was last asked.
-    pub fn take_news(&mut self) -> bool {
+    /// What new was said since this was last asked, if anything.
+    pub fn take_news(&mut self) -> Option<News> {
         std::mem::take(&mut self.news)
     }
 
@@ -161,13 +162,13 @@ impl Follower {
         }
         let line = String::from_utf8_lossy(&self.line);
         let found = read_line(&line);
-        self.news |= self.novelty.take(&line);
+        self.news = self.news.max(self.novelty.take(&line));
         self.line.clear();
         if let Some(found) = found
             && self.furthest.is_none_or(|f| (f.milestone, f.percent) < (found.milestone, found.percent))
         {
             self.furthest = Some(found);
-            self.news = true;
+            self.news = Some(News::Progress);
         }
     }
 }

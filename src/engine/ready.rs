@@ -17,7 +17,7 @@ use super::keeper::{Keeper, Life};
 use super::lifecycle::Happening;
 use super::port::{self, Owner};
 use super::processes;
-use super::progress::Follower;
+use super::progress::{Follower, News};
 use super::spec::Ready;
 use crate::secrets::Key;
 use crate::trust;
@@ -33,6 +33,8 @@ const READING: u64 = 1 << 20;
 const GROWING: u64 = 64 << 20;
 /// Output that says nothing new lengthens the patience by at most so many times itself.
 const GRACE: u32 = 2;
+/// Output that says new things, and nothing of what is known to be progress, lengthens it by at most so many times itself.
+const AIMLESS: u32 = 10;
 
 /// Why waiting ended without an answer.
 #[derive(Debug)]
@@ -130,6 +132,8 @@ pub(super) struct Progress<'a, 't> {
     began: Instant,
     /// When it last came further.
     last: Instant,
+    /// When it last came further by what a start is known to do: a part of it done, a share that grew, bytes read, memory taken.
+    surely: Instant,
     /// When it last printed anything at all.
     printed: Instant,
     pid: Option<i32>,
@@ -155,6 +159,7 @@ impl<'a, 't> Progress<'a, 't> {
             log,
             began: now,
             last: now,
+            surely: now,
             printed: now,
             pid: None,
             log_bytes: 0,
@@ -182,8 +187,10 @@ impl<'a, 't> Progress<'a, 't> {
         if let Some(progress) = self.log.look() {
             self.course.tell(LaunchEvent::Progress(progress));
         }
-        if self.log.take_news() {
-            self.last = Instant::now();
+        match self.log.take_news() {
+            Some(News::Progress) => self.moves(),
+            Some(News::Words) => self.last = Instant::now(),
+            None => {}
         }
     }
 
@@ -193,30 +200,37 @@ impl<'a, 't> Progress<'a, 't> {
         let tree = processes::descendants(&table, [guard]);
         let read = tree.iter().map(|p| processes::bytes_read(p.pid)).sum::<u64>();
         if read > self.read_bytes + READING {
-            self.last = Instant::now();
+            self.moves();
         }
         self.read_bytes = read;
         let grown = self.grows.as_ref().map_or(0, |g| g.load(Ordering::Relaxed));
         if grown >= self.grown + GROWING {
             // the first look finds what others hold
             if self.grown > 0 {
-                self.last = Instant::now();
+                self.moves();
             }
             self.grown = grown;
         }
         self.family.extend(tree.into_iter().map(|p| (p.pid, p.name.clone())));
     }
 
+    fn moves(&mut self) {
+        self.last = Instant::now();
+        self.surely = self.last;
+    }
+
     fn deadline(&self) -> Instant {
         let within = self.ready.within;
         let patience = (self.printed + within).min(self.last + within * (1 + GRACE)).max(self.last + within);
-        patience.min(self.began + self.ready.overall)
+        patience.min(self.surely + within * AIMLESS).min(self.began + self.ready.overall)
     }
 
     fn limit(&self) -> Limit {
         let within = self.ready.within;
         if self.began.elapsed() >= self.ready.overall {
             Limit::Overall
+        } else if self.surely.elapsed() >= within * AIMLESS {
+            Limit::Idle(within * AIMLESS)
         } else if self.printed.elapsed() < within {
             Limit::Idle(within * (1 + GRACE))
         } else {

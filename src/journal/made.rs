@@ -42,6 +42,9 @@ pub struct Conditions {
     /// how many processors the engine may use
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<usize>,
+    /// how the kernel gives the engine time among others: `nice 0`, `nice 19, batch`
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduling: Option<String>,
     /// variables that the site gives every engine
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub site_env: BTreeMap<String, String>,
@@ -88,6 +91,9 @@ impl Conditions {
         if let Some((then, now)) = self.cpus.zip(now.cpus).filter(|(then, now)| then != now) {
             let unit = if then == 1 { "processor" } else { "processors" };
             return Some(format!("measured with {then} {unit}, now {now}"));
+        }
+        if let Some((then, now)) = both(self.scheduling.as_ref(), now.scheduling.as_ref()) {
+            return with("", then, now);
         }
         if let Some(why) = self.running.as_ref().zip(now.running.as_ref()).and_then(|(a, b)| a.differs(b)) {
             return Some(why);
@@ -221,6 +227,7 @@ mod tests {
             driver: Some("550.54".to_owned()),
             gpu_setup: Some("power limit 400 W".to_owned()),
             cpus: Some(8),
+            scheduling: Some("nice 0".to_owned()),
             load_generator: 1,
             ..Conditions::default()
         }
@@ -231,7 +238,7 @@ mod tests {
         type Edit = fn(&mut Conditions);
         let then = conditions();
         assert_eq!(then.differs(&then), None);
-        let cases: [(Edit, &str); 11] = [
+        let cases: [(Edit, &str); 13] = [
             (|c| c.driver = Some("560.28".to_owned()), "measured with driver 550.54, now 560.28"),
             (|c| c.driver = None, "measured with driver 550.54, now none"),
             (|c| c.gpus = vec!["A100".to_owned()], "measured on 2 × H100, now A100"),
@@ -247,6 +254,8 @@ mod tests {
                 "measured with power limit 400 W, now power limit 700 W",
             ),
             (|c| c.cpus = Some(1), "measured with 8 processors, now 1"),
+            (|c| c.scheduling = Some("nice 19".to_owned()), "measured with nice 0, now nice 19"),
+            (|c| c.scheduling = None, ""),
             (|c| (c.build, c.gpu_setup, c.cpus) = (None, None, None), ""),
             (|c| c.build = None, ""),
         ];

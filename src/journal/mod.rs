@@ -20,7 +20,7 @@ pub use event::{Contained, Event, Installed, Kind, LaunchTimes, Neighbourhood, S
 pub use history::History;
 pub use lock::{Lock, LockError, Owner};
 pub use made::{ClientTrial, Conditions, Machine};
-pub use moved::{Moved, between};
+pub use moved::{Moved, PUT_BACK, between};
 pub use reader::{JournalError, Requests, Tail, read};
 pub use recording::{Recording, RecordingError};
 pub use records::{Aside, FRESH, LaunchRecord, RunRecord, SessionRecord};

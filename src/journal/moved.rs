@@ -7,6 +7,9 @@ use std::collections::{HashMap, HashSet};
 use super::made::Conditions;
 use super::records::LaunchRecord;
 
+/// Ends the name of what was changed and is as it was.
+pub const PUT_BACK: &str = " (written or moved, now as before)";
+
 /// What the launches of a journal tell of that.
 #[derive(Debug, Default)]
 pub struct Moved<'h> {
@@ -36,6 +39,13 @@ impl<'h> Moved<'h> {
     /// What changed under a launch, if that makes its results doubtful.
     pub fn doubt(&self, launch: &str) -> Option<&'h str> {
         self.doubtful.get(launch).copied()
+    }
+
+    /// What changed under a launch, so that what holds is to be looked at anew. What was put back counts as long as it makes results
+    /// doubtful: an engine may touch its files at each start.
+    pub fn unsettled(&self, launch: &'h LaunchRecord) -> Option<&'h str> {
+        let other = launch.changed.iter().find(|name| !name.ends_with(PUT_BACK));
+        other.map(String::as_str).or_else(|| self.doubt(&launch.id))
     }
 
     /// Whether engines write what is called so.

@@ -1,5 +1,7 @@
 //! A server that somebody else runs, as a result remembers it: where it answers, and what it says of itself.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 /// What answered. What is `None` was not told, and is then not compared.
@@ -17,6 +19,9 @@ pub struct Running {
     /// of one that does not tell its arguments: when its process was started, in seconds by its own clock
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started: Option<u64>,
+    /// of one on this machine that tells neither: the sockets that listen for it, which are others after each start
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub sockets: BTreeSet<String>,
 }
 
 impl Running {
@@ -46,7 +51,8 @@ impl Running {
             return Some(format!("measured when {at} ran with other arguments"));
         }
         let again = self.started.zip(now.started).is_some_and(|(then, now)| then != now);
-        again.then(|| {
+        let told = !self.sockets.is_empty() && !now.sockets.is_empty();
+        (again || told && self.sockets.is_disjoint(&now.sockets)).then(|| {
             format!("measured before {at} was started again, which does not tell what it was started with")
         })
     }
@@ -66,9 +72,10 @@ mod tests {
             model: "m".to_owned(),
             arguments: some("1a2b"),
             started: Some(17),
+            sockets: BTreeSet::from(["b:1".to_owned(), "b:2".to_owned()]),
         };
         assert_eq!(then.differs(&then), None);
-        let cases: [(Edit, &str); 8] = [
+        let cases: [(Edit, &str); 11] = [
             (|r| r.url = "http://a:2".to_owned(), "measured at http://a:1, now http://a:2"),
             (|r| r.model = "n".to_owned(), "measured when http://a:1 called its model m, now it is n"),
             (
@@ -83,6 +90,12 @@ mod tests {
                 "measured before http://a:1 was started again, which does not tell what it was started with",
             ),
             (|r| r.started = None, ""),
+            (
+                |r| r.sockets = BTreeSet::from(["b:3".to_owned()]),
+                "measured before http://a:1 was started again, which does not tell what it was started with",
+            ),
+            (|r| drop(r.sockets.pop_first()), ""),
+            (|r| r.sockets.clear(), ""),
         ];
         for (edit, expected) in cases {
             let mut now = then.clone();

@@ -64,6 +64,12 @@ pub fn files(config: &Config, address: Address<'_>) -> Vec<OptionFile> {
     all.filter_map(|s| Some(OptionFile { path: file_of(s, address), text: text(s)? })).collect()
 }
 
+/// What the files of [`files`] hold, wherever they lie, each with the name of its flag.
+pub fn objects(config: &Config) -> Vec<(&str, String)> {
+    let all = config.flags().filter(|setting| setting.file);
+    all.filter_map(|s| Some((s.canonical.as_str(), with_names(s, config, None).shown?))).collect()
+}
+
 /// Where the object of a flag stands in a launch's directory.
 fn file_of(setting: &Setting, address: Address<'_>) -> PathBuf {
     address.files.join(format!("{}.yaml", setting.canonical.trim_start_matches('-')))

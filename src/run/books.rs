@@ -6,11 +6,14 @@ use super::event::Event;
 use super::execution::Execution;
 use super::launch::{LaunchEnd, LoadResult};
 use super::order::LoadOrder;
+use super::provenance::Stamps;
 use super::serve_id::serve_id;
 use super::task::{Ground, Purpose, Task};
 use super::yard::Berth;
 use super::{container, cores, provenance};
-use crate::journal::{Conditions, Contained, Installed, JournalError, Kind, LaunchTimes, Slot, between};
+use crate::journal::{
+    Conditions, Contained, Installed, JournalError, Kind, LaunchTimes, PUT_BACK, Slot, between,
+};
 use crate::judge::neighbours::{self, Sample};
 use crate::judge::{Run, Setup, Wanted};
 use crate::lang::sema::program::{Engine, Via};
@@ -104,6 +107,8 @@ pub struct Books<'a> {
     launch: &'a str,
     loads: &'a [LoadOrder],
     conditions: Vec<Conditions>,
+    /// of the files that its configuration names, before it was started
+    stamps: Stamps,
     /// of a check, which has no results
     runs: Vec<(String, Run)>,
 }
@@ -117,7 +122,8 @@ impl<'a> Books<'a> {
         loads: &'a [LoadOrder],
     ) -> Self {
         let conditions = made(x, setup, &task.wanted);
-        Self { x, setup, task, launch, loads, conditions, runs: Vec::new() }
+        let stamps = stamps(x, &conditions);
+        Self { x, setup, task, launch, loads, conditions, stamps, runs: Vec::new() }
     }
 
     /// Takes the result of a load: it is on disk when this returns.
@@ -159,7 +165,15 @@ impl<'a> Books<'a> {
     pub fn moved(&self) -> (Vec<String>, Vec<String>) {
         let now = made(self.x, self.setup, &self.task.wanted);
         let pairs = self.conditions.iter().zip(&now);
-        pairs.map(|(begin, end)| between(begin, end)).next().unwrap_or_default()
+        let (mut changed, appeared) =
+            pairs.map(|(begin, end)| between(begin, end)).next().unwrap_or_default();
+        let stamps = stamps(self.x, &self.conditions);
+        let back: Vec<&str> =
+            self.stamps.touched(&stamps).filter(|w| !changed.iter().any(|c| c == w)).collect();
+        // under a name of its own: one that an engine touches at each start is compared all the same
+        let back: Vec<String> = back.iter().map(|w| format!("{w}{PUT_BACK}")).collect();
+        changed.extend(back);
+        (changed, appeared)
     }
 
     /// What a launch of a check comes down to: one number, if nothing cut it short.
@@ -172,6 +186,10 @@ impl<'a> Books<'a> {
         let sample = Sample { round: *round, alone: *alone, value };
         self.x.journal.append(Kind::Checked { launch: self.launch.to_owned(), of: of.clone(), sample })
     }
+}
+
+fn stamps(x: &Execution<'_>, conditions: &[Conditions]) -> Stamps {
+    Stamps::of(conditions.iter().take(1).flat_map(|c| c.files.keys()), &x.study_dir)
 }
 
 /// What each load of a launch is made under.

@@ -26,7 +26,7 @@ use super::spending::{left_s, refused};
 use super::task::{Done, Ground, Purpose, Said, Task, perform};
 use super::yard::Berth;
 use crate::gpu::Gpu;
-use crate::journal::{JournalError, Kind};
+use crate::journal::{JournalError, Kind, Moved};
 use crate::judge::budget::LeftOut;
 use crate::judge::{Grid, Next, Results, Setup, Strategy, Walk, Wanted};
 use crate::plan::Config;
@@ -296,8 +296,8 @@ impl<'a, 'x> Coordinator<'a, 'x> {
         for r in history.runs().iter().filter(|r| Some(&*r.run.launch) == launch.as_deref()) {
             Arc::make_mut(&mut self.results).add(&r.config_id, &r.profile_id, r.run.clone());
         }
-        let moved =
-            launch.as_ref().and_then(|l| history.launch_of(l)).and_then(|l| l.changed.first().cloned());
+        let under = launch.as_ref().and_then(|l| history.launch_of(l));
+        let moved = under.and_then(|l| Moved::of(history.launches()).unsettled(l).map(str::to_owned));
         drop(history);
         // or something changed meanwhile, and what holds now is looked at anew
         if moved.is_some() {

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::execution::Execution;
 use super::launch::Crew;
+use super::replaced::Sockets;
 use super::served::Tell;
 use super::target::Target;
 use super::{key, provenance};
@@ -112,11 +113,13 @@ impl<'a> Elsewhere<'a> {
             Some(page) => provenance::started(url, page, target.key.as_ref()).await,
             None => None,
         };
+        let silent = says.arguments.is_empty() && started.is_none();
+        let sockets = target.sockets.as_ref().filter(|_| silent).map(Sockets::names).unwrap_or_default();
         let mut told = says.arguments;
         told.extend(provenance::facts_of(url, target.key.as_ref(), &model).await);
         let arguments = provenance::hash_of(&told);
         Ok((
-            Running { url: url.to_owned(), version: says.version, model, arguments, started },
+            Running { url: url.to_owned(), version: says.version, model, arguments, started, sockets },
             target.another,
         ))
     }

@@ -1,7 +1,7 @@
 //! Servers that somebody else runs on this machine: the kernel knows the sockets that listen there. One that is another after a load was
 //! opened by another start of the server, also where each request succeeded and nothing that it says tells of that.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use crate::engine::listeners_if_told;
@@ -19,6 +19,13 @@ impl Sockets {
         let addresses = local(url)?;
         let before = listening(addresses.clone()).await?;
         (!before.is_empty()).then_some(Self { addresses, before })
+    }
+
+    /// Their names, none of which another start has. Those of the kernel's numbers begin again when the machine does.
+    pub fn names(&self) -> BTreeSet<String> {
+        let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let boot = boot.split('-').next().unwrap_or_default();
+        self.before.iter().map(|inode| format!("{boot}:{inode}")).collect()
     }
 
     /// Whether others listen there now. One of several that is gone proves something only where requests `failed`.
@@ -81,8 +88,12 @@ mod tests {
         let address = first.local_addr().expect("an address");
         let sockets = Sockets::of(&format!("http://{address}")).await.expect("known");
         assert!(!sockets.replaced(true).await);
+        let names = sockets.names();
+        assert!(!names.is_empty());
         drop(first);
         let _second = std::net::TcpListener::bind(address).expect("the same port");
         assert!(sockets.replaced(false).await);
+        let now = Sockets::of(&format!("http://{address}")).await.expect("known");
+        assert!(names.is_disjoint(&now.names()));
     }
 }

@@ -203,7 +203,14 @@ async fn whole_list(
                 let says = leads(&answer).unwrap_or_else(|| answer.status().as_u16().to_string());
                 return Err(format!("{url} does not say which models there are: it answers {says}"));
             }
-            Ok(answer) => return trust::whole(answer).await.map_err(|why| format!("{url}: {why}")),
+            // killed in the middle of its answer it is away, and may come back
+            Ok(answer) => match trust::whole(answer).await {
+                Err(_) if tries < TRIES && Instant::now() + pause < until => {
+                    tokio::time::sleep(pause).await;
+                    continue;
+                }
+                answered => return answered.map_err(|why| format!("{url}: {why}")),
+            },
             Err(e) => e,
         };
         match error.status().map(|s| s.as_u16()) {
@@ -279,6 +286,27 @@ mod tests {
         assert_eq!(choose_of_ours(&all, "org/b", "/models/b").as_deref(), Some("/models/b"));
         assert_eq!(choose_of_ours(&all, "org/c", "/models/c"), None);
         assert_eq!(choose_of_ours(&[], "org/b", "/models/b").as_deref(), Some("/models/b"));
+    }
+
+    #[tokio::test]
+    async fn a_server_that_goes_in_the_middle_of_its_list_is_asked_again() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let served = std::thread::spawn(move || {
+            use std::io::{Read as _, Write as _};
+            let list = r#"{"data": [{"id": "m"}]}"#;
+            for said in [&list[..5], list] {
+                let (mut to, _) = listener.accept().expect("somebody");
+                let _ = to.read(&mut [0; 4096]).expect("a question");
+                let head =
+                    format!("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", list.len());
+                to.write_all(format!("{head}{said}").as_bytes()).expect("said");
+            }
+        });
+        let patience = (Duration::from_secs(60), Duration::from_millis(1));
+        let found = root_and_name(&url, "m", patience, None, |_| String::new()).await;
+        assert_eq!(found, Ok((None, "m".to_owned())));
+        served.join().expect("served");
     }
 
     #[test]

@@ -14,14 +14,14 @@ use super::spellings::patterns;
 pub const MASKED: &str = "***";
 
 /// By form: what stands before the host of a URL, tokens of the Hugging Face hub (of users, of sessions, of organizations), keys of APIs in
-/// OpenAI's form, of NVIDIA and of AWS, tokens of GitHub and GitLab, what stands in a header that authorizes, and
+/// OpenAI's form, of NVIDIA and of AWS, signed tokens (JWT), tokens of GitHub and GitLab, what stands in a header that authorizes, and
 /// what a URL says in a query under the name of a secret (signed addresses). What stands in the group `keep` stays. Bytes and no letters: of what Unicode calls a space or a word these forms have nothing, and the tables for it would be
 /// most of the memory that a long report takes.
-const FORMS: &str = r#"(?-u)(?<keep>://)[^\s/?#"'<>\\]+(?<after>@)|\b(?:hf|api_org)_[A-Za-z0-9]{16,}|\bhf_(?:oauth|jwt)_[A-Za-z0-9._-]{16,}|\b(?:nvapi|glpat)-[A-Za-z0-9_-]{16,}|\bsk-[A-Za-z0-9_-]{16,}|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\b(?:gh[opsu]|github_pat)_[A-Za-z0-9_]{20,}|(?<bearer>(?i:bearer) +)[A-Za-z0-9._~+/-]{8,}=*|(?<basic>(?i:authorization["'\\]{0,2} *[:=,] *b?["'\\]{0,2}(?:basic|token|apikey)) +)[^\s"'\\,;]+|(?<query>[?&](?:key|sig|(?i:[a-z0-9_.-]{0,32}(?:token|signature|secret|password|api[_-]?key|credential)))=)[^\s&"'`#<>\\]+"#;
+const FORMS: &str = r#"(?-u)(?<keep>://)[^\s/?#"'<>\\]+(?<after>@)|\b(?:hf|api_org)_[A-Za-z0-9]{16,}|\bhf_(?:oauth|jwt)_[A-Za-z0-9._-]{16,}|\b(?:nvapi|glpat)-[A-Za-z0-9_-]{16,}|\bsk-[A-Za-z0-9_-]{16,}|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\b(?:gh[opsu]|github_pat)_[A-Za-z0-9_]{20,}|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}|(?<bearer>(?i:bearer) +)[A-Za-z0-9._~+/-]{8,}=*|(?<basic>(?i:authorization["'\\]{0,2} *[:=,] *b?["'\\]{0,2}(?:basic|token|apikey)) +)[^\s"'\\,;]+|(?<query>[?&](?:key|sig|(?i:[a-z0-9_.-]{0,32}(?:token|signature|secret|password|api[_-]?key|credential)))=)[^\s&"'`#<>\\]+"#;
 /// What a server prints under the name of a key or a password, however short it is. Looked for last: it may hold the beginning of a
 /// known value only.
 static ASSIGNED: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let names = r#"(?-u)(?<name>(?i:api[_-]?key|password|passwd|secret)(?:=["']?|["'] ?: ?["']))"#;
+    let names = r#"(?-u)(?<name>(?i:api[_-]?key|password|passwd|secret|(?:hf|hub|auth|access|refresh|bearer)[_-]token)(?:=\[?["']?|["'] ?: ?\[?["'])|\b(?i:x-(?:api-key|auth-token)|private-token) ?: ?|\b(?i:cookie) ?: ?[A-Za-z0-9._-]+=)"#;
     Regex::new(&format!(r#"{names}(?<value>[^\s"',;&(){{}}\[\]\\*?$]+)"#)).ok()
 });
 /// What stands behind a flag, as in a command or in a list of words.
@@ -368,6 +368,28 @@ mod tests {
             r#"{"launch":{"cmd":"x *** y","n":1.5},"HF_TOKEN":"***","v":"***","max_tokens":"5"}"#
         );
         assert_eq!(m.json(br#"{"output_tokens":17,"key":"a"}"#), None);
+    }
+
+    #[test]
+    fn what_servers_print_of_their_arguments_and_headers_is_masked_and_prose_is_not() {
+        let mask = |text: &str| Masker::default().text(text).into_owned();
+        for (text, masked) in [
+            (
+                "Namespace(api_key=['aBcd1zz'], hf_token='aBcd2zz', n=1)",
+                "Namespace(api_key=['***'], hf_token='***', n=1)",
+            ),
+            ("X-Api-Key: aBcd3zz", "X-Api-Key: ***"),
+            ("Cookie: sid=aBcd4zz; a=b", "Cookie: sid=***; a=b"),
+            ("got eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJTIn0.aBcdefghij_k now", "got *** now"),
+        ] {
+            assert_eq!(mask(text), masked);
+        }
+        for text in [
+            "max_tokens=512 token=12 eos_token='</s>' hf_token=None api_key=[None] api_key=[]",
+            "Inter-token Latency: 3 ms, cookie: none, x-api-key is missing",
+        ] {
+            assert_eq!(mask(text), text);
+        }
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub const DISK_FULL: &str = "disk full";
 pub const SHARED_MEMORY: &str = "shared memory full";
 /// A disk, or the server that a directory lies on, gives errors.
 pub const STORAGE: &str = "storage failed";
+/// This machine, or the user's limit on it, has no more processes or threads to give.
+pub const THREADS: &str = "too many processes";
 /// A model's hub, or another server that the engine asks, is out of reach or refuses everybody for a while; or this machine cannot even
 /// reach itself.
 pub const NETWORK: &str = "network";
@@ -39,7 +41,7 @@ pub const GUARD_LOST: &str = "guard killed";
 /// docker or podman could start no container at all.
 pub const CONTAINER: &str = "container not started";
 
-const INFRASTRUCTURE: [&str; 11] = [
+const INFRASTRUCTURE: [&str; 12] = [
     PORT,
     GPU_LOST,
     MEMORY_TAKEN,
@@ -47,6 +49,7 @@ const INFRASTRUCTURE: [&str; 11] = [
     DISK_FULL,
     SHARED_MEMORY,
     STORAGE,
+    THREADS,
     NETWORK,
     CLIENT_LIMIT,
     GUARD_LOST,

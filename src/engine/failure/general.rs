@@ -8,7 +8,7 @@ use super::class;
 use super::pattern::FailurePattern;
 
 /// Broken machines: asked before an engine's own patterns, which would see only what follows from them.
-const MACHINE: [(&str, &str); 6] = [
+const MACHINE: [(&str, &str); 7] = [
     (
         class::GPU_LOST,
         r"GPU (?:has )?fallen off the bus|GPU is lost|Unable to determine the device handle for GPU|uncorrectable ECC error|cudaErrorECCUncorrectable",
@@ -20,7 +20,11 @@ const MACHINE: [(&str, &str); 6] = [
     (class::DISK_FULL, r"No space left on device|Disk quota exceeded"),
     (
         class::STORAGE,
-        r"Stale (?:NFS )?file handle|Input/output error|Remote I/O error|Transport endpoint is not connected",
+        r"Stale (?:NFS )?file handle|Input/output error|Remote I/O error|Transport endpoint is not connected|Read-only file system",
+    ),
+    (
+        class::THREADS,
+        r"can't start new thread|(?:pthread_create|fork|clone|(?:start|create|spawn) (?:a )?(?:new )?(?:thread|process))\b.*Resource temporarily unavailable|unable to create (?:new )?native thread",
     ),
     (
         class::GPU_MEMORY_TAKEN,
@@ -34,7 +38,7 @@ const MACHINE: [(&str, &str); 6] = [
 ];
 
 /// Causes, then consequences, each from the exact to the vague. The names of consequences are in [`class`].
-const TABLE: [(&str, &str); 39] = [
+const TABLE: [(&str, &str); 41] = [
     ("unknown flag", r"error: unrecognized arguments: (.+)"),
     ("unknown flag", r"error: unexpected argument '(-\S+)' found"),
     ("unknown flag", r"No such option:? (.+)"),
@@ -46,7 +50,7 @@ const TABLE: [(&str, &str); 39] = [
     ("bad value", r"Unknown quantization method: (.+)"),
     (
         class::PORT,
-        r"\[Errno 98\].*ddress already in use|Address already in use \(os error 98\)|EADDRINUSE|bind\(\) failed.*ddress already in use|ZMQError: Address already in use",
+        r"\[Errno 98\].*ddress already in use|Address already in use \(os error 98\)|EADDRINUSE|bind\(\) failed.*ddress already in use|ZMQError: Address already in use|kind: AddrInUse\b|BindException: Address already in use|bind: address already in use",
     ),
     (
         "unsupported hardware",
@@ -69,15 +73,19 @@ const TABLE: [(&str, &str); 39] = [
         "out of GPU memory (KV cache)",
         r"No available memory for the cache blocks|larger than the available KV cache memory|larger than the maximum number of tokens that can be stored in KV cache",
     ),
+    // a Java machine's heap, whose error has the name of PyTorch's
+    (class::HOST_MEMORY, r"java\.lang\.OutOfMemoryError"),
     (
         "out of GPU memory",
-        r"(?:CUDA|HIP|XPU) out of memory|CUDA error: out of memory|OutOfMemoryError|cudaErrorMemoryAllocation|CUBLAS_STATUS_ALLOC_FAILED|cudaMalloc failed: out of memory",
+        r"(?:CUDA|HIP|XPU) out of memory|CUDA error: out of memory|\bOutOfMemoryError|cudaErrorMemoryAllocation|CUBLAS_STATUS_ALLOC_FAILED|cudaMalloc failed: out of memory",
     ),
     (
         class::HOST_MEMORY,
         r"can't allocate memory: you tried to allocate|std::bad_alloc|^(?:.*[ \t])?MemoryError(?:: .*)?$|[Cc]annot allocate memory",
     ),
     (class::GPU_ERROR, r"CUDA error: (.+)|CUDNN_STATUS_\w+|CUBLAS_STATUS_\w+|HIP error: (.+)"),
+    // what NCCL met comes last of what it says
+    (class::GPU_ERROR, r"NCCL error.*\n(?:.*\n){0,6}?.*Last error:\s*(\S.*)$"),
     (
         class::GPU_ERROR,
         r"NCCL error|ncclUnhandledCudaError|ncclSystemError|ncclInternalError|ncclRemoteError|Watchdog caught collective operation timeout",
@@ -99,7 +107,7 @@ const TABLE: [(&str, &str); 39] = [
     // an image of another processor, or without what its program begins with: said by whoever starts a container's first process
     (
         "engine cannot be run",
-        r#"(exec (?:/\S+|user process caused|container process `[^`]+`):? ?"?(?i:exec format error|no such file or directory)|exec: "[^"]+": permission denied)"#,
+        r#"(version `GLIBC_[\d.]+' not found(?: \(required by [^)]+\))?|exec (?:/\S+|user process caused|container process `[^`]+`):? ?"?(?i:exec format error|no such file or directory)|exec: "[^"]+": permission denied)"#,
     ),
     ("no access", r"GatedRepoError|40[13] Client Error|PermissionError: (.+)|[Pp]ermission denied"),
     (
@@ -191,6 +199,47 @@ mod tests {
         ] {
             let found = crate::engine::failure::classify(log, &[]).expect(log);
             assert_eq!(found.class, "engine cannot be run", "{log}");
+        }
+    }
+
+    #[test]
+    fn what_other_languages_and_the_machine_say_is_understood() {
+        for (log, class, line) in [
+            (
+                "thread 'main' panicked at src/main.rs:4:5:\ncalled `Result::unwrap()` on an `Err` value: Os { code: 98, kind: AddrInUse, \
+                 message: \"Address already in use\" }\nnote: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n",
+                class::PORT,
+                "AddrInUse",
+            ),
+            (
+                "Exception in thread \"main\" java.lang.OutOfMemoryError: Java heap space\n\tat Foo.main(Foo.java:3)\n",
+                class::HOST_MEMORY,
+                "Java heap space",
+            ),
+            ("RuntimeError: can't start new thread\n", class::THREADS, "new thread"),
+            (
+                "OpenBLAS blas_thread_init: pthread_create failed for thread 3 of 64: Resource temporarily unavailable\n",
+                class::THREADS,
+                "thread 3",
+            ),
+            ("OSError: [Errno 30] Read-only file system: '/root/.cache/vllm'\n", class::STORAGE, "Read-only"),
+            (
+                "./server: /lib/libc.so.6: version `GLIBC_2.38' not found (required by ./server)\n",
+                "engine cannot be run",
+                "GLIBC_2.38",
+            ),
+            (
+                "torch.distributed.DistBackendError: NCCL error in: NCCLUtils.hpp:268, unhandled system error\n\
+                 ncclSystemError: System call or external library call failed or device error.\nLast error:\n\
+                 socketStartConnect: Connect to 10.0.0.3<41234> failed : Connection refused\nERROR engine core initialization failed.\n",
+                class::GPU_ERROR,
+                "socketStartConnect",
+            ),
+            ("torch.cuda.OutOfMemoryError: no\n", "out of GPU memory", "no"),
+        ] {
+            let found = crate::engine::failure::classify(log, &[]).expect(log);
+            assert_eq!(found.class, class, "{log}");
+            assert!(found.line.contains(line), "{}", found.line);
         }
     }
 

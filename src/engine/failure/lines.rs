@@ -288,6 +288,7 @@ pub(super) fn speaks_of_error(line: &str) -> bool {
         "is lost",
         "has fallen",
         "exceeded",
+        "panicked at",
     ];
     words.iter().any(|word| line.contains(word))
 }

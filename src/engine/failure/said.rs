@@ -16,7 +16,7 @@ pub(super) struct Said {
 impl Said {
     /// `original` is what stands in the log before anything is masked, if that is known to be something else.
     pub fn new(log: &[u8], original: Option<&[u8]>) -> Self {
-        let plain = |bytes: &[u8]| text::strip_ansi(&String::from_utf8_lossy(bytes)).into_owned();
+        let plain = |bytes: &[u8]| text::strip_ansi(&text::narrow(bytes)).into_owned();
         let shown = plain(log);
         match original.map(plain).filter(|words| count(words) == count(&shown)) {
             Some(words) => Self { words, shown: Some(shown) },
@@ -78,6 +78,15 @@ mod tests {
         let log = "x\n(A pid=1) ValidationError: 1\n(A pid=1)   Value error, no [type=y]\nz";
         assert_eq!(line(r"ValidationError: .*\n.*Value error, (.+)", log).unwrap(), "Value error, no");
         assert_eq!(line("one|two", "three"), None);
+    }
+
+    #[test]
+    fn what_is_written_in_sixteen_bits_is_read() {
+        let wide: Vec<u8> = "Fatal: no\nbye\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let with_mark = [&[0xff, 0xfe], &wide[..]].concat();
+        for log in [&wide, &with_mark] {
+            assert_eq!(Said::new(log, None).line(0), "Fatal: no");
+        }
     }
 
     #[test]

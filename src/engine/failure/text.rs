@@ -91,6 +91,17 @@ pub fn lines_from_the_end(log: &str) -> impl Iterator<Item = &str> {
         .filter(|line| !line.is_empty())
 }
 
+/// The text of a log, also where a program wrote it in sixteen bits a letter: of those, letters of ASCII are left without their zeros,
+/// so that lines end where they did.
+pub fn narrow(bytes: &[u8]) -> Cow<'_, str> {
+    let wide = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
+    if !wide && !bytes.contains(&0) {
+        return String::from_utf8_lossy(bytes);
+    }
+    let letters: Vec<u8> = bytes[if wide { 2 } else { 0 }..].iter().copied().filter(|b| *b != 0).collect();
+    Cow::Owned(String::from_utf8_lossy(&letters).into_owned())
+}
+
 /// Colours and cursor movements: an escape, a bracket, parameters, a letter.
 pub fn strip_ansi(text: &str) -> Cow<'_, str> {
     if !text.contains("\x1b[") {

@@ -27,9 +27,43 @@ pub fn cpus() -> usize {
     std::thread::available_parallelism().map_or(0, std::num::NonZero::get)
 }
 
+/// How the kernel gives this process time, and the engines that it starts: its niceness, and its class where that is not the usual one.
+pub fn scheduling() -> Option<String> {
+    scheduling_in(&fs::read_to_string("/proc/self/stat").ok()?)
+}
+
+/// The 19th and the 41st field, the name in brackets being the second.
+fn scheduling_in(stat: &str) -> Option<String> {
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let (nice, class) = (fields.get(16)?, fields.get(38)?);
+    let class = match *class {
+        "0" => "",
+        "1" => ", first in first out",
+        "2" => ", round robin",
+        "3" => ", batch",
+        "5" => ", idle",
+        "6" => ", deadline",
+        _ => ", a class of its own",
+    };
+    Some(format!("nice {nice}{class}"))
+}
+
 /// All of the memory; 0 where the kernel does not tell.
 pub fn memory_bytes() -> u64 {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let kib = value(&text, "MemTotal").and_then(|v| v.split_whitespace().next()?.parse::<u64>().ok());
     kib.unwrap_or(0) * 1024
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn niceness_and_class_are_read_behind_any_name() {
+        let stat = "7 (a) b) R 1 7 7 0 -1 4194560 1 0 0 0 0 0 0 0 39 19 1 0 1 1 1 1 1 1 1 1 1 0 0 0 0 0 0 0 17 1 0 3 0 0 0 0\n";
+        assert_eq!(scheduling_in(stat).as_deref(), Some("nice 19, batch"));
+        assert_eq!(scheduling_in("7 (a) R 1"), None);
+        assert!(scheduling().is_some_and(|s| s.starts_with("nice ")));
+    }
 }

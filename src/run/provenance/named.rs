@@ -112,6 +112,12 @@ pub fn named(config: &Config, site: &Site, study_dir: &Path, is_model: impl Fn(&
             find.value(value, takes_path(config, &flag));
         }
     }
+    // the words have such an object only as what makes its file
+    for (name, object) in command::objects(config) {
+        if !passed_over(name.trim_start_matches('-')) {
+            find.value(&object, false);
+        }
+    }
     let own = command::env(config, None);
     let of_site = site.env.iter().map(|e| (e.name.clone(), e.value.clone()));
     for (name, value) in own.into_iter().chain(of_site) {
@@ -271,6 +277,41 @@ mod tests {
         );
         assert_eq!(found.there, set(&["./t.jinja", "drafter", "a", "b", "org/draft", &absolute]));
         assert_eq!(found.absent, set(&[]), "what is there in any case is not absent");
+    }
+
+    #[test]
+    fn objects_that_go_into_files_name_files_too() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("t.jinja"), "x").unwrap();
+        let text = r#"
+            engine own "own" {
+                serve "own"
+                ready get "/health" within 10s
+                api openai
+                stop sigterm within 3s
+                args joined
+                flag --jf json_file
+            }
+            engine mine = own {
+                --jf={"deep":{"chat_template":"t.jinja"}}
+            }
+            profile p {
+                data random
+                input 1
+                output 1
+                rate max
+            }
+            study s {
+                model "org/m"
+                baseline mine
+                maximize total_tps on p
+                repeat 1
+            }
+        "#;
+        let program = crate::lang::analyze(&crate::lang::source::NoFiles, "test.plab", text).program;
+        let config = Config::declared(&program.engines["mine"], &program.studies[0]);
+        let found = named(&config, &Site::default(), dir.path(), |_| false);
+        assert_eq!(found.there, set(&["t.jinja"]));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::build::is_shared_by_all;
+use super::globs;
 use super::named::{may_be_shown, passed_over, path_of};
 use super::shell::{Word, commands};
 
@@ -28,6 +29,10 @@ const RUNNERS: [&str; 14] = [
 const KEYWORDS: [&str; 9] = ["if", "then", "elif", "else", "while", "until", "do", "!", "{"];
 /// Commands whose files are made by them.
 const MAKERS: [&str; 9] = ["tee", "touch", "rm", "mkdir", "mkfifo", "mktemp", "rmdir", "truncate", "mv"];
+/// Commands in which patterns are of texts, or of names alone.
+const MATCHERS: [&str; 9] = ["case", "[", "[[", "test", "find", "grep", "ls", "echo", "printf"];
+const MAKE: &str = "make";
+const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 /// Commands whose last file is made by them.
 const COPIERS: [&str; 3] = ["cp", "ln", "install"];
 /// Endings of what engines write.
@@ -81,6 +86,9 @@ pub fn said_by(words: &[String], ground: &Ground<'_>) -> Said {
             reader.follow(&path, of_shell);
         }
         of_shell = is_shell(text) || of_shell && text.starts_with('-');
+    }
+    if words.first().is_some_and(|w| base(w) == MAKE) {
+        reader.open.push((MAKE.to_owned(), Vec::new()));
     }
     while let Some((text, dirs)) = reader.open.pop() {
         reader.text(&text, dirs);
@@ -167,6 +175,17 @@ struct Script<'r, 'a, 's> {
 
 impl Script<'_, '_, '_> {
     fn command(&mut self, words: &[Word]) {
+        let mut meant = words.iter().map(|w| w.text.as_str()).skip_while(|w| skipped(w));
+        let first = meant.next().unwrap_or_default();
+        if base(first) == MAKE {
+            let script = Place { is_script: true, ..Place::default() };
+            for name in MAKEFILES {
+                self.word(name, script);
+            }
+        }
+        if !MATCHERS.contains(&first) && !MAKERS.contains(&first) {
+            meant.for_each(|word| self.pattern(rest_of(word), [".", "source"].contains(&first)));
+        }
         let mut place = Place { is_run: true, ..Place::default() };
         let mut flag = String::new();
         for Word { text, .. } in words.iter().filter(|w| !w.is_written) {
@@ -192,8 +211,36 @@ impl Script<'_, '_, '_> {
         }
     }
 
+    /// A pattern counts with the files that match it, or that none does.
+    fn pattern(&mut self, word: &str, is_script: bool) {
+        if !globs::is_one(word) || WRITTEN.iter().any(|end| word.ends_with(end)) {
+            return;
+        }
+        let study_dir = self.reader.ground.study_dir;
+        let mut is_known = false;
+        for base in self.bases {
+            let path = base.join(word.trim_start_matches("./"));
+            let below = path.strip_prefix(study_dir).unwrap_or(&path);
+            let Some(key) = below.to_str().map(str::to_owned) else { continue };
+            let files = globs::files(&key, study_dir);
+            if files.is_empty() || self.reader.said.there.len() >= MOST_NAMES {
+                continue;
+            }
+            is_known = true;
+            self.reader.said.there.insert(key);
+            files.iter().for_each(|file| self.reader.follow(file, is_script));
+            self.reader.said.paths.extend(files);
+        }
+        if !is_known {
+            self.reader.said.absent.insert(word.trim_start_matches("./").to_owned());
+        }
+    }
+
     /// What stands under a name, or under none.
     fn value(&mut self, name: &str, value: &str, place: Place) {
+        if let Some(value) = defaulted(value) {
+            self.value(name, &value, place);
+        }
         let is_engines = passed_over(name) || WRITTEN.iter().any(|end| value.ends_with(end));
         if value.is_empty() || is_engines || self.written.contains(value) || self.word(value, place) {
             return;
@@ -267,9 +314,25 @@ pub(super) fn is_of_system(dir: &Path) -> bool {
 fn made_by(command: &[Word]) -> Vec<String> {
     let mut words = command.iter().skip_while(|w| KEYWORDS.contains(&w.text.as_str()));
     let first = words.next().map_or("", |w| w.text.as_str());
-    let makes = MAKERS.contains(&first);
+    // what is touched stays what it was
+    let makes = MAKERS.contains(&first) && first != "touch";
     let copy = words.last().filter(|_| COPIERS.contains(&first));
     command.iter().filter(|w| w.is_written || makes).chain(copy).map(|w| w.text.clone()).collect()
+}
+
+/// What stands before the command itself.
+fn skipped(word: &str) -> bool {
+    KEYWORDS.contains(&word) || RUNNERS.contains(&word) || word.contains('=') && assigned(word).0.is_some()
+}
+
+/// A word with the first `${NAME:-default}` in it replaced by its default.
+fn defaulted(word: &str) -> Option<String> {
+    let (before, rest) = word.split_once("${")?;
+    let (inner, after) = rest.split_once('}')?;
+    let (name, default) = inner.split_once('-')?;
+    let name = name.trim_end_matches(':');
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    (is_name && !default.is_empty()).then(|| format!("{before}{default}{after}"))
 }
 
 /// A word behind the variable that it begins with: a directory, most often the script's own.
@@ -345,6 +408,40 @@ mod tests {
             assert_eq!(found, expected, "{command}");
         }
         assert_eq!(dir.names("./app/x.py"), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn patterns_defaults_and_makefiles_lead_to_files() {
+        let dir = Dir::with(&[
+            (
+                "start.sh",
+                "#!/bin/sh\ntouch kept.env\nfor f in conf.d/*.env; do . $f; done\n. ./flags.e?v\n. ${CONF:-./more.cfg}\n. ./kept.env\n\
+                 case $1 in *.cfg) ;; esac\nfor f in none/*.env; do . $f; done\nexec python3 x.py $(cat a.*) > a.out\n",
+            ),
+            ("conf.d/1.env", "X=./inner\n"),
+            ("inner", ""),
+            ("flags.env", ""),
+            ("more.cfg", ""),
+            ("kept.env", ""),
+            ("a.txt", ""),
+            ("Makefile", "run:\n\texec ./start.sh $(shell cat a.txt)\n"),
+        ]);
+        let said = dir.said("./start.sh");
+        let there: Vec<&str> =
+            said.there.iter().map(String::as_str).filter(|n| !n.ends_with(ON_PATH)).collect();
+        assert_eq!(
+            there,
+            ["./inner", "./kept.env", "./more.cfg", "a.*", "conf.d/*.env", "flags.e?v"],
+            "{:?}",
+            said.absent
+        );
+        assert!(said.absent.contains("none/*.env"), "{:?}", said.absent);
+        let made = dir.names("make run");
+        for name in ["Makefile", "./start.sh", "a.txt", "conf.d/*.env"] {
+            assert!(made.iter().any(|n| n == name), "{name}: {made:?}");
+        }
+        let shell = dir.names("sh -c 'exec python3 srv.py $(cat a.txt) --port={port}' --x=b");
+        assert!(shell.iter().any(|n| n == "a.txt"), "{shell:?}");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use indexmap::IndexMap;
 
 use super::build::{Installed, Search};
-use super::{blamed, build, inherited, libraries, named, scripts, secrets};
+use super::{blamed, build, globs, inherited, libraries, named, scripts, secrets};
 use crate::journal::{Conditions, History, Moved, RunRecord, Running};
 use crate::judge::{Checks, Results, RunOutcome};
 use crate::lang::Program;
@@ -102,13 +102,17 @@ impl<'a> Standing<'a> {
         now.container = self.image(&config.engine);
         if let Via::Url(url) = &config.engine.via {
             // it has processors of its own
-            (now.running, now.cpus) = (self.running.get(url).cloned(), None);
+            (now.running, now.cpus, now.scheduling) = (self.running.get(url).cloned(), None, None);
         }
         now.model.clone_from(&config.model);
         if config.engine.simulated() {
-            (now.cpu, now.cpus) = (None, None);
+            (now.cpu, now.cpus, now.scheduling) = (None, None, None);
         } else {
             now.model_files = self.model(&config.model);
+        }
+        if matches!(config.engine.via, Via::Container(_)) {
+            // whoever starts containers gives them theirs
+            now.scheduling = None;
         }
         now.data = self.data_of(p, &config.model);
         now
@@ -291,7 +295,11 @@ impl<'a> Standing<'a> {
         let path = named::path_of(word, self.study_dir).filter(|p| p.exists());
         let found = match path {
             Some(path) => hub::identity(&path).ok(),
-            None => self.model(word).filter(|_| hub::is_name(word)).or_else(|| self.program(word)),
+            None => self
+                .model(word)
+                .filter(|_| hub::is_name(word))
+                .or_else(|| self.program(word))
+                .or_else(|| globs::identity(word, self.study_dir)),
         };
         self.named.borrow_mut().insert(word.to_owned(), found.clone());
         found
@@ -377,6 +385,7 @@ fn machine(host: &Host, site: &Site) -> Conditions {
         gpu_setup: host.gpu_setup(),
         cpu: super::machine::cpu(),
         cpus: Some(super::machine::cpus()),
+        scheduling: super::machine::scheduling(),
         site_env,
         load_generator: LOAD_GENERATION,
         inherited: inherited::here(),
