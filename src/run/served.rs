@@ -303,7 +303,7 @@ mod tests {
                 to.write_all(format!("{head}{said}").as_bytes()).expect("said");
             }
         });
-        let patience = (Duration::from_secs(60), Duration::from_millis(1));
+        let patience = (Duration::from_mins(1), Duration::from_millis(1));
         let found = root_and_name(&url, "m", patience, None, |_| String::new()).await;
         assert_eq!(found, Ok((None, "m".to_owned())));
         served.join().expect("served");

@@ -228,7 +228,9 @@ impl Script<'_, '_, '_> {
             }
             is_known = true;
             self.reader.said.there.insert(key);
-            files.iter().for_each(|file| self.reader.follow(file, is_script));
+            for file in &files {
+                self.reader.follow(file, is_script);
+            }
             self.reader.said.paths.extend(files);
         }
         if !is_known {

@@ -16,7 +16,7 @@ const MOST_ENTRIES: usize = 256;
 pub struct Stamps(BTreeMap<String, Vec<Stamp>>);
 
 /// File system, number, time of the last change of anything, time of writing: of what a path leads to, and of a link on the way.
-type Stamp = (PathBuf, [i64; 8]);
+type Stamp = (PathBuf, [[i64; 4]; 2]);
 
 impl Stamps {
     /// As they are now.
@@ -46,8 +46,7 @@ fn files(path: PathBuf) -> Vec<PathBuf> {
 fn stamp(path: &PathBuf) -> Option<Stamp> {
     let (to, own) = (fs::metadata(path).ok()?, fs::symlink_metadata(path).ok()?);
     let times = |m: &Metadata| [m.ino().cast_signed(), m.ctime(), m.ctime_nsec(), m.mtime()];
-    let ([a, b, c, d], [e, f, g, h]) = (times(&to), times(&own));
-    Some((path.clone(), [a, b, c, d, e, f, g, h]))
+    Some((path.clone(), [times(&to), times(&own)]))
 }
 
 #[cfg(test)]
