@@ -31,6 +31,8 @@ const KEYWORDS: [&str; 9] = ["if", "then", "elif", "else", "while", "until", "do
 const MAKERS: [&str; 9] = ["tee", "touch", "rm", "mkdir", "mkfifo", "mktemp", "rmdir", "truncate", "mv"];
 /// Commands in which patterns are of texts, or of names alone.
 const MATCHERS: [&str; 9] = ["case", "[", "[[", "test", "find", "grep", "ls", "echo", "printf"];
+/// Commands that ask whether a file is there.
+const TESTS: [&str; 3] = ["[", "[[", "test"];
 const MAKE: &str = "make";
 const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 /// Commands whose last file is made by them.
@@ -156,7 +158,8 @@ impl Reader<'_> {
         let mut seen = BTreeSet::new();
         bases.retain(|dir| seen.insert(dir.clone()));
         bases.truncate(MOST_BASES);
-        let written: BTreeSet<String> = all.iter().flat_map(|command| made_by(command)).collect();
+        let read = read_by(&all);
+        let written: BTreeSet<String> = all.iter().flat_map(|command| made_by(command, &read)).collect();
         let mut script = Script { reader: self, bases: &bases, written: &written };
         for command in &all {
             script.command(command);
@@ -312,14 +315,23 @@ pub(super) fn is_of_system(dir: &Path) -> bool {
     is_shared_by_all(dir) && !dir.starts_with("/usr/local")
 }
 
-/// What a command makes or takes away: no file that it reads.
-fn made_by(command: &[Word]) -> Vec<String> {
-    let mut words = command.iter().skip_while(|w| KEYWORDS.contains(&w.text.as_str()));
-    let first = words.next().map_or("", |w| w.text.as_str());
-    // what is touched stays what it was
-    let makes = MAKERS.contains(&first) && first != "touch";
-    let copy = words.last().filter(|_| COPIERS.contains(&first));
-    command.iter().filter(|w| w.is_written || makes).chain(copy).map(|w| w.text.clone()).collect()
+/// What a command makes or takes away: no file that it reads. What is touched stays what it was for those that read it.
+fn made_by(command: &[Word], read: &BTreeSet<&str>) -> Vec<String> {
+    let first = first_of(command);
+    let makes = |w: &&Word| MAKERS.contains(&first) && !(first == "touch" && read.contains(w.text.as_str()));
+    let copy = command.last().filter(|_| COPIERS.contains(&first));
+    command.iter().filter(|w| w.is_written || makes(w)).chain(copy).map(|w| w.text.clone()).collect()
+}
+
+/// What commands take in, other than those that only ask whether a file is there.
+fn read_by(commands: &[Vec<Word>]) -> BTreeSet<&str> {
+    let reads = |c: &&Vec<Word>| !MAKERS.contains(&first_of(c)) && !TESTS.contains(&first_of(c));
+    let words = commands.iter().filter(reads).flatten();
+    words.filter(|w| !w.is_written).map(|w| w.text.as_str()).collect()
+}
+
+fn first_of(command: &[Word]) -> &str {
+    command.iter().map(|w| w.text.as_str()).find(|w| !KEYWORDS.contains(w)).unwrap_or_default()
 }
 
 /// What stands before the command itself.
@@ -417,7 +429,7 @@ mod tests {
         let dir = Dir::with(&[
             (
                 "start.sh",
-                "#!/bin/sh\ntouch kept.env\nfor f in conf.d/*.env; do . $f; done\n. ./flags.e?v\n. ${CONF:-./more.cfg}\n. ./kept.env\n\
+                "#!/bin/sh\ntouch kept.env read.env mark\n[ -e mark ] && cat read.env\nfor f in conf.d/*.env; do . $f; done\n. ./flags.e?v\n. ${CONF:-./more.cfg}\n. ./kept.env\n\
                  case $1 in *.cfg) ;; esac\nfor f in none/*.env; do . $f; done\nexec python3 x.py $(cat a.*) > a.out\n",
             ),
             ("conf.d/1.env", "X=./inner\n"),
@@ -425,6 +437,8 @@ mod tests {
             ("flags.env", ""),
             ("more.cfg", ""),
             ("kept.env", ""),
+            ("read.env", ""),
+            ("mark", ""),
             ("a.txt", ""),
             ("Makefile", "run:\n\texec ./start.sh $(shell cat a.txt)\n"),
         ]);
@@ -433,7 +447,7 @@ mod tests {
             said.there.iter().map(String::as_str).filter(|n| !n.ends_with(ON_PATH)).collect();
         assert_eq!(
             there,
-            ["./inner", "./kept.env", "./more.cfg", "a.*", "conf.d/*.env", "flags.e?v"],
+            ["./inner", "./kept.env", "./more.cfg", "a.*", "conf.d/*.env", "flags.e?v", "read.env"],
             "{:?}",
             said.absent
         );
