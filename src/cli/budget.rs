@@ -60,7 +60,7 @@ pub fn trouble(x: &Execution<'_>) -> Option<(String, &'static str)> {
 }
 
 /// Asks before a study that is predicted to cost much and has no budget. False: nothing is to be launched.
-pub fn consents(x: &Execution<'_>, results: &Results, yes: bool, console: Console) -> bool {
+pub fn consents(x: &Execution<'_>, results: impl Fn() -> Results, yes: bool, console: Console) -> bool {
     let predicted = predicted_gpu_hours(x, results).filter(|p| needs_consent(p.hours, x.budget.is_some()));
     let Some(Predicted { hours, known }) = predicted else { return true };
     if yes {
@@ -91,7 +91,7 @@ pub fn consents(x: &Execution<'_>, results: &Results, yes: bool, console: Consol
 }
 
 /// Whether what is still to come is predicted to be long; where nothing is known, whether it would be asked about.
-pub fn is_long(x: &Execution<'_>, results: &Results) -> bool {
+pub fn is_long(x: &Execution<'_>, results: impl Fn() -> Results) -> bool {
     let bar = |known| if known { LONG_FROM } else { CONSENT_FROM };
     predicted_gpu_hours(x, results).is_some_and(|p| p.hours > bar(p.known))
 }
@@ -107,10 +107,11 @@ struct Predicted {
     known: bool,
 }
 
-/// Simulated studies hold no GPU.
-fn predicted_gpu_hours(x: &Execution<'_>, results: &Results) -> Option<Predicted> {
+/// Simulated studies hold no GPU, and of studies without GPUs no results are gathered: there may be many.
+fn predicted_gpu_hours(x: &Execution<'_>, results: impl Fn() -> Results) -> Option<Predicted> {
     x.study.gpus.as_ref()?;
-    let setup = Setup::new(x.program, x.study, results, x.checks, false);
+    let results = results();
+    let setup = Setup::new(x.program, x.study, &results, x.checks, false);
     let (walk, _) = Grid.next(&setup);
     let (baseline, _) = walk.baseline.as_ref()?;
     if baseline.engine.simulated() {

@@ -53,12 +53,12 @@ fn before(args: &ExecArgs, x: &Execution<'_>, console: Console) -> Result<Aside,
         console.error(&message, &help);
         exit::INPUT
     })?;
-    let left = aside.leaves(x);
-    if let Some((message, help)) = only::trouble(x, &left, args.only.as_deref()) {
+    let left = || aside.leaves(x);
+    if let Some((message, help)) = only::trouble(x, left, args.only.as_deref()) {
         console.error(&message, &help);
         return Err(exit::INPUT);
     }
-    if budget::consents(x, &left, args.yes, console) { Ok(aside) } else { Err(exit::INPUT) }
+    if budget::consents(x, left, args.yes, console) { Ok(aside) } else { Err(exit::INPUT) }
 }
 
 type Trouble = (String, &'static str);
@@ -197,7 +197,7 @@ pub fn study_dir(file: &Path) -> PathBuf {
 }
 
 fn carry_out(args: &ExecArgs, x: &mut Execution<'_>, aside: &Aside, console: Console) -> u8 {
-    if budget::is_long(x, &aside.leaves(x)) {
+    if budget::is_long(x, || aside.leaves(x)) {
         let named = profiles(x.study).filter_map(|name| x.program.profiles.get(name));
         x.client = client_test::before(x, named.map(AsRef::as_ref), x.yard.client_cores(), console);
     }

@@ -68,9 +68,14 @@ fn full_name(step: &Step) -> String {
 }
 
 /// Why a step cannot be carried out alone: what it stands on is not measured. A message and its help.
-pub fn trouble(x: &Execution<'_>, results: &Results, only: Option<&str>) -> Option<(String, String)> {
+pub fn trouble(
+    x: &Execution<'_>,
+    results: impl Fn() -> Results,
+    only: Option<&str>,
+) -> Option<(String, String)> {
     let name = only?;
-    let setup = Setup::new(x.program, x.study, results, x.checks, false);
+    let results = results();
+    let setup = Setup::new(x.program, x.study, &results, x.checks, false);
     let (walk, _) = Grid.next(&setup);
     let missing = missing(x.study, &walk);
     if missing.is_empty() {
