@@ -87,22 +87,14 @@ pub fn absent(e: &Expr, facts: &dyn Facts) -> Option<String> {
     match e {
         Expr::Metric { of, name, stat } if lacking(&facts.metric(*of, name, *stat)) => {
             let metric = stat.map_or_else(|| name.clone(), |s| format!("{}({name})", s.name()));
-            Some(format!("`{}{metric}` was not measured", owner(*of)))
+            Some(format!("`{}{metric}` was not measured", of.prefix()))
         }
         Expr::Goodput { of, when } if lacking(&facts.goodput(*of, when)) => {
-            Some(format!("`{}goodput` needs the times of every request, and they are not there", owner(*of)))
+            Some(format!("`{}goodput` needs the times of every request, and they are not there", of.prefix()))
         }
         Expr::Not(inner) => absent(inner, facts),
         Expr::Binary { left, right, .. } => absent(left, facts).or_else(|| absent(right, facts)),
         _ => None,
-    }
-}
-
-fn owner(of: Owner) -> &'static str {
-    match of {
-        Owner::Own => "",
-        Owner::Best => "best.",
-        Owner::Baseline => "baseline.",
     }
 }
 

@@ -222,7 +222,7 @@ mod tests {
                 class::THREADS,
                 "thread 3",
             ),
-            ("OSError: [Errno 30] Read-only file system: '/root/.cache/vllm'\n", class::STORAGE, "Read-only"),
+            ("OSError: [Errno 30] Read-only file system: '/srv/cache'\n", class::STORAGE, "Read-only"),
             (
                 "./server: /lib/libc.so.6: version `GLIBC_2.38' not found (required by ./server)\n",
                 "engine cannot be run",

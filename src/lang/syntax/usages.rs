@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::blocks::first_word;
 use super::hints::{Hint, is_condition};
 use super::json_slips;
+use super::lapses::mend;
 use crate::lang::diag::did_you_mean;
 
 /// The remedy for a token (of the chunk, a place in it) that no rule took.
@@ -38,10 +39,6 @@ struct At<'a> {
 
 fn only(help: impl Into<String>) -> Hint {
     Hint { help: help.into(), edit: None }
-}
-
-fn mend(help: impl Into<String>, at: Range<usize>, right: impl Into<String>) -> Hint {
-    Hint { help: help.into(), edit: Some((at, right.into())) }
 }
 
 impl At<'_> {

@@ -1,6 +1,6 @@
 //! Conditions as they were resolved, params and metrics inserted: what a file says the same of may have become another.
 
-use crate::lang::sema::program::{Expr, Owner};
+use crate::lang::sema::program::Expr;
 use crate::lang::sema::{MetricKind, metric_kind};
 use crate::lang::syntax::ast::BinaryOp;
 use crate::lang::units::Dim;
@@ -25,11 +25,11 @@ pub(super) fn spelled(expr: &Expr) -> String {
         Expr::Env(name) => format!("env {name}"),
         Expr::Engine => "engine".to_owned(),
         Expr::Model => "model".to_owned(),
-        Expr::Gpus { of } => format!("{}gpus", owner(*of)),
+        Expr::Gpus { of } => format!("{}gpus", of.prefix()),
         Expr::Gain => "gain".to_owned(),
-        Expr::Metric { of, name, stat: None } => format!("{}{name}", owner(*of)),
-        Expr::Metric { of, name, stat: Some(stat) } => format!("{}({}{name})", stat.name(), owner(*of)),
-        Expr::Goodput { of, when } => format!("{}goodput({})", owner(*of), spelled(when)),
+        Expr::Metric { of, name, stat: None } => format!("{}{name}", of.prefix()),
+        Expr::Metric { of, name, stat: Some(stat) } => format!("{}({}{name})", stat.name(), of.prefix()),
+        Expr::Goodput { of, when } => format!("{}goodput({})", of.prefix(), spelled(when)),
         Expr::Not(inner) => format!("not {}", part(inner)),
         Expr::Binary { op, left, right } => {
             let dim = dim(left).or_else(|| dim(right)).filter(|_| op.is_comparison());
@@ -68,13 +68,5 @@ fn dim(expr: &Expr) -> Option<Dim> {
         }
         Expr::Binary { op: BinaryOp::Add | BinaryOp::Sub, left, right } => dim(left).or_else(|| dim(right)),
         _ => None,
-    }
-}
-
-fn owner(of: Owner) -> &'static str {
-    match of {
-        Owner::Own => "",
-        Owner::Best => "best.",
-        Owner::Baseline => "baseline.",
     }
 }

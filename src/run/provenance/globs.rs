@@ -62,6 +62,7 @@ fn regex(name: &str) -> Option<Regex> {
             '*' => text.push_str(".*"),
             '?' => text.push('.'),
             '[' | ']' | '-' => text.push(c),
+            '!' if text.ends_with('[') => text.push('^'),
             c => text.push_str(&regex::escape(c.encode_utf8(&mut [0; 4]))),
         }
     }
@@ -87,7 +88,7 @@ mod tests {
         }
         assert!(seen[0] != seen[1] && seen[1] != seen[2] && seen[2] == seen[3], "{seen:?}");
         fs::write(at("flags.env"), "").expect("written");
-        for word in ["flags.e?v", "./flags.*", "fl[a-z]gs.env"] {
+        for word in ["flags.e?v", "./flags.*", "fl[a-z]gs.env", "[!a-e]lags.env"] {
             assert!(is_one(word) && files(word, dir.path()).len() == 1, "{word}");
         }
         for word in ["*", "a", "$A/*", "*/a", "conf.d/a.env"] {

@@ -6,6 +6,7 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use super::globs;
 use super::named::path_of;
 
 /// Directories of more entries are data.
@@ -15,14 +16,17 @@ const MOST_ENTRIES: usize = 256;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Stamps(BTreeMap<String, Vec<Stamp>>);
 
-/// File system, number, time of the last change of anything, time of writing: of what a path leads to, and of a link on the way.
-type Stamp = (PathBuf, [[i64; 4]; 2]);
+/// Inode and time of the last change of anything, writing among it: of what a path leads to, and of a link on the way.
+type Stamp = (PathBuf, [[i64; 3]; 2]);
 
 impl Stamps {
     /// As they are now.
     pub fn of<'w>(words: impl Iterator<Item = &'w String>, study_dir: &Path) -> Self {
-        let stamps =
-            |word: &String| Some(files(path_of(word, study_dir)?).iter().filter_map(stamp).collect());
+        let paths = |word: &str| match globs::is_one(word) {
+            true => Some(globs::files(word, study_dir)),
+            false => path_of(word, study_dir).map(files),
+        };
+        let stamps = |word: &String| Some(paths(word)?.iter().filter_map(stamp).collect());
         Self(words.filter_map(|word| Some((word.clone(), stamps(word)?))).collect())
     }
 
@@ -45,7 +49,7 @@ fn files(path: PathBuf) -> Vec<PathBuf> {
 
 fn stamp(path: &PathBuf) -> Option<Stamp> {
     let (to, own) = (fs::metadata(path).ok()?, fs::symlink_metadata(path).ok()?);
-    let times = |m: &Metadata| [m.ino().cast_signed(), m.ctime(), m.ctime_nsec(), m.mtime()];
+    let times = |m: &Metadata| [m.ino().cast_signed(), m.ctime(), m.ctime_nsec()];
     Some((path.clone(), [times(&to), times(&own)]))
 }
 
@@ -61,7 +65,7 @@ mod tests {
         for name in ["a", "b", "conf/c", "same"] {
             fs::write(at(name), "1").expect("written");
         }
-        let words = ["a", "b", "conf", "same", "python3 on PATH"].map(str::to_owned);
+        let words = ["a", "b", "conf", "conf/*", "same", "python3 on PATH"].map(str::to_owned);
         let before = Stamps::of(words.iter(), dir.path());
         // the kernel's clock for files is coarse
         std::thread::sleep(std::time::Duration::from_millis(30));
@@ -71,6 +75,6 @@ mod tests {
         fs::write(at("conf/c"), "1").expect("written");
         let _: String = fs::read_to_string(at("same")).expect("read");
         let now = Stamps::of(words.iter(), dir.path());
-        assert_eq!(before.touched(&now).collect::<Vec<_>>(), ["a", "b", "conf"]);
+        assert_eq!(before.touched(&now).collect::<Vec<_>>(), ["a", "b", "conf", "conf/*"]);
     }
 }

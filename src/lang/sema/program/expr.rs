@@ -164,3 +164,14 @@ pub enum Owner {
     Best,
     Baseline,
 }
+
+impl Owner {
+    /// What stands before a name of it.
+    pub fn prefix(self) -> &'static str {
+        match self {
+            Self::Own => "",
+            Self::Best => "best.",
+            Self::Baseline => "baseline.",
+        }
+    }
+}
