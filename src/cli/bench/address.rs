@@ -1,5 +1,11 @@
 //! A server's address as people write it: with who asks in front of the host, which is sent as a header and stands nowhere else.
 
+use std::borrow::Cow;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use percent_encoding::percent_decode_str;
+
 use crate::load::Header;
 use crate::secrets;
 
@@ -38,36 +44,12 @@ impl Address {
 /// The header of a name and a password, which are known as secrets from now on.
 fn login(user: &str) -> Header {
     let (name, password) = user.split_once(':').unwrap_or((user, ""));
+    let decoded = |text| Cow::from(percent_decode_str(text)).into_owned();
     let (name, password) = (decoded(name), decoded(password));
-    let said = base64(&[&name[..], b":", &password].concat());
+    let said = STANDARD.encode([&name[..], b":", &password].concat());
     let secret = if password.is_empty() { &name } else { &password };
     secrets::learn([String::from_utf8_lossy(secret).into_owned(), said.clone()]);
     Header::authorization(format!("Basic {said}"))
-}
-
-/// A text of a URL without its escapes.
-fn decoded(text: &str) -> Vec<u8> {
-    let (bytes, mut out, mut at) = (text.as_bytes(), Vec::new(), 0);
-    while let Some(byte) = bytes.get(at) {
-        let digits = bytes.get(at + 1..at + 3).and_then(|two| std::str::from_utf8(two).ok());
-        let escaped = digits.filter(|_| *byte == b'%').and_then(|two| u8::from_str_radix(two, 16).ok());
-        out.push(escaped.unwrap_or(*byte));
-        at += if escaped.is_some() { 3 } else { 1 };
-    }
-    out
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::new();
-    for three in bytes.chunks(3) {
-        let word = (0..3).fold(0, |word, at| word << 8 | u32::from(three.get(at).copied().unwrap_or(0)));
-        for at in 0..4 {
-            let letter = LETTERS[(word >> (18 - 6 * at) & 63) as usize];
-            out.push(if at <= three.len() { char::from(letter) } else { '=' });
-        }
-    }
-    out
 }
 
 #[cfg(test)]
