@@ -69,24 +69,19 @@ impl Simulated {
 impl Foresee for Simulated {
     fn fails(&self, config: &Config) -> bool {
         let look = || self.engine(config).is_some_and(|engine| engine.is_err());
-        once(&self.fails, config.id().to_owned(), MOST_CONFIGS, look).unwrap_or(false)
+        once(&self.fails, config.id().to_owned(), look).unwrap_or(false)
     }
 
     fn load_s(&self, config: &Config, profile: &str) -> Option<f64> {
         let key = (config.id().to_owned(), profile.to_owned());
-        once(&self.loads, key, MOST_CONFIGS, || self.look(config, profile)).flatten()
+        once(&self.loads, key, || self.look(config, profile)).flatten()
     }
 }
 
 /// What was found for a key, looked for once; `None` where too much was looked for already.
-fn once<K: Eq + Hash, V: Copy>(
-    seen: &Mutex<HashMap<K, V>>,
-    key: K,
-    most: usize,
-    look: impl FnOnce() -> V,
-) -> Option<V> {
+fn once<K: Eq + Hash, V: Copy>(seen: &Mutex<HashMap<K, V>>, key: K, look: impl FnOnce() -> V) -> Option<V> {
     let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-    if seen.len() >= most {
+    if seen.len() >= MOST_CONFIGS {
         return seen.get(&key).copied();
     }
     Some(*seen.entry(key).or_insert_with(look))

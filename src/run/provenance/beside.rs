@@ -142,17 +142,14 @@ fn read(path: &Path, depth: usize, to: &mut Vec<String>) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::folder;
     use super::*;
 
     struct Dir(tempfile::TempDir);
 
     impl Dir {
         fn with(files: &[(&str, &str)]) -> Self {
-            let dir = Self(tempfile::tempdir().expect("a folder"));
-            for (name, text) in files {
-                dir.write(name, text);
-            }
-            dir
+            Self(folder::of(files))
         }
 
         fn write(&self, name: &str, text: &str) {

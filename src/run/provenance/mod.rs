@@ -8,6 +8,8 @@ mod build;
 mod edited;
 mod effective;
 mod elf;
+#[cfg(test)]
+mod folder;
 mod globs;
 mod inherited;
 mod libraries;

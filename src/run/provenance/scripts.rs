@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use super::build::is_shared_by_all;
 use super::globs;
 use super::named::{may_be_shown, passed_over, path_of};
-use super::shell::{Word, commands};
+use super::shell::{
+    KEYWORDS, MAKERS, RUNNERS, Word, assigned, commands, defaulted, first_of, made_by, read_by, rest_of,
+};
 
 /// Longer files are no scripts of people.
 const LONGEST: u64 = 1 << 20;
@@ -21,22 +23,10 @@ const MOST_NAMES: usize = 256;
 const SHELLS: [&str; 6] = ["sh", "bash", "dash", "ash", "zsh", "ksh"];
 /// Endings of scripts that need no first line: they are sourced.
 const ENDINGS: [&str; 5] = ["sh", "bash", "zsh", "ksh", "env"];
-/// Commands that run what stands behind them, after options of their own.
-const RUNNERS: [&str; 14] = [
-    "exec", "env", "nohup", "command", "nice", "ionice", "setsid", "stdbuf", "numactl", "taskset", "chrt",
-    "time", "sudo", "timeout",
-];
-const KEYWORDS: [&str; 9] = ["if", "then", "elif", "else", "while", "until", "do", "!", "{"];
-/// Commands whose files are made by them.
-const MAKERS: [&str; 9] = ["tee", "touch", "rm", "mkdir", "mkfifo", "mktemp", "rmdir", "truncate", "mv"];
 /// Commands in which patterns are of texts, or of names alone.
 const MATCHERS: [&str; 9] = ["case", "[", "[[", "test", "find", "grep", "ls", "echo", "printf"];
-/// Commands that ask whether a file is there.
-const TESTS: [&str; 3] = ["[", "[[", "test"];
 const MAKE: &str = "make";
 const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
-/// Commands whose last file is made by them.
-const COPIERS: [&str; 3] = ["cp", "ln", "install"];
 /// Endings of what engines write.
 const WRITTEN: [&str; 4] = [".log", ".pid", ".sock", ".out"];
 /// Ends the name of a program that the `PATH` leads to.
@@ -178,8 +168,7 @@ struct Script<'r, 'a, 's> {
 
 impl Script<'_, '_, '_> {
     fn command(&mut self, words: &[Word]) {
-        let mut meant = words.iter().map(|w| w.text.as_str()).skip_while(|w| skipped(w));
-        let first = meant.next().unwrap_or_default();
+        let first = first_of(words);
         if base(first) == MAKE {
             let script = Place { is_script: true, ..Place::default() };
             for name in MAKEFILES {
@@ -187,7 +176,9 @@ impl Script<'_, '_, '_> {
             }
         }
         if !MATCHERS.contains(&first) && !MAKERS.contains(&first) {
-            meant.for_each(|word| self.pattern(rest_of(word), [".", "source"].contains(&first)));
+            for word in words {
+                self.pattern(rest_of(&word.text), [".", "source"].contains(&first));
+            }
         }
         let mut place = Place { is_run: true, ..Place::default() };
         let mut flag = String::new();
@@ -315,73 +306,16 @@ pub(super) fn is_of_system(dir: &Path) -> bool {
     is_shared_by_all(dir) && !dir.starts_with("/usr/local")
 }
 
-/// What a command makes or takes away: no file that it reads. What is touched stays what it was for those that read it.
-fn made_by(command: &[Word], read: &BTreeSet<&str>) -> Vec<String> {
-    let first = first_of(command);
-    let makes = |w: &&Word| MAKERS.contains(&first) && !(first == "touch" && read.contains(w.text.as_str()));
-    let copy = command.last().filter(|_| COPIERS.contains(&first));
-    command.iter().filter(|w| w.is_written || makes(w)).chain(copy).map(|w| w.text.clone()).collect()
-}
-
-/// What commands take in, other than those that only ask whether a file is there.
-fn read_by(commands: &[Vec<Word>]) -> BTreeSet<&str> {
-    let reads = |c: &&Vec<Word>| !MAKERS.contains(&first_of(c)) && !TESTS.contains(&first_of(c));
-    let words = commands.iter().filter(reads).flatten();
-    words.filter(|w| !w.is_written).map(|w| w.text.as_str()).collect()
-}
-
-fn first_of(command: &[Word]) -> &str {
-    command.iter().map(|w| w.text.as_str()).find(|w| !KEYWORDS.contains(w)).unwrap_or_default()
-}
-
-/// What stands before the command itself.
-fn skipped(word: &str) -> bool {
-    KEYWORDS.contains(&word) || RUNNERS.contains(&word) || word.contains('=') && assigned(word).0.is_some()
-}
-
-/// A word with the first `${NAME:-default}` in it replaced by its default.
-fn defaulted(word: &str) -> Option<String> {
-    let (before, rest) = word.split_once("${")?;
-    let (inner, after) = rest.split_once('}')?;
-    let (name, default) = inner.split_once('-')?;
-    let name = name.trim_end_matches(':');
-    let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
-    (is_name && !default.is_empty()).then(|| format!("{before}{default}{after}"))
-}
-
-/// A word behind the variable that it begins with: a directory, most often the script's own.
-fn rest_of(word: &str) -> &str {
-    let Some(rest) = word.strip_prefix('$') else { return word };
-    let end = if rest.starts_with('{') { rest.find('}').unwrap_or(rest.len()) } else { 0 };
-    rest[end..].split_once('/').map_or("", |(_, rest)| rest.trim_start_matches('/'))
-}
-
-/// The name and the value of `NAME=value`, of `--name=value`.
-fn assigned(word: &str) -> (Option<&str>, &str) {
-    let is_name = |n: &str| n.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-') && !n.is_empty();
-    match word.split_once('=').filter(|(name, _)| is_name(name)) {
-        Some((name, value)) => (Some(name.trim_start_matches('-')), value),
-        None => (None, word),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::folder;
     use super::*;
 
     struct Dir(tempfile::TempDir);
 
     impl Dir {
         fn with(files: &[(&str, &str)]) -> Self {
-            let dir = Self(tempfile::tempdir().expect("a folder"));
-            for (name, text) in files {
-                let path = dir.0.path().join(name);
-                fs::create_dir_all(path.parent().expect("a folder")).expect("made");
-                fs::write(&path, text).expect("written");
-                let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-                fs::set_permissions(&path, mode).expect("set");
-            }
-            dir
+            Self(folder::of(files))
         }
 
         fn said(&self, command: &str) -> Said {

@@ -1,6 +1,21 @@
 //! The words of a shell script: its commands, as far as they can be told without a shell. Nothing is executed and little is understood;
 //! what is read wrongly is at worst a name that counts without need.
 
+use std::collections::BTreeSet;
+
+pub const KEYWORDS: [&str; 9] = ["if", "then", "elif", "else", "while", "until", "do", "!", "{"];
+/// Commands that run what stands behind them, after options of their own.
+pub const RUNNERS: [&str; 14] = [
+    "exec", "env", "nohup", "command", "nice", "ionice", "setsid", "stdbuf", "numactl", "taskset", "chrt",
+    "time", "sudo", "timeout",
+];
+/// Commands whose files are made by them.
+pub const MAKERS: [&str; 9] = ["tee", "touch", "rm", "mkdir", "mkfifo", "mktemp", "rmdir", "truncate", "mv"];
+/// Commands whose last file is made by them.
+const COPIERS: [&str; 3] = ["cp", "ln", "install"];
+/// Commands that ask whether a file is there.
+const TESTS: [&str; 3] = ["[", "[[", "test"];
+
 /// A word of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word {
@@ -115,6 +130,57 @@ impl Line {
         if !words.is_empty() {
             to.push(words);
         }
+    }
+}
+
+/// What a command makes or takes away: no file that it reads. What is touched stays what it was for those that read it.
+pub fn made_by(command: &[Word], read: &BTreeSet<&str>) -> Vec<String> {
+    let first = first_of(command);
+    let makes = |w: &&Word| MAKERS.contains(&first) && !(first == "touch" && read.contains(w.text.as_str()));
+    let copy = command.last().filter(|_| COPIERS.contains(&first));
+    command.iter().filter(|w| w.is_written || makes(w)).chain(copy).map(|w| w.text.clone()).collect()
+}
+
+/// What commands take in, other than those that only ask whether a file is there.
+pub fn read_by(commands: &[Vec<Word>]) -> BTreeSet<&str> {
+    let reads = |c: &&Vec<Word>| !MAKERS.contains(&first_of(c)) && !TESTS.contains(&first_of(c));
+    let words = commands.iter().filter(reads).flatten();
+    words.filter(|w| !w.is_written).map(|w| w.text.as_str()).collect()
+}
+
+/// The command itself, behind what may stand before it.
+pub fn first_of(command: &[Word]) -> &str {
+    command.iter().map(|w| w.text.as_str()).find(|w| !skipped(w)).unwrap_or_default()
+}
+
+/// What stands before the command itself.
+fn skipped(word: &str) -> bool {
+    KEYWORDS.contains(&word) || RUNNERS.contains(&word) || word.contains('=') && assigned(word).0.is_some()
+}
+
+/// A word with the first `${NAME:-default}` in it replaced by its default.
+pub fn defaulted(word: &str) -> Option<String> {
+    let (before, rest) = word.split_once("${")?;
+    let (inner, after) = rest.split_once('}')?;
+    let (name, default) = inner.split_once('-')?;
+    let name = name.trim_end_matches(':');
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    (is_name && !default.is_empty()).then(|| format!("{before}{default}{after}"))
+}
+
+/// A word behind the variable that it begins with: a directory, most often the script's own.
+pub fn rest_of(word: &str) -> &str {
+    let Some(rest) = word.strip_prefix('$') else { return word };
+    let end = if rest.starts_with('{') { rest.find('}').unwrap_or(rest.len()) } else { 0 };
+    rest[end..].split_once('/').map_or("", |(_, rest)| rest.trim_start_matches('/'))
+}
+
+/// The name and the value of `NAME=value`, of `--name=value`.
+pub fn assigned(word: &str) -> (Option<&str>, &str) {
+    let is_name = |n: &str| n.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-') && !n.is_empty();
+    match word.split_once('=').filter(|(name, _)| is_name(name)) {
+        Some((name, value)) => (Some(name.trim_start_matches('-')), value),
+        None => (None, word),
     }
 }
 
