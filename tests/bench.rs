@@ -383,24 +383,18 @@ fn a_document_that_cannot_be_written_leaves_the_one_that_was_there() {
     assert!(lab.read("own.json").contains("\"completed\": 12"));
 }
 
+/// A bench of one request, and nothing else asked of the server.
+fn one_request(url: &str) -> [&str; 10] {
+    ["bench", url, "--model", "m", "--num-prompts", "1", "--server-metrics", "none", "--json", "own.json"]
+}
+
 #[test]
 fn who_asks_may_stand_in_the_address_and_is_shown_nowhere() {
     let lab = Lab::new();
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
     let url = format!("http://user:open-sesame-9@{address}/v1");
-    let bench = lab.start(&[
-        "bench",
-        &url,
-        "--model",
-        "m",
-        "--num-prompts",
-        "1",
-        "--server-metrics",
-        "none",
-        "--json",
-        "own.json",
-    ]);
+    let bench = lab.start(&one_request(&url));
     let (asked, _) = listener.accept().expect("a connection");
     let mut lines = BufReader::new(asked.try_clone().expect("a socket")).lines().map_while(Result::ok);
     let head: Vec<String> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
@@ -446,18 +440,7 @@ fn a_load_that_is_interrupted_before_an_answer_prints_no_numbers() {
     let lab = Lab::new();
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
-    let bench = lab.start(&[
-        "bench",
-        &url,
-        "--model",
-        "m",
-        "--num-prompts",
-        "1",
-        "--server-metrics",
-        "none",
-        "--json",
-        "own.json",
-    ]);
+    let bench = lab.start(&one_request(&url));
     let (mut asked, _) = listener.accept().expect("a connection");
     asked.read_exact(&mut [0; 4]).expect("a request");
     kill(Pid::from_raw(bench.child.id() as i32), Signal::SIGINT).expect("it lives");

@@ -22,9 +22,9 @@ type Stamp = (PathBuf, [[i64; 3]; 2]);
 impl Stamps {
     /// As they are now.
     pub fn of<'w>(words: impl Iterator<Item = &'w String>, study_dir: &Path) -> Self {
-        let paths = |word: &str| match globs::is_one(word) {
-            true => Some(globs::files(word, study_dir)),
-            false => path_of(word, study_dir).map(files),
+        let paths = |word: &str| {
+            let pattern = globs::is_one(word).then(|| globs::files(word, study_dir));
+            pattern.or_else(|| path_of(word, study_dir).map(files))
         };
         let stamps = |word: &String| Some(paths(word)?.iter().filter_map(stamp).collect());
         Self(words.filter_map(|word| Some((word.clone(), stamps(word)?))).collect())
