@@ -140,7 +140,7 @@ impl<'a> Books<'a> {
             outcome: r.outcome,
             metrics: r.metrics,
             notes: r.notes,
-            devices: r.devices,
+            devices: r.devices.map(Box::new),
             confirming: self.task.wanted.confirming,
             log_tail: r.tail,
         };
