@@ -132,13 +132,14 @@ fn of_yaml(text: &str, leaves: &mut Vec<Leaf>) -> Option<()> {
                 open.pop();
                 done(&mut open);
             }
-            Event::Scalar(text, ..) => match open.last_mut() {
-                Some((true, key @ None)) => *key = Some(text.into_owned()),
-                _ => {
+            Event::Scalar(text, ..) => {
+                if let Some((true, key @ None)) = open.last_mut() {
+                    *key = Some(text.into_owned());
+                } else {
                     leaves.push((name.unwrap_or_default(), text.into_owned()));
                     done(&mut open);
                 }
-            },
+            }
             Event::Alias(_) => done(&mut open),
             _ => {}
         }

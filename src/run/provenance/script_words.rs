@@ -17,6 +17,7 @@ const WRITTEN: [&str; 4] = [".log", ".pid", ".sock", ".out"];
 
 /// Where a word stands.
 #[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a thing that may be known of a place")]
 pub(super) struct Place {
     /// a shell reads it
     pub is_script: bool,

@@ -183,7 +183,9 @@ impl Reader<'_> {
             return false;
         }
         self.said.there.insert(key);
-        files.iter().for_each(|file| self.follow(file, is_script));
+        for file in &files {
+            self.follow(file, is_script);
+        }
         self.said.paths.extend(files);
         true
     }
