@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use glob::{MatchOptions, Pattern, glob_with};
+use glob::{Pattern, glob};
 
 use super::named::{may_be_shown, path_of};
 use crate::hub;
@@ -24,9 +24,10 @@ pub fn files(word: &str, study_dir: &Path) -> Vec<PathBuf> {
     let (dir, name) = split(word);
     let dir = at(dir, study_dir);
     let pattern = format!("{}/{}", Pattern::escape(&dir.to_string_lossy()), of_shell(name));
-    let of_shells = MatchOptions { require_literal_leading_dot: true, ..MatchOptions::default() };
-    let found = glob_with(&pattern, of_shells).into_iter().flatten().flatten();
-    found.filter(|path| path.is_file()).take(MOST).collect()
+    let found = glob(&pattern).into_iter().flatten().flatten();
+    // what is hidden is meant by its dot alone; the crate's own option for that finds no hidden file at all
+    let is_hidden = |path: &PathBuf| path.file_name().is_some_and(|n| n.as_encoded_bytes().starts_with(b"."));
+    found.filter(|path| is_hidden(path) == name.starts_with('.') && path.is_file()).take(MOST).collect()
 }
 
 /// A hash over which files match and what they hold; `None` where none does.
