@@ -165,7 +165,9 @@ fn details(spec: &LoadSpec, records: &[RequestRecord], put: &mut impl FnMut(&str
     put("generated_texts", list(&|_| "".into()));
     let error = |r: &RequestRecord| match &r.outcome {
         Outcome::Failed(failure) => failure.to_string(),
-        Outcome::Ok | Outcome::Short => String::new(),
+        _ if answered(r) => String::new(),
+        Outcome::Ok | Outcome::Short if r.form.cut => "the body was cut off behind its last word".to_owned(),
+        Outcome::Ok | Outcome::Short => "the stream has events of another form".to_owned(),
     };
     put("errors", list(&|r| error(r).into()));
 }
