@@ -249,8 +249,8 @@ impl Page {
         // a key is for this server alone
         let redirects = reqwest::redirect::Policy::none();
         // between two pages no connection of ours takes a server's thread from the load
-        let client =
-            trust::client_for(&url).no_proxy().timeout(WITHIN).redirect(redirects).pool_max_idle_per_host(0);
+        let client = trust::client_of(&url, !spec.insecure).no_proxy().timeout(WITHIN);
+        let client = client.redirect(redirects).pool_max_idle_per_host(0);
         let key = spec.headers.iter().find(|h| h.name.eq_ignore_ascii_case("authorization"));
         let authorization = key.map(|h| h.value.clone());
         Some(Self { client: client.build().ok()?, url, authorization, lists_iterations: false })

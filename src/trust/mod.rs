@@ -5,10 +5,12 @@ mod client;
 #[cfg(feature = "tls")]
 mod config;
 mod refusal;
-
-pub use client::{client, client_for, whole};
 #[cfg(feature = "tls")]
-pub use config::config;
+mod verifier;
+
+pub use client::{client, client_for, client_of, whole};
+#[cfg(feature = "tls")]
+pub use config::{config, unchecked};
 pub use refusal::{Refusal, caused, cut, refusal, tells_broken_off};
 #[cfg(feature = "tls")]
 pub use refusal::{broken_off, is_broken_off, of};

@@ -88,6 +88,9 @@ pub struct BenchArgs {
     /// A further header of each request; `OPENAI_API_KEY` of the environment is sent as a bearer key
     #[arg(long, value_name = "NAME=VALUE", value_parser = header, num_args = 1..)]
     pub header: Vec<Header>,
+    /// Do not check the certificate of a server at https://, as one that it made for itself
+    #[arg(long)]
+    pub insecure: bool,
     /// The path of the server's page of metrics, which is read once a second; `none` leaves it alone
     #[arg(long, default_value = "/metrics", value_name = "PATH", value_parser = page)]
     pub server_metrics: Page,
@@ -304,6 +307,10 @@ impl BenchArgs {
         spec.api = self.endpoint;
         spec.extra_body.extend(self.extra_body.clone().unwrap_or_default());
         spec.headers.clone_from(&self.header);
+        spec.insecure = self.insecure;
+        if self.insecure && !spec.base_url.starts_with("https:") {
+            return Err("--insecure is about the certificate of an address with https://".to_owned());
+        }
         match login {
             Some(_) if self.header.iter().any(Header::authorizes) => {
                 return Err("the address and --header both say who asks: leave one out".to_owned());
