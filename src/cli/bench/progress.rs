@@ -144,7 +144,7 @@ mod tests {
             progress.words(seen(60_000, 300, 2820)).as_deref(),
             Some("load, 60 s: 300 of 400 requests")
         );
-        progress.room = usize::MAX;
+        (progress.room, progress.due) = (usize::MAX, Duration::ZERO);
         let mut timed = Seen { planned: None, ..seen(40_000, 0, 2820) };
         assert_eq!(progress.words(timed).as_deref(), Some("load, 40 s: 0 requests, 0 chunks/s"));
         (timed.planned, timed.elapsed) = (Some(3), Duration::from_mins(1));
