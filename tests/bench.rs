@@ -2,6 +2,8 @@
 
 mod data;
 mod ends;
+mod waits;
+mod words;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;

@@ -35,9 +35,14 @@ pub fn certificates(lab: &Lab) -> bool {
 }
 
 fn start(lab: &Lab) -> Option<Server> {
+    start_with(lab, ["server.pem", "server.key"])
+}
+
+/// With this certificate and its key.
+fn start_with(lab: &Lab, shown: [&str; 2]) -> Option<Server> {
     let script = project().join("tests/tls_server.py");
     let mut command = Command::new("python3");
-    command.arg(script).args(["server.pem", "server.key"]).current_dir(lab.path("."));
+    command.arg(script).args(shown).current_dir(lab.path("."));
     let mut process = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
     let mut line = String::new();
     BufReader::new(process.stdout.take()?).read_line(&mut line).ok()?;
@@ -74,6 +79,43 @@ fn a_server_with_tls_is_measured_once_its_authority_is_trusted() {
     for words in ["connect: ", "certificate", "SSL_CERT_FILE"] {
         assert!(untrusted.stderr.contains(words), "{}", untrusted.stderr);
     }
+}
+
+/// `openssl req -x509` makes an authority's certificate, and people let a server show it.
+#[test]
+fn a_certificate_that_a_server_made_itself_is_trusted_where_it_stands_in_the_file() {
+    let lab = Lab::new();
+    let made = |name: &str, of: &str| {
+        let words = format!(
+            "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=perflab-test \
+             -addext basicConstraints=critical,CA:TRUE -addext subjectAltName={of} -keyout {name}.key -out {name}.pem"
+        );
+        let made = Command::new("openssl").args(words.split_whitespace()).current_dir(lab.path(".")).output();
+        made.is_ok_and(|made| made.status.success())
+    };
+    let all =
+        made("own", "IP:127.0.0.1") && made("other", "IP:127.0.0.1") && made("named", "DNS:example.org");
+    let server = if all { start_with(&lab, ["own.pem", "own.key"]) } else { None };
+    let Some(server) = server else { return skip("tls", "no openssl or no python3 with ssl") };
+    let few = ["--num-prompts", "4", "--random-input-len", "8", "--json", "own.json"];
+    let own = || serde_json::from_str::<Value>(&lab.read("own.json")).expect("JSON");
+    bench(&lab, &server.url, Some("own.pem"), &few).expect_code(0);
+    assert!(own()["server"]["preemptions"].is_number(), "its page of metrics is read too: {}", own());
+    let unknown = bench(&lab, &server.url, Some("other.pem"), &few).expect_code(3);
+    assert!(unknown.stderr.contains("certificate not trusted"), "{}", unknown.stderr);
+    // nothing is checked where nothing is to be
+    let unchecked = bench(&lab, &server.url, None, &[&few[..], &["--insecure"]].concat()).expect_code(0);
+    assert!(
+        unchecked.stderr.contains("note: the server's certificate was not checked"),
+        "{}",
+        unchecked.stderr
+    );
+    let found = own()["findings"].as_array().cloned().expect("a list");
+    assert!(found.iter().any(|f| f["finding"] == "certificate_unchecked"), "{found:?}");
+    assert!(own()["server"]["preemptions"].is_number(), "its page of metrics is read too: {}", own());
+    let Some(named) = start_with(&lab, ["named.pem", "named.key"]) else { return skip("tls", "no python3") };
+    let other_name = bench(&lab, &named.url, Some("named.pem"), &few).expect_code(3);
+    assert!(other_name.stderr.contains("certificate of another name"), "{}", other_name.stderr);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use super::cpus::{Cpus, cpus};
 use crate::lang::Given;
@@ -22,7 +22,22 @@ pub struct Args {
     pub command: Command,
 }
 
+/// What begins with a minus and is a number is an option's value, however wrong: then it is told what a right one is.
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    let lets = |arg: clap::Arg| {
+        let takes = !arg.is_positional() && arg.get_action().takes_values();
+        if takes { arg.allow_negative_numbers(true) } else { arg }
+    };
+    command.mut_args(lets).mut_subcommands(with_negative_numbers)
+}
+
 impl Args {
+    /// Reads the command line. Ends the process as clap does where it is none.
+    pub fn read() -> Self {
+        let found = with_negative_numbers(Self::command()).get_matches();
+        Self::from_arg_matches(&found).unwrap_or_else(|e| e.exit())
+    }
+
     /// Ends the process as clap does if a param is set twice: which value is meant is not known.
     pub fn refuse_repeated_set(&self) {
         let given: &[Given] = match &self.command {

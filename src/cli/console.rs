@@ -104,6 +104,13 @@ impl Console {
         stated_width().or_else(terminal_width)
     }
 
+    /// How wide a line of stderr may be, where it is a terminal.
+    #[expect(clippy::unused_self, reason = "everything about the streams is asked of the console")]
+    pub fn stderr_width(self) -> Option<usize> {
+        let width = || console::Term::stderr().size_checked().map(|(_, columns)| usize::from(columns));
+        if io::stderr().is_terminal() { stated_width().or_else(width) } else { None }
+    }
+
     fn look(self) -> Look {
         Look { color: self.colored(io::stderr().is_terminal()), width: width() }
     }

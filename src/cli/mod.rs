@@ -48,8 +48,6 @@ mod watch;
 
 use ::std::process::ExitCode;
 
-use clap::Parser;
-
 use args::{Args, Command};
 
 /// Exit codes that scripts rely on.
@@ -75,7 +73,7 @@ pub fn main() -> ExitCode {
     if ::std::env::args_os().nth(1).is_some_and(|a| a == "guard") {
         return crate::engine::guard_main();
     }
-    let args = Args::parse();
+    let args = Args::read();
     args.refuse_repeated_set();
     // a study goes on when nobody reads its progress any more, and whoever sends requests outlives servers that hang up; everything
     // else ends as Unix tools do

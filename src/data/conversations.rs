@@ -3,7 +3,6 @@
 //! Formats: ShareGPT's (`conversations` of `from` and `value`), that of vLLM's benchmark of several turns and of chat requests
 //! (`messages` of `role` and `content`), and `conversation` of either; a JSON list, or one object a line.
 
-use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -12,7 +11,7 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::chance::Python;
-use super::question::{DataError, Question};
+use super::question::{DataError, Question, opened};
 use super::recipe::on_all_cores;
 use super::vocabulary::Vocabulary;
 
@@ -111,7 +110,7 @@ impl Conversations {
     /// The entries with their places.
     fn entries(&self) -> Result<Vec<(String, Entry)>, DataError> {
         let refuse = |why: String| DataError::File { path: self.file.clone(), why };
-        let file = File::open(&self.file).map_err(|e| refuse(e.to_string()))?;
+        let file = opened(&self.file)?;
         let mut reader = BufReader::with_capacity(1 << 20, file);
         let begins = reader.fill_buf().map_err(|e| refuse(e.to_string()))?;
         if begins.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'[') {

@@ -3,14 +3,13 @@
 //! Source: `CustomDataset` of `vllm/benchmarks/datasets.py` (0.17.1). Unlike there, a prompt is sent as it stands in the
 //! file: the server puts it into its chat template.
 
-use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 
 use serde::Deserialize;
 
 use super::chance::Python;
-use super::question::{DataError, DrawnAgain, Question, drawn_again};
+use super::question::{DataError, DrawnAgain, Question, drawn_again, opened};
 use super::vocabulary::Vocabulary;
 
 /// The prompts of a file, shuffled; where it has too few, some are drawn again.
@@ -58,7 +57,7 @@ impl Custom {
 
     fn read(&self) -> Result<Vec<(String, u32)>, DataError> {
         let refuse = |why: String| DataError::File { path: self.file.clone(), why };
-        let file = File::open(&self.file).map_err(|e| refuse(e.to_string()))?;
+        let file = opened(&self.file)?;
         let mut all = Vec::new();
         for (number, line) in (1..).zip(BufReader::new(file).lines()) {
             let line = line.map_err(|e| refuse(format!("line {number}: {e}")))?;

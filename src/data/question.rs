@@ -1,6 +1,8 @@
 //! What one request asks, and what may be wrong with where it comes from.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
@@ -47,6 +49,14 @@ fn of_tokens(ids: &[u32]) -> u64 {
 /// The same wherever and whenever it is asked, for it is kept on disks.
 fn hashed(beginning: &[u8]) -> u64 {
     Sha256::digest(beginning).first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight))
+}
+
+/// The file of a data set. A folder can be opened, and fails only where a line of it is read.
+pub(super) fn opened(path: &Path) -> Result<File, DataError> {
+    let file = File::open(path).and_then(|file| {
+        if file.metadata()?.is_dir() { Err(io::ErrorKind::IsADirectory.into()) } else { Ok(file) }
+    });
+    file.map_err(|e: io::Error| DataError::File { path: path.to_owned(), why: e.to_string() })
 }
 
 /// Why there are no questions.

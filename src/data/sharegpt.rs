@@ -3,7 +3,6 @@
 //! Sources: `ShareGPTDataset` and `is_valid_sequence` of `vllm/benchmarks/datasets.py` (0.17.1), `sample_sharegpt_requests` of
 //! `sglang/bench_serving.py` (0.5.9).
 
-use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
 
@@ -11,7 +10,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 
 use super::chance::Python;
-use super::question::{DataError, DrawnAgain, Question, drawn_again};
+use super::question::{DataError, DrawnAgain, Question, drawn_again, opened};
 use super::recipe::on_all_cores;
 use super::vocabulary::Vocabulary;
 
@@ -62,7 +61,7 @@ impl ShareGpt {
 
     fn read(&self) -> Result<Vec<(String, String)>, DataError> {
         let refuse = |why: String| DataError::File { path: self.file.clone(), why };
-        let file = File::open(&self.file).map_err(|e| refuse(e.to_string()))?;
+        let file = opened(&self.file)?;
         let entries: Vec<Entry> = serde_json::from_reader(BufReader::with_capacity(1 << 20, file))
             .map_err(|e| refuse(e.to_string()))?;
         let turns = |entry: Entry| match self.filter {

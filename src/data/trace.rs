@@ -3,14 +3,13 @@
 //! Formats: the traces of Mooncake (JSON lines; equal `hash_ids` are equal blocks of 512 tokens behind equal beginnings) and Azure's
 //! traces of LLM inference (CSV of 2023 and 2024).
 
-use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::question::DataError;
+use super::question::{DataError, opened};
 
 /// Tokens of a block that a `hash_id` stands for.
 pub const BLOCK_TOKENS: u32 = 512;
@@ -57,7 +56,7 @@ impl Trace {
     /// A file that cannot be read, is no trace of the format, or is empty.
     pub fn requests(&self) -> Result<Vec<Traced>, DataError> {
         let refuse = |why: String| DataError::File { path: self.file.clone(), why };
-        let file = File::open(&self.file).map_err(|e| refuse(e.to_string()))?;
+        let file = opened(&self.file)?;
         let most = self.count.unwrap_or(usize::MAX);
         let (mut all, mut format, mut first) = (Vec::new(), None, None);
         for (number, line) in (1..).zip(BufReader::with_capacity(1 << 20, file).lines()) {

@@ -225,6 +225,21 @@ fn degenerate_itl(s: &Subject<'_>) -> Said {
     }
 }
 
+/// Shares of the offered rate below which a load was not the one that was asked for, and below which that is to be known.
+const RATE_REFUSED: f64 = 0.95;
+const RATE_FLAGGED: f64 = 0.98;
+
+/// What there is to say of a rate that was not reached; `certain` where nothing of the load's own held it back.
+#[must_use]
+pub fn missed_rate((achieved, offered): (f64, f64), what: &str, certain: bool) -> Option<(Level, String)> {
+    let text = || format!("{achieved:.2} requests/s {what} of {offered} offered");
+    match achieved / offered {
+        x if x < RATE_REFUSED && certain => Some((Level::Refuse, text())),
+        x if x < RATE_FLAGGED => Some((Level::Flag, text())),
+        _ => None,
+    }
+}
+
 /// Sends are compared with what was offered. A recording prints completions only: they may end long after the last send, so they
 /// flag and do not refuse; nor does a cap on requests in flight, which is part of the load.
 fn offered_rate(s: &Subject<'_>) -> Said {
@@ -234,13 +249,9 @@ fn offered_rate(s: &Subject<'_>) -> Said {
         return Said::Unchecked;
     };
     let what = if sent.is_some() { "were sent" } else { "were completed" };
-    let text = || format!("{achieved:.2} requests/s {what} of {per_s} offered");
     let certain = sent.is_some() && s.profile.in_flight.is_none();
-    match achieved / per_s {
-        x if x < 0.95 && certain => Said::Found(Level::Refuse, text()),
-        x if x < 0.98 => Said::Found(Level::Flag, text()),
-        _ => Said::Fine,
-    }
+    let missed = missed_rate((achieved, *per_s), what, certain);
+    missed.map_or(Said::Fine, |(level, text)| Said::Found(level, text))
 }
 
 /// A client whose event loop lags more than this (p99, milliseconds) measured itself.

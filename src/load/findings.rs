@@ -111,6 +111,24 @@ pub enum Finding {
         /// Mean difference beyond it, in percent of our own count.
         off_percent: f64,
     },
+    /// Answers were cut off behind their last word.
+    #[error(
+        "{requests} answers were cut off behind their last word, [DONE], before the end that HTTP had announced: they are completed \
+         here, and failed to clients that wait for that end, as `vllm bench serve` does"
+    )]
+    CutBehindEnd {
+        /// Such answers.
+        requests: u64,
+    },
+    /// Streams have a form that other tools fail at.
+    #[error(
+        "{requests} streams have events that `vllm bench serve` cannot read (fields beside `data: `, none or several lines of data): \
+         its columns count these requests as failed"
+    )]
+    OtherForm {
+        /// Such streams.
+        requests: u64,
+    },
     /// The server closed kept connections without announcing it.
     #[error("{requests} requests were sent twice: the server had closed their connections unannounced")]
     ConnectionsClosed {
@@ -260,11 +278,22 @@ pub(super) fn of_records(records: &[RequestRecord], spec: &LoadSpec) -> Vec<Find
     }
     findings.extend(longer(records, spec));
     findings.extend(input_tokens(records, spec.api));
+    findings.extend(forms(records, spec));
     let resent = records.iter().filter(|r| r.resent).count();
     if resent > 0 {
         findings.push(Finding::ConnectionsClosed { requests: resent as u64 });
     }
     findings
+}
+
+/// What other tools would fail at, where there are columns of theirs.
+fn forms(records: &[RequestRecord], spec: &LoadSpec) -> Vec<Finding> {
+    let count =
+        |of: fn(&RequestRecord) -> bool| records.iter().filter(|r| r.is_completed() && of(r)).count() as u64;
+    let cut = count(|r| r.form.cut);
+    let other = if spec.api == Api::Generate { 0 } else { count(|r| r.form.fields || r.form.lines) };
+    let cut = (cut > 0).then_some(Finding::CutBehindEnd { requests: cut });
+    cut.into_iter().chain((other > 0).then_some(Finding::OtherForm { requests: other })).collect()
 }
 
 /// What the server's own metrics give reason to say.

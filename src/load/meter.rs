@@ -2,7 +2,7 @@
 //! no socket, so that recorded streams of real servers can be replayed through it in any pieces.
 
 use super::event::{Event, error_text};
-use super::record::{Chunk, Failure, FailureKind, Outcome, Textless, TokenSource, UnknownText};
+use super::record::{Chunk, Failure, FailureKind, Form, Outcome, Textless, TokenSource, UnknownText};
 use super::shown::{example, glimpse, message};
 use super::sse::{SseDecoder, SseEvent};
 use super::template::Template;
@@ -51,6 +51,8 @@ pub struct StreamReport {
     pub outcome: Outcome,
     /// Unknown fields with text.
     pub unknown_text: Vec<UnknownText>,
+    /// What other clients fail at.
+    pub form: Form,
 }
 
 /// A stream being measured.
@@ -102,7 +104,11 @@ impl StreamMeter {
                 reading.bad(e.to_string());
             }
         }
-        self.reading.report(end, required)
+        let seen = self.decoder.forms();
+        let mut report = self.reading.report(end, required);
+        report.form.fields = seen.fields;
+        report.form.lines |= seen.lines;
+        report
     }
 }
 
@@ -133,6 +139,8 @@ pub(super) struct Reading {
     /// The first bytes of the body, kept until an event is understood.
     beginning: Vec<u8>,
     done: bool,
+    /// What other clients fail at, as far as the events' data tell it.
+    form: Form,
     unknown: Vec<UnknownText>,
 }
 
@@ -157,6 +165,7 @@ impl Reading {
         }
         // a keep-alive
         if event.data.trim_ascii().is_empty() && event.name != b"error" {
+            self.form.lines = true;
             return;
         }
         self.events += 1;
@@ -279,6 +288,7 @@ impl Reading {
         // chunks are not tokens: without the server's count fewer chunks than tokens asked prove nothing
         let short =
             counted_by != TokenSource::Chunks && required.is_some_and(|required| output_tokens < required);
+        let cut = self.done && matches!(&end, Err(failure) if failure.kind == FailureKind::StreamBroken);
         let outcome = match self.failure(end) {
             Some(failure) => Outcome::Failed(failure),
             None if short => Outcome::Short,
@@ -295,6 +305,7 @@ impl Reading {
             finish_reason: self.finish_reason,
             outcome,
             unknown_text: self.unknown,
+            form: Form { cut, ..self.form },
         }
     }
 

@@ -77,8 +77,8 @@ pub use observer::{Observer, Phase, Progress, Silent, Verdict};
 pub use outcome::{Ended, LoadOutcome, PromptFacts, Sending, WarmupFacts};
 pub use pace::{Pace, STEPS};
 pub use record::{
-    Chunk, Failure, FailureKind, Outcome, RECORD_VERSION, RequestRecord, Textless, TokenSource, TurnPlace,
-    UnknownText,
+    Chunk, Failure, FailureKind, Form, Outcome, RECORD_VERSION, RequestRecord, Textless, TokenSource,
+    TurnPlace, UnknownText,
 };
 pub use run::{prompts, run};
 pub use self_test::{SPARE, SelfTest, SelfTestFacts, self_test};

@@ -68,6 +68,28 @@ pub struct RequestRecord {
     /// Its place in a conversation, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<TurnPlace>,
+    /// What of the answer's form clients of other tools fail at.
+    #[serde(default, skip_serializing_if = "Form::is_usual")]
+    pub form: Form,
+}
+
+/// What of an answer's form changes nothing here, and makes clients of other tools fail.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Form {
+    /// The body was cut off behind its last word: the end that HTTP had announced did not come.
+    pub cut: bool,
+    /// Events had other fields than `data: `, or comments inside.
+    pub fields: bool,
+    /// Events had data on several lines, or none.
+    pub lines: bool,
+}
+
+impl Form {
+    /// Whether there is nothing of it.
+    pub fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// The place of a request in a load's conversations.

@@ -108,6 +108,7 @@ pub(super) async fn perform_and_keep(lab: Arc<Lab>, job: Job) -> (RequestRecord,
         unknown_text: report.unknown_text,
         chunks: report.chunks.into_iter().collect(),
         turn,
+        form: report.form,
     };
     (record, kept)
 }

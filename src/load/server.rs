@@ -123,7 +123,13 @@ const WAITING: [&str; 4] = [
     "trtllm_num_requests_waiting",
 ];
 const KV_USAGE: [&str; 3] = ["vllm:kv_cache_usage_perc", "sglang:token_usage", "trtllm_kv_cache_utilization"];
-const PREEMPTIONS: [&str; 2] = ["vllm:num_preemptions_total", "sglang:num_retractions_sum"];
+/// SGLang's releases count what they took back under three names; what it shows without `_total` is of the last moment.
+const PREEMPTIONS: [&str; 4] = [
+    "vllm:num_preemptions_total",
+    "sglang:num_retracted_requests_total",
+    "sglang:num_retracted_reqs_total",
+    "sglang:num_retractions_sum",
+];
 const PREFIX_HITS: [&str; 4] = [
     "vllm:prefix_cache_hits_total",
     "sglang:cached_tokens_total",
@@ -243,8 +249,8 @@ impl Page {
         // a key is for this server alone
         let redirects = reqwest::redirect::Policy::none();
         // between two pages no connection of ours takes a server's thread from the load
-        let client =
-            trust::client_for(&url).no_proxy().timeout(WITHIN).redirect(redirects).pool_max_idle_per_host(0);
+        let client = trust::client_of(&url, !spec.insecure).no_proxy().timeout(WITHIN);
+        let client = client.redirect(redirects).pool_max_idle_per_host(0);
         let key = spec.headers.iter().find(|h| h.name.eq_ignore_ascii_case("authorization"));
         let authorization = key.map(|h| h.value.clone());
         Some(Self { client: client.build().ok()?, url, authorization, lists_iterations: false })
@@ -313,6 +319,22 @@ mod tests {
         let facts = ServerFacts::of("", std::slice::from_ref(&busy), Some(&busy));
         assert_eq!(facts.running, Some(Level { mean: 64.0, max: 64.0 }));
         assert_eq!((facts.prefix_hit_tokens, facts.preemptions), (Some(979.0), Some(0.0)));
+    }
+
+    #[test]
+    fn what_sglang_took_back_is_counted_by_whichever_counter_it_has() {
+        let page = |name: &str, count: u32| {
+            format!(
+                "sglang:num_running_reqs{{model_name=\"m\"}} 1\nsglang:num_retracted_reqs{{model_name=\"m\"}} 7\n\
+                 sglang:{name}{{model_name=\"m\"}} {count}\n"
+            )
+        };
+        let preempted =
+            |name: &str| ServerFacts::of(&page(name, 5), &[page(name, 6)], Some(&page(name, 17))).preemptions;
+        for counter in ["num_retracted_reqs_total", "num_retracted_requests_total", "num_retractions_sum"] {
+            assert_eq!(preempted(counter), Some(12.0), "{counter}");
+        }
+        assert_eq!(preempted("num_queue_reqs"), None, "a gauge that begins anew counts nothing");
     }
 
     /// As its `MetricsCollector` names and labels them.

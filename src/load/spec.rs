@@ -211,6 +211,8 @@ pub struct LoadSpec {
     pub prompt_cache: Option<PathBuf>,
     /// Further headers of each request, warm-up included.
     pub headers: Vec<Header>,
+    /// The certificate of a server with TLS is not looked at.
+    pub insecure: bool,
     /// Processors that the client's thread is kept on; any, where there are none.
     pub cpus: Vec<usize>,
     /// The path of the server's page of metrics, to be read during the load.
@@ -253,6 +255,7 @@ impl LoadSpec {
             extra_body: serde_json::Map::new(),
             prompt_cache: None,
             headers: Vec::new(),
+            insecure: false,
             cpus: Vec::new(),
             metrics: None,
         }

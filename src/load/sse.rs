@@ -33,7 +33,17 @@ pub struct SseDecoder {
     /// The last line ended in CR: an LF that follows belongs to it.
     after_cr: bool,
     at_start: bool,
+    forms: Forms,
     limit: usize,
+}
+
+/// What a stream holds beside lines `data: …` that are an event each. Clients that look for nothing else stumble over it.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Forms {
+    /// Other fields, data without a space behind the colon, or a comment inside an event.
+    pub fields: bool,
+    /// Data on several lines.
+    pub lines: bool,
 }
 
 impl Default for SseDecoder {
@@ -52,8 +62,14 @@ impl SseDecoder {
             has_data: false,
             after_cr: false,
             at_start: true,
+            forms: Forms::default(),
             limit,
         }
+    }
+
+    /// What was seen beside the usual form.
+    pub(super) fn forms(&self) -> Forms {
+        self.forms
     }
 
     /// Takes the next bytes and calls `sink` for every event that they complete. After an error the decoder
@@ -80,6 +96,7 @@ impl SseDecoder {
             if self.is_comment(piece) {
                 self.line.clear();
                 self.at_start = false;
+                self.forms.fields |= self.has_data;
                 bytes = rest;
                 continue;
             }
@@ -111,10 +128,14 @@ impl SseDecoder {
     }
 
     /// The data of an event that lies in `bytes` whole and in its usual form, and what follows it: nothing of it is copied.
-    fn whole<'b>(&self, bytes: &'b [u8]) -> Option<(&'b [u8], &'b [u8])> {
+    fn whole<'b>(&mut self, bytes: &'b [u8]) -> Option<(&'b [u8], &'b [u8])> {
         let begun = self.at_start || self.has_data || !self.line.is_empty() || !self.name.is_empty();
         let value = bytes.strip_prefix(b"data:").filter(|_| !begun)?;
-        let value = value.strip_prefix(b" ").unwrap_or(value);
+        let value = value.strip_prefix(b" ").unwrap_or_else(|| {
+            // where a piece ends behind the colon, its space may follow
+            self.forms.fields |= !value.is_empty();
+            value
+        });
         let end = memchr::memchr2(b'\n', b'\r', value)?;
         let rest = value[end..].strip_prefix(b"\n\n")?;
         let line = bytes.len() - value.len() + end;
@@ -157,11 +178,16 @@ impl SseDecoder {
                 self.check(value.len() + 1)?;
                 if self.has_data {
                     self.data.push(b'\n');
+                    self.forms.lines = true;
                 }
+                self.forms.fields |= !line.starts_with(b"data: ");
                 self.has_data = true;
                 self.data.extend_from_slice(value);
             }
-            b"event" => self.name = value.to_vec(),
+            b"event" => {
+                self.name = value.to_vec();
+                self.forms.fields = true;
+            }
             // older llama.cpp reports a failure in a field of its own, which the standard would have us
             // ignore
             b"error" => {
@@ -170,7 +196,7 @@ impl SseDecoder {
                 sink(SseEvent { name: b"error", data: value });
             }
             // comments (an empty field name), ids, retry times and whatever is not known
-            _ => {}
+            _ => self.forms.fields |= !field.is_empty(),
         }
         Ok(())
     }
@@ -242,6 +268,35 @@ mod tests {
             [(String::new(), "a".to_owned()), ("error".to_owned(), "{\"code\":500}".to_owned())]
         );
         assert!(decode([&b""[..]]).is_empty());
+    }
+
+    #[test]
+    fn what_is_not_in_the_usual_form_is_noted() {
+        let forms = |text: &str, pieces: usize| {
+            let mut decoder = SseDecoder::default();
+            for piece in text.as_bytes().chunks(pieces) {
+                decoder.feed(piece, &mut |_| {}).expect("below the limit");
+            }
+            decoder.finish(&mut |_| {}).expect("below the limit");
+            let Forms { fields, lines } = decoder.forms();
+            (fields, lines)
+        };
+        for pieces in [1, 3, 5, 1000] {
+            let usual = "data: a\n\n: ping\n\ndata: b\n\n:\n\ndata: c\n\n\ndata: [DONE]\n\n";
+            assert_eq!(forms(usual, pieces), (false, false));
+            for fields in [
+                "event: message\ndata: a\n\n",
+                "data: a\nid: 5\n\n",
+                "retry: 1\n\n",
+                "data:a\n\n",
+                "data\n\n",
+            ] {
+                assert_eq!(forms(&format!("{usual}{fields}"), pieces), (true, false), "{fields}");
+                assert_eq!(forms(fields, pieces), (true, false), "{fields}");
+            }
+            assert_eq!(forms("data: a\n: c\n\n", pieces), (true, false));
+            assert_eq!(forms("data: a\n\ndata: b\ndata: c\n\n", pieces), (false, true));
+        }
     }
 
     #[test]

@@ -206,7 +206,7 @@ fn steady(completed: &[&RequestRecord], (from, to): (u64, u64)) -> Steady {
 
 #[cfg(test)]
 mod tests {
-    use super::super::record::{Chunk, Failure, RECORD_VERSION, TokenSource};
+    use super::super::record::{Chunk, Failure, Form, RECORD_VERSION, TokenSource};
     use super::*;
 
     const MS: u64 = 1_000_000;
@@ -240,6 +240,7 @@ mod tests {
             outcome: Outcome::Ok,
             unknown_text: Vec::new(),
             turn: None,
+            form: Form::default(),
         }
     }
 

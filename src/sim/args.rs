@@ -171,7 +171,12 @@ impl SimArgs {
     {
         let words = std::iter::once(OsString::from(PROGRAM))
             .chain(words.into_iter().map(|word| normalise(word.into())));
-        Standalone::try_parse_from(words).map(|parsed| parsed.args)
+        // a number below zero is a value that is wrong, and no option
+        let command = Standalone::command().mut_args(|arg| {
+            let takes = arg.get_action().takes_values();
+            if takes { arg.allow_negative_numbers(true) } else { arg }
+        });
+        command.try_get_matches_from(words).and_then(|found| Self::from_arg_matches(&found))
     }
 
     /// Parses the flags of another engine's serve command: what the simulator does not know is left out and

@@ -13,7 +13,12 @@ pub fn client() -> ClientBuilder {
 
 /// The beginning of a client for one address: without `https://` no certificate is read for it.
 pub fn client_for(url: &str) -> ClientBuilder {
-    with_tls(reqwest::Client::builder(), url.starts_with("https:"))
+    client_of(url, true)
+}
+
+/// The same, whose server's certificate is `checked` or not.
+pub fn client_of(url: &str, checked: bool) -> ClientBuilder {
+    with_tls(reqwest::Client::builder(), url.starts_with("https:"), checked)
 }
 
 /// Why there is no whole answer.
@@ -39,8 +44,9 @@ pub async fn whole(mut answer: Response) -> Result<String, Unended> {
 }
 
 #[cfg(feature = "tls")]
-fn with_tls(builder: ClientBuilder, secure: bool) -> ClientBuilder {
-    let trusting = if secure { super::config().ok() } else { None };
+fn with_tls(builder: ClientBuilder, secure: bool, checked: bool) -> ClientBuilder {
+    let config = if checked { super::config } else { super::unchecked };
+    let trusting = if secure { config().ok() } else { None };
     match trusting.or_else(super::config::nobody) {
         Some(config) => builder.tls_backend_preconfigured(config.as_ref().clone()),
         None => builder,
@@ -48,6 +54,6 @@ fn with_tls(builder: ClientBuilder, secure: bool) -> ClientBuilder {
 }
 
 #[cfg(not(feature = "tls"))]
-fn with_tls(builder: ClientBuilder, _: bool) -> ClientBuilder {
+fn with_tls(builder: ClientBuilder, _: bool, _: bool) -> ClientBuilder {
     builder
 }

@@ -2,20 +2,29 @@
 
 use std::sync::{Arc, OnceLock};
 
+use rustls::client::danger::ServerCertVerifier;
 use rustls::crypto::ring;
 use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
-use rustls_platform_verifier::BuilderVerifierExt as _;
+
+use super::verifier::{Shown, Unchecked};
 
 /// Settings that trust whom the system trusts; made once.
 pub fn config() -> Result<Arc<ClientConfig>, rustls::Error> {
     static MADE: OnceLock<Result<Arc<ClientConfig>, rustls::Error>> = OnceLock::new();
-    let make = || {
-        let mut config = begun()?.with_platform_verifier()?.with_no_client_auth();
-        // what reads answers here knows no other
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Arc::new(config))
-    };
-    MADE.get_or_init(make).clone()
+    MADE.get_or_init(|| checked_by(Arc::new(Shown::new()?))).clone()
+}
+
+/// Settings that look at no certificate: whoever answers is spoken with.
+pub fn unchecked() -> Result<Arc<ClientConfig>, rustls::Error> {
+    checked_by(Arc::new(Unchecked::default()))
+}
+
+fn checked_by(verifier: Arc<dyn ServerCertVerifier>) -> Result<Arc<ClientConfig>, rustls::Error> {
+    let checked = begun()?.dangerous().with_custom_certificate_verifier(verifier);
+    let mut config = checked.with_no_client_auth();
+    // what reads answers here knows no other
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Arc::new(config))
 }
 
 /// Settings that trust nobody, for clients that need none.

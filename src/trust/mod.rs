@@ -5,10 +5,12 @@ mod client;
 #[cfg(feature = "tls")]
 mod config;
 mod refusal;
-
-pub use client::{Unended, client, client_for, whole};
 #[cfg(feature = "tls")]
-pub use config::config;
+mod verifier;
+
+pub use client::{Unended, client, client_for, client_of, whole};
+#[cfg(feature = "tls")]
+pub use config::{config, unchecked};
 pub use refusal::{Refusal, caused, cut, is_broken_off, refusal, tells_broken_off};
 #[cfg(feature = "tls")]
 pub use refusal::{broken_off, of};

@@ -133,6 +133,7 @@ mod with {
     use rustls::{AlertDescription, CertificateError};
 
     use super::{Error, NO_TLS, Refusal};
+    use crate::trust::verifier;
 
     const UNTRUSTED: &str = "certificate not trusted";
     const NAMED_OTHERWISE: &str = "certificate of another name";
@@ -178,11 +179,10 @@ mod with {
             CertificateError::NotValidYetContext { time, not_before } => {
                 (OUT_OF_TIME, ended(*time, ("begins", *not_before)))
             }
-            // the variant is of the checker's own and not told by its type
-            other if format!("{other:?}").contains("CaUsedAsEndEntity") => (
+            other if verifier::is_of_authority(other) => (
                 UNTRUSTED,
-                "its certificate is an authority's own, which no server may show; make it one with basicConstraints=CA:FALSE, and \
-                 let SSL_CERT_FILE name a file of certificates to trust instead of the system's"
+                "its certificate is an authority's own, which is trusted at a server only where it stands in the file that SSL_CERT_FILE \
+                 names; add it there, or make it one with basicConstraints=CA:FALSE"
                     .to_owned(),
             ),
             other => (UNTRUSTED, format!("its certificate is not taken: {}", in_words(&other.to_string()))),

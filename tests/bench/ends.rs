@@ -14,10 +14,10 @@ use serde_json::Value;
 use crate::support::{Lab, Terminal, binary};
 
 /// What a server of the test's own does with the request of this number: writes the answer's body, and says whether it goes on.
-type Script = Arc<dyn Fn(usize, &mut TcpStream) -> std::io::Result<()> + Send + Sync>;
+pub(super) type Script = Arc<dyn Fn(usize, &mut TcpStream) -> std::io::Result<()> + Send + Sync>;
 
 /// Its address, and how many requests it has seen.
-fn server(script: Script) -> (String, Arc<AtomicUsize>) {
+pub(super) fn server(script: Script) -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     let seen = Arc::new(AtomicUsize::new(0));
@@ -55,7 +55,7 @@ fn serve(stream: TcpStream, script: &Script, count: &AtomicUsize) -> Option<()> 
     }
 }
 
-fn send(to: &mut TcpStream, data: &str) -> std::io::Result<()> {
+pub(super) fn send(to: &mut TcpStream, data: &str) -> std::io::Result<()> {
     let event = format!("data: {data}\n\n");
     to.write_all(format!("{:x}\r\n{event}\r\n", event.len()).as_bytes())
 }
@@ -65,12 +65,12 @@ fn token(to: &mut TcpStream, last: bool) -> std::io::Result<()> {
     send(to, &format!(r#"{{"choices":[{{"index":0,"delta":{{"content":"w "}},"finish_reason":{reason}}}]}}"#))
 }
 
-fn count(to: &mut TcpStream, tokens: u32) -> std::io::Result<()> {
+pub(super) fn count(to: &mut TcpStream, tokens: u32) -> std::io::Result<()> {
     send(to, &format!(r#"{{"choices":[],"usage":{{"prompt_tokens":8,"completion_tokens":{tokens}}}}}"#))
 }
 
 /// An answer of four tokens.
-fn answer(to: &mut TcpStream) -> std::io::Result<()> {
+pub(super) fn answer(to: &mut TcpStream) -> std::io::Result<()> {
     (0..4).try_for_each(|n| token(to, n == 3))?;
     count(to, 4)?;
     send(to, "[DONE]")
@@ -85,12 +85,12 @@ fn first_three(number: usize, to: &mut TcpStream) -> std::io::Result<()> {
     send(to, "[DONE]")
 }
 
-fn options<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+pub(super) fn options<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let load = ["--random-input-len", "8", "--random-output-len", "4", "--server-metrics", "none"];
     [&["bench", url, "--model", "m"], &load[..], more].concat()
 }
 
-fn finding<'v>(own: &'v Value, name: &str) -> &'v Value {
+pub(super) fn finding<'v>(own: &'v Value, name: &str) -> &'v Value {
     let all = own["findings"].as_array().expect("a list");
     all.iter().find(|found| found["finding"] == name).unwrap_or_else(|| panic!("no {name} in {own:#}"))
 }

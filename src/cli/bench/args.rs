@@ -44,7 +44,7 @@ pub struct BenchArgs {
     #[arg(long, alias = "disable-stream")]
     pub no_stream: bool,
     /// Requests to send
-    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_PROMPTS))]
+    #[arg(long, default_value = "1000", value_name = "N", value_parser = prompts)]
     pub num_prompts: u64,
     /// Requests in flight at most; without a rate, so many clients that each send one request after the other
     #[arg(long, value_name = "N", value_parser = at_least_one)]
@@ -73,10 +73,10 @@ pub struct BenchArgs {
     #[arg(long)]
     pub ignore_eos: bool,
     /// Requests before the clock starts, with prompts of their own
-    #[arg(long, default_value_t = 0, value_name = "N")]
+    #[arg(long, default_value = "0", value_name = "N", value_parser = whole)]
     pub num_warmups: u64,
     /// Decides prompts and arrivals
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value = "0", value_parser = whole)]
     pub seed: u64,
     #[arg(long, default_value = "0", value_parser = from_zero, value_name = "T")]
     pub temperature: f64,
@@ -88,6 +88,9 @@ pub struct BenchArgs {
     /// A further header of each request; `OPENAI_API_KEY` of the environment is sent as a bearer key
     #[arg(long, value_name = "NAME=VALUE", value_parser = header, num_args = 1..)]
     pub header: Vec<Header>,
+    /// Do not check the certificate of a server at https://, as one that it made for itself
+    #[arg(long)]
+    pub insecure: bool,
     /// The path of the server's page of metrics, which is read once a second; `none` leaves it alone
     #[arg(long, default_value = "/metrics", value_name = "PATH", value_parser = page)]
     pub server_metrics: Page,
@@ -304,6 +307,10 @@ impl BenchArgs {
         spec.api = self.endpoint;
         spec.extra_body.extend(self.extra_body.clone().unwrap_or_default());
         spec.headers.clone_from(&self.header);
+        spec.insecure = self.insecure;
+        if self.insecure && !spec.base_url.starts_with("https:") {
+            return Err("--insecure is about the certificate of an address with https://".to_owned());
+        }
         match login {
             Some(_) if self.header.iter().any(Header::authorizes) => {
                 return Err("the address and --header both say who asks: leave one out".to_owned());
@@ -367,6 +374,15 @@ fn page(text: &str) -> Result<Page, String> {
 fn rate(text: &str) -> Result<f64, String> {
     let rate: f64 = text.parse().map_err(|_| "write a number of requests per second, or inf".to_owned())?;
     if rate > 0.0 { Ok(rate) } else { Err("a rate is more than 0".to_owned()) }
+}
+
+fn prompts(text: &str) -> Result<u64, String> {
+    let number = text.parse().ok().filter(|n| (1..=MOST_PROMPTS).contains(n));
+    number.ok_or_else(|| format!("write a whole number from 1 to {MOST_PROMPTS}"))
+}
+
+fn whole(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "write a whole number from 0 on".to_owned())
 }
 
 fn positive(text: &str) -> Result<f64, String> {

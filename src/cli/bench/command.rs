@@ -12,7 +12,9 @@ use crate::cli::console::Console;
 use crate::cli::{descriptors, exit};
 use crate::data::DataError;
 use crate::load::{self, Ended, Header, LoadError, LoadOutcome, LoadSpec};
+use crate::report::wrap::hanging;
 use crate::run::{Signals, prompt_cache};
+use crate::secrets;
 
 /// Why there was no load.
 #[derive(Debug, thiserror::Error)]
@@ -63,6 +65,14 @@ pub fn run(args: &BenchArgs, console: Console) -> u8 {
     }
 }
 
+/// A text that stands behind this word, in lines as wide as a terminal.
+fn folded(word: &str, text: &str, console: Console) -> String {
+    let text = secrets::mask(text).into_owned();
+    let Some(width) = console.stderr_width() else { return text };
+    let lines = hanging(word, &text, width).join("\n");
+    lines.strip_prefix(word).map_or(text, str::to_owned)
+}
+
 fn measure(args: &BenchArgs, console: Console) -> Result<(LoadSpec, LoadOutcome), NoLoad> {
     let spec = spec(args, console)?;
     files::named_twice(args, &spec).map_or(Ok(()), |why| Err(NoLoad::Usage(why)))?;
@@ -110,9 +120,9 @@ fn show((args, spec): (&BenchArgs, &LoadSpec), outcome: &LoadOutcome, console: C
     }
     for note in notes::of(args, spec, outcome) {
         if note.warning {
-            console.warn(&note.text);
+            console.warn(&folded("warning: ", &note.text, console));
         } else {
-            console.say(&format!("note: {}", note.text));
+            console.say(&format!("note: {}", folded("note: ", &note.text, console)));
         }
     }
     let unwritten = files::write((args, spec), outcome, console);

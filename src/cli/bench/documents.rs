@@ -37,7 +37,8 @@ pub(super) fn own(args: &BenchArgs, spec: &LoadSpec, outcome: &LoadOutcome) -> V
         "output_tokens": s.output_tokens,
         "cached_tokens": s.cached_tokens,
         "request_rate": s.request_rate,
-        "goodput": goodput::own(&args.goodput, outcome),
+        "goodput": goodput::own(&args.goodput, outcome, goodput::From::Sent),
+        "goodput_from_schedule": goodput::own(&args.goodput, outcome, goodput::From::Schedule),
         "send_rate": s.send_rate,
         "input_tps": s.input_tps,
         "output_tps": s.output_tps,
@@ -165,7 +166,9 @@ fn details(spec: &LoadSpec, records: &[RequestRecord], put: &mut impl FnMut(&str
     put("generated_texts", list(&|_| "".into()));
     let error = |r: &RequestRecord| match &r.outcome {
         Outcome::Failed(failure) => failure.to_string(),
-        Outcome::Ok | Outcome::Short => String::new(),
+        _ if answered(r) => String::new(),
+        Outcome::Ok | Outcome::Short if r.form.cut => "the body was cut off behind its last word".to_owned(),
+        Outcome::Ok | Outcome::Short => "the stream has events of another form".to_owned(),
     };
     put("errors", list(&|r| error(r).into()));
 }

@@ -1,7 +1,7 @@
 //! The files that a bench leaves: their places are looked at before the load, and each is written whatever becomes of the others. One that
 //! was there before stays until the new one is whole.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -20,9 +20,9 @@ pub(super) fn is_stdout(json: Option<&Path>) -> bool {
     json == Some(Path::new("-"))
 }
 
-/// The files that were asked for; the one of a date that is not known yet under a name without it.
+/// The files that were asked for; that of a date which is not known yet with a word in its place.
 fn asked(args: &BenchArgs, spec: &LoadSpec) -> Vec<PathBuf> {
-    let results = args.save_result.then(|| result_file(args, spec, ""));
+    let results = args.save_result.then(|| result_file(args, spec, "DATE"));
     let files = [args.json.clone(), results, args.save_requests.clone()];
     files.into_iter().flatten().filter(|file| !is_stdout(Some(file))).collect()
 }
@@ -55,7 +55,11 @@ fn room(file: &Path) -> io::Result<()> {
     if !there.is_dir() {
         return Err(io::ErrorKind::NotADirectory.into());
     }
-    Ok(access(there, AccessFlags::W_OK | AccessFlags::X_OK)?)
+    access(there, AccessFlags::W_OK | AccessFlags::X_OK)?;
+    // rights are not all: a file system of the kernel's takes no file from anybody
+    let tried = there.join(format!(".perflab.{}", std::process::id()));
+    OpenOptions::new().write(true).create_new(true).open(&tried)?;
+    fs::remove_file(tried)
 }
 
 /// Makes a file's folder.

@@ -37,11 +37,21 @@ pub(super) fn limit(text: &str) -> Result<Limit, String> {
     Ok(Limit { of, ms })
 }
 
+/// When a request's times begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum From {
+    /// When it was sent.
+    Sent,
+    /// When it should have been.
+    Schedule,
+}
+
 /// Good requests per second by perflab's definitions: a request whose tokens all came in one chunk has no time per token, and keeps no
 /// limit of it. None without limits.
-pub(super) fn own(limits: &[Limit], outcome: &LoadOutcome) -> Option<f64> {
+pub(super) fn own(limits: &[Limit], outcome: &LoadOutcome, from: From) -> Option<f64> {
     let keeps = |record: &RequestRecord, limit: &Limit| {
-        let ms = |to: Option<u64>| Some(to?.saturating_sub(record.sent_ns) as f64 / 1e6);
+        let began = if from == From::Sent { record.sent_ns } else { record.scheduled_ns };
+        let ms = |to: Option<u64>| Some(to?.saturating_sub(began) as f64 / 1e6);
         let took = match limit.of {
             Limited::Ttft => ms(record.first_token_ns),
             Limited::Tpot => record.tpot_ns().map(|ns| ns / 1e6),

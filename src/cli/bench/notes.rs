@@ -4,9 +4,10 @@
 use serde_json::{Value, json};
 
 use super::args::BenchArgs;
+use super::stated;
 use crate::data::Source;
-use crate::judge::{Metrics, checks, prefix};
-use crate::load::{Finding, LoadOutcome, LoadSpec, Stalled};
+use crate::judge::{Level, Metrics, checks, prefix};
+use crate::load::{Api, Finding, LoadOutcome, LoadSpec, Stalled};
 
 /// Something to be known.
 pub(super) struct Note {
@@ -33,6 +34,8 @@ impl Note {
 /// All of it, what only explains the numbers first.
 pub(super) fn of(args: &BenchArgs, spec: &LoadSpec, outcome: &LoadOutcome) -> Vec<Note> {
     let told = outcome.findings.iter().map(found).chain(seen_before(spec, outcome));
+    let told =
+        told.chain(unchecked(spec)).chain(no_columns(args, spec, outcome)).chain(missed(spec, outcome));
     let mut all: Vec<Note> = told.chain(failed(outcome)).chain(slow_client(args, outcome)).collect();
     all.sort_by_key(|note| note.warning);
     all
@@ -79,6 +82,40 @@ fn slow_client(args: &BenchArgs, outcome: &LoadOutcome) -> Option<Note> {
     let mut kind = serde_json::to_value(stalled).unwrap_or_else(|_| json!({}));
     kind["finding"] = "client_stalled".into();
     Some(Note::new(true, text, kind))
+}
+
+/// A rate that was not kept, by the limits of a study's check; what waited for a place is late in no other number.
+fn missed(spec: &LoadSpec, outcome: &LoadOutcome) -> Option<Note> {
+    let offered = stated::schedule_rate(spec, &outcome.records)?;
+    let sent = outcome.summary.send_rate?;
+    let capped = spec.in_flight.is_some();
+    let (level, missed) = checks::missed_rate((sent, offered), "were sent", !capped)?;
+    let waited = outcome.summary.queue_ms.as_ref().filter(|_| capped).map(|queue| queue.mean);
+    let text = match waited {
+        Some(waited) => format!(
+            "{missed}: with so many in flight requests waited {waited:.0} ms for a place, on average, before they were sent; TTFT, \
+             E2EL and goodput begin when they were sent, what is called \"from schedule\" when they should have been"
+        ),
+        None => missed,
+    };
+    let kind = json!({"finding": "rate_missed", "offered": offered, "sent": sent, "queue_ms": waited});
+    Some(Note::new(level == Level::Refuse, text, kind))
+}
+
+/// A server that may be another one.
+fn unchecked(spec: &LoadSpec) -> Option<Note> {
+    let text = "the server's certificate was not checked (--insecure): who answered is not known";
+    spec.insecure.then(|| Note::new(false, text.to_owned(), json!({"finding": "certificate_unchecked"})))
+}
+
+/// Columns that were asked for, of a load that has none.
+fn no_columns(args: &BenchArgs, spec: &LoadSpec, outcome: &LoadOutcome) -> Option<Note> {
+    if !args.compat || !outcome.columns.is_empty() {
+        return None;
+    }
+    let what = if spec.api == Api::Generate { "of /generate" } else { "of whole answers (--no-stream)" };
+    let text = format!("--compat: {what} there are no numbers by other tools' definitions");
+    Some(Note::new(false, text, json!({"finding": "no_columns"})))
 }
 
 /// Whether so many samples can move a percentile that is shown: half of those above it.

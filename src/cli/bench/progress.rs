@@ -23,6 +23,8 @@ pub(super) struct Progress {
     last: (Duration, u64),
     phase: &'static str,
     live: bool,
+    /// Columns that the words may take.
+    room: usize,
 }
 
 impl Progress {
@@ -32,7 +34,10 @@ impl Progress {
         let screen = (!console.quiet).then(|| Screen::paced(console, LIVE));
         let every = if live { LIVE.every } else { LINES };
         let (due, last) = (every, (Duration::ZERO, 0));
-        Self { screen, place: url.to_owned(), every, due, last, phase: "", live }
+        // they stand two columns from the edge
+        let room =
+            console.stderr_width().filter(|_| live).map_or(usize::MAX, |width| width.saturating_sub(2));
+        Self { screen, place: url.to_owned(), every, due, last, phase: "", live, room }
     }
 
     /// Takes the display away.
@@ -60,11 +65,21 @@ impl Progress {
         let over = seen.elapsed.saturating_sub(since).as_secs_f64();
         let chunks = seen.chunks.saturating_sub(before) as f64 / over.max(f64::MIN_POSITIVE);
         let of = seen.planned.map(|planned| format!(" of {planned}")).unwrap_or_default();
-        let failed = if seen.failed > 0 { format!(", {} failed", seen.failed) } else { String::new() };
-        let left = left(seen).map(|left| format!(", about {} left", duration(left))).unwrap_or_default();
+        let failed = (seen.failed > 0).then(|| format!("{} failed", seen.failed));
+        let left = left(seen).map(|left| format!("about {} left", duration(left)));
         let (phase, took, done) = (self.phase, seen.elapsed.as_secs(), seen.done);
-        Some(format!("{phase}, {took} s: {done}{of} requests{failed}, {chunks:.0} chunks/s{left}"))
+        let far = format!("{phase}, {took} s: {done}{of} requests");
+        Some(fitting([Some(far), failed, left, Some(format!("{chunks:.0} chunks/s"))], self.room))
     }
+}
+
+/// As many of the parts as there is room for, the later ones being left out first: part of a word says nothing.
+fn fitting(parts: [Option<String>; 4], room: usize) -> String {
+    let mut parts: Vec<String> = parts.into_iter().flatten().collect();
+    while parts.len() > 1 && parts.join(", ").len() > room {
+        parts.pop();
+    }
+    parts.join(", ")
 }
 
 /// Seconds that are left if it goes on as it went.
@@ -114,13 +129,22 @@ mod tests {
         assert_eq!(progress.words(seen(9_900, 90, 720)), None);
         assert_eq!(
             progress.words(seen(10_000, 99, 800)).as_deref(),
-            Some("load, 10 s: 99 of 400 requests, 80 chunks/s, about 31.0 s left")
+            Some("load, 10 s: 99 of 400 requests, about 31.0 s left, 80 chunks/s")
         );
         assert_eq!(progress.words(seen(19_900, 150, 1500)), None);
         assert_eq!(
             progress.words(seen(20_100, 200, 2820)).as_deref(),
-            Some("load, 20 s: 200 of 400 requests, 2 failed, 200 chunks/s, about 21.0 s left")
+            Some("load, 20 s: 200 of 400 requests, 2 failed, about 21.0 s left, 200 chunks/s")
         );
+        progress.room = 60;
+        let narrow = progress.words(seen(40_000, 250, 2820));
+        assert_eq!(narrow.as_deref(), Some("load, 40 s: 250 of 400 requests, 2 failed, about 24.0 s left"));
+        progress.room = 30;
+        assert_eq!(
+            progress.words(seen(60_000, 300, 2820)).as_deref(),
+            Some("load, 60 s: 300 of 400 requests")
+        );
+        (progress.room, progress.due) = (usize::MAX, Duration::ZERO);
         let mut timed = Seen { planned: None, ..seen(40_000, 0, 2820) };
         assert_eq!(progress.words(timed).as_deref(), Some("load, 40 s: 0 requests, 0 chunks/s"));
         (timed.planned, timed.elapsed) = (Some(3), Duration::from_mins(1));

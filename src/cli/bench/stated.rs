@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::args::BenchArgs;
 use super::data_args::{DataArgs, DataSet};
 use crate::data::Source;
-use crate::load::{Arrivals, LoadSpec, Pace, Prompts, Stop, Warmup};
+use crate::load::{Arrivals, LoadSpec, Pace, Prompts, RequestRecord, Stop, Warmup};
 
 /// When requests were sent.
 pub(super) fn arrivals(spec: &LoadSpec) -> Value {
@@ -58,6 +58,19 @@ pub(super) fn offered(spec: &LoadSpec) -> Offered {
         _ => None,
     };
     Offered { rate, burstiness, cap: clients.or(spec.in_flight) }
+}
+
+/// Requests per second by the times at which those that ended should have been sent. None of a load whose answers decide when requests
+/// are sent, and of one that sends all at once.
+pub(super) fn schedule_rate(spec: &LoadSpec, records: &[RequestRecord]) -> Option<f64> {
+    if matches!(spec.arrivals, Arrivals::AllAtOnce | Arrivals::Closed { .. }) {
+        return None;
+    }
+    let first = records.iter().map(|r| r.scheduled_ns).min()?;
+    let last = records.iter().map(|r| r.scheduled_ns).max()?;
+    let rate = (records.len() - 1) as f64 / (last.checked_sub(first).filter(|ns| *ns > 0)? as f64 / 1e9);
+    // times are whole nanoseconds, and what was asked for is a round number
+    Some((rate * 1e3).round() / 1e3).filter(|rate| *rate > 0.0)
 }
 
 /// What was asked, how much of it, and how answers were to be drawn.

@@ -33,7 +33,7 @@ pub(super) fn render(args: &BenchArgs, spec: &LoadSpec, outcome: &LoadOutcome) -
     }
     table.line("Total generated tokens:", s.output_tokens);
     table.number("Request throughput (req/s):", s.request_rate);
-    if let Some(rate) = goodput::own(&args.goodput, outcome) {
+    if let Some(rate) = goodput::own(&args.goodput, outcome, goodput::From::Sent) {
         table.number("Request goodput (req/s):", rate);
     }
     table.number("Output token throughput (tok/s):", s.output_tps);
@@ -47,6 +47,7 @@ pub(super) fn render(args: &BenchArgs, spec: &LoadSpec, outcome: &LoadOutcome) -
     for metric in metrics {
         table.distribution(metric, s, &args.metric_percentiles);
     }
+    table.queued(args, outcome);
     table.turns(&load::turns(&outcome.records));
     if let Some(server) = &outcome.server {
         table.server(server);
@@ -127,6 +128,31 @@ impl Table {
         self.number(&format!("Median {short} (ms):"), dist.p50);
         for percentile in percentiles {
             self.number(&format!("P{} {short} (ms):", percentile.name()), percentile.of(dist));
+        }
+    }
+
+    /// How long requests waited for a place among those in flight, and what users of such a server wait for.
+    fn queued(&mut self, args: &BenchArgs, outcome: &LoadOutcome) {
+        /// What is less is the client's own time.
+        const MS: f64 = 1.0;
+        let s = &outcome.summary;
+        let Some(queue) = s.queue_ms.as_ref().filter(|queue| queue.max >= MS) else { return };
+        self.heading("Waiting for a place, from schedule");
+        let whole = s.ttft_from_schedule_ms.is_none().then_some(&s.latency_from_schedule_ms);
+        let rows = [
+            ("queued", Some(queue)),
+            ("TTFT from schedule", s.ttft_from_schedule_ms.as_ref()),
+            ("E2EL from schedule", whole.and_then(Option::as_ref)),
+        ];
+        for (name, dist) in rows {
+            let Some(dist) = dist else { continue };
+            self.number(&format!("Mean {name} (ms):"), dist.mean);
+            for percentile in &args.metric_percentiles {
+                self.number(&format!("P{} {name} (ms):", percentile.name()), percentile.of(dist));
+            }
+        }
+        if let Some(rate) = goodput::own(&args.goodput, outcome, goodput::From::Schedule) {
+            self.number("Goodput from schedule (req/s):", rate);
         }
     }
 

@@ -58,11 +58,12 @@ pub fn columns(records: &[RequestRecord], spec: &LoadSpec) -> Columns {
 }
 
 /// Whether a client that looks at nothing but status, transport and JSON saw the answer through to its end: an answer that holds an
-/// error, or ends without a reason, is one to it.
+/// error, or ends without a reason, is one to it, and one whose body was cut off behind its last word is none.
 pub(super) fn was_read(record: &RequestRecord) -> bool {
     use FailureKind::{NoFinishReason, NoTokens, StreamError};
     let passes = |kind| matches!(kind, NoFinishReason | NoTokens | StreamError);
     record.http_status == Some(200)
+        && !record.form.cut
         && match &record.outcome {
             Outcome::Ok | Outcome::Short => true,
             Outcome::Failed(failure) => passes(failure.kind),

@@ -1,6 +1,7 @@
 //! guidellm 0.5, after `schemas/request_stats.py` (what a request's numbers are), `backends/response_handlers.py` (what is a token) and
 //! `schemas/statistics.py` (what is made of them).
 //!
+//! Each line is read for itself: data on several lines, or none, is no JSON, and the request has failed.
 //! A token is a line whose `content` or `text` is not empty: a role is none, and neither are thoughts or calls. TPOT = (last token −
 //! sent) / tokens, the time to the first one in it, weighted by tokens; ITL is each request's mean (last − first) / (tokens − 1), weighted
 //! by tokens − 1; what could not be measured is a sample of 0; a percentile is the smallest sample with that share at or below it.
@@ -15,7 +16,7 @@ use crate::load::record::RequestRecord;
 pub(super) const NAME: &str = "guidellm-0.5";
 
 pub(super) fn column(records: &[RequestRecord]) -> Column {
-    let answered: Vec<&RequestRecord> = records.iter().filter(|r| was_read(r)).collect();
+    let answered: Vec<&RequestRecord> = records.iter().filter(|r| was_read(r) && !r.form.lines).collect();
     let (completed, duration_s) = (answered.len() as u64, whole_s(records));
     let over = |of: fn(&RequestRecord) -> (f64, u32)| weighted(answered.iter().map(|r| of(r)).collect());
     Column {

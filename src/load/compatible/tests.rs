@@ -4,7 +4,7 @@ use super::vllm::Vllm;
 use super::{Column, columns, guidellm};
 use crate::load::dist::Dist;
 use crate::load::meter::StreamMeter;
-use crate::load::record::{Failure, FailureKind, Outcome, RequestRecord, Textless};
+use crate::load::record::{Failure, FailureKind, Form, Outcome, RequestRecord, Textless};
 use crate::load::spec::{Api, LoadSpec};
 
 const MS: u64 = 1_000_000;
@@ -35,6 +35,19 @@ fn short() -> RequestRecord {
         output_tokens: 1,
         ..record()
     }
+}
+
+#[test]
+fn what_their_clients_fail_at_is_failed_in_their_columns() {
+    let with = |cut, fields, lines| RequestRecord { form: Form { cut, fields, lines }, ..record() };
+    let of = |record: RequestRecord| {
+        let columns = columns(&[record], &spec(Api::Chat));
+        ["vllm-0.11", "vllm-0.33", "guidellm-0.5"].map(|name| columns[name].completed)
+    };
+    assert_eq!(of(record()), [1, 1, 1]);
+    assert_eq!(of(with(true, false, false)), [0, 0, 0], "a body that was cut off");
+    assert_eq!(of(with(false, true, false)), [0, 0, 1], "an `event:`");
+    assert_eq!(of(with(false, false, true)), [0, 0, 0], "data on several lines");
 }
 
 fn failed(kind: FailureKind, status: Option<u16>) -> RequestRecord {

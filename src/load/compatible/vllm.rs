@@ -5,6 +5,7 @@
 //! too; a chat's answer ends with its last message, which is the usage, one of `/v1/completions` with the last that has `choices`; a
 //! prompt has the tokens that the client made. From 0.33 on a chat's message counts only if it has text or an empty text without a role,
 //! the answer ends with the last that counts, one of which there has to be, and a prompt has the tokens of `usage.prompt_tokens`.
+//! What lies between two empty lines has to be `data: ` and JSON, or begin with a colon: a request with any other message has failed.
 //! In both, TPOT = (latency − TTFT) / (tokens − 1); ITL is every gap between messages that count; percentiles are numpy's linear ones.
 
 use std::iter::Peekable;
@@ -71,7 +72,11 @@ impl Vllm {
     pub fn is_answered(self, record: &RequestRecord, api: Api) -> bool {
         // a chat's answer of status 200 is one for the older tool, whatever is in it
         let needs_token = self != Self::V0_11 || api != Api::Chat;
-        was_read(record) && (!needs_token || self.tokens_ns(record, api).next().is_some())
+        let form = record.form;
+        was_read(record)
+            && !form.fields
+            && !form.lines
+            && (!needs_token || self.tokens_ns(record, api).next().is_some())
     }
 
     /// Tokens of a prompt: the client's own, if it had a tokenizer as the tool always has, or the server's.

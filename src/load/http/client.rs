@@ -72,7 +72,7 @@ impl HttpClient {
         let host = parsed.host_str().ok_or_else(|| unusable("it names no host".to_owned()))?;
         let port = parsed.port_or_known_default().unwrap_or(80);
         let bare = host.trim_start_matches('[').trim_end_matches(']');
-        let secure = (parsed.scheme() == "https").then(|| Secure::with(bare)).transpose();
+        let secure = (parsed.scheme() == "https").then(|| Secure::with(bare, !spec.insecure)).transpose();
         let secure = secure.map_err(|e| unusable(e.to_string()))?;
         let unknown = |e: io::Error| LoadError::Host { url: address.to_owned(), why: e.to_string() };
         let found = tokio::net::lookup_host((bare, port)).await.map_err(unknown)?;

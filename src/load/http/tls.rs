@@ -47,10 +47,11 @@ mod with {
     }
 
     impl Secure {
-        /// Reads the certificates that are trusted.
-        pub(in crate::load::http) fn with(host: &str) -> Result<Self, TlsError> {
+        /// Reads the certificates that are trusted, where the server's is `checked`.
+        pub(in crate::load::http) fn with(host: &str, checked: bool) -> Result<Self, TlsError> {
             let name = ServerName::try_from(host.to_owned()).map_err(|_| TlsError::Name)?;
-            Ok(Self { config: trust::config()?, name })
+            let config = if checked { trust::config() } else { trust::unchecked() }?;
+            Ok(Self { config, name })
         }
 
         /// Shakes hands over a socket that was opened just now.
@@ -190,7 +191,7 @@ mod without {
     pub(in crate::load::http) enum Secure {}
 
     impl Secure {
-        pub(in crate::load::http) fn with(_: &str) -> Result<Self, TlsError> {
+        pub(in crate::load::http) fn with(_: &str, _: bool) -> Result<Self, TlsError> {
             Err(TlsError::NotBuilt)
         }
 
