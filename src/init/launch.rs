@@ -1,5 +1,6 @@
 //! The serve command among the commands of a text: which engine, what stands before its flags, its environment.
 
+use super::beside::{self, Beside};
 use super::branches::shown;
 use super::container;
 use super::error::InitError;
@@ -23,6 +24,8 @@ pub struct Launch {
     pub mounts: Vec<Mount>,
     /// an image's entrypoint starts the engine, not words of the command
     pub entrypoint: bool,
+    /// the version that a command beside it installs
+    pub pinned: Option<String>,
     /// what was not carried over, and why
     pub left_out: Vec<String>,
     /// what came over and deserves a word
@@ -183,12 +186,14 @@ fn one_of(commands: Vec<Simple>, vars: &mut Vars) -> Result<Launch, InitError> {
     let (mut found, others) = apart(commands, vars, 0)?;
     match found.len() {
         0 => {
-            let first = others.first().and_then(|o| o.split_once(": another"));
+            let first = others.first().and_then(|o| o.told().split_once(": another"));
             Err(InitError::NoServe(first.map(|(o, _)| format!(" in {o}")).unwrap_or_default()))
         }
         1 => {
             let mut launch = found.remove(0);
-            launch.left_out.extend(others);
+            for other in others {
+                other.join(&mut launch);
+            }
             Ok(launch)
         }
         n => {
@@ -198,18 +203,18 @@ fn one_of(commands: Vec<Simple>, vars: &mut Vars) -> Result<Launch, InitError> {
     }
 }
 
-/// The serve commands among others, and the beginnings of the others.
+/// The serve commands among others, and the others.
 fn apart(
     commands: Vec<Simple>,
     vars: &mut Vars,
     depth: usize,
-) -> Result<(Vec<Launch>, Vec<String>), InitError> {
+) -> Result<(Vec<Launch>, Vec<Beside>), InitError> {
     let (mut found, mut others) = (Vec::new(), Vec::new());
     for command in commands {
-        let first = told(&command);
+        let other = beside::read(&command.words, told(&command));
         match serve_command(command, vars, depth)? {
             Some(launch) => found.push(launch),
-            None => others.push(first),
+            None => others.push(other),
         }
     }
     Ok((found, others))
@@ -280,6 +285,7 @@ fn started(words: &[Word], vars: &mut Vars, depth: usize) -> Result<Option<Launc
         image: None,
         mounts: Vec::new(),
         entrypoint: false,
+        pinned: None,
         left_out: Vec::new(),
         notes: Vec::new(),
     }))
@@ -341,7 +347,9 @@ fn nested(script: &str, vars: &mut Vars, depth: usize) -> Result<Option<Launch>,
     }
     let mut launch = found.pop();
     if let Some(launch) = &mut launch {
-        launch.left_out.extend(others);
+        for other in others {
+            other.join(launch);
+        }
     }
     Ok(launch)
 }
@@ -367,6 +375,7 @@ fn in_container(run: container::Run, vars: &mut Vars, depth: usize) -> Result<Op
             image: None,
             mounts: Vec::new(),
             entrypoint: true,
+            pinned: None,
             left_out: Vec::new(),
             notes: Vec::new(),
         },
