@@ -185,3 +185,25 @@ fn manifests_lose_nothing_without_a_word() {
     let anchored = "x: &a {image: i}\nservices:\n  llm:\n    <<: *a\n    command: vllm serve org/m\n";
     init(&Lab::new(), &[], anchored).expect_error(1, &["manifest", "aliases", "help:"]);
 }
+
+#[test]
+fn commands_for_other_gpus_are_told() {
+    let cases: [(&str, &[&str], &[&str]); 3] = [
+        (
+            "docker run --device /dev/kfd --device /dev/dri rocm/vllm:latest vllm serve org/m -tp 8",
+            &["gpus     8 ", "# NVIDIA's, as perflab takes no others"],
+            &["note: /dev/kfd: the command is for AMD's GPUs, and perflab takes only NVIDIA's"],
+        ),
+        (
+            "docker run vllm/vllm-openai-rocm:v0.17.1 --model org/m",
+            &[],
+            &["note: vllm/vllm-openai-rocm:v0.17.1: the command is for AMD's"],
+        ),
+        (
+            "HIP_VISIBLE_DEVICES=0 vllm serve org/m",
+            &[],
+            &["note: HIP_VISIBLE_DEVICES: the command is for AMD's"],
+        ),
+    ];
+    assert_written(&Lab::new(), &cases);
+}

@@ -220,3 +220,29 @@ fn proposals_start_beside_the_command() {
         assert_eq!(doubts(&lab, "study.plab"), Vec::<String>::new(), "{text}");
     }
 }
+
+#[test]
+fn what_is_installed_before_the_command_says_its_version() {
+    let cases: [(&str, &[&str], &[&str]); 4] = [
+        ("pip install vllm==0.11.0\nvllm serve org/m --max-num-seqs 256", &["version \"0.11.0\"\n"], &[]),
+        (
+            "uv pip install \"sglang[all]==0.5.5.post1\" torch==2.8\npython -m sglang.launch_server --model-path org/m",
+            &["version \"0.5.5.post1\"\n"],
+            &[],
+        ),
+        (
+            "pip install vllm\nvllm serve org/m",
+            &["# the newest one known with these flags"],
+            &["`pip install vllm`: another command"],
+        ),
+        (
+            "source ~/venvs/vllm-0.17.1/bin/activate\npip install torch==2.8\nvllm serve org/m",
+            &[],
+            &[
+                "site here { engine vllm via venv \"/home/me/venvs/vllm-0.17.1\" }",
+                "`pip install torch==2.8`: another command",
+            ],
+        ),
+    ];
+    assert_written(&Lab::new(), &cases);
+}

@@ -32,7 +32,7 @@ fn sweeps_of_vllm_become_studies() {
     assert!(out.stdout.contains("--no-enable-prefix-caching"), "{}", out.stdout);
     assert!(out.stdout.contains("--compilation-config.cudagraph_mode=PIECEWISE"), "{}", out.stdout);
     assert!(out.stdout.contains("require  p99(latency) <= 2000ms"), "{}", out.stdout);
-    for told in ["goodput=ttft:500", "p99_e2el_ms <=1000"] {
+    for told in ["goodput ttft:500: not every load has these limits", "p99_e2el_ms <=1000"] {
         assert!(out.stderr.contains(told) && out.stdout.contains(told), "{}", out.stderr);
     }
     let named = from_files("sweep_named", &[&["--from", "serve_named.json"], &serve[..]].concat());
@@ -107,7 +107,7 @@ fn asked_through_each_backend(lab: &Lab) {
 fn auto_benchmark_files_become_studies() {
     let out = from_files("auto_benchmark", &["--engine-version", "0.5.9", "--from", "auto_benchmark.yaml"]);
     assert!(
-        out.stderr.contains("max_concurrency 16, 32: a profile has one cap, and no cap is kept"),
+        out.stderr.contains("note: benchmark.max_concurrency null, 16, 32: a profile for each"),
         "{}",
         out.stderr
     );
@@ -367,4 +367,30 @@ fn lists_in_a_set_are_sets_of_their_own() {
     lab.write("named.json", r#"{"small": {"max_num_seqs": [8, 16], "max_num_batched_tokens": 2048}}"#);
     let named = init(&lab, &[&["--from", "named.json"], &serve[..]].concat(), "").expect_code(0);
     assert!(named.stdout.contains("\"small 16\""), "{}", named.stdout);
+}
+
+#[test]
+fn limits_that_all_loads_have_are_the_objective() {
+    let lab = Lab::new();
+    let serve = ["--from", "loads.json", "--engine-version", "0.17.1", "--", "vllm", "serve", "org/m"];
+    let goal = "maximize goodput(ttft <= 500ms and latency <= 2000ms) on load_1, load_2";
+    for limits in [r#""ttft:500 e2el:2000""#, r#"["ttft:500", "e2el:2000"]"#] {
+        let load = |input: u32| {
+            format!(r#"{{"random_input_len": {input}, "request_rate": 2, "goodput": {limits}}}"#)
+        };
+        lab.write("loads.json", format!("[{}, {}]", load(128), load(512)));
+        let out = init(&lab, &serve, "").expect_code(0);
+        assert!(
+            out.stdout.contains(goal) && !out.stderr.contains("goodput"),
+            "{}\n{}",
+            out.stdout,
+            out.stderr
+        );
+        lab.write("study.plab", &out.stdout);
+        assert_eq!(doubts(&lab, "study.plab"), Vec::<String>::new());
+    }
+    lab.write("loads.json", r#"[{"random_input_len": 128, "goodput": "itl:9"}]"#);
+    let out = init(&lab, &serve, "").expect_code(0);
+    assert!(out.stderr.contains("goodput itl:9: limits that perflab does not know"), "{}", out.stderr);
+    assert!(out.stdout.contains("maximize total_tps on load_1"), "{}", out.stdout);
 }

@@ -192,6 +192,9 @@ pub struct PlanArgs {
     /// How the plan is written
     #[arg(long, value_enum, default_value_t = PlanFormat::Tree)]
     pub format: PlanFormat,
+    /// Show every candidate: without it, a tree and a page show the first of a step that has many
+    #[arg(long)]
+    pub all: bool,
     /// Another revision of the file to say what changes against; `-` reads it from stdin
     #[arg(long, value_name = "OLD")]
     pub against: Option<PathBuf>,

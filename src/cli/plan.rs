@@ -100,6 +100,7 @@ fn show(
         material = material.side_by_side(sides, room, &costs);
     }
     let mut plan = preview::plan(&material);
+    plan.whole = args.all;
     if let Some(old) = old {
         let elsewhere = Elsewhere { program: old.program, study: old.study, ..elsewhere };
         let standing = Standing::new(old.program, &host, &facts, &study_dir, &images);

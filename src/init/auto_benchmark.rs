@@ -36,13 +36,14 @@ pub fn study(file: &str, tree: &Value, asked: &Asked) -> Result<Written, InitErr
     }
     for (i, profile) in out.profiles().into_iter().enumerate() {
         let loads = rates::each(&profile, &rates::listed(root));
+        let loads = rates::capped(loads, &rates::caps(root));
         draft.studies.push(out.study(&profile, &loads, steps.clone(), i));
         draft.profiles.extend(loads);
     }
     let left_out = out.left_out;
     let mut said = Said { left_out, ..base.said() };
     said.notes.extend(notes::of_flags(&base.known, params::flags(&out.told)));
-    said.notes.extend(rates::told(root));
+    said.notes.extend(rates::told(root).into_iter().chain(rates::caps_told(root)));
     study::finish(draft, said)
 }
 
@@ -381,17 +382,6 @@ impl Reader<'_> {
         if rates::range(self.root).is_some() {
             self.rates_left_out(&benchmark);
         }
-        let caps = benchmark.get("max_concurrency").map(list).unwrap_or_default();
-        let open = caps.iter().any(Value::is_null);
-        let taken = caps.iter().find(|c| c.as_u64().is_some()).filter(|_| !open);
-        lines.extend(taken.map(|cap| Line::new("in_flight", cap.to_string())));
-        if caps.len() > 1 {
-            let others = caps.iter().filter(|c| Some(*c) != taken && !c.is_null()).map(ToString::to_string);
-            let kept = taken.map_or("no cap".to_owned(), ToString::to_string);
-            let others = others.collect::<Vec<_>>().join(", ");
-            self.left_out
-                .push(format!("max_concurrency {others}: a profile has one cap, and {kept} is kept"));
-        }
         let requests = prompts.or(benchmark.get("num_prompts").and_then(Value::as_u64)).unwrap_or(1000);
         lines.push(Line::new("requests", requests.max(1).to_string()));
         for (name, setting) in
@@ -425,7 +415,8 @@ impl Reader<'_> {
 
     fn study(&self, profile: &Block, loads: &[Block], steps: Vec<Step>, index: usize) -> Study {
         let model = arguments::short_name(&self.base.arguments.model);
-        let searched = rates::range(self.root).is_some_and(|(low, high)| high > low) && loads.len() == 1;
+        let searched = rates::range(self.root).is_some_and(|(low, high)| high > low)
+            && rates::listed(self.root).is_empty();
         let sla = self.root.get("benchmark").and_then(|b| b.get("sla"));
         let limits = [("max_ttft_ms", "ttft"), ("max_tpot_ms", "tpot")];
         let limits = limits.iter().filter_map(|(key, of)| Some((*of, sla?.get(*key)?.as_f64()?)));

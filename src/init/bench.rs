@@ -10,7 +10,7 @@ use super::{value, yaml};
 pub type Settings = IndexMap<String, Value>;
 
 /// Settings that say where and what is served, or what becomes of the results: a launch knows them, or nobody needs them.
-const SILENT: [&str; 22] = [
+const SILENT: [&str; 23] = [
     "model",
     "backend",
     "endpoint",
@@ -33,6 +33,8 @@ const SILENT: [&str; 22] = [
     "metadata",
     "no_stream",
     "served",
+    // the study's objective
+    "goodput",
 ];
 
 /// Settings of which a profile has one each.
@@ -56,7 +58,12 @@ pub fn of_words(words: &[String]) -> Settings {
             at += 1;
             continue;
         };
-        if let Some((name, text)) = flag.split_once('=') {
+        if key(flag) == GOODPUT {
+            let given = words[at + 1..].iter().take_while(|w| !w.starts_with("--"));
+            let limits: Vec<&str> = given.map(String::as_str).collect();
+            out.insert(key(flag), Value::from(limits.join(" ")));
+            at += limits.len();
+        } else if let Some((name, text)) = flag.split_once('=') {
             out.insert(key(name), typed(text));
         } else if let Some(next) = words.get(at + 1).filter(|n| !n.starts_with("--")) {
             out.insert(key(flag), typed(next));
@@ -67,6 +74,29 @@ pub fn of_words(words: &[String]) -> Settings {
         at += 1;
     }
     out
+}
+
+/// Limits of single requests, which are no setting of a load here but a part of the objective.
+pub const GOODPUT: &str = "goodput";
+
+/// `ttft:500 tpot:50` as `goodput(ttft <= 500ms and tpot <= 50ms)`.
+pub fn goodput(limits: &Value) -> Option<String> {
+    let text = match limits {
+        Value::Array(all) => all.iter().map(yaml::word).collect::<Option<Vec<_>>>()?.join(" "),
+        other => yaml::word(other)?,
+    };
+    let limit = |pair: &str| {
+        let (name, most) = pair.split_once(':')?;
+        let metric = match name {
+            "e2el" => "latency",
+            known @ ("ttft" | "tpot") => known,
+            _ => return None,
+        };
+        let most = most.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0)?;
+        Some(format!("{metric} <= {most}ms"))
+    };
+    let limits: Vec<String> = text.split_whitespace().map(limit).collect::<Option<_>>()?;
+    (!limits.is_empty()).then(|| format!("goodput({})", limits.join(" and ")))
 }
 
 /// Settings that have the same name and meaning here.

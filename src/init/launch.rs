@@ -21,6 +21,8 @@ pub struct Launch {
     pub mounts: Vec<Mount>,
     /// an image's entrypoint starts the engine, not words of the command
     pub entrypoint: bool,
+    /// the version that a command beside it installs
+    pub pinned: Option<String>,
     /// what was not carried over, and why
     pub left_out: Vec<String>,
     /// what came over and deserves a word
@@ -139,12 +141,14 @@ fn one_of(commands: Vec<Simple>, vars: &mut Vars) -> Result<Launch, InitError> {
     let (mut found, others) = apart(commands, vars, 0)?;
     match found.len() {
         0 => {
-            let first = others.first().and_then(|o| o.split_once(": another"));
+            let first = others.first().and_then(|o| o.told().split_once(": another"));
             Err(InitError::NoServe(first.map(|(o, _)| format!(" in {o}")).unwrap_or_default()))
         }
         1 => {
             let mut launch = found.remove(0);
-            launch.left_out.extend(others);
+            for other in others {
+                other.join(&mut launch);
+            }
             Ok(launch)
         }
         n => {

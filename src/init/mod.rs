@@ -1,16 +1,18 @@
 //! From what people have — a pasted serve command, another tool's sweep files — to a first study. Pure: text in, text out.
 //!
-//! In reading order: `pasted` and `shell` (with `vars`, `expand`, `branches`, `carry`, `heredoc` and `written`) make commands of a text, `launch` (with `container` and `slurm`) finds the serve command in
+//! In reading order: `pasted` and `shell` (with `vars`, `expand`, `branches`, `carry`, `heredoc` and `written`) make commands of a text, `launch` (with `container`, `beside` and `slurm`) finds the serve command in
 //! them, `reader` makes `arguments` of its
 //! words by the engine's schema, `ideas` chooses axes, `draft` holds the study, `write` prints it,
 //! `secret` keeps out of it what is nobody else's,
 //! `settle` has the checker look at it until nothing is left to say. `files` has the other ways to a draft:
 //! `sweep` (with `bench`, `sets`, `params` and `json`) and `auto_benchmark` (with `rates`, `yaml` and `keys`).
 
+pub mod amd;
 pub mod arguments;
 pub mod arithmetic;
 pub mod auto_benchmark;
 pub mod bench;
+pub mod beside;
 pub mod branches;
 pub mod carry;
 pub mod container;

@@ -1,4 +1,5 @@
-//! The rates of an `auto_benchmark` file: a range that is searched, or a list, of which each is a profile that can be measured.
+//! The rates of an `auto_benchmark` file: a range that is searched, or a list, of which each is a profile that can be measured; and its
+//! caps, of which each is one too.
 
 use serde_json::{Map, Value};
 
@@ -55,6 +56,52 @@ pub fn each(load: &Block, rates: &[f64]) -> Vec<Block> {
         block
     };
     if rates.is_empty() { vec![load.clone()] } else { rates.iter().map(at).collect() }
+}
+
+/// How many requests may be in flight, each cap once; `None` is no cap.
+pub fn caps(root: &Map<String, Value>) -> Vec<Option<u64>> {
+    let stated = root.get("benchmark").and_then(|b| b.get("max_concurrency"));
+    let all = match stated {
+        Some(Value::Array(all)) => all.as_slice(),
+        one => one.map_or(&[][..], std::slice::from_ref),
+    };
+    let mut out: Vec<Option<u64>> = Vec::new();
+    for cap in all.iter().filter(|c| c.is_null() || c.as_u64().is_some_and(|n| n > 0)) {
+        if !out.contains(&cap.as_u64()) {
+            out.push(cap.as_u64());
+        }
+    }
+    out
+}
+
+/// Each load under each of the caps; under one alone it keeps its name.
+pub fn capped(loads: Vec<Block>, caps: &[Option<u64>]) -> Vec<Block> {
+    let under = |load: &Block, cap: Option<u64>| {
+        let mut block = load.clone();
+        if caps.len() > 1 {
+            let (name, title) = match cap {
+                Some(n) => (format!("{}_c{n}", load.name), format!("{}, at most {n} in flight", load.title)),
+                None => (format!("{}_open", load.name), format!("{}, no cap", load.title)),
+            };
+            (block.name, block.title) = (value::name(&name), title);
+        }
+        let behind = block.settings.iter().position(|l| l.word == "rate").map_or(0, |at| at + 1);
+        if let Some(n) = cap {
+            block.settings.insert(behind, Line::new("in_flight", n.to_string()));
+        }
+        block
+    };
+    if caps.is_empty() {
+        return loads;
+    }
+    loads.iter().flat_map(|load| caps.iter().map(|cap| under(load, *cap))).collect()
+}
+
+/// What is made of several caps.
+pub fn caps_told(root: &Map<String, Value>) -> Option<String> {
+    let all = caps(root);
+    let words: Vec<String> = all.iter().map(|c| c.map_or("null".to_owned(), |n| n.to_string())).collect();
+    (all.len() > 1).then(|| format!("benchmark.max_concurrency {}: a profile for each", words.join(", ")))
 }
 
 /// What is made of them.

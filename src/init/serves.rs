@@ -1,5 +1,6 @@
 //! What single commands serve: an engine, by itself, behind wrappers, in a shell's script or in a container.
 
+use super::beside::{self, Beside};
 use super::branches::shown;
 use super::container;
 use super::error::InitError;
@@ -13,18 +14,18 @@ use super::wrappers::{SHELLS, elsewhere, unwrap, wrappers};
 /// Commands within commands: more than a shell in a container in a shell is nobody's.
 pub const DEEPEST: usize = 4;
 
-/// The serve commands among others, and the beginnings of the others.
+/// The serve commands among others, and the others.
 pub fn apart(
     commands: Vec<Simple>,
     vars: &mut Vars,
     depth: usize,
-) -> Result<(Vec<Launch>, Vec<String>), InitError> {
+) -> Result<(Vec<Launch>, Vec<Beside>), InitError> {
     let (mut found, mut others) = (Vec::new(), Vec::new());
     for command in commands {
-        let first = told(&command);
+        let other = beside::read(&command.words, told(&command));
         match serve_command(command, vars, depth)? {
             Some(launch) => found.push(launch),
-            None => others.push(first),
+            None => others.push(other),
         }
     }
     Ok((found, others))
@@ -95,6 +96,7 @@ fn started(words: &[Word], vars: &mut Vars, depth: usize) -> Result<Option<Launc
         image: None,
         mounts: Vec::new(),
         entrypoint: false,
+        pinned: None,
         left_out: Vec::new(),
         notes: Vec::new(),
     }))
@@ -150,7 +152,9 @@ fn nested(script: &str, vars: &mut Vars, depth: usize) -> Result<Option<Launch>,
     }
     let mut launch = found.pop();
     if let Some(launch) = &mut launch {
-        launch.left_out.extend(others);
+        for other in others {
+            other.join(launch);
+        }
     }
     Ok(launch)
 }
@@ -176,6 +180,7 @@ fn in_container(run: container::Run, vars: &mut Vars, depth: usize) -> Result<Op
             image: None,
             mounts: Vec::new(),
             entrypoint: true,
+            pinned: None,
             left_out: Vec::new(),
             notes: Vec::new(),
         },

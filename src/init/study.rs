@@ -13,7 +13,7 @@ use super::launch::{self, Devices, Image, Launch};
 use super::settle::settle;
 use super::shell::{self, Vars, Word};
 use super::value;
-use super::{llama, mounts, notes, reader, secret, write};
+use super::{amd, llama, mounts, notes, reader, secret, write};
 use crate::lang::sema::images::bare;
 use crate::lang::sema::program;
 
@@ -58,6 +58,8 @@ pub struct Base {
     pub left_out: Vec<String>,
     pub assumed: Vec<String>,
     pub notes: Vec<String>,
+    /// it is for GPUs that perflab cannot take
+    pub amd: bool,
 }
 
 impl Base {
@@ -153,6 +155,11 @@ pub fn base(command: Command<'_>, asked: &Asked) -> Result<Base, InitError> {
         Some(version) => under(&launch, Some(version), &words)?,
         None => newest(&launch, &words)?,
     };
+    let amd = amd::named(&launch);
+    told.extend(
+        amd.as_ref()
+            .map(|by| format!("{by}: the command is for AMD's GPUs, and perflab takes only NVIDIA's")),
+    );
     told.extend(mounts::as_here(&mut launch, &mut arguments));
     let mut left_out = std::mem::take(&mut launch.left_out);
     left_out.extend(arguments.left_out.iter().cloned());
@@ -167,7 +174,7 @@ pub fn base(command: Command<'_>, asked: &Asked) -> Result<Base, InitError> {
     let assumed = assumed(&vars, &arguments.place);
     let said = std::mem::take(&mut launch.notes);
     let notes = notes::of(&known, &arguments).into_iter().chain(told).chain(said).collect();
-    Ok(Base { launch, known, arguments, devices, draft, left_out, assumed, notes })
+    Ok(Base { launch, known, arguments, devices, draft, left_out, assumed, notes, amd: amd.is_some() })
 }
 
 /// How a site has every launch in such a container.
@@ -196,14 +203,15 @@ fn assumed(vars: &Vars, place: &[String]) -> Vec<String> {
     out
 }
 
-/// The version that the command itself says: of its image, or `uv run --with vllm==0.17.1`.
+/// The version that the command itself says: of its image, `uv run --with vllm==0.17.1`, or a `pip install` before it.
 fn stated(launch: &Launch) -> Option<String> {
     let of_image = launch.image.as_ref().and_then(|i| i.version.clone());
     let pinned = launch
         .launcher
         .iter()
         .find_map(|w| w.split_once("==").filter(|(p, _)| *p == launch.engine.std_name()));
-    of_image.or_else(|| pinned.map(|(_, v)| v.to_owned()).filter(|v| known::sound(v)))
+    let of_wrapper = pinned.map(|(_, v)| v.to_owned()).filter(|v| known::sound(v));
+    of_image.or(of_wrapper).or_else(|| launch.pinned.clone())
 }
 
 fn under(
@@ -347,7 +355,9 @@ pub fn opening(base: &Base, most: u64) -> Vec<Line> {
     let counts = base.known.schema.specs().iter().any(|s| s.uses_gpus.is_some());
     // llama.cpp spreads over all that it sees, and no flag says how many those are
     let spreads = base.draft.root == "llama_cpp" && base.arguments.flag("--gpu-layers").is_some_and(offloads);
-    let kind = if spreads && base.devices.is_none() {
+    let kind = if base.amd {
+        "NVIDIA's, as perflab takes no others"
+    } else if spreads && base.devices.is_none() {
         "as many as it may take, and their kind: 2 of \"H100\""
     } else {
         "add the kind: of \"H100\""

@@ -145,6 +145,7 @@ impl Sweep {
             return Err(InitError::Inexpressible(why));
         }
         let profiles = self.profiles(&base.arguments.model, &mut left_out);
+        let goodput = self.goodput(&mut left_out);
         let requires = self.requires(&mut left_out);
         let most = self.most_gpus(&base);
         base.draft.settings.extend(self.api(&mut left_out));
@@ -153,7 +154,7 @@ impl Sweep {
         let mut draft = Draft { engine: base.draft.clone(), profiles, ..Draft::default() };
         draft.header =
             vec!["A sweep of `vllm bench sweep` as a study, written by `perflab init`.".to_owned()];
-        let mut only = self.study_of(&base, &draft.profiles, requires, most);
+        let mut only = self.study_of(&base, &draft.profiles, (goodput, requires), most);
         if let Some(first) = &over {
             draft.engine.about.push(format!(
                 "the first parameter set, {first}, as the sweep never runs the command alone: every gain is a gain over this"
@@ -308,6 +309,28 @@ impl Sweep {
         out
     }
 
+    /// What the benchmark counts as good; one objective holds for all loads, so that all have to name the same limits.
+    fn goodput(&self, left_out: &mut Vec<String>) -> Option<String> {
+        let common = self.bench.get(bench::GOODPUT);
+        let none = Map::new();
+        let sets: Vec<&Map<String, Value>> =
+            if self.loads.is_empty() { vec![&none] } else { self.loads.iter().collect() };
+        let stated: Vec<Option<&Value>> = sets.iter().map(|set| set.get(bench::GOODPUT).or(common)).collect();
+        let first = stated.first().copied().flatten();
+        if let Some(goal) = first.and_then(bench::goodput).filter(|_| stated.iter().all(|s| *s == first)) {
+            return Some(goal);
+        }
+        for limits in stated.iter().flatten() {
+            let why = match bench::goodput(limits) {
+                Some(_) => "not every load has these limits, and a study has one objective",
+                None => "limits that perflab does not know",
+            };
+            let text = super::yaml::word(limits).unwrap_or_else(|| limits.to_string());
+            left_out.push(format!("goodput {}: {why}", value::plain(&text)));
+        }
+        None
+    }
+
     /// `{"p99_e2el_ms": "<=200"}` as `require p99(latency) <= 200ms`.
     fn requires(&self, left_out: &mut Vec<String>) -> Vec<Line> {
         let mut out = Vec::new();
@@ -323,14 +346,21 @@ impl Sweep {
         out
     }
 
-    fn study_of(&self, base: &Base, profiles: &[Block], requires: Vec<Line>, most: u64) -> Study {
+    fn study_of(
+        &self,
+        base: &Base,
+        profiles: &[Block],
+        (goodput, requires): (Option<String>, Vec<Line>),
+        most: u64,
+    ) -> Study {
         let names: Vec<&str> = profiles.iter().map(|p| p.name.as_str()).collect();
         let model = arguments::short_name(&base.arguments.model);
         let mut settings = study::opening(base, most);
-        settings.push(
-            Line::new("maximize", format!("total_tps on {}", names.join(", ")))
-                .why("a sweep names none; over several loads, the geometric mean"),
-        );
+        let (goal, why) = match &goodput {
+            Some(goodput) => (goodput.as_str(), "as --goodput; over several loads, the geometric mean"),
+            None => ("total_tps", "a sweep names none; over several loads, the geometric mean"),
+        };
+        settings.push(Line::new("maximize", format!("{goal} on {}", names.join(", "))).why(why));
         settings.extend(requires);
         settings.push(Line::new("repeat", self.runs.max(1).to_string()).why("as --num-runs"));
         let step = Step {

@@ -1,5 +1,7 @@
 //! What a step settles on: the best valid candidate from the threshold on, ties to the simpler command, or the one picked by hand.
 
+use std::cmp::Ordering;
+
 use super::scale;
 use super::setup::Setup;
 use super::trial::Outcome;
@@ -20,7 +22,7 @@ pub fn decide(setup: &Setup<'_>, view: &mut StepView, step: &Step, incumbent: &C
         return without_incumbent(setup, view, incumbent, baseline);
     }
     let offers = offers(view);
-    let best = best_of(&offers);
+    let best = best_of(setup, view, &offers);
     view.best = best.map(|b| b.0);
     view.gain = best.map(|b| b.1);
     if let Some(pick) = &step.pick {
@@ -48,7 +50,7 @@ fn without_incumbent(setup: &Setup<'_>, view: &mut StepView, incumbent: &Config,
     };
     let offers: Vec<Offer> =
         values.into_iter().map(|(i, v)| (i, scale::gain(o.maximize, v, weakest))).collect();
-    let Some(best) = best_of(&offers) else { return };
+    let Some(best) = best_of(setup, view, &offers) else { return };
     view.best = Some(best.0);
     let tied = tied(setup, view, &offers, best.0, 0.0);
     adopt(view, simplest(setup, view, &tied, baseline).unwrap_or(best.0), incumbent);
@@ -68,11 +70,20 @@ fn offers(view: &StepView) -> Vec<Offer> {
 }
 
 /// The first of equals: earlier candidates win ties of value.
-fn best_of(offers: &[Offer]) -> Option<Offer> {
+fn best_of(setup: &Setup<'_>, view: &StepView, offers: &[Offer]) -> Option<Offer> {
     offers.iter().copied().fold(None, |best: Option<Offer>, o| match best {
-        Some(b) if b.1 >= o.1 => Some(b),
+        Some(b) if by_value(setup, view, &b, &o).is_ge() => Some(b),
         _ => Some(o),
     })
+}
+
+/// The worse before the better: by gain, and where that is infinite by the objective, as all gain so over one of 0.
+fn by_value(setup: &Setup<'_>, view: &StepView, a: &Offer, b: &Offer) -> Ordering {
+    let maximize = setup.study.objective.as_ref().is_none_or(|o| o.maximize);
+    let size =
+        |o: &Offer| view.rows[o.0].judged.objective.map_or(f64::NAN, |v| if maximize { v } else { -v });
+    let endless = a.1.is_infinite() && b.1.is_infinite();
+    a.1.total_cmp(&b.1).then_with(|| if endless { size(a).total_cmp(&size(b)) } else { Ordering::Equal })
 }
 
 fn by_hand(view: &mut StepView, step: &Step, pick: &Pick, incumbent: &Config) {
@@ -105,8 +116,9 @@ fn simplest(setup: &Setup<'_>, view: &StepView, ties: &[Offer], baseline: &Confi
         let config = view.rows[i].config.as_ref();
         config.map_or(usize::MAX, |c| c.changes(&setup.study.model, &baseline.engine))
     };
-    let order =
-        |a: &Offer, b: &Offer| changes(a.0).cmp(&changes(b.0)).then(b.1.total_cmp(&a.1)).then(a.0.cmp(&b.0));
+    let order = |a: &Offer, b: &Offer| {
+        changes(a.0).cmp(&changes(b.0)).then(by_value(setup, view, b, a)).then(a.0.cmp(&b.0))
+    };
     ties.iter().copied().min_by(order).map(|t| t.0)
 }
 

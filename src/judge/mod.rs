@@ -21,7 +21,7 @@ pub mod prefix;
 pub mod results;
 mod rows;
 pub mod rules;
-mod scale;
+pub mod scale;
 pub mod setup;
 pub mod spread;
 pub mod strategy;

@@ -46,7 +46,7 @@ pub(super) fn pruned_by(
 
 pub(super) fn first_objective(setup: &Setup<'_>, config: &Config, objective: &Objective) -> Option<f64> {
     let on = |p: &String| objective_of(setup, config, objective, p, Reads::First.of(setup, config, p));
-    scale::geometric_mean(&objective.profiles.iter().map(on).collect::<Option<Vec<f64>>>()?)
+    scale::objective_mean(&objective.profiles.iter().map(on).collect::<Option<Vec<f64>>>()?)
 }
 
 /// The first requirement that does not hold, on each profile that it is about.

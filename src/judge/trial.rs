@@ -68,11 +68,11 @@ pub struct Peers<'a> {
     pub may_be_pruned: bool,
 }
 
-/// The objective of a configuration: the geometric mean over its profiles; `None` unless every profile has it.
+/// The objective of a configuration: the geometric mean over its profiles, 0 where it is 0 on one; `None` unless every profile has it.
 pub fn objective(setup: &Setup<'_>, config: &Config, objective: &Objective) -> Option<f64> {
     let values = objective.profiles.iter().map(|p| objective_on(setup, config, objective, p));
     let values: Option<Vec<f64>> = values.collect();
-    scale::geometric_mean(&values?)
+    scale::objective_mean(&values?)
 }
 
 /// The objective under one profile.
@@ -97,7 +97,7 @@ pub fn objective_of(
         }
     };
     let values: Option<Vec<f64>> = runs.iter().map(each).collect();
-    scale::geometric_mean(&values?)
+    scale::objective_mean(&values?)
 }
 
 /// The objective of each launch that counts, over its profiles: what spreads and intervals are computed from.
@@ -105,7 +105,7 @@ pub fn objective_of_each(setup: &Setup<'_>, config: &Config, objective: &Objecti
     let of = |p: &String| each_on(setup, config, objective, p, setup.counted(config, p));
     let profiles: Vec<Vec<f64>> = objective.profiles.iter().map(of).collect();
     let launches = profiles.iter().map(Vec::len).min().unwrap_or(0);
-    let one = |i: usize| scale::geometric_mean(&profiles.iter().map(|p| p[i]).collect::<Vec<_>>());
+    let one = |i: usize| scale::objective_mean(&profiles.iter().map(|p| p[i]).collect::<Vec<_>>());
     (0..launches).filter_map(one).collect()
 }
 
@@ -158,7 +158,7 @@ fn no_objective(setup: &Setup<'_>, config: &Config) -> String {
             let lacks = |run: &Arc<Run>| {
                 let facts = OneRun { setup, config, profile, run };
                 absent(&o.expr, &facts).or_else(|| match number(&o.expr, &facts) {
-                    Known::Value(v) if v <= 0.0 => Some(format!("it is {v}, and gains are ratios")),
+                    Known::Value(v) if v < 0.0 => Some(format!("it is {v}, and gains are ratios")),
                     _ => None,
                 })
             };

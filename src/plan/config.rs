@@ -316,7 +316,8 @@ impl Config {
         let same = |a: &Arc<Held>, b: &Arc<Held>| {
             Arc::ptr_eq(a, b) || (a.key == b.key && a.setting.value.normal() == b.setting.value.normal())
         };
-        let changed = self.flags.iter().filter(|h| !base.flags.iter().any(|o| same(o, h)));
+        // another engine keeps no flag of the base, though it may call one alike
+        let changed = self.flags.iter().filter(|h| !same_engine || !base.flags.iter().any(|o| same(o, h)));
         out.extend(changed.map(|h| Cow::from(h.change())));
         if same_engine {
             let gone = base.flags().filter(|o| !self.flags().any(|s| s.canonical == o.canonical));

@@ -13,7 +13,7 @@ use super::{about, costs};
 use crate::journal::{History, Recording};
 use crate::judge::spread::{self, Interval};
 use crate::judge::walk::{Role as WalkRole, StepView, trial_id};
-use crate::judge::{self, Judged, Setup, Walk, trial};
+use crate::judge::{self, Judged, Setup, Walk, scale, trial};
 use crate::lang::sema::program::Repeat;
 use crate::plan::{self, command};
 
@@ -151,7 +151,7 @@ fn row(m: &Material<'_>, view: &StepView, step: &str, r: &judge::walk::Row, tria
             .objective
             .and_then(|_| spread::spread(&values))
             .map(|s| Box::new(Spread { runs: s.runs as u32, min: s.min, max: s.max, stddev: s.stddev })),
-        gain: r.gain,
+        gain: r.gain.filter(|g| g.is_finite()),
         gain_low: interval.map(|i| i.low),
         gain_high: interval.map(|i| i.high),
     }
@@ -181,6 +181,7 @@ fn gain_over(m: &Material<'_>, value: f64, ours: &plan::Config, theirs: &plan::C
 
 fn gain(value: f64, interval: Option<Interval>, runs: usize) -> Gain {
     let by = if runs > 1 { Proof::Repeats } else { Proof::SingleRun };
+    let value = Some(value).filter(|v| v.is_finite());
     Gain { value, low: interval.map(|i| i.low), high: interval.map(|i| i.high), by }
 }
 
@@ -211,7 +212,7 @@ fn confirm(m: &Material<'_>, trials: &mut Trials<'_>) -> Vec<Confirm> {
         };
         let sure = if same { None } else { view.interval };
         let gain = |value| match sure {
-            _ if same => Gain { value, low: None, high: None, by: Proof::None },
+            _ if same => Gain { value: Some(value), low: None, high: None, by: Proof::None },
             sure => gain(value, sure, if sure.is_some() { m.setup.repeat() } else { 1 }),
         };
         out.push(Confirm {
@@ -239,12 +240,13 @@ fn recommended(m: &Material<'_>) -> Option<Recommended> {
     }
     let value = |c: &plan::Config| trial::objective(m.setup, c, o);
     let (theirs, ours) = (value(baseline)?, value(winner)?);
-    let ratio = if o.maximize { ours / theirs } else { theirs / ours };
-    let same = baseline.id() == winner.id();
-    let gain = if same {
-        Gain { value: 0.0, low: None, high: None, by: Proof::None }
+    if reaches_nothing(m, winner) {
+        return None;
+    }
+    let gain = if baseline.id() == winner.id() {
+        Gain { value: Some(0.0), low: None, high: None, by: Proof::None }
     } else {
-        gain_over(m, ratio - 1.0, winner, baseline)
+        gain_over(m, scale::gain(o.maximize, ours, theirs), winner, baseline)
     };
     let published = command::published(winner);
     let env: IndexMap<String, String> = published.command.env.into_iter().collect();
@@ -257,6 +259,12 @@ fn recommended(m: &Material<'_>) -> Option<Recommended> {
         gain,
         partial: lacks_results(m),
     })
+}
+
+/// Whether a configuration has none of what is to be maximized: then nothing tells it from any other that has none.
+fn reaches_nothing(m: &Material<'_>, config: &plan::Config) -> bool {
+    let goal = m.setup.study.objective.as_ref().filter(|o| o.maximize);
+    goal.and_then(|o| trial::objective(m.setup, config, o)).is_some_and(|v| v <= 0.0)
 }
 
 /// Whether something was not measured, though nothing more of it is to come in this invocation.
@@ -274,7 +282,19 @@ fn no_recommendation(m: &Material<'_>, there_is_one: bool) -> Option<String> {
     if let Some(why) = &m.walk.refused {
         return Some(format!("{why}{}", baseline_again(m)));
     }
+    if let Some(winner) = m.walk.winner.as_ref().filter(|w| m.walk.needs.is_empty() && reaches_nothing(m, w))
+    {
+        return Some(nothing_reached(m, winner));
+    }
     Some(format!("the study is not complete; {}", goes_on(m)))
+}
+
+/// Where everything that is valid has an objective of 0: on which profiles.
+fn nothing_reached(m: &Material<'_>, winner: &plan::Config) -> String {
+    let Some(o) = &m.setup.study.objective else { return String::new() };
+    let nothing = |p: &&String| trial::objective_on(m.setup, winner, o, p).is_some_and(|v| v <= 0.0);
+    let on: Vec<&str> = o.profiles.iter().filter(nothing).map(String::as_str).collect();
+    format!("no valid configuration has more than 0 of {}: it is 0 on {}", o.text, on.join(", "))
 }
 
 /// A baseline that failed ends the next invocation at once too: how it is tried again.

@@ -235,7 +235,7 @@ pub struct Row {
     /// How far its launches lie apart on the objective; `null` for a single run.
     #[serde(default)]
     pub spread: Option<Box<Spread>>,
-    /// Gain over the incumbent, as a fraction; `null` for the incumbent and where nothing was measured.
+    /// Gain over the incumbent, as a fraction; `null` for the incumbent, where nothing was measured and where there is no ratio (from 0).
     pub gain: Option<f64>,
     /// The gain's interval; `null` without repeats.
     #[serde(default)]
@@ -268,8 +268,8 @@ pub enum Role {
 /// How much better, and how well that is known.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Gain {
-    /// A fraction: 0.0209 is +2.09 %.
-    pub value: f64,
+    /// A fraction: 0.0209 is +2.09 %; `null` where what is compared with is 0, as then there is no ratio.
+    pub value: Option<f64>,
     /// Lower end of its interval; `null` where there is none.
     pub low: Option<f64>,
     pub high: Option<f64>,

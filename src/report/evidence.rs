@@ -103,7 +103,7 @@ pub struct Run {
 
 /// A configuration as JSON, shared with the journal where a launch has it. It is looked into when the document is written: a long study has
 /// ten thousand.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ConfigText(Arc<str>);
 
 impl ConfigText {

@@ -274,7 +274,7 @@ fn recommended() -> Recommended {
             added: vec!["--reasoning-parser=qwen3".to_owned()],
             hidden: vec!["--enforce-eager".to_owned()],
         },
-        gain: Gain { value: 0.071_26, low: None, high: None, by: Proof::SingleRun },
+        gain: Gain { value: Some(0.071_26), low: None, high: None, by: Proof::SingleRun },
         partial: true,
     }
 }
@@ -322,7 +322,7 @@ fn row(role: Role, trial: &str, label: &str, changes: &[&str]) -> Row {
 
 #[expect(clippy::unnecessary_wraps, reason = "the field it fills is an option")]
 fn gain(value: f64) -> Option<Gain> {
-    Some(Gain { value, low: None, high: None, by: Proof::SingleRun })
+    Some(Gain { value: Some(value), low: None, high: None, by: Proof::SingleRun })
 }
 
 fn confirm(profile: &str, baseline: &str, recommended: &str, value: f64, verdict: Verdict) -> Confirm {

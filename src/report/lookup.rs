@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::document::{Report, Role, Row, Step, Track};
-use super::evidence::Trial;
+use super::evidence::{ConfigText, Trial};
 use super::metrics::Distribution;
 
 /// A report with its trials at hand.
@@ -11,11 +11,17 @@ use super::metrics::Distribution;
 pub struct Lookup<'a> {
     pub report: &'a Report,
     trials: HashMap<&'a str, &'a Trial>,
+    /// the trials of each configuration by profile, where there are several
+    elsewhere: HashMap<(&'a ConfigText, &'a str), &'a Trial>,
 }
 
 impl<'a> Lookup<'a> {
     pub fn new(report: &'a Report) -> Self {
-        Self { report, trials: report.trials.iter().map(|trial| (&*trial.id, trial)).collect() }
+        let mut elsewhere = HashMap::new();
+        for trial in report.trials.iter().filter(|_| report.profiles.len() > 1) {
+            elsewhere.entry((&trial.config, &*trial.profile)).or_insert(trial);
+        }
+        Self { report, trials: report.trials.iter().map(|trial| (&*trial.id, trial)).collect(), elsewhere }
     }
 
     /// The trial of that id; none in a document that contradicts itself.
@@ -33,6 +39,12 @@ impl<'a> Lookup<'a> {
         row(step, id).map_or_else(|| self.label(id), |row| &*row.label)
     }
 
+    /// What a step's table calls the incumbent that it began with: a candidate may be the same trial under another name.
+    pub fn label_before(&self, step: &'a Step) -> &'a str {
+        let incumbent = step.rows.iter().find(|row| row.role == Role::Incumbent);
+        incumbent.map_or_else(|| self.label_in(step, &step.incumbent_before), |row| &*row.label)
+    }
+
     /// The trials of the same configuration on every profile of the objective, else of the study, the given one first.
     pub fn on_objective(&self, id: &str) -> Vec<&'a Trial> {
         let Some(first) = self.trial(id) else { return Vec::new() };
@@ -43,6 +55,23 @@ impl<'a> Lookup<'a> {
         let others = profiles.into_iter().filter(|profile| **profile != *first.profile);
         let others = others.filter_map(|profile| self.same_config(first, profile));
         std::iter::once(first).chain(others).collect()
+    }
+
+    /// The profiles of an objective over several; none of another, whose value is that of its one profile.
+    pub fn each_profile(&self) -> impl Iterator<Item = &'a str> {
+        let all = self.report.objective.as_ref().map(|o| o.profiles.as_slice()).filter(|all| all.len() > 1);
+        all.unwrap_or_default().iter().map(String::as_str)
+    }
+
+    /// A row's objective on each of these profiles.
+    pub fn each_value(&self, row: &Row) -> impl Iterator<Item = Option<f64>> {
+        let first = self.trial(&row.trial);
+        self.each_profile().map(move |profile| {
+            let first = first?;
+            let trial =
+                if *first.profile == *profile { Some(first) } else { self.same_config(first, profile) };
+            trial.and_then(|trial| trial.objective)
+        })
     }
 
     /// The track that a step belongs to.
@@ -61,8 +90,9 @@ impl<'a> Lookup<'a> {
         self.report.profiles.iter().find(|p| p.name == name).map_or(name, |p| p.title.as_str())
     }
 
-    fn same_config(&self, trial: &Trial, profile: &str) -> Option<&'a Trial> {
-        self.report.trials.iter().find(|other| *other.profile == *profile && other.config == trial.config)
+    /// The trial of the same configuration on another profile.
+    pub fn same_config(&self, trial: &'a Trial, profile: &'a str) -> Option<&'a Trial> {
+        self.elsewhere.get(&(&trial.config, profile)).copied()
     }
 }
 

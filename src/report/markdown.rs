@@ -11,6 +11,7 @@ use super::format::{fixed, number, percent};
 use super::lookup::{Lookup, mean};
 use super::md::{Markdown, cell, code, escape};
 use super::phrases;
+use crate::judge::scale;
 
 /// Commands longer than this are broken at their flags.
 pub(super) const COMMAND_WIDTH: usize = 100;
@@ -148,7 +149,12 @@ impl Page<'_> {
                     confirm.baseline_objective.or(before.objective),
                     confirm.recommended_objective.or(after.objective),
                 );
-                rows.push(self.case(before, after, values, confirm.gain.as_ref().map(|gain| gain.value)));
+                rows.push(self.case(
+                    before,
+                    after,
+                    values,
+                    confirm.gain.as_ref().map(|gain| phrases::gain_words(lookup.report, gain)),
+                ));
             }
         }
         if rows.is_empty() {
@@ -165,19 +171,19 @@ impl Page<'_> {
         before: &Trial,
         after: &Trial,
         (theirs, ours): (Option<f64>, Option<f64>),
-        gain: Option<f64>,
+        gain: Option<String>,
     ) -> Vec<String> {
         let name = format!("**{}**", escape(&self.load_title(before)));
         vec![name, self.figures(before, theirs, None), self.figures(after, ours, gain)]
     }
 
     /// How much better one trial is than another on the objective.
-    fn ratio(&self, before: &Trial, after: &Trial) -> Option<f64> {
+    fn ratio(&self, before: &Trial, after: &Trial) -> Option<String> {
         let (before, after) = (before.objective?, after.objective?);
-        match self.lookup.report.objective.as_ref()?.direction {
-            Direction::Maximize => Some(after / before - 1.0),
-            Direction::Minimize => Some(before / after - 1.0),
-        }
+        let maximize = self.lookup.report.objective.as_ref()?.direction == Direction::Maximize;
+        let gain = Some(scale::gain(maximize, after, before)).filter(|gain| gain.is_finite());
+        let no_ratio = if maximize { "from 0" } else { "to 0" };
+        Some(gain.map_or_else(|| no_ratio.to_owned(), percent))
     }
 
     /// The profile's title, with the load where it has several.
@@ -187,10 +193,9 @@ impl Page<'_> {
     }
 
     /// "Total TPS: 11527.14 (+2.09 %)" over "Mean TPOT (ms): 15.12".
-    pub(super) fn figures(&self, trial: &Trial, objective: Option<f64>, gain: Option<f64>) -> String {
+    pub(super) fn figures(&self, trial: &Trial, objective: Option<f64>, gain: Option<String>) -> String {
         let value = self.value(trial, objective).unwrap_or_else(|| trial.outcome.word().to_owned());
-        let mut lines =
-            vec![gain.map_or_else(|| value.clone(), |gain| format!("{value} ({})", percent(gain)))];
+        let mut lines = vec![gain.map_or_else(|| value.clone(), |gain| format!("{value} ({gain})"))];
         lines.extend(mean(trial, "tpot_ms").map(|tpot| format!("Mean TPOT (ms): {}", fixed(tpot, 2))));
         cell(&lines)
     }

@@ -5,6 +5,8 @@ use super::document::{
 };
 use super::evidence::{Cost, Outcome};
 use super::format::{decimals_for, duration, energy, grouped, percent, share};
+use super::gains::over;
+pub use super::gains::{gain, gain_words, interval, row_gain, row_gain_words};
 use super::lookup::{Lookup, row};
 
 /// What the numbers are not, where they are not our own measurements.
@@ -65,7 +67,7 @@ pub fn decision(lookup: &Lookup, step: &Step) -> String {
     if let Some(why) = &step.skipped {
         return format!("skipped: {why}");
     }
-    let stays = lookup.label_in(step, &step.incumbent_before);
+    let stays = lookup.label_before(step);
     match (step.by, step.adopted) {
         (By::Hand, true) => by_hand(lookup, step),
         (By::Hand, false) => format!("by hand: {stays} stays{}", because(step)),
@@ -88,9 +90,10 @@ fn by_hand(lookup: &Lookup, step: &Step) -> String {
 }
 
 fn adopted(lookup: &Lookup, step: &Step) -> String {
-    let before = lookup.label_in(step, &step.incumbent_before);
+    let before = lookup.label_before(step);
     let after = lookup.label_in(step, &step.incumbent_after);
-    let gain = chosen_row(step).and_then(|row| row.gain).or(step.gain.as_ref().map(|gain| gain.value));
+    let of_row = chosen_row(step).and_then(|row| row.gain).map(Some);
+    let gain = of_row.or(step.gain.as_ref().map(|gain| gain.value));
     let gain = gain.map_or_else(String::new, |gain| format!(", {}", over(lookup.report, gain, "", before)));
     format!("adopted: {after}{gain}{}{}", how_sure(step, chosen_row(step)), reason(step))
 }
@@ -102,7 +105,7 @@ fn not_adopted(lookup: &Lookup, step: &Step, stays: &str) -> String {
     if *best == step.incumbent_before {
         return format!("nothing adopted: no candidate is better than {stays}{}", reason(step));
     }
-    let asked = if gain.value < lookup.report.adopt {
+    let asked = if gain.value.is_some_and(|value| value < lookup.report.adopt) {
         format!(", below the {} that adoption asks for", percent(lookup.report.adopt))
     } else {
         String::new()
@@ -111,7 +114,7 @@ fn not_adopted(lookup: &Lookup, step: &Step, stays: &str) -> String {
     let best = lookup.label_in(step, best);
     format!(
         "not adopted: the best is {best} with {}{}{asked}; {stays} stays{}",
-        percent(gain.value),
+        gain_words(lookup.report, gain),
         sure,
         reason(step)
     )
@@ -152,41 +155,6 @@ pub fn spread(row: &Row, values: &[Option<f64>]) -> String {
     row.spread.as_ref().map_or_else(String::new, |s| {
         format!("{}: {} – {}", s.runs, grouped(s.min, decimals), grouped(s.max, decimals))
     })
-}
-
-/// "+2.09 % over SGLang"; where less is better "2.09 % better than SGLang", as "+2.09 % over" would read as more of what is to be less.
-fn over(report: &Report, gain: f64, between: &str, other: &str) -> String {
-    match report.objective.as_ref().map(|o| o.direction) {
-        Some(Direction::Minimize) => match percent(gain).strip_prefix(['+', '-']) {
-            Some(size) => {
-                let way = if gain > 0.0 { "better" } else { "worse" };
-                format!("{size}{between} {way} than {other}")
-            }
-            None => format!("no better than {other}{between}"),
-        },
-        _ => format!("{}{between} over {other}", percent(gain)),
-    }
-}
-
-/// "+2.09 % over the baseline in total_tps on chat", with its interval where there is one.
-pub fn gain(report: &Report, recommended: &Recommended) -> String {
-    let gain = &recommended.gain;
-    if recommended.trial == report.baseline {
-        return "no gain: the baseline itself is recommended, no step found better".to_owned();
-    }
-    let what = report
-        .objective
-        .as_ref()
-        .map_or_else(String::new, |o| format!(" in {} on {}", o.expr, o.profiles.join(", ")));
-    format!("{}{what}", over(report, gain.value, &interval(gain), "the baseline"))
-}
-
-/// " (+1.20 % to +2.98 %)", or nothing.
-pub fn interval(gain: &Gain) -> String {
-    match (gain.low, gain.high) {
-        (Some(low), Some(high)) => format!(" ({} to {})", percent(low), percent(high)),
-        _ => String::new(),
-    }
 }
 
 /// How sure a gain is, as a sentence.
@@ -281,11 +249,11 @@ pub fn caveats(lookup: &Lookup, recommended: &Recommended) -> Vec<String> {
         out.push(format!("Measured with, and left out here: {}.", recommended.published.hidden.join(" ")));
     }
     for confirm in &lookup.report.confirm {
-        if let Some(gain) = confirm.gain.as_ref().filter(|gain| gain.value < LOSS) {
+        if let Some(gain) = confirm.gain.as_ref().filter(|gain| gain.value.is_some_and(|v| v < LOSS)) {
             let profile = lookup.profile_title(&confirm.profile);
             out.push(format!(
                 "Worse than the baseline on {profile}: {}{}.",
-                percent(gain.value),
+                gain_words(lookup.report, gain),
                 interval(gain)
             ));
         }
@@ -329,11 +297,6 @@ pub fn outcome(row: &Row) -> String {
     let word = row.outcome.word();
     let reason = row.reason.as_ref().map_or_else(|| word.to_owned(), |reason| format!("{word}: {reason}"));
     row.same_as.as_ref().map_or_else(|| reason.clone(), |same| format!("{reason}; same trial as {same}"))
-}
-
-/// A row's gain, where it can be won: what is refused gains nothing, however fast it looks.
-pub fn row_gain(row: &Row) -> Option<f64> {
-    row.gain.filter(|_| row.outcome.is_valid())
 }
 
 /// The first letter in upper case.

@@ -3,7 +3,7 @@
 use super::command::wrapped_text;
 use super::document::{Direction, Role, Row, Step};
 use super::evidence::{Level, Trial};
-use super::format::{decimals_for, fixed, percent};
+use super::format::{decimals_for, fixed};
 use super::lookup::{Lookup, mean, row};
 use super::markdown::{COMMAND_WIDTH, Page};
 use super::md::{code, escape};
@@ -59,20 +59,23 @@ impl<'a> Page<'a> {
         let unit = self.lookup.report.objective.as_ref().and_then(|o| o.unit.as_deref());
         let name = self.lookup.report.objective.as_ref().map_or("total_tps", |o| o.expr.as_str());
         let value = format!("{name}{}", unit.map_or_else(String::new, |unit| format!(" ({unit})")));
-        let head = self.head(&[
-            "Candidate",
-            "Changes",
-            &value,
+        let gain = self.gain_head("Gain");
+        let each: Vec<String> =
+            self.lookup.each_profile().map(|p| format!("on {}", self.lookup.profile_title(p))).collect();
+        let mut names = vec!["Candidate", "Changes", &value];
+        names.extend(each.iter().map(String::as_str));
+        names.extend([
             "Launches: min – max",
-            &self.gain_head("Gain"),
+            &gain,
             "Between (95 %)",
             "Mean TTFT (ms)",
             "Mean TPOT (ms)",
             "Outcome",
         ]);
+        let head = self.head(&names);
         // ten thousand rows are made twice rather than kept
         let lookup = &self.lookup;
-        let rows = || step.rows.iter().map(|row| step_row(lookup, row));
+        let rows = || step.rows.iter().map(|row| step_row(lookup, step, row));
         let stays = not_empty(&head, rows(), &["Launches: min – max", "Between (95 %)"]);
         self.md.table(&picked(head, &stays), rows().map(|row| picked(row, &stays)));
     }
@@ -164,8 +167,9 @@ impl<'a> Page<'a> {
             Some(trial) => format!("{}<br>{}", escape(&row.label), self.figures(trial, row.objective, None)),
             None => escape(&row.label),
         });
-        let gain =
-            step.gain.as_ref().map(|gain| format!("{}{}", percent(gain.value), phrases::interval(gain)));
+        let gain = step.gain.as_ref().map(|gain| {
+            format!("{}{}", phrases::gain_words(self.lookup.report, gain), phrases::interval(gain))
+        });
         let adopted = match (&step.skipped, step.adopted) {
             (Some(_), _) => "skipped".to_owned(),
             (None, true) => format!("yes: {}", self.lookup.label_in(step, &step.incumbent_after)),
@@ -193,7 +197,7 @@ impl<'a> Page<'a> {
             let gain = confirm.gain.as_ref().map_or_else(String::new, |gain| {
                 format!(
                     ", {}{}. {}",
-                    percent(gain.value),
+                    phrases::gain_words(report, gain),
                     phrases::interval(gain),
                     phrases::confirmed(report, confirm, gain)
                 )
@@ -223,23 +227,27 @@ fn significant(value: f64) -> String {
 }
 
 /// One row of a step's table.
-fn step_row(lookup: &Lookup<'_>, row: &Row) -> Vec<String> {
+fn step_row(lookup: &Lookup<'_>, step: &Step, row: &Row) -> Vec<String> {
     let trial = lookup.trial(&row.trial);
     let with_objective = lookup.report.objective.is_some();
     let value = if with_objective { row.objective } else { trial.and_then(|t| t.metrics.get("total_tps")) };
     let number = |value: Option<f64>| value.map_or_else(String::new, |value| fixed(value, 2));
     let mean = |metric| number(trial.and_then(|trial| mean(trial, metric)));
-    vec![
+    let mut cells = vec![
         escape(&phrases::row_label(row)),
         row.changes.iter().map(|change| code(change)).collect::<Vec<_>>().join(" "),
         value.map_or_else(String::new, significant),
+    ];
+    cells.extend(lookup.each_value(row).map(|value| value.map_or_else(String::new, significant)));
+    cells.extend([
         phrases::spread(row, &[value]),
-        phrases::row_gain(row).map_or_else(String::new, percent),
+        phrases::row_gain_words(step, row),
         phrases::row_interval(row),
         mean("ttft_ms"),
         mean("tpot_ms"),
         escape(&phrases::outcome(row)),
-    ]
+    ]);
+    cells
 }
 
 /// Which columns stay: all but those that may go and have nothing in any row.

@@ -143,6 +143,13 @@ impl Table {
         lines.max().unwrap_or(0)
     }
 
+    /// Whether all columns under such a heading have room at that width of the terminal.
+    pub fn keeps(&self, head: &str, width: usize) -> bool {
+        let (kept, _) = self.fit(width);
+        let such = |&c: &usize| self.column(c).head.first().is_some_and(|line| line == head);
+        (0..self.columns.len()).filter(such).all(|column| kept.contains(&column))
+    }
+
     fn column(&self, column: usize) -> &Column {
         &self.columns[column].0
     }

@@ -6,14 +6,14 @@ use std::path::Path;
 use super::document::{Recommended, Report, Row, Step, Verdict};
 use super::entries::Entries;
 use super::evidence::{Outcome, Trial};
-use super::format::{decimals_for, grouped, percent};
+use super::format::{decimals_for, grouped};
 use super::lookup::{Lookup, mean};
 use super::phrases;
 use super::sink::Sink;
 use super::style::{Style, Tone};
 use super::table::{Column, Table};
 use super::wrap::{clean, hanging};
-use super::{asking, command};
+use super::{asking, command, each};
 
 /// Outcomes that take more lines than this in their column stand under the table instead.
 const TALLEST: usize = 5;
@@ -51,8 +51,8 @@ fn page<'w>(report: &Report, style: Style, files: Option<&Path>, out: Sink<'w>) 
     page.out
 }
 
-struct Page<'a, 'w> {
-    lookup: Lookup<'a>,
+pub(super) struct Page<'a, 'w> {
+    pub(super) lookup: Lookup<'a>,
     style: Style,
     out: Sink<'w>,
 }
@@ -109,15 +109,25 @@ impl Page<'_, '_> {
         self.line("");
         self.heading(&format!("{number}/{count}  {}", self.lookup.step_title(step)));
         if !step.rows.is_empty() {
-            let table = self.step_table(step, phrases::outcome);
+            let mut each = self.each_profile(step);
+            let mut table = self.step_table(step, &each, phrases::outcome);
+            // some of the profiles alone would tell less than all of them below
+            if !each.is_empty() && !table.keeps(each::HEAD, self.style.width()) {
+                each.clear();
+                table = self.step_table(step, &each, phrases::outcome);
+            }
+            let below = each.is_empty();
             let tallest = table.tallest(table.columns.len() - 1, self.style.width());
             if tallest <= TALLEST && !(tallest > 1 && leaves_out_alike(step)) {
                 self.table(&table);
             } else {
                 drop(table);
-                let short = self.step_table(step, |row| row.outcome.word().to_owned());
+                let short = self.step_table(step, &each, |row| row.outcome.word().to_owned());
                 self.table(&short);
                 self.reasons(step);
+            }
+            if below {
+                self.each_below(step);
             }
         }
         let tone = if step.adopted { Tone::Good } else { Tone::Plain };
@@ -143,7 +153,7 @@ impl Page<'_, '_> {
         }
     }
 
-    fn step_table(&self, step: &Step, outcome: impl Fn(&Row) -> String) -> Table {
+    fn step_table(&self, step: &Step, each: &[(Column, Entries)], outcome: impl Fn(&Row) -> String) -> Table {
         let trials: Vec<Option<&Trial>> = step.rows.iter().map(|row| self.lookup.trial(&row.trial)).collect();
         let rows = || step.rows.iter().zip(&trials);
         let values: Vec<Option<f64>> = rows().map(|(row, trial)| self.value(row, *trial)).collect();
@@ -156,10 +166,11 @@ impl Page<'_, '_> {
             (Column::text(&["changes"], 1), text(&|row| clean(&row.changes.join(" ")))),
             (self.value_column(), aligned(&values)),
         ];
+        columns.extend(each.iter().cloned());
         if self.lookup.report.objective.is_some() {
             let spreads = text(&|row| phrases::spread(row, &values));
             columns.push((Column::text(&["launches,", "min – max"], 0), spreads));
-            let gains = text(&|row| phrases::row_gain(row).map_or_else(String::new, percent));
+            let gains = text(&|row| phrases::row_gain_words(step, row));
             let head = if self.lookup.report.repeat == Some(1) { &["gain", "1 run"][..] } else { &["gain"] };
             columns.push((Column::number(head, 0), gains));
             columns.push((Column::text(&["between", "(95 %)"], 0), text(&phrases::row_interval)));
@@ -237,9 +248,9 @@ impl Page<'_, '_> {
             rows.iter().map(|row| row.recommended_objective.or_else(|| of(&row.recommended))).collect();
         let unit = report.objective.as_ref().and_then(|o| o.unit.clone()).unwrap_or_default();
         let gain = |row: &super::document::Confirm| {
-            row.gain
-                .as_ref()
-                .map_or_else(String::new, |g| format!("{}{}", percent(g.value), phrases::interval(g)))
+            row.gain.as_ref().map_or_else(String::new, |g| {
+                format!("{}{}", phrases::gain_words(report, g), phrases::interval(g))
+            })
         };
         let verdict = |row: &super::document::Confirm| row.verdict.word().to_owned();
         let columns = vec![
@@ -343,7 +354,7 @@ impl Page<'_, '_> {
     }
 
     /// Text under a prefix, wrapped to the terminal.
-    fn paragraph(&mut self, prefix: &str, text: &str, tone: Tone) {
+    pub(super) fn paragraph(&mut self, prefix: &str, text: &str, tone: Tone) {
         for line in hanging(prefix, text, self.style.width()) {
             self.line(&self.style.paint(tone, &line));
         }
@@ -367,7 +378,7 @@ impl Page<'_, '_> {
 }
 
 /// A column of numbers with common decimals; empty where there is none.
-fn aligned(values: &[Option<f64>]) -> Entries {
+pub(super) fn aligned(values: &[Option<f64>]) -> Entries {
     let decimals = decimals_for(values.iter().copied().flatten());
     values.iter().map(|value| value.map_or_else(String::new, |value| grouped(value, decimals))).collect()
 }

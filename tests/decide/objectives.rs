@@ -176,3 +176,110 @@ fn a_study_of_tables_needs_no_step() {
     let page = lab.replay_text(&r, &["--format", "md"]).expect_code(0).stdout;
     assert_eq!(page.matches("<summary>Benchmark result").count(), 2, "{page}");
 }
+
+/// Over an objective of 0 there is no ratio, and more than 0 is better all the same.
+#[test]
+fn from_nothing_the_most_is_adopted_and_no_ratio_told() {
+    let both = |r: Recording, flags: &str, load: f64, more: f64| {
+        r.toy_with(flags, 100.0, latency(load)).add("toy", flags, "more", 100.0, latency(more))
+    };
+    let r =
+        both(both(both(both(runs(), "", 0.5, 0.0), "--a=1", 0.6, 0.2), "--a=2", 0.6, 0.3), "--a=3", 0.9, 0.0);
+    let lines = "maximize mean(latency) on load, more\n confirm on load\n step one { vary a[1, 2, 3] }";
+    let lab = Lab::with(&toy_study(lines));
+    let report = lab.replay(&r, &[]).expect_code(0).report();
+    assert_eq!(report.after("one"), "toy --a=2");
+    assert_close(number(&report.row("one", "3")["gain"]), 0.0, 1e-12);
+    for gain in [&report.row("one", "1")["gain"], &report.0["recommended"]["gain"]["value"]] {
+        assert!(gain.is_null(), "{gain}");
+    }
+    let text = lab.replay_text(&r, &[]).expect_code(0).stdout;
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "adopted: 2, better than Toy, whose objective is 0: no ratio can be told (single run)",
+        "better than the baseline in mean(latency) on load, more: +20.00 % on Load, from 0 to 0.3 on More, so no ratio can be told",
+        "│ from 0 │",
+    ] {
+        assert!(text.contains(words), "`{words}` is missing in:\n{text}");
+    }
+    let page = lab.replay_text(&r, &["--format", "md"]).expect_code(0).stdout;
+    assert!(page.contains("(from 0)") && page.contains("| from 0 |"), "{page}");
+}
+
+#[test]
+fn where_nothing_is_more_than_0_nothing_is_recommended() {
+    let r = runs().toy_with("", 100.0, latency(0.0)).toy_with("--a=1", 100.0, latency(0.0));
+    let lines = "maximize mean(latency) on load\n step one { vary a[1] }";
+    let report = Lab::with(&toy_study(lines)).replay(&r, &[]).expect_code(3).report();
+    let why = "no valid configuration has more than 0 of mean(latency): it is 0 on load";
+    assert_eq!(report.0["no_recommendation"], why);
+}
+
+#[test]
+fn a_value_that_should_be_little_may_come_to_0() {
+    let r = runs().toy_with("", 100.0, latency(0.5)).toy_with("--a=1", 100.0, latency(0.0));
+    let lines = "minimize mean(latency) on load\n step one { vary a[1] }";
+    let lab = Lab::with(&toy_study(lines));
+    let report = lab.replay(&r, &[]).expect_code(0).report();
+    assert_eq!(report.after("one"), "toy --a=1");
+    let text = lab.replay_text(&r, &[]).expect_code(0).stdout;
+    assert!(text.contains("better than Toy, with an objective of 0") && text.contains("│  to 0 │"), "{text}");
+}
+
+/// The mean over profiles hides which of them moved.
+#[test]
+fn the_value_on_each_profile_stands_in_the_tables() {
+    let r = runs()
+        .toy("", 100.0)
+        .toy("--a=1", 400.0)
+        .run("toy", "", "more", 100.0)
+        .run("toy", "--a=1", "more", 50.0);
+    let lab = Lab::with(&toy_study("maximize total_tps on load, more\n step one { vary a[1] }"));
+    let text = lab.replay_text(&r, &[]).expect_code(0).stdout;
+    assert!(text.contains("│    on │    on │") && text.contains("│ 400.0 │  50.0 │"), "{text}");
+    let page = lab.replay_text(&r, &["--format", "md"]).expect_code(0).stdout;
+    let long = "maximize total_tps / gpus * gpus / gpus * gpus on load, more\n step one { vary a[1] }";
+    let narrow = Lab::with(&toy_study(long)).replay_text(&r, &[]).expect_code(0).stdout;
+    assert!(narrow.contains("  • 1: 400 on Load, 50 on More\n"), "{narrow}");
+    assert!(page.contains("| on Load | on More |") && page.contains("| 400.00 | 50.00 |"), "{page}");
+}
+
+/// A title is one load's: those that derive from it go by their names.
+#[test]
+fn a_derived_load_has_a_title_of_its_own_or_its_name() {
+    let study = toy_study("confirm on quiet, loud\n step one { vary a[1] }")
+        + "profile quiet = load { concurrency 2 }\nprofile loud \"Loud\" = load { concurrency 9 }\n";
+    let r = runs().toy("", 100.0).toy("--a=1", 120.0);
+    let report = Lab::with(&study).replay(&r, &[]).expect_code(0).report();
+    let titles: Vec<&str> = report.0["profiles"]
+        .as_array()
+        .expect("profiles")
+        .iter()
+        .filter_map(|p| p["title"].as_str())
+        .collect();
+    assert_eq!(titles, ["Load", "quiet", "Loud"]);
+}
+
+/// A flag that another engine calls alike is no part of the base.
+#[test]
+fn a_row_of_another_engine_shows_all_of_its_flags() {
+    let study = toy_study("step one { vary engine[second] }").replace("baseline toy", "baseline first")
+        + "engine first = toy { --b=2 }\nengine second = other { --b=2 }\n";
+    let r = runs().toy("--b=2", 100.0).run("other", "--b=2", "load", 120.0);
+    let report = Lab::with(&study).replay(&r, &[]).expect_code(0).report();
+    assert_eq!(report.row("one", "Other")["changes"], json!(["Other 2.0", "--b=2"]));
+}
+
+/// What a decision calls the incumbent stands in its table.
+#[test]
+fn a_decision_names_the_incumbent_as_its_row_does() {
+    let r = runs()
+        .toy("", 100.0)
+        .run("other", "", "load", 150.0)
+        .toy("--a=1", 90.0)
+        .run("other", "--b=1", "load", 90.0);
+    let lines =
+        "track toy \"One\" { step one { vary a[1] } }\n track other \"Two\" { step one { vary b[1] } }";
+    let text = Lab::with(&toy_study(lines)).replay_text(&r, &[]).expect_code(0).stdout;
+    assert!(text.contains("│ Toy (so far)") && text.contains("adopted: Two, +50.00 % over Toy"), "{text}");
+}

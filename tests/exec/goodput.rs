@@ -57,7 +57,7 @@ fn what_no_request_meets_recommends_nothing() {
     let lab = Lab::with(&study("ttft <= 1us"));
     let report = lab.run(&EXEC).expect_code(3).report();
     let why = report.0["no_recommendation"].as_str().expect("a reason");
-    assert!(why.contains("it is 0, and gains are ratios"), "{why}");
+    assert!(why.contains("more than 0 of goodput(ttft <= 1us): it is 0 on quick"), "{why}");
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn what_a_track_begins_with_is_shown_where_it_is_measured_first() {
     let [_, tree, page, graph] = renderings(&lab);
     assert!(tree.contains("  • Other, as declared  to measure\n      $ other serve org/m\n"), "{tree}");
     assert!(page.contains("| Other, as declared |") && page.contains("\nother serve org/m\n"), "{page}");
-    assert!(graph.contains("e2[\"engine<br/>other<br/>to measure\"]"), "{graph}");
+    assert!(graph.contains("e2[\"engine<br/>Other<br/>to measure\"]"), "{graph}");
     // as many launches as commands that are to be measured
     let all = document["steps"].as_array().expect("steps").iter();
     let rows = all.flat_map(|s| s["candidates"].as_array().expect("rows").iter().chain(s.get("start")));
@@ -206,4 +206,23 @@ fn rules_that_configurations_settle_in_part_are_counted() {
         rule["settled"].as_str().is_some_and(|s| s.starts_with("before anything starts where")),
         "{rule}"
     );
+}
+
+/// What a long step leaves out can be asked for, and each load stands in a line.
+#[test]
+fn all_of_a_long_step_are_shown_where_that_is_asked_for() {
+    let points = (1..=30).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
+    let study = toy_study("confirm on more\n prune odd \"odd\" when --a > 28\n step one { vary many }");
+    let lab = Lab::with(&format!("{study}axis many = --a=[{points}]\n"));
+    for format in ["tree", "md"] {
+        let of = |more: &[&str]| {
+            lab.run(&[&["plan", "study.plab", "--format", format], more].concat()).expect_code(0).stdout
+        };
+        let (some, all) = (of(&[]), of(&["--all"]));
+        assert!(some.contains("… and 18 more (16 to measure, 2 pruned); `--all` shows them"), "{some}");
+        assert!(!some.contains("--a=30") && all.contains("--a=30") && !all.contains("more ("), "{all}");
+        for load in ["load: random prompts, 100 tokens in", "more: random prompts, 100 tokens in"] {
+            assert!(all.contains(load), "{all}");
+        }
+    }
 }

@@ -58,9 +58,8 @@ impl Checker<'_> {
         profile.name.clone_from(&decl.name.value);
         profile.span = decl.name.span;
         said.lines(decl);
-        if let Some(t) = &decl.title {
-            profile.title = self.titled(module, Some(t), &decl.name.value);
-        }
+        // a title is its own alone: loads that inherit one would read as the same load
+        profile.title = self.titled(module, decl.title.as_ref(), &decl.name.value);
         let inherited = profile.load.as_ref().and_then(loads::arrivals);
         let mut arrivals = None;
         let mut seen: Vec<(&str, Span)> = Vec::new();

@@ -163,13 +163,19 @@ pub fn plan<'a>(m: &'a Material<'a>) -> Plan<'a> {
             .map(|r| Require { expr: r.text.clone(), on: r.on.clone(), implied: r.implied })
             .collect(),
         profiles: profiles(m.setup),
+        loads: loads(m.setup),
         launches: Launches { max: m.launches },
         trials: Counts { ..m.states.counts },
         gpu_time_s: gpu_time(m),
         ends_in_s: m.time.as_ref().map(|t| t.wall_s),
         budgets: budgets::limits(m, m.ahead()),
         baseline: baseline(m.setup, m.walk, m.again),
-        baseline_title: m.walk.baseline.as_ref().map_or(&study.baseline, |(c, _)| &c.engine.title),
+        baseline_title: m
+            .walk
+            .baseline
+            .as_ref()
+            .map_or(&study.baseline, |(c, _)| m.setup.engine_label(&c.engine)),
+        whole: false,
         steps: (0..m.walk.steps.len()).map(|at| step(m, at)).collect(),
         curve: &study.curve,
         confirm: if study.objective.is_some() { &study.confirm } else { &[] },
@@ -197,6 +203,18 @@ fn profiles<'a>(setup: &'a Setup<'_>) -> Vec<Profile<'a>> {
     described.collect()
 }
 
+/// Every load that the study sends, those of `confirm on` and of requirements among them.
+fn loads(setup: &Setup<'_>) -> Vec<(String, String)> {
+    let mut out: Vec<(String, String)> = Vec::new();
+    for name in setup.loads() {
+        let known = out.iter().any(|(n, _)| *n == name);
+        if let Some(p) = setup.program.profiles.get(&name).filter(|_| !known) {
+            out.push((name, profile::describe(p)));
+        }
+    }
+    out
+}
+
 fn step<'a>(m: &'a Material<'a>, at: usize) -> Step<'a> {
     let study = m.setup.study;
     let view = &m.walk.steps[at];
@@ -214,6 +232,12 @@ fn step<'a>(m: &'a Material<'a>, at: usize) -> Step<'a> {
         track: declared.track.as_deref(),
         heading: heading(m.setup, declared),
         base: study.base_name(view.step),
+        base_title: m
+            .setup
+            .program
+            .engines
+            .get(study.base_name(view.step))
+            .map(|engine| m.setup.engine_label(engine)),
         contest: &declared.contest,
         guard: declared.when.as_ref().map(|g| g.text.as_str()),
         pick: declared.pick.as_ref().map(|p| p.because.as_str()),

@@ -33,6 +33,9 @@ pub struct Plan<'a> {
     pub require: Vec<Require>,
     /// the loads that steps measure
     pub profiles: Vec<Profile<'a>>,
+    /// every load of the study by its name, in a line
+    #[serde(skip)]
+    pub loads: Vec<(String, String)>,
     pub launches: Launches,
     pub trials: Counts,
     pub gpu_time_s: Prediction,
@@ -42,9 +45,12 @@ pub struct Plan<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub budgets: Vec<Limit>,
     pub baseline: Candidate<'a>,
-    /// its engine's
+    /// what its engine is called
     #[serde(skip)]
     pub baseline_title: &'a str,
+    /// long steps are shown whole
+    #[serde(skip)]
+    pub whole: bool,
     pub steps: Vec<Step<'a>>,
     /// profiles that baseline and winner are launched on afterwards
     pub confirm: &'a [String],
@@ -152,6 +158,9 @@ pub struct Step<'a> {
     #[serde(skip)]
     pub heading: String,
     pub base: &'a str,
+    /// what the engine is called that it is over, where that is one
+    #[serde(skip)]
+    pub base_title: Option<&'a str>,
     /// the tracks whose winners meet here
     #[serde(skip)]
     pub contest: &'a [String],

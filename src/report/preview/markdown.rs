@@ -26,7 +26,7 @@ pub fn markdown(plan: &Plan<'_>) -> String {
         escape(&time(plan))
     ));
     if let Some(against) = &plan.against {
-        difference(&mut page, against);
+        difference(&mut page, against, plan.whole);
     }
     let settings = about(plan).into_iter().map(|(word, text)| vec![word.to_owned(), escape(&text)]);
     page.table(&words(&["study", plan.study]), settings);
@@ -36,7 +36,7 @@ pub fn markdown(plan: &Plan<'_>) -> String {
     page.block(&format!("Baseline, {}{}:", mark(plan.baseline.state), plan.baseline.on_gpus(1)));
     page.fence("sh", &plan.baseline.command);
     for (i, step) in plan.steps.iter().enumerate() {
-        push_step(&mut page, i, step, plan.baseline.gpus);
+        push_step(&mut page, i, step, plan);
     }
     rules(&mut page, &plan.rules);
     page.finish()
@@ -46,7 +46,8 @@ fn words(all: &[&str]) -> Vec<String> {
     all.iter().map(|w| escape(w)).collect()
 }
 
-fn push_step(page: &mut Markdown, i: usize, step: &Step<'_>, gpus: u32) {
+fn push_step(page: &mut Markdown, i: usize, step: &Step<'_>, plan: &Plan<'_>) {
+    let (gpus, all) = (plan.baseline.gpus, plan.whole);
     page.heading(3, &format!("{}. {}", i + 1, step.heading), None);
     let guard = step.guard.map(|g| format!(", only when {}", code(g))).unwrap_or_default();
     page.block(&format!("Step {} over {}{guard}.", code(step.name), code(step.base)));
@@ -56,7 +57,8 @@ fn push_step(page: &mut Markdown, i: usize, step: &Step<'_>, gpus: u32) {
     for note in step.track_notes.iter().chain(step.notes) {
         page.block(&escape(note));
     }
-    let first: Vec<Candidate<'_>> = step.candidates.iter().take(first_of(step.candidates.len())).collect();
+    let first: Vec<Candidate<'_>> =
+        step.candidates.iter().take(first_of(step.candidates.len(), all)).collect();
     let shown: Vec<&Candidate<'_>> = step.start.iter().chain(&first).collect();
     let ruled = shown.iter().any(|c| !c.rules.is_empty());
     let mut head = words(&["candidate", "changes", "state"]);
@@ -68,7 +70,7 @@ fn push_step(page: &mut Markdown, i: usize, step: &Step<'_>, gpus: u32) {
         row
     };
     page.table(&head, shown.iter().map(|c| row(c)));
-    if let Some(more) = rest(&step.candidates) {
+    if let Some(more) = rest(&step.candidates, all) {
         page.block(&more);
     }
     let runs = shown.iter().filter(|c| !matches!(c.state, State::Pruned | State::SameAs | State::Skipped));
@@ -103,7 +105,7 @@ fn rules(page: &mut Markdown, rules: &[Rule<'_>]) {
     page.table(&head, rules.iter().map(row));
 }
 
-fn difference(page: &mut Markdown, against: &Against) {
+fn difference(page: &mut Markdown, against: &Against, all: bool) {
     page.heading(3, &format!("Against {}", against.file), None);
     page.block(&format!("{}.", escape(&against.headline())));
     if !against.decides.is_empty() {
@@ -111,18 +113,23 @@ fn difference(page: &mut Markdown, against: &Against) {
         let row = |d: &super::against::Decides| vec![escape(&d.what), or_none(&d.before), or_none(&d.after)];
         page.table(&words(&["what decides", "before", "now"]), against.decides.iter().map(row));
     }
-    changed(page, "added", &against.added, Changed::now);
-    changed(page, "gone", &against.gone, Changed::left);
+    changed(page, "added", (&against.added, all), Changed::now);
+    changed(page, "gone", (&against.gone, all), Changed::left);
 }
 
-fn changed(page: &mut Markdown, what: &str, all: &[Changed], state: fn(&Changed) -> String) {
-    if all.is_empty() {
+fn changed(
+    page: &mut Markdown,
+    what: &str,
+    (changes, all): (&[Changed], bool),
+    state: fn(&Changed) -> String,
+) {
+    if changes.is_empty() {
         return;
     }
-    let shown = &all[..first_of(all.len())];
+    let shown = &changes[..first_of(changes.len(), all)];
     let row = |c: &Changed| vec![escape(&c.place()), code(&c.profile), escape(&state(c))];
     page.table(&words(&[what, "profile", "state"]), shown.iter().map(row));
-    if let Some(more) = rest_of(all.len()) {
+    if let Some(more) = rest_of(changes.len(), all) {
         page.block(&more);
     }
     let commands = shown.iter().map(|c| c.command.as_str()).filter(|c| !c.is_empty());

@@ -32,7 +32,8 @@ pub fn mermaid(plan: &Plan<'_>) -> String {
         // where a track begins with it, it is measured as it is declared
         let start = plan.steps.iter().find(|s| s.base == *name).and_then(|s| s.start.as_ref());
         let state = start.map(|s| s.state);
-        let lines: Vec<&str> = ["engine", name].into_iter().chain(state.map(mark)).collect();
+        let called = plan.steps.iter().find(|s| s.base == *name).and_then(|s| s.base_title).unwrap_or(name);
+        let lines: Vec<&str> = ["engine", called].into_iter().chain(state.map(mark)).collect();
         node(&mut out, id, &lines, state.and_then(class));
     }
     for (i, step) in steps.iter().enumerate() {

@@ -9,23 +9,23 @@ use crate::report::format::{duration, fixed, grouped};
 const WHOLE: usize = 24;
 const FIRST: usize = 12;
 
-/// How many of so many to show.
-pub(super) fn first_of(count: usize) -> usize {
-    if count <= WHOLE { count } else { FIRST }
+/// How many of so many to show, where not all are asked for.
+pub(super) fn first_of(count: usize, all: bool) -> usize {
+    if all || count <= WHOLE { count } else { FIRST }
 }
 
 /// The line for those that are not shown; `None` if all are.
-pub(super) fn rest(candidates: &Candidates<'_>) -> Option<String> {
+pub(super) fn rest(candidates: &Candidates<'_>, all: bool) -> Option<String> {
     let count = candidates.len();
-    let hidden = count - first_of(count);
-    let tally = tally(candidates.states().skip(first_of(count)));
-    (hidden > 0).then(|| format!("… and {} more ({tally})", whole(hidden)))
+    let hidden = count - first_of(count, all);
+    let tally = tally(candidates.states().skip(first_of(count, all)));
+    (hidden > 0).then(|| format!("… and {} more ({tally}); `--all` shows them", whole(hidden)))
 }
 
 /// The same for a list of anything.
-pub(super) fn rest_of(count: usize) -> Option<String> {
-    let hidden = count - first_of(count);
-    (hidden > 0).then(|| format!("… and {} more", whole(hidden)))
+pub(super) fn rest_of(count: usize, all: bool) -> Option<String> {
+    let hidden = count - first_of(count, all);
+    (hidden > 0).then(|| format!("… and {} more; `--all` shows them", whole(hidden)))
 }
 
 /// A count with its thousands grouped.
@@ -84,6 +84,7 @@ pub(super) fn about(plan: &Plan<'_>) -> Vec<(&'static str, String)> {
         let on: Vec<&str> = plan.profiles.iter().map(|p| p.name).collect();
         out.push(("objective", format!("none: tables of {}, nothing is recommended", on.join(", "))));
     }
+    out.extend(plan.loads.iter().map(|(name, load)| ("load", format!("{name}: {load}"))));
     for r in &plan.require {
         let how = match &r.on {
             _ if r.implied => " (unless a study says otherwise)".to_owned(),

@@ -14,7 +14,7 @@ pub fn tree(plan: &Plan<'_>, style: Style) -> String {
     let mut out = Vec::new();
     head(&mut out, plan, style);
     if let Some(against) = &plan.against {
-        difference(&mut out, against, style);
+        difference(&mut out, against, plan.whole, style);
     }
     out.push(String::new());
     let baseline = &plan.baseline;
@@ -28,7 +28,7 @@ pub fn tree(plan: &Plan<'_>, style: Style) -> String {
     push_wrapped(&mut out, "  ", &baseline.command, style);
     push_again(&mut out, "  ", baseline, style);
     for (i, step) in plan.steps.iter().enumerate() {
-        push_step(&mut out, i, step, baseline.gpus, style);
+        push_step(&mut out, i, step, plan, style);
     }
     rules(&mut out, &plan.rules, style);
     out.join("\n") + "\n"
@@ -49,7 +49,8 @@ fn head(out: &mut Vec<String>, plan: &Plan<'_>, style: Style) {
     }
 }
 
-fn push_step(out: &mut Vec<String>, i: usize, step: &Step<'_>, gpus: u32, style: Style) {
+fn push_step(out: &mut Vec<String>, i: usize, step: &Step<'_>, plan: &Plan<'_>, style: Style) {
+    let (gpus, all) = (plan.baseline.gpus, plan.whole);
     out.push(String::new());
     let guard = step.guard.map(|g| format!(", only when {g}")).unwrap_or_default();
     push_wrapped(
@@ -71,10 +72,10 @@ fn push_step(out: &mut Vec<String>, i: usize, step: &Step<'_>, gpus: u32, style:
     if let Some(why) = step.candidates.iter().next().filter(|_| skipped).and_then(|c| c.reason) {
         push_wrapped(out, "  ", &format!("not run: {why}"), style);
     }
-    for candidate in step.candidates.iter().take(first_of(step.candidates.len())) {
+    for candidate in step.candidates.iter().take(first_of(step.candidates.len(), all)) {
         push_candidate(out, &candidate, gpus, style);
     }
-    out.extend(rest(&step.candidates).map(|text| format!("  {text}")));
+    out.extend(rest(&step.candidates, all).map(|text| format!("  {text}")));
 }
 
 fn push_candidate(out: &mut Vec<String>, c: &Candidate<'_>, baseline_gpus: u32, style: Style) {
@@ -140,26 +141,32 @@ fn effect(r: &Rule<'_>) -> String {
     }
 }
 
-fn difference(out: &mut Vec<String>, against: &Against, style: Style) {
+fn difference(out: &mut Vec<String>, against: &Against, all: bool, style: Style) {
     out.push(String::new());
     push_wrapped(out, "", &format!("against {}", against.file), style);
     push_wrapped(out, "  ", &against.headline(), style);
     for d in &against.decides {
         push_wrapped(out, "  ~ ", &d.sentence(), style);
     }
-    changed(out, "+", &against.added, Changed::now, style);
-    changed(out, "-", &against.gone, Changed::left, style);
+    changed(out, "+", (&against.added, all), Changed::now, style);
+    changed(out, "-", (&against.gone, all), Changed::left, style);
 }
 
-fn changed(out: &mut Vec<String>, sign: &str, all: &[Changed], state: fn(&Changed) -> String, style: Style) {
-    for c in all.iter().take(first_of(all.len())) {
+fn changed(
+    out: &mut Vec<String>,
+    sign: &str,
+    (changes, all): (&[Changed], bool),
+    state: fn(&Changed) -> String,
+    style: Style,
+) {
+    for c in changes.iter().take(first_of(changes.len(), all)) {
         let text = format!("{} on {}  {}", c.place(), c.profile, state(c));
         push_wrapped(out, &format!("  {sign} "), &text, style);
         if !c.command.is_empty() {
             push_wrapped(out, "      $ ", &c.command, style);
         }
     }
-    out.extend(rest_of(all.len()).map(|text| format!("  {sign} {text}")));
+    out.extend(rest_of(changes.len(), all).map(|text| format!("  {sign} {text}")));
 }
 
 /// Breaks at spaces, and takes line feeds and other control characters for such; what does not fit on the first line is indented further.
