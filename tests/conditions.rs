@@ -148,13 +148,45 @@ fn what_an_engine_writes_is_no_condition() {
 }
 
 #[test]
-fn what_was_there_and_is_written_costs_one_launch() {
+fn what_was_there_and_is_written_costs_two_launches() {
     let lab = lab(r#"--state="written.state""#);
     write(&lab, "written.state", "from before\n");
-    // the first launch cannot be told from one under which a person edits the file
-    assert_eq!(exec(&lab), 3);
+    // the first launches cannot be told from those under which a person edits the file
+    let out = lab.run(&EXEC).expect_code(0);
+    let report = out.report();
+    assert_eq!(report.0["cost"]["launches"], 4);
+    let told = "written.state changes under the launches that name it";
+    assert!(out.stderr.contains(told) && report.0["warnings"].to_string().contains(told), "{out:?}");
     expect(&lab, "");
-    assert_eq!(exec(&lab), 3);
+    assert!(plan(&lab).stderr.contains(told));
+    assert_eq!(exec(&lab), 4);
+}
+
+/// Two edits are no sign that an engine writes a file: what was measured under each of them counts for nothing, and what is there at the
+/// end is compared.
+#[test]
+fn a_file_that_is_edited_under_two_launches_is_compared_all_the_same() {
+    // under the first two; under the first and the one after the next; three in a row, which look as if an engine wrote it
+    for (edits, launches, doubtful) in [("1 2", 4, 2), ("1 3", 4, 2), ("1 2 3", 5, 3)] {
+        let lab = lab(r#"--chat-template="t.jinja""#);
+        write(&lab, "t.jinja", "one");
+        let first = format!(
+            "echo started >> count\nn=$(wc -l < count)\nfor e in {edits}; do if [ $e -eq $n ]; then echo $n > t.jinja; fi; done"
+        );
+        write(&lab, "engine.sh", script(&first));
+        let out = lab.run(&EXEC).expect_code(0);
+        let report = out.report();
+        assert_eq!(report.0["cost"]["launches"], launches, "{edits}: {out:?}");
+        let warnings = report.0["warnings"].to_string();
+        assert!(warnings.contains("t.jinja changed while it was measured"), "{warnings}");
+        assert!(!warnings.contains("compared no more"), "{warnings}");
+        let trials = report.0["trials"].to_string();
+        let voided = (1..=launches).filter(|n| !trials.contains(&format!("L00{n}"))).count();
+        assert!(voided <= doubtful, "{trials}");
+        expect(&lab, "");
+        write(&lab, "t.jinja", "quiet");
+        expect(&lab, "t.jinja changed since it was measured");
+    }
 }
 
 #[test]
