@@ -17,6 +17,9 @@ engine own "Own" {
     flag --speculative-config json
     flag --lora-modules       words
     flag --log-file           path
+    flag --lookup-cache-static path
+    flag --lookup-cache-dynamic path
+    flag --mode-file          text
     flag --state              text
     flag --mode               text
 }
@@ -256,6 +259,65 @@ fn how_many_processors_an_engine_may_use_is_part_of_a_result() {
     plan.args(["plan", "study.plab", "--dir", "state", "--format", "json"]);
     let said = again(&lab.start_command(plan).wait().expect_code(0));
     assert_eq!(said, format!("measured with {} processors, now 1", mine.len()));
+}
+
+/// What a shell sets before it starts perflab is inherited by engines.
+#[test]
+fn limits_and_the_mask_of_new_files_are_part_of_a_result() {
+    let lab = lab("");
+    exec(&lab);
+    let planned = |first: &str| {
+        let mut plan = std::process::Command::new("sh");
+        let words = format!("{first}; exec '{}' plan study.plab --dir state --format json", binary());
+        plan.current_dir(lab.path(".")).args(["-c", &words]);
+        again(&lab.start_command(plan).wait().expect_code(0))
+    };
+    assert_eq!(planned(":"), "");
+    for (first, name, now) in [
+        ("ulimit -S -s 4096", "stack limit", "4096 KiB"),
+        ("ulimit -S -l 16", "locked memory limit", "16 KiB"),
+        ("ulimit -S -v 60000000", "address space limit", "60000000 KiB"),
+        ("umask 0027", "umask", "0027"),
+    ] {
+        let said = planned(first);
+        assert!(said.starts_with(&format!("measured with {name} ")), "{said}");
+        assert!(said.ends_with(&format!(", now {now}")), "{said}");
+    }
+}
+
+/// A name with `cache` in it says neither that a file is read nor that it is written: what the launches do to it does.
+#[test]
+fn a_file_under_a_name_that_leaves_it_open_counts_unless_launches_write_it() {
+    let lab = lab(r#"--lookup-cache-static="look.bin" --lookup-cache-dynamic="kept.bin""#);
+    lab.write("engine.sh", script("echo more >> kept.bin"));
+    write(&lab, "look.bin", "one");
+    write(&lab, "kept.bin", "one\n");
+    assert_eq!(exec(&lab), 2, "what a launch writes to makes nothing doubtful");
+    expect(&lab, "");
+    write(&lab, "kept.bin", "another\n");
+    expect(&lab, "");
+    write(&lab, "look.bin", "two");
+    expect(&lab, "look.bin changed since it was measured (");
+    assert_eq!(exec(&lab), 4);
+    expect(&lab, "");
+}
+
+#[test]
+fn what_a_configuration_file_and_a_file_behind_a_sign_name_counts() {
+    let lab = lab(r#"--chat-template="conf/serve.yaml" --mode-file="@words.txt""#);
+    write(&lab, "words.txt", "one");
+    write(&lab, "conf/serve.yaml", "lora: {path: tuned.json}\n");
+    write(&lab, "conf/tuned.json", r#"{"scales": "conf/scales.bin"}"#);
+    write(&lab, "conf/scales.bin", "one");
+    exec(&lab);
+    expect(&lab, "");
+    for file in ["words.txt", "conf/tuned.json", "conf/scales.bin"] {
+        let was = lab.read(file);
+        write(&lab, file, format!("{was} "));
+        expect(&lab, &format!("{file} changed since it was measured ("));
+        write(&lab, file, was);
+        expect(&lab, "");
+    }
 }
 
 #[test]

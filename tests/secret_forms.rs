@@ -69,7 +69,7 @@ const SITE: &str = r#"site here {
 "#;
 
 /// What may stand nowhere. Short ones are looked for with what surrounds them where they are stated.
-const VALUES: [&str; 32] = [
+const VALUES: [&str; 38] = [
     "through-a-param-01",
     "serve-secret-02",
     "123456789012",
@@ -102,13 +102,21 @@ const VALUES: [&str; 32] = [
     "own-secret-21",
     "own-secret-22",
     "own-secret-23",
+    "log-secret-24",
+    "log-secret-25",
+    "log-secret-26",
+    "log-secret-27",
+    "MIIlogsecret28",
+    "own-secret-29",
 ];
 
 fn lab() -> Lab {
     let lab = Lab::with(STUDY);
     lab.write("site.plab", SITE);
     let script = format!(
-        "env | grep -v SHORT_KEY; printf 'long words %s\\n' \"$CONF $OPTS $HDR $U $DB $X $NUMKEY\"\n\
+        "printf 'token=log-secret-24 api_key=log-secret-25 max_tokens=512\\nCookie: a=log-secret-26; b=log-secret-27\\n'\n\
+         printf '%s\\n' '-----BEGIN PRIVATE KEY-----' MIIlogsecret28/MIIlogsecret28 '-----END PRIVATE KEY-----'\n\
+         env | grep -v SHORT_KEY; printf 'long words %s\\n' \"$CONF $OPTS $HDR $U $DB $X $NUMKEY\"\n\
          case \"$*\" in *mode=bad*) echo \"told $MY_TOKEN and $QUOTED_PASSWORD\" >&2; exit 3;; esac\n\
          exec '{}' sim --model \"$1\" --host \"$2\" --port \"$3\"\n",
         binary()
@@ -123,6 +131,7 @@ fn command(lab: &Lab, args: &[&str]) -> Command {
         .env("HUGGING_FACE_HUB_TOKEN", "own-secret-21")
         .env("https_proxy", "http://me:own-secret-22@proxy:1");
     command.env("SOME_OPTIONS", "--auth-token own-secret-23").env("no_proxy", "127.0.0.1");
+    command.env("COOKIE", "own-secret-29");
     command
 }
 
@@ -183,6 +192,12 @@ fn no_form_of_a_secret_is_written_anywhere() {
     files(&lab.path("state"), &mut written);
     written.extend(["events.jsonl", "notified"].map(|name| lab.path(name)));
     assert!(written.iter().filter(|f| f.ends_with("server.log")).count() >= 4, "{written:?}");
+    let log = written.iter().find(|f| f.ends_with("server.log")).expect("a log");
+    let log = fs::read_to_string(log).expect("a log");
+    for shown in ["max_tokens=512", "token=***", "Cookie: ***", "-----BEGIN PRIVATE KEY-----\n***\n-----END"]
+    {
+        assert!(log.contains(shown), "{shown} is not in {log}");
+    }
     for file in written {
         expect_none(&file.display().to_string(), &String::from_utf8_lossy(&fs::read(&file).expect("a file")));
     }

@@ -285,8 +285,9 @@ fn old_numbers_are_not_told_of_a_server_that_does_not_answer() {
     lab.write("site.plab", site);
     lab.run(&EXEC).expect_code(0);
     drop(server);
-    let out = lab.run(&EXEC).expect_code(1);
+    let out = lab.run(&EXEC).expect_code(75);
     assert!(out.stderr.contains("a server that should run already cannot be measured"), "{}", out.stderr);
+    assert!(out.stderr.contains("once a server answers there, the same command continues"), "{}", out.stderr);
     assert!(out.stderr.contains("does not count until it does"), "{}", out.stderr);
 }
 

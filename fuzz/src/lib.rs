@@ -10,8 +10,12 @@ pub mod load {
     pub mod chunks;
     #[path = "../../src/load/event.rs"]
     pub mod event;
+    #[path = "../../src/load/json.rs"]
+    mod json;
     #[path = "../../src/load/meter.rs"]
     pub mod meter;
+    #[path = "../../src/load/raw.rs"]
+    mod raw;
     #[path = "../../src/load/record.rs"]
     pub mod record;
     #[path = "../../src/load/shown.rs"]

@@ -8,7 +8,7 @@ use crate::engine::Survivor;
 use crate::journal::JournalError;
 use crate::judge::{Grid, Setup, Strategy};
 use crate::report::{self, Material};
-use crate::run::{Ended, Execution, RunError};
+use crate::run::{Ended, Execution, RunError, Unmet};
 
 /// The exit status, and what is said when everything is written.
 pub struct Ending<'a> {
@@ -76,6 +76,10 @@ fn written<'a>(
                         command measures it again; if that one was started with other flags, add `--again TRIAL` for what was \
                         measured there before";
             console.error(&message, help);
+        }),
+        Err(e @ RunError::Unmet(Unmet { may_pass: true, .. })) => unfinished(args, x, move |console| {
+            let help = "what was measured until here is in the journal; once a server answers there, the same command continues";
+            console.error(&e.to_string(), help);
         }),
         Err(e @ (RunError::GpuLost(_) | RunError::Gpus(_))) => unfinished(args, x, move |console| {
             let help = "what was measured until here is in the journal; reset the GPU or restart the machine, and the same \

@@ -1,6 +1,6 @@
 //! The flags of a serve command, one by one: how the language writes them, and which have no place in a measurement.
 
-use super::launch::base_name;
+use super::programs::base_name;
 use super::value;
 use crate::lang::sema::program::WrittenValue;
 use crate::lang::sema::schema::{self, Kind};

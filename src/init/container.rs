@@ -1,7 +1,8 @@
 //! `docker run`, `podman run`: the image, what it is given, and the command inside.
 
 use super::known::Engine;
-use super::launch::{Devices, Mount, base_name};
+use super::launch::{Devices, Mount};
+use super::programs::base_name;
 use super::shell::{Word, assignment};
 
 /// A container's run, taken apart.

@@ -2,7 +2,7 @@
 
 use super::arithmetic;
 use super::error::InitError;
-use super::launch::base_name;
+use super::programs::base_name;
 use super::shell::Reader;
 use super::vars::Word;
 

@@ -1,6 +1,7 @@
 //! `srun`: the GPUs that it asks for, and the image that it starts, as the words before the engine say.
 
-use super::launch::{Devices, base_name};
+use super::launch::Devices;
+use super::programs::base_name;
 use super::shell::Word;
 
 /// What `srun` was told.

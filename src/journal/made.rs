@@ -45,6 +45,9 @@ pub struct Conditions {
     /// how the kernel gives the engine time among others: `nice 0`, `nice 19, batch`
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduling: Option<String>,
+    /// what the kernel lets the engine have, by name: `stack limit` → `8192 KiB`; and the umask
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub limits: BTreeMap<String, String>,
     /// variables that the site gives every engine
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub site_env: BTreeMap<String, String>,
@@ -95,6 +98,9 @@ impl Conditions {
         if let Some((then, now)) = both(self.scheduling.as_ref(), now.scheduling.as_ref()) {
             return with("", then, now);
         }
+        if let Some((name, then, now)) = limits(&self.limits, &now.limits) {
+            return with(&format!("{name} "), then, now);
+        }
         if let Some(why) = self.running.as_ref().zip(now.running.as_ref()).and_then(|(a, b)| a.differs(b)) {
             return Some(why);
         }
@@ -129,6 +135,16 @@ impl Conditions {
 /// Two values that are known and not the same.
 fn both<'a>(then: Option<&'a String>, now: Option<&'a String>) -> Option<(&'a str, &'a str)> {
     then.zip(now).filter(|(a, b)| a != b).map(|(a, b)| (a.as_str(), b.as_str()))
+}
+
+/// A limit that both know, and that is another one.
+fn limits<'a>(
+    then: &'a BTreeMap<String, String>,
+    now: &'a BTreeMap<String, String>,
+) -> Option<(&'a str, &'a str, &'a str)> {
+    let known =
+        then.iter().filter_map(|(name, was)| Some((name.as_str(), was.as_str(), now.get(name)?.as_str())));
+    known.into_iter().find(|(_, was, is)| was != is)
 }
 
 fn gpus(names: &[String]) -> String {
@@ -228,6 +244,7 @@ mod tests {
             gpu_setup: Some("power limit 400 W".to_owned()),
             cpus: Some(8),
             scheduling: Some("nice 0".to_owned()),
+            limits: [("stack limit".to_owned(), "8192 KiB".to_owned())].into(),
             load_generator: 1,
             ..Conditions::default()
         }
@@ -238,7 +255,7 @@ mod tests {
         type Edit = fn(&mut Conditions);
         let then = conditions();
         assert_eq!(then.differs(&then), None);
-        let cases: [(Edit, &str); 13] = [
+        let cases: [(Edit, &str); 16] = [
             (|c| c.driver = Some("560.28".to_owned()), "measured with driver 550.54, now 560.28"),
             (|c| c.driver = None, "measured with driver 550.54, now none"),
             (|c| c.gpus = vec!["A100".to_owned()], "measured on 2 × H100, now A100"),
@@ -256,6 +273,12 @@ mod tests {
             (|c| c.cpus = Some(1), "measured with 8 processors, now 1"),
             (|c| c.scheduling = Some("nice 19".to_owned()), "measured with nice 0, now nice 19"),
             (|c| c.scheduling = None, ""),
+            (
+                |c| drop(c.limits.insert("stack limit".to_owned(), "unlimited".to_owned())),
+                "measured with stack limit 8192 KiB, now unlimited",
+            ),
+            (|c| drop(c.limits.insert("process limit".to_owned(), "100".to_owned())), ""),
+            (|c| c.limits.clear(), ""),
             (|c| (c.build, c.gpu_setup, c.cpus) = (None, None, None), ""),
             (|c| c.build = None, ""),
         ];

@@ -83,7 +83,7 @@ impl RunRecord {
         if !self.is_the_machine_s(checks) {
             return None;
         }
-        let fault = machine::fault(&self.run.outcome, &self.run.metrics, self.run.devices.as_ref());
+        let fault = machine::fault(&self.run.outcome, &self.run.metrics, self.run.devices.as_deref());
         Some(match (&self.run.outcome, fault) {
             (RunOutcome::FailedStart { class, .. } | RunOutcome::FailedLoad { class, .. }, _) => {
                 class.clone()

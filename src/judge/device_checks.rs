@@ -21,12 +21,12 @@ const SLOWER: f64 = 0.01;
 
 /// Another process on a GPU, or memory that was taken before the study began.
 pub fn foreign(s: &Subject<'_>) -> Said {
-    foreign_to(s.run.devices.as_ref())
+    foreign_to(s.run.devices.as_deref())
 }
 
 /// Clocks that were held back.
 pub fn clock(s: &Subject<'_>) -> Said {
-    clocks_of(s.run.devices.as_ref())
+    clocks_of(s.run.devices.as_deref())
 }
 
 /// What somebody else did on the GPUs.
@@ -41,7 +41,7 @@ pub(super) fn clocks_of(devices: Option<&Devices>) -> Said {
 
 /// A GPU that grew warm and slower under the load.
 pub fn thermal(s: &Subject<'_>) -> Said {
-    over_gpus(s.run.devices.as_ref(), thermal_of)
+    over_gpus(s.run.devices.as_deref(), thermal_of)
 }
 
 fn foreign_on(d: &Device) -> Said {

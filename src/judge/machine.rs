@@ -36,7 +36,7 @@ pub fn fault(outcome: &RunOutcome, metrics: &Metrics, devices: Option<&Devices>)
 
 /// Whether a run is refused for what the machine did, where checks refuse.
 pub fn spoiled(run: &Run, checks: Checks) -> bool {
-    checks == Checks::Refuse && fault(&run.outcome, &run.metrics, run.devices.as_ref()).is_some()
+    checks == Checks::Refuse && fault(&run.outcome, &run.metrics, run.devices.as_deref()).is_some()
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::latencies::{Latencies, Latency};
 use super::name::Name;
@@ -12,13 +13,47 @@ use crate::lang::sema::Stat;
 
 /// Numbers in base units (`total_tps` in tokens per second, `duration_s`), distributions in milliseconds (`ttft_ms`). Copies share
 /// what they hold.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(from = "Written")]
 pub struct Metrics {
-    numbers: Arc<Table<f64>>,
-    distributions: Arc<Table<Packed>>,
+    /// both behind one pointer: ten thousand runs have them, and what tells of a run holds them too
+    tables: Arc<Tables>,
     /// the completed requests; empty for a recording's
-    #[serde(default, skip_serializing_if = "Latencies::is_empty")]
     pub requests: Latencies,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Tables {
+    numbers: Table<f64>,
+    distributions: Table<Packed>,
+}
+
+/// The form in which they are stored.
+#[derive(Deserialize)]
+struct Written {
+    numbers: Table<f64>,
+    distributions: Table<Packed>,
+    #[serde(default)]
+    requests: Latencies,
+}
+
+impl From<Written> for Metrics {
+    fn from(Written { numbers, distributions, requests }: Written) -> Self {
+        Self { tables: Arc::new(Tables { numbers, distributions }), requests }
+    }
+}
+
+impl Serialize for Metrics {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let more = usize::from(!self.requests.is_empty());
+        let mut out = to.serialize_struct("Metrics", 2 + more)?;
+        out.serialize_field("numbers", &self.tables.numbers)?;
+        out.serialize_field("distributions", &self.tables.distributions)?;
+        if more > 0 {
+            out.serialize_field("requests", &self.requests)?;
+        }
+        out.end()
+    }
 }
 
 /// Milliseconds. What was not measured, or cannot be from so few samples, is `None`.
@@ -80,35 +115,36 @@ impl PartialEq for Packed {
 impl Metrics {
     pub fn set(&mut self, name: &str, value: f64) {
         if value.is_finite() {
-            Arc::make_mut(&mut self.numbers).insert(Name::of(name), value);
+            Arc::make_mut(&mut self.tables).numbers.insert(Name::of(name), value);
         }
     }
 
     pub fn set_distribution(&mut self, name: &str, d: Distribution) {
-        Arc::make_mut(&mut self.distributions).insert(Name::of(name), d.into());
+        Arc::make_mut(&mut self.tables).distributions.insert(Name::of(name), d.into());
     }
 
     /// All numbers, in the order in which they were set.
     pub fn numbers(&self) -> impl Iterator<Item = (&str, f64)> {
-        self.numbers.iter().map(|(name, value)| (&**name, *value))
+        self.tables.numbers.iter().map(|(name, value)| (&**name, *value))
     }
 
     pub fn distributions(&self) -> impl Iterator<Item = (&str, Distribution)> {
-        self.distributions.iter().map(|(name, d)| (&**name, (*d).into()))
+        self.tables.distributions.iter().map(|(name, d)| (&**name, (*d).into()))
     }
 
     /// Gives back memory that nothing is in.
     pub fn shrink(&mut self) {
-        Arc::make_mut(&mut self.numbers).shrink_to_fit();
-        Arc::make_mut(&mut self.distributions).shrink_to_fit();
+        let Tables { numbers, distributions } = Arc::make_mut(&mut self.tables);
+        numbers.shrink_to_fit();
+        distributions.shrink_to_fit();
     }
 
     pub fn number(&self, name: &str) -> Option<f64> {
-        self.numbers.get(name).copied()
+        self.tables.numbers.get(name).copied()
     }
 
     pub fn distribution(&self, name: &str) -> Option<Distribution> {
-        self.distributions.get(name).copied().map(Distribution::from)
+        self.tables.distributions.get(name).copied().map(Distribution::from)
     }
 
     /// Completed requests per second that meet a condition on their own times; `None` where these are not known.
@@ -131,12 +167,14 @@ impl Metrics {
             all.iter().map(|m| get(m)).collect::<Option<Vec<f64>>>().and_then(|v| scale::mean(&v))
         };
         let mut out = Self::default();
-        for name in first.numbers.keys() {
+        for name in first.tables.numbers.keys() {
             if let Some(mean) = over(&|m| m.number(name)) {
                 out.set(name, mean);
             }
         }
-        for name in first.distributions.keys().filter(|n| all.iter().all(|m| m.distribution(n).is_some())) {
+        for name in
+            first.tables.distributions.keys().filter(|n| all.iter().all(|m| m.distribution(n).is_some()))
+        {
             let stat = |s: Stat| over(&|m| m.distribution(name)?.get(s));
             let d = Distribution {
                 mean: stat(Stat::Mean),

@@ -42,7 +42,7 @@ pub struct Run {
     pub notes: Vec<String>,
     /// what its GPUs did; `None` where it asked for none, and for a recording's
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub devices: Option<Devices>,
+    pub devices: Option<Box<Devices>>,
     /// ran in a launch of `confirm on`, which steps do not count
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub confirming: bool,

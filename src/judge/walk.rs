@@ -3,6 +3,7 @@
 //! It is made anew from the results each time it is asked, so that a decision follows from the journal alone: nothing is remembered
 //! between two questions, and a replay, a plan and an execution take the same path.
 
+use std::borrow::Cow;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -65,9 +66,9 @@ pub struct StepView {
 
 impl StepView {
     /// What a row's configuration changes over the step's base; the incumbent changes nothing.
-    pub fn changes(&self, row: &Row) -> Vec<String> {
+    pub fn changes<'r>(&self, row: &'r Row) -> Vec<Cow<'r, str>> {
         match (&row.config, row.role) {
-            (Some(config), Role::Candidate | Role::Base) => config.difference(&self.base),
+            (Some(config), Role::Candidate | Role::Base) => config.differences(&self.base),
             _ => Vec::new(),
         }
     }

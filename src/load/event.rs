@@ -2,13 +2,11 @@
 //! ordinary chunk costs no allocation; fields are looked for by meaning, and text in an unknown one is told,
 //! not skipped.
 
-use std::fmt;
-
-use serde::Deserialize;
-use serde::de::{self, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
+use super::json::read;
 use super::meter::Usage;
+use super::raw::{RawChoice, RawEvent, RawMeta, TextBytes};
 
 /// What an event carries.
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -95,46 +93,6 @@ impl Event {
     }
 }
 
-/// Reads JSON as Python does, by which servers and their other clients write and read it: half of a pair of surrogates (`\ud83d`, of an
-/// emoji whose other half comes with the next token) is a character there.
-pub(super) fn read<T: de::DeserializeOwned>(data: &[u8]) -> Result<T, serde_json::Error> {
-    serde_json::from_slice(data).or_else(|error| match without_halves(data) {
-        Some(mended) => serde_json::from_slice(&mended),
-        None => Err(error),
-    })
-}
-
-/// The same with U+FFFD, which is as long, for each half of a pair that stands alone; `None` where none does.
-fn without_halves(data: &[u8]) -> Option<Vec<u8>> {
-    let escaped = |at: usize| -> Option<u32> {
-        let digits = data.get(at..at + 6)?.strip_prefix(b"\\u")?;
-        u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
-    };
-    let (mut out, mut at, mut halves) = (Vec::with_capacity(data.len()), 0, false);
-    while at < data.len() {
-        let length = match (data[at], escaped(at)) {
-            (b'\\', Some(0xd800..=0xdbff)) if matches!(escaped(at + 6), Some(0xdc00..=0xdfff)) => 12,
-            (b'\\', Some(0xd800..=0xdfff)) => {
-                out.extend_from_slice(b"\\ufffd");
-                (halves, at) = (true, at + 6);
-                continue;
-            }
-            (b'\\', _) => 2,
-            _ => 1,
-        };
-        out.extend_from_slice(&data[at..(at + length).min(data.len())]);
-        at += length;
-    }
-    halves.then_some(out)
-}
-
-/// How many, as servers write it: `2.0` is 2, and what is no number of tokens says nothing.
-fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
-    let Value::Number(number) = Value::deserialize(deserializer)? else { return Ok(None) };
-    let whole = number.as_f64().filter(|n| n.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(n));
-    Ok(whole.map(|n| n as u32))
-}
-
 /// The message inside an error object, whatever its shape, or the whole of it as it was sent.
 pub(super) fn error_text(error: &Value) -> String {
     let inner = error.get("error").unwrap_or(error);
@@ -145,231 +103,13 @@ pub(super) fn error_text(error: &Value) -> String {
     }
 }
 
-fn reason_text(reason: &Value) -> String {
+pub(super) fn reason_text(reason: &Value) -> String {
     match reason {
         Value::String(text) => text.clone(),
         Value::Object(object) => {
             object.get("type").and_then(Value::as_str).map_or_else(|| reason.to_string(), str::to_owned)
         }
         other => other.to_string(),
-    }
-}
-
-#[derive(Deserialize)]
-struct RawEvent {
-    #[serde(default)]
-    choices: Option<Vec<RawChoice>>,
-    #[serde(default)]
-    usage: Option<RawUsage>,
-    #[serde(default)]
-    error: Option<Value>,
-    #[serde(default)]
-    object: Option<Value>,
-    #[serde(default)]
-    message: Option<Value>,
-    #[serde(default)]
-    text: Option<TextBytes>,
-    #[serde(default)]
-    meta_info: Option<RawMeta>,
-}
-
-/// What SGLang's `/generate` says beside the text.
-#[derive(Deserialize)]
-struct RawMeta {
-    #[serde(default, deserialize_with = "count")]
-    prompt_tokens: Option<u32>,
-    #[serde(default, deserialize_with = "count")]
-    completion_tokens: Option<u32>,
-    #[serde(default, deserialize_with = "count")]
-    cached_tokens: Option<u32>,
-    #[serde(default)]
-    finish_reason: Option<Value>,
-}
-
-impl RawEvent {
-    fn error_message(&self) -> Option<String> {
-        if let Some(error) = &self.error {
-            return Some(error_text(error));
-        }
-        let is_error = self.object.as_ref().is_some_and(|object| object == "error");
-        is_error.then(|| {
-            self.message.as_ref().map_or_else(|| "an error without a message".to_owned(), reason_text)
-        })
-    }
-}
-
-#[derive(Deserialize)]
-struct RawChoice {
-    #[serde(default)]
-    text: Option<TextBytes>,
-    #[serde(default)]
-    delta: Option<Delta>,
-    #[serde(default)]
-    message: Option<Delta>,
-    #[serde(default)]
-    finish_reason: Option<Value>,
-}
-
-#[derive(Deserialize)]
-struct RawUsage {
-    #[serde(default, deserialize_with = "count")]
-    prompt_tokens: Option<u32>,
-    #[serde(default, deserialize_with = "count")]
-    completion_tokens: Option<u32>,
-    #[serde(default)]
-    prompt_tokens_details: Option<RawDetails>,
-}
-
-#[derive(Deserialize)]
-struct RawDetails {
-    #[serde(default, deserialize_with = "count")]
-    cached_tokens: Option<u32>,
-}
-
-impl From<RawUsage> for Usage {
-    fn from(raw: RawUsage) -> Self {
-        Self {
-            prompt_tokens: raw.prompt_tokens,
-            completion_tokens: raw.completion_tokens,
-            cached_tokens: raw.prompt_tokens_details.and_then(|details| details.cached_tokens),
-        }
-    }
-}
-
-/// A message delta, reduced to what counts.
-#[derive(Default)]
-struct Delta {
-    text_bytes: u32,
-    has_role: bool,
-    has_content: bool,
-    empty_content: bool,
-    unknown: Vec<String>,
-}
-
-impl<'de> Deserialize<'de> for Delta {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(DeltaVisitor)
-    }
-}
-
-struct DeltaVisitor;
-
-impl<'de> Visitor<'de> for DeltaVisitor {
-    type Value = Delta;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a message delta")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Delta, A::Error> {
-        let mut delta = Delta::default();
-        while let Some(field) = map.next_key::<Field>()? {
-            if let Field::Role = field {
-                delta.has_role |= map.next_value::<Option<IgnoredAny>>()?.is_some();
-                continue;
-            }
-            let Some(TextBytes(bytes)) = map.next_value::<Option<TextBytes>>()? else { continue };
-            delta.text_bytes = delta.text_bytes.saturating_add(bytes);
-            match field {
-                Field::Content if bytes == 0 => delta.empty_content = true,
-                Field::Content => delta.has_content = true,
-                Field::Other(name) if bytes > 0 => delta.unknown.push(name),
-                _ => {}
-            }
-        }
-        Ok(delta)
-    }
-}
-
-enum Field {
-    Role,
-    Content,
-    /// Generated text under another name: thoughts, tool calls, a refusal.
-    OtherText,
-    Other(String),
-}
-
-impl<'de> Deserialize<'de> for Field {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct FieldVisitor;
-        impl Visitor<'_> for FieldVisitor {
-            type Value = Field;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a field name")
-            }
-
-            fn visit_str<E: de::Error>(self, name: &str) -> Result<Field, E> {
-                Ok(match name {
-                    "role" => Field::Role,
-                    "content" => Field::Content,
-                    "reasoning" | "reasoning_content" | "tool_calls" | "function_call" | "refusal" => {
-                        Field::OtherText
-                    }
-                    other => Field::Other(other.to_owned()),
-                })
-            }
-        }
-        deserializer.deserialize_identifier(FieldVisitor)
-    }
-}
-
-/// The bytes of all strings in a value, however deep.
-struct TextBytes(u32);
-
-impl<'de> Deserialize<'de> for TextBytes {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(TextBytesVisitor).map(TextBytes)
-    }
-}
-
-struct TextBytesVisitor;
-
-impl<'de> Visitor<'de> for TextBytesVisitor {
-    type Value = u32;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("any value")
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<u32, E> {
-        Ok(u32::try_from(text.len()).unwrap_or(u32::MAX))
-    }
-
-    fn visit_bool<E: de::Error>(self, _: bool) -> Result<u32, E> {
-        Ok(0)
-    }
-
-    fn visit_i64<E: de::Error>(self, _: i64) -> Result<u32, E> {
-        Ok(0)
-    }
-
-    fn visit_u64<E: de::Error>(self, _: u64) -> Result<u32, E> {
-        Ok(0)
-    }
-
-    fn visit_f64<E: de::Error>(self, _: f64) -> Result<u32, E> {
-        Ok(0)
-    }
-
-    fn visit_unit<E: de::Error>(self) -> Result<u32, E> {
-        Ok(0)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<u32, A::Error> {
-        let mut sum = 0_u32;
-        while let Some(TextBytes(bytes)) = seq.next_element()? {
-            sum = sum.saturating_add(bytes);
-        }
-        Ok(sum)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<u32, A::Error> {
-        let mut sum = 0_u32;
-        while let Some((IgnoredAny, TextBytes(bytes))) = map.next_entry()? {
-            sum = sum.saturating_add(bytes);
-        }
-        Ok(sum)
     }
 }
 

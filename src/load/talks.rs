@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use super::body::BodyForm;
 use super::error::LoadError;
-use super::event::read;
 use super::feed::StopRule;
+use super::json::read;
 use super::kitchen::Rendered;
 use super::seeds::think_rng;
 use super::sse::SseDecoder;

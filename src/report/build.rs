@@ -1,6 +1,6 @@
 //! Builds the report document from a study's walk, its results and its journal. Everything that outputs may say is settled here.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use indexmap::IndexMap;
 
@@ -8,7 +8,6 @@ use super::document::{
     By, Checks, Confirm, Direction, Gain, Gpus, Objective, Proof, Published, Recommended, Report, Role, Row,
     SCHEMA, Spread, Step, Verdict,
 };
-use super::evidence::Trial;
 use super::trials::{Trials, first_trial, outcome};
 use super::{about, costs};
 use crate::journal::{History, Recording};
@@ -42,8 +41,8 @@ pub fn build(m: &Material<'_>) -> Report {
     let launched = m.history.launches().iter().map(|l| l.config.clone()).collect();
     // as many as there may be: grown step by step, it would have room for half as many again
     let rows: usize = m.walk.steps.iter().map(|s| s.rows.len()).sum();
-    let all = IndexMap::with_capacity((1 + rows) * m.setup.profiles().len());
-    let mut trials = Trials { m, launched, names: HashSet::new(), all };
+    let all = Vec::with_capacity((1 + rows) * m.setup.profiles().len());
+    let mut trials = Trials { m, launched, texts: HashSet::new(), places: HashMap::new(), all };
     let baseline = m.walk.baseline.as_ref();
     if let Some((config, judged)) = baseline {
         trials.add(config, &config.engine.title.as_str().into(), judged.as_ref());
@@ -57,7 +56,7 @@ pub fn build(m: &Material<'_>) -> Report {
         profiles: o.profiles.clone(),
         unit: o.dim.base_unit(),
     });
-    let trials: Vec<Trial> = trials.all.into_values().collect();
+    let trials = trials.into_all();
     Report {
         schema: SCHEMA.to_owned(),
         perflab: env!("CARGO_PKG_VERSION").to_owned(),
@@ -141,18 +140,17 @@ fn row(m: &Material<'_>, view: &StepView, step: &str, r: &judge::walk::Row, tria
         },
         trial,
         label: r.label.clone(),
-        changes: view.changes(r),
+        changes: view.changes(r).iter().map(|change| trials.once(change)).collect(),
         same_as: r.same_as.clone(),
         outcome: outcome(r.judged.outcome),
         reason: r.judged.reason.clone(),
         objective: r.judged.objective,
         // a row without a value has none to lie around
-        spread: r.judged.objective.and_then(|_| spread::spread(&values)).map(|s| Spread {
-            runs: s.runs as u32,
-            min: s.min,
-            max: s.max,
-            stddev: s.stddev,
-        }),
+        spread: r
+            .judged
+            .objective
+            .and_then(|_| spread::spread(&values))
+            .map(|s| Box::new(Spread { runs: s.runs as u32, min: s.min, max: s.max, stddev: s.stddev })),
         gain: r.gain,
         gain_low: interval.map(|i| i.low),
         gain_high: interval.map(|i| i.high),

@@ -224,7 +224,7 @@ pub struct Row {
     /// Its name in this step: "32Ki".
     pub label: Arc<str>,
     /// What it changes over the base, as flags and variables; empty for the base itself.
-    pub changes: Vec<String>,
+    pub changes: Box<[Arc<str>]>,
     /// The label and place of the earlier row that is the same trial; `null` for a trial of its own.
     pub same_as: Option<String>,
     pub outcome: Outcome,
@@ -234,7 +234,7 @@ pub struct Row {
     pub objective: Option<f64>,
     /// How far its launches lie apart on the objective; `null` for a single run.
     #[serde(default)]
-    pub spread: Option<Spread>,
+    pub spread: Option<Box<Spread>>,
     /// Gain over the incumbent, as a fraction; `null` for the incumbent and where nothing was measured.
     pub gain: Option<f64>,
     /// The gain's interval; `null` without repeats.

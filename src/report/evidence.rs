@@ -1,5 +1,6 @@
 //! The evidence in a report document: trials with their runs, launches, and what it all cost.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -16,7 +17,7 @@ pub struct Trial {
     /// The profile's name.
     pub profile: Arc<str>,
     /// Which of a curve's loads ("concurrency 16"); `null` for a profile of one load.
-    pub load: Option<String>,
+    pub load: Option<Arc<str>>,
     /// What people copy: shell words, quoted, without host and port.
     pub command: String,
     pub outcome: Outcome,
@@ -73,7 +74,7 @@ pub enum Outcome {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// The check's name: `THROUGHPUT_ID`.
-    pub check: String,
+    pub check: Cow<'static, str>,
     pub level: Level,
     pub text: Arc<str>,
 }

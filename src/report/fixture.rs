@@ -218,7 +218,7 @@ fn steps() -> Vec<Step> {
 
 fn trials() -> Vec<Trial> {
     let finding = Finding {
-        check: "SHORT".to_owned(),
+        check: "SHORT".into(),
         level: Level::Flag,
         text: "54.7 s | less than 60 s of steady window".into(),
     };
@@ -308,7 +308,7 @@ fn row(role: Role, trial: &str, label: &str, changes: &[&str]) -> Row {
         role,
         trial: trial.into(),
         label: label.into(),
-        changes: changes.iter().map(ToString::to_string).collect(),
+        changes: changes.iter().map(|change| (*change).into()).collect(),
         same_as: None,
         outcome: Outcome::Ok,
         reason: None,

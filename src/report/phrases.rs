@@ -149,7 +149,7 @@ pub fn row_interval(row: &Row) -> String {
 /// of the column of values.
 pub fn spread(row: &Row, values: &[Option<f64>]) -> String {
     let decimals = decimals_for(values.iter().copied().flatten());
-    row.spread.map_or_else(String::new, |s| {
+    row.spread.as_ref().map_or_else(String::new, |s| {
         format!("{}: {} – {}", s.runs, grouped(s.min, decimals), grouped(s.max, decimals))
     })
 }

@@ -1,9 +1,7 @@
 //! The trials of the report document: each configuration under each of its loads, with its runs and what became of it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-
-use indexmap::IndexMap;
 
 use super::build::Material;
 use super::evidence::{Config, ConfigText, Finding, Flag, Level, Outcome, Run, Trial};
@@ -12,13 +10,16 @@ use crate::judge::walk::trial_id;
 use crate::judge::{self, Judged, Setup, checks, trial};
 use crate::plan::{self, command, profile};
 
-/// The trials by id, in the order in which they are met.
+/// The trials in the order in which they are met, each once. A list: a map of ten thousand would be there twice when it becomes one.
 pub(super) struct Trials<'a> {
     pub m: &'a Material<'a>,
     /// configurations as launches have them
     pub launched: HashSet<Arc<str>>,
-    pub names: HashSet<Arc<str>>,
-    pub all: IndexMap<Arc<str>, Trial>,
+    /// what many trials say, each once
+    pub texts: HashSet<Arc<str>>,
+    /// where each stands, by its id
+    pub places: HashMap<Arc<str>, usize>,
+    pub all: Vec<Trial>,
 }
 
 impl Trials<'_> {
@@ -50,15 +51,31 @@ impl Trials<'_> {
         judged: Option<&Judged>,
     ) -> Arc<str> {
         let id: Arc<str> = trial_id(self.m.setup, config, name).into();
-        match self.all.get(&id) {
+        match self.places.get(&id).and_then(|at| self.all.get(*at)) {
             Some(known) if known.outcome != Outcome::Missing && known.outcome != Outcome::Pruned => {
                 known.id.clone()
             }
             _ => {
                 let trial = self.trial(id.clone(), config, label, name, judged);
-                self.all.insert(id.clone(), trial);
+                self.put(trial);
                 id
             }
+        }
+    }
+
+    /// All of them; what they were found by is given back.
+    pub fn into_all(self) -> Vec<Trial> {
+        self.all
+    }
+
+    /// Puts a trial in the place of what was said of it before, if anything was.
+    fn put(&mut self, trial: Trial) {
+        let known = self.places.get(&trial.id).and_then(|at| self.all.get_mut(*at));
+        if let Some(known) = known {
+            *known = trial;
+        } else {
+            self.places.insert(trial.id.clone(), self.all.len());
+            self.all.push(trial);
         }
     }
 
@@ -72,7 +89,7 @@ impl Trials<'_> {
         trial.metrics = Metrics::default();
         trial.findings.clear();
         trial.objective = None;
-        self.all.insert(id.clone(), trial);
+        self.put(trial);
         id
     }
 
@@ -87,6 +104,7 @@ impl Trials<'_> {
         let setup = self.m.setup;
         let runs = setup.all(config, name);
         let command = command::to_copy(config);
+        let load = setup.program.profiles.get(name).map(|p| profile::load_words(p));
         let (outcome, reason) = match judged {
             Some(j) => (outcome(j.outcome), j.reason.clone()),
             None => (Outcome::Missing, Some("not measured yet".into())),
@@ -96,8 +114,8 @@ impl Trials<'_> {
             id,
             label: label.clone(),
             config: self.written(config),
-            profile: self.name(name),
-            load: setup.program.profiles.get(name).map(|p| profile::load_words(p)),
+            profile: self.once(name),
+            load: load.map(|words| self.once(&words)),
             command: shell_words_of(&command.argv, &command.env),
             outcome,
             reason,
@@ -118,12 +136,12 @@ impl Trials<'_> {
         }
     }
 
-    /// The name of a profile, once for all of its trials.
-    fn name(&mut self, profile: &str) -> Arc<str> {
-        if !self.names.contains(profile) {
-            self.names.insert(profile.into());
+    /// A text that many trials have, once for all of them.
+    pub fn once(&mut self, text: &str) -> Arc<str> {
+        if !self.texts.contains(text) {
+            self.texts.insert(text.into());
         }
-        self.names.get(profile).cloned().unwrap_or_default()
+        self.texts.get(text).cloned().unwrap_or_default()
     }
 
     fn written(&self, config: &plan::Config) -> ConfigText {
@@ -167,7 +185,7 @@ pub(super) fn finding(f: judge::Finding) -> Finding {
         judge::Level::Flag => Level::Flag,
         judge::Level::Refuse => Level::Refuse,
     };
-    Finding { check: f.check.to_owned(), level, text: f.text }
+    Finding { check: f.check.into(), level, text: f.text }
 }
 
 pub(super) fn outcome(o: judge::Outcome) -> Outcome {

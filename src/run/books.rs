@@ -1,5 +1,7 @@
 //! What of a launch goes into the journal: that it begins and where, what its loads measured, and that nothing of it is left.
 
+use std::collections::BTreeSet;
+
 use indexmap::IndexMap;
 
 use super::event::Event;
@@ -109,6 +111,8 @@ pub struct Books<'a> {
     conditions: Vec<Conditions>,
     /// of the files that its configuration names, before it was started
     stamps: Stamps,
+    /// those of them that the engine may write
+    perhaps_written: BTreeSet<String>,
     /// of a check, which has no results
     runs: Vec<(String, Run)>,
 }
@@ -123,7 +127,8 @@ impl<'a> Books<'a> {
     ) -> Self {
         let conditions = made(x, setup, &task.wanted);
         let stamps = stamps(x, &conditions);
-        Self { x, setup, task, launch, loads, conditions, stamps, runs: Vec::new() }
+        let perhaps_written = x.standing().perhaps_written(&task.wanted.config);
+        Self { x, setup, task, launch, loads, conditions, stamps, perhaps_written, runs: Vec::new() }
     }
 
     /// Takes the result of a load: it is on disk when this returns.
@@ -135,7 +140,7 @@ impl<'a> Books<'a> {
             outcome: r.outcome,
             metrics: r.metrics,
             notes: r.notes,
-            devices: r.devices,
+            devices: r.devices.map(Box::new),
             confirming: self.task.wanted.confirming,
             log_tail: r.tail,
         };
@@ -165,14 +170,18 @@ impl<'a> Books<'a> {
     pub fn moved(&self) -> (Vec<String>, Vec<String>) {
         let now = made(self.x, self.setup, &self.task.wanted);
         let pairs = self.conditions.iter().zip(&now);
-        let (mut changed, appeared) =
+        let (changed, mut appeared) =
             pairs.map(|(begin, end)| between(begin, end)).next().unwrap_or_default();
         let stamps = stamps(self.x, &self.conditions);
-        let back: Vec<&str> =
-            self.stamps.touched(&stamps).filter(|w| !changed.iter().any(|c| c == w)).collect();
+        let touched = self.stamps.touched(&stamps).filter(|w| !changed.iter().any(|c| c == w));
         // under a name of its own: one that an engine touches at each start is compared all the same
-        let back: Vec<String> = back.iter().map(|w| format!("{w}{PUT_BACK}")).collect();
-        changed.extend(back);
+        let back: Vec<(&str, String)> = touched.map(|w| (w, format!("{w}{PUT_BACK}"))).collect();
+        // what its name leaves open is the engine's once a launch has written it
+        let is_engines = |word: &str| self.perhaps_written.contains(word);
+        let (own, mut changed): (Vec<String>, Vec<String>) = changed.into_iter().partition(|w| is_engines(w));
+        appeared.extend(own);
+        appeared.extend(back.iter().filter(|(w, _)| is_engines(w)).map(|(w, _)| (*w).to_owned()));
+        changed.extend(back.into_iter().filter(|(w, _)| !is_engines(w)).map(|(_, told)| told));
         (changed, appeared)
     }
 

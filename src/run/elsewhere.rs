@@ -13,6 +13,7 @@ use super::launch::Crew;
 use super::replaced::Sockets;
 use super::served::Tell;
 use super::target::Target;
+use super::unmet::Unmet;
 use super::{key, provenance};
 use crate::journal::{History, Running};
 use crate::lang::Program;
@@ -55,7 +56,7 @@ impl Servers {
             }
             match of.look(&url, &config, GLANCE, cancel, tell).await {
                 Ok((found, _)) => self.learn(found),
-                Err(why) => {
+                Err(Unmet { why, .. }) => {
                     silent.push(format!("{why}: what was measured at {url} does not count until it does"));
                 }
             }
@@ -100,7 +101,7 @@ impl<'a> Elsewhere<'a> {
         patience: Duration,
         cancel: &CancellationToken,
         tell: &mut Tell<'_>,
-    ) -> Result<(Running, Option<String>), String> {
+    ) -> Result<(Running, Option<String>), Unmet> {
         let key = key::of(config, self.site, self.study_dir);
         let target = Target::elsewhere(url, config, key, patience, cancel, tell).await?;
         let root = config.engine.root();
@@ -137,11 +138,11 @@ pub async fn before(
     config: &Config,
     cancel: &CancellationToken,
     tell: &mut Tell<'_>,
-) -> Result<(), String> {
+) -> Result<(), Unmet> {
     let Via::Url(url) = &config.engine.via else { return Ok(()) };
     let (found, another) = Elsewhere::of(x).look(url, config, super::target::PATIENCE, cancel, tell).await?;
     x.servers.learn(found);
-    another.map_or(Ok(()), Err)
+    another.map_or(Ok(()), |why| Err(Unmet::wrong(why)))
 }
 
 /// Asks it again after its loads: one that was exchanged under them shows.

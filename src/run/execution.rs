@@ -12,6 +12,7 @@ use super::opening::{self, told_last};
 use super::order::OrderError;
 use super::provenance::Standing;
 use super::signals::Signals;
+use super::unmet::Unmet;
 use super::yard::Yard;
 use crate::engine::Survivor;
 use crate::hub::Resolved;
@@ -45,7 +46,7 @@ pub enum RunError {
     Unsettled(String),
     /// a server that the site says runs already
     #[error("a server that should run already cannot be measured: {0}")]
-    Away(String),
+    Unmet(#[from] Unmet),
 }
 
 /// How an execution ended.

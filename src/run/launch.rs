@@ -17,6 +17,7 @@ use super::provenance;
 use super::reset::{self, Emptied};
 use super::signals::Signals;
 use super::target::{PATIENCE, Target};
+use super::unmet::Unmet;
 use super::{key, served, stages, taken};
 use crate::engine::{self, Failure, Nature, Server, StartError, Survivor};
 use crate::journal::{JournalError, LaunchTimes, Lock, Says};
@@ -268,17 +269,22 @@ async fn carry_out_elsewhere(
     let mut target =
         match Target::elsewhere(url, crew.config, crew.key(), PATIENCE, &crew.signals.first, &mut tell).await
         {
-            Ok(Target { another: Some(why), .. }) => return Err(super::RunError::Away(why)),
+            Ok(Target { another: Some(why), .. }) => return Err(Unmet::wrong(why).into()),
             Ok(target) => target,
             Err(_) if crew.signals.first.is_cancelled() => return Ok(LaunchEnd::Interrupted),
             // nobody started it here: that it is away says nothing about the candidate
-            Err(why) => return Err(super::RunError::Away(why)),
+            Err(Unmet { why, may_pass: true }) => {
+                let (launch, reason) = (crew.launch.to_owned(), why.clone());
+                listener.hear(&Event::LaunchFails { launch, reason });
+                return Ok(LaunchEnd::Left(why));
+            }
+            Err(unmet) => return Err(unmet.into()),
         };
     fs::create_dir_all(&crew.place.launch_dir)
         .map_err(|e| super::RunError::Machine(format!("{}: {e}", crew.place.launch_dir.display())))?;
     listener.hear(&Event::LaunchReady { launch: crew.launch.to_owned(), after_s: 0.0 });
     if let Some(why) = introduce(crew, &mut target, 0.0).await? {
-        return Err(super::RunError::Away(why));
+        return Err(Unmet::wrong(why).into());
     }
     let mut emptied = Emptied::NotAsked;
     if let Some(first) = loads.first() {

@@ -13,6 +13,7 @@ use super::order::LoadOrder;
 use super::pulse::Pulse;
 use super::reset::{self, Emptied};
 use super::target::Target;
+use super::unmet::Unmet;
 use super::{elsewhere, key, measured, records, served, stages, taken, undone, vanished};
 use crate::engine::Failure;
 use crate::engine::lifecycle::Happening;
@@ -100,7 +101,7 @@ pub async fn all_loads(
             load_result(index, &outcome, rule, (lost, sampled.intruder.as_ref()), (crew, target), log_before)
                 .await;
         if let Some(why) = turned_away(target, &result) {
-            return Err(super::RunError::Away(why));
+            return Err(Unmet::wrong(why).into());
         }
         result.notes.extend(emptied.note());
         if let Some(tokens) = hits {

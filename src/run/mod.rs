@@ -46,6 +46,7 @@ mod target;
 mod task;
 mod unanswered;
 mod undone;
+mod unmet;
 mod vanished;
 mod yard;
 
@@ -63,6 +64,7 @@ pub use records::write as write_requests;
 pub use serve_id::serve_ids_anywhere;
 pub use signals::Signals;
 pub use spending::recorded as spent;
+pub use unmet::Unmet;
 pub use yard::Yard;
 
 /// Which generation of the load generator made a result; results of another are not compared with.

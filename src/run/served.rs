@@ -1,14 +1,16 @@
 //! Questions to a server before it is loaded: whether it is ready, and what it calls its model.
 
+use std::error::Error;
 use std::time::Duration;
 
 use serde_json::Value as Json;
 use tokio::time::{Instant, timeout_at};
 
 use super::asking;
+use super::unmet::Unmet;
 use crate::plan::{Config, command};
 use crate::secrets::Key;
-use crate::trust::{self, Refusal};
+use crate::trust::{self, Refusal, Unended};
 
 const WITHIN: Duration = Duration::from_secs(10);
 /// So long a question is waited for without a word.
@@ -46,8 +48,10 @@ pub enum Unready {
     Leads(String),
     /// no TLS is spoken with it
     Refused(Refusal),
-    /// it takes connections and answers with something else than HTTP, or hangs up
+    /// it takes connections and answers with something else than HTTP
     Garbled(String),
+    /// it takes connections and ends them without an answer
+    HungUp(String),
     /// it takes connections and says nothing
     Silent,
     /// nobody takes connections
@@ -80,7 +84,9 @@ pub async fn until_ready(
             Unready::Says(status) => matches!(status, 401 | 403),
             Unready::Leads(_) => true,
             Unready::Refused(ref refusal) => !refusal.may_pass() || began.elapsed() > DESERTED,
-            Unready::Deserted | Unready::Nameless(_) | Unready::Garbled(_) => began.elapsed() > DESERTED,
+            Unready::Deserted | Unready::Nameless(_) | Unready::Garbled(_) | Unready::HungUp(_) => {
+                began.elapsed() > DESERTED
+            }
             Unready::Silent => false,
         };
         // a question that cannot be asked has its answer at once, and no deadline ends it
@@ -113,6 +119,7 @@ fn unready(url: &str, error: &reqwest::Error) -> Unready {
         None if error.is_connect() && is_of_name(error) => Unready::Nameless(root_cause(error)),
         None if error.is_connect() => Unready::Deserted,
         None if error.is_timeout() => Unready::Silent,
+        None if hangs_up(error) => Unready::HungUp(root_cause(error)),
         None => Unready::Garbled(root_cause(error)),
     }
 }
@@ -128,16 +135,25 @@ pub fn is_away(url: &str, error: &reqwest::Error) -> bool {
 
 /// Whether the name of a host led nowhere: the client says so in words alone.
 fn is_of_name(error: &reqwest::Error) -> bool {
-    let mut causes = std::iter::successors(std::error::Error::source(error), |e| e.source());
-    causes.any(|cause| cause.to_string() == "dns error")
+    causes(error).any(|cause| cause.to_string() == "dns error")
+}
+
+/// Whether a connection ended before an answer began: the client says that of one that ended in order in words alone.
+fn hangs_up(error: &reqwest::Error) -> bool {
+    let in_order = |cause: &dyn Error| cause.to_string() == "connection closed before message completed";
+    let broken = |cause: &(dyn Error + 'static)| {
+        cause.downcast_ref::<std::io::Error>().is_some_and(trust::is_broken_off)
+    };
+    causes(error).any(|cause| in_order(cause) || broken(cause))
+}
+
+fn causes<'e>(error: &'e reqwest::Error) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
+    let first: Option<&'e (dyn Error + 'static)> = error.source();
+    std::iter::successors(first, |e| (**e).source())
 }
 
 fn root_cause(error: &reqwest::Error) -> String {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    cause.to_string()
+    causes(error).last().map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 /// The models that a server of ours names; none where it does not say. The error is that it did not answer in time.
@@ -173,13 +189,13 @@ pub async fn root_and_name(
     (patience, pause): (Duration, Duration),
     key: Option<&Key>,
     refused: impl Fn(u16) -> String,
-) -> Result<(Option<String>, String), String> {
+) -> Result<(Option<String>, String), Unmet> {
     let url = format!("{base_url}/v1/models");
     let text = whole_list(&url, (patience.min(WITHIN), pause), key, refused).await?;
     let name = choose(&models(&text), wanted, None).ok_or_else(|| {
         let there = models(&text);
         let there = if there.is_empty() { "none".to_owned() } else { there.join(", ") };
-        format!("the server at {base_url} does not serve {wanted}; it has {there}")
+        Unmet::wrong(format!("the server at {base_url} does not serve {wanted}; it has {there}"))
     })?;
     Ok((root(&text, &name), name))
 }
@@ -191,8 +207,8 @@ async fn whole_list(
     (within, pause): (Duration, Duration),
     key: Option<&Key>,
     refused: impl Fn(u16) -> String,
-) -> Result<String, String> {
-    let client = asking::client(within / 2, key).ok_or("no HTTP client can be made")?;
+) -> Result<String, Unmet> {
+    let client = asking::client(within / 2, key).ok_or_else(|| Unmet::wrong("no HTTP client can be made"))?;
     let until = Instant::now() + within;
     let mut tries = 0;
     loop {
@@ -201,38 +217,56 @@ async fn whole_list(
         let error = match answer {
             Ok(answer) if answer.status().is_redirection() => {
                 let says = leads(&answer).unwrap_or_else(|| answer.status().as_u16().to_string());
-                return Err(format!("{url} does not say which models there are: it answers {says}"));
+                let why = format!("{url} does not say which models there are: it answers {says}");
+                return Err(Unmet::wrong(why));
             }
             // killed in the middle of its answer it is away, and may come back
             Ok(answer) => match trust::whole(answer).await {
-                Err(_) if tries < TRIES && Instant::now() + pause < until => {
+                Err(Unended::Broken(_)) if tries < TRIES && Instant::now() + pause < until => {
                     tokio::time::sleep(pause).await;
                     continue;
                 }
-                answered => return answered.map_err(|why| format!("{url}: {why}")),
+                answered => return answered.map_err(|why| cut_off(url, &why)),
             },
             Err(e) => e,
         };
         match error.status().map(|s| s.as_u16()) {
-            Some(status @ (401 | 403)) => return Err(format!("{url}: {}", refused(status))),
+            Some(status @ (401 | 403)) => {
+                return Err(Unmet::wrong(format!("{url}: {}", refused(status))));
+            }
             None if tries < TRIES && Instant::now() + pause < until => tokio::time::sleep(pause).await,
             _ => return Err(no_list(url, tries, within, &error)),
         }
     }
 }
 
-fn no_list(url: &str, tries: u32, within: Duration, error: &reqwest::Error) -> String {
-    if let Some(Refusal { class, why }) = trust::refusal(url, error, error.is_connect()) {
-        return format!("{class}: {url}: {why}");
+fn cut_off(url: &str, why: &Unended) -> Unmet {
+    let said = format!("{url}: {why}");
+    if matches!(why, Unended::Broken(_)) { Unmet::away(said) } else { Unmet::wrong(said) }
+}
+
+/// No TLS is spoken at an address.
+pub fn no_tls(url: &str, refusal: &Refusal) -> Unmet {
+    let Refusal { class, why } = refusal;
+    Unmet { why: format!("{class}: {url}: {why}"), may_pass: refusal.may_pass() }
+}
+
+fn no_list(url: &str, tries: u32, within: Duration, error: &reqwest::Error) -> Unmet {
+    if let Some(refusal) = trust::refusal(url, error, error.is_connect()) {
+        return no_tls(url, &refusal);
     }
     let asked = if tries == 1 { String::new() } else { format!(", asked {tries} times") };
     if error.is_timeout() {
-        return format!(
+        return Unmet::away(format!(
             "{url} does not say which models there are: no answer within {} s{asked}",
             within.as_secs()
-        );
+        ));
     }
-    format!("{url} does not say which models there are{asked}: {}", root_cause(error))
+    let why = format!("{url} does not say which models there are{asked}: {}", root_cause(error));
+    match error.status() {
+        Some(status) => Unmet::of_status(status.as_u16(), why),
+        None => Unmet::away(why),
+    }
 }
 
 fn entries(text: &str) -> Vec<Json> {

@@ -8,13 +8,13 @@ use tokio_util::sync::CancellationToken;
 use super::launch::Crew;
 use super::replaced::Sockets;
 use super::served::{Tell, Unready};
+use super::unmet::Unmet;
 use super::{asking, key, served};
 use crate::engine::failure::Evidence;
 use crate::engine::lifecycle::Happening;
 use crate::engine::{LaunchEvent, Server, Vigil};
 use crate::plan::Config;
 use crate::secrets::Key;
-use crate::trust::Refusal;
 
 /// A server that runs already answers soon or is not there.
 pub const PATIENCE: Duration = Duration::from_secs(15);
@@ -87,9 +87,9 @@ impl<'a> Target<'a> {
         patience: Duration,
         cancel: &CancellationToken,
         tell: &mut Tell<'_>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Unmet> {
         let (root, served) = tokio::select! {
-            () = cancel.cancelled() => return Err("interrupted".to_owned()),
+            () = cancel.cancelled() => return Err(Unmet::away("interrupted")),
             found = ready_with(url, config, key.as_ref(), patience, tell) => found?,
         };
         let another = served::is_plainly_another(&served, root.as_deref(), config).then(|| {
@@ -126,7 +126,7 @@ impl<'a> Target<'a> {
     pub async fn left(&self, crew: &Crew<'_>) -> Option<String> {
         tokio::select! {
             () = crew.signals.first.cancelled() => None,
-            answered = ready(&self.base_url, crew.config, self.key.as_ref(), PATIENCE) => answered.err(),
+            answered = ready(&self.base_url, crew.config, self.key.as_ref(), PATIENCE) => answered.err().map(|unmet| unmet.why),
         }
     }
 
@@ -222,7 +222,7 @@ async fn ready_with(
     key: Option<&Key>,
     patience: Duration,
     tell: &mut Tell<'_>,
-) -> Result<(Option<String>, String), String> {
+) -> Result<(Option<String>, String), Unmet> {
     let asked = ready(url, config, key, patience);
     served::telling(asked, || readiness(url, config), tell).await?;
     let refused = |status| key::sentence(status, config, key);
@@ -235,19 +235,26 @@ fn readiness(url: &str, config: &Config) -> String {
 }
 
 /// Waits until a server that runs already is ready, for so long. The error says what it does instead.
-async fn ready(url: &str, config: &Config, key: Option<&Key>, patience: Duration) -> Result<(), String> {
+async fn ready(url: &str, config: &Config, key: Option<&Key>, patience: Duration) -> Result<(), Unmet> {
     let ready = format!("{url}{}", config.engine.ready.path);
     served::until_ready(&ready, (PAUSE, patience), key).await.map_err(|last| match last {
-        Unready::Says(status @ (401 | 403)) => format!("{ready}: {}", key::sentence(status, config, key)),
-        Unready::Says(status) => format!("{ready} answers {status}, and not 200"),
-        Unready::Leads(says) => format!("{ready} answers {says}: the address of the server itself is wanted"),
-        Unready::Refused(Refusal { class, why }) => format!("{class}: {ready}: {why}"),
-        Unready::Nameless(why) => {
-            format!("nothing answers {ready}: the name of its host leads nowhere ({why})")
+        Unready::Says(status @ (401 | 403)) => {
+            Unmet::wrong(format!("{ready}: {}", key::sentence(status, config, key)))
         }
-        Unready::Garbled(why) => garbled(&ready, &why),
-        Unready::Silent => format!("what listens at {ready} did not answer within {} s", patience.as_secs()),
-        Unready::Deserted => format!("nothing answers {ready}: nobody listens there"),
+        Unready::Says(status) => Unmet::of_status(status, format!("{ready} answers {status}, and not 200")),
+        Unready::Leads(says) => {
+            Unmet::wrong(format!("{ready} answers {says}: the address of the server itself is wanted"))
+        }
+        Unready::Refused(refusal) => served::no_tls(&ready, &refusal),
+        Unready::Nameless(why) => {
+            Unmet::away(format!("nothing answers {ready}: the name of its host leads nowhere ({why})"))
+        }
+        Unready::Garbled(why) => Unmet::wrong(garbled(&ready, &why)),
+        Unready::HungUp(why) => Unmet::away(garbled(&ready, &why)),
+        Unready::Silent => {
+            Unmet::away(format!("what listens at {ready} did not answer within {} s", patience.as_secs()))
+        }
+        Unready::Deserted => Unmet::away(format!("nothing answers {ready}: nobody listens there")),
     })
 }
 

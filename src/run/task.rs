@@ -167,7 +167,7 @@ async fn launched(
     match elsewhere::before(x, config, &ground.signals.first, &mut tell).await {
         Err(_) if ground.signals.first.is_cancelled() => return Ok(LaunchEnd::Interrupted),
         // nobody started it here: that it is away says nothing about the candidate
-        Err(why) => return Err(RunError::Away(why)),
+        Err(unmet) => return Err(unmet.into()),
         Ok(()) => {}
     }
     let loads = orders(x, &setup, task)?;

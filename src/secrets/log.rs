@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use super::known::masker;
 use super::mask::Masker;
+use super::pem::Keys;
 
 /// Without the end of a line, so much is collected before it goes on.
 const LONGEST_LINE: usize = 64 << 10;
@@ -25,6 +26,8 @@ pub struct Piece {
 #[derive(Debug)]
 pub struct LogMask {
     masker: Masker,
+    /// a key of several lines may have begun in what is written already
+    keys: Keys,
     pending: Vec<u8>,
     /// A secret that has only begun is at most so long.
     held_back: usize,
@@ -33,7 +36,12 @@ pub struct LogMask {
 impl LogMask {
     pub fn new(masker: Masker) -> Self {
         let longest = masker.values().first().map_or(0, String::len);
-        Self { masker, pending: Vec::new(), held_back: (LONGEST_SPELLING * longest).max(512) }
+        Self {
+            masker,
+            keys: Keys::default(),
+            pending: Vec::new(),
+            held_back: (LONGEST_SPELLING * longest).max(512),
+        }
     }
 
     /// Whole lines, masked; what follows the last line's end waits for more.
@@ -58,10 +66,15 @@ impl LogMask {
         self.piece(rest)
     }
 
-    fn piece(&self, said: Vec<u8>) -> Piece {
-        match self.masker.bytes(&said) {
-            Cow::Borrowed(same) if same.len() == said.len() => Piece { masked: said, said: None },
-            masked => Piece { masked: masked.into_owned(), said: Some(said) },
+    fn piece(&mut self, said: Vec<u8>) -> Piece {
+        let without_keys = self.keys.masked(&said);
+        let masked = match self.masker.bytes(&without_keys) {
+            Cow::Borrowed(same) if same.len() == without_keys.len() => None,
+            masked => Some(masked.into_owned()),
+        };
+        match (masked, without_keys) {
+            (Some(masked), _) | (None, Cow::Owned(masked)) => Piece { masked, said: Some(said) },
+            (None, Cow::Borrowed(_)) => Piece { masked: said, said: None },
         }
     }
 }

@@ -9,30 +9,16 @@ use serde_json::Value as Json;
 
 use super::names::{hides, is_secret, is_telling, words};
 use super::spellings::patterns;
+use super::{pem, under};
 
 /// What stands in the place of a secret.
 pub const MASKED: &str = "***";
 
 /// By form: what stands before the host of a URL, tokens of the Hugging Face hub (of users, of sessions, of organizations), keys of APIs in
-/// OpenAI's form, of NVIDIA and of AWS, signed tokens (JWT), tokens of GitHub and GitLab, what stands in a header that authorizes, and
+/// OpenAI's form, of NVIDIA and of AWS, signed tokens (JWT), tokens of GitHub and GitLab, what stands in a header that authorizes or has cookies, and
 /// what a URL says in a query under the name of a secret (signed addresses). What stands in the group `keep` stays. Bytes and no letters: of what Unicode calls a space or a word these forms have nothing, and the tables for it would be
 /// most of the memory that a long report takes.
-const FORMS: &str = r#"(?-u)(?<keep>://)[^\s/?#"'<>\\]+(?<after>@)|\b(?:hf|api_org)_[A-Za-z0-9]{16,}|\bhf_(?:oauth|jwt)_[A-Za-z0-9._-]{16,}|\b(?:nvapi|glpat)-[A-Za-z0-9_-]{16,}|\bsk-[A-Za-z0-9_-]{16,}|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\b(?:gh[opsu]|github_pat)_[A-Za-z0-9_]{20,}|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}|(?<bearer>(?i:bearer) +)[A-Za-z0-9._~+/-]{8,}=*|(?<basic>(?i:authorization["'\\]{0,2} *[:=,] *b?["'\\]{0,2}(?:basic|token|apikey)) +)[^\s"'\\,;]+|(?<query>[?&](?:key|sig|(?i:[a-z0-9_.-]{0,32}(?:token|signature|secret|password|api[_-]?key|credential)))=)[^\s&"'`#<>\\]+"#;
-/// What a server prints under the name of a key or a password, however short it is. Looked for last: it may hold the beginning of a
-/// known value only.
-static ASSIGNED: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let names = r#"(?-u)(?<name>(?i:api[_-]?key|password|passwd|secret|(?:hf|hub|auth|access|refresh|bearer)[_-]token)(?:=\[?["']?|["'] ?: ?\[?["'])|\b(?i:x-(?:api-key|auth-token)|private-token) ?: ?|\b(?i:cookie) ?: ?[A-Za-z0-9._-]+=)"#;
-    Regex::new(&format!(r#"{names}(?<value>[^\s"',;&(){{}}\[\]\\*?$]+)"#)).ok()
-});
-/// What stands behind a flag, as in a command or in a list of words.
-static BEHIND: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let flag =
-        r"(?-u)(?<flag>--[A-Za-z0-9_.-]*(?i:token|key|secret|password|passwd|passphrase|credential)s?)";
-    Regex::new(&format!(r#"{flag}(?<between>["']?,? +["']?)(?<value>[^\s"'`,;&(){{}}<>\[\]\\*?$-][^\s"'`,;&(){{}}<>\[\]\\*?$]*)"#))
-        .ok()
-});
-/// Letters of a word of prose, as in "give --api-key instead".
-const LONGEST_WORD: usize = 11;
+const FORMS: &str = r#"(?-u)(?<keep>://)[^\s/?#"'<>\\]+(?<after>@)|\b(?:hf|api_org)_[A-Za-z0-9]{16,}|\bhf_(?:oauth|jwt)_[A-Za-z0-9._-]{16,}|\b(?:nvapi|glpat)-[A-Za-z0-9_-]{16,}|\bsk-[A-Za-z0-9_-]{16,}|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\b(?:gh[opsu]|github_pat)_[A-Za-z0-9_]{20,}|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}|(?<bearer>(?i:bearer) +)[A-Za-z0-9._~+/-]{8,}=*|(?<basic>(?i:authorization["'\\]{0,2} *[:=,] *b?["'\\]{0,2}(?:basic|token|apikey)) +)[^\s"'\\,;]+|(?<cookie>(?i:cookie)["'\\]{0,2} ?[:=] ?b?["'\\]{0,2})[A-Za-z0-9._-]+=[^\s"'\\;]+(?:; ?[A-Za-z0-9._-]+(?:=[^\s"'\\;]*)?)*|(?<query>[?&](?:key|sig|(?i:[a-z0-9_.-]{0,32}(?:token|signature|secret|password|api[_-]?key|credential)))=)[^\s&"'`#<>\\]+"#;
 /// Of a value that long the lines count one by one: a key in a file has the same first line as every other.
 const LONGEST: usize = 1024;
 
@@ -80,9 +66,15 @@ impl Masker {
 
     pub fn bytes<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
         let Some(regex) = &self.regex else { return Cow::Borrowed(MASKED.as_bytes()) };
-        let masked = regex.replace_all(bytes, |found: &Captures<'_>| self.replacement(found));
-        let masked = named(ASSIGNED.as_ref(), masked, under_its_name);
-        named(BEHIND.as_ref(), masked, behind_its_flag)
+        // what is known only by its name is looked for last: it may hold the beginning of a known value
+        match pem::masked(bytes) {
+            Cow::Borrowed(_) => under::masked(self.known(regex, bytes)),
+            Cow::Owned(masked) => Cow::Owned(under::masked(self.known(regex, &masked)).into_owned()),
+        }
+    }
+
+    fn known<'a>(&self, regex: &Regex, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+        regex.replace_all(bytes, |found: &Captures<'_>| self.replacement(found))
     }
 
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
@@ -105,7 +97,8 @@ impl Masker {
     /// Whether a document has to be looked at piece by piece.
     pub(super) fn may_hold(&self, document: &[u8]) -> bool {
         self.regex.as_ref().is_none_or(|r| r.is_match(document))
-            || [ASSIGNED.as_ref(), BEHIND.as_ref()].iter().any(|r| r.is_none_or(|r| r.is_match(document)))
+            || under::has_any(document)
+            || pem::may_hold(document)
             || names_a_secret(document)
     }
 
@@ -161,51 +154,14 @@ impl Masker {
     fn replacement(&self, found: &Captures<'_>) -> Vec<u8> {
         let group = |name| found.name(name).map_or(&b""[..], |m| m.as_bytes());
         let instead = self.numbered.get(&found[0]).map_or(MASKED, String::as_str);
-        [group("keep"), group("bearer"), group("basic"), group("query"), instead.as_bytes(), group("after")]
-            .concat()
+        let before = ["keep", "bearer", "basic", "cookie", "query"].map(group).concat();
+        [&before, instead.as_bytes(), group("after")].concat()
     }
 
     fn in_place_of(&self, text: &str) -> String {
         self.numbered.get(text.as_bytes()).map_or_else(|| MASKED.to_owned(), Clone::clone)
     }
 }
-
-/// Masks what stands at a name.
-fn named<'a>(
-    regex: Option<&Regex>,
-    text: Cow<'a, [u8]>,
-    instead: impl Fn(&Captures<'_>) -> Vec<u8>,
-) -> Cow<'a, [u8]> {
-    match regex.filter(|r| r.is_match(&text)) {
-        Some(regex) => Cow::Owned(regex.replace_all(&text, instead).into_owned()),
-        None => text,
-    }
-}
-
-fn behind_its_flag(found: &Captures<'_>) -> Vec<u8> {
-    let text = |name: &str| String::from_utf8_lossy(&found[name]).into_owned();
-    let (flag, value) = (text("flag"), text("value"));
-    let bare = value.trim_end_matches(['.', ':', '|']);
-    // a usage says `--api-key API_KEY`
-    let place = flag.trim_start_matches('-').replace('-', "_").to_uppercase();
-    let prose = bare.len() <= LONGEST_WORD && bare.bytes().all(|b| b.is_ascii_lowercase());
-    // a heading in a line of dashes: `----Inter-token Latency----`
-    let ruled = flag.starts_with("---");
-    if prose || ruled || place.ends_with(bare) || !hides(&flag, bare) {
-        return found[0].to_vec();
-    }
-    [&found["flag"], &found["between"], MASKED.as_bytes()].concat()
-}
-
-fn under_its_name(found: &Captures<'_>) -> Vec<u8> {
-    if NONE.contains(&&found["value"]) {
-        return found[0].to_vec();
-    }
-    [&found["name"], MASKED.as_bytes()].concat()
-}
-
-/// How servers write that there is no key.
-const NONE: [&[u8]; 5] = [b"None", b"null", b"EMPTY", b"False", b"false"];
 
 /// A leaf as text; none for what is no leaf.
 fn plain(value: &Json) -> String {
@@ -333,31 +289,6 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_behind_the_flag_of_a_secret_is_one() {
-        let m = Masker::default();
-        for (said, shown) in [
-            ("--ssl-keyfile-password KeyFilePw99 --n 3", "--ssl-keyfile-password *** --n 3"),
-            ("['--api-key', 'abc1', '--hf-token', \"x-Y\"]", "['--api-key', '***', '--hf-token', \"***\"]"),
-            ("--client-secret 123456", "--client-secret ***"),
-            ("vllm serve m --hf-token hf_x", "vllm serve m --hf-token ***"),
-        ] {
-            assert_eq!(m.text(said), shown);
-        }
-        for plain in [
-            "--ssl-keyfile /etc/key.pem --tokenizer Org/Name",
-            "--api-key --port 1",
-            "usage: x [--api-key API_KEY] [--admin-api-key KEY]",
-            "give --api-key instead, or --hf-token.",
-            "---------------Inter-token Latency----------------",
-            "---Token Throughput---\n------ Secret Key Handling",
-            "tokens: 12, token latency, total tokens 127698, max tokens 512, --max-tokens 512, 8 key value heads",
-            "--api-key \"$KEY\" --hf-token EMPTY --eos-token 2 --num-key 3",
-        ] {
-            assert_eq!(m.text(plain), plain);
-        }
-    }
-
-    #[test]
     fn json_keeps_its_structure() {
         let m = masker(&["launch", "we\"ird"]);
         let text =
@@ -379,7 +310,14 @@ mod tests {
                 "Namespace(api_key=['***'], hf_token='***', n=1)",
             ),
             ("X-Api-Key: aBcd3zz", "X-Api-Key: ***"),
-            ("Cookie: sid=aBcd4zz; a=b", "Cookie: sid=***; a=b"),
+            ("Cookie: sid=aBcd4zz; a=b", "Cookie: ***"),
+            ("Set-Cookie: sid=aBcd4zz; Path=/; HttpOnly", "Set-Cookie: ***"),
+            ("{'cookie': 'sid=aBcd4zz; a=b', 'n': 1}", "{'cookie': '***', 'n': 1}"),
+            ("MY_COOKIE=sid=aBcd4zz; a=b", "MY_COOKIE=***"),
+            (
+                "a\n-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG\n-----END PRIVATE KEY-----\nb",
+                "a\n-----BEGIN PRIVATE KEY-----\n***\n-----END PRIVATE KEY-----\nb",
+            ),
             ("got eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJTIn0.aBcdefghij_k now", "got *** now"),
         ] {
             assert_eq!(mask(text), masked);

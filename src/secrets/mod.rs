@@ -12,8 +12,10 @@ mod known;
 mod log;
 mod mask;
 mod names;
+mod pem;
 mod spellings;
 mod stream;
+mod under;
 
 pub use broken::values as in_broken_text;
 pub use inside::{inside, mask_leaves, mask_value, mask_words};

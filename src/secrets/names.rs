@@ -4,13 +4,13 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-const WORDS: [&str; 9] =
-    ["TOKEN", "KEY", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "_PWD", LAST];
+const WORDS: [&str; 10] =
+    ["TOKEN", "KEY", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "COOKIE", "_PWD", LAST];
 /// Telling at the end of a name alone: `AUTHOR` is none.
 const LAST: &str = "AUTH";
 /// A first look at names, most of which have none of the words. `-` and `.` are as good as `_`.
 static TELLING: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(&words().replace('_', "[_.-]")).ok());
-/// Parts of names of numbers: how many, and which of a vocabulary.
+/// Parts of names of numbers and of words of a vocabulary: how many, and which.
 const COUNTING: [&str; 12] =
     ["NUM", "MAX", "MIN", "PER", "EOS", "BOS", "PAD", "UNK", "SEP", "STOP", "MASK", "IMAGE"];
 /// What says that there is none.
@@ -51,10 +51,20 @@ pub fn hides(name: &str, value: &str) -> bool {
 
 /// Whether a name ends with the secret that it is of, and counts nothing.
 fn is_of_secret(name: &str) -> bool {
-    let name = name.trim_start_matches('-').to_uppercase().replace(['-', '.'], "_");
-    let counts = name.split('_').any(|part| COUNTING.contains(&part));
-    let name = name.strip_suffix('S').unwrap_or(&name);
-    !counts && WORDS.iter().any(|word| name.ends_with(word))
+    let upper = name.trim_start_matches('-').to_uppercase().replace(['-', '.'], "_");
+    let one = upper.strip_suffix('S').unwrap_or(&upper);
+    !counts(name) && WORDS.iter().any(|word| one.ends_with(word))
+}
+
+/// Whether a name is that of a number of tokens or keys, or of one of a vocabulary.
+pub(super) fn counts(name: &str) -> bool {
+    let upper = name.to_uppercase();
+    upper.split(['_', '-', '.']).any(|part| COUNTING.contains(&part))
+}
+
+/// Whether a value says that there is no secret.
+pub(super) fn is_plain(value: &str) -> bool {
+    PLAIN.contains(&value)
 }
 
 /// A regular expression that finds the words of such names, in any case: a first look at long texts, which have few of them.
@@ -92,6 +102,8 @@ mod tests {
             "--gpg-passphrase",
             "MYAUTH",
             "NPM_CONFIG__AUTH",
+            "COOKIE",
+            "SESSION_COOKIE",
         ] {
             assert!(is_secret(name), "{name}");
         }

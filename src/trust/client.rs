@@ -1,6 +1,7 @@
 //! Clients for few requests, that trust whom the load generator trusts, and no answer to come to an end.
 
 use reqwest::{ClientBuilder, Response};
+use thiserror::Error;
 
 /// Bytes of an answer that are kept: the longest page of metrics has a few millions.
 const MOST: usize = 16 << 20;
@@ -15,13 +16,23 @@ pub fn client_for(url: &str) -> ClientBuilder {
     with_tls(reqwest::Client::builder(), url.starts_with("https:"))
 }
 
-/// An answer whole. The error says that it broke off, or had no end that could be waited for.
-pub async fn whole(mut answer: Response) -> Result<String, String> {
+/// Why there is no whole answer.
+#[derive(Debug, Error)]
+pub enum Unended {
+    #[error("{0}")]
+    Broken(reqwest::Error),
+    /// no end that could be waited for
+    #[error("its answer has more than {} MiB", MOST >> 20)]
+    Long,
+}
+
+/// An answer whole.
+pub async fn whole(mut answer: Response) -> Result<String, Unended> {
     let mut body = Vec::new();
-    while let Some(chunk) = answer.chunk().await.map_err(|e| e.without_url().to_string())? {
+    while let Some(chunk) = answer.chunk().await.map_err(|e| Unended::Broken(e.without_url()))? {
         body.extend_from_slice(&chunk);
         if body.len() > MOST {
-            return Err(format!("its answer has more than {} MiB", MOST >> 20));
+            return Err(Unended::Long);
         }
     }
     Ok(String::from_utf8_lossy(&body).into_owned())

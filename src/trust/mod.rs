@@ -6,9 +6,9 @@ mod client;
 mod config;
 mod refusal;
 
-pub use client::{client, client_for, whole};
+pub use client::{Unended, client, client_for, whole};
 #[cfg(feature = "tls")]
 pub use config::config;
-pub use refusal::{Refusal, caused, cut, refusal, tells_broken_off};
+pub use refusal::{Refusal, caused, cut, is_broken_off, refusal, tells_broken_off};
 #[cfg(feature = "tls")]
-pub use refusal::{broken_off, is_broken_off, of};
+pub use refusal::{broken_off, of};

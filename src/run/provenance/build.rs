@@ -80,7 +80,8 @@ fn look(engine: &Engine, search: &Search, study_dir: &Path) -> Option<Installed>
     if is_own {
         libraries.extend(scripts(&words, study_dir));
     }
-    let run = scripts::said_by(&words, &scripts::Ground { study_dir, path: &path }).paths;
+    let ground = scripts::Ground { study_dir, path: &path };
+    let run = scripts::said_by(&scripts::starts(&words, &ground), &ground).paths;
     for program in run.iter().filter(|p| elf::is_program(p) && !p.parent().is_some_and(scripts::is_of_system))
     {
         add_shared(program, search, &mut libraries);

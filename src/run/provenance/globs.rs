@@ -1,9 +1,8 @@
 //! Patterns of a shell that stand for files: `conf.d/*.env`. What counts is which files match, and what they hold.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use regex::Regex;
+use glob::{Pattern, glob};
 
 use super::named::{may_be_shown, path_of};
 use crate::hub;
@@ -23,17 +22,12 @@ pub fn is_one(word: &str) -> bool {
 /// The files that match, in their order.
 pub fn files(word: &str, study_dir: &Path) -> Vec<PathBuf> {
     let (dir, name) = split(word);
-    let (Some(pattern), Ok(entries)) = (regex(name), fs::read_dir(at(dir, study_dir))) else {
-        return Vec::new();
-    };
-    let matches = |path: &PathBuf| {
-        let own = path.file_name().and_then(|n| n.to_str());
-        own.is_some_and(|n| pattern.is_match(n) && n.starts_with('.') == name.starts_with('.'))
-            && path.is_file()
-    };
-    let mut files: Vec<PathBuf> = entries.flatten().map(|e| e.path()).filter(matches).take(MOST).collect();
-    files.sort();
-    files
+    let dir = at(dir, study_dir);
+    let pattern = format!("{}/{}", Pattern::escape(&dir.to_string_lossy()), of_shell(name));
+    let found = glob(&pattern).into_iter().flatten().flatten();
+    // what is hidden is meant by its dot alone; the crate's own option for that finds no hidden file at all
+    let is_hidden = |path: &PathBuf| path.file_name().is_some_and(|n| n.as_encoded_bytes().starts_with(b"."));
+    found.filter(|path| is_hidden(path) == name.starts_with('.') && path.is_file()).take(MOST).collect()
 }
 
 /// A hash over which files match and what they hold; `None` where none does.
@@ -54,23 +48,19 @@ fn at(dir: &str, study_dir: &Path) -> PathBuf {
     path_of(dir, study_dir).unwrap_or_else(|| study_dir.join(dir))
 }
 
-/// What a shell means by a pattern.
-fn regex(name: &str) -> Option<Regex> {
-    let mut text = String::from("^");
-    for c in name.chars() {
-        match c {
-            '*' => text.push_str(".*"),
-            '?' => text.push('.'),
-            '[' | ']' | '-' => text.push(c),
-            '!' if text.ends_with('[') => text.push('^'),
-            c => text.push_str(&regex::escape(c.encode_utf8(&mut [0; 4]))),
-        }
+/// A name as a shell means it: two asterisks are one there, and bash has another sign for "none of these".
+fn of_shell(name: &str) -> String {
+    let mut text = name.replace("[^", "[!");
+    while text.contains("**") {
+        text = text.replace("**", "*");
     }
-    Regex::new(&(text + "$")).ok()
+    text
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -88,9 +78,13 @@ mod tests {
         }
         assert!(seen[0] != seen[1] && seen[1] != seen[2] && seen[2] == seen[3], "{seen:?}");
         fs::write(at("flags.env"), "").expect("written");
-        for word in ["flags.e?v", "./flags.*", "fl[a-z]gs.env", "[!a-e]lags.env"] {
+        for word in ["flags.e?v", "./flags.*", "fl[a-z]gs.env", "[!a-e]lags.env", "[^a-e]lags.env", "**.env"]
+        {
             assert!(is_one(word) && files(word, dir.path()).len() == 1, "{word}");
         }
+        fs::write(at(".hidden.env"), "").expect("written");
+        assert_eq!(files("*.env", dir.path()), [at("flags.env")], "what is hidden is meant by its dot alone");
+        assert_eq!(files(".*.env", dir.path()), [at(".hidden.env")]);
         for word in ["*", "a", "$A/*", "*/a", "conf.d/a.env"] {
             assert!(!is_one(word), "{word}");
         }

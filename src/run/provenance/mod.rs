@@ -2,9 +2,11 @@
 //! still count because all of that is as it was.
 
 mod answers;
+mod as_measured;
 mod beside;
 mod blamed;
 mod build;
+mod configs;
 mod edited;
 mod effective;
 mod elf;
@@ -13,22 +15,27 @@ mod folder;
 mod globs;
 mod inherited;
 mod libraries;
+mod limits;
 mod literal;
 mod loose;
 mod machine;
 mod named;
 mod python;
+mod script_words;
 mod scripts;
 mod secrets;
 mod shell;
 mod stamps;
 mod standing;
+mod uses;
+mod words;
 
 pub use answers::{ask, contradiction, facts_of, hash_of, started};
+pub use as_measured::as_measured;
 pub use edited::edited;
 pub use effective::differences;
 pub use machine::machine;
 pub use python::named_by as interpreter_named_by;
 pub use secrets::masked_variables;
 pub use stamps::Stamps;
-pub use standing::{Outdated, Standing, as_measured};
+pub use standing::{Outdated, Standing};

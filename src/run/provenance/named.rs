@@ -1,61 +1,19 @@
 //! The files that a configuration names: chat templates, drafters, adapters, tuned settings, libraries that are loaded before others.
 //! Their bytes are as much a part of it as its flags. A word is taken for what it names as soon as something of that name is there,
-//! alone or inside of JSON or a list; a name that says that the engine writes there (a log, a socket, a cache) is passed over.
+//! alone or inside of JSON or a list; a name that says that the engine writes there (a log, a socket, a cache) is passed over, and one that
+//! leaves that open is taken for what it names where that is a file.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
 
+use super::uses::{Use, use_of};
 use crate::lang::sema::program::Site;
 use crate::lang::sema::schema::{Found, Kind};
 use crate::plan::{Config, command};
 use crate::secrets;
 
-/// Parts of the names of flags, of JSON keys and of variables under which an engine writes, or which only say where things lie.
-const WRITTEN: [&str; 41] = [
-    "log",
-    "logs",
-    "logfile",
-    "logging",
-    "logdir",
-    "output",
-    "out",
-    "save",
-    "dump",
-    "trace",
-    "traces",
-    "profile",
-    "profiler",
-    "socket",
-    "sock",
-    "uds",
-    "ipc",
-    "cache",
-    "caches",
-    "hicache",
-    "download",
-    "tmp",
-    "tmpdir",
-    "temp",
-    "pid",
-    "port",
-    "host",
-    "export",
-    "record",
-    "report",
-    "storage",
-    "allowed",
-    "root",
-    "served",
-    "alias",
-    "ssl",
-    "home",
-    "workspace",
-    "base",
-    "url",
-    "nonce",
-];
 /// Variables that hold lists of directories, or a place of the user's.
 const PLACES: [&str; 8] =
     ["PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "MANPATH", "VIRTUAL_ENV", "PWD", "SHELL"];
@@ -86,6 +44,8 @@ pub struct Named {
     pub there: BTreeSet<String>,
     /// words that look like the name of a file, and nothing is there
     pub absent: BTreeSet<String>,
+    /// those that are there and may be what the engine writes
+    pub perhaps_written: BTreeSet<String>,
 }
 
 /// What the flags and variables of a configuration, its serve line and the site's variables name, relative to where engines run.
@@ -108,21 +68,19 @@ pub fn named(config: &Config, site: &Site, study_dir: &Path, is_model: impl Fn(&
             None => word,
         };
         // the model has an identity of its own
-        if value != config.model && Some(value) != at.map(String::as_str) && !passed_over(&flag) {
-            find.value(value, takes_path(config, &flag));
+        if value != config.model && Some(value) != at.map(String::as_str) {
+            find.under(&flag, value, takes_path(config, &flag));
         }
     }
     // the words have such an object only as what makes its file
     for (name, object) in command::objects(config) {
-        if !passed_over(name.trim_start_matches('-')) {
-            find.value(&object, false);
-        }
+        find.under(name.trim_start_matches('-'), &object, false);
     }
     let own = command::env(config, None);
     let of_site = site.env.iter().map(|e| (e.name.clone(), e.value.clone()));
     for (name, value) in own.into_iter().chain(of_site) {
-        if !PLACES.contains(&name.as_str()) && !passed_over(&name) {
-            find.value(&value, false);
+        if !PLACES.contains(&name.as_str()) {
+            find.under(&name, &value, false);
         }
     }
     find.found
@@ -156,15 +114,39 @@ struct Find<'a> {
 }
 
 impl Find<'_> {
+    /// What stands under a name. Of one that may be written to, only a file that is there is of interest.
+    fn under(&mut self, name: &str, value: &str, is_path: bool) {
+        match use_of(name) {
+            Use::Passed => {}
+            Use::Read => self.value(value, is_path),
+            Use::Either => {
+                let is_model = |_: &str| false;
+                let mut find =
+                    Find { study_dir: self.study_dir, is_model: &is_model, found: Named::default() };
+                find.value(value, is_path);
+                let is_file = |word: &String| path_of(word, self.study_dir).is_some_and(|p| p.is_file());
+                let Named { there, perhaps_written, .. } = find.found;
+                let files: BTreeSet<String> =
+                    there.into_iter().chain(perhaps_written).filter(is_file).collect();
+                self.found.there.extend(files.iter().cloned());
+                self.found.perhaps_written.extend(files);
+            }
+        }
+    }
+
     fn value(&mut self, value: &str, is_path: bool) {
         let value = value.trim();
         if value.starts_with(['{', '['])
             && let Ok(json) = serde_json::from_str::<Json>(value)
         {
-            return self.json(&json);
+            return self.json("", &json);
         }
         if self.word(value) {
             return;
+        }
+        // `@path`: the value is what stands in that file
+        if let Some(path) = value.strip_prefix('@') {
+            return self.value(path, is_path);
         }
         // `name=path`, `path:scale`, lists
         let pieces: Vec<&str> =
@@ -183,11 +165,13 @@ impl Find<'_> {
         }
     }
 
-    fn json(&mut self, json: &Json) {
+    fn json(&mut self, name: &str, json: &Json) {
         match json {
-            Json::String(text) => self.value(text, false),
-            Json::Array(all) => all.iter().for_each(|v| self.json(v)),
-            Json::Object(map) => map.iter().filter(|(k, _)| !passed_over(k)).for_each(|(_, v)| self.json(v)),
+            Json::String(text) => self.under(name, text, false),
+            Json::Array(all) => all.iter().for_each(|v| self.json(name, v)),
+            Json::Object(map) if use_of(name) == Use::Read => {
+                map.iter().for_each(|(key, v)| self.json(key, v));
+            }
             _ => {}
         }
     }
@@ -215,15 +199,6 @@ pub(super) fn may_be_shown(word: &str) -> bool {
 fn looks_like_a_path(word: &str) -> bool {
     let bare = !word.contains("://") || word.starts_with("file://");
     bare && (word.contains('/') || ENDINGS.iter().any(|end| word.ends_with(end)))
-}
-
-/// Whether what stands under a name is written by the engine, says only where something lies, or is secret.
-pub(super) fn passed_over(name: &str) -> bool {
-    let lower = name.to_lowercase();
-    let is_written = lower.split(['-', '_', '.']).any(|part| WRITTEN.contains(&part));
-    // nor is a hash over a file of keys written anywhere
-    let of_file = ["-file", "_file", "-path", "_path"].iter().find_map(|end| lower.strip_suffix(end));
-    is_written || secrets::is_secret(name) || of_file.is_some_and(secrets::is_secret)
 }
 
 fn takes_path(config: &Config, flag: &str) -> bool {
@@ -323,29 +298,33 @@ mod tests {
     }
 
     #[test]
-    fn places_that_an_engine_writes_to_are_passed_over() {
-        for name in [
-            "log-file",
-            "slot-save-path",
-            "uds",
-            "VLLM_CACHE_ROOT",
-            "torch_profiler_dir",
-            "HF_HOME",
-            "api-key",
-            "api-key-file",
-            "HF_TOKEN_PATH",
-        ] {
-            assert!(passed_over(name), "{name}");
+    fn files_under_names_that_leave_it_open_count_and_may_be_written() {
+        let dir = tempfile::tempdir().unwrap();
+        for file in ["lookup.bin", "text"] {
+            std::fs::write(dir.path().join(file), "x").unwrap();
         }
-        for name in [
-            "chat-template",
-            "lora-modules",
-            "speculative-config",
-            "VLLM_TUNED_CONFIG_FOLDER",
-            "catalog",
-            "LD_PRELOAD",
+        std::fs::create_dir(dir.path().join("cached")).unwrap();
+        let is_model = |_: &str| false;
+        let mut find = Find { study_dir: dir.path(), is_model: &is_model, found: Named::default() };
+        for (name, value) in [
+            ("lookup-cache-static", "lookup.bin"),
+            ("cache-dir", "cached"),
+            ("cache-file", "none.bin"),
+            ("log-file", "text"),
         ] {
-            assert!(!passed_over(name), "{name}");
+            find.under(name, value, true);
         }
+        assert_eq!((find.found.there, find.found.absent), (set(&["lookup.bin"]), set(&[])));
+        assert_eq!(find.found.perhaps_written, set(&["lookup.bin"]));
+    }
+
+    #[test]
+    fn what_a_file_holds_is_named_behind_its_sign() {
+        let dir = tempfile::tempdir().unwrap();
+        for file in ["conf.json", "@own"] {
+            std::fs::write(dir.path().join(file), "x").unwrap();
+        }
+        let found = find(dir.path(), &["@conf.json", "@own", "@none.json", "name=@conf.json"]);
+        assert_eq!((found.there, found.absent), (set(&["conf.json", "@own"]), set(&["none.json"])));
     }
 }

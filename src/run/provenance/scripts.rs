@@ -6,11 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::build::is_shared_by_all;
-use super::globs;
-use super::named::{may_be_shown, passed_over, path_of};
-use super::shell::{
-    KEYWORDS, MAKERS, RUNNERS, Word, assigned, commands, defaulted, first_of, made_by, read_by, rest_of,
-};
+use super::script_words::{Place, Script};
+use super::shell::{commands, made_by, read_by, rest_of};
 
 /// Longer files are no scripts of people.
 const LONGEST: u64 = 1 << 20;
@@ -23,22 +20,19 @@ const MOST_NAMES: usize = 256;
 const SHELLS: [&str; 6] = ["sh", "bash", "dash", "ash", "zsh", "ksh"];
 /// Endings of scripts that need no first line: they are sourced.
 const ENDINGS: [&str; 5] = ["sh", "bash", "zsh", "ksh", "env"];
-/// Commands in which patterns are of texts, or of names alone.
-const MATCHERS: [&str; 9] = ["case", "[", "[[", "test", "find", "grep", "ls", "echo", "printf"];
-const MAKE: &str = "make";
-const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
-/// Endings of what engines write.
-const WRITTEN: [&str; 4] = [".log", ".pid", ".sock", ".out"];
+pub(super) const MAKE: &str = "make";
 /// Ends the name of a program that the `PATH` leads to.
-const ON_PATH: &str = " on PATH";
+pub(super) const ON_PATH: &str = " on PATH";
 
 /// What scripts name.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Said {
-    /// files, as [`path_of`] and [`program`] find them
+    /// files, as `path_of` and [`program`] find them
     pub there: BTreeSet<String>,
     /// files that are sourced or run, and are not there
     pub absent: BTreeSet<String>,
+    /// those that are there and may be what the engine writes
+    pub perhaps_written: BTreeSet<String>,
     /// where those that are there lie
     pub paths: BTreeSet<PathBuf>,
 }
@@ -52,7 +46,7 @@ pub struct Ground<'a> {
 }
 
 impl Ground<'_> {
-    fn program(&self, name: &str) -> Option<PathBuf> {
+    pub(super) fn program(&self, name: &str) -> Option<PathBuf> {
         let found = which::which_in(name, Some(self.path), self.study_dir).ok()?;
         // a shim leads anywhere
         let is_shim = found.parent().is_some_and(|dir| dir.ends_with("shims"));
@@ -65,22 +59,45 @@ pub fn program(name: &str, ground: &Ground<'_>) -> Option<PathBuf> {
     ground.program(name.strip_suffix(ON_PATH)?)
 }
 
-/// What the scripts of a command name. The words of the command itself are not among it.
-pub fn said_by(words: &[String], ground: &Ground<'_>) -> Said {
-    let mut reader = Reader { ground, said: Said::default(), seen: BTreeSet::new(), open: Vec::new() };
+/// Where the reading of a command's scripts begins.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Start {
+    /// a file, and whether a shell is told to read it
+    File(PathBuf, bool),
+    /// a text that a shell is given
+    Text(String),
+    Make,
+}
+
+/// The scripts of a command: files and texts among its words.
+pub fn starts(words: &[String], ground: &Ground<'_>) -> Vec<Start> {
+    let mut starts = Vec::new();
     // whether the next word that is no option is what a shell reads
     let mut of_shell = false;
     for (i, text) in words.iter().enumerate() {
         let path = if i == 0 { ground.program(text) } else { Some(ground.study_dir.join(text)) };
         if of_shell && words[i - 1] == "-c" {
-            reader.open.push((text.clone(), Vec::new()));
+            starts.push(Start::Text(text.clone()));
         } else if let Some(path) = path.filter(|p| p.is_file()) {
-            reader.follow(&path, of_shell);
+            starts.push(Start::File(path, of_shell));
         }
         of_shell = is_shell(text) || of_shell && text.starts_with('-');
     }
     if words.first().is_some_and(|w| base(w) == MAKE) {
-        reader.open.push((MAKE.to_owned(), Vec::new()));
+        starts.push(Start::Make);
+    }
+    starts
+}
+
+/// What these scripts name. The words of the command itself are not among it.
+pub fn said_by(starts: &[Start], ground: &Ground<'_>) -> Said {
+    let mut reader = Reader { ground, said: Said::default(), seen: BTreeSet::new(), open: Vec::new() };
+    for start in starts {
+        match start {
+            Start::File(path, is_script) => reader.follow(path, *is_script),
+            Start::Text(text) => reader.open.push((text.clone(), Vec::new())),
+            Start::Make => reader.open.push((MAKE.to_owned(), Vec::new())),
+        }
     }
     while let Some((text, dirs)) = reader.open.pop() {
         reader.text(&text, dirs);
@@ -88,31 +105,21 @@ pub fn said_by(words: &[String], ground: &Ground<'_>) -> Said {
     reader.said
 }
 
-fn base(word: &str) -> &str {
+pub(super) fn base(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
 
-fn is_shell(word: &str) -> bool {
+pub(super) fn is_shell(word: &str) -> bool {
     SHELLS.contains(&base(word))
 }
 
-struct Reader<'a> {
-    ground: &'a Ground<'a>,
+/// Reads scripts, and those that they lead to.
+pub(super) struct Reader<'a> {
+    pub(super) ground: &'a Ground<'a>,
     said: Said,
     seen: BTreeSet<PathBuf>,
     /// scripts that are still to be read, each with the directories that it, and a link to it, lies in
     open: Vec<(String, Vec<PathBuf>)>,
-}
-
-/// Where a word stands.
-#[derive(Debug, Clone, Copy, Default)]
-struct Place {
-    /// a shell reads it
-    is_script: bool,
-    /// it may be a program
-    is_run: bool,
-    /// it is one for sure, so that it counts wherever it lies
-    is_meant: bool,
 }
 
 impl Reader<'_> {
@@ -155,149 +162,36 @@ impl Reader<'_> {
             script.command(command);
         }
     }
-}
 
-/// A script that is read.
-struct Script<'r, 'a, 's> {
-    reader: &'r mut Reader<'a>,
-    /// where its names are looked for
-    bases: &'s [PathBuf],
-    /// what it writes itself
-    written: &'s BTreeSet<String>,
-}
-
-impl Script<'_, '_, '_> {
-    fn command(&mut self, words: &[Word]) {
-        let first = first_of(words);
-        if base(first) == MAKE {
-            let script = Place { is_script: true, ..Place::default() };
-            for name in MAKEFILES {
-                self.word(name, script);
-            }
-        }
-        if !MATCHERS.contains(&first) && !MAKERS.contains(&first) {
-            for word in words {
-                self.pattern(rest_of(&word.text), [".", "source"].contains(&first));
-            }
-        }
-        let mut place = Place { is_run: true, ..Place::default() };
-        let mut flag = String::new();
-        for Word { text, .. } in words.iter().filter(|w| !w.is_written) {
-            let (name, value) = assigned(text);
-            if let Some(name) = name {
-                self.value(name, value, Place { is_run: false, ..place });
-            } else if text.starts_with('-') && text.len() > 1 {
-                text.trim_start_matches('-').clone_into(&mut flag);
-                continue;
-            } else if place.is_run && (KEYWORDS.contains(&text.as_str()) || RUNNERS.contains(&text.as_str()))
-            {
-                place.is_meant |= RUNNERS.contains(&text.as_str());
-            } else if place.is_run && MAKERS.contains(&text.as_str()) {
-                return;
-            } else if place.is_run && (text == "." || text == "source" || is_shell(text)) {
-                place = Place { is_script: true, ..Place::default() };
-            } else {
-                self.value(&flag, text, place);
-                // options of a runner have values, which may be taken for what it runs
-                place = Place { is_script: false, is_run: place.is_meant, ..place };
-            }
-            flag.clear();
-        }
-    }
-
-    /// A pattern counts with the files that match it, or that none does.
-    fn pattern(&mut self, word: &str, is_script: bool) {
-        if !globs::is_one(word) || WRITTEN.iter().any(|end| word.ends_with(end)) {
-            return;
-        }
-        let study_dir = self.reader.ground.study_dir;
-        let mut is_known = false;
-        for base in self.bases {
-            let path = base.join(word.trim_start_matches("./"));
-            let below = path.strip_prefix(study_dir).unwrap_or(&path);
-            let Some(key) = below.to_str().map(str::to_owned) else { continue };
-            let files = globs::files(&key, study_dir);
-            if files.is_empty() || self.reader.said.there.len() >= MOST_NAMES {
-                continue;
-            }
-            is_known = true;
-            self.reader.said.there.insert(key);
-            for file in &files {
-                self.reader.follow(file, is_script);
-            }
-            self.reader.said.paths.extend(files);
-        }
-        if !is_known {
-            self.reader.said.absent.insert(word.trim_start_matches("./").to_owned());
-        }
-    }
-
-    /// What stands under a name, or under none.
-    fn value(&mut self, name: &str, value: &str, place: Place) {
-        if let Some(value) = defaulted(value) {
-            self.value(name, &value, place);
-        }
-        let is_engines = passed_over(name) || WRITTEN.iter().any(|end| value.ends_with(end));
-        if value.is_empty() || is_engines || self.written.contains(value) || self.word(value, place) {
-            return;
-        }
-        if value.contains([' ', '\t']) {
-            // a text for a shell, as behind `-c`
-            let inner = commands(value);
-            if inner.iter().flatten().count() > 1 {
-                for command in &inner {
-                    self.command(command);
-                }
-            }
-            return;
-        }
-        let pieces: Vec<&str> = value.split([',', '=', ':', '@']).filter(|p| !p.is_empty()).collect();
-        let none = Place { is_run: false, ..place };
-        let known = pieces.len() > 1 && pieces.iter().filter(|p| self.word(p, none)).count() > 0;
-        let is_expected = place.is_script || value.starts_with("./") || value.starts_with("../");
-        let missing = !known && is_expected && !value.contains(['$', '*', '?']);
-        if missing
-            && may_be_shown(value)
-            && path_of(value, self.reader.ground.study_dir).is_some_and(|p| !p.exists())
-        {
-            self.reader.said.absent.insert(value.to_owned());
-        }
-    }
-
-    /// Whether files of that name are there.
-    fn word(&mut self, word: &str, place: Place) -> bool {
-        let name = rest_of(word);
-        if name.is_empty() || name.contains(['$', '\0']) || !may_be_shown(name) {
+    /// Takes a file in, and follows it if it is a script.
+    pub(super) fn add(&mut self, key: String, path: PathBuf, how: Place) -> bool {
+        if self.said.there.len() >= MOST_NAMES {
             return false;
         }
-        let study_dir = self.reader.ground.study_dir;
-        let mut known = false;
-        for base in self.bases {
-            let at_home = name.starts_with("~/");
-            let path = base.join(name.trim_start_matches("./"));
-            let below = path.strip_prefix(study_dir).ok().and_then(Path::to_str);
-            let key = if at_home || base == study_dir { Some(name) } else { below.or_else(|| path.to_str()) };
-            let Some(key) = key.map(str::to_owned) else { continue };
-            let found = path_of(&key, study_dir).filter(|p| p.is_file());
-            known |= found.is_some_and(|path| self.add(key, path, place));
+        if how.may_be_written {
+            self.said.perhaps_written.insert(key.clone());
         }
-        let may_run = place.is_run && !known && !name.contains('/');
-        if let Some(path) = may_run.then(|| self.reader.ground.program(name)).flatten() {
-            let counts = place.is_meant || !path.parent().is_some_and(is_of_system);
-            known = counts && self.add(format!("{name}{ON_PATH}"), path, place);
-        }
-        known
-    }
-
-    fn add(&mut self, key: String, path: PathBuf, place: Place) -> bool {
-        let said = &mut self.reader.said;
-        if said.there.len() >= MOST_NAMES {
-            return false;
-        }
-        said.there.insert(key);
-        self.reader.follow(&path, place.is_script);
-        self.reader.said.paths.insert(path);
+        self.said.there.insert(key);
+        self.follow(&path, how.is_script);
+        self.said.paths.insert(path);
         true
+    }
+
+    /// Takes the files in that match a pattern.
+    pub(super) fn add_matches(&mut self, key: String, files: Vec<PathBuf>, is_script: bool) -> bool {
+        if files.is_empty() || self.said.there.len() >= MOST_NAMES {
+            return false;
+        }
+        self.said.there.insert(key);
+        for file in &files {
+            self.follow(file, is_script);
+        }
+        self.said.paths.extend(files);
+        true
+    }
+
+    pub(super) fn add_absent(&mut self, word: &str) {
+        self.said.absent.insert(word.to_owned());
     }
 }
 
@@ -321,7 +215,8 @@ mod tests {
         fn said(&self, command: &str) -> Said {
             let words = shell_words::split(command).expect("words");
             let path = format!("{}:/usr/bin:/bin", self.0.path().join("bin").display());
-            said_by(&words, &Ground { study_dir: self.0.path(), path: &path })
+            let ground = Ground { study_dir: self.0.path(), path: &path };
+            said_by(&starts(&words, &ground), &ground)
         }
 
         fn names(&self, command: &str) -> Vec<String> {

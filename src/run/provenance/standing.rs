@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
 
-use super::build::{Installed, Search};
-use super::{blamed, build, globs, inherited, libraries, named, scripts, secrets};
+use super::build::Installed;
+use super::words::Words;
+use super::{blamed, build, inherited, libraries, limits, secrets};
 use crate::journal::{Conditions, History, Moved, RunRecord, Running};
 use crate::judge::{Checks, Results, RunOutcome};
 use crate::lang::Program;
 use crate::lang::sema::program::{Engine, Profile, Site, Via};
-use crate::plan::{Config, command, profile};
+use crate::plan::{Config, profile};
 use crate::run::elsewhere::Elsewhere;
 use crate::run::serve_id::{otherwise, serve_id, serve_ids};
 use crate::run::{Host, LOAD_GENERATION, container, order, questions};
@@ -46,9 +47,9 @@ pub struct Standing<'a> {
     machine: Conditions,
     /// profiles by their settings
     profiles: HashMap<String, &'a Profile>,
+    /// what configurations name
+    words: Words<'a>,
     engines: RefCell<HashMap<(String, String), Installed>>,
-    named: RefCell<HashMap<String, Option<String>>>,
-    models: RefCell<HashMap<String, Option<String>>>,
     data: RefCell<HashMap<(String, String), Option<String>>>,
 }
 
@@ -71,16 +72,15 @@ impl<'a> Standing<'a> {
             host_id: host.id(),
             machine: machine(host, site),
             profiles: program.profiles.values().map(|p| (profile::id(p), &**p)).collect(),
+            words: Words::new(program, site, study_dir),
             engines: RefCell::default(),
-            named: RefCell::default(),
-            models: RefCell::default(),
             data: RefCell::default(),
         }
     }
 
     /// Learns what a model was resolved to, which may be newer than what lay here.
     pub fn resolved(&self, name: &str, identity: &str) {
-        self.models.borrow_mut().insert(name.to_owned(), Some(identity.to_owned()));
+        self.words.resolved(name, identity);
     }
 
     /// With what runs already at the addresses that a study's engines have.
@@ -103,16 +103,19 @@ impl<'a> Standing<'a> {
         if let Via::Url(url) = &config.engine.via {
             // it has processors of its own
             (now.running, now.cpus, now.scheduling) = (self.running.get(url).cloned(), None, None);
+            now.limits.clear();
         }
         now.model.clone_from(&config.model);
         if config.engine.simulated() {
             (now.cpu, now.cpus, now.scheduling) = (None, None, None);
+            now.limits.clear();
         } else {
-            now.model_files = self.model(&config.model);
+            now.model_files = self.words.model(&config.model);
         }
         if matches!(config.engine.via, Via::Container(_)) {
             // whoever starts containers gives them theirs
             now.scheduling = None;
+            now.limits.clear();
         }
         now.data = self.data_of(p, &config.model);
         now
@@ -124,7 +127,7 @@ impl<'a> Standing<'a> {
         if matches!(config.engine.via, Via::Url(_)) {
             return BTreeMap::new();
         }
-        let search = self.search();
+        let search = self.words.search();
         let ground = blamed::Ground { study_dir: self.study_dir, search: &search };
         blamed::blamed(outcome, &config.model, self.site, &ground)
     }
@@ -206,11 +209,11 @@ impl<'a> Standing<'a> {
         let found = self.installed(&(run.serve_id.to_string(), made.engine.clone()));
         now.build = found.build;
         if made.model_files.is_some() {
-            now.model_files = self.model(&made.model);
+            now.model_files = self.words.model(&made.model);
         }
         self.named_then(made, moved, &mut now);
         if !made.blamed.is_empty() {
-            let search = self.search();
+            let search = self.words.search();
             let ground = blamed::Ground { study_dir: self.study_dir, search: &search };
             let is = |name: &String| Some((name.clone(), blamed::state(name, &ground)?));
             now.blamed = made.blamed.keys().filter_map(is).collect();
@@ -260,14 +263,10 @@ impl<'a> Standing<'a> {
         if matches!(config.engine.via, Via::Url(_)) {
             return;
         }
-        let is_model = |word: &str| hub::is_name(word) && self.model(word).is_some();
-        let found = named::named(config, self.site, self.study_dir, is_model);
-        let path = self.programs();
-        let words = command::to_copy(config).argv;
-        let said = scripts::said_by(&words, &scripts::Ground { study_dir: self.study_dir, path: &path });
-        now.absent = found.absent.into_iter().chain(said.absent).collect();
-        for word in found.there.into_iter().chain(said.there) {
-            match self.held(&word) {
+        let found = self.words.of(config);
+        now.absent = found.absent;
+        for word in found.there {
+            match self.words.held(&word) {
                 Some(id) => drop(now.files.insert(word, id)),
                 // what may not be read is not there for the engine either
                 None => drop(now.absent.insert(word)),
@@ -275,51 +274,25 @@ impl<'a> Standing<'a> {
         }
     }
 
+    /// The files of a configuration of which it is known only behind a launch whether its engine reads or writes them.
+    pub fn perhaps_written(&self, config: &Config) -> BTreeSet<String> {
+        if matches!(config.engine.via, Via::Url(_)) {
+            BTreeSet::new()
+        } else {
+            self.words.of(config).perhaps_written
+        }
+    }
+
     /// What a result's own configuration named, as it is now. Of what engines write nothing is compared.
     fn named_then(&self, made: &Conditions, moved: &Moved<'_>, now: &mut Conditions) {
         for (word, was) in &made.files {
-            match if moved.is_written(word) { Some(was.clone()) } else { self.held(word) } {
+            match if moved.is_written(word) { Some(was.clone()) } else { self.words.held(word) } {
                 Some(is) => drop(now.files.insert(word.clone(), is)),
                 None => drop(now.absent.insert(word.clone())),
             }
         }
         let came = made.absent.iter().filter(|w| !moved.is_written(w));
-        now.files.extend(came.filter_map(|word| Some((word.clone(), self.held(word)?))));
-    }
-
-    /// What a word stands for here: a hash over files, or a model's commit.
-    fn held(&self, word: &str) -> Option<String> {
-        if let Some(known) = self.named.borrow().get(word) {
-            return known.clone();
-        }
-        let path = named::path_of(word, self.study_dir).filter(|p| p.exists());
-        let found = match path {
-            Some(path) => hub::identity(&path).ok(),
-            None => self
-                .model(word)
-                .filter(|_| hub::is_name(word))
-                .or_else(|| self.program(word))
-                .or_else(|| globs::identity(word, self.study_dir)),
-        };
-        self.named.borrow_mut().insert(word.to_owned(), found.clone());
-        found
-    }
-
-    /// A program that a script runs, by its bytes.
-    fn program(&self, word: &str) -> Option<String> {
-        let path = self.programs();
-        let ground = scripts::Ground { study_dir: self.study_dir, path: &path };
-        hub::identity(&scripts::program(word, &ground)?).ok()
-    }
-
-    /// Where what scripts run is looked for.
-    fn programs(&self) -> String {
-        let venvs = self.program.engines.values().filter_map(|e| match &e.via {
-            Via::Venv(dir) => Some(format!("{}:", self.study_dir.join(dir).join("bin").display())),
-            _ => None,
-        });
-        let venvs: BTreeSet<String> = venvs.collect();
-        venvs.into_iter().collect::<String>() + &self.search().path
+        now.files.extend(came.filter_map(|word| Some((word.clone(), self.words.held(word)?))));
     }
 
     /// The id of the image that an engine is put into.
@@ -334,21 +307,10 @@ impl<'a> Standing<'a> {
         }
         let engine =
             self.program.engines.values().find(|e| serve_id(e, self.images) == key.0 && stated(e) == key.1);
-        let found = engine.map(|e| build::installed(e, &self.search(), self.study_dir)).unwrap_or_default();
+        let found =
+            engine.map(|e| build::installed(e, &self.words.search(), self.study_dir)).unwrap_or_default();
         self.engines.borrow_mut().insert(key.clone(), found.clone());
         found
-    }
-
-    fn search(&self) -> Search {
-        let of_site = |name: &str| self.site.env.iter().find(|e| e.name == name).map(|e| e.value.clone());
-        let variable = |name: &str| of_site(name).or_else(|| std::env::var(name).ok());
-        Search { path: variable("PATH").unwrap_or_default(), library_path: variable("LD_LIBRARY_PATH") }
-    }
-
-    fn model(&self, name: &str) -> Option<String> {
-        let mut models = self.models.borrow_mut();
-        let at = self.site.models.get(name).map(String::as_str);
-        models.entry(name.to_owned()).or_insert_with(|| hub::known(name, at, self.study_dir)).clone()
     }
 
     fn data_of(&self, p: &Profile, model: &str) -> Option<String> {
@@ -386,51 +348,10 @@ fn machine(host: &Host, site: &Site) -> Conditions {
         cpu: super::machine::cpu(),
         cpus: Some(super::machine::cpus()),
         scheduling: super::machine::scheduling(),
+        limits: limits::here(),
         site_env,
         load_generator: LOAD_GENERATION,
         inherited: inherited::here(),
         ..Conditions::default()
     }
-}
-
-/// The results of a journal as it was last measured, wherever it is read: those that still counted when its last run was made.
-pub fn as_measured(history: &History, serve_ids: &[String], checks: Checks) -> Results {
-    let Some(last) = history.runs().last() else { return Results::default() };
-    let mut builds: HashMap<(&str, &str), &Conditions> = HashMap::new();
-    let mut models: HashMap<&str, &Option<String>> = HashMap::new();
-    let mut data: HashMap<(&str, &str), &Option<String>> = HashMap::new();
-    let mut servers: HashMap<&str, &Option<Running>> = HashMap::new();
-    let mut named: BTreeMap<&str, Option<&String>> = BTreeMap::new();
-    let moved = Moved::of(history);
-    for run in history.runs() {
-        let Some(made) = &run.made else { continue };
-        named.extend(made.files.iter().map(|(word, id)| (word.as_str(), Some(id))));
-        named.extend(made.absent.iter().map(|word| (word.as_str(), None)));
-        builds.insert((&run.serve_id, &made.engine), made);
-        servers.insert(&run.config_id, &made.running);
-        models.insert(&made.model, &made.model_files);
-        data.insert((&run.profile_id, &made.model), &made.data);
-    }
-    let counts = |run: &RunRecord| {
-        let (Some(made), Some(now)) = (&run.made, &last.made) else { return run.host_id == last.host_id };
-        let build = builds.get(&(&*run.serve_id, made.engine.as_str()));
-        if moved.doubt(&run.run.launch).is_some() {
-            return false;
-        }
-        let words = || made.files.keys().chain(&made.absent).filter(|w| !moved.is_written(w));
-        let lasts = |word: &String| named.get(word.as_str()).copied().flatten().cloned();
-        let now = Conditions {
-            build: build.and_then(|b| b.build.clone()),
-            libraries: build.and_then(|b| b.libraries.clone()),
-            files: words().filter_map(|w| Some((w.clone(), lasts(w)?))).collect(),
-            absent: words().filter(|w| lasts(w).is_none()).cloned().collect(),
-            running: servers.get(&*run.config_id).and_then(|s| (*s).clone()),
-            model_files: models.get(made.model.as_str()).and_then(|m| (*m).clone()),
-            blamed: made.blamed.clone(),
-            data: data.get(&(&*run.profile_id, made.model.as_str())).and_then(|d| (*d).clone()),
-            ..(**now).clone()
-        };
-        made.differs(&now).is_none()
-    };
-    history.results(checks, |run| serve_ids.iter().any(|id| **id == *run.serve_id) && counts(run))
 }

@@ -1,0 +1,49 @@
+//! Which results of a journal count where nothing but the journal is there to compare with: not what this machine is now, but what it was
+//! when the last run was made.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::journal::{Conditions, History, Moved, RunRecord, Running};
+use crate::judge::{Checks, Results};
+
+/// The results of a journal as it was last measured, wherever it is read: those that still counted when its last run was made.
+pub fn as_measured(history: &History, serve_ids: &[String], checks: Checks) -> Results {
+    let Some(last) = history.runs().last() else { return Results::default() };
+    let mut builds: HashMap<(&str, &str), &Conditions> = HashMap::new();
+    let mut models: HashMap<&str, &Option<String>> = HashMap::new();
+    let mut data: HashMap<(&str, &str), &Option<String>> = HashMap::new();
+    let mut servers: HashMap<&str, &Option<Running>> = HashMap::new();
+    let mut named: BTreeMap<&str, Option<&String>> = BTreeMap::new();
+    let moved = Moved::of(history);
+    for run in history.runs() {
+        let Some(made) = &run.made else { continue };
+        named.extend(made.files.iter().map(|(word, id)| (word.as_str(), Some(id))));
+        named.extend(made.absent.iter().map(|word| (word.as_str(), None)));
+        builds.insert((&run.serve_id, &made.engine), made);
+        servers.insert(&run.config_id, &made.running);
+        models.insert(&made.model, &made.model_files);
+        data.insert((&run.profile_id, &made.model), &made.data);
+    }
+    let counts = |run: &RunRecord| {
+        let (Some(made), Some(now)) = (&run.made, &last.made) else { return run.host_id == last.host_id };
+        let build = builds.get(&(&*run.serve_id, made.engine.as_str()));
+        if moved.doubt(&run.run.launch).is_some() {
+            return false;
+        }
+        let words = || made.files.keys().chain(&made.absent).filter(|w| !moved.is_written(w));
+        let lasts = |word: &String| named.get(word.as_str()).copied().flatten().cloned();
+        let now = Conditions {
+            build: build.and_then(|b| b.build.clone()),
+            libraries: build.and_then(|b| b.libraries.clone()),
+            files: words().filter_map(|w| Some((w.clone(), lasts(w)?))).collect(),
+            absent: words().filter(|w| lasts(w).is_none()).cloned().collect(),
+            running: servers.get(&*run.config_id).and_then(|s| (*s).clone()),
+            model_files: models.get(made.model.as_str()).and_then(|m| (*m).clone()),
+            blamed: made.blamed.clone(),
+            data: data.get(&(&*run.profile_id, made.model.as_str())).and_then(|d| (*d).clone()),
+            ..(**now).clone()
+        };
+        made.differs(&now).is_none()
+    };
+    history.results(checks, |run| serve_ids.iter().any(|id| **id == *run.serve_id) && counts(run))
+}

@@ -1,0 +1,159 @@
+//! What the words of one script name, by the place in which they stand: what it sources and runs, what its variables and options hold.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::globs;
+use super::named::{may_be_shown, path_of};
+use super::scripts::{MAKE, ON_PATH, Reader, base, is_of_system, is_shell};
+use super::shell::{KEYWORDS, MAKERS, RUNNERS, Word, assigned, commands, defaulted, first_of, rest_of};
+use super::uses::{Use, use_of};
+
+/// Commands in which patterns are of texts, or of names alone.
+const MATCHERS: [&str; 9] = ["case", "[", "[[", "test", "find", "grep", "ls", "echo", "printf"];
+const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
+/// Endings of what engines write.
+const WRITTEN: [&str; 4] = [".log", ".pid", ".sock", ".out"];
+
+/// Where a word stands.
+#[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a thing that may be known of a place")]
+pub(super) struct Place {
+    /// a shell reads it
+    pub is_script: bool,
+    /// it may be a program
+    is_run: bool,
+    /// it is one for sure, so that it counts wherever it lies
+    is_meant: bool,
+    /// its name leaves open whether it is read or written
+    pub may_be_written: bool,
+}
+
+/// A script that is read.
+pub(super) struct Script<'r, 'a, 's> {
+    pub reader: &'r mut Reader<'a>,
+    /// where its names are looked for
+    pub bases: &'s [PathBuf],
+    /// what it writes itself
+    pub written: &'s BTreeSet<String>,
+}
+
+impl Script<'_, '_, '_> {
+    pub fn command(&mut self, words: &[Word]) {
+        let first = first_of(words);
+        if base(first) == MAKE {
+            let script = Place { is_script: true, ..Place::default() };
+            for name in MAKEFILES {
+                self.word(name, script);
+            }
+        }
+        if !MATCHERS.contains(&first) && !MAKERS.contains(&first) {
+            for word in words {
+                self.pattern(rest_of(&word.text), [".", "source"].contains(&first));
+            }
+        }
+        let mut place = Place { is_run: true, ..Place::default() };
+        let mut flag = String::new();
+        for Word { text, .. } in words.iter().filter(|w| !w.is_written) {
+            let (name, value) = assigned(text);
+            if let Some(name) = name {
+                self.value(name, value, Place { is_run: false, ..place });
+            } else if text.starts_with('-') && text.len() > 1 {
+                text.trim_start_matches('-').clone_into(&mut flag);
+                continue;
+            } else if place.is_run && (KEYWORDS.contains(&text.as_str()) || RUNNERS.contains(&text.as_str()))
+            {
+                place.is_meant |= RUNNERS.contains(&text.as_str());
+            } else if place.is_run && MAKERS.contains(&text.as_str()) {
+                return;
+            } else if place.is_run && (text == "." || text == "source" || is_shell(text)) {
+                place = Place { is_script: true, ..Place::default() };
+            } else {
+                self.value(&flag, text, place);
+                // options of a runner have values, which may be taken for what it runs
+                place = Place { is_script: false, is_run: place.is_meant, ..place };
+            }
+            flag.clear();
+        }
+    }
+
+    /// A pattern counts with the files that match it, or that none does.
+    fn pattern(&mut self, word: &str, is_script: bool) {
+        if !globs::is_one(word) || WRITTEN.iter().any(|end| word.ends_with(end)) {
+            return;
+        }
+        let study_dir = self.reader.ground.study_dir;
+        let mut is_known = false;
+        for base in self.bases {
+            let path = base.join(word.trim_start_matches("./"));
+            let below = path.strip_prefix(study_dir).unwrap_or(&path);
+            let Some(key) = below.to_str().map(str::to_owned) else { continue };
+            let files = globs::files(&key, study_dir);
+            is_known |= self.reader.add_matches(key, files, is_script);
+        }
+        if !is_known {
+            self.reader.add_absent(word.trim_start_matches("./"));
+        }
+    }
+
+    /// What stands under a name, or under none.
+    fn value(&mut self, name: &str, value: &str, place: Place) {
+        if let Some(value) = defaulted(value) {
+            self.value(name, &value, place);
+        }
+        let is_engines = use_of(name) == Use::Passed || WRITTEN.iter().any(|end| value.ends_with(end));
+        let place = Place { may_be_written: use_of(name) == Use::Either, ..place };
+        if value.is_empty() || is_engines || self.written.contains(value) || self.word(value, place) {
+            return;
+        }
+        if value.contains([' ', '\t']) {
+            // a text for a shell, as behind `-c`
+            let inner = commands(value);
+            if inner.iter().flatten().count() > 1 {
+                for command in &inner {
+                    self.command(command);
+                }
+            }
+            return;
+        }
+        if let Some(path) = value.strip_prefix('@') {
+            return self.value(name, path, place);
+        }
+        let pieces: Vec<&str> = value.split([',', '=', ':', '@']).filter(|p| !p.is_empty()).collect();
+        let none = Place { is_run: false, ..place };
+        let known = pieces.len() > 1 && pieces.iter().filter(|p| self.word(p, none)).count() > 0;
+        let is_expected = place.is_script || value.starts_with("./") || value.starts_with("../");
+        let missing = !known && is_expected && !place.may_be_written && !value.contains(['$', '*', '?']);
+        if missing
+            && may_be_shown(value)
+            && path_of(value, self.reader.ground.study_dir).is_some_and(|p| !p.exists())
+        {
+            self.reader.add_absent(value);
+        }
+    }
+
+    /// Whether files of that name are there.
+    fn word(&mut self, word: &str, place: Place) -> bool {
+        let name = rest_of(word);
+        if name.is_empty() || name.contains(['$', '\0']) || !may_be_shown(name) {
+            return false;
+        }
+        let study_dir = self.reader.ground.study_dir;
+        let mut known = false;
+        for base in self.bases {
+            let at_home = name.starts_with("~/");
+            let path = base.join(name.trim_start_matches("./"));
+            let below = path.strip_prefix(study_dir).ok().and_then(Path::to_str);
+            let key = if at_home || base == study_dir { Some(name) } else { below.or_else(|| path.to_str()) };
+            let Some(key) = key.map(str::to_owned) else { continue };
+            let found = path_of(&key, study_dir).filter(|p| p.is_file());
+            known |= found.is_some_and(|path| self.reader.add(key, path, place));
+        }
+        let may_run = place.is_run && !known && !name.contains('/');
+        if let Some(path) = may_run.then(|| self.reader.ground.program(name)).flatten() {
+            let counts = place.is_meant || !path.parent().is_some_and(is_of_system);
+            known = counts && self.reader.add(format!("{name}{ON_PATH}"), path, place);
+        }
+        known
+    }
+}

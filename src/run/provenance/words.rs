@@ -1,0 +1,112 @@
+//! What the words of configurations stand for here: the files that flags, scripts and configuration files name, the programs that scripts run,
+//! models of the hub. Each is looked at once, however many configurations name it.
+
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::build::Search;
+use super::named::Named;
+use super::scripts::{Ground, Said, Start};
+use super::{configs, globs, named, scripts};
+use crate::hub;
+use crate::lang::Program;
+use crate::lang::sema::program::{Site, Via};
+use crate::plan::{Config, command};
+
+pub struct Words<'a> {
+    program: &'a Program,
+    site: &'a Site,
+    study_dir: &'a Path,
+    /// where what scripts run is looked for
+    path: String,
+    held: RefCell<HashMap<String, Option<String>>>,
+    models: RefCell<HashMap<String, Option<String>>>,
+    /// what scripts name, by those that are read first
+    said: RefCell<HashMap<Vec<Start>, Arc<Said>>>,
+}
+
+impl<'a> Words<'a> {
+    pub fn new(program: &'a Program, site: &'a Site, study_dir: &'a Path) -> Self {
+        let (held, models, said) = (RefCell::default(), RefCell::default(), RefCell::default());
+        let mut words = Self { program, site, study_dir, path: String::new(), held, models, said };
+        words.path = words.programs();
+        words
+    }
+
+    /// Learns what a model was resolved to, which may be newer than what lay here.
+    pub fn resolved(&self, name: &str, identity: &str) {
+        self.models.borrow_mut().insert(name.to_owned(), Some(identity.to_owned()));
+    }
+
+    /// What a configuration names.
+    pub fn of(&self, config: &Config) -> Named {
+        let is_model = |word: &str| hub::is_name(word) && self.model(word).is_some();
+        let mut found = named::named(config, self.site, self.study_dir, is_model);
+        let said = self.said(&command::to_copy(config).argv);
+        found.there.extend(said.there.iter().cloned());
+        found.absent.extend(said.absent.iter().cloned());
+        found.perhaps_written.extend(said.perhaps_written.iter().cloned());
+        let inner = configs::named_by(found.there.iter(), &config.model, self.study_dir);
+        found.there.extend(inner.there);
+        found.perhaps_written.extend(inner.perhaps_written);
+        found
+    }
+
+    /// What the scripts of a command name.
+    fn said(&self, command: &[String]) -> Arc<Said> {
+        let starts = scripts::starts(command, &self.ground());
+        if let Some(known) = self.said.borrow().get(&starts) {
+            return known.clone();
+        }
+        let said = Arc::new(scripts::said_by(&starts, &self.ground()));
+        self.said.borrow_mut().insert(starts, said.clone());
+        said
+    }
+
+    /// What a word stands for here: a hash over files, or a model's commit.
+    pub fn held(&self, word: &str) -> Option<String> {
+        if let Some(known) = self.held.borrow().get(word) {
+            return known.clone();
+        }
+        let path = named::path_of(word, self.study_dir).filter(|p| p.exists());
+        let found = match path {
+            Some(path) => hub::identity(&path).ok(),
+            None => self
+                .model(word)
+                .filter(|_| hub::is_name(word))
+                .or_else(|| hub::identity(&scripts::program(word, &self.ground())?).ok())
+                .or_else(|| globs::identity(word, self.study_dir)),
+        };
+        self.held.borrow_mut().insert(word.to_owned(), found.clone());
+        found
+    }
+
+    pub fn model(&self, name: &str) -> Option<String> {
+        let mut models = self.models.borrow_mut();
+        let at = self.site.models.get(name).map(String::as_str);
+        models.entry(name.to_owned()).or_insert_with(|| hub::known(name, at, self.study_dir)).clone()
+    }
+
+    fn ground(&self) -> Ground<'_> {
+        Ground { study_dir: self.study_dir, path: &self.path }
+    }
+
+    /// Where what scripts run is looked for.
+    fn programs(&self) -> String {
+        let venvs = self.program.engines.values().filter_map(|e| match &e.via {
+            Via::Venv(dir) => Some(format!("{}:", self.study_dir.join(dir).join("bin").display())),
+            _ => None,
+        });
+        let venvs: BTreeSet<String> = venvs.collect();
+        venvs.into_iter().collect::<String>() + &self.search().path
+    }
+
+    /// Where programs and shared libraries are looked for.
+    pub fn search(&self) -> Search {
+        let of_site = |name: &str| self.site.env.iter().find(|e| e.name == name).map(|e| e.value.clone());
+        let variable = |name: &str| of_site(name).or_else(|| std::env::var(name).ok());
+        Search { path: variable("PATH").unwrap_or_default(), library_path: variable("LD_LIBRARY_PATH") }
+    }
+}
