@@ -135,7 +135,9 @@ fn prepare<'a>(
     disk::sweep_drafts(&dir, |name| state::PLACED.contains(&name));
     let path = dir.join(journal::FILE);
     if state::was_emptied(&path) {
-        return Err((format!("{} is empty, and beside it lies what was measured", path.display()), EMPTIED).into());
+        return Err(
+            (format!("{} is empty, and beside it lies what was measured", path.display()), EMPTIED).into()
+        );
     }
     let journal = Writer::open(&path, requests(whole), began).map_err(|e| match e {
         JournalError::Owned { .. } => {

@@ -46,7 +46,8 @@ fn other_file(file: &Path, study: &str, history: &History) -> Option<PathBuf> {
 /// Whether a journal is empty, and the logs of launches lie beside it: those are begun after their lines in the journal.
 pub fn was_emptied(journal: &Path) -> bool {
     let is_empty = std::fs::metadata(journal).is_ok_and(|m| m.is_file() && m.len() == 0);
-    let launched = || std::fs::read_dir(journal.with_file_name("trials")).is_ok_and(|mut d| d.next().is_some());
+    let launched =
+        || std::fs::read_dir(journal.with_file_name("trials")).is_ok_and(|mut d| d.next().is_some());
     is_empty && launched()
 }
 

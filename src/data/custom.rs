@@ -111,7 +111,8 @@ mod tests {
     #[test]
     fn a_length_for_answers_stands_where_the_file_says_none() {
         let lines = "{\"prompt\": \"a\", \"output_tokens\": 7}\n{\"prompt\": \"a\"}\n";
-        let mut lengths: Vec<u32> = custom(lines, 2, None).expect("prompts").iter().map(|q| q.output).collect();
+        let mut lengths: Vec<u32> =
+            custom(lines, 2, None).expect("prompts").iter().map(|q| q.output).collect();
         lengths.sort_unstable();
         assert_eq!(lengths, [7, 9]);
     }

@@ -134,7 +134,8 @@ pub(super) fn other_address(host: &str, port: u16) -> Option<String> {
     let bound = listening::on(port)?.into_iter().map(|(ip, _)| SocketAddr::new(ip, port).to_string());
     let bound: BTreeSet<String> = bound.collect();
     let listed: Vec<String> = bound.into_iter().take(4).collect();
-    (!listed.is_empty()).then(|| format!("it listens at {} alone, and is asked at {asked}", listed.join(", ")))
+    (!listed.is_empty())
+        .then(|| format!("it listens at {} alone, and is asked at {asked}", listed.join(", ")))
 }
 
 /// Port and inode of a socket that listens.

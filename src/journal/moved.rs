@@ -98,7 +98,8 @@ impl<'h> Moved<'h> {
             }
         }
         for (at, did) in known {
-            let doubtful = matches!(did, Did::Change | Did::Touch | Did::Make) && !(finally && is_written(*at));
+            let doubtful =
+                matches!(did, Did::Change | Did::Touch | Did::Make) && !(finally && is_written(*at));
             let Some(launch) = launches.get(*at).filter(|_| doubtful) else { continue };
             let as_said = launch.changed.iter().map(String::as_str).find(|said| base(said) == name);
             self.doubtful.entry(&launch.id).or_insert(as_said.unwrap_or(name));

@@ -53,7 +53,18 @@ impl Writer {
             File::open(dir).and_then(|d| d.sync_all()).map_err(io_error)?;
         }
         let session = history.last_session() + 1;
-        Ok(Self { path: path.to_owned(), file, history, session, began, last_word, moved: false, length: whole, spare: None, has_begun: false })
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            history,
+            session,
+            began,
+            last_word,
+            moved: false,
+            length: whole,
+            spare: None,
+            has_begun: false,
+        })
     }
 
     pub fn history(&self) -> &History {
@@ -239,7 +250,10 @@ mod tests {
             let theirs = edit(&std::fs::read(&path).expect("reads"));
             std::fs::write(&path, &theirs).expect("writes");
             let told = w.append(end()).expect_err("it is not as it was").to_string();
-            assert!(told.contains("was written by somebody else") && told.contains("journal.kept.jsonl"), "{told}");
+            assert!(
+                told.contains("was written by somebody else") && told.contains("journal.kept.jsonl"),
+                "{told}"
+            );
             w.append(end()).expect("writes where it is now");
             assert_eq!(read(&kept, Requests::Kept).expect("whole").last_seq(), 4);
             assert_eq!(std::fs::read(&path).expect("reads"), theirs);

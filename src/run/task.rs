@@ -236,7 +236,9 @@ fn say_changed(x: &Execution<'_>, ground: &Ground<'_>, launch: &str, what: Vec<S
     }
     for earlier in now.doubtful().filter(|l| *l != launch && before.doubt(l).is_none()) {
         let what = now.doubt(earlier).unwrap_or_default();
-        let text = format!("{earlier}: {what} changed under it and not under {launch}, so no engine writes it at each launch: its results do not count");
+        let text = format!(
+            "{earlier}: {what} changed under it and not under {launch}, so no engine writes it at each launch: its results do not count"
+        );
         ground.said.hear(&Event::Warning { text });
     }
     let known: Vec<String> = before.not_compared().collect();

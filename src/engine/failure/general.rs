@@ -282,14 +282,26 @@ mod tests {
             (nvml, "unsupported hardware", "NVML"),
             (fabric, class::GPU_NOT_READY, "802"),
             (ray, class::WORKER_LOST, "actor died"),
-            ("MPI_ABORT was invoked on rank 0 in communicator X\nwith errorcode 1.\n", class::WORKER_LOST, "rank 0"),
-            ("ValueError: type fp8e4nv not supported in this architecture.\n", "unsupported hardware", "fp8e4nv"),
+            (
+                "MPI_ABORT was invoked on rank 0 in communicator X\nwith errorcode 1.\n",
+                class::WORKER_LOST,
+                "rank 0",
+            ),
+            (
+                "ValueError: type fp8e4nv not supported in this architecture.\n",
+                "unsupported hardware",
+                "fp8e4nv",
+            ),
             (
                 "AssertionError: FlashAttention v3 Backend requires SM>=80 and SM<=90. Please use another.\n",
                 "unsupported hardware",
                 "v3",
             ),
-            ("RuntimeError: Prefill out of memory. Try to lower your batch size.\n", "out of GPU memory", "Prefill"),
+            (
+                "RuntimeError: Prefill out of memory. Try to lower your batch size.\n",
+                "out of GPU memory",
+                "Prefill",
+            ),
             (
                 "ValueError: Selected backend AttentionBackendEnum.FLASHMLA is not valid for this configuration.\n",
                 "bad configuration",

@@ -140,7 +140,10 @@ mod tests {
 
     #[test]
     fn no_line_of_a_log_orders_how_it_is_shown() {
-        assert_eq!(shortened("bad \u{202e}txt.exe\u{2066} \x1b]0;x\x07 schön"), "bad \u{fffd}txt.exe\u{fffd} \u{fffd}]0;x\u{fffd} schön");
+        assert_eq!(
+            shortened("bad \u{202e}txt.exe\u{2066} \x1b]0;x\x07 schön"),
+            "bad \u{fffd}txt.exe\u{fffd} \u{fffd}]0;x\u{fffd} schön"
+        );
     }
 
     #[test]

@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 
 use super::build::Installed;
 use super::words::Words;
-use super::{blamed, build, inherited, libraries, limits, secrets};
+use super::{blamed, build, inherited, libraries, limits, memory_policy, secrets};
 use crate::journal::{Conditions, History, Moved, RunRecord, Running};
 use crate::judge::{Checks, Results, RunOutcome};
 use crate::lang::Program;
@@ -348,7 +348,7 @@ fn machine(host: &Host, site: &Site) -> Conditions {
         cpu: super::machine::cpu(),
         cpus: Some(super::machine::cpus()),
         scheduling: super::machine::scheduling(),
-        limits: limits::here(),
+        limits: limits::here().into_iter().chain(memory_policy::here()).collect(),
         site_env,
         load_generator: LOAD_GENERATION,
         inherited: inherited::here(),
