@@ -151,13 +151,45 @@ fn what_an_engine_writes_is_no_condition() {
 }
 
 #[test]
-fn what_was_there_and_is_written_costs_one_launch() {
+fn what_was_there_and_is_written_costs_two_launches() {
     let lab = lab(r#"--state="written.state""#);
     write(&lab, "written.state", "from before\n");
-    // the first launch cannot be told from one under which a person edits the file
-    assert_eq!(exec(&lab), 3);
+    // the first launches cannot be told from those under which a person edits the file
+    let out = lab.run(&EXEC).expect_code(0);
+    let report = out.report();
+    assert_eq!(report.0["cost"]["launches"], 4);
+    let told = "written.state changes under the launches that name it";
+    assert!(out.stderr.contains(told) && report.0["warnings"].to_string().contains(told), "{out:?}");
     expect(&lab, "");
-    assert_eq!(exec(&lab), 3);
+    assert!(plan(&lab).stderr.contains(told));
+    assert_eq!(exec(&lab), 4);
+}
+
+/// Two edits are no sign that an engine writes a file: what was measured under each of them counts for nothing, and what is there at the
+/// end is compared.
+#[test]
+fn a_file_that_is_edited_under_two_launches_is_compared_all_the_same() {
+    // under the first two; under the first and the one after the next; three in a row, which look as if an engine wrote it
+    for (edits, launches, doubtful) in [("1 2", 4, 2), ("1 3", 5, 2), ("1 2 3", 5, 3)] {
+        let lab = lab(r#"--chat-template="t.jinja""#);
+        write(&lab, "t.jinja", "one");
+        let first = format!(
+            "echo started >> count\nn=$(wc -l < count)\nfor e in {edits}; do if [ $e -eq $n ]; then echo $n > t.jinja; fi; done"
+        );
+        write(&lab, "engine.sh", script(&first));
+        let out = lab.run(&EXEC).expect_code(0);
+        let report = out.report();
+        assert_eq!(report.0["cost"]["launches"], launches, "{edits}: {out:?}");
+        let warnings = report.0["warnings"].to_string();
+        assert!(warnings.contains("t.jinja changed while it was measured"), "{warnings}");
+        assert!(!warnings.contains("compared no more"), "{warnings}");
+        let trials = report.0["trials"].to_string();
+        let voided = (1..=launches).filter(|n| !trials.contains(&format!("L00{n}"))).count();
+        assert!(voided <= doubtful, "{trials}");
+        expect(&lab, "");
+        write(&lab, "t.jinja", "quiet");
+        expect(&lab, "t.jinja changed since it was measured");
+    }
 }
 
 #[test]
@@ -481,6 +513,32 @@ fn what_a_shell_script_sources_and_runs_is_part_of_a_result() {
     write(&lab, "serve.env", "SPEED=21\n");
     assert_eq!(exec(&lab), 6);
     expect(&lab, "");
+}
+
+/// A text behind `-c` holds host and port, and is read like a script.
+#[test]
+fn what_a_text_for_a_shell_and_a_program_name_is_part_of_a_result() {
+    let text =
+        "\"sh -c 'set -a && . ./serve.env; PATH=$PWD/tools:$PATH; exec own-engine {model} {host} {port}'\"";
+    let lab = Lab::with(&STUDY.replace("\"WORDS {model} {host} {port}\"", text).replace("LINES", ""));
+    write(&lab, "serve.env", "A=1\n");
+    write(&lab, "tools/own-engine", format!("#!/bin/sh\n{}", script("python3 read.py")));
+    write(&lab, "read.py", "import os\nif os.path.exists('side.json'): open('side.json').read()\n");
+    write(&lab, "side.json", "{}");
+    fs::set_permissions(lab.path("tools/own-engine"), fs::Permissions::from_mode(0o755)).expect("set");
+    assert_eq!(exec(&lab), 2);
+    expect(&lab, "");
+    for (file, said) in [
+        ("serve.env", "./serve.env changed since it was measured ("),
+        ("tools/own-engine", "tools/own-engine changed since"),
+        ("side.json", "side.json changed since"),
+    ] {
+        let before = lab.read(file);
+        write(&lab, file, format!("{before}\n"));
+        expect(&lab, said);
+        write(&lab, file, before);
+        expect(&lab, "");
+    }
 }
 
 #[test]

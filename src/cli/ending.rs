@@ -5,6 +5,7 @@ use super::args::ExecArgs;
 use super::console::Console;
 use super::{exit, only, replay};
 use crate::engine::Survivor;
+use crate::journal::JournalError;
 use crate::judge::{Grid, Setup, Strategy};
 use crate::report::{self, Material};
 use crate::run::{Ended, Execution, RunError, Unmet};
@@ -30,13 +31,15 @@ pub fn of<'a>(
 ) -> Ending<'a> {
     let removed = x.journal.keep_in_place().err();
     let ending = written(args, x, ended, launched);
-    Ending::new(ending.status, move |console| {
+    let overwritten = matches!(removed, Some(JournalError::Overwritten { .. }));
+    let status = if overwritten && ending.status == exit::DONE { exit::INCOMPLETE } else { ending.status };
+    Ending::new(status, move |console| {
         if let Some(removed) = removed {
             console.warn(&removed.to_string());
         }
         (ending.say)(console);
         if let Some(option) = puts_aside(args).filter(|_| ending.status == exit::INCOMPLETE) {
-            console.say(&format!("go on without `{option}`: it would put aside what was just measured too"));
+            console.warn(&format!("go on without `{option}`: it would put aside what was just measured too"));
         }
     })
 }

@@ -14,7 +14,7 @@ use super::{budget, client_test, closing, descriptors, ending, exit, models, onl
 use crate::disk;
 use crate::engine;
 use crate::engine::container::RuntimeError;
-use crate::journal::{self, Lock, LockError, Owner, Requests, Writer};
+use crate::journal::{self, JournalError, Lock, LockError, Owner, Requests, Writer};
 use crate::judge::budget::LeftOut;
 use crate::judge::{Grid, Setup, Strategy};
 use crate::lang::Program;
@@ -37,6 +37,9 @@ pub fn run(args: &ExecArgs, program: &Program, study: &Study, file_hash: String,
         }
         Err(Stop::Said(code)) => return code,
     };
+    if let Some(other) = state::report_of_another(&x.dir, &study.name) {
+        console.warn(&other);
+    }
     match before(args, &x, console) {
         Ok(aside) => carry_out(args, &mut x, &aside, console),
         Err(code) => code,
@@ -130,8 +133,18 @@ fn prepare<'a>(
         LockError::Io { .. } => (e.to_string(), "choose another state directory with `--dir DIR`"),
     })?;
     disk::sweep_drafts(&dir, |name| state::PLACED.contains(&name));
-    let journal = Writer::open(&dir.join(journal::FILE), requests(whole), began)
-        .map_err(|e| (e.to_string(), KEPT_JOURNAL))?;
+    let path = dir.join(journal::FILE);
+    if state::was_emptied(&path) {
+        return Err(
+            (format!("{} is empty, and beside it lies what was measured", path.display()), EMPTIED).into()
+        );
+    }
+    let journal = Writer::open(&path, requests(whole), began).map_err(|e| match e {
+        JournalError::Owned { .. } => {
+            (e.to_string(), "wait for it, or stop it; two runs of one study would disturb each other")
+        }
+        _ => (e.to_string(), KEPT_JOURNAL),
+    })?;
     if let Some(message) = state::of_another(&args.file, &study.name, args.dir.as_deref(), journal.history())
     {
         return Err((message, state::NAMES).into());
@@ -265,6 +278,10 @@ fn carry_out(args: &ExecArgs, x: &mut Execution<'_>, aside: &Aside, console: Con
 
 /// What helps where a journal cannot be read.
 pub const KEPT_JOURNAL: &str = "the journal is kept as it is; put a copy of it back, move it away to begin anew, or use another `--dir DIR`";
+
+/// What helps where somebody emptied one.
+const EMPTIED: &str = "nothing of it counts without its journal: put a copy of that back (`journal.kept.jsonl` may be one), or remove the \
+                       empty file to begin anew, which overwrites the report";
 
 /// A study as its journal alone tells of it, for the other commands.
 pub struct Recorded {

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::args::{PlanArgs, PlanFormat};
 use super::console::Console;
 use super::{against, exit, files, guess, measure, replay, site, state};
-use crate::journal::{self, History, Running};
+use crate::journal::{self, History, Moved, Running};
 use crate::judge::forecast::{Costs, check_pays};
 use crate::judge::{Checks, Grid, Setup, Strategy, Walk};
 use crate::lang::Program;
@@ -69,6 +69,9 @@ fn show(
             return exit::INPUT;
         }
     };
+    for text in Moved::of(&history).not_compared() {
+        console.warn(&text);
+    }
     if let Some(other) = state::of_another(&args.file, &study.name, args.dir.as_deref(), &history) {
         console.warn(&other);
     }

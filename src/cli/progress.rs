@@ -114,7 +114,7 @@ impl Listener for Progress {
                 let follows = if *doubtful {
                     "its results are doubtful and do not count"
                 } else {
-                    "as under launches before: the engine writes it, and it is compared no more"
+                    "as under all launches before, so it is the engine that writes it"
                 };
                 self.line(&format!(
                     "  {launch}: {} changed while it was measured, {follows}",

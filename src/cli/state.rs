@@ -43,6 +43,34 @@ fn other_file(file: &Path, study: &str, history: &History) -> Option<PathBuf> {
     text.lines().any(words).then_some(other)
 }
 
+/// Whether a journal is empty, and the logs of launches lie beside it: those are begun after their lines in the journal.
+pub fn was_emptied(journal: &Path) -> bool {
+    let is_empty = std::fs::metadata(journal).is_ok_and(|m| m.is_file() && m.len() == 0);
+    let launched =
+        || std::fs::read_dir(journal.with_file_name("trials")).is_ok_and(|mut d| d.next().is_some());
+    is_empty && launched()
+}
+
+/// Whether the report in a state directory is another study's, which this one's will replace. A sentence.
+pub fn report_of_another(dir: &Path, study: &str) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Its {
+        study: String,
+        file: String,
+    }
+    let text = std::fs::read(dir.join("report.json")).ok()?;
+    let its: Its = serde_json::from_slice(&text).ok()?;
+    (its.study != study).then(|| {
+        format!(
+            "the report in {} is of the study `{}` in {}: that of this study takes its place, and the journal is both's (another \
+             `--dir DIR` keeps them apart)",
+            dir.display(),
+            its.study,
+            its.file
+        )
+    })
+}
+
 /// Makes the directory; the error is a sentence with the path.
 pub fn make(dir: &Path) -> Result<(), String> {
     std::fs::create_dir_all(dir)

@@ -23,6 +23,8 @@ pub struct Custom {
     pub seed: u64,
     /// One length for all answers instead of those in the file.
     pub output: Option<u32>,
+    /// The length of those answers of which the file says none.
+    pub otherwise: Option<u32>,
     /// How too few are made enough.
     pub again: DrawnAgain,
 }
@@ -66,7 +68,7 @@ impl Custom {
             }
             let read: Line =
                 serde_json::from_str(&line).map_err(|e| refuse(format!("line {number}: {}", reason(&e))))?;
-            let output = self.output.or(read.output_tokens).filter(|tokens| *tokens > 0);
+            let output = self.output.or(read.output_tokens).or(self.otherwise).filter(|tokens| *tokens > 0);
             let missing =
                 || refuse(format!("line {number} has no `output_tokens`, and no other length is given"));
             all.push((read.prompt, output.ok_or_else(missing)?));
@@ -88,7 +90,8 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let file = dir.path().join("prompts.jsonl");
         std::fs::write(&file, text).expect("written");
-        Custom { file, count: Some(count), seed: 0, output, again: DrawnAgain::Choice }.questions(None)
+        Custom { file, count: Some(count), seed: 0, output, otherwise: Some(9), again: DrawnAgain::Choice }
+            .questions(None)
     }
 
     // python -c "import random; random.seed(0); d = list('abcde'); random.shuffle(d); random.seed(0); print(d, [random.choice(d) for _ in range(3)])"
@@ -102,6 +105,15 @@ mod tests {
         assert_eq!(texts, EXPECTED);
         assert!(drawn.iter().all(|q| (q.tokens, q.output) == (1, 7)));
         assert_eq!(custom(&text, 2, Some(3)).expect("prompts").last().map(|q| q.output), Some(3));
+    }
+
+    #[test]
+    fn a_length_for_answers_stands_where_the_file_says_none() {
+        let lines = "{\"prompt\": \"a\", \"output_tokens\": 7}\n{\"prompt\": \"a\"}\n";
+        let mut lengths: Vec<u32> =
+            custom(lines, 2, None).expect("prompts").iter().map(|q| q.output).collect();
+        lengths.sort_unstable();
+        assert_eq!(lengths, [7, 9]);
     }
 
     const EXPECTED: [&str; 8] = ["c", "b", "a", "e", "d", "e", "e", "c"];

@@ -125,6 +125,19 @@ pub(super) fn listening_below(root: i32, boxed: &[i32]) -> Vec<u16> {
     ports.into_iter().collect()
 }
 
+/// Where a port is listened on, if that is not where a client would ask for it: a sentence.
+pub(super) fn other_address(host: &str, port: u16) -> Option<String> {
+    let asked = reachable(host, port).ok()?;
+    if !listeners(asked).is_empty() {
+        return None;
+    }
+    let bound = listening::on(port)?.into_iter().map(|(ip, _)| SocketAddr::new(ip, port).to_string());
+    let bound: BTreeSet<String> = bound.collect();
+    let listed: Vec<String> = bound.into_iter().take(4).collect();
+    (!listed.is_empty())
+        .then(|| format!("it listens at {} alone, and is asked at {asked}", listed.join(", ")))
+}
+
 /// Port and inode of a socket that listens.
 fn listening(line: &str) -> Option<(u16, u64)> {
     let fields: Vec<&str> = line.split_ascii_whitespace().collect();

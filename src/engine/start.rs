@@ -160,17 +160,20 @@ impl Attempt<'_> {
         }
     }
 
-    /// That it serves, and where, if that is another port than it was given.
+    /// That it serves, and where, if that is another port or address than it was given.
     async fn elsewhere(&self) -> Option<String> {
         let (guard, container, wanted) =
             (self.keeper.guard(), self.keeper.container().cloned(), self.spec.port);
+        let host = self.spec.host.clone();
         let ask = move || {
             let boxed = container.map(|c| c.pids()).unwrap_or_default();
-            port::listening_below(guard, &boxed)
+            let ports = port::listening_below(guard, &boxed);
+            let other = if ports.contains(&wanted) { port::other_address(&host, wanted) } else { None };
+            (ports, other)
         };
-        let ports = tokio::task::spawn_blocking(ask).await.unwrap_or_default();
+        let (ports, other) = tokio::task::spawn_blocking(ask).await.unwrap_or_default();
         if ports.is_empty() || ports.contains(&wanted) {
-            return None;
+            return other;
         }
         let listed: Vec<String> = ports.iter().take(4).map(ToString::to_string).collect();
         Some(format!("it listens on port {}, and was given {wanted}", listed.join(", ")))

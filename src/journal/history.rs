@@ -72,7 +72,7 @@ impl History {
 
     /// The runs of the invocation that reads where a failure of the machine stands and a result should be.
     pub fn machine_failures(&self, checks: Checks) -> impl Iterator<Item = &RunRecord> {
-        let (reader, moved) = (self.reader(), Moved::of(&self.launches));
+        let (reader, moved) = (self.reader(), Moved::of(self));
         // what counts for nothing anyway has been measured again
         let stands = move |r: &&RunRecord| r.put_aside.is_none() && moved.doubt(&r.run.launch).is_none();
         let own = self.runs.iter().filter(move |r| r.session == reader && r.is_the_machine_s(checks));

@@ -14,6 +14,7 @@ pub mod recording;
 mod records;
 mod running;
 mod seal;
+mod spare;
 mod writer;
 
 pub use event::{Contained, Event, Installed, Kind, LaunchTimes, Neighbourhood, Says, Slot};

@@ -25,10 +25,20 @@ pub enum JournalError {
     /// somebody removed or replaced it under its writer; nothing of it is lost
     #[error("{path} was removed while the study ran; the journal was written anew to {kept}", kept = kept.display())]
     Removed { path: PathBuf, kept: PathBuf },
+    /// somebody emptied it, put another text into it or wrote to it under its writer
+    #[error("{path} was written by somebody else while the study ran; {}", kept_as(.kept.as_deref()))]
+    Overwritten { path: PathBuf, kept: Option<PathBuf> },
+    #[error("another perflab writes {path}, though the lock beside it is free: somebody removed that")]
+    Owned { path: PathBuf },
     #[error(
         "{path}, line {line}: written by a newer perflab (journal version {found}, this one reads {VERSION})"
     )]
     Newer { path: PathBuf, line: usize, found: u64 },
+}
+
+fn kept_as(kept: Option<&Path>) -> String {
+    let kept = kept.map(|path| format!("the journal was written anew to {}", path.display()));
+    kept.unwrap_or_else(|| "there was no room to keep a copy of what it held".to_owned())
 }
 
 /// Whether the times of every single request are kept: only `goodput` asks for them, and they are most of a journal.

@@ -37,6 +37,8 @@ pub struct LaunchRecord {
     pub(super) nonce: Box<str>,
     /// the invocation that began it, and how old that was
     pub(super) begun: (u32, f64),
+    /// the events that begin and end it, by their numbers; 0 where no end was seen
+    pub(super) span: (u64, u64),
 }
 
 impl LaunchRecord {

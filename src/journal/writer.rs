@@ -1,6 +1,6 @@
 //! Appends events: each line is written whole, then fsynced, before anything follows from it.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
@@ -12,6 +12,7 @@ use super::history::History;
 use super::plain;
 use super::reader::{JournalError, Requests, read_whole};
 use super::seal;
+use super::spare::Spare;
 use crate::secrets;
 
 /// The one writer of a journal; the state directory's lock sees to that.
@@ -25,16 +26,24 @@ pub struct Writer {
     last_word: Option<SystemTime>,
     /// another file has its place, and it is kept beside
     moved: bool,
+    /// bytes that it has, as it was written here
+    length: u64,
+    /// what somebody might take away, from the first event on; `None` where there is no room for it
+    spare: Option<Spare>,
+    has_begun: bool,
 }
 
 impl Writer {
     /// Opens a journal for appending; a torn last line is cut off first. `began` is when this invocation began.
     pub fn open(path: &Path, requests: Requests, began: Instant) -> Result<Self, JournalError> {
-        let (mut history, whole) = read_whole(path, requests)?;
-        history.for_next_session();
         let last_word = std::fs::metadata(path).and_then(|m| m.modified()).ok();
         let io_error = |source: io::Error| JournalError::Io { path: path.to_owned(), source };
         let file = plain::open(OpenOptions::new().create(true).append(true), path).map_err(io_error)?;
+        if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+            return Err(JournalError::Owned { path: path.to_owned() });
+        }
+        let (mut history, whole) = read_whole(path, requests)?;
+        history.for_next_session();
         if whole < file.metadata().map_err(io_error)?.len() {
             file.set_len(whole).map_err(io_error)?;
             file.sync_all().map_err(io_error)?;
@@ -44,7 +53,18 @@ impl Writer {
             File::open(dir).and_then(|d| d.sync_all()).map_err(io_error)?;
         }
         let session = history.last_session() + 1;
-        Ok(Self { path: path.to_owned(), file, history, session, began, last_word, moved: false })
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            history,
+            session,
+            began,
+            last_word,
+            moved: false,
+            length: whole,
+            spare: None,
+            has_begun: false,
+        })
     }
 
     pub fn history(&self) -> &History {
@@ -71,14 +91,39 @@ impl Writer {
             session_s: self.elapsed_s(),
             kind,
         };
+        if !std::mem::replace(&mut self.has_begun, true) {
+            // without one a journal is written all the same
+            self.spare = Spare::of(&self.path, self.length).ok();
+        }
+        let overwritten = self.keep_whole();
         self.write(&event).map_err(|source| self.io_error(source))?;
         self.history.push(event);
+        overwritten?;
         self.keep_in_place()
+    }
+
+    /// Sees that the file holds what was written into it, and nothing else. If not, all of it is written anew beside: what somebody
+    /// emptied or overwrote, or another program wrote into, is left to them.
+    fn keep_whole(&mut self) -> Result<(), JournalError> {
+        let length = self.file.metadata().map_err(|e| self.io_error(e))?.len();
+        if length == self.length {
+            return Ok(());
+        }
+        let kept = self.path.with_extension("kept.jsonl");
+        let Some(mut spare) = self.spare.take() else {
+            self.length = length;
+            return Err(JournalError::Overwritten { path: self.path.clone(), kept: None });
+        };
+        self.file = placed(&kept, |to| spare.copy_to(to)).map_err(|e| self.io_error(e))?;
+        self.length = self.file.metadata().map_err(|e| self.io_error(e))?.len();
+        (self.moved, self.spare) = (true, Some(spare));
+        Err(JournalError::Overwritten { path: self.path.clone(), kept: Some(kept) })
     }
 
     /// Sees that the journal is where it was made. If it was removed, or another file stands there, it is written anew, and the
     /// error says where: nobody else would ever find what is in a file without a name.
     pub fn keep_in_place(&mut self) -> Result<(), JournalError> {
+        self.keep_whole()?;
         let identity = |m: std::fs::Metadata| (m.dev(), m.ino());
         let ours = self.file.metadata().map_err(|e| self.io_error(e))?;
         let there = std::fs::metadata(&self.path).ok().map(identity);
@@ -86,22 +131,12 @@ impl Writer {
             return Ok(());
         }
         let kept = if there.is_some() { self.path.with_extension("kept.jsonl") } else { self.path.clone() };
-        self.file = self.written_anew(&kept).map_err(|e| self.io_error(e))?;
+        // a descriptor reaches a file that has no name any more
+        let old = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+        let copy = |to: &mut File| io::copy(&mut File::open(&old)?, to).map(drop);
+        self.file = placed(&kept, copy).map_err(|e| self.io_error(e))?;
         self.moved = there.is_some();
         Err(JournalError::Removed { path: self.path.clone(), kept })
-    }
-
-    /// The file's text under another name. A descriptor reaches a file that has none any more.
-    fn written_anew(&self, path: &Path) -> io::Result<File> {
-        if let Some(dir) = path.parent() {
-            std::fs::create_dir_all(dir)?;
-        }
-        let beside = path.with_extension("new");
-        std::fs::copy(format!("/proc/self/fd/{}", self.file.as_raw_fd()), &beside)?;
-        let file = OpenOptions::new().append(true).open(&beside)?;
-        file.sync_all()?;
-        std::fs::rename(beside, path)?;
-        Ok(file)
     }
 
     fn io_error(&self, source: io::Error) -> JournalError {
@@ -113,13 +148,38 @@ impl Writer {
         seal::seal(&mut line);
         line.push(b'\n');
         let before = self.file.metadata()?.len();
-        let written = self.file.write_all(&line).and_then(|()| self.file.sync_data());
+        let mut written = self.file.write_all(&line).and_then(|()| self.file.sync_data());
+        if written.is_err() && self.spare.take().is_some() {
+            // on a full disk its copy makes room
+            let _ = self.file.set_len(before);
+            written = self.file.write_all(&line).and_then(|()| self.file.sync_data());
+        }
         if written.is_err() {
             // a half line would hide the whole ones that follow it
             let _ = self.file.set_len(before);
+            return written;
         }
-        written
+        self.length += line.len() as u64;
+        if self.spare.as_mut().is_some_and(|spare| spare.add(&line).is_err()) {
+            self.spare = None;
+        }
+        Ok(())
     }
+}
+
+/// A file that is written as a whole, and then stands under its name.
+fn placed(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<File> {
+    if let Some(dir) = path.parent() {
+        std::fs::create_dir_all(dir)?;
+    }
+    let beside = path.with_extension("new");
+    write(&mut File::create(&beside)?)?;
+    let file = OpenOptions::new().append(true).open(&beside)?;
+    file.sync_all()?;
+    std::fs::rename(beside, path)?;
+    // nobody else knows of it yet
+    let _ = file.try_lock();
+    Ok(file)
 }
 
 #[cfg(test)]
@@ -168,6 +228,49 @@ mod tests {
         w.append(end()).expect("writes where it is now");
         assert_eq!(read(&kept, Requests::Kept).expect("whole").last_seq(), 5);
         assert_eq!(std::fs::read_to_string(&path).expect("reads"), "another's\n");
+    }
+
+    #[test]
+    fn a_journal_that_is_emptied_or_written_to_in_its_place_is_written_anew_beside() {
+        type Edit = fn(&[u8]) -> Vec<u8>;
+        let edits: [Edit; 3] = [
+            |_| Vec::new(),
+            |whole| whole[..whole.len() / 2].to_vec(),
+            |whole| [whole, b"junk\n".as_slice()].concat(),
+        ];
+        for edit in edits {
+            let dir = tempfile::tempdir().expect("temp dir");
+            let (path, kept) = (dir.path().join("journal.jsonl"), dir.path().join("journal.kept.jsonl"));
+            let mut w = Writer::open(&path, Requests::Kept, Instant::now()).expect("opens");
+            w.append(end()).expect("writes");
+            drop(w);
+            // of an earlier invocation too
+            let mut w = Writer::open(&path, Requests::Kept, Instant::now()).expect("opens");
+            w.append(end()).expect("writes");
+            let theirs = edit(&std::fs::read(&path).expect("reads"));
+            std::fs::write(&path, &theirs).expect("writes");
+            let told = w.append(end()).expect_err("it is not as it was").to_string();
+            assert!(
+                told.contains("was written by somebody else") && told.contains("journal.kept.jsonl"),
+                "{told}"
+            );
+            w.append(end()).expect("writes where it is now");
+            assert_eq!(read(&kept, Requests::Kept).expect("whole").last_seq(), 4);
+            assert_eq!(std::fs::read(&path).expect("reads"), theirs);
+            let names = std::fs::read_dir(dir.path()).expect("reads").count();
+            assert_eq!(names, 2, "the copy has no name");
+        }
+    }
+
+    #[test]
+    fn a_journal_has_one_writer() {
+        let dir = tempfile::tempdir().expect("temp dir");
+        let path = dir.path().join("journal.jsonl");
+        let first = Writer::open(&path, Requests::Kept, Instant::now()).expect("opens");
+        let second = Writer::open(&path, Requests::Kept, Instant::now()).map(drop);
+        assert!(matches!(second, Err(JournalError::Owned { .. })), "{second:?}");
+        drop(first);
+        Writer::open(&path, Requests::Kept, Instant::now()).expect("opens");
     }
 
     #[test]

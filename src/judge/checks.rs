@@ -129,6 +129,10 @@ fn throughput_identity(s: &Subject<'_>) -> Said {
 fn tokens_out(s: &Subject<'_>) -> Said {
     let m = &s.run.metrics;
     let Some((from, to)) = s.profile.output else { return Said::Unchecked };
+    if matches!(s.profile.data, Some(Data::Jsonl(_))) {
+        // each line may say another length
+        return Said::Unchecked;
+    }
     let (Some(output), Some(completed)) = (m.number("output_tokens"), m.number("completed")) else {
         return Said::Unchecked;
     };
@@ -145,6 +149,10 @@ fn tokens_out(s: &Subject<'_>) -> Said {
 
 fn tokens_in(s: &Subject<'_>) -> Said {
     let m = &s.run.metrics;
+    if let (Some(words), Some(input)) = (m.number("input_words"), m.number("input_tokens")) {
+        let text = format!("the server counts {input:.0} tokens in prompts of {words:.0} words");
+        return Said::Found(Level::Refuse, text);
+    }
     let (Some((from, to)), Some(input), Some(completed)) =
         (s.profile.prompt_tokens(), m.number("input_tokens"), m.number("completed"))
     else {

@@ -116,7 +116,8 @@ fn wrong(g: &Given, param: &Param, expected: &str, help: String, sources: &Sourc
 fn unknown(g: &Given, modules: &Modules, sources: &Sources) -> Refused {
     let known = modules.root().names(super::sema::scope::Kind::Param);
     let file = &sources.get(FileId::default()).name;
-    let message = format!("--set {g}: {file} has no param `{}`", g.name);
+    // nobody declared what its value is: it may be a key
+    let message = format!("--set {0}=…: {file} has no param `{0}`", g.name);
     let help = match (did_you_mean(&g.name, known.iter().copied()), known.as_slice()) {
         (Some(near), _) => format!("did you mean `{near}`? It has {}", known.join(", ")),
         (None, []) => format!("declare it there: `param {} = …`, and use it as `\"{{{}}}\"`", g.name, g.name),

@@ -57,6 +57,14 @@ pub fn to_copy(config: &Config) -> Command {
     Command { argv: in_files(config, mask_words(words(config, None))), env }
 }
 
+/// All words as they are launched, also those that hold `{host}` or `{port}`, which stand as such: for who looks what they name, as a text
+/// for a shell does.
+pub fn to_read(config: &Config) -> Vec<String> {
+    let words = shell_words::split(&config.engine.serve).unwrap_or_default();
+    let serve = words.iter().map(|word| insert(word, config, None));
+    mask_words(serve.chain(flag_words(config, None)).collect())
+}
+
 /// The files that the command of [`to_launch`] names.
 pub fn files(config: &Config, address: Address<'_>) -> Vec<OptionFile> {
     let all = config.flags().filter(|setting| setting.file);
@@ -166,10 +174,13 @@ fn serve_words(config: &Config, address: Option<Address<'_>>) -> Vec<String> {
 
 fn words(config: &Config, address: Option<Address<'_>>) -> Vec<String> {
     let mut out = serve_words(config, address);
-    for setting in config.flags() {
-        out.extend(setting_words(&inserted(setting, config, address), config.engine.joined));
-    }
+    out.extend(flag_words(config, address));
     out
+}
+
+fn flag_words(config: &Config, address: Option<Address<'_>>) -> Vec<String> {
+    let of = |setting| setting_words(&inserted(setting, config, address), config.engine.joined);
+    config.flags().flat_map(of).collect()
 }
 
 /// A setting as its command has it: with what a launch knows, and its object in a file.

@@ -60,7 +60,7 @@ pub fn of_what_changed(m: &Material<'_>) -> Vec<String> {
         return Vec::new();
     }
     let launches = m.history.launches();
-    let moved = Moved::of(launches);
+    let moved = Moved::of(m.history);
     let mut said: IndexMap<&str, Vec<&str>> = IndexMap::new();
     for launch in launches {
         if let Some(what) = moved.doubt(&launch.id) {
@@ -70,7 +70,7 @@ pub fn of_what_changed(m: &Material<'_>) -> Vec<String> {
     let text = |(what, ids): (&str, Vec<&str>)| {
         format!("no result of launch {}: {what} changed while it was measured", listed(&ids))
     };
-    said.into_iter().map(text).collect()
+    said.into_iter().map(text).chain(moved.not_compared()).collect()
 }
 
 fn listed(labels: &[&str]) -> String {

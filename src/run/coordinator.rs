@@ -26,7 +26,7 @@ use super::spending::{left_s, refused};
 use super::task::{Done, Ground, Purpose, Said, Task, perform};
 use super::yard::Berth;
 use crate::gpu::Gpu;
-use crate::journal::{JournalError, Kind, Moved};
+use crate::journal::{History, JournalError, Kind, LaunchRecord, Moved, PUT_BACK};
 use crate::judge::budget::LeftOut;
 use crate::judge::{Grid, Next, Results, Setup, Strategy, Walk, Wanted};
 use crate::plan::Config;
@@ -297,14 +297,15 @@ impl<'a, 'x> Coordinator<'a, 'x> {
             Arc::make_mut(&mut self.results).add(&r.config_id, &r.profile_id, r.run.clone());
         }
         let under = launch.as_ref().and_then(|l| history.launch_of(l));
-        let moved = under.and_then(|l| Moved::of(history.launches()).unsettled(l).map(str::to_owned));
-        drop(history);
+        let doubt = under.and_then(|l| Moved::of(&history).doubt(&l.id).map(|_| l.changed.join(", ")));
         // or something changed meanwhile, and what holds now is looked at anew
-        if moved.is_some() {
+        let anew = under.is_some_and(|l| stirred(&history, l));
+        drop(history);
+        if anew {
             self.results = Arc::new(self.x.results());
         }
         match ended {
-            Ok(LaunchEnd::Done) => match moved {
+            Ok(LaunchEnd::Done) => match doubt {
                 None => self.setbacks.forget(&config),
                 // an engine that writes to a file of its own command would be launched for ever
                 Some(name) if self.setbacks.next(&config).is_none() => {
@@ -324,4 +325,10 @@ impl<'a, 'x> Coordinator<'a, 'x> {
         }
         None
     }
+}
+
+/// Whether something changed under a launch, or it tells that what changed under another was no engine's.
+fn stirred(history: &History, launch: &LaunchRecord) -> bool {
+    let changed = launch.changed.iter().any(|name| !name.ends_with(PUT_BACK));
+    changed || Moved::of(history).differs(&Moved::before(history, &launch.id))
 }

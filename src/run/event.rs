@@ -102,7 +102,7 @@ pub enum Event {
     Changed {
         launch: String,
         what: Vec<String>,
-        /// its results are doubtful and count no more; otherwise engines write it, as it changed under launches before
+        /// its results are doubtful and count no more; otherwise engines write it, as it changed under all launches before
         doubtful: bool,
     },
     LaunchEnds {

@@ -29,6 +29,9 @@ pub fn metrics(s: &Summary, records: &[RequestRecord], startup_s: Option<f64>) -
     for (name, value) in rates {
         m.set(name, value);
     }
+    if let Some(words) = far_too_few(records) {
+        m.set("input_words", words);
+    }
     if let Some(seconds) = startup_s {
         m.set("startup_s", seconds);
     }
@@ -66,6 +69,18 @@ pub fn metrics(s: &Summary, records: &[RequestRecord], startup_s: Option<f64>) -
         }
     }
     m
+}
+
+/// What the prompts have by our own count, in words or tokens, where the server counts more than any text of such a length has.
+fn far_too_few(records: &[RequestRecord]) -> Option<f64> {
+    // tokens of a word that no vocabulary knows, and of what a template puts before every prompt
+    const OF_A_WORD: f64 = 16.0;
+    const OF_A_TEMPLATE: f64 = 512.0;
+    // of later turns our own count lacks what a template adds to each
+    let first = records.iter().filter(|r| r.is_completed() && r.turn.is_none_or(|place| place.turn == 1));
+    let counts = first.filter_map(|r| Some((f64::from(r.prompt_tokens?), f64::from(r.prompt_tokens_own))));
+    let (server, own, n) = counts.fold((0.0, 0.0, 0.0), |(a, b, n), (x, y)| (a + x, b + y, n + 1.0));
+    (server > own * OF_A_WORD + n * OF_A_TEMPLATE).then_some(own)
 }
 
 /// The means that other tools would have printed, under their names: a result keeps a few numbers of each, and the request records the

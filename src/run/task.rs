@@ -228,11 +228,23 @@ async fn launched(
 
 /// Says what changed under a launch, and what follows from it.
 fn say_changed(x: &Execution<'_>, ground: &Ground<'_>, launch: &str, what: Vec<String>) {
-    if what.is_empty() {
-        return;
+    let history = x.journal.history();
+    let (now, before) = (Moved::of(&history), Moved::before(&history, launch));
+    if !what.is_empty() {
+        let doubtful = now.doubt(launch).is_some();
+        ground.said.hear(&Event::Changed { launch: launch.to_owned(), what, doubtful });
     }
-    let doubtful = Moved::of(x.journal.history().launches()).doubt(launch).is_some();
-    ground.said.hear(&Event::Changed { launch: launch.to_owned(), what, doubtful });
+    for earlier in now.doubtful().filter(|l| *l != launch && before.doubt(l).is_none()) {
+        let what = now.doubt(earlier).unwrap_or_default();
+        let text = format!(
+            "{earlier}: {what} changed under it and not under {launch}, so no engine writes it at each launch: its results do not count"
+        );
+        ground.said.hear(&Event::Warning { text });
+    }
+    let known: Vec<String> = before.not_compared().collect();
+    for text in now.not_compared().filter(|text| !known.contains(text)) {
+        ground.said.hear(&Event::Warning { text });
+    }
 }
 
 /// Waits until no other perflab launches on the GPUs of a launch. `None`: it has none, or nothing can be reserved here.

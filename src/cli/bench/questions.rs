@@ -49,7 +49,14 @@ pub(super) fn of(args: &BenchArgs) -> Result<Option<Arc<data::DataSet>>, DataErr
         (DataSet::Custom, _) => {
             let (file, output) = (file(args)?, args.data.custom_output_len);
             let again = drawn_again(args);
-            Source::Custom(Custom { file, count: Some(count), seed: args.seed, output, again })
+            Source::Custom(Custom {
+                file,
+                count: Some(count),
+                seed: args.seed,
+                output,
+                otherwise: None,
+                again,
+            })
         }
     };
     if args.data.tokenizer.is_none() && source.needs_tokenizer() {

@@ -15,6 +15,8 @@ pub enum Nature {
 pub const PORT: &str = "port in use";
 /// A card is no longer there, or its memory is broken.
 pub const GPU_LOST: &str = "GPU lost";
+/// The cards are there, and what joins them is not up yet, or no more.
+pub const GPU_NOT_READY: &str = "GPUs not ready";
 /// Others took the memory of this machine.
 pub const MEMORY_TAKEN: &str = "host memory taken by others";
 /// Somebody else's process came to a GPU of the launch and took its memory.
@@ -41,9 +43,10 @@ pub const GUARD_LOST: &str = "guard killed";
 /// docker or podman could start no container at all.
 pub const CONTAINER: &str = "container not started";
 
-const INFRASTRUCTURE: [&str; 12] = [
+const INFRASTRUCTURE: [&str; 13] = [
     PORT,
     GPU_LOST,
+    GPU_NOT_READY,
     MEMORY_TAKEN,
     GPU_MEMORY_TAKEN,
     DISK_FULL,

@@ -8,10 +8,15 @@ use super::class;
 use super::pattern::FailurePattern;
 
 /// Broken machines: asked before an engine's own patterns, which would see only what follows from them.
-const MACHINE: [(&str, &str); 7] = [
+const MACHINE: [(&str, &str); 8] = [
     (
         class::GPU_LOST,
         r"GPU (?:has )?fallen off the bus|GPU is lost|Unable to determine the device handle for GPU|uncorrectable ECC error|cudaErrorECCUncorrectable",
+    ),
+    // several GPUs are one machine only once its fabric manager runs
+    (
+        class::GPU_NOT_READY,
+        r"Error 802: system not yet initialized|cudaErrorSystemNotReady|CUDA_ERROR_SYSTEM_NOT_READY",
     ),
     (
         class::SHARED_MEMORY,
@@ -38,7 +43,7 @@ const MACHINE: [(&str, &str); 7] = [
 ];
 
 /// Causes, then consequences, each from the exact to the vague. The names of consequences are in [`class`].
-const TABLE: [(&str, &str); 41] = [
+const TABLE: [(&str, &str); 48] = [
     ("unknown flag", r"error: unrecognized arguments: (.+)"),
     ("unknown flag", r"error: unexpected argument '(-\S+)' found"),
     ("unknown flag", r"No such option:? (.+)"),
@@ -46,19 +51,21 @@ const TABLE: [(&str, &str); 41] = [
         "bad value",
         r"error: argument (-\S+): (?:invalid .+ value|invalid choice|expected .+ argument|Value .* cannot be converted)",
     ),
+    ("unknown flag", r"error: unknown argument: (\S+)"),
     ("bad value", r"Error: Invalid value for '([^']+)'|error: invalid value '[^']*' for '([^']+)'"),
     ("bad value", r"Unknown quantization method: (.+)"),
     (
         class::PORT,
         r"\[Errno 98\].*ddress already in use|Address already in use \(os error 98\)|EADDRINUSE|bind\(\) failed.*ddress already in use|ZMQError: Address already in use|kind: AddrInUse\b|BindException: Address already in use|bind: address already in use",
     ),
+    ("unsupported hardware", r"Driver/library version mismatch"),
     (
         "unsupported hardware",
         r"no kernel image is available for execution on the device|No supported CUDA architectures found|NVIDIA driver on your system is too old|CUDA driver version is insufficient|Found no NVIDIA driver|No CUDA GPUs are available|Failed to infer device type|invalid device ordinal",
     ),
     (
         "unsupported hardware",
-        r"only supported on GPUs? with compute capability|requires? (?:a )?(?:GPU with )?compute capability|on Ampere/Ada cards only|only supports \w+ GPUs or newer|not supported (?:on this (?:GPU|device|platform|hardware)|for the current GPU)|OutOfResources: out of resource|[Mm]inimum capability: \d+|No valid attention backend found",
+        r"only supported on GPUs? with compute capability|requires? (?:a )?(?:GPU with )?compute capability|on Ampere/Ada cards only|only supports \w+ GPUs or newer|not supported (?:on this (?:GPU|device|platform|hardware)|for the current GPU)|OutOfResources: out of resource|not supported (?:in|on) this architecture|[Rr]equires SM ?[<>=]=? ?\d+|[Mm]inimum capability: \d+|No valid attention backend found",
     ),
     (
         "unsupported model",
@@ -71,20 +78,24 @@ const TABLE: [(&str, &str); 41] = [
     ),
     (
         "out of GPU memory (KV cache)",
-        r"No available memory for the cache blocks|larger than the available KV cache memory|larger than the maximum number of tokens that can be stored in KV cache",
+        r"No available memory for the cache blocks|Insufficient (?:GPU |free )?memory (?:for|to allocate) KV cache|larger than the available KV cache memory|larger than the maximum number of tokens that can be stored in KV cache",
     ),
     // a Java machine's heap, whose error has the name of PyTorch's
     (class::HOST_MEMORY, r"java\.lang\.OutOfMemoryError"),
+    // what NCCL met comes last of what it says
     (
         "out of GPU memory",
-        r"(?:CUDA|HIP|XPU) out of memory|CUDA error: out of memory|\bOutOfMemoryError|cudaErrorMemoryAllocation|CUBLAS_STATUS_ALLOC_FAILED|cudaMalloc failed: out of memory",
+        r"NCCL error.*\n(?:.*\n){0,6}?.*Last error:\s*((?:Cuda|CUDA|HIP|Hip) failure.*out of memory.*)$",
+    ),
+    (
+        "out of GPU memory",
+        r"(?:CUDA|HIP|XPU) out of memory|(?:Prefill|Decode) out of memory|CUDA error: out of memory|\bOutOfMemoryError|cudaErrorMemoryAllocation|CUBLAS_STATUS_ALLOC_FAILED|cudaMalloc failed: out of memory",
     ),
     (
         class::HOST_MEMORY,
         r"can't allocate memory: you tried to allocate|std::bad_alloc|^(?:.*[ \t])?MemoryError(?:: .*)?$|[Cc]annot allocate memory",
     ),
     (class::GPU_ERROR, r"CUDA error: (.+)|CUDNN_STATUS_\w+|CUBLAS_STATUS_\w+|HIP error: (.+)"),
-    // what NCCL met comes last of what it says
     (class::GPU_ERROR, r"NCCL error.*\n(?:.*\n){0,6}?.*Last error:\s*(\S.*)$"),
     (
         class::GPU_ERROR,
@@ -109,6 +120,7 @@ const TABLE: [(&str, &str); 41] = [
         "engine cannot be run",
         r#"(version `GLIBC_[\d.]+' not found(?: \(required by [^)]+\))?|exec (?:/\S+|user process caused|container process `[^`]+`):? ?"?(?i:exec format error|no such file or directory)|exec: "[^"]+": permission denied)"#,
     ),
+    ("no access", r"GatedRepoError: 40[13] Client Error.*\n(?:.*\n){0,3}?(.*\bgated repo\b.*)$"),
     ("no access", r"GatedRepoError|40[13] Client Error|PermissionError: (.+)|[Pp]ermission denied"),
     (
         class::NETWORK,
@@ -127,6 +139,10 @@ const TABLE: [(&str, &str); 41] = [
         r"must be divisible by (?:the )?(?:tensor|pipeline|tp|TP)|pass the argument `trust_remote_code=True`|set the option `trust_remote_code=True`|contains custom code which must be executed|World size \(\d+\) is larger than the number of available GPUs|LoRA rank \d+ is greater than max_lora_rank",
     ),
     (
+        "bad configuration",
+        r"V cache quantization requires flash_attn|quantized V cache was requested|Selected backend \S+ is not valid for this configuration|max_num_batched_tokens \(\d+\) is smaller than max_model_len",
+    ),
+    (
         "kernels not compiled",
         r"Ninja build failed|ninja: build stopped|Failed to find C compiler|Could not find nvcc|nvcc fatal|nvrtc: error|PTXAS error|CompilationError: ",
     ),
@@ -142,10 +158,12 @@ const TABLE: [(&str, &str); 41] = [
     ),
     (
         "missing file",
-        r"FileNotFoundError: (.+)|error while loading shared libraries: (.+)|version `GLIBC\w*[\d.]+' not found|ModuleNotFoundError: (.+)|ImportError: (.+: cannot open shared object file.*)|failed to be opened\. Reason: (.*No such file.*)|can't open file '([^']+)'|command not found|: not found$",
+        r"FileNotFoundError: (.+)|chat template string \(.+\) appears path-like, but doesn't exist|error while loading shared libraries: (.+)|version `GLIBC\w*[\d.]+' not found|ModuleNotFoundError: (.+)|ImportError: (.+: cannot open shared object file.*)|failed to be opened\. Reason: (.*No such file.*)|can't open file '([^']+)'|command not found|: not found$",
     ),
     (class::WORKER_LOST, r"(?:Engine core|Worker) proc \S+ died unexpectedly"),
     (class::WORKER_LOST, r"EngineDeadError|WorkerLostError|BrokenProcessPool"),
+    (class::WORKER_LOST, r"(?:RayActor|ActorDied|WorkerCrashed)Error|The actor died unexpectedly"),
+    (class::WORKER_LOST, r"MPI_ABORT was invoked on rank \d+"),
     (class::DID_NOT_START, r"WorkerProc initialization failed"),
     (class::DID_NOT_START, r"Engine core initialization failed"),
 ];
@@ -236,6 +254,69 @@ mod tests {
                 "socketStartConnect",
             ),
             ("torch.cuda.OutOfMemoryError: no\n", "out of GPU memory", "no"),
+        ] {
+            let found = crate::engine::failure::classify(log, &[]).expect(log);
+            assert_eq!(found.class, class, "{log}");
+            assert!(found.line.contains(line), "{}", found.line);
+        }
+    }
+
+    #[test]
+    fn engines_and_their_libraries_are_understood_and_the_line_is_the_one_that_tells() {
+        let nccl = "torch.distributed.DistBackendError: NCCL error in: NCCLUtils.hpp:77, unhandled cuda error, NCCL version 2.26.2\n\
+                    ncclUnhandledCudaError: Call to CUDA function failed.\nLast error:\nCuda failure 2 'out of memory'\n";
+        let v_cache = "llama_init_from_model: V cache quantization requires flash_attn\ncommon_init_from_params: failed to create context \
+                       with model 'm.gguf'\nmain: exiting due to model loading error\n";
+        let gated = "huggingface_hub.errors.GatedRepoError: 401 Client Error. (Request ID: Root=1-6)\n\nCannot access gated repo for url \
+                     https://huggingface.co/org/m/resolve/main/config.json.\nAccess to model org/m is restricted.\n";
+        let triton = "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 147456, Hardware limit: 101376. \
+                      Reducing block sizes or `num_stages` may help.\n";
+        let nvml = "Failed to initialize NVML: Driver/library version mismatch\nRuntimeError: Failed to infer device type\n";
+        let fabric = "RuntimeError: Unexpected error from cudaGetDeviceCount(). Error 802: system not yet initialized\n";
+        let ray = "ray.exceptions.RayActorError: The actor died unexpectedly before finishing this task.\n\tclass_name: Wrapper\n";
+        for (log, class, line) in [
+            (nccl, "out of GPU memory", "Cuda failure 2"),
+            (v_cache, "bad configuration", "V cache quantization"),
+            (gated, "no access", "org/m/resolve"),
+            (triton, "unsupported hardware", "out of resource"),
+            (nvml, "unsupported hardware", "NVML"),
+            (fabric, class::GPU_NOT_READY, "802"),
+            (ray, class::WORKER_LOST, "actor died"),
+            (
+                "MPI_ABORT was invoked on rank 0 in communicator X\nwith errorcode 1.\n",
+                class::WORKER_LOST,
+                "rank 0",
+            ),
+            (
+                "ValueError: type fp8e4nv not supported in this architecture.\n",
+                "unsupported hardware",
+                "fp8e4nv",
+            ),
+            (
+                "AssertionError: FlashAttention v3 Backend requires SM>=80 and SM<=90. Please use another.\n",
+                "unsupported hardware",
+                "v3",
+            ),
+            (
+                "RuntimeError: Prefill out of memory. Try to lower your batch size.\n",
+                "out of GPU memory",
+                "Prefill",
+            ),
+            (
+                "ValueError: Selected backend AttentionBackendEnum.FLASHMLA is not valid for this configuration.\n",
+                "bad configuration",
+                "FLASHMLA",
+            ),
+            (
+                "ValueError: max_num_batched_tokens (512) is smaller than max_model_len (4096).\n",
+                "bad configuration",
+                "512",
+            ),
+            (
+                "ValueError: The supplied chat template string (/x/t.jinja) appears path-like, but doesn't exist!\n",
+                "missing file",
+                "t.jinja",
+            ),
         ] {
             let found = crate::engine::failure::classify(log, &[]).expect(log);
             assert_eq!(found.class, class, "{log}");

@@ -234,7 +234,9 @@ fn step(inside: Inside, said: &str, indented: bool, level: Option<Level>, stampe
 fn is_exception(line: &str) -> bool {
     let Some((name, message)) = line.split_once(": ") else { return false };
     let last = name.rsplit('.').next().unwrap_or_default();
-    let is_error = last.ends_with("Error") || last.ends_with("Exception");
+    // not all libraries call theirs so: `triton.runtime.errors.OutOfResources`
+    let of_errors = || name.split('.').any(|module| ["errors", "exceptions"].contains(&module));
+    let is_error = last.ends_with("Error") || last.ends_with("Exception") || of_errors();
     is_class(name) && is_error && last != "Error" && !message.trim().is_empty()
 }
 

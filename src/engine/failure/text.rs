@@ -78,7 +78,12 @@ pub fn shortened(line: &str) -> String {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),
     };
-    shown.replace(|c: char| c.is_control() && c != '\t', "\u{fffd}")
+    shown.replace(|c: char| (c.is_control() && c != '\t') || turns_around(c), "\u{fffd}")
+}
+
+/// Orders to show what follows from right to left, or in another place: a line would read otherwise than it is.
+fn turns_around(c: char) -> bool {
+    matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// What a terminal would show of a log, from its end, without empty lines: progress bars overwrite themselves with
@@ -131,6 +136,14 @@ mod tests {
         assert_eq!(clean("ERROR:    [Errno 98] address in use"), "[Errno 98] address in use");
         assert_eq!(clean("[Errno 98]"), "[Errno 98]");
         assert_eq!(clean("  Value error, no [type=value_error, input_value=1]"), "Value error, no");
+    }
+
+    #[test]
+    fn no_line_of_a_log_orders_how_it_is_shown() {
+        assert_eq!(
+            shortened("bad \u{202e}txt.exe\u{2066} \x1b]0;x\x07 schön"),
+            "bad \u{fffd}txt.exe\u{fffd} \u{fffd}]0;x\u{fffd} schön"
+        );
     }
 
     #[test]

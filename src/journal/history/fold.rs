@@ -209,6 +209,7 @@ impl History {
             slot: l.slot.map(|s| s.number),
             nonce: l.nonce.into(),
             begun: (self.session, self.session_s),
+            span: (self.seq, 0),
         };
         self.launches.push(record);
     }
@@ -235,7 +236,9 @@ impl History {
     }
 
     fn gone(&mut self, ended: Ended<'_>) {
+        let seq = self.seq;
         if let Some(l) = self.launch(&ended.launch) {
+            l.span.1 = seq;
             (l.times, l.gpus) = (Some(ended.times), ended.gpus);
             (l.changed, l.appeared) = (ended.changed.into(), ended.appeared.into());
         }
@@ -244,9 +247,10 @@ impl History {
 
     fn lost(&mut self, launch: &str, after_s: f64, gpus: u32) {
         let (last, last_s) = self.before;
+        let seq = self.seq;
         let mut unseen_s = 0.0;
         if let Some(l) = self.launch(launch) {
-            (l.lost_s, l.gpus) = (Some(after_s), gpus);
+            (l.lost_s, l.gpus, l.span.1) = (Some(after_s), gpus, seq);
             let (session, begun_s) = l.begun;
             unseen_s = if session == last { after_s - (last_s - begun_s) } else { 0.0 };
         }

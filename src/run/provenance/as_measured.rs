@@ -14,7 +14,7 @@ pub fn as_measured(history: &History, serve_ids: &[String], checks: Checks) -> R
     let mut data: HashMap<(&str, &str), &Option<String>> = HashMap::new();
     let mut servers: HashMap<&str, &Option<Running>> = HashMap::new();
     let mut named: BTreeMap<&str, Option<&String>> = BTreeMap::new();
-    let moved = Moved::of(history.launches());
+    let moved = Moved::of(history);
     for run in history.runs() {
         let Some(made) = &run.made else { continue };
         named.extend(made.files.iter().map(|(word, id)| (word.as_str(), Some(id))));
@@ -30,8 +30,7 @@ pub fn as_measured(history: &History, serve_ids: &[String], checks: Checks) -> R
         if moved.doubt(&run.run.launch).is_some() {
             return false;
         }
-        let is_engines = |w: &str| moved.is_written(w) || moved.appeared(&run.run.launch, w);
-        let words = || made.files.keys().chain(&made.absent).filter(|w| !is_engines(w));
+        let words = || made.files.keys().chain(&made.absent).filter(|w| !moved.is_written(w));
         let lasts = |word: &String| named.get(word.as_str()).copied().flatten().cloned();
         let now = Conditions {
             build: build.and_then(|b| b.build.clone()),

@@ -77,6 +77,11 @@ impl Script<'_, '_, '_> {
         }
     }
 
+    /// A name that a program of another language says.
+    pub fn literal(&mut self, name: &str) {
+        self.word(name, Place::default());
+    }
+
     /// A pattern counts with the files that match it, or that none does.
     fn pattern(&mut self, word: &str, is_script: bool) {
         if !globs::is_one(word) || WRITTEN.iter().any(|end| word.ends_with(end)) {
@@ -150,6 +155,10 @@ impl Script<'_, '_, '_> {
             known |= found.is_some_and(|path| self.reader.add(key, path, place));
         }
         let may_run = place.is_run && !known && !name.contains('/');
+        if let Some(path) = may_run.then(|| self.reader.by_path(name)).flatten() {
+            let key = path.strip_prefix(study_dir).unwrap_or(&path).to_str().map(str::to_owned);
+            return key.is_some_and(|key| self.reader.add(key, path, place));
+        }
         if let Some(path) = may_run.then(|| self.reader.ground.program(name)).flatten() {
             let counts = place.is_meant || !path.parent().is_some_and(is_of_system);
             known = counts && self.reader.add(format!("{name}{ON_PATH}"), path, place);

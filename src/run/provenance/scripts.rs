@@ -6,8 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::build::is_shared_by_all;
+use super::quoted;
 use super::script_words::{Place, Script};
-use super::shell::{commands, made_by, read_by, rest_of};
+use super::shell::{Word, assigned, commands, made_by, read_by, rest_of};
 
 /// Longer files are no scripts of people.
 const LONGEST: u64 = 1 << 20;
@@ -91,7 +92,13 @@ pub fn starts(words: &[String], ground: &Ground<'_>) -> Vec<Start> {
 
 /// What these scripts name. The words of the command itself are not among it.
 pub fn said_by(starts: &[Start], ground: &Ground<'_>) -> Said {
-    let mut reader = Reader { ground, said: Said::default(), seen: BTreeSet::new(), open: Vec::new() };
+    let mut reader = Reader {
+        ground,
+        said: Said::default(),
+        seen: BTreeSet::new(),
+        open: Vec::new(),
+        programs: Vec::new(),
+    };
     for start in starts {
         match start {
             Start::File(path, is_script) => reader.follow(path, *is_script),
@@ -120,6 +127,8 @@ pub(super) struct Reader<'a> {
     seen: BTreeSet<PathBuf>,
     /// scripts that are still to be read, each with the directories that it, and a link to it, lies in
     open: Vec<(String, Vec<PathBuf>)>,
+    /// directories that a script puts before those of the `PATH`
+    programs: Vec<PathBuf>,
 }
 
 impl Reader<'_> {
@@ -137,10 +146,44 @@ impl Reader<'_> {
             Some(line) => line.split_whitespace().any(is_shell),
             None => is_script || by_ending,
         };
+        let dirs: Vec<PathBuf> =
+            [path, &real].into_iter().filter_map(Path::parent).map(Path::to_owned).collect();
         if is_of_shell {
-            let dirs = [path, &real].into_iter().filter_map(Path::parent).map(Path::to_owned).collect();
             self.open.push((text, dirs));
+        } else if quoted::is_program(first, real.extension().and_then(|e| e.to_str())) {
+            self.program(&text, dirs);
         }
+    }
+
+    /// What a program of another language names.
+    fn program(&mut self, text: &str, dirs: Vec<PathBuf>) {
+        let bases = self.bases(dirs);
+        let mut script = Script { reader: self, bases: &bases, written: &BTreeSet::new() };
+        quoted::names(text).into_iter().for_each(|name| script.literal(name));
+    }
+
+    /// Where names are looked for, each once.
+    fn bases(&self, more: Vec<PathBuf>) -> Vec<PathBuf> {
+        let mut seen = BTreeSet::new();
+        let all = std::iter::once(self.ground.study_dir.to_owned()).chain(more);
+        all.filter(|dir| seen.insert(dir.clone())).take(MOST_BASES).collect()
+    }
+
+    /// Where a script finds a program, by what it says of the `PATH`.
+    pub(super) fn by_path(&self, name: &str) -> Option<PathBuf> {
+        self.programs.iter().map(|dir| dir.join(name)).find(|path| path.is_file())
+    }
+
+    /// `PATH="$PWD/bin:$PATH"`.
+    fn learn_path(&mut self, commands: &[Vec<Word>], bases: &[PathBuf]) {
+        let values = commands.iter().flatten().filter_map(|word| match assigned(&word.text) {
+            (Some("PATH"), value) => Some(value),
+            _ => None,
+        });
+        let named = values.flat_map(|value| value.split(':')).map(rest_of).filter(|dir| !dir.is_empty());
+        let dirs = named.flat_map(|dir| bases.iter().map(move |base| base.join(dir)));
+        let dirs: Vec<PathBuf> = dirs.filter(|dir| dir.is_dir() && !is_of_system(dir)).collect();
+        self.programs.extend(dirs.into_iter().take(MOST_BASES));
     }
 
     fn text(&mut self, text: &str, dirs: Vec<PathBuf>) {
@@ -152,9 +195,8 @@ impl Reader<'_> {
             let dirs: Vec<PathBuf> = words.flat_map(|w| bases.iter().map(move |b| b.join(w))).collect();
             bases.extend(dirs.into_iter().filter(|d| d.is_dir()).take(MOST_BASES));
         }
-        let mut seen = BTreeSet::new();
-        bases.retain(|dir| seen.insert(dir.clone()));
-        bases.truncate(MOST_BASES);
+        let bases = self.bases(bases);
+        self.learn_path(&all, &bases);
         let read = read_by(&all);
         let written: BTreeSet<String> = all.iter().flat_map(|command| made_by(command, &read)).collect();
         let mut script = Script { reader: self, bases: &bases, written: &written };
@@ -251,6 +293,30 @@ mod tests {
             assert_eq!(found, expected, "{command}");
         }
         assert_eq!(dir.names("./app/x.py"), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn programs_of_a_path_of_its_own_and_names_in_other_languages_count() {
+        let dir = Dir::with(&[
+            ("start.sh", "#!/bin/sh\nexport PATH=\"$PWD/tools:$PATH\"\nexec serve-it --x\n"),
+            ("tools/serve-it", "#!/usr/bin/perl\nrequire './x.pl';\n"),
+            ("x.pl", "do 'conf.json';\n"),
+            ("conf.json", "{}"),
+            ("app/srv.py", "json.load(open('side.json')); open('out.json', 'w')\n"),
+            ("app/side.json", "{}"),
+            ("out.json", "{}"),
+        ]);
+        assert_eq!(dir.names("./start.sh"), ["./x.pl", "conf.json", "tools/serve-it"]);
+        let python = dir.names("python3 app/srv.py --port={port}");
+        assert_eq!(python, ["app/side.json"]);
+        for text in [
+            ". ./start.sh; exec python3 app/srv.py",
+            "set -a && . ./start.sh && exec ./x.pl",
+            "./start.sh --x",
+        ] {
+            let found = dir.names(&format!("sh -c '{text}'"));
+            assert!(found.iter().any(|name| name == "./start.sh"), "{text}: {found:?}");
+        }
     }
 
     #[test]

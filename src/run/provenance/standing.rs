@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 
 use super::build::Installed;
 use super::words::Words;
-use super::{blamed, build, inherited, libraries, limits, secrets};
+use super::{blamed, build, inherited, libraries, limits, memory_policy, secrets};
 use crate::journal::{Conditions, History, Moved, RunRecord, Running};
 use crate::judge::{Checks, Results, RunOutcome};
 use crate::lang::Program;
@@ -134,13 +134,13 @@ impl<'a> Standing<'a> {
 
     /// The results that still count.
     pub fn results(&self, history: &History, checks: Checks) -> Results {
-        let moved = Moved::of(history.launches());
+        let moved = Moved::of(history);
         history.results(checks, |run| self.differs(run, history, &moved).is_none())
     }
 
     /// Trials of which no result counts (configuration and profile settings), and why the last one does not.
     pub fn again(&self, history: &History, checks: Checks) -> HashMap<(String, String), String> {
-        let moved = Moved::of(history.launches());
+        let moved = Moved::of(history);
         let mut again = HashMap::new();
         for run in history.runs() {
             let key = (run.config_id.to_string(), run.profile_id.to_string());
@@ -156,7 +156,7 @@ impl<'a> Standing<'a> {
     /// Results that were made under something else than what holds now. What was told when it happened is not told again: what was put
     /// aside, what changed under a launch, a server that does not answer.
     pub fn outdated(&self, history: &History) -> Vec<Outdated> {
-        let moved = Moved::of(history.launches());
+        let moved = Moved::of(history);
         let mut found: IndexMap<(&str, &str), String> = IndexMap::new();
         // of a load that is none of this file's nothing is measured again
         let wanted = history.runs().iter().filter(|run| self.profiles.contains_key(&*run.profile_id));
@@ -176,7 +176,7 @@ impl<'a> Standing<'a> {
 
     /// Why results do not count, also those that were measured again since.
     pub fn whys(&self, history: &History) -> BTreeSet<String> {
-        let moved = Moved::of(history.launches());
+        let moved = Moved::of(history);
         history.runs().iter().filter_map(|run| self.differs(run, history, &moved)).collect()
     }
 
@@ -211,7 +211,7 @@ impl<'a> Standing<'a> {
         if made.model_files.is_some() {
             now.model_files = self.words.model(&made.model);
         }
-        self.named_then(made, &run.run.launch, moved, &mut now);
+        self.named_then(made, moved, &mut now);
         if !made.blamed.is_empty() {
             let search = self.words.search();
             let ground = blamed::Ground { study_dir: self.study_dir, search: &search };
@@ -284,15 +284,14 @@ impl<'a> Standing<'a> {
     }
 
     /// What a result's own configuration named, as it is now. Of what engines write nothing is compared.
-    fn named_then(&self, made: &Conditions, launch: &str, moved: &Moved<'_>, now: &mut Conditions) {
-        let is_engines = |word: &str| moved.is_written(word) || moved.appeared(launch, word);
+    fn named_then(&self, made: &Conditions, moved: &Moved<'_>, now: &mut Conditions) {
         for (word, was) in &made.files {
-            match if is_engines(word) { Some(was.clone()) } else { self.words.held(word) } {
+            match if moved.is_written(word) { Some(was.clone()) } else { self.words.held(word) } {
                 Some(is) => drop(now.files.insert(word.clone(), is)),
                 None => drop(now.absent.insert(word.clone())),
             }
         }
-        let came = made.absent.iter().filter(|w| !is_engines(w));
+        let came = made.absent.iter().filter(|w| !moved.is_written(w));
         now.files.extend(came.filter_map(|word| Some((word.clone(), self.words.held(word)?))));
     }
 
@@ -349,7 +348,7 @@ fn machine(host: &Host, site: &Site) -> Conditions {
         cpu: super::machine::cpu(),
         cpus: Some(super::machine::cpus()),
         scheduling: super::machine::scheduling(),
-        limits: limits::here(),
+        limits: limits::here().into_iter().chain(memory_policy::here()).collect(),
         site_env,
         load_generator: LOAD_GENERATION,
         inherited: inherited::here(),

@@ -44,7 +44,7 @@ impl<'a> Words<'a> {
     pub fn of(&self, config: &Config) -> Named {
         let is_model = |word: &str| hub::is_name(word) && self.model(word).is_some();
         let mut found = named::named(config, self.site, self.study_dir, is_model);
-        let said = self.said(&command::to_copy(config).argv);
+        let said = self.said(&command::to_read(config));
         found.there.extend(said.there.iter().cloned());
         found.absent.extend(said.absent.iter().cloned());
         found.perhaps_written.extend(said.perhaps_written.iter().cloned());
