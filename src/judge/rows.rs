@@ -35,6 +35,11 @@ impl<'a> Around<'a> {
         Self { incumbent, base, baseline, comparable, value }
     }
 
+    /// The same for candidates over another base.
+    pub(super) fn over(&self, base: &'a Config) -> Self {
+        Self { base, ..*self }
+    }
+
     /// What can have won before.
     fn best(&self) -> Option<&'a Config> {
         self.comparable.then_some(self.incumbent)

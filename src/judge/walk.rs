@@ -258,8 +258,15 @@ impl Walker<'_> {
             }
         }
         let around = Around::new(setup, incumbent, &base, baseline);
+        let open_guard = step.when.as_ref().filter(|g| view.skipped.is_none() && !readable(g));
+        let over = open_guard.and_then(|g| self.meeting_guard(step, g, incumbent));
         self.incumbent_rows(&mut view, &around);
-        self.candidate_rows(&mut view, step, &around);
+        if let Some(over) = over {
+            self.candidate_rows(&mut view, step, &around.over(&over));
+            view.base = over;
+        } else {
+            self.candidate_rows(&mut view, step, &around);
+        }
         self.winner_rows(&mut view, step, incumbents, &around);
         if view.skipped.is_some() {
             return view;

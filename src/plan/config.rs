@@ -11,10 +11,11 @@ use serde_json::value::RawValue;
 use super::held::{self, Held};
 use super::identity::Id;
 use super::prepared::Prepared;
+use crate::lang::sema::counted;
 use crate::lang::sema::flags;
 use crate::lang::sema::problem::Problem;
 use crate::lang::sema::program::{Change, Engine, EnvSetting, Point, Study};
-use crate::lang::sema::schema::{Found, Setting, Value, key};
+use crate::lang::sema::schema::{FlagSpec, Found, Setting, Value, key};
 use crate::lang::sema::settings;
 use crate::secrets::{mask_leaves, mask_value};
 
@@ -184,12 +185,17 @@ impl Config {
         }
     }
 
-    /// GPUs that it needs: the product of its flags that the schema marks `uses gpus`.
+    /// GPUs that it needs: the product of its flags that the schema marks `uses gpus`, each times what those come to that it marks
+    /// `adds gpus`.
     pub fn gpus(&self) -> u32 {
+        let on = |flag: &str| self.flag(flag).is_some_and(|v| v.stands());
         let counted = self.flags.iter().filter_map(|h| h.gpus.as_ref());
-        let counted =
-            counted.filter(|u| !u.unless.as_ref().is_some_and(|f| self.flag(f).is_some_and(|v| v.stands())));
-        counted.fold(1, |product: u32, u| product.saturating_mul(u.count))
+        let counted = counted.filter(|u| !u.unless.as_deref().is_some_and(on));
+        let set = |spec: &FlagSpec| {
+            let held = self.flags.iter().find(|h| h.key == key(&spec.names[0]))?;
+            Some(held.setting.value.clone())
+        };
+        counted.fold(counted::added(&self.engine, set, on), |product, u| product.saturating_mul(u.count))
     }
 
     /// The normal form: what identity is computed from and what documents show. Two spellings of one configuration are equal here.

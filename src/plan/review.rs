@@ -13,6 +13,8 @@ use super::alike::{has_sum, leaves, may_repeat, plainly_different, same_candidat
 use super::config::Config;
 use super::dead::unreachable;
 use super::eval::{Before, condition};
+use super::foreseen::foreseen;
+use super::lone::lone;
 use super::overruled::overruled;
 use super::overwritten::overwritten;
 use super::prepared::Prepared;
@@ -23,6 +25,7 @@ use super::room::too_long;
 use super::strangers::strangers;
 use super::torn::Torn;
 use super::undrafted::undrafted;
+use super::unstated::unstated;
 use crate::lang::codes::Code;
 use crate::lang::diag::sort;
 use crate::lang::sema::bounds::simplified;
@@ -129,6 +132,7 @@ impl<'a> Looked<'a> {
                 different: &mut different,
                 prepared: &mut prepared,
                 budget: &mut budget,
+                idle: Vec::new(),
             });
         }
         looked
@@ -159,6 +163,9 @@ impl<'a> Looked<'a> {
         found.extend(overwritten(study, &review.engines));
         found.extend(overruled(study));
         found.extend(undrafted(program, study));
+        found.extend(unstated(study, &review.engines, review.prepared));
+        found.extend(lone(study, &review.engines));
+        found.extend(foreseen(program, study, &review.engines));
         found.extend(too_long(program, study, &review.engines));
     }
 }
@@ -243,6 +250,8 @@ struct Review<'a, 'b> {
     different: &'b mut HashSet<Leaf>,
     prepared: &'b mut Prepared<'a>,
     budget: &'b mut usize,
+    /// steps that were seen to offer nothing but their base
+    idle: Vec<&'a Step>,
 }
 
 impl<'a> Review<'a, '_> {
@@ -344,6 +353,7 @@ impl<'a> Review<'a, '_> {
         if !(0..count).all(same) || self.changed_before(step, engine) {
             return None;
         }
+        self.idle.push(step);
         let message = format!("the step `{}` offers nothing but its base", step.name);
         let d = Diagnostic::new(Code::OnlyBase, step.span, message).label("changes nothing");
         Some(d.help("its base has all of this already: vary something else, or remove the step"))
@@ -365,7 +375,9 @@ impl<'a> Review<'a, '_> {
     /// Whether a step before this one may have changed what this one sets.
     fn changed_before(&self, step: &'a Step, engine: &Engine) -> bool {
         let before = self.study.steps.iter().take_while(|s| !std::ptr::eq(*s, step));
-        let mut before = before.filter(|s| s.track == step.track && matches!(step.from, From::Best));
+        let idle = |s: &Step| self.idle.iter().any(|i| std::ptr::eq(*i, s));
+        let mut before =
+            before.filter(|s| s.track == step.track && matches!(step.from, From::Best) && !idle(s));
         let Some(own) = things(step, engine) else { return before.next().is_some() };
         before.any(|s| things(s, engine).is_none_or(|other| !own.is_disjoint(&other)))
     }

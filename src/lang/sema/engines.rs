@@ -191,7 +191,10 @@ impl Checker<'_> {
                 .limits_requests
                 .as_ref()
                 .map(|l| LimitsRequests { per: text(l.per.as_ref()), unless: text(l.unless.as_ref()) }),
-            uses_gpus: decl.uses_gpus.as_ref().map(|u| UsesGpus { unless: text(u.unless.as_ref()) }),
+            uses_gpus: decl
+                .uses_gpus
+                .as_ref()
+                .map(|u| UsesGpus { adds: u.adds, unless: text(u.unless.as_ref()) }),
             known: decl.known.iter().map(|k| k.text.clone()).collect(),
             keys: decl.keys.iter().map(|k| self.json_key(k)).collect(),
         })

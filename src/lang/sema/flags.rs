@@ -197,6 +197,7 @@ impl Checker<'_> {
                 } else if let Some(value) = value {
                     self.unexpanded(0, value.span, Of::Flag(name));
                 }
+                self.unchecked_keys(change, engine);
                 true
             }
             // what would not be listed is not explained either: of each unknown name all others are candidates

@@ -1,10 +1,12 @@
 //! What an unknown flag was probably meant to be. A guess becomes a fix only where nothing else can have been meant.
 
 use super::equivalents::{Equivalent, equivalent};
+use super::flags::typed;
 use super::problem::UNKNOWN;
-use super::program::Engine;
+use super::program::{Engine, WrittenValue};
 use super::schema::{Found, Kind, key};
 use super::switch;
+use super::unchecked::as_option;
 use crate::lang::diag::{Diagnostic, nearest, one_of, same_digits};
 use crate::lang::source::Span;
 
@@ -194,8 +196,24 @@ impl Guess {
                 d.label(format!("it is {state} unless `{other}` is given"))
                     .help(format!("leave it out, or write `unset {other}` where that is set before"))
             }
-            Self::Nothing => d.label(UNKNOWN).help(format!("`raw {name}` passes it on unchecked")),
+            Self::Nothing => match as_option(name, engine) {
+                Some((option, true)) => d
+                    .label("an option of the engine's file")
+                    .help(format!("write {option}=VALUE, a switch as {option}=true")),
+                Some((option, false)) => d.label(UNKNOWN).help(format!(
+                    "`raw {name}` passes it on unchecked; an option of the engine's file is written {option}=VALUE, a switch as \
+                     {option}=true"
+                )),
+                None => d.label(UNKNOWN).help(format!("`raw {name}` passes it on unchecked")),
+            },
         }
+    }
+
+    /// What a flag that went is called now, where that takes the value that stands here.
+    pub(super) fn renamed_for(name: &str, value: Option<&WrittenValue>, engine: &Engine) -> Option<String> {
+        let Self::Renamed(now) = Self::of(name, engine) else { return None };
+        let taken = typed(&engine.schema, engine.version.as_deref(), &now, value).is_ok();
+        (value.is_some_and(|v| !v.json) && taken).then_some(now)
     }
 
     /// A guess where there is another explanation already: only one that is sure is better.

@@ -122,6 +122,10 @@ impl Problem {
                 Guess::of(name, engine).or_help(d, at_name, &help)
             }
             Self::NoLonger(until) => {
+                if let Some(now) = Guess::renamed_for(name, value, engine) {
+                    let d = Diagnostic::new(Code::FlagVersion, at_name, message).label("its short spelling");
+                    return d.help(format!("write {now}")).edit(at_name, now);
+                }
                 no_longer(Diagnostic::new(Code::FlagVersion, at_name, message), name, until, engine)
             }
             Self::Reserved => reserved(Diagnostic::new(Code::ReservedFlag, at_name, message), name, value),

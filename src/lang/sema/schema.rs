@@ -7,6 +7,7 @@ use foldhash::{HashMap, HashSet};
 use serde_json::Value as Json;
 
 use super::versions::{compare_versions, stand_in};
+use super::worded;
 use crate::lang::diag::did_you_mean;
 use crate::lang::syntax::ANY;
 use crate::lang::{unit_slips, units};
@@ -68,11 +69,16 @@ impl Value {
     /// The GPUs that a flag marked `uses gpus` takes with this value: a number, or as many as a text lists (`CUDA0,CUDA1`); a share of
     /// 0, as in `3,0,1`, takes none.
     pub fn gpus(&self) -> Option<u32> {
+        self.listed().map(|n| n.max(1))
+    }
+
+    /// The same of a flag marked `adds gpus`, which may take none.
+    pub fn listed(&self) -> Option<u32> {
         let listed =
             |t: &str| t.split([',', '/']).map(str::trim).filter(|e| !matches!(*e, "" | "0" | "none")).count();
         match self {
-            Self::Int(n) => Some(u32::try_from(*n).unwrap_or(1).max(1)),
-            Self::Text(t) => Some(u32::try_from(listed(t)).unwrap_or(u32::MAX).max(1)),
+            Self::Int(n) => Some(u32::try_from(*n).unwrap_or(0)),
+            Self::Text(t) => Some(u32::try_from(listed(t)).unwrap_or(u32::MAX)),
             _ => None,
         }
     }
@@ -83,9 +89,10 @@ impl Value {
     }
 }
 
-/// The flag's value multiplies the GPUs that a configuration needs.
+/// The flag's value multiplies the GPUs that a configuration needs, or adds to those of its like.
 #[derive(Debug, Clone)]
 pub struct UsesGpus {
+    pub adds: bool,
     pub unless: Option<String>,
 }
 
@@ -115,7 +122,7 @@ impl Kind {
             Self::Text => "a text".to_owned(),
             Self::Path => "a path".to_owned(),
             Self::Json => "a JSON value, such as `{\"key\": \"text\"}`".to_owned(),
-            Self::Words => "words separated by spaces".to_owned(),
+            Self::Words => "words separated by spaces, each JSON object being one".to_owned(),
             Self::Int { min, max } => range("a whole number", min, max),
             Self::Float { min, max } => range("a number", min, max),
             Self::OneOf(choices) => format!("one of {}", choices.join(", ")),
@@ -421,7 +428,8 @@ pub fn value(kind: &Kind, text: &str) -> Result<Value, String> {
         Kind::OneOf(choices) if choices.iter().any(|c| c == text) => Ok(Value::Text(text.to_owned())),
         Kind::OneOf(_) => Err(format!("`{text}` is none of the choices")),
         Kind::Json => serde_json::from_str(text).map(Value::Json).map_err(|e| not_json(text, &e)),
-        Kind::Text | Kind::Words => Ok(Value::Text(text.to_owned())),
+        Kind::Text => Ok(Value::Text(text.to_owned())),
+        Kind::Words => Ok(Value::Text(worded::normal(text))),
         Kind::Path => Ok(Value::Text(without_here(text).to_owned())),
     }
 }

@@ -269,7 +269,12 @@ pub fn is_base_word(name: &str) -> bool {
 /// What is built in has its name for itself.
 pub fn declared_again(name: &Name) -> Diagnostic {
     let message = format!("`{}` is built in and cannot be declared again", name.value);
-    Diagnostic::new(Code::BuiltIn, name.span, message).label("built in").help("choose another name")
+    let d = Diagnostic::new(Code::BuiltIn, name.span, message).label("built in");
+    d.help(if is_base_word(&name.value) {
+        "`best` and `base` are what steps stand on, `from best`, `pick base`: choose another name, such as `current`"
+    } else {
+        "choose another name"
+    })
 }
 
 /// Spans of names, for warnings about what nobody uses.

@@ -59,6 +59,7 @@ impl Checker<'_> {
         let known = engine.is_some();
         self.steps(decl, &mut study, Reach::new(engine));
         self.enough_gpus(decl, &study);
+        self.kind_of_gpu(decl, &study);
         self.countable(decl, &mut study);
         self.loads_fit(decl, &study);
         self.rule_flags_of(decl, &study);

@@ -48,6 +48,10 @@ pub fn slip(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
         "x" | "×" if before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == ')') => {
             Some(mend("write `*`", token.clone(), "*"))
         }
+        "[" if before[..before.len() - name.len()].trim_end().ends_with(" from") => Some(Hint {
+            help: format!("a step starts from `best`, or from a step or an engine by its name: write `from {name}`"),
+            edit: None,
+        }),
         "[" if before == whole && name.starts_with(|c: char| c.is_ascii_lowercase()) => {
             let (inner, _) = after.split_once(']')?;
             let right = format!("({inner})");

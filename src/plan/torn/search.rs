@@ -82,8 +82,13 @@ impl<'a> Search<'a> {
             self.places.push(at);
             return;
         }
-        // a step that is called as another is there all the same
-        if error.code == Code::DeclaredTwice && matches!(item, Some(Item::Study(_))) {
+        // a step that is called as another, or an engine as what steps stand on, is there all the same
+        let named = match error.code {
+            Code::DeclaredTwice => matches!(item, Some(Item::Study(_))),
+            Code::BuiltIn => matches!(item, Some(Item::Engine(_) | Item::Study(_))),
+            _ => false,
+        };
+        if named {
             self.places.push(at);
             return;
         }
