@@ -21,6 +21,7 @@ mod refused;
 mod required;
 mod review;
 mod room;
+mod rulings;
 #[cfg(test)]
 mod same;
 pub mod shell;
@@ -38,3 +39,4 @@ pub use labels::Labels;
 pub use prepared::Prepared;
 pub use reach::engines as named_engines;
 pub use review::reviewed;
+pub use rulings::OpenRules;
