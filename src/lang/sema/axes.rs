@@ -8,7 +8,7 @@ use super::check::Checker;
 use super::program::{Change, Engine, Point, Space};
 use super::scope::{ItemRef, Kind, declared_again, is_base_word};
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, did_you_mean};
+use crate::lang::diag::{About, Diagnostic, did_you_mean};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, AxisBody, ChangeKind, Factor, Item, Name, Single, Value};
 
@@ -276,18 +276,19 @@ impl Checker<'_> {
             (engine.span, "add `version \"…\"`".to_owned())
         };
         let message = format!("the engine `{name}` states no version");
-        let d = Diagnostic::new(Code::VersionMissing, at, message);
-        let why = "without one, results of different versions cannot be told apart";
-        let d = match self.derived_with_version(name).filter(|_| in_library) {
-            Some(own) => d
-                .label(format!("did you mean `{own}`?"))
-                .help(format!("write `{own}`, which derives from it and states one: {why}")),
-            None => d.label("this engine").help(format!("{what}: {why}")),
-        };
+        let about = About::Engine(name.clone());
         // once, however often it is used
-        if !self.sink.found().any(|o| o.code == Code::VersionMissing && o.message == d.message) {
-            self.sink.push(d);
+        if self.sink.found().any(|o| o.code == Code::VersionMissing && o.about == about) {
+            return;
         }
+        let d = Diagnostic::new(Code::VersionMissing, at, message).about(about);
+        let why = "without one, results of different versions cannot be told apart";
+        self.sink.push(match self.derived_with_version(name).filter(|_| in_library) {
+            Some(own) => {
+                d.suggest(&own).help(format!("write `{own}`, which derives from it and states one: {why}"))
+            }
+            None => d.label("this engine").help(format!("{what}: {why}")),
+        });
     }
 
     /// The one engine of the file that derives from an engine and states its version.

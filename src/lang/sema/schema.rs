@@ -439,7 +439,7 @@ fn not_json(text: &str, error: &serde_json::Error) -> String {
 /// A plain number, with a count unit or none.
 fn number(text: &str) -> Result<f64, String> {
     let bad = || format!("`{text}` is not a number");
-    let digits = text.find(|c: char| c == '%' || c.is_ascii_alphabetic() && c != 'e').unwrap_or(text.len());
+    let digits = unit_of(text);
     if let Ok(n) = text.parse::<f64>() {
         return if n.is_finite() { Ok(n) } else { Err(bad()) };
     }
@@ -447,15 +447,30 @@ fn number(text: &str) -> Result<f64, String> {
     match units::unit(&text[digits..]) {
         Some((scale, dim)) if dim == units::Dim::PLAIN => Ok(scale.apply(n)),
         Some(_) => Err(format!("`{text}` has a unit, the flag takes a plain number")),
-        None => {
-            let mut near = unit_slips::suggest(n, &text[digits..]);
-            near.retain(|meant| number(meant).is_ok());
-            Err(match near.as_slice() {
-                [] => bad(),
-                near => format!("`{text}` has an unknown unit; write {}", near.join(" or ")),
-            })
-        }
+        None => Err(match near_units(n, &text[digits..]).as_slice() {
+            [] => bad(),
+            near => format!("`{text}` has an unknown unit; write {}", near.join(" or ")),
+        }),
     }
+}
+
+/// What a number with an unknown unit may have been meant to be.
+fn near_units(n: f64, unit: &str) -> Vec<String> {
+    let mut near = unit_slips::suggest(n, unit);
+    near.retain(|meant| number(meant).is_ok());
+    near
+}
+
+/// Whether a text is a number with a unit that is none, and nearly one.
+pub(super) fn has_unknown_unit(text: &str) -> bool {
+    let (number, unit) = text.split_at(unit_of(text));
+    let number = number.parse::<f64>().ok().filter(|_| text.parse::<f64>().is_err());
+    number.is_some_and(|n| units::unit(unit).is_none() && !near_units(n, unit).is_empty())
+}
+
+/// Where the unit of a number begins.
+fn unit_of(text: &str) -> usize {
+    text.find(|c: char| c == '%' || c.is_ascii_alphabetic() && c != 'e').unwrap_or(text.len())
 }
 
 fn in_range(n: f64, min: Option<f64>, max: Option<f64>, text: &str) -> Result<(), String> {

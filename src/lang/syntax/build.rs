@@ -121,7 +121,7 @@ impl<'a, 's> Builder<'a, 's> {
         let indented = text.starts_with([' ', '\t']) || self.text[..start].ends_with([' ', '\t']);
         let word = first_word(text.trim_start());
         let Some(Item::Study(study)) = file.items.last_mut() else { return false };
-        let lacks_brace = self.sink.in_span(study.span).any(|d| d.label.contains("expected `{`"));
+        let lacks_brace = self.sink.in_span(study.span).any(|d| d.about.expected().brace);
         if !(indented && lacks_brace && words::STUDY_SETTINGS.contains(&word)) {
             return false;
         }

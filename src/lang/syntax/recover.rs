@@ -13,7 +13,7 @@ use super::{
 };
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
-use crate::lang::diag::{Diagnostic, Sink, begun, did_you_mean, one_of, short};
+use crate::lang::diag::{About, Diagnostic, Sink, begun, did_you_mean, one_of, short};
 use crate::lang::invisible;
 use crate::lang::source::{FileId, Span};
 
@@ -140,9 +140,7 @@ fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<
     }
     let snake = shown.replace('-', "_");
     if snake != shown && known.contains(&snake.as_str()) {
-        return Some(
-            d.label(format!("did you mean `{snake}`?")).help(format!("write `{snake}`")).edit(span, snake),
-        );
+        return Some(d.suggest(&snake).help(format!("write `{snake}`")).edit(span, snake));
     }
     if loops::is_one(text) {
         return Some(loops::told(id, Code::UnknownSetting, base, text));
@@ -166,11 +164,14 @@ fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<
         });
     }
     if let Some(help) = elsewhere(block, word) {
-        return Some(d.label(NOT_HERE).help(help));
+        return Some(d.label("not here").about(About::NotHere).help(help));
     }
     d = d.meant(word, known.iter().copied(), "unknown", str::to_owned);
-    if let Some(whole) = begun(word, known.iter().copied()).filter(|_| d.label == "unknown") {
-        d = d.label(format!("did you mean `{whole}`?")).edit(span, whole);
+    if let Some(whole) = begun(word, known.iter().copied()).filter(|_| d.suggested.is_empty()) {
+        d = d.suggest(&whole).edit(span, whole);
+    }
+    if d.suggested.is_empty() {
+        d = d.about(About::NoSetting(block));
     }
     Some(d.help(format!("{what} has the settings {}", known.join(", "))))
 }
@@ -440,6 +441,7 @@ fn bad_name(id: FileId, base: usize, text: &str, indent: usize) -> Option<Diagno
     let span = Span::new(id, at..at + name.len());
     let better = name.to_ascii_lowercase().replace(['-', '.'], "_");
     let d = Diagnostic::new(Code::Unexpected, span, format!("`{name}` is no name"));
+    let d = d.about(About::NoName);
     if reserved {
         return Some(
             d.label("reserved")
@@ -487,9 +489,6 @@ fn no_declaration(id: FileId, at: usize, text: &str, word: &str) -> Diagnostic {
     let d = d.meant(word, known, "expected a declaration", str::to_owned);
     d.help(format!("a declaration begins with {}", one_of(words::DECLARATIONS)))
 }
-
-/// The label of a setting that stands in a block of another kind.
-pub(super) const NOT_HERE: &str = "not here";
 
 /// The name after the keyword, so that its uses are no further mistakes. For `use`, every name in the braces.
 pub fn declared_name(text: &str) -> impl Iterator<Item = String> + '_ {
