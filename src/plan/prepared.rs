@@ -9,9 +9,9 @@ use super::held::Held;
 use super::labels::Labels;
 use super::rulings::{OpenRules, Rulings};
 use crate::lang::Program;
-use crate::lang::sema::flags::typed;
 use crate::lang::sema::program::{Change, Engine, Point, Prune, Space, Study};
 use crate::lang::sema::schema::Found;
+use crate::lang::sema::typed::typed;
 
 /// A memory for rendering candidates. It holds no results, only what follows from the file.
 pub struct Prepared<'a> {

@@ -1,5 +1,6 @@
 //! What a flag's value was probably meant to be, where a machine can know it.
 
+use super::kinds;
 use super::program::{Engine, WrittenValue};
 use super::schema::{self, FlagSpec, Found, Kind};
 use crate::lang::diag::{Diagnostic, one_of};
@@ -75,7 +76,7 @@ pub fn value(
             match fixed {
                 Some(fixed) if value.text.ends_with("tok") => d.label("has a unit").edit(span, fixed),
                 Some(fixed) => d.label("unknown unit").edit(span, fixed),
-                None if schema::has_unknown_unit(&value.text) => d.label("unknown unit"),
+                None if kinds::has_unknown_unit(&value.text) => d.label("unknown unit"),
                 None => d.label("does not fit"),
             }
         }

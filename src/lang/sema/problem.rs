@@ -1,11 +1,11 @@
 //! Why a flag cannot be set, in words: for a table, and as a diagnostic that says what to write instead.
 
-use super::flags::{AUTO, typed};
 use super::guess::{Guess, abbreviated};
 use super::meant;
 use super::program::{Engine, WrittenValue};
 use super::schema::{Elsewhere, Found, key};
 use super::successors::successor;
+use super::typed::{AUTO, typed};
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic};
 use crate::lang::source::Span;

@@ -2,6 +2,7 @@
 
 pub mod ast;
 mod at;
+mod bad_lines;
 mod bench;
 mod blocks;
 mod borrowed;

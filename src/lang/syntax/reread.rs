@@ -7,12 +7,13 @@ use foldhash::HashSet;
 use pest::Parser;
 
 use super::ast::Item;
+use super::bad_lines::settings_named;
 use super::blocks::{Block, first_word};
 use super::build::Builder;
 use super::flag_lines::declared_flags;
 use super::grammar::{Grammar, Rule};
 use super::lexical::{Piece, Scanner};
-use super::recover::{declared_name, settings_named};
+use super::recover::declared_name;
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic, Sink};
 use crate::lang::source::{FileId, Span};
