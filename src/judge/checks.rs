@@ -287,7 +287,10 @@ fn percentile_support(s: &Subject<'_>) -> Said {
     let Some(completed) = s.run.metrics.number("completed") else { return Said::Unchecked };
     if s.claims.p99 && completed < limits::FAR_OUT_NEEDS as f64 {
         let needs = limits::FAR_OUT_NEEDS;
-        return Said::Found(Level::Flag, format!("p99 is claimed from {completed} requests; it needs {needs}"));
+        return Said::Found(
+            Level::Flag,
+            format!("p99 is claimed from {completed} requests; it needs {needs}"),
+        );
     }
     Said::Fine
 }

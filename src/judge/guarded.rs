@@ -4,8 +4,8 @@
 use super::trial::Outcome;
 use super::walk::{Role, Row, Walker};
 use crate::lang::sema::program::{From, Guard, Step};
-use crate::plan::eval::{Before, condition};
 use crate::plan::Config;
+use crate::plan::eval::{Before, condition};
 
 impl Walker<'_> {
     /// The candidate of an earlier step that meets a step's guard, where the incumbent as it is now does not: the best that is known of

@@ -8,9 +8,9 @@ use indexmap::{IndexMap, IndexSet};
 use super::limits::{BATCH, FAR_OUT_NEEDS, far_out, most_in_flight, never_binds};
 use super::review::place;
 use crate::lang::codes::Code;
-use crate::lang::sema::flags::typed;
 use crate::lang::sema::program::{Change, Engine, Expr, Point, Profile, Study};
 use crate::lang::sema::schema::{Value, key};
+use crate::lang::sema::typed::typed;
 use crate::lang::source::Span;
 use crate::lang::{Diagnostic, Program};
 
@@ -30,7 +30,8 @@ fn measured(study: &Study) -> &[String] {
 fn too_few(program: &Program, study: &Study) -> Vec<Diagnostic> {
     let steps = measured(study);
     let objective = study.objective.iter().map(|o| (&o.expr, study.span, steps));
-    let required = study.require.iter().map(|r| (&r.expr, r.span, r.on.as_ref().map_or(steps, std::slice::from_ref)));
+    let required =
+        study.require.iter().map(|r| (&r.expr, r.span, r.on.as_ref().map_or(steps, std::slice::from_ref)));
     let rules = study.prune.iter().map(|r| (&r.when, r.span, steps));
     let all = objective.chain(required).chain(rules);
     all.filter_map(|(expr, span, profiles)| of_few(program, study, (expr, span), profiles)).collect()
@@ -63,7 +64,9 @@ fn of_few(
 /// Points that set a batch limit at or above what clients keep in flight, on each of the steps' profiles.
 fn unbound(program: &Program, study: &Study, engines: &[Arc<Engine>]) -> Vec<Diagnostic> {
     let profiles: IndexSet<&String> = measured(study).iter().collect();
-    let caps = profiles.iter().map(|name| program.profiles.get(*name).and_then(|p| Some((&**p, most_in_flight(p)?))));
+    let caps = profiles
+        .iter()
+        .map(|name| program.profiles.get(*name).and_then(|p| Some((&**p, most_in_flight(p)?))));
     let Some(caps) = caps.collect::<Option<Vec<(&Profile, u32)>>>() else { return Vec::new() };
     let Some((profile, cap)) = caps.into_iter().reduce(|most, p| if p.1 > most.1 { p } else { most }) else {
         return Vec::new();
@@ -73,7 +76,9 @@ fn unbound(program: &Program, study: &Study, engines: &[Arc<Engine>]) -> Vec<Dia
         // the points of one axis are told of together
         let mut axes: IndexMap<&str, Diagnostic> = IndexMap::new();
         for point in step.space.points() {
-            let Some((flag, batch)) = engines.iter().find_map(|e| batch_above(point, e, cap)) else { continue };
+            let Some((flag, batch)) = engines.iter().find_map(|e| batch_above(point, e, cap)) else {
+                continue;
+            };
             let at = place(point, step);
             let d = match axes.swap_remove(point.axis.as_str()) {
                 Some(d) if at == d.span => d,

@@ -10,9 +10,9 @@ use super::reach::Asked;
 use super::review::place;
 use crate::lang::Diagnostic;
 use crate::lang::codes::Code;
-use crate::lang::sema::flags::typed;
 use crate::lang::sema::program::{Change, Engine, Point, Study};
 use crate::lang::sema::schema::{Setting, Value, key};
+use crate::lang::sema::typed::typed;
 use crate::lang::source::Span;
 
 /// Flags of llama.cpp that do nothing on one GPU.

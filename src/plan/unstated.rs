@@ -80,7 +80,7 @@ impl<'a, 'b> Search<'a, 'b> {
                 self.budget -= 1;
                 let config = base.with(points, self.prepared);
                 let made = Candidate { label: String::new(), config };
-                let runs = matches!(ruling(&made, self.study), Ruling::Run { .. });
+                let runs = matches!(ruling(&made, self.prepared), Ruling::Run { .. });
                 let Some(config) = made.config.ok().filter(|_| runs) else { continue };
                 if config.gpus() > self.most {
                     let label = self.prepared.label(points, &step.space);
@@ -128,6 +128,7 @@ impl<'a, 'b> Search<'a, 'b> {
             points.retain(|p| tells(p));
             points
         });
-        all.filter(|points| seen.insert(points.iter().map(|p| std::ptr::from_ref::<Point>(p)).collect())).collect()
+        all.filter(|points| seen.insert(points.iter().map(|p| std::ptr::from_ref::<Point>(p)).collect()))
+            .collect()
     }
 }

@@ -77,7 +77,8 @@ fn a_body_may_name_the_adapter_that_is_measured() {
     assert!(bodies.iter().all(|body| body["model"] == "sql"), "{bodies:?}");
     let id = |text: &str| {
         lab.write("study.plab", text);
-        let plan = lab.run(&["plan", "study.plab", "--dir", "other", "--format", "json"]).expect_code(0).json();
+        let plan =
+            lab.run(&["plan", "study.plab", "--dir", "other", "--format", "json"]).expect_code(0).json();
         plan["profiles"][0]["id"].as_str().expect("an id").to_owned()
     };
     assert_ne!(id(&named), id(&named.replace("\"sql\"", "\"law\"")), "another adapter is another load");

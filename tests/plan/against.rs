@@ -73,7 +73,11 @@ fn an_engine_under_another_name_is_the_same_base() {
     let old = own.to_owned() + &toy_study("step one from own { vary a }");
     let lab = lab(&old, &old.replace("own", "mine"));
     let renamed = against(&lab);
-    assert_eq!((&renamed["trials"]["added"], &renamed["trials"]["gone"]), (&json!(0), &json!(0)), "{renamed}");
+    assert_eq!(
+        (&renamed["trials"]["added"], &renamed["trials"]["gone"]),
+        (&json!(0), &json!(0)),
+        "{renamed}"
+    );
     assert!(decided(&renamed).is_empty(), "{renamed}");
     lab.write("study.plab", old.replace("own", "mine").replace("--b=2", "--b=1"));
     let changed = decided(&against(&lab));

@@ -67,7 +67,10 @@ impl Checker<'_> {
             wrong(
                 name,
                 "only whole numbers count GPUs, and texts that list them",
-                &format!("make it an `int` or a `text`, or remove `{} gpus`", if adds { "adds" } else { "uses" }),
+                &format!(
+                    "make it an `int` or a `text`, or remove `{} gpus`",
+                    if adds { "adds" } else { "uses" }
+                ),
             );
         }
         if flag.limits_requests.is_some() && !matches!(flag.kind, FlagKind::Int(_)) {

@@ -45,15 +45,7 @@ mod tests {
     fn json_is_one_word_and_counts_by_what_it_says() {
         let text = "  a=b {\"b\": 1.0, \"a\": [1,  2]}\n{\"x\": 1}  [1, 2] {c d} {}e";
         let words: Vec<_> = split(text).collect();
-        let whole = [
-            "a=b",
-            "{\"b\": 1.0, \"a\": [1,  2]}",
-            "{\"x\": 1}",
-            "[1, 2]",
-            "{c",
-            "d}",
-            "{}e",
-        ];
+        let whole = ["a=b", "{\"b\": 1.0, \"a\": [1,  2]}", "{\"x\": 1}", "[1, 2]", "{c", "d}", "{}e"];
         assert_eq!(words, whole);
         assert_eq!(normal(text), "a=b {\"a\":[1,2],\"b\":1} {\"x\":1} [1,2] {c d} {}e");
         assert_eq!(normal("a   b"), "a b");
