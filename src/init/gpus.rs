@@ -2,8 +2,8 @@
 
 use super::arguments::Argument;
 use super::study::Base;
-use crate::lang::sema::program;
-use crate::lang::sema::schema::{self, Found};
+use crate::lang::sema::schema::{self, FlagSpec, Found};
+use crate::lang::sema::{counted, program};
 
 /// How many GPUs the command uses, and how many it may use.
 pub fn gpus(base: &Base) -> (u64, u64) {
@@ -14,7 +14,12 @@ pub fn gpus(base: &Base) -> (u64, u64) {
 
 /// How many GPUs an engine takes with these flags.
 pub fn gpus_used(known: &program::Engine, flags: &[Argument]) -> u64 {
-    let mut used: u64 = 1;
+    let given = |flag: &str| flags.iter().any(|f| f.canonical == flag);
+    let set = |spec: &FlagSpec| {
+        let flag = flags.iter().find(|f| f.canonical == spec.names[0])?;
+        schema::value(&spec.kind, flag.value.as_deref()?).ok()
+    };
+    let mut used = u64::from(counted::added(known, set, given));
     for flag in flags {
         // what was meant by a slip takes its GPUs too
         let meant = flag.meant.as_deref().unwrap_or(&flag.name);
@@ -29,8 +34,8 @@ pub fn gpus_used(known: &program::Engine, flags: &[Argument]) -> u64 {
             used = used.saturating_mul(if size { number } else { 1 });
             continue;
         };
-        let Some(takes) = &spec.uses_gpus else { continue };
-        let shared = takes.unless.as_ref().is_some_and(|u| flags.iter().any(|f| f.canonical == *u));
+        let Some(takes) = spec.uses_gpus.as_ref().filter(|u| !u.adds) else { continue };
+        let shared = takes.unless.as_deref().is_some_and(given);
         let value = text.and_then(|t| schema::value(&spec.kind, t).ok());
         let count = value.and_then(|v| v.gpus()).map_or(1, u64::from);
         used = used.saturating_mul(if shared { 1 } else { count });

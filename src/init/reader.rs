@@ -7,10 +7,10 @@ use super::secret;
 use super::shell::Word;
 use super::value::plain;
 use super::yaml;
-use crate::lang::sema::flags::{doubt, typed};
 use crate::lang::sema::problem::Problem;
 use crate::lang::sema::program;
 use crate::lang::sema::schema::{self, Elsewhere, Found, Kind, Schema};
+use crate::lang::sema::typed::{doubt, typed};
 use crate::lang::source::Span;
 
 /// Reads the arguments under the engine's schema. Variables that are left open are named all at once.
@@ -217,7 +217,11 @@ impl Reader<'_> {
             self.out.left_out.push(note);
             return;
         }
-        let json = kind == Some(Kind::Json) || canonical.contains('.');
+        let object =
+            |v: &String| serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(v).is_ok();
+        let json = kind == Some(Kind::Json)
+            || canonical.contains('.')
+            || kind == Some(Kind::Words) && value.as_ref().is_some_and(object);
         let value = value.map(|v| if kind_is_number(kind.as_ref()) { self.counted(&v) } else { v });
         let mut argument = Argument { name, canonical, value, json, raw: None, meant: None };
         (argument.raw, argument.meant) = self.refusal(&argument);
@@ -378,6 +382,15 @@ mod tests {
         );
         assert!(a.flags.iter().all(|f| f.raw.is_none()), "{a:?}");
         assert_eq!(a.left_out.len(), 1);
+    }
+
+    #[test]
+    fn json_among_words_stays_whole() {
+        let line = r#"m --lora-modules '{"name": "a b", "path": "/l"}' --max-num-seqs 8"#;
+        let a = read_line(Engine::Vllm, "0.17.1", line);
+        assert_eq!(texts(&a), [r#"--lora-modules={"name": "a b", "path": "/l"}"#, "--max-num-seqs=8"]);
+        let a = read_line(Engine::Vllm, "0.17.1", r#"m --lora-modules '{"name": "a"}' b=/c"#);
+        assert_eq!(texts(&a), [r#"--lora-modules="{{\"name\": \"a\"}} b=/c""#]);
     }
 
     #[test]

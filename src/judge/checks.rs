@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::lang::sema::program::{Data, Load, Profile};
 use crate::lang::sema::schema::Value;
-use crate::plan::Config;
+use crate::plan::{Config, limits};
 
 use super::device_checks;
 use super::metrics::Metrics;
@@ -303,10 +303,13 @@ pub(super) fn client_lag(metrics: &Metrics) -> Said {
 }
 
 fn percentile_support(s: &Subject<'_>) -> Said {
-    const P99_NEEDS: f64 = 299.0;
     let Some(completed) = s.run.metrics.number("completed") else { return Said::Unchecked };
-    if s.claims.p99 && completed < P99_NEEDS {
-        return Said::Found(Level::Flag, format!("p99 is claimed from {completed} requests; it needs 299"));
+    if s.claims.p99 && completed < limits::FAR_OUT_NEEDS as f64 {
+        let needs = limits::FAR_OUT_NEEDS;
+        return Said::Found(
+            Level::Flag,
+            format!("p99 is claimed from {completed} requests; it needs {needs}"),
+        );
     }
     Said::Fine
 }
@@ -353,26 +356,18 @@ fn at_defaults_alone<'a>(s: &Subject<'a>) -> Vec<&'a str> {
     new.filter(|f| s.config.is_at_default(f)).map(|f| f.spelled.as_str()).collect()
 }
 
-/// How many requests the client keeps in flight at most.
-pub fn most_in_flight(profile: &Profile) -> Option<u32> {
-    match &profile.load {
-        Some(Load::Concurrency(c)) => Some(*c),
-        _ => profile.in_flight,
-    }
-}
-
 /// A batch limit at or above what the client keeps in flight decides nothing. It may on another profile, where more are in flight.
 fn above_cap(s: &Subject<'_>) -> Option<String> {
-    let own = most_in_flight(s.profile)?;
+    let own = limits::most_in_flight(s.profile)?;
     let others: Option<Vec<u32>> = s.caps.iter().map(|(_, cap)| *cap).collect();
     let cap = others?.into_iter().fold(own, u32::max);
     let declared = s.config.engine.flags.iter();
-    let seqs = s.config.flags().find(|f| f.canonical == "--max-num-seqs")?;
+    let seqs = s.config.flags().find(|f| f.canonical == limits::BATCH)?;
     if declared.into_iter().any(|d| d == seqs) {
         return None;
     }
     match seqs.value {
-        Value::Int(n) if n >= i64::from(cap) => {
+        Value::Int(n) if limits::never_binds(n, cap) => {
             let most = match s.caps {
                 [] | [_] => format!("{cap} requests in flight"),
                 [(first, most), rest @ ..] => {
@@ -382,7 +377,7 @@ fn above_cap(s: &Subject<'_>) -> Option<String> {
                     format!("{} requests in flight on {first}{rest}", most.unwrap_or(own))
                 }
             };
-            Some(format!("--max-num-seqs={n} cannot bind: the client keeps at most {most}"))
+            Some(format!("{}={n} cannot bind: the client keeps at most {most}", limits::BATCH))
         }
         _ => None,
     }

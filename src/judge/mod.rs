@@ -10,6 +10,7 @@ pub mod devices;
 mod facts;
 pub mod forecast;
 mod foresight;
+mod guarded;
 pub mod latencies;
 pub mod machine;
 pub mod metrics;

@@ -4,12 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::budget::LeftOut;
-use super::checks::{Claims, most_in_flight};
+use super::checks::Claims;
 use super::results::{Results, Run};
 use super::scale;
 use crate::lang::Program;
-use crate::lang::sema::Stat;
 use crate::lang::sema::program::{Engine, Expr, Repeat, Study};
+use crate::plan::limits::{is_far_out, most_in_flight};
 use crate::plan::{Config, named_engines, profile};
 
 /// What the validity checks do with a result that breaks them.
@@ -200,7 +200,7 @@ impl<'a> Setup<'a> {
         for e in rules.chain(requirements).chain(objective) {
             e.walk(&mut |e| {
                 let Expr::Metric { name, stat, .. } = e else { return };
-                claims.p99 |= matches!(stat, Some(Stat::P99 | Stat::P999));
+                claims.p99 |= is_far_out(*stat);
                 claims.gaps |= matches!(name.as_str(), "itl" | "tpot");
             });
         }

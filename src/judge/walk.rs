@@ -17,7 +17,7 @@ use super::spread::Interval;
 use super::track::Incumbents;
 use super::trial::{Judged, Outcome, Peers, judge};
 use crate::lang::sema::program::{From, Guard, Step};
-use crate::plan::{Config, Id, never_holds};
+use crate::plan::{Config, Id, OpenRules, never_holds};
 
 /// What part a row plays in its step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub struct Row {
     pub judged: Judged,
     pub gain: Option<f64>,
     /// rules that may still prune it
-    pub open_rules: Vec<String>,
+    pub open_rules: OpenRules,
 }
 
 /// One step as far as it is known.
@@ -259,8 +259,15 @@ impl Walker<'_> {
             }
         }
         let around = Around::new(setup, incumbent, &base, baseline);
+        let open_guard = step.when.as_ref().filter(|g| view.skipped.is_none() && !readable(g));
+        let over = open_guard.and_then(|g| self.meeting_guard(step, g, incumbent));
         self.incumbent_rows(&mut view, &around);
-        self.candidate_rows(&mut view, step, &around);
+        if let Some(over) = over {
+            self.candidate_rows(&mut view, step, &around.over(&over));
+            view.base = over;
+        } else {
+            self.candidate_rows(&mut view, step, &around);
+        }
         self.winner_rows(&mut view, step, incumbents, &around);
         if view.skipped.is_some() {
             return view;

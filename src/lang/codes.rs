@@ -88,6 +88,8 @@ codes! {
     Refused = "E340", "the engine refuses to start with these flags";
     UnlistedValue = "W338", "a text that the engine is not known to take";
     ImageVersion = "W341", "the image is of another release than the engine states";
+    UncheckedKeys = "N342", "the keys of an options file are not checked";
+    OtherGpu = "W343", "GPUs of a kind that this version does not drive";
     UnknownVariable = "W339", "a variable that the engine is not known to read";
     Unexpanded = "W337", "a value holds what only a shell would insert";
     InstalledMissing = "W335", "the installed engine could not be asked";
@@ -126,6 +128,9 @@ codes! {
     Undrafted = "W524", "a requirement reads what only drafting engines have, and the baseline drafts nothing";
     Implausible = "W526", "a bound that no server comes near";
     Overruled = "W527", "a rule prunes what the study adopts";
+    FewRequests = "W528", "a percentile far out is read of a few requests";
+    NeverBinds = "W529", "a batch limit that the load never reaches";
+    OneGpu = "W530", "a flag that does nothing on one GPU";
     NothingWins = "N525", "a study without an objective recommends nothing";
 
     ProfileSetting = "E601", "a profile setting is wrong";

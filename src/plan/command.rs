@@ -8,6 +8,7 @@ use super::shell::{self, quote};
 use crate::lang::sema::problem::Problem;
 use crate::lang::sema::program::{Change, EnvSetting};
 use crate::lang::sema::schema::{Setting, sorted};
+use crate::lang::sema::worded;
 use crate::secrets::{mask_value, mask_words};
 
 /// What stands for an address that nobody knows yet: whoever runs the command has one of his own.
@@ -237,7 +238,7 @@ pub fn setting_words(setting: &Setting, joined: bool) -> Vec<String> {
     match &setting.shown {
         None => vec![flag],
         Some(value) if setting.words => {
-            std::iter::once(flag).chain(value.split_whitespace().map(str::to_owned)).collect()
+            std::iter::once(flag).chain(worded::split(value).map(str::to_owned)).collect()
         }
         Some(value) if joined => vec![format!("{flag}={value}")],
         Some(value) => vec![flag, value.clone()],

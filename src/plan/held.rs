@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use super::command::{in_file, setting_words};
 use super::shell::quote;
 use crate::lang::sema::program::Engine;
-use crate::lang::sema::schema::{Found, Setting, Value, key};
+use crate::lang::sema::schema::{Found, Setting, key};
 use crate::secrets::{mask_leaves, mask_words};
 
 /// One flag of a configuration. What a check never asks for is worked out when it is asked for first.
@@ -35,7 +35,7 @@ struct Seen {
     change: String,
 }
 
-/// A flag that `uses gpus`.
+/// A flag that `uses gpus`, those that add to each other apart.
 #[derive(Debug)]
 pub struct Uses {
     pub count: u32,
@@ -52,7 +52,7 @@ impl Held {
 
     /// Its part of the normal form.
     pub fn normal(&self) -> &RawValue {
-        self.normal.get_or_init(|| normal(&self.setting, &self.value()))
+        self.normal.get_or_init(|| normal(&self.setting, &self.setting.value.normal()))
     }
 
     /// The same as people may see it.
@@ -70,17 +70,9 @@ impl Held {
         &self.seen().change
     }
 
-    fn value(&self) -> Json {
-        match &self.setting.value {
-            // words go word by word
-            Value::Text(t) if self.setting.words => t.split_whitespace().collect::<Vec<_>>().join(" ").into(),
-            value => value.normal(),
-        }
-    }
-
     fn seen(&self) -> &Seen {
         self.seen.get_or_init(|| {
-            let value = self.value();
+            let value = self.setting.value.normal();
             let masked = mask_leaves(&self.setting.canonical, value.clone());
             let shown = (masked != value).then(|| normal(&self.setting, &masked));
             let mut words = mask_words(setting_words(&self.setting, self.joined));
@@ -105,6 +97,6 @@ fn uses(setting: &Setting, engine: &Engine) -> Option<Uses> {
     let Found::Known(spec, _) = engine.schema.find(&setting.canonical, engine.version.as_deref()) else {
         return None;
     };
-    let unless = spec.uses_gpus.as_ref()?.unless.clone();
-    Some(Uses { count: setting.value.gpus()?, unless })
+    let uses = spec.uses_gpus.as_ref().filter(|u| !u.adds)?;
+    Some(Uses { count: setting.value.gpus()?, unless: uses.unless.clone() })
 }

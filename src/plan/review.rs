@@ -13,6 +13,9 @@ use super::alike::{has_sum, leaves, may_repeat, plainly_different, same_candidat
 use super::config::Config;
 use super::dead::unreachable;
 use super::eval::{Before, condition};
+use super::foreseen::foreseen;
+use super::idle::{Rules, Verdict, idle, join};
+use super::lone::lone;
 use super::overruled::overruled;
 use super::overwritten::overwritten;
 use super::prepared::Prepared;
@@ -23,12 +26,13 @@ use super::room::too_long;
 use super::strangers::strangers;
 use super::torn::Torn;
 use super::undrafted::undrafted;
+use super::unstated::unstated;
 use crate::lang::codes::Code;
 use crate::lang::diag::sort;
 use crate::lang::sema::bounds::simplified;
-use crate::lang::sema::program::{Change, Engine, Expr, From, Point, Prune, Step, Study};
+use crate::lang::sema::program::{Change, Engine, Expr, From, Point, Step, Study};
 use crate::lang::sema::schema::{Found, Schema, key};
-use crate::lang::source::{FileId, Span};
+use crate::lang::source::Span;
 use crate::lang::{Analysis, Diagnostic, Program};
 
 /// A file with so many studies is looked at by two threads.
@@ -93,14 +97,6 @@ fn review(program: &Program) -> Vec<Diagnostic> {
     found
 }
 
-/// What each rule of a file comes to, by its place.
-type Rules<'a> = HashMap<Span, (Verdict, &'a Prune)>;
-
-/// A rule of the file must be idle in each of its studies.
-fn join<'a>(rules: &mut Rules<'a>, rule: &'a Prune, verdict: Verdict) {
-    rules.entry(rule.span).and_modify(|v| v.0 = v.0.and(verdict)).or_insert((verdict, rule));
-}
-
 /// What was found in some studies of a file.
 #[derive(Default)]
 struct Looked<'a> {
@@ -129,6 +125,7 @@ impl<'a> Looked<'a> {
                 different: &mut different,
                 prepared: &mut prepared,
                 budget: &mut budget,
+                idle: Vec::new(),
             });
         }
         looked
@@ -159,67 +156,11 @@ impl<'a> Looked<'a> {
         found.extend(overwritten(study, &review.engines));
         found.extend(overruled(study));
         found.extend(undrafted(program, study));
+        found.extend(unstated(study, &review.engines, review.prepared));
+        found.extend(lone(study, &review.engines));
+        found.extend(foreseen(program, study, &review.engines));
         found.extend(too_long(program, study, &review.engines));
     }
-}
-
-/// What a condition comes to in every configuration of a study.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
-    Never,
-    Always,
-    Depends,
-}
-
-impl Verdict {
-    fn and(self, other: Self) -> Self {
-        if self == other { self } else { Self::Depends }
-    }
-}
-
-fn idle(verdict: Verdict, rule: &Prune) -> Option<Diagnostic> {
-    // an imported rule is kept for other studies too
-    if rule.span.file != FileId::default() {
-        return None;
-    }
-    match verdict {
-        Verdict::Never => {
-            let message = format!("the rule `{}` can never fire", rule.name);
-            let d = Diagnostic::new(Code::NeverFires, rule.span, message).label("holds for nothing here");
-            if let Some(flag) = compared_with_auto(&rule.when) {
-                return Some(d.help(format!(
-                    "a flag that is `auto` counts as not there, and no comparison with what is not there is met: `not given {flag}` \
-                     holds where the configuration leaves {flag} to the engine"
-                )));
-            }
-            Some(d.help(
-                "no candidate of any step meets this, and the baseline is never pruned: mend the condition, or remove the rule",
-            ))
-        }
-        Verdict::Always => {
-            let message = format!("the rule `{}` always fires", rule.name);
-            let d = Diagnostic::new(Code::AlwaysFires, rule.span, message).label("holds for everything here");
-            Some(d.help(
-                "it leaves nothing but the baseline to measure: mend the condition, or remove the rule",
-            ))
-        }
-        Verdict::Depends => None,
-    }
-}
-
-/// The flag of a condition that is compared with `auto`.
-fn compared_with_auto(when: &Expr) -> Option<String> {
-    let mut found = None;
-    when.walk(&mut |e| {
-        if let Expr::Binary { left, right, .. } = e
-            && let (Expr::Flag(flag), Expr::Text(text)) | (Expr::Text(text), Expr::Flag(flag)) =
-                (&**left, &**right)
-            && text == "auto"
-        {
-            found.get_or_insert_with(|| flag.clone());
-        }
-    });
-    found
 }
 
 /// The points of an axis, and what they are held against: the place of the study's [`Kinds`] among those of the file.
@@ -243,6 +184,8 @@ struct Review<'a, 'b> {
     different: &'b mut HashSet<Leaf>,
     prepared: &'b mut Prepared<'a>,
     budget: &'b mut usize,
+    /// steps that were seen to offer nothing but their base
+    idle: Vec<&'a Step>,
 }
 
 impl<'a> Review<'a, '_> {
@@ -344,6 +287,7 @@ impl<'a> Review<'a, '_> {
         if !(0..count).all(same) || self.changed_before(step, engine) {
             return None;
         }
+        self.idle.push(step);
         let message = format!("the step `{}` offers nothing but its base", step.name);
         let d = Diagnostic::new(Code::OnlyBase, step.span, message).label("changes nothing");
         Some(d.help("its base has all of this already: vary something else, or remove the step"))
@@ -365,7 +309,9 @@ impl<'a> Review<'a, '_> {
     /// Whether a step before this one may have changed what this one sets.
     fn changed_before(&self, step: &'a Step, engine: &Engine) -> bool {
         let before = self.study.steps.iter().take_while(|s| !std::ptr::eq(*s, step));
-        let mut before = before.filter(|s| s.track == step.track && matches!(step.from, From::Best));
+        let idle = |s: &Step| self.idle.iter().any(|i| std::ptr::eq(*i, s));
+        let mut before =
+            before.filter(|s| s.track == step.track && matches!(step.from, From::Best) && !idle(s));
         let Some(own) = things(step, engine) else { return before.next().is_some() };
         before.any(|s| things(s, engine).is_none_or(|other| !own.is_disjoint(&other)))
     }

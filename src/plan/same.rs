@@ -22,6 +22,9 @@ engine own "Our own" {
     flag --dir                        path
     flag --mode                       one_of [fast, slow]
     flag --stop                       words
+    flag --prefill                    int 0..  default 1 adds gpus
+    flag --decode                     int 0..  adds gpus unless --colocated
+    flag --colocated                  switch
     flag --backend                    text known [FLASH_ATTN, FLASHINFER, xformers]
 }
 "#;
@@ -157,6 +160,27 @@ fn names_in_capitals_go_in_any_case() {
 fn words_go_word_by_word() {
     same("--stop=\"a  b\"", "--stop=\"a b\"");
     different("--stop=\"a b\"", "--stop=\"b a\"");
+}
+
+#[test]
+fn json_is_one_of_the_words_and_goes_by_what_it_says() {
+    let object = r#"--stop={"name": "s q", "path": "/l"}"#;
+    same(object, r#"--stop={"path":"/l","name":"s q"}"#);
+    same(object, r#"--stop="{{\"path\":  \"/l\", \"name\": \"s q\"}}""#);
+    different(object, r#"--stop={"path": "/l", "name": "sq"}"#);
+    let flags = command::to_copy(&config(object)).argv.split_off(3);
+    assert_eq!(flags, ["--stop", r#"{"name": "s q", "path": "/l"}"#], "one word, as written");
+    let two = config(r#"--stop="a=b {{\"name\": 1}} {{\"name\": 2}}""#);
+    let flags = command::to_copy(&two).argv.split_off(3);
+    assert_eq!(flags, ["--stop", "a=b", r#"{"name": 1}"#, r#"{"name": 2}"#]);
+}
+
+#[test]
+fn gpus_of_flags_that_add_are_summed_and_those_that_multiply_stand_beside() {
+    let gpus = |own: &str| config(own).gpus();
+    assert_eq!([gpus(""), gpus("-tp=2"), gpus("--decode=3")], [1, 2, 4], "one is the default of --prefill");
+    assert_eq!([gpus("--prefill=2 --decode=3"), gpus("--prefill=2 --decode=3 -tp=2")], [5, 10]);
+    assert_eq!([gpus("--prefill=0 --decode=0"), gpus("--decode=3 --colocated")], [1, 1]);
 }
 
 #[test]

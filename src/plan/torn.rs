@@ -24,6 +24,8 @@ pub(super) struct Torn {
     /// from which gain on a study adopts
     adopt: bool,
     gpus: bool,
+    /// some study says how many there are
+    stated: bool,
     candidates: Candidates,
     /// profiles of which nobody knows how long their requests are
     loads: HashSet<String>,
@@ -67,6 +69,7 @@ impl Torn {
             // what all need is not to be told of each
             gpus: words().any(|w| w == "gpus")
                 || analysis.diagnostics.iter().any(|d| d.code == Code::TooManyGpus),
+            stated: analysis.program.studies.iter().any(|s| s.gpus.is_some()),
             candidates,
             loads: search.loads,
             places: search.places,
@@ -128,6 +131,11 @@ impl Torn {
             Code::AlwaysFires | Code::SettledGuard => self.candidates == Candidates::All,
             // any flag may be what makes an engine draft
             Code::Undrafted => self.unsure.flags.is_empty(),
+            Code::GpusUnstated => {
+                let sized = |e: &Arc<Engine>| self.tells(&Asked::of(&[], true, e));
+                let stated = self.stated || self.gpus;
+                !stated && self.candidates == Candidates::All && !program.engines.values().any(sized)
+            }
             Code::Overruled => !self.adopt,
             Code::TooLong => !program.engines.values().any(|e| !self.unsure.flags.is_disjoint(&limits(e))),
             _ => true,

@@ -66,6 +66,25 @@ fn what_a_profile_says_of_sampling_is_in_each_body() {
 }
 
 #[test]
+fn a_body_may_name_the_adapter_that_is_measured() {
+    let named = STUDY.replace("\"priority\": 1}", "\"model\": \"sql\"}");
+    let lab = Lab::with(&named);
+    lab.write("serve_bodies.py", include_str!("serve_bodies.py"));
+    lab.run(&with_events()).expect_code(0);
+    let text = lab.read("bodies");
+    let bodies: Vec<Value> = text.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+    assert_eq!(bodies.len(), 3 * loads(&lab));
+    assert!(bodies.iter().all(|body| body["model"] == "sql"), "{bodies:?}");
+    let id = |text: &str| {
+        lab.write("study.plab", text);
+        let plan =
+            lab.run(&["plan", "study.plab", "--dir", "other", "--format", "json"]).expect_code(0).json();
+        plan["profiles"][0]["id"].as_str().expect("an id").to_owned()
+    };
+    assert_ne!(id(&named), id(&named.replace("\"sql\"", "\"law\"")), "another adapter is another load");
+}
+
+#[test]
 fn sampling_stands_where_sglang_s_own_endpoint_looks_for_it() {
     let study =
         STUDY.replace("    flag --unused int\n", "    api     sglang_generate\n    flag --unused int\n");

@@ -68,6 +68,23 @@ fn names_and_titles_cost_nothing() {
 }
 
 #[test]
+fn an_engine_under_another_name_is_the_same_base() {
+    let own = "engine own = toy { --b=2 }\n";
+    let old = own.to_owned() + &toy_study("step one from own { vary a }");
+    let lab = lab(&old, &old.replace("own", "mine"));
+    let renamed = against(&lab);
+    assert_eq!(
+        (&renamed["trials"]["added"], &renamed["trials"]["gone"]),
+        (&json!(0), &json!(0)),
+        "{renamed}"
+    );
+    assert!(decided(&renamed).is_empty(), "{renamed}");
+    lab.write("study.plab", old.replace("own", "mine").replace("--b=2", "--b=1"));
+    let changed = decided(&against(&lab));
+    assert!(changed.contains(&"step one, from: own | mine".to_owned()), "{changed:?}");
+}
+
+#[test]
 fn trials_come_and_go() {
     let new = toy_study(
         "prune odd \"odd\" when --a == 2\n step one \"First\" { vary a }\n step two from toy { vary b[1] }\n step three from toy { vary cards }",

@@ -45,6 +45,20 @@ fn engines_behind_tracks_are_known_where_they_were_measured() {
 }
 
 #[test]
+fn a_guarded_step_is_shown_over_what_meets_its_guard() {
+    let lines = "step one { vary a[1, 2] }\n step two when --a == 2 { vary b[1] }";
+    let document = plan(&Lab::with(&toy_study(lines)), &[]);
+    let candidate = &document["steps"][1]["candidates"][0];
+    assert_eq!(
+        (&candidate["state"], &candidate["changes"]),
+        (&"later".into(), &serde_json::json!(["--b=1"]))
+    );
+    assert_eq!(candidate["command"], "toy serve org/m --a=2 --b=1");
+    // as many launches as without the guard
+    assert_eq!(document["launches"]["max"], 4);
+}
+
+#[test]
 fn a_step_that_no_guard_lets_run_is_no_launch() {
     let lines = "step one { vary a[1] }\n step two from other when --a == 7 { vary b[1, 2] }\n step three when --a == 1 { vary b[1] }";
     let lab = Lab::with(&toy_study(lines));

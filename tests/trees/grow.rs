@@ -228,7 +228,7 @@ fn flag_decl(d: &mut Dice) -> FlagDecl {
         since: d.maybe(text),
         until: d.maybe(text),
         negated: d.several(0, 2, flag_name),
-        uses_gpus: d.maybe(|d| UsesGpus { unless: d.maybe(flag_name) }),
+        uses_gpus: d.maybe(|d| UsesGpus { adds: d.below(3) == 0, unless: d.maybe(flag_name) }),
         limits_requests: d.maybe(|d| {
             let per = d.maybe(flag_name);
             let unless = per.is_some().then(|| d.maybe(flag_name)).flatten();

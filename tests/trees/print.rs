@@ -248,7 +248,7 @@ fn flag_decl(f: &FlagDecl, d: &mut Dice) -> String {
         out += &format!(" negated {}", flags(&f.negated));
     }
     if let Some(uses) = &f.uses_gpus {
-        out += " uses gpus";
+        out += if uses.adds { " adds gpus" } else { " uses gpus" };
         out += &uses.unless.as_ref().map(|n| format!(" unless {}", n.value)).unwrap_or_default();
     }
     if let Some(limits) = &f.limits_requests {

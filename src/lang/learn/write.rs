@@ -59,7 +59,7 @@ fn attributes(spec: &FlagSpec) -> String {
         let _ = write!(out, " negated {}", spec.negated.join(" "));
     }
     if let Some(uses) = &spec.uses_gpus {
-        out.push_str(" uses gpus");
+        out.push_str(if uses.adds { " adds gpus" } else { " uses gpus" });
         if let Some(unless) = &uses.unless {
             let _ = write!(out, " unless {unless}");
         }

@@ -62,11 +62,15 @@ impl Checker<'_> {
             wrong(no.span, "only a switch can be negated", "make it a `switch`, or remove `negated`");
         }
         let name = flag.names.first().map_or(flag.span, |n| n.span);
+        let adds = flag.uses_gpus.as_ref().is_some_and(|u| u.adds);
         if flag.uses_gpus.is_some() && !matches!(flag.kind, FlagKind::Int(_) | FlagKind::Text) {
             wrong(
                 name,
                 "only whole numbers count GPUs, and texts that list them",
-                "make it an `int` or a `text`, or remove `uses gpus`",
+                &format!(
+                    "make it an `int` or a `text`, or remove `{} gpus`",
+                    if adds { "adds" } else { "uses" }
+                ),
             );
         }
         if flag.limits_requests.is_some() && !matches!(flag.kind, FlagKind::Int(_)) {
@@ -118,7 +122,7 @@ impl Checker<'_> {
         }
     }
 
-    /// `uses gpus unless --flag` asks a switch of the same engine.
+    /// `uses gpus unless --flag`, or `adds`, asks a switch of the same engine.
     fn counts_unless(
         &mut self,
         flag: &FlagDecl,

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::check::{Checker, MOST_LEVELS};
 use super::declares::never_there;
-use super::flags::{AUTO, singles};
+use super::flags::singles;
 use super::program::{Api, Engine, Failure, Ready, Reset, Stop, Via};
 use super::schema::{FlagSpec, KeySpec, Kind as FlagType, LimitsRequests, Schema, UsesGpus};
 use super::scope::{ItemRef, Kind};
+use super::typed::AUTO;
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, one_of};
 use crate::lang::source::Span;
@@ -191,7 +192,10 @@ impl Checker<'_> {
                 .limits_requests
                 .as_ref()
                 .map(|l| LimitsRequests { per: text(l.per.as_ref()), unless: text(l.unless.as_ref()) }),
-            uses_gpus: decl.uses_gpus.as_ref().map(|u| UsesGpus { unless: text(u.unless.as_ref()) }),
+            uses_gpus: decl
+                .uses_gpus
+                .as_ref()
+                .map(|u| UsesGpus { adds: u.adds, unless: text(u.unless.as_ref()) }),
             known: decl.known.iter().map(|k| k.text.clone()).collect(),
             keys: decl.keys.iter().map(|k| self.json_key(k)).collect(),
         })

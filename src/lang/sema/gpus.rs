@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::check::Checker;
-use super::flags::typed;
+use super::counted;
 use super::metrics;
-use super::program::{Change, Engine, Expr, NotYet, Space, Study};
-use super::schema::{Found, Setting};
+use super::program::{Engine, Expr, NotYet, Study};
+use super::schema::{FlagSpec, Found, Setting};
 use super::scope::Kind;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
@@ -15,15 +15,12 @@ use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, Axes, Factor, Name, StepLineKind, StudyLineKind as Line};
 
 impl Checker<'_> {
-    /// An engine that can never start is an error where the study first names it; sizes without a number of GPUs are a doubt.
+    /// An engine that can never start is an error where the study first names it.
     pub fn enough_gpus(&mut self, decl: &ast::Study, study: &Study) {
-        let unread = decl.unread.contains(&"gpus");
         let line = decl.lines.iter().find(|l| matches!(l.kind, Line::Gpus { .. }));
-        let named = self.engines_named(decl);
-        match (&study.gpus, line) {
-            (Some(gpus), Some(line)) => self.too_many(gpus.count, line.span, &named),
-            (None, None) if !unread => self.unstated(study, &named),
-            _ => {}
+        if let (Some(gpus), Some(line)) = (&study.gpus, line) {
+            let named = self.engines_named(decl);
+            self.too_many(gpus.count, line.span, &named);
         }
     }
 
@@ -69,19 +66,6 @@ impl Checker<'_> {
         let d = Diagnostic::new(Code::NotYetLive, study.span, message).label("takes no GPUs");
         self.sink.push(d.help("add `gpus 1 of \"H100\"`, with a text that the device's name holds; without it `exec` refuses the study"));
         study.not_yet.push(NotYet { what, span: study.span, live_only: true });
-    }
-
-    fn unstated(&mut self, study: &Study, named: &[(Arc<Engine>, Span)]) {
-        let engine = named.iter().map(|(e, _)| (needed(e), format!("the engine `{}`", e.name))).max();
-        let points = study.steps.iter().flat_map(|s| points_that_need(&s.space, named)).max();
-        let Some((needed, what)) = engine.into_iter().chain(points).max().filter(|(n, _)| *n > 1) else {
-            return;
-        };
-        let message = format!("{what} needs {needed} GPUs, and the study does not say how many there are");
-        let d = Diagnostic::new(Code::GpusUnstated, study.span, message).label("without `gpus`");
-        self.sink.push(
-            d.help(format!("add `gpus {needed} of \"H100\"`, with a text that the device's name holds")),
-        );
     }
 
     /// The engines that a study names, each where it does so first.
@@ -131,7 +115,7 @@ fn in_axes(axes: &Axes, names: &mut Vec<Name>) {
     }
 }
 
-/// GPUs that an engine as declared needs: the product of its flags that the schema marks so.
+/// GPUs that an engine as declared needs: the product of its flags that the schema marks so, and of what adds up.
 fn needed(engine: &Engine) -> u32 {
     let on = |flag: &str| {
         let set = match engine.schema.find(flag, engine.version.as_deref()) {
@@ -141,7 +125,9 @@ fn needed(engine: &Engine) -> u32 {
         set.is_some_and(|s| s.value.stands())
     };
     let sizes = engine.flags.iter().filter_map(|s| size(s, engine, &on));
-    sizes.fold(1, |product: u32, n| product.saturating_mul(n))
+    let set =
+        |spec: &FlagSpec| Some(engine.flags.iter().find(|s| s.canonical == spec.names[0])?.value.clone());
+    sizes.fold(counted::added(engine, set, &on), u32::saturating_mul)
 }
 
 /// What a setting multiplies the GPUs by, if it does.
@@ -149,27 +135,9 @@ fn size(setting: &Setting, engine: &Engine, on: &dyn Fn(&str) -> bool) -> Option
     let Found::Known(spec, _) = engine.schema.find(&setting.canonical, engine.version.as_deref()) else {
         return None;
     };
-    let uses = spec.uses_gpus.as_ref()?;
+    let uses = spec.uses_gpus.as_ref().filter(|u| !u.adds)?;
     if uses.unless.as_deref().is_some_and(on) {
         return None;
     }
     setting.value.gpus()
-}
-
-/// Points that set a size above one, under an engine that takes it.
-fn points_that_need(space: &Space, named: &[(Arc<Engine>, Span)]) -> Vec<(u32, String)> {
-    let mut out = Vec::new();
-    for point in space.points() {
-        for change in &point.changes {
-            let Change::Flag { name, value, .. } = change else { continue };
-            let sizes = named.iter().filter_map(|(e, _)| {
-                // most flags are no sizes: their values need not be read
-                e.schema.marked().any(|s| s.uses_gpus.is_some() && s.is_called(name)).then_some(())?;
-                let setting = typed(&e.schema, e.version.as_deref(), name, value.as_ref()).ok()?;
-                size(&setting, e, &|_| false)
-            });
-            out.extend(sizes.max().map(|n| (n, format!("the point `{}` of `{}`", point.name, point.axis))));
-        }
-    }
-    out
 }

@@ -7,7 +7,7 @@ use super::program::Profile;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
-use crate::lang::syntax::ast::{Number, WordLine, WordValue};
+use crate::lang::syntax::ast::{Number, Text, WordLine, WordValue};
 use crate::lang::units::Dim;
 
 /// A sampling parameter: its name here and in a request's body, the least and the most that it may be, how it is written, and what is
@@ -73,8 +73,7 @@ const PARAMETERS: [Parameter; 6] = [
 ];
 
 /// What a request's body says anyway, and what settles it.
-const SENT: [(&str, &str); 13] = [
-    ("model", "the study's `model` is sent"),
+const SENT: [(&str, &str); 12] = [
     ("messages", "`data` says what is asked"),
     ("prompt", "`data` says what is asked"),
     ("text", "`data` says what is asked"),
@@ -155,6 +154,20 @@ impl Checker<'_> {
             self.sink.push(d.label("once more").help(format!("{why}: take `{name}` out of `body`")));
             fields.shift_remove(&name);
         }
+        self.named_in_body(&mut fields, written);
         fields
+    }
+
+    /// `"model"` in a body, which asks for another of those that the server has: an adapter.
+    fn named_in_body(&mut self, fields: &mut Map<String, Value>, written: &Text) {
+        let name = |v: &Value| v.as_str().is_some_and(|name| !name.trim().is_empty());
+        if fields.get("model").is_none_or(name) {
+            return;
+        }
+        let d = Diagnostic::new(Code::ProfileSetting, written.span, "`model` in a body is a name");
+        self.sink.push(d.label("no name").help(
+            "write the name under which the server has the adapter, `body {\"model\": \"sql\"}`; without it the study's own is sent",
+        ));
+        fields.shift_remove("model");
     }
 }

@@ -6,12 +6,12 @@ use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use indexmap::{IndexMap, IndexSet};
 
 use super::check::Checker;
-use super::flags::{doubt, typed};
 use super::problem::Problem;
 use super::program::{Change, Engine, From, Point, Space, Step, Study};
 use super::schema::key;
 use super::scope::{declared_again, is_base_word};
 use super::tracks::Row;
+use super::typed::{doubt, typed};
 use super::unlisted::unlisted;
 use super::unplaced::place;
 use crate::lang::codes::Code;
@@ -316,6 +316,7 @@ impl Checker<'_> {
     /// Says so if every engine that takes the flag takes it only because its version may know more than the schema.
     fn doubted(&mut self, change: &Change, engines: &[Arc<Engine>], refused: usize) {
         let Change::Flag { name, value, .. } = change else { return };
+        engines.iter().for_each(|e| self.unchecked_keys(change, e));
         let doubts: Vec<_> = engines
             .iter()
             .filter_map(|e| doubt(&e.schema, e.version.as_deref(), name, value.as_ref()).map(|p| (e, p)))

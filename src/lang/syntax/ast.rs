@@ -193,6 +193,8 @@ pub struct LimitsRequests {
 
 #[derive(Debug, Clone)]
 pub struct UsesGpus {
+    /// it adds to others that do so, where most multiply
+    pub adds: bool,
     pub unless: Option<Name>,
 }
 

@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
+use super::at::mend;
 use super::hints::{Hint, is_condition};
-use super::lapses::mend;
 
 /// What was meant by a condition at a token, if it is one.
 pub fn condition(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
@@ -48,6 +48,12 @@ pub fn slip(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
         "x" | "×" if before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == ')') => {
             Some(mend("write `*`", token.clone(), "*"))
         }
+        "[" if before[..before.len() - name.len()].trim_end().ends_with(" from") => Some(Hint {
+            help: format!(
+                "a step starts from `best`, or from a step or an engine by its name: write `from {name}`"
+            ),
+            edit: None,
+        }),
         "[" if before == whole && name.starts_with(|c: char| c.is_ascii_lowercase()) => {
             let (inner, _) = after.split_once(']')?;
             let right = format!("({inner})");

@@ -8,7 +8,7 @@ use super::lexical::{Piece, Scanner};
 use super::twice::lines;
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
-use crate::lang::diag::{Diagnostic, Sink};
+use crate::lang::diag::{About, Diagnostic, Expected, Sink};
 use crate::lang::source::{FileId, Span};
 
 /// Lines that are tried; nobody writes more of them.
@@ -26,6 +26,7 @@ pub(super) fn made_alike(id: FileId, text: &mut String, sink: &mut Sink) {
         let at = place.start + at;
         let (span, written) = (Span::new(id, at..at + 1), text.as_bytes()[at] as char);
         let d = Diagnostic::new(Code::Unexpected, span, format!("`{written}` was not expected here"));
+        let d = d.about(About::Expected(Expected::sign(right)));
         let d = d.label(format!("expected `{right}`")).help(format!("write `{right}`"));
         sink.push(d.edit(span, right));
         text.replace_range(at..=at, right);

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::hints::Hint;
 use super::spaced;
+use super::words::STUDY_SETTINGS;
 
 /// The remedy for a token (of the chunk, a place in it) that no rule took.
 pub fn phrase(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) -> Option<Hint> {
@@ -84,7 +85,11 @@ impl<'a> Place<'a> {
             ("adopt", ">" | ">=" | "=>") => {
                 self.replace("what is adopted is a gain: write `adopt gain >= …`", "gain >=")
             }
-            ("confirm" | "curve", word) if self.before == setting && is_name(word) => {
+            ("confirm" | "curve", word) if self.before == setting && STUDY_SETTINGS.contains(&word) => hint(
+                format!("write for example `{setting} on chat`, and `{}` on a line of its own", self.rest()),
+                None,
+            ),
+            ("confirm" | "curve", word) if self.before == setting && is_name(word) && self.names() => {
                 self.insert(format!("write `{setting} on {}`", self.rest()), "on ")
             }
             ("maximize" | "minimize" | "confirm" | "curve", "[" | "(" | "{")
@@ -117,6 +122,11 @@ impl<'a> Place<'a> {
             }
             _ => None,
         }
+    }
+
+    /// Whether the rest of the line is names.
+    fn names(&self) -> bool {
+        self.rest().split([',', ' ', '\t']).filter(|w| !w.is_empty()).all(is_name)
     }
 
     /// Whether a name follows and nothing else: `on chat and code`.
@@ -393,5 +403,15 @@ mod tests {
         ] {
             assert_eq!(mended(chunk, word, expected).as_deref(), Some(right), "{chunk}");
         }
+    }
+
+    #[test]
+    fn what_is_no_list_of_profiles_is_not_mended_to_one() {
+        for (chunk, word) in
+            [("confirm repeat 5", "repeat"), ("curve budget", "budget"), ("confirm chat 5", "chat")]
+        {
+            assert_eq!(mended(chunk, word, "`on`"), None, "{chunk}");
+        }
+        assert_eq!(mended("curve chat code", "chat", "`on`").as_deref(), Some("curve on chat code"));
     }
 }

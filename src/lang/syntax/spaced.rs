@@ -130,7 +130,7 @@ fn is_flag(word: &str) -> bool {
 
 /// Whether it is a word that may stand behind a flag.
 fn follows(word: &str) -> bool {
-    const FOLLOW: [&str; 22] = [
+    const FOLLOW: [&str; 23] = [
         "env",
         "model",
         "unset",
@@ -150,6 +150,7 @@ fn follows(word: &str) -> bool {
         "not",
         "when",
         "uses",
+        "adds",
         "unless",
         "limits",
         "default",

@@ -95,7 +95,7 @@ pub fn rule(rule: Rule) -> Option<&'static str> {
         Rule::json_key => "a key",
         Rule::flag_type => "a type (int, float, switch, text, path, json, words, one_of)",
         Rule::attribute => {
-            "an attribute (default, since, until, negated, uses gpus, limits requests, known, keys)"
+            "an attribute (default, since, until, negated, uses gpus, adds gpus, limits requests, known, keys)"
         }
         Rule::change | Rule::point_change | Rule::bundle => "a flag, env, model or unset",
         Rule::axes | Rule::product | Rule::factor => "an axis",
@@ -130,7 +130,7 @@ fn keyword(rule: Rule) -> Option<&'static str> {
         k_reset "reset" k_stop "stop" k_key "key" k_failure "failure" k_when "when" k_log "log" k_matches "matches" k_flag "flag"
         k_variables "variables" k_refuses "refuses" k_given "given" k_divides "divides" k_publish "publish" k_within "within" k_because "because" k_switch "switch" k_text "text" k_path "path"
         k_json "json" k_json_file "json_file" k_words "words" k_int "int" k_float "float" k_one_of "one_of" k_default "default" k_since "since"
-        k_until "until" k_negated "negated" k_uses "uses" k_gpus "gpus" k_unless "unless" k_limits "limits" k_known "known" k_keys "keys" k_per "per" k_raw "raw" k_env "env"
+        k_until "until" k_negated "negated" k_uses "uses" k_adds "adds" k_gpus "gpus" k_unless "unless" k_limits "limits" k_known "known" k_keys "keys" k_per "per" k_raw "raw" k_env "env"
         k_model "model" k_unset "unset" k_after "after" k_requests "requests" k_of "of" k_baseline "baseline"
         k_maximize "maximize" k_minimize "minimize" k_on "on" k_require "require" k_adopt "adopt" k_gain "gain"
         k_repeat "repeat" k_auto "auto" k_confirm "confirm" k_curve "curve" k_budget "budget" k_trials "trials"
@@ -145,8 +145,8 @@ pub const TYPES: [&str; 9] =
     ["int", "float", "switch", "text", "path", "json", "json_file", "words", "one_of"];
 
 /// What may stand behind the type of a flag, in a line that declares it.
-pub const ATTRIBUTES: [&str; 10] =
-    ["default", "since", "until", "negated", "uses", "unless", "limits", "known", "keys", "per"];
+pub const ATTRIBUTES: [&str; 11] =
+    ["default", "since", "until", "negated", "uses", "adds", "unless", "limits", "known", "keys", "per"];
 
 /// A literal of the grammar, as pest reports it, in backquotes; spaces and line ends say nothing to a user.
 pub fn token(text: &str) -> Option<String> {

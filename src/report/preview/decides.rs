@@ -218,6 +218,7 @@ fn steps(old: Side<'_>, new: Side<'_>, out: &mut Vec<Decides>) {
         };
         let same_base = match (&was.from, &step.from) {
             (From::Step(a), From::Step(b)) => of_old.get(a) == Some(b),
+            (From::Engine(a), From::Engine(b)) => engines::alike((old, a), (new, b)),
             (a, b) => a == b,
         };
         differs("from", same_base, Some(from(old.setup.study, was)), Some(from(new.setup.study, step)));

@@ -43,6 +43,15 @@ pub(super) fn others(old: Side<'_>, new: Side<'_>, out: &mut Vec<Decides>) {
     }
 }
 
+/// Whether an engine of one revision is that of the other, whatever the two are called.
+pub(super) fn alike((old, before): (Side<'_>, &str), (new, now): (Side<'_>, &str)) -> bool {
+    let declared = |side: Side<'_>, name: &str| {
+        let engine = side.setup.program.engines.get(name)?;
+        Some(same_as(&Config::declared(engine, side.setup.study)))
+    };
+    before == now || declared(old, before).is_some_and(|was| Some(was) == declared(new, now))
+}
+
 /// What two revisions must have in common for an engine to be the same.
 fn same_as(config: &Config) -> String {
     format!("{} {} {}", config.id(), config.engine.api.name(), config.engine.serve)

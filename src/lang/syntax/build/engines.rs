@@ -194,7 +194,7 @@ impl<'a> Builder<'a, '_> {
             Rule::k_negated => decl.negated = k.map(|p| self.name(&p)).collect(),
             _ => {
                 let unless = k.find(|p| p.as_rule() == Rule::flag_name).map(|p| self.name(&p));
-                decl.uses_gpus = Some(UsesGpus { unless });
+                decl.uses_gpus = Some(UsesGpus { adds: keyword == Rule::k_adds, unless });
             }
         }
         Some(())
