@@ -134,7 +134,7 @@ fn left_out(id: FileId, text: &str, base: usize, token: &Range<usize>, expected:
 }
 
 /// Where one rule stops in a chunk, and what it expected there; `None` where it takes the chunk.
-fn stop(rule: Rule, text: &str) -> Option<(usize, Vec<String>)> {
+pub(super) fn stop(rule: Rule, text: &str) -> Option<(usize, Vec<String>)> {
     // the detail costs much, and is asked for only where a mistake is explained
     pest::set_error_detail(true);
     let parsed = Grammar::parse(rule, text);
