@@ -119,8 +119,15 @@ impl Chunk {
     pub(super) fn reads_at(&self, text: &str, place: &Range<usize>) -> bool {
         let whole = self.whole(text);
         let end = whole.len() - whole[place.end..].trim_start().len();
+        // a line that begins with its word may have a mistake of its own
+        let own = |line: &str| {
+            let word = first_word(line);
+            words::STUDY_SETTINGS.contains(&word) || words::STEP_SETTINGS.contains(&word)
+        };
         let bad = |pair: &Pair<Rule>| {
-            pair.as_rule() == Rule::bad_line && (place.start..=end).contains(&pair.as_span().start())
+            let at = pair.as_span().start();
+            pair.as_rule() == Rule::bad_line
+                && (place.contains(&at) || at >= place.start && at == end && !own(pair.as_str()))
         };
         let read =
             |rule: &Rule| Grammar::parse(*rule, &whole).is_ok_and(|pairs| !pairs.flatten().any(|p| bad(&p)));

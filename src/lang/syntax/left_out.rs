@@ -33,6 +33,10 @@ fn brace(statement: &Statement) -> Option<(String, Diagnostic)> {
     }
     units(text).iter().skip(1).find_map(|unit| {
         let gap = unit.start.checked_sub(1).filter(|at| text.as_bytes()[*at] == b' ')?;
+        // the block begins before those in it
+        if text[..unit.end].contains('{') {
+            return None;
+        }
         let mut mended = text.to_owned();
         mended.replace_range(gap..unit.start, "{");
         let whole = format!("{mended}{behind}");
@@ -52,7 +56,9 @@ fn from(statement: &Statement, stop: usize) -> Option<(String, Diagnostic)> {
     let name = &text[place.clone()];
     let title = units.get(2).is_some_and(|u| text[u.clone()].starts_with('"') || u.start == place.start);
     let next = units.iter().find(|u| u.start >= place.end).map(|u| &text[u.clone()])?;
-    let is_step = first_word(text) == "step" && title && matches!(next, "when" | "{");
+    // what stands before the brace may be a title without its quotes
+    let sure = next == "when" || next == "{" && units[2].start < place.start;
+    let is_step = first_word(text) == "step" && title && sure;
     if !is_step || !is_started_from(&statement.text[..statement.chunk.place.start], name) {
         return None;
     }

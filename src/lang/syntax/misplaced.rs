@@ -125,7 +125,8 @@ impl Statement<'_> {
             let place = first.start..second.end;
             let alone = !text[place.clone()].contains('\n')
                 && stands_alone(&mended, &place)
-                && !lacks_a_value(&mended, &place);
+                && !lacks_a_value(&mended, &place)
+                && ![&first, &second].into_iter().any(|token| self.is_spare(token));
             if alone && self.may_be_meant(&mended) && self.chunk.reads_at(&mended, &place) {
                 found.push((mended, pair));
             }
@@ -139,6 +140,16 @@ impl Statement<'_> {
         let right = &mended[place.clone()];
         let d = self.told_swapped(&text[place.clone()], right, self.span(place));
         Some((mended, d))
+    }
+
+    /// Whether a token is a sign that is one too many, which is the lesser mistake.
+    fn is_spare(&self, token: &Range<usize>) -> bool {
+        let text = self.written();
+        let sign = text[token.clone()].chars().all(|c| SEPARATORS.contains(&c));
+        let mut mended = text.to_owned();
+        blank(&mut mended, token.clone());
+        sign && (self.chunk.reads(&mended)
+            || self.chunk.reads(&[&text[..token.start], &text[token.end..]].concat()))
     }
 
     /// Two tokens the other way round, as far apart as they are. Line ends stay where they are.
