@@ -4,8 +4,8 @@ use serde_json::Value as Json;
 
 use super::arguments::{Argument, Arguments};
 use crate::lang::diag::Diagnostic;
-use crate::lang::sema::flags::{doubt, typed};
 use crate::lang::sema::program;
+use crate::lang::sema::typed::{doubt, typed};
 use crate::lang::source::Span;
 
 /// Flags that name a file of settings.

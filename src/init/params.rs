@@ -8,9 +8,9 @@ use super::draft::Axis;
 use super::known::Engine;
 use super::shell::Word;
 use super::{reader, value, yaml};
-use crate::lang::sema::flags::typed;
 use crate::lang::sema::program;
 use crate::lang::sema::schema::{Found, Kind};
+use crate::lang::sema::typed::typed;
 
 /// One point: changes to a configuration, as text.
 #[derive(Debug, Clone, Default)]

@@ -7,10 +7,10 @@ use super::secret;
 use super::shell::Word;
 use super::value::plain;
 use super::yaml;
-use crate::lang::sema::flags::{doubt, typed};
 use crate::lang::sema::problem::Problem;
 use crate::lang::sema::program;
 use crate::lang::sema::schema::{self, Elsewhere, Found, Kind, Schema};
+use crate::lang::sema::typed::{doubt, typed};
 use crate::lang::source::Span;
 
 /// Reads the arguments under the engine's schema. Variables that are left open are named all at once.

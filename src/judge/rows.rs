@@ -6,7 +6,7 @@ use super::trial::{Judged, Peers, judge, objective};
 use super::walk::{Role, Row, StepView, Walker};
 use crate::lang::sema::program::Step;
 use crate::plan::candidate::{self, Candidate, Ruling};
-use crate::plan::{Config, Prepared};
+use crate::plan::{Config, OpenRules, Prepared};
 
 /// What the rows of a step are compared with.
 pub(super) struct Around<'a> {
@@ -79,7 +79,7 @@ impl Walker<'_> {
             same_as: same_as.filter(|_| role == Role::Candidate),
             judged,
             gain: gain.filter(|_| role != Role::Incumbent),
-            open_rules: Vec::new(),
+            open_rules: OpenRules::default(),
         }
     }
 
@@ -89,13 +89,19 @@ impl Walker<'_> {
         view.rows.reserve(step.space.len());
         for i in 0..step.space.len() {
             let candidate = candidate::candidate(step, i, around.base, &mut prepared);
-            let row = self.candidate_row(view, &candidate, around);
+            let ruling = candidate::ruling(&candidate, &mut prepared);
+            let row = self.candidate_row(view, &candidate, ruling, around);
             view.rows.push(row);
         }
     }
 
-    fn candidate_row(&mut self, view: &StepView, candidate: &Candidate, around: &Around<'_>) -> Row {
-        let ruling = candidate::ruling(candidate, self.setup.study);
+    fn candidate_row(
+        &mut self,
+        view: &StepView,
+        candidate: &Candidate,
+        ruling: Ruling,
+        around: &Around<'_>,
+    ) -> Row {
         let measured = |walker: &mut Self, config: &Config| {
             walker.row(Role::Candidate, &candidate.label, config, around, view.step)
         };
@@ -146,6 +152,6 @@ fn unrun(label: &str, config: Option<&Config>, judged: Judged) -> Row {
         same_as: None,
         judged,
         gain: None,
-        open_rules: Vec::new(),
+        open_rules: OpenRules::default(),
     }
 }

@@ -16,7 +16,7 @@ use super::spread::Interval;
 use super::track::Incumbents;
 use super::trial::{Judged, Outcome, Peers, judge};
 use crate::lang::sema::program::{From, Guard, Step};
-use crate::plan::{Config, Id, never_holds};
+use crate::plan::{Config, Id, OpenRules, never_holds};
 
 /// What part a row plays in its step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub struct Row {
     pub judged: Judged,
     pub gain: Option<f64>,
     /// rules that may still prune it
-    pub open_rules: Vec<String>,
+    pub open_rules: OpenRules,
 }
 
 /// One step as far as it is known.

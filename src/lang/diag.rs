@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+pub use super::about::{About, Expected, Untaken};
 use super::codes::Code;
 use super::invisible::shown;
 pub use super::sink::Sink;
@@ -25,10 +26,13 @@ pub struct Edit {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
     pub code: Code,
+    pub about: About,
     pub message: String,
     pub span: Span,
     /// said at the span itself, under the line
     pub label: String,
+    /// what the label says was probably meant
+    pub suggested: Vec<String>,
     pub help: Option<String>,
     pub related: Vec<(Span, String)>,
     pub edits: Vec<Edit>,
@@ -38,9 +42,11 @@ impl Diagnostic {
     pub fn new(code: Code, span: Span, message: impl Into<String>) -> Self {
         Self {
             code,
+            about: About::default(),
             message: shown(message.into()),
             span,
             label: String::new(),
+            suggested: Vec::new(),
             help: None,
             related: Vec::new(),
             edits: Vec::new(),
@@ -50,7 +56,34 @@ impl Diagnostic {
     #[must_use]
     pub fn label(mut self, text: impl Into<String>) -> Self {
         self.label = shown(text.into());
+        self.suggested.clear();
         self
+    }
+
+    #[must_use]
+    pub fn about(mut self, what: About) -> Self {
+        self.about = what;
+        self
+    }
+
+    /// Asks whether this was meant.
+    #[must_use]
+    pub fn suggest(self, word: &str) -> Self {
+        self.suggest_as(format!("did you mean `{word}`?"), [word])
+    }
+
+    /// Asks whether these were meant, in such words.
+    #[must_use]
+    pub fn suggest_as<'a>(self, label: String, words: impl IntoIterator<Item = &'a str>) -> Self {
+        let suggested = words.into_iter().map(str::to_owned).collect();
+        Self { suggested, ..self.label(label) }
+    }
+
+    /// Asks whether one of these was meant.
+    #[must_use]
+    pub fn suggest_one_of(self, words: &[String]) -> Self {
+        let quoted: Vec<String> = words.iter().map(|w| format!("`{w}`")).collect();
+        self.suggest_as(format!("did you mean {}?", one_of(&quoted)), words.iter().map(String::as_str))
     }
 
     #[must_use]
@@ -85,23 +118,21 @@ impl Diagnostic {
         let known: Vec<&str> = known.into_iter().collect();
         // `h100` is no slip of `h200` where there are `h100-sxm` and `h100-pcie`
         let begun = |k: &&&str| k.strip_prefix(word).is_some_and(|rest| rest.starts_with(['-', '_', '.']));
-        let begun: Vec<String> = known.iter().filter(begun).map(|k| format!("`{}`", written(k))).collect();
+        let begun: Vec<String> = known.iter().filter(begun).map(|k| written(k)).collect();
         let near = nearest(word, known);
         if word.len() > 2 && (1..4).contains(&begun.len()) && !near.iter().any(|n| same_digits(word, n)) {
-            return self.label(format!("did you mean {}?", one_of(&begun)));
+            return self.suggest_one_of(&begun);
         }
         match near.as_slice() {
             [] => self.label(otherwise),
             [only] => {
-                let asked = self.label(format!("did you mean `{}`?", written(only)));
+                let asked = self.suggest(&written(only));
                 // of two letters each slip is as near to many others
                 let slip =
                     same_digits(word, only) && signs(word) == signs(only) && word.len().max(only.len()) > 2;
                 if slip { asked.edit(span, written(only)) } else { asked }
             }
-            [first, second, ..] => {
-                self.label(format!("did you mean `{}` or `{}`?", written(first), written(second)))
-            }
+            [first, second, ..] => self.suggest_one_of(&[written(first), written(second)]),
         }
     }
 
@@ -125,7 +156,7 @@ impl Diagnostic {
 
     /// Whether it is about a line that may declare something, under no word that is nearly one of a declaration: `let x = 1`.
     pub fn declares_by_guess(&self) -> bool {
-        self.code == Code::NotADeclaration && !self.label.starts_with("did you mean")
+        self.code == Code::NotADeclaration && self.suggested.is_empty()
     }
 }
 

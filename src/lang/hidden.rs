@@ -9,7 +9,7 @@ use super::changes::{
     Change, Mark, Step, before, is_here, mark, mended, news, origin, overlap, untouched, without,
 };
 use super::codes::Code;
-use super::diag::{self, Diagnostic, Edit, Severity};
+use super::diag::{self, About, Diagnostic, Edit, Severity};
 use super::effort::Effort;
 use super::fix::{apart, fix_of};
 use super::source::Span;
@@ -81,8 +81,8 @@ fn goes_with_its_space(found: &mut [Diagnostic], d: &Diagnostic) -> bool {
     let apart = found.iter_mut().find(|o| o.code == Code::SpacedFlag && holds(o.span));
     let Some(told) = apart.filter(|_| d.code == Code::FlagNeedsValue) else { return false };
     told.help.clone_from(&d.help);
-    let right = d.help.as_deref().and_then(|h| h.strip_prefix("write ")).filter(|r| !r.contains([' ', '=']));
-    told.edits = right.map(|right| Edit { span: told.span, text: right.to_owned() }).into_iter().collect();
+    let right = if let About::TakesNone { right } = &d.about { right.clone() } else { None };
+    told.edits = right.map(|text| Edit { span: told.span, text }).into_iter().collect();
     true
 }
 
@@ -158,7 +158,7 @@ fn forget_doubts(found: &mut Vec<Diagnostic>, last: &[Diagnostic], steps: &[Step
 
 /// Whether what was meant is only near to what is written.
 fn is_guess(d: &Diagnostic) -> bool {
-    d.label.starts_with("did you mean")
+    !d.suggested.is_empty()
 }
 
 /// Whether a word is written in the place of another, behind which something else may have to stand. A word for a sign, `and` for `&&`,

@@ -1,6 +1,7 @@
 //! The language: from text to a checked program and its diagnostics. Pure: no files, clock, processes or network of its own.
 
-pub mod analyze;
+pub mod about;
+mod analyze;
 mod changes;
 pub mod codes;
 mod comments;

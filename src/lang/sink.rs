@@ -109,8 +109,9 @@ impl Sink {
 
     /// Whether some mistake was probably meant to be this word.
     pub fn suggests(&self, word: &str) -> bool {
-        let quoted = [format!("`{word}`"), format!("`{{{word}}}`")];
-        self.found.iter().any(|d| quoted.iter().any(|q| d.label.contains(q)))
+        // a text inserts a param in braces
+        let same = |s: &String| s.trim_matches(['{', '}']) == word;
+        self.found.iter().any(|d| d.suggested.iter().any(same))
     }
 
     /// How many errors were only counted.

@@ -6,8 +6,8 @@ use super::labels::Labels;
 use super::review::place;
 use crate::lang::Diagnostic;
 use crate::lang::codes::Code;
-use crate::lang::sema::flags::typed;
 use crate::lang::sema::program::{Change, Engine, Point, Space, Step};
+use crate::lang::sema::typed::typed;
 
 pub(super) fn leaves<'s>(space: &'s Space, visit: &mut dyn FnMut(&'s [Point])) {
     match space {

@@ -17,7 +17,6 @@ const MOST_LOOKED_AT: usize = 20_000;
 
 /// The bases that a step may have.
 pub struct Bases<'a> {
-    study: &'a Study,
     prepared: Prepared<'a>,
     reaches: Vec<Reach<'a>>,
     /// what engines refuse counts too, which are many more bases to tell apart
@@ -47,7 +46,7 @@ impl<'a> Bases<'a> {
             Reach::over(base, &offered, &rules, true)
         };
         let reaches = reaches.map(over).collect();
-        Self { study, prepared: Prepared::new(program, study), reaches, refusals, budget: MOST_LOOKED_AT }
+        Self { prepared: Prepared::new(program, study), reaches, refusals, budget: MOST_LOOKED_AT }
     }
 
     /// The same with another bound on what may be looked at.
@@ -85,10 +84,10 @@ impl<'a> Bases<'a> {
 
     /// Whether points are excluded over each of them; `heard` is told of each ruling.
     fn rulings(&mut self, points: &[&'a Point], heard: &mut dyn FnMut(&Candidate, Ruling)) -> bool {
-        let Self { study, prepared, reaches, refusals, budget } = self;
+        let Self { prepared, reaches, refusals, budget } = self;
         let mut excluded = |base: &Config| {
             let made = Candidate { label: String::new(), config: base.with(points, prepared) };
-            let ruling = ruling_of(&made, study, *refusals);
+            let ruling = ruling_of(&made, prepared, *refusals);
             let pruned = matches!(ruling, Ruling::Pruned { .. });
             heard(&made, ruling);
             pruned

@@ -4,7 +4,8 @@ use super::config::Config;
 use super::eval::{Before, condition};
 use super::prepared::Prepared;
 use super::refused::{refusal, refused};
-use crate::lang::sema::program::{Change, Choice, Refuses, Step, Study};
+use super::rulings::OpenRules;
+use crate::lang::sema::program::{Change, Choice, Refuses, Step};
 
 /// One candidate over a base.
 #[derive(Debug, Clone)]
@@ -19,7 +20,7 @@ pub struct Candidate {
 pub enum Ruling {
     Run {
         /// rules that may still prune it
-        open: Vec<String>,
+        open: OpenRules,
     },
     /// the rule's reason, and its name if a rule of the file did it
     Pruned { reason: String, rule: Option<String> },
@@ -42,12 +43,13 @@ pub fn picked(choice: &Choice, step: &Step) -> Option<usize> {
 }
 
 /// Settles the rules that name no metric, and what the engine refuses.
-pub fn ruling(candidate: &Candidate, study: &Study) -> Ruling {
-    ruling_of(candidate, study, true)
+pub fn ruling(candidate: &Candidate, prepared: &mut Prepared<'_>) -> Ruling {
+    ruling_of(candidate, prepared, true)
 }
 
 /// The same with or without what the engine refuses.
-pub(super) fn ruling_of(candidate: &Candidate, study: &Study, refusals: bool) -> Ruling {
+pub(super) fn ruling_of(candidate: &Candidate, prepared: &mut Prepared<'_>, refusals: bool) -> Ruling {
+    let study = prepared.study();
     let config = match &candidate.config {
         Ok(config) => config,
         Err(reason) => return Ruling::Pruned { reason: reason.clone(), rule: None },
@@ -59,16 +61,12 @@ pub(super) fn ruling_of(candidate: &Candidate, study: &Study, refusals: bool) ->
             return Ruling::Pruned { reason, rule: None };
         }
     }
-    let mut open = Vec::new();
-    for rule in &study.prune {
-        match condition(&rule.when, &Before(config)) {
-            Some(true) => {
-                return Ruling::Pruned { reason: rule.reason.clone(), rule: Some(rule.name.clone()) };
-            }
-            Some(false) => {}
-            None => open.push(rule.name.clone()),
+    let open = match prepared.ruled(config) {
+        Ok(open) => open,
+        Err(rule) => {
+            return Ruling::Pruned { reason: rule.reason.clone(), rule: Some(rule.name.clone()) };
         }
-    }
+    };
     if refusals && let Some(refusal) = refusal(config, Refuses::Surely) {
         return Ruling::Pruned { reason: refused(refusal, &config.engine), rule: None };
     }

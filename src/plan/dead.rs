@@ -146,7 +146,7 @@ impl<'a> Search<'a, '_> {
         Some(combinations.iter().any(|points| {
             let told: Vec<&Point> = points.iter().copied().filter(|p| tells(&self.asking, p)).collect();
             let made = Candidate { label: String::new(), config: base.with(&told, self.prepared) };
-            matches!(ruling_of(&made, self.study, self.refusals), Ruling::Pruned { .. })
+            matches!(ruling_of(&made, self.prepared, self.refusals), Ruling::Pruned { .. })
         }))
     }
 

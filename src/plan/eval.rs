@@ -3,7 +3,7 @@
 use super::config::Config;
 use crate::lang::sema::program::{Expr, Owner};
 use crate::lang::sema::schema::{Found, Value};
-use crate::lang::sema::{Stat, flags};
+use crate::lang::sema::{Stat, typed};
 use crate::lang::syntax::ast::BinaryOp;
 
 /// A value, or why there is none.
@@ -150,7 +150,7 @@ fn compare(op: BinaryOp, left: &Expr, right: &Expr, facts: &dyn Facts) -> Option
 fn as_spelled(flag: &str, text: &str, facts: &dyn Facts) -> Known<Operand> {
     let engine = &facts.config().engine;
     let text = match engine.schema.find(flag, engine.version.as_deref()) {
-        Found::Known(spec, _) => flags::named(spec, text),
+        Found::Known(spec, _) => typed::named(spec, text),
         _ => text,
     };
     Known::Value(Operand::Text(text.to_owned()))

@@ -7,10 +7,11 @@ use foldhash::{HashMap, HashMapExt};
 use super::config::Config;
 use super::held::Held;
 use super::labels::Labels;
+use super::rulings::{OpenRules, Rulings};
 use crate::lang::Program;
-use crate::lang::sema::flags::typed;
-use crate::lang::sema::program::{Change, Engine, Point, Space, Study};
+use crate::lang::sema::program::{Change, Engine, Point, Prune, Space, Study};
 use crate::lang::sema::schema::Found;
+use crate::lang::sema::typed::typed;
 
 /// A memory for rendering candidates. It holds no results, only what follows from the file.
 pub struct Prepared<'a> {
@@ -21,6 +22,7 @@ pub struct Prepared<'a> {
     flags: HashMap<Places, (Arc<Engine>, Option<Made>)>,
     /// by the place of the space
     labels: HashMap<*const Space, Labels<'a>>,
+    rulings: Rulings<'a>,
 }
 
 type Places = (*const Change, *const Engine);
@@ -30,7 +32,14 @@ type Made = Result<Arc<Held>, String>;
 
 impl<'a> Prepared<'a> {
     pub fn new(program: &'a Program, study: &'a Study) -> Self {
-        Self { program, study, engines: HashMap::new(), flags: HashMap::new(), labels: HashMap::new() }
+        Self {
+            program,
+            study,
+            engines: HashMap::new(),
+            flags: HashMap::new(),
+            labels: HashMap::new(),
+            rulings: Rulings::new(&study.prune),
+        }
     }
 
     /// What is printed for points of a step that stand together.
@@ -44,6 +53,16 @@ impl<'a> Prepared<'a> {
             self.engines.clear();
         }
         self.study = study;
+        self.rulings = Rulings::new(&study.prune);
+    }
+
+    pub(super) fn study(&self) -> &'a Study {
+        self.study
+    }
+
+    /// The first of the study's rules that excludes a configuration before it is measured, else those that are still open.
+    pub(super) fn ruled(&mut self, config: &Config) -> Result<OpenRules, &'a Prune> {
+        self.rulings.of(config)
     }
 
     /// An engine as declared.

@@ -13,6 +13,7 @@ use super::alike::{has_sum, leaves, may_repeat, plainly_different, same_candidat
 use super::config::Config;
 use super::dead::unreachable;
 use super::eval::{Before, condition};
+use super::idle::{Rules, Verdict, idle, join};
 use super::overruled::overruled;
 use super::overwritten::overwritten;
 use super::prepared::Prepared;
@@ -26,9 +27,9 @@ use super::undrafted::undrafted;
 use crate::lang::codes::Code;
 use crate::lang::diag::sort;
 use crate::lang::sema::bounds::simplified;
-use crate::lang::sema::program::{Change, Engine, Expr, From, Point, Prune, Step, Study};
+use crate::lang::sema::program::{Change, Engine, Expr, From, Point, Step, Study};
 use crate::lang::sema::schema::{Found, Schema, key};
-use crate::lang::source::{FileId, Span};
+use crate::lang::source::Span;
 use crate::lang::{Analysis, Diagnostic, Program};
 
 /// A file with so many studies is looked at by two threads.
@@ -93,14 +94,6 @@ fn review(program: &Program) -> Vec<Diagnostic> {
     found
 }
 
-/// What each rule of a file comes to, by its place.
-type Rules<'a> = HashMap<Span, (Verdict, &'a Prune)>;
-
-/// A rule of the file must be idle in each of its studies.
-fn join<'a>(rules: &mut Rules<'a>, rule: &'a Prune, verdict: Verdict) {
-    rules.entry(rule.span).and_modify(|v| v.0 = v.0.and(verdict)).or_insert((verdict, rule));
-}
-
 /// What was found in some studies of a file.
 #[derive(Default)]
 struct Looked<'a> {
@@ -161,65 +154,6 @@ impl<'a> Looked<'a> {
         found.extend(undrafted(program, study));
         found.extend(too_long(program, study, &review.engines));
     }
-}
-
-/// What a condition comes to in every configuration of a study.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
-    Never,
-    Always,
-    Depends,
-}
-
-impl Verdict {
-    fn and(self, other: Self) -> Self {
-        if self == other { self } else { Self::Depends }
-    }
-}
-
-fn idle(verdict: Verdict, rule: &Prune) -> Option<Diagnostic> {
-    // an imported rule is kept for other studies too
-    if rule.span.file != FileId::default() {
-        return None;
-    }
-    match verdict {
-        Verdict::Never => {
-            let message = format!("the rule `{}` can never fire", rule.name);
-            let d = Diagnostic::new(Code::NeverFires, rule.span, message).label("holds for nothing here");
-            if let Some(flag) = compared_with_auto(&rule.when) {
-                return Some(d.help(format!(
-                    "a flag that is `auto` counts as not there, and no comparison with what is not there is met: `not given {flag}` \
-                     holds where the configuration leaves {flag} to the engine"
-                )));
-            }
-            Some(d.help(
-                "no candidate of any step meets this, and the baseline is never pruned: mend the condition, or remove the rule",
-            ))
-        }
-        Verdict::Always => {
-            let message = format!("the rule `{}` always fires", rule.name);
-            let d = Diagnostic::new(Code::AlwaysFires, rule.span, message).label("holds for everything here");
-            Some(d.help(
-                "it leaves nothing but the baseline to measure: mend the condition, or remove the rule",
-            ))
-        }
-        Verdict::Depends => None,
-    }
-}
-
-/// The flag of a condition that is compared with `auto`.
-fn compared_with_auto(when: &Expr) -> Option<String> {
-    let mut found = None;
-    when.walk(&mut |e| {
-        if let Expr::Binary { left, right, .. } = e
-            && let (Expr::Flag(flag), Expr::Text(text)) | (Expr::Text(text), Expr::Flag(flag)) =
-                (&**left, &**right)
-            && text == "auto"
-        {
-            found.get_or_insert_with(|| flag.clone());
-        }
-    });
-    found
 }
 
 /// The points of an axis, and what they are held against: the place of the study's [`Kinds`] among those of the file.

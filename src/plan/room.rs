@@ -10,9 +10,9 @@ use indexmap::{IndexMap, IndexSet};
 use super::reach::flag_key;
 use super::review::place;
 use crate::lang::codes::Code;
-use crate::lang::sema::flags::typed;
 use crate::lang::sema::program::{Change, Engine, Point, Profile, Study};
 use crate::lang::sema::schema::{FlagSpec, Found, Setting, Value, key};
+use crate::lang::sema::typed::typed;
 use crate::lang::source::Span;
 use crate::lang::{Diagnostic, Program};
 

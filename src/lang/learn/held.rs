@@ -4,10 +4,10 @@ use std::collections::{BTreeSet, HashSet};
 
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
-use crate::lang::sema::flags::typed;
 use crate::lang::sema::problem::Problem;
 use crate::lang::sema::program::{Change, Engine, Program};
 use crate::lang::sema::schema::Schema;
+use crate::lang::sema::typed::typed;
 use crate::lang::sema::versions::compare_versions;
 use crate::lang::source::Span;
 

@@ -192,11 +192,13 @@ impl Checker<'_> {
             let guess = asked.engines.iter().map(guess).find(Problem::suggests);
             let d = Diagnostic::new(Code::UnknownFlag, asked.span, message).label("unknown");
             let d = match guess {
-                Some(guess) => Diagnostic { label: guess.label, edits: guess.edits, ..d },
+                Some(guess) => {
+                    let Diagnostic { label, suggested, edits, .. } = guess;
+                    Diagnostic { label, suggested, edits, ..d }
+                }
                 None => d,
             };
-            let guessed = d.label.strip_prefix("did you mean `").and_then(|rest| rest.split('`').next());
-            let help = match guessed.or(d.edits.first().map(|e| e.text.as_str())) {
+            let help = match d.suggested.first().or(d.edits.first().map(|e| &e.text)) {
                 Some(flag) => format!("write {flag}"),
                 None => "compare with a flag of an engine that the study names".to_owned(),
             };

@@ -8,7 +8,7 @@ use super::check::Checker;
 use super::program::{Change, Engine, Point, Space};
 use super::scope::{ItemRef, Kind, declared_again, is_base_word};
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, did_you_mean};
+use crate::lang::diag::{About, Diagnostic, did_you_mean};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, AxisBody, ChangeKind, Factor, Item, Name, Single, Value};
 
@@ -107,7 +107,7 @@ impl Checker<'_> {
                 values.iter().map(|v| (normal_pick(&v.text), v.span)),
                 "name each value once",
             );
-            self.at_most(values.len(), axis.name.span)?;
+            self.at_most(values.len(), (values.len() as f64).log10(), axis.name.span)?;
         }
         let spread: Vec<Vec<Change>> = written.iter().map(|c| self.spread(module, c, None)).collect();
         let points = lists.first().and_then(|c| list_of(c)).map_or(1, <[Single]>::len);
@@ -147,16 +147,16 @@ impl Checker<'_> {
             sum.push(one_or(factors, Space::Product));
         }
         let space = one_or(sum, Space::Sum);
-        self.at_most(space.len(), axes.span)?;
+        self.at_most(space.len(), space.magnitude(), axes.span)?;
         Some(space)
     }
 
-    /// A plan has a row for every candidate.
-    fn at_most(&mut self, count: usize, span: Span) -> Option<()> {
+    /// A plan has a row for every candidate. Of so many that nobody reads their number, it is told how many digits it has.
+    fn at_most(&mut self, count: usize, magnitude: f64, span: Span) -> Option<()> {
         if count <= MOST_CANDIDATES {
             return Some(());
         }
-        let many = if count == usize::MAX { "far more".to_owned() } else { format!("{count}") };
+        let many = if count < MOST_COUNTED { count.to_string() } else { format!("about 10^{magnitude:.0}") };
         let message =
             format!("{many} candidates are more than the {MOST_CANDIDATES} that this version plans");
         let d = Diagnostic::new(Code::TooManyPoints, span, message).label("too many");
@@ -276,18 +276,19 @@ impl Checker<'_> {
             (engine.span, "add `version \"…\"`".to_owned())
         };
         let message = format!("the engine `{name}` states no version");
-        let d = Diagnostic::new(Code::VersionMissing, at, message);
-        let why = "without one, results of different versions cannot be told apart";
-        let d = match self.derived_with_version(name).filter(|_| in_library) {
-            Some(own) => d
-                .label(format!("did you mean `{own}`?"))
-                .help(format!("write `{own}`, which derives from it and states one: {why}")),
-            None => d.label("this engine").help(format!("{what}: {why}")),
-        };
+        let about = About::Engine(name.clone());
         // once, however often it is used
-        if !self.sink.found().any(|o| o.code == Code::VersionMissing && o.message == d.message) {
-            self.sink.push(d);
+        if self.sink.found().any(|o| o.code == Code::VersionMissing && o.about == about) {
+            return;
         }
+        let d = Diagnostic::new(Code::VersionMissing, at, message).about(about);
+        let why = "without one, results of different versions cannot be told apart";
+        self.sink.push(match self.derived_with_version(name).filter(|_| in_library) {
+            Some(own) => {
+                d.suggest(&own).help(format!("write `{own}`, which derives from it and states one: {why}"))
+            }
+            None => d.label("this engine").help(format!("{what}: {why}")),
+        });
     }
 
     /// The one engine of the file that derives from an engine and states its version.
@@ -341,6 +342,8 @@ impl Checker<'_> {
 
 /// More than this nobody measures, and more than this no step should write out; searched spaces have some ten thousands.
 const MOST_CANDIDATES: usize = 100_000;
+/// From here on only the power of ten is told.
+const MOST_COUNTED: usize = 1_000_000_000_000;
 
 /// The same thing, or a JSON flag and a key in it.
 fn overlap(a: &str, b: &str) -> bool {

@@ -7,7 +7,7 @@ use super::program::{Expr, Owner};
 use super::schema::Found;
 use super::scope::{ItemRef, Kind};
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, one_of};
+use crate::lang::diag::{About, Diagnostic, one_of};
 use crate::lang::source::Span;
 use crate::lang::stdlib;
 use crate::lang::syntax::ast::{self, ExprKind, Item, Literal, Name};
@@ -86,7 +86,7 @@ impl Checker<'_> {
                 return None;
             }
             let d = match metrics::statistic_elsewhere(&name.value) {
-                Some(right) => d.label(format!("did you mean `{right}`?")).edit(name.span, right),
+                Some(right) => d.suggest(&right).edit(name.span, right),
                 // of a share of requests there is no slip that a machine could mend
                 None if metrics::is_percentile(&name.value) => d.label("not one of those that are kept"),
                 None => d.meant(&name.value, known.clone(), "unknown", str::to_owned),
@@ -124,7 +124,7 @@ impl Checker<'_> {
                     Some(right) if !self.is_metric(module, inner) => {
                         let message = format!("no metric or param is called `{}`", inner.value);
                         let d = Diagnostic::new(Code::UnknownMetric, inner.span, message);
-                        let d = d.label(format!("did you mean `{right}`?")).edit(inner.span, right);
+                        let d = d.suggest(&right).edit(inner.span, right);
                         self.sink.push(d.help(format!("write `{}({right})`", stat.name())));
                     }
                     _ => self.unknown_metric(module, inner),
@@ -266,8 +266,9 @@ impl Checker<'_> {
             metrics::names().map(str::to_owned).chain(own.iter().map(|n| (*n).to_owned())).collect();
         let message = format!("no metric or param is called `{}`", name.value);
         let d = Diagnostic::new(Code::UnknownMetric, name.span, message);
+        let d = d.about(About::missing(Kind::Metric, &name.value));
         if let Some(flag) = self.flag_meant(&name.value) {
-            let d = d.label(format!("did you mean `{flag}`?")).edit(name.span, flag.as_str());
+            let d = d.suggest(&flag).edit(name.span, flag.as_str());
             self.sink.push(d.help(format!("a flag is written with its dashes: `{flag}`")));
             return;
         }
@@ -287,7 +288,7 @@ impl Checker<'_> {
             // which statistic was meant, a machine cannot know
             let certain = !metrics::lacks_statistic(&name.value);
             let eg = if certain { "write" } else { "a statistic of it is a number: write for example" };
-            let d = d.label(format!("did you mean `{near}`?")).help(format!("{eg} `{near}`"));
+            let d = d.suggest(&near).help(format!("{eg} `{near}`"));
             self.sink.push(if certain { d.edit(name.span, near) } else { d });
             return;
         }

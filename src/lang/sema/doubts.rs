@@ -2,8 +2,9 @@
 //! unused because another stands in its place, the version of an engine from which the right one derives.
 
 use super::modules::Modules;
+use super::scope::Kind;
 use crate::lang::codes::Code;
-use crate::lang::diag::Diagnostic;
+use crate::lang::diag::{About, Diagnostic};
 use crate::lang::source::Span;
 
 /// Takes them back, and says with the slip what they would have said.
@@ -16,11 +17,11 @@ pub fn doubts_that_follow(found: &mut Vec<Diagnostic>, modules: &Modules) {
 /// `version "0.17"` for `0.17.1`, and a flag that 0.17.1 has.
 fn flags_of_a_release_cut_short(found: &mut Vec<Diagnostic>) {
     let cut = found.iter().filter(|d| d.code == Code::VersionUnknown);
-    let meant: Vec<String> = cut
-        .filter_map(|d| d.label.strip_prefix("did you mean `")?.strip_suffix("`?"))
-        .map(|version| format!("({version} has it)"))
-        .collect();
-    found.retain(|d| d.code != Code::FlagDoubt || !meant.iter().any(|m| d.message.ends_with(m)));
+    let meant: Vec<String> = cut.flat_map(|d| &d.suggested).cloned().collect();
+    found.retain(|d| match &d.about {
+        About::Release { since: Some(since), .. } => d.code != Code::FlagDoubt || !meant.contains(since),
+        _ => true,
+    });
 }
 
 /// `seqs * seqs` beside an axis that nothing uses.
@@ -32,7 +33,7 @@ fn factor_in_place_of_another(found: &mut Vec<Diagnostic>, modules: &Modules) {
         factors.dedup();
         d.code == Code::FlagClash && factors.len() < count
     };
-    let unused = |d: &Diagnostic| d.code == Code::Unused && d.message.starts_with("the axis ");
+    let unused = |d: &Diagnostic| d.about == About::Unused(Kind::Axis);
     let mut axes = found.iter().filter(|d| unused(d)).map(|d| d.span);
     let (Some(unused_at), None) = (axes.next(), axes.next()) else { return };
     let mut clashes = found.iter_mut().filter(|d| twice(d));
@@ -45,11 +46,7 @@ fn factor_in_place_of_another(found: &mut Vec<Diagnostic>, modules: &Modules) {
 
 /// `track llama_cpp` with steps that start from an engine which derives from it.
 fn version_of_a_parent(found: &mut Vec<Diagnostic>) {
-    let border = found.iter().filter(|d| d.code == Code::TrackBorder);
-    let parents: Vec<Span> =
-        border.flat_map(|d| d.related.iter().filter(|(_, said)| said == TRACK).map(|(at, _)| *at)).collect();
+    let track = |d: &Diagnostic| if let About::Track(at) = d.about { at } else { None };
+    let parents: Vec<Span> = found.iter().filter_map(track).collect();
     found.retain(|d| d.code != Code::VersionMissing || !parents.contains(&d.span));
 }
-
-/// What is said of a track that names the parent of the engine that its steps start from.
-pub(super) const TRACK: &str = "this track";

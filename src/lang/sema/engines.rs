@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::check::{Checker, MOST_LEVELS};
 use super::declares::never_there;
-use super::flags::{AUTO, singles};
+use super::flags::singles;
 use super::program::{Api, Engine, Failure, Ready, Reset, Stop, Via};
 use super::schema::{FlagSpec, KeySpec, Kind as FlagType, LimitsRequests, Schema, UsesGpus};
 use super::scope::{ItemRef, Kind};
+use super::typed::AUTO;
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, one_of};
 use crate::lang::source::Span;

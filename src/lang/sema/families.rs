@@ -4,7 +4,7 @@
 use super::check::Checker;
 use super::versions::compare_versions;
 use crate::lang::codes::Code;
-use crate::lang::diag::Diagnostic;
+use crate::lang::diag::{About, Diagnostic};
 use crate::lang::syntax::ast::{Engine, EngineLineKind as Line, Item, Name, Single, Text};
 
 /// Variables of one engine whose names begin alike.
@@ -42,7 +42,8 @@ impl Checker<'_> {
         let release =
             if let [Some(version)] = versions.as_slice() { format!(" {version}") } else { String::new() };
         let message = format!("{title}{release} is not known to read `{}`", name.value);
-        let d = Diagnostic::new(Code::UnknownVariable, name.span, message);
+        let about = About::Variable(name.value.clone());
+        let d = Diagnostic::new(Code::UnknownVariable, name.span, message).about(about);
         let d = if families.iter().any(|f| f.reads(&name.value)) {
             let help = "a variable that nothing reads changes nothing: look for a flag in its place, or take another release";
             d.label("of other releases").help(help)
@@ -52,7 +53,7 @@ impl Checker<'_> {
             let help = "a variable that nothing reads changes nothing: mend the name; a plug-in may read one of its own";
             d.meant(&name.value, known, "not among those that it reads", str::to_owned).help(help)
         };
-        if !self.said_in_axis(name, &d.message) {
+        if !self.said_in_axis(d.code, name) {
             self.sink.push(d);
         }
     }

@@ -9,7 +9,7 @@ use super::loads;
 use super::program::{Arrivals, Data, Expr, Load, Profile, Study};
 use super::scope::Kind;
 use crate::lang::codes::Code;
-use crate::lang::diag::Diagnostic;
+use crate::lang::diag::{About, Diagnostic};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, BinaryOp, ExprKind, Item, Name, StudyLineKind as Line};
 
@@ -26,7 +26,6 @@ enum Use<'a> {
 }
 
 /// The label of a range that nothing searches.
-pub(super) const A_RANGE: &str = "a range";
 
 impl Checker<'_> {
     /// The loads of a study's profiles against what it does with them.
@@ -119,7 +118,7 @@ impl Checker<'_> {
                 Load::RateRange { .. } | Load::ConcurrencyRange { .. },
             ) => (
                 format!("the profile `{p}` gives a range, and nothing here searches it"),
-                A_RANGE,
+                "a range",
                 format!(
                     "name a profile with one load, or make it the objective: `maximize {} on {p}`",
                     if loads::closed(load) { "concurrency" } else { "rate" }
@@ -131,7 +130,10 @@ impl Checker<'_> {
         if self.is_torn_profile(p) {
             return;
         }
-        self.sink.push(Diagnostic::new(Code::WrongLoad, name.span, message).label(label).help(help));
+        let range = matches!(load, Load::RateRange { .. } | Load::ConcurrencyRange { .. });
+        let about = if range { About::Unsearched } else { About::Plain };
+        let d = Diagnostic::new(Code::WrongLoad, name.span, message).about(about);
+        self.sink.push(d.label(label).help(help));
     }
 
     /// Whether lines of a profile, or of one that it derives from, could not be read.

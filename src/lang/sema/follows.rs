@@ -7,7 +7,7 @@ use super::check::Checker;
 use super::schema::key;
 use super::scope::Kind;
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, Edit};
+use crate::lang::diag::{About, Diagnostic, Edit};
 use crate::lang::source::{FileId, Span};
 use crate::lang::stdlib;
 use crate::lang::syntax::UNNAMED;
@@ -37,8 +37,7 @@ impl Checker<'_> {
 
     /// `--enable-x True`: what is wrong is the word behind the switch, and the space before it goes with that.
     fn switches_set_apart(&mut self) {
-        let switch =
-            |d: &&Diagnostic| d.code == Code::FlagNeedsValue && d.message.ends_with("takes no value");
+        let switch = |d: &&Diagnostic| matches!(d.about, About::TakesNone { .. });
         let apart = |d: &&Diagnostic| d.code == Code::SpacedFlag;
         let switches: Vec<Diagnostic> = self.sink.found().filter(switch).cloned().collect();
         let spaced: Vec<Span> = self.sink.found().filter(apart).map(|d| d.span).collect();
@@ -56,26 +55,28 @@ impl Checker<'_> {
 
     /// A flag that the engines of one step and those of another do not know: told once, by what suggests something.
     fn unknown_to_several(&mut self) {
-        let mut best: HashMap<Span, (bool, String)> = HashMap::default();
-        for d in self.sink.found().filter(|d| d.code == Code::UnknownFlag) {
-            let suggests = d.label.starts_with("did you") || !d.edits.is_empty();
-            let entry = best.entry(d.span).or_insert_with(|| (suggests, d.message.clone()));
+        let mut best: HashMap<Span, (bool, usize)> = HashMap::default();
+        for (at, d) in self.sink.found().enumerate().filter(|(_, d)| d.code == Code::UnknownFlag) {
+            let suggests = !d.suggested.is_empty() || !d.edits.is_empty();
+            let entry = best.entry(d.span).or_insert((suggests, at));
             if suggests && !entry.0 {
-                *entry = (true, d.message.clone());
+                *entry = (true, at);
             }
         }
+        let mut places = 0..;
         self.sink.forget(|d| {
-            d.code == Code::UnknownFlag && best.get(&d.span).is_some_and(|(_, kept)| *kept != d.message)
+            let at = places.next();
+            d.code == Code::UnknownFlag && best.get(&d.span).is_some_and(|(_, kept)| Some(*kept) != at)
         });
     }
 
     /// `vary seqz` over an engine that does not take what `seqs` sets: that is not what was meant.
     fn guessed_wrongly(&mut self) {
         let sets = |d: &Diagnostic, axis: &str| {
-            d.code == Code::UnknownFlag && d.message.ends_with(&format!("which `{axis}` sets"))
+            d.code == Code::UnknownFlag && matches!(&d.about, About::SetBy { axis: a } if a == axis)
         };
         let guess =
-            |d: &&Diagnostic| d.code == Code::UnknownName && d.message.starts_with("no axis is called");
+            |d: &&Diagnostic| d.code == Code::UnknownName && d.about.missing_kind() == Some(Kind::Axis);
         let guesses: Vec<(Span, String)> = self
             .sink
             .found()
@@ -92,22 +93,22 @@ impl Checker<'_> {
             for d in self.sink.each_mut().filter(|d| d.code == Code::UnknownName && d.span == at) {
                 d.edits.clear();
                 "not declared".clone_into(&mut d.label);
+                d.suggested.clear();
             }
         }
     }
 
     /// `seqs * seqz`, `seqz[512]`: what a misspelt name is read as is a guess, of which nothing else is wrong.
     fn made_of_a_guess(&mut self) {
-        let guesses =
-            self.sink.found().filter(|d| d.code == Code::UnknownName && d.label.starts_with("did you"));
+        let guesses = self.sink.found().filter(|d| d.code == Code::UnknownName && !d.suggested.is_empty());
         let guesses: Vec<Span> = guesses.map(|d| d.span).collect();
-        let points: Vec<String> =
-            guesses.iter().map(|s| format!("the axis `{}` has no point", self.modules.slice(*s))).collect();
+        let modules = self.modules;
+        let axes: Vec<&str> = guesses.iter().map(|s| modules.slice(*s)).collect();
         let lines: Vec<Span> = guesses.iter().map(|s| self.line(*s)).collect();
         let in_line =
             |s: Span| lines.iter().any(|l| l.file == s.file && l.range().contains(&(s.start as usize)));
         self.sink.forget(|d| match d.code {
-            Code::UnknownPoint => points.iter().any(|p| d.message.starts_with(p.as_str())),
+            Code::UnknownPoint => lacks_point(d).is_some_and(|axis| axes.contains(&axis)),
             Code::FlagClash => in_line(d.span),
             _ => false,
         });
@@ -119,7 +120,7 @@ impl Checker<'_> {
         let slips: Vec<(FileId, u32)> = slips.map(|d| (d.span.file, d.span.start)).collect();
         let at = |s: &Span| slips.contains(&(s.file, s.start));
         // other tools cap a rate by what would be a closed load here
-        let both = |d: &Diagnostic| d.code == Code::ProfileSetting && d.message.starts_with("a load is open");
+        let both = |d: &Diagnostic| d.about == About::TwoLoads;
         self.sink.forget(|d| {
             (d.code == Code::SettingTwice || both(d)) && (at(&d.span) || d.related.iter().any(|(s, _)| at(s)))
         });
@@ -160,8 +161,11 @@ impl Checker<'_> {
     /// A flag that is misspelt where it is set or taken away: that the other place has none, or one of another release, follows.
     fn of_a_misspelt_flag(&mut self) {
         let unknown: Vec<&Diagnostic> = self.sink.found().filter(|d| d.code == Code::UnknownFlag).collect();
-        let unknown_meant: Vec<String> =
-            unknown.iter().map(|d| key(quoted(&d.label).unwrap_or_default())).collect();
+        let meant = |d: &Diagnostic| match &d.about {
+            About::Opposite(flag) => key(flag),
+            _ => d.suggested.first().map(|flag| key(flag)).unwrap_or_default(),
+        };
+        let unknown_meant: Vec<String> = unknown.iter().map(|d| meant(d)).collect();
         let places: Vec<Span> = unknown.iter().map(|d| d.span).collect();
         let modules = self.modules;
         let before = |s: Span| modules.text_of(s.file).get(..s.start as usize).unwrap_or_default().trim_end();
@@ -247,11 +251,7 @@ impl Checker<'_> {
             own.chain(parents).any(|p| places.iter().any(|s| holds(p.span, *s)))
         };
         let within = |d: &Diagnostic| lines.iter().any(|l| holds(*l, d.span));
-        self.sink.forget(|d| {
-            d.code == Code::WrongLoad
-                && d.label == super::fits::A_RANGE
-                && (within(d) || misread(modules.slice(d.span)))
-        });
+        self.sink.forget(|d| d.about == About::Unsearched && (within(d) || misread(modules.slice(d.span))));
     }
 
     /// A param that is called otherwise than it is declared, in each text that inserts it: told at the first, mended at all.
@@ -316,23 +316,21 @@ impl Checker<'_> {
             self.sink.in_span(a.span).any(|d| !says(d))
         };
         let torn: Vec<&str> = axes.clone().filter(torn).map(|a| a.name.value.as_str()).collect();
-        let names = self.made_of(torn, axes);
-        let said: Vec<String> = names.iter().map(|n| format!("the axis `{n}` has no point")).collect();
-        self.sink.forget(|d| {
-            d.code == Code::UnknownPoint && said.iter().any(|s| d.message.starts_with(s.as_str()))
-        });
+        let names: HashSet<String> = self.made_of(torn, axes).into_iter().map(str::to_owned).collect();
+        self.sink.forget(|d| lacks_point(d).is_some_and(|axis| names.contains(axis)));
     }
 
     /// A flag `since` a release that the schema does not have, which was said of the `since`.
     fn releases_of_nobody(&mut self) {
-        let beyond = |d: &&Diagnostic| d.code == Code::EngineSetting && d.label == super::releases::BEYOND;
-        let found: Vec<Span> = self.sink.found().filter(beyond).map(|d| d.span).collect();
-        let said: Vec<String> = found
-            .into_iter()
-            .map(|span| format!("yet ({} has it)", self.modules.slice(span).trim_matches('"')))
-            .collect();
-        self.sink
-            .forget(|d| d.code == Code::FlagVersion && said.iter().any(|s| d.message.ends_with(s.as_str())));
+        let beyond = self.sink.found().filter(|d| d.about == About::BeyondVersions);
+        let modules = self.modules;
+        let said: Vec<&str> = beyond.map(|d| modules.slice(d.span).trim_matches('"')).collect();
+        self.sink.forget(|d| match &d.about {
+            About::Release { since: Some(since), .. } => {
+                d.code == Code::FlagVersion && said.contains(&since.as_str())
+            }
+            _ => false,
+        });
     }
 
     /// Whether an engine may be meant that is not known here, and another one of the library has the flag: that the known one lacks it
@@ -353,11 +351,11 @@ impl Checker<'_> {
         let line = &text[before.rfind('\n').map_or(0, |n| n + 1)..];
         let word = line.split_whitespace().next().unwrap_or_default();
         let names = matches!(word, "use" | "engine" | "baseline" | "track" | "step" | "vary");
-        d.message.starts_with("no engine is called") || d.code.id().starts_with("E1") && names
+        d.about.missing_kind() == Some(Kind::Engine) || d.code.id().starts_with("E1") && names
     }
 }
 
-/// The first thing that a text quotes.
-fn quoted(text: &str) -> Option<&str> {
-    text.split('`').nth(1)
+/// The axis that lacks a point which was picked.
+fn lacks_point(d: &Diagnostic) -> Option<&str> {
+    if let About::NoPoint { axis } = &d.about { Some(axis) } else { None }
 }

@@ -47,7 +47,7 @@ impl Checker<'_> {
         let Some(word) = meant else { return false };
         let message = format!("no metric or param is called `{}`", name.value);
         let d = Diagnostic::new(Code::UnknownMetric, name.span, message);
-        let d = d.label(format!("did you mean `{word}`?"));
+        let d = d.suggest(&word);
         self.sink.push(match word {
             "given" => d.help("write `given --FLAG`: whether a flag is given").edit(name.span, word),
             _ => d.help("write `not --FLAG`, or `not given --FLAG` for a flag that is not set"),
@@ -87,13 +87,10 @@ impl Checker<'_> {
         let d = Diagnostic::new(Code::UnknownMetric, span, message);
         let flag = format!("--{written}");
         self.sink.push(match metrics::elsewhere(meant) {
-            _ if self.is_flag(&flag) => d
-                .label(format!("did you mean `{flag}`?"))
-                .help(format!("a flag is written with its dashes: `{flag}`"))
-                .edit(span, flag),
-            Some(near) => {
-                d.label(format!("did you mean `{near}`?")).help(format!("write `{near}`")).edit(span, near)
+            _ if self.is_flag(&flag) => {
+                d.suggest(&flag).help(format!("a flag is written with its dashes: `{flag}`")).edit(span, flag)
             }
+            Some(near) => d.suggest(&near).help(format!("write `{near}`")).edit(span, near),
             None => d
                 .meant(meant, known.iter().map(String::as_str), "not known", str::to_owned)
                 .help("names are snake_case; with spaces around it, `a - b`, the sign takes away"),

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::check::Checker;
-use super::flags::typed;
 use super::metrics;
 use super::program::{Change, Engine, Expr, NotYet, Space, Study};
 use super::schema::{Found, Setting};
 use super::scope::Kind;
+use super::typed::typed;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;

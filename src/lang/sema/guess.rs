@@ -1,11 +1,10 @@
 //! What an unknown flag was probably meant to be. A guess becomes a fix only where nothing else can have been meant.
 
 use super::equivalents::{Equivalent, equivalent};
-use super::problem::UNKNOWN;
 use super::program::Engine;
 use super::schema::{Found, Kind, key};
 use super::switch;
-use crate::lang::diag::{Diagnostic, nearest, one_of, same_digits};
+use crate::lang::diag::{About, Diagnostic, nearest, one_of, same_digits};
 use crate::lang::source::Span;
 
 /// A name with its dash, of which every slip is as near to several others: `-tq` is one of `-tp` and of `-q`.
@@ -130,18 +129,18 @@ impl Guess {
         match self {
             Self::Elsewhere(Equivalent { of, here, nearest: false }) => {
                 let label = format!("that is {} spelling; {title} calls it {here}", owners(&of));
-                d.label(label).help(format!("write {here}")).edit(at, here)
+                let d = d.label(label).help(format!("write {here}")).edit(at, here);
+                d.about(About::Elsewhere { here: here.to_owned(), nearest: false })
             }
             Self::Elsewhere(Equivalent { of, here, nearest: true }) => {
                 let label = format!("that is {} flag; the nearest of {title} is {here}", owners(&of));
                 d.label(label)
                     .help(format!("look whether {here} does what you mean: the two are not the same"))
+                    .about(About::Elsewhere { here: here.to_owned(), nearest: true })
             }
             // what it is the beginning of need not be what was meant: `--enable-ep` of `--enable-eplb`
             Self::Short(full) => {
-                let d = d
-                    .label(format!("did you mean `{full}`?"))
-                    .help(format!("write {full}: a study spells flags out in full"));
+                let d = d.suggest(&full).help(format!("write {full}: a study spells flags out in full"));
                 if is_slip(name, &full) { d.edit(at, full) } else { d }
             }
             Self::ShortForMany(many) => {
@@ -152,9 +151,8 @@ impl Guess {
                 d.label("short for several flags").help(format!("a study spells flags out in full: {list}"))
             }
             Self::Near(near) => {
-                let d = d
-                    .label(format!("did you mean `{near}`?"))
-                    .help(format!("write {near}, or `raw {name}` to pass it on unchecked"));
+                let d =
+                    d.suggest(&near).help(format!("write {near}, or `raw {name}` to pass it on unchecked"));
                 // `-max-num-seqs`: no short flag has so many letters
                 let dash = near.strip_prefix('-') == Some(name) && name.len() > SHORTEST;
                 if dash || sure(name) && is_slip(name, &near) && same_digits(name, &near) {
@@ -164,14 +162,12 @@ impl Guess {
                 }
             }
             Self::Same(same) => {
-                let d = d.label(format!("did you mean `{same}`?"));
+                let d = d.suggest(&same);
                 d.help(format!("write {same}, or `raw {name}` to pass it on unchecked")).edit(at, same)
             }
-            Self::NearMany(many) => {
-                let all: Vec<String> = many.iter().map(|m| format!("`{m}`")).collect();
-                d.label(format!("did you mean {}?", one_of(&all)))
-                    .help(format!("write {}, or `raw {name}` to pass it on unchecked", one_of(&many)))
-            }
+            Self::NearMany(many) => d
+                .suggest_one_of(&many)
+                .help(format!("write {}, or `raw {name}` to pass it on unchecked", one_of(&many))),
             Self::Renamed(now) if RENAMED.iter().any(|(old, _)| *old == key(name)) => {
                 d.label("its old name").help(format!("write {now}")).edit(at, now)
             }
@@ -193,8 +189,11 @@ impl Guess {
                 let state = if switch::Sense::of(&other).on { "off" } else { "on" };
                 d.label(format!("it is {state} unless `{other}` is given"))
                     .help(format!("leave it out, or write `unset {other}` where that is set before"))
+                    .about(About::Opposite(other))
             }
-            Self::Nothing => d.label(UNKNOWN).help(format!("`raw {name}` passes it on unchecked")),
+            Self::Nothing => {
+                d.label("unknown").about(About::LikeNone).help(format!("`raw {name}` passes it on unchecked"))
+            }
         }
     }
 

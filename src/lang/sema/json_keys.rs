@@ -7,10 +7,10 @@ use serde_json::{Map, Value as Json};
 
 use super::check::Checker;
 use super::doubled;
-use super::flags::of_its_type;
 use super::problem::Problem;
 use super::program::{Change, Engine, WrittenValue};
 use super::schema::{FlagSpec, Found, KeySpec, Kind, Schema, Setting, Value, value};
+use super::typed::of_its_type;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
 

@@ -4,7 +4,7 @@
 use super::check::Checker;
 use super::program::{Arrivals, Load, Profile};
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, one_of};
+use crate::lang::diag::{About, Diagnostic, one_of};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{Literal, Number, WordLine, WordValue};
 use crate::lang::units::Dim;
@@ -183,15 +183,17 @@ impl Checker<'_> {
         let at = |word: &str| seen.iter().position(|s| s.0 == word);
         let (Some(a), Some(b)) = (at(one), at(other)) else { return };
         let ((first, first_span), (second, span)) = (seen[a.min(b)], seen[a.max(b)]);
-        let (message, help) = if one == "rate" {
+        let (about, message, help) = if one == "rate" {
             (
+                About::TwoLoads,
                 "a load is open (`rate`) or closed (`concurrency`), not both",
                 "; to cap an open load write `in_flight N`",
             )
         } else {
-            ("a load ends after `requests` or after a `duration`, not both", "")
+            (About::Plain, "a load ends after `requests` or after a `duration`, not both", "")
         };
-        let d = Diagnostic::new(Code::ProfileSetting, span, message).label(format!("and here {second}"));
+        let d = Diagnostic::new(Code::ProfileSetting, span, message).about(about);
+        let d = d.label(format!("and here {second}"));
         self.sink
             .push(d.related(first_span, format!("{first} is stated here")).help(format!("remove one{help}")));
     }

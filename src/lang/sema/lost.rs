@@ -9,8 +9,7 @@ use super::schema::key;
 use super::scope::Kind;
 use super::settings::flag_target;
 use super::unsets::overlaps;
-use crate::lang::codes::Code;
-use crate::lang::diag::Diagnostic;
+use crate::lang::diag::{About, Diagnostic};
 use crate::lang::source::Span;
 use crate::lang::stdlib;
 use crate::lang::syntax::ast::{self, ChangeKind, EngineLineKind, Item, StudyLineKind as Line};
@@ -30,8 +29,7 @@ impl Checker<'_> {
     /// Whether two engines of this file have one name: another name stands for one of them elsewhere.
     fn engine_twice(&self) -> bool {
         let root = self.modules.root();
-        let twice =
-            |d: &Diagnostic| d.code == Code::DeclaredTwice && d.message.starts_with("a second engine ");
+        let twice = |d: &Diagnostic| d.about == About::Second(Kind::Engine);
         root.names(Kind::Engine).into_iter().any(|n| root.is_broken(n)) && self.sink.found().any(twice)
     }
 

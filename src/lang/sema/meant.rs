@@ -1,5 +1,6 @@
 //! What a flag's value was probably meant to be, where a machine can know it.
 
+use super::kinds;
 use super::program::{Engine, WrittenValue};
 use super::schema::{self, FlagSpec, Found, Kind};
 use crate::lang::diag::{Diagnostic, one_of};
@@ -36,7 +37,7 @@ pub fn value(
             let all = choices.iter().map(String::as_str);
             if let Some(full) = short_type(&value.text).filter(|full| all.clone().any(|c| c == *full)) {
                 let span = d.span;
-                return d.label(format!("did you mean `{full}`?")).edit(span, full);
+                return d.suggest(&full).edit(span, full);
             }
             // what another release takes is no slip
             let elsewhere =
@@ -50,7 +51,7 @@ pub fn value(
         kind @ Kind::Float { max: Some(1.0), .. } if percent(kind, &value.text).is_some() => {
             let right = percent(kind, &value.text).unwrap_or_default();
             let span = d.span;
-            d.label(format!("did you mean `{right}`?")).edit(span, right)
+            d.suggest(&right).edit(span, right)
         }
         kind @ (Kind::Int { .. } | Kind::Float { .. }) => {
             let fixed = unit_slips::mended(&value.text).filter(|t| schema::value(kind, t).is_ok());
@@ -70,12 +71,12 @@ pub fn value(
                 }
             }
             if let Some(product) = product(&value.text).filter(|p| schema::value(kind, p).is_ok()) {
-                return d.label(format!("did you mean `{product}`?")).edit(span, product);
+                return d.suggest(&product).edit(span, product);
             }
             match fixed {
                 Some(fixed) if value.text.ends_with("tok") => d.label("has a unit").edit(span, fixed),
                 Some(fixed) => d.label("unknown unit").edit(span, fixed),
-                None if d.message.contains("unknown unit") => d.label("unknown unit"),
+                None if kinds::has_unknown_unit(&value.text) => d.label("unknown unit"),
                 None => d.label("does not fit"),
             }
         }
@@ -84,7 +85,7 @@ pub fn value(
             let right = format!("{name}.{}", value.text);
             let key = value.text.split('=').next().unwrap_or_default();
             let whole = at_name.to(d.span);
-            let d = d.label(format!("did you mean `{right}`?"));
+            let d = d.suggest(&right);
             d.help(format!("a key of a JSON flag is written {right}, or all of it {name}={{\"{key}\": …}}"))
                 .edit(whole, right)
         }

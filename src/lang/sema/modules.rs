@@ -8,7 +8,7 @@ use foldhash::{HashMap, HashSet};
 
 use super::scope::{ItemRef, Kind, Module, declared_again, is_base_word, name_of};
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, Sink};
+use crate::lang::diag::{About, Diagnostic, Sink};
 use crate::lang::source::{FileId, Files, Source, Sources, Span};
 use crate::lang::stdlib;
 use crate::lang::syntax::ast::{File, Item, Literal, Name, Param, Text, Use};
@@ -206,7 +206,9 @@ impl Modules {
             Some(first) if first != at => {
                 let first = name_of(self.item(first)).map(|(_, n)| n.span);
                 let message = format!("a second {} is called `{}`", kind.word(), name.value);
-                let mut d = Diagnostic::new(Code::DeclaredTwice, name.span, message).label("already taken");
+                let mut d = Diagnostic::new(Code::DeclaredTwice, name.span, message)
+                    .about(About::Second(kind))
+                    .label("already taken");
                 if let Some(span) = first {
                     d = d.related(span, "the first one");
                 }

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use super::check::Checker;
-use super::flags::typed;
 use super::program::{Change, Engine, From, Point, Space, Step};
 use super::schema::{Setting, key};
+use super::typed::typed;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;

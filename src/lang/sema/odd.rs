@@ -7,7 +7,7 @@ use super::modules::Modules;
 use super::scope::{Kind, declared};
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
-use crate::lang::diag::{Diagnostic, nearest, same_digits};
+use crate::lang::diag::{About, Diagnostic, nearest, same_digits};
 use crate::lang::source::Span;
 use crate::lang::stdlib;
 use crate::lang::syntax::ast::{EngineLineKind as Line, Item, KeyDecl};
@@ -50,21 +50,15 @@ struct Missing {
 impl Missing {
     fn of(d: &Diagnostic, modules: &Modules) -> Option<Self> {
         let name = asked(d, modules)?.to_owned();
+        let of_blocks = |k: &Kind| matches!(k, Kind::Engine | Kind::Axis | Kind::Profile);
         let kinds = match d.code {
-            Code::UnknownName if d.message.starts_with("no earlier step and no engine") => vec![Kind::Engine],
-            Code::UnknownName => {
-                let all = [Kind::Engine, Kind::Axis, Kind::Profile];
-                all.into_iter().filter(|k| d.message.starts_with(&format!("no {} is", k.word()))).collect()
-            }
+            Code::UnknownName if matches!(d.about, About::MissingBase { .. }) => vec![Kind::Engine],
+            Code::UnknownName => d.about.missing_kind().filter(of_blocks).into_iter().collect(),
             Code::UnknownMetric => vec![Kind::Metric, Kind::Param],
             Code::UnknownParam => vec![Kind::Param],
             _ => Vec::new(),
         };
-        let suggested = if d.label.starts_with("did you mean") {
-            d.label.split('`').skip(1).step_by(2).map(|s| s.trim_matches(['{', '}']).to_owned()).collect()
-        } else {
-            Vec::new()
-        };
+        let suggested = d.suggested.iter().map(|s| s.trim_matches(['{', '}']).to_owned()).collect();
         Some(Self { code: d.code, name, kinds, suggested, first: d.span })
     }
 
@@ -167,7 +161,7 @@ fn tell(found: &mut Vec<Diagnostic>, modules: &Modules, m: &Missing, (name, at):
         let of_use = d.code == m.code && asked(d, modules) == Some(right);
         !(of_use || d.code == Code::Unused && d.span == at)
     });
-    let d = Diagnostic::new(m.code, at, message).label(format!("did you mean `{right}`?"));
+    let d = Diagnostic::new(m.code, at, message).suggest(&right);
     let d = d.help(if m.in_library() {
         format!("call it `{right}` here; the standard library has another `{right}`, which this file does not take")
     } else {
@@ -180,9 +174,7 @@ fn tell(found: &mut Vec<Diagnostic>, modules: &Modules, m: &Missing, (name, at):
 /// `axis seqs` twice and `batched` missing: a declaration that was copied and not renamed. What a text inserts may be of any kind, and says
 /// nothing of which param that is.
 fn called_alike(found: &mut Vec<Diagnostic>, modules: &Modules, words: &Words) {
-    let second = |d: &Diagnostic, kind: Kind| {
-        d.code == Code::DeclaredTwice && d.message.starts_with(&format!("a second {} is", kind.word()))
-    };
+    let second = |d: &Diagnostic, kind: Kind| d.about == About::Second(kind);
     for kind in [Kind::Engine, Kind::Axis, Kind::Profile, Kind::Metric, Kind::Param] {
         let mut twice = found.iter().filter(|d| second(d, kind)).map(|d| d.span);
         let (Some(at), None) = (twice.next(), twice.next()) else { continue };

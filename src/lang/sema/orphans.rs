@@ -3,7 +3,7 @@
 use super::check::Checker;
 use super::scope::Kind;
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, one_of};
+use crate::lang::diag::{About, Diagnostic, one_of};
 use crate::lang::syntax;
 use crate::lang::syntax::ast::{Engine, EngineLineKind as Line, Text};
 
@@ -23,7 +23,7 @@ impl Checker<'_> {
             return false;
         }
         // told of where its first line ends
-        if self.sink.in_span(decl.span).any(|d| d.label == syntax::PARENT_EXPECTED) {
+        if self.sink.in_span(decl.span).any(|d| d.about == About::ParentExpected) {
             return true;
         }
         let (name, title) = (decl.name.value.as_str(), decl.title.as_ref());
@@ -33,7 +33,7 @@ impl Checker<'_> {
         let d = Diagnostic::new(Code::EngineIncomplete, decl.name.span, message);
         self.sink.push(match meant {
             Some(meant) => d
-                .label(format!("did you mean to derive it from `{meant}`?"))
+                .suggest_as(format!("did you mean to derive it from `{meant}`?"), [meant])
                 .help(format!("write {} = {meant} {{ … }}`", self.head(decl)))
                 .edit(crate::lang::source::Span { start: at.end, ..at }, format!(" = {meant}")),
             None => d.label("derives from nothing").help(format!(

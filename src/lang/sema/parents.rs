@@ -49,7 +49,7 @@ impl Checker<'_> {
         );
         let d = Diagnostic::new(Code::EngineSetting, name.span, message);
         let right = engine.name.clone();
-        let d = d.label(format!("did you mean `{right}`?")).help(format!("derive it from `{right}`"));
+        let d = d.suggest(&right).help(format!("derive it from `{right}`"));
         self.sink.push(d.edit(name.span, right));
         Some(engine.clone())
     }

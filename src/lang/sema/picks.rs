@@ -8,7 +8,7 @@ use super::axes::{listed, normal_pick};
 use super::check::Checker;
 use super::program::{Point, Space};
 use crate::lang::codes::Code;
-use crate::lang::diag::Diagnostic;
+use crate::lang::diag::{About, Diagnostic};
 use crate::lang::syntax::ast::{Name, Single};
 
 impl Checker<'_> {
@@ -37,7 +37,8 @@ impl Checker<'_> {
         let points = space.points().into_iter().map(|p| p.name.as_str());
         let known: Vec<&str> = points.filter(|name| seen.insert(*name)).collect();
         let message = format!("the axis `{}` has no point `{}`", axis.value, pick.text);
-        let d = Diagnostic::new(Code::UnknownPoint, pick.span, message);
+        let about = About::NoPoint { axis: axis.value.clone() };
+        let d = Diagnostic::new(Code::UnknownPoint, pick.span, message).about(about);
         // a number is no misspelling of another one
         let d = if pick.text.starts_with(|c: char| c.is_ascii_digit()) {
             d.label("not there")

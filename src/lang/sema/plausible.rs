@@ -63,7 +63,7 @@ impl Checker<'_> {
         let meant = text.strip_suffix('s').filter(|digits| digits.parse::<f64>().is_ok());
         let d = match meant.map(|digits| format!("{digits}ms")) {
             // which of the two was meant is for people to say
-            Some(meant) if beyond => d.label(format!("did you mean {meant}?")),
+            Some(meant) if beyond => d.suggest_as(format!("did you mean {meant}?"), [meant.as_str()]),
             _ if within => d.label("faster than all"),
             _ => d.label("beyond all"),
         };

@@ -1,16 +1,14 @@
 //! Why a flag cannot be set, in words: for a table, and as a diagnostic that says what to write instead.
 
-use super::flags::{AUTO, typed};
 use super::guess::{Guess, abbreviated};
 use super::meant;
 use super::program::{Engine, WrittenValue};
 use super::schema::{Elsewhere, Found, key};
 use super::successors::successor;
+use super::typed::{AUTO, typed};
 use crate::lang::codes::Code;
-use crate::lang::diag::Diagnostic;
+use crate::lang::diag::{About, Diagnostic};
 use crate::lang::source::Span;
-
-pub(super) const UNKNOWN: &str = "unknown";
 
 /// Why a flag cannot be set.
 #[derive(Debug, Clone, PartialEq)]
@@ -115,14 +113,18 @@ impl Problem {
                 engine,
             ),
             Self::NotYet(since) => {
-                let d = Diagnostic::new(Code::FlagVersion, at_name, message).label("not yet in this version");
+                let release = About::Release { flag: name.to_owned(), since: Some(since.clone()) };
+                let d = Diagnostic::new(Code::FlagVersion, at_name, message).about(release);
+                let d = d.label("not yet in this version");
                 let help = format!(
                     "{since} is the first release known to have it: take another flag, or another version"
                 );
                 Guess::of(name, engine).or_help(d, at_name, &help)
             }
             Self::NoLonger(until) => {
-                no_longer(Diagnostic::new(Code::FlagVersion, at_name, message), name, until, engine)
+                let release = About::Release { flag: name.to_owned(), since: None };
+                let d = Diagnostic::new(Code::FlagVersion, at_name, message).about(release);
+                no_longer(d, name, until, engine)
             }
             Self::Reserved => reserved(Diagnostic::new(Code::ReservedFlag, at_name, message), name, value),
             Self::NeedsValue(expected) => Diagnostic::new(Code::FlagNeedsValue, at_name, message)
@@ -131,6 +133,7 @@ impl Problem {
             // one of several values, `=[true, false]`: the list is the mistake, and it is one
             Self::TakesNone if at_value.start > at_name.end + 1 => {
                 let d = Diagnostic::new(Code::FlagNeedsValue, at_name, message);
+                let d = d.about(About::TakesNone { right: None });
                 let off = match engine.schema.find(name, engine.version.as_deref()) {
                     Found::Known(spec, false) => spec.negated.first().cloned(),
                     _ => None,
@@ -141,8 +144,14 @@ impl Problem {
                     .help(format!("write a point with it and one without: `{{ on: {name}, off: {off} }}`"))
             }
             Self::TakesNone => {
+                let right = meant_switch(name, value, engine);
+                let help = right.as_ref().map_or_else(
+                    || format!("leave it out, or write `unset {name}` where it is set before"),
+                    |right| format!("write {right}"),
+                );
                 let d = Diagnostic::new(Code::FlagNeedsValue, at_value, message);
-                let d = d.label("a switch is present or not").help(switch_help(name, value, engine));
+                let d = d.about(About::TakesNone { right });
+                let d = d.label("a switch is present or not").help(help);
                 match meant::switch(name, value, engine) {
                     Some(switch) => d.edit(at_name.to(at_value), switch),
                     None => d,
@@ -192,7 +201,7 @@ impl Problem {
 
     /// Whether an unknown flag's diagnostic has something to suggest.
     pub fn suggests(d: &Diagnostic) -> bool {
-        d.label != UNKNOWN
+        d.about != About::LikeNone
     }
 
     /// The same as a doubt: the engine's version is not one that the schema was read from, so that it may know better.
@@ -231,15 +240,12 @@ fn reserved(d: Diagnostic, name: &str, value: Option<&WrittenValue>) -> Diagnost
     }
 }
 
-/// The label of a key that is like none.
-const NO_KEY: &str = "not a key of it";
-
 fn no_key(d: Diagnostic, key: &str, known: &[String]) -> Diagnostic {
     let dashed: Vec<(String, &str)> = known.iter().map(|k| (k.replace('_', "-"), k.as_str())).collect();
     // `num_spec_tokens` for `num_speculative_tokens`
-    let d = d.meant(key, known.iter().map(String::as_str), NO_KEY, str::to_owned);
+    let d = d.meant(key, known.iter().map(String::as_str), "not a key of it", str::to_owned);
     let d = match abbreviated(&key.replace('_', "-"), &dashed).as_slice() {
-        [one] if d.label == NO_KEY => d.label(format!("did you mean `{one}`?")),
+        [one] if d.suggested.is_empty() => d.suggest(&one),
         _ => d,
     };
     d.help(format!("it has {}", some_of(known)))
@@ -267,17 +273,16 @@ pub(super) fn some_of(all: &[String]) -> String {
     format!("{}{more}", all[..all.len().min(MOST)].join(", "))
 }
 
-/// `--switch=false` is the negated spelling where there is one.
-fn switch_help(name: &str, value: Option<&WrittenValue>, engine: &Engine) -> String {
+/// The switch that a value of it says, if there is one that says it.
+fn meant_switch(name: &str, value: Option<&WrittenValue>, engine: &Engine) -> Option<String> {
     let off = value.is_some_and(|v| matches!(v.text.to_lowercase().as_str(), "false" | "0" | "off" | "no"));
     let Found::Known(spec, negated) = engine.schema.find(name, engine.version.as_deref()) else {
-        return format!("write {name}");
+        return Some(name.to_owned());
     };
-    match (off, negated, spec.negated.first()) {
-        (false, ..) => format!("write {name}"),
-        (true, false, Some(no)) => format!("write {no}"),
-        (true, true, _) => format!("write {}", spec.names[0]),
-        (true, false, None) => format!("leave it out, or write `unset {name}` where it is set before"),
+    match (off, negated) {
+        (false, _) => Some(name.to_owned()),
+        (true, false) => spec.negated.first().cloned(),
+        (true, true) => spec.names.first().cloned(),
     }
 }
 

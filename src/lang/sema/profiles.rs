@@ -348,7 +348,8 @@ impl Checker<'_> {
         let stated = |word: &str| said.words.contains(&word);
         let mut lacks = Vec::new();
         // a trace says itself when its requests come
-        let nearly = |d: &Diagnostic| d.code == Code::ProfileSetting && d.label.contains("`trace`");
+        let nearly =
+            |d: &Diagnostic| d.code == Code::ProfileSetting && d.suggested.iter().any(|s| s == "trace");
         // `data trace t.jsonl`, without quotes
         let unread = decl.unread.contains(&"data") && self.modules.slice(decl.span).contains("trace");
         let traced =

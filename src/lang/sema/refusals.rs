@@ -70,7 +70,9 @@ impl Checker<'_> {
             let known: Vec<(String, &str)> = known.map(|n| (key(n), n)).collect();
             let d = match with_words(&key(flag), &known, 1).as_slice() {
                 [] => d.meant(flag, known.iter().map(|(_, n)| *n), "unknown", str::to_owned),
-                several => d.label(format!("did you mean {}?", one_of(several))),
+                several => {
+                    d.suggest_as(format!("did you mean {}?", one_of(several)), several.iter().copied())
+                }
             };
             self.sink.push(d.help("name a flag that the engine declares"));
         }

@@ -6,7 +6,7 @@ use super::lost::declares_flag;
 use super::program::Engine;
 use super::schema::key;
 use crate::lang::codes::Code;
-use crate::lang::diag::Diagnostic;
+use crate::lang::diag::{About, Diagnostic};
 use crate::lang::source::Span;
 use crate::lang::stdlib;
 use crate::lang::syntax::ast::{Axes, Factor, Step, StepLineKind as Line};
@@ -110,13 +110,7 @@ impl Checker<'_> {
 impl Refused {
     /// The flag, where the engine has it in another release.
     fn flag_of_release(&self) -> Option<String> {
-        let (_, flag) = self
-            .diagnostic
-            .message
-            .split_once(" have ")
-            .or_else(|| self.diagnostic.message.split_once(" has "))?;
-        let flag = flag.split(' ').next().filter(|f| f.starts_with('-'))?;
-        (self.diagnostic.code == Code::FlagVersion).then(|| flag.to_owned())
+        if let About::Release { flag, .. } = &self.diagnostic.about { Some(flag.clone()) } else { None }
     }
 
     /// Whether two flags are refused at one place for one reason: the axis is another engine's.
@@ -140,9 +134,12 @@ impl Refused {
 
     fn alone(self) -> Diagnostic {
         let d = self.diagnostic;
-        let spelled = match d.label.split_once("; ") {
-            Some((_, nearest)) => format!(" ({nearest})"),
-            None => String::new(),
+        let spelled = match &d.about {
+            About::Elsewhere { here, nearest: false } => format!(" ({} calls it {here})", self.engine),
+            About::Elsewhere { here, nearest: true } => {
+                format!(" (the nearest of {} is {here})", self.engine)
+            }
+            _ => String::new(),
         };
         let help = format!(
             "vary an axis of {}{spelled}, or start the step from an engine that takes `{}`",
@@ -150,6 +147,7 @@ impl Refused {
         );
         let message = format!("{}, which `{}` sets", d.message, self.axis);
         Diagnostic::new(d.code, self.used, message)
+            .about(About::SetBy { axis: self.axis })
             .label(format!("over {} here", self.engine))
             .related(self.change, "what it sets")
             .help(help)

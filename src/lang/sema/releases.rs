@@ -5,7 +5,7 @@ use super::check::Checker;
 use super::program::Engine as Program;
 use super::versions::compare_versions;
 use crate::lang::codes::Code;
-use crate::lang::diag::Diagnostic;
+use crate::lang::diag::{About, Diagnostic};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{Engine, EngineLineKind as Line, FlagDecl, Text};
 
@@ -16,9 +16,6 @@ fn one_release(version: &str) -> Option<&str> {
     let one = one.split([',', '|', ' ']).next().unwrap_or(one);
     (one != version && !one.is_empty()).then_some(one)
 }
-
-/// The label of a `since` that lies behind all releases.
-pub(super) const BEYOND: &str = "after all of `versions`";
 
 /// The newest release that a number is, or is the beginning of.
 fn known_release<'a>(one: &str, versions: &'a [String]) -> Option<&'a str> {
@@ -70,7 +67,7 @@ impl Checker<'_> {
                     "no version of the schema has this flag",
                 );
                 let help = "name the version in `versions` too, or mend the `since`";
-                self.sink.push(d.label(BEYOND).help(help));
+                self.sink.push(d.label("after all of `versions`").about(About::BeyondVersions).help(help));
             }
         }
     }
@@ -85,7 +82,7 @@ impl Checker<'_> {
         };
         let span = Span { end: line.span.start + "versions".len() as u32, ..line.span };
         let message = "`versions` names what flags were read from, and no flags are declared here";
-        let d = Diagnostic::new(Code::EngineSetting, span, message).label("did you mean `version`?");
+        let d = Diagnostic::new(Code::EngineSetting, span, message).suggest("version");
         let help = "write `version \"…\"` for the release that is started";
         let states_one = decl.lines.iter().any(|l| matches!(l.kind, Line::Version(_)));
         self.sink.push(match versions.as_slice() {
@@ -204,7 +201,7 @@ impl Checker<'_> {
             let help = format!(
                 "write `version \"{full}\"` if that is what runs: releases are named in full, as the engine prints them"
             );
-            self.sink.push(d.label(format!("did you mean `{full}`?")).help(help));
+            self.sink.push(d.suggest(&full).help(help));
             return;
         }
         // llama.cpp is one program, and mostly in no virtual environment

@@ -4,12 +4,11 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use foldhash::{HashMap, HashSet};
-use serde_json::Value as Json;
 
+pub use super::kinds::{Kind, Value, sorted, value};
 use super::versions::{compare_versions, stand_in};
 use crate::lang::diag::did_you_mean;
 use crate::lang::syntax::ANY;
-use crate::lang::{unit_slips, units};
 
 /// One declared flag, as it is for a range of versions.
 #[derive(Debug, Clone)]
@@ -64,105 +63,10 @@ pub struct LimitsRequests {
     pub unless: Option<String>,
 }
 
-impl Value {
-    /// The GPUs that a flag marked `uses gpus` takes with this value: a number, or as many as a text lists (`CUDA0,CUDA1`); a share of
-    /// 0, as in `3,0,1`, takes none.
-    pub fn gpus(&self) -> Option<u32> {
-        let listed =
-            |t: &str| t.split([',', '/']).map(str::trim).filter(|e| !matches!(*e, "" | "0" | "none")).count();
-        match self {
-            Self::Int(n) => Some(u32::try_from(*n).unwrap_or(1).max(1)),
-            Self::Text(t) => Some(u32::try_from(listed(t)).unwrap_or(u32::MAX).max(1)),
-            _ => None,
-        }
-    }
-
-    /// Whether a flag with this value holds as an `unless`: a switch that is on, or whatever else is set.
-    pub fn stands(&self) -> bool {
-        *self != Self::Switch(false)
-    }
-}
-
 /// The flag's value multiplies the GPUs that a configuration needs.
 #[derive(Debug, Clone)]
 pub struct UsesGpus {
     pub unless: Option<String>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub enum Kind {
-    Switch,
-    Text,
-    Path,
-    Json,
-    Words,
-    Int { min: Option<f64>, max: Option<f64> },
-    Float { min: Option<f64>, max: Option<f64> },
-    OneOf(Vec<String>),
-}
-
-impl Kind {
-    /// What the flag takes, in words.
-    pub fn expected(&self) -> String {
-        let range = |what: &str, min: &Option<f64>, max: &Option<f64>| match (min, max) {
-            (Some(a), Some(b)) => format!("{what} from {a} to {b}"),
-            (Some(a), None) => format!("{what} from {a} on"),
-            (None, Some(b)) => format!("{what} up to {b}"),
-            (None, None) => what.to_owned(),
-        };
-        match self {
-            Self::Switch => "no value".to_owned(),
-            Self::Text => "a text".to_owned(),
-            Self::Path => "a path".to_owned(),
-            Self::Json => "a JSON value, such as `{\"key\": \"text\"}`".to_owned(),
-            Self::Words => "words separated by spaces".to_owned(),
-            Self::Int { min, max } => range("a whole number", min, max),
-            Self::Float { min, max } => range("a number", min, max),
-            Self::OneOf(choices) => format!("one of {}", choices.join(", ")),
-        }
-    }
-}
-
-/// A value in its normal form: two spellings of one value are equal.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Value {
-    Switch(bool),
-    Int(i64),
-    Float(f64),
-    Json(Json),
-    Text(String),
-}
-
-impl Value {
-    /// As JSON, objects with sorted keys: what identity is computed from.
-    pub fn normal(&self) -> Json {
-        match self {
-            Self::Switch(b) => Json::Bool(*b),
-            Self::Int(i) => Json::from(*i),
-            Self::Float(f) if f.fract() == 0.0 && f.abs() < 9e15 => Json::from(*f as i64),
-            Self::Float(f) => Json::from(*f),
-            Self::Json(j) => sorted(j),
-            Self::Text(t) => Json::from(t.as_str()),
-        }
-    }
-}
-
-/// The same JSON with the keys of every object sorted.
-pub fn sorted(json: &Json) -> Json {
-    match json {
-        Json::Object(map) => {
-            let mut pairs: Vec<_> = map.iter().map(|(k, v)| (k.clone(), sorted(v))).collect();
-            pairs.sort_by(|a, b| a.0.cmp(&b.0));
-            Json::Object(pairs.into_iter().collect())
-        }
-        Json::Array(all) => Json::Array(all.iter().map(sorted).collect()),
-        Json::Number(n) => match n.as_f64() {
-            // 1.0 and 1 are one value
-            Some(f) if n.is_f64() && f.fract() == 0.0 && f.abs() < 9e15 => Json::from(f as i64),
-            _ => json.clone(),
-        },
-        other => other.clone(),
-    }
 }
 
 /// A flag in a configuration.
@@ -387,115 +291,5 @@ impl FlagSpec {
     /// Whether a name is one of the spellings that switch it off.
     pub fn is_negated(&self, name: &str) -> bool {
         self.negated.iter().any(|n| key(n) == key(name))
-    }
-}
-
-/// A path without the `./` that it may begin with: it is the same file.
-fn without_here(path: &str) -> &str {
-    match path.strip_prefix("./").map(|rest| rest.trim_start_matches('/')) {
-        Some(rest) if !rest.is_empty() => without_here(rest),
-        _ => path,
-    }
-}
-
-/// What a written text means under a flag's type. The error says what is wrong, as a fragment.
-pub fn value(kind: &Kind, text: &str) -> Result<Value, String> {
-    match kind {
-        Kind::Switch => Err("takes no value".to_owned()),
-        Kind::Int { min, max } => {
-            let n = number(text)?;
-            // as written where that is exact: a float has no room for the last digits of a big one
-            let exact = text.parse::<i64>().ok();
-            if exact.is_none() && n.fract() != 0.0 {
-                return Err(format!("`{text}` is not a whole number"));
-            }
-            if exact.is_none() && n.abs() >= 9e15 {
-                return Err(format!("`{text}` is too big a number"));
-            }
-            in_range(n, *min, *max, text).map(|()| Value::Int(exact.unwrap_or(n as i64)))
-        }
-        Kind::Float { min, max } => {
-            let n = number(text)?;
-            in_range(n, *min, *max, text).map(|()| Value::Float(n))
-        }
-        Kind::OneOf(choices) if choices.iter().any(|c| c == text) => Ok(Value::Text(text.to_owned())),
-        Kind::OneOf(_) => Err(format!("`{text}` is none of the choices")),
-        Kind::Json => serde_json::from_str(text).map(Value::Json).map_err(|e| not_json(text, &e)),
-        Kind::Text | Kind::Words => Ok(Value::Text(text.to_owned())),
-        Kind::Path => Ok(Value::Text(without_here(text).to_owned())),
-    }
-}
-
-/// A bare word is plainly no JSON; of all else the reader knows best what is wrong.
-fn not_json(text: &str, error: &serde_json::Error) -> String {
-    let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
-    if text.chars().all(word) {
-        format!("`{text}` is not JSON")
-    } else {
-        format!("this is not JSON: {error}")
-    }
-}
-
-/// A plain number, with a count unit or none.
-fn number(text: &str) -> Result<f64, String> {
-    let bad = || format!("`{text}` is not a number");
-    let digits = text.find(|c: char| c == '%' || c.is_ascii_alphabetic() && c != 'e').unwrap_or(text.len());
-    if let Ok(n) = text.parse::<f64>() {
-        return if n.is_finite() { Ok(n) } else { Err(bad()) };
-    }
-    let n: f64 = text[..digits].parse().map_err(|_| bad())?;
-    match units::unit(&text[digits..]) {
-        Some((scale, dim)) if dim == units::Dim::PLAIN => Ok(scale.apply(n)),
-        Some(_) => Err(format!("`{text}` has a unit, the flag takes a plain number")),
-        None => {
-            let mut near = unit_slips::suggest(n, &text[digits..]);
-            near.retain(|meant| number(meant).is_ok());
-            Err(match near.as_slice() {
-                [] => bad(),
-                near => format!("`{text}` has an unknown unit; write {}", near.join(" or ")),
-            })
-        }
-    }
-}
-
-fn in_range(n: f64, min: Option<f64>, max: Option<f64>, text: &str) -> Result<(), String> {
-    if min.is_some_and(|m| n < m) || max.is_some_and(|m| n > m) {
-        return Err(format!("`{text}` is out of range"));
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn spellings_of_one_value_are_one_value() {
-        let int = Kind::Int { min: Some(1.0), max: None };
-        assert_eq!(value(&int, "32Ki"), Ok(Value::Int(32768)));
-        assert_eq!(value(&int, "32768"), Ok(Value::Int(32768)));
-        let float = Kind::Float { min: None, max: None };
-        assert_eq!(value(&float, "0.90").map(|v| v.normal()), value(&float, "0.9").map(|v| v.normal()));
-        let a = value(&Kind::Json, r#"{"b":1.0, "a":[1]}"#).map(|v| v.normal().to_string());
-        assert_eq!(a, Ok(r#"{"a":[1],"b":1}"#.to_owned()));
-    }
-
-    #[test]
-    fn a_path_from_here_is_the_path() {
-        for (path, same) in
-            [("./a/b.jinja", "a/b.jinja"), (".//././a", "a"), ("./", "./"), ("../a", "../a"), (".a", ".a")]
-        {
-            assert_eq!(value(&Kind::Path, path), Ok(Value::Text(same.to_owned())));
-        }
-        assert_eq!(value(&Kind::Text, "./a"), Ok(Value::Text("./a".to_owned())));
-    }
-
-    #[test]
-    fn wrong_values_say_what_was_meant() {
-        let int = Kind::Int { min: Some(1.0), max: None };
-        assert!(value(&int, "32K").is_err_and(|e| e.contains("32Ki or 32k")));
-        assert!(value(&int, "0").is_err());
-        assert!(value(&int, "x").is_err());
-        assert!(value(&Kind::OneOf(vec!["a".into()]), "b").is_err());
     }
 }

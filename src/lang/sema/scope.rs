@@ -6,7 +6,7 @@ use foldhash::{HashMap, HashSet};
 
 use super::unimported;
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, Edit, Sink, did_you_mean, nearest, one_of, with_article};
+use crate::lang::diag::{About, Diagnostic, Edit, Sink, did_you_mean, nearest, one_of, with_article};
 use crate::lang::source::{FileId, Span};
 use crate::lang::stdlib;
 use crate::lang::syntax;
@@ -160,17 +160,21 @@ impl Module {
             );
             let help = format!("name {} here", one_of_or(&self.known(kind, extra), kind));
             sink.push(
-                Diagnostic::new(Code::WrongKind, name.span, message).label("of another kind").help(help),
+                Diagnostic::new(Code::WrongKind, name.span, message)
+                    .about(About::Instead(kind))
+                    .label("of another kind")
+                    .help(help),
             );
             return;
         }
         let mut known = self.known(kind, extra);
         known.retain(|k| !taken.contains(k));
         let message = format!("no {} is called `{}`", kind.word(), name.value);
-        if named_again(&message, name.span, sink) {
+        if named_again(&|about| about.misses(kind, &name.value), name.span, sink) {
             return;
         }
-        let d = Diagnostic::new(Code::UnknownName, name.span, message);
+        let missing = About::missing(kind, &name.value);
+        let d = Diagnostic::new(Code::UnknownName, name.span, message).about(missing);
         let library = stdlib::home(kind.word(), &name.value);
         // one of the file's own but for a slip may be meant as well: nobody knows for sure
         let own = did_you_mean(&name.value, known.iter().copied()).filter(|_| library.is_some());
@@ -179,7 +183,7 @@ impl Module {
                 "`{own}` is declared here; std/{library} has another: `use std/{library} {{ {} }}`",
                 name.value
             );
-            sink.push(d.label(format!("did you mean `{own}`?")).help(help));
+            sink.push(d.suggest(&own).help(help));
             return;
         }
         if let Some(library) = library {
@@ -192,9 +196,9 @@ impl Module {
             let help = format!("that is its title; lines call it by its name, `{called}`");
             sink.push(match small.filter(|small| parent && **small != called) {
                 Some(small) => d
-                    .label(format!("did you mean `{small}` or `{called}`?"))
+                    .suggest_one_of(&[(*small).to_owned(), called.to_owned()])
                     .help(format!("`{small}` is the engine of that name; `{called}` has it for its title")),
-                None => d.label(format!("did you mean `{called}`?")).help(help).edit(name.span, called),
+                None => d.suggest(&called).help(help).edit(name.span, called),
             });
             return;
         }
@@ -208,7 +212,7 @@ impl Module {
         let near = nearest(&name.value, known.iter().copied().chain(broken));
         if let Some(lost) = near.iter().find(|n| !known.contains(n)).filter(|_| !d.edits.is_empty()) {
             d.edits.clear();
-            d.label = format!("did you mean `{lost}`?");
+            d = d.suggest(lost);
         }
         sink.push(d.help(format!("name {}; or declare or `use` it", one_of_or(&known, kind))));
     }
@@ -230,10 +234,10 @@ impl Module {
 }
 
 /// What is not declared is one mistake, however often it is named: says so where it was told of first.
-pub(super) fn named_again(message: &str, again: Span, sink: &mut Sink) -> bool {
+pub(super) fn named_again(is: &dyn Fn(&About) -> bool, again: Span, sink: &mut Sink) -> bool {
     const MOST_SHOWN: usize = 4;
     let mut said = sink.each_mut();
-    let Some(first) = said.find(|d| d.code == Code::UnknownName && d.message == message) else {
+    let Some(first) = said.find(|d| d.code == Code::UnknownName && is(&d.about)) else {
         return false;
     };
     if first.span == again {

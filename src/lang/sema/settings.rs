@@ -3,11 +3,11 @@
 use foldhash::HashMap;
 use serde_json::Value as Json;
 
-use super::flags::typed;
 use super::problem::Problem;
 use super::program::{Change, Engine, EnvSetting, WrittenValue};
 use super::schema::{self, Found, KeySpec, Kind, Schema, Setting, Value, key};
 use super::template;
+use super::typed::typed;
 use crate::lang::source::Span;
 
 /// Keys below keys of a JSON flag; no real configuration has more than a few.

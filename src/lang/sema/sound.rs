@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use foldhash::HashMap;
 
-use super::flags::typed;
 use super::program::{Change, Engine, Point};
 use super::schema::Schema;
 use super::served;
+use super::typed::typed;
 
 /// What decides about a flag: the points, and the schema that they are held against.
 type Pair = (*const Vec<Point>, *const Schema);

@@ -34,7 +34,7 @@ pub fn spare(found: &mut [Diagnostic], modules: &Modules) {
         let Some((name, at)) = d.edits.iter().find_map(|e| overwritten(e, modules)) else { continue };
         d.edits.clear();
         let value = modules.slice(at);
-        d.label = if d.label.starts_with("did you mean") {
+        d.label = if !d.suggested.is_empty() {
             format!("`{{{name}}}` is {value}: {}", d.label)
         } else {
             format!("`{{{name}}}` is {value}")

@@ -8,7 +8,7 @@ use super::program::{Budget, Change, Choice, From, Guard, Pick, Space, Step};
 use super::scope::{Kind, named_again};
 use super::study::is_budget;
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, one_of};
+use crate::lang::diag::{About, Diagnostic, one_of};
 use crate::lang::source::Span;
 use crate::lang::syntax::A_STEP;
 use crate::lang::syntax::ast::{self, BudgetUnit, Name, Search, StepLineKind};
@@ -202,13 +202,15 @@ impl Checker<'_> {
         if self.baseline_as_base(name) {
             return;
         }
-        let message = format!("no earlier step and no engine is called `{}`", name.value);
+        let missing = About::MissingBase { name: name.value.clone() };
         // an engine may be meant, of which the same was said
-        let as_engine = format!("no engine is called `{}`", name.value);
-        if [&message, &as_engine].into_iter().any(|m| named_again(m, name.span, self.sink)) {
+        if named_again(&|about| *about == missing, name.span, self.sink)
+            || named_again(&|about| about.misses(Kind::Engine, &name.value), name.span, self.sink)
+        {
             return;
         }
-        let d = Diagnostic::new(Code::UnknownName, name.span, message);
+        let message = format!("no earlier step and no engine is called `{}`", name.value);
+        let d = Diagnostic::new(Code::UnknownName, name.span, message).about(missing);
         let d = d.meant(&name.value, known.iter().copied(), "not declared", str::to_owned);
         self.sink.push(d.help(format!("a step starts from {}", one_of(known))));
     }

@@ -6,12 +6,12 @@ use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use indexmap::{IndexMap, IndexSet};
 
 use super::check::Checker;
-use super::flags::{doubt, typed};
 use super::problem::Problem;
 use super::program::{Change, Engine, From, Point, Space, Step, Study};
 use super::schema::key;
 use super::scope::{declared_again, is_base_word};
 use super::tracks::Row;
+use super::typed::{doubt, typed};
 use super::unlisted::unlisted;
 use super::unplaced::place;
 use crate::lang::codes::Code;

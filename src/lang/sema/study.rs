@@ -8,8 +8,9 @@ use super::program::{Budget, Expr, Gpus, NotYet, Objective, Prune, Repeat, Requi
 use super::scope::{Kind, name_of};
 use super::steps::Reach;
 use crate::lang::codes::Code;
-use crate::lang::diag::Diagnostic;
+use crate::lang::diag::{About, Diagnostic};
 use crate::lang::source::Span;
+use crate::lang::syntax::Block;
 use crate::lang::syntax::ast::{self, BinaryOp, Item, Name, StudyLineKind as Line};
 use crate::lang::units::{self, Dim};
 
@@ -236,6 +237,7 @@ impl Checker<'_> {
             if let Some(first) = first {
                 let message = format!("a second prune rule is called `{}`", name.value);
                 let d = Diagnostic::new(Code::DeclaredTwice, name.span, message).label("already taken");
+                let d = d.about(About::Second(Kind::Prune));
                 self.sink.push(d.related(first.span, "the first one").help("give one of them another name"));
             }
             seen.push(name);
@@ -259,11 +261,8 @@ impl Checker<'_> {
             lacks.push(("step", "`step NAME { vary AXIS }`"));
         }
         // lines that mean nobody knows what may be those that are missing
-        let nameless = self.sink.in_span(decl.span).filter(|d| {
-            // a line of another tool is told with what it is here
-            let listed = d.help.as_deref().is_some_and(|h| h.starts_with("a study has the settings"));
-            d.code == Code::UnknownSetting && d.label == "unknown" && listed
-        });
+        let nobodys = About::NoSetting(Block::Study);
+        let nameless = self.sink.in_span(decl.span).filter(|d| d.about == nobodys);
         if lacks.len() <= nameless.count() {
             lacks.clear();
         }

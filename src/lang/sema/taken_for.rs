@@ -3,7 +3,7 @@
 use super::check::Checker;
 use super::scope::Kind;
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, one_of};
+use crate::lang::diag::{About, Diagnostic, one_of};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{
     Axes, Axis, AxisBody, Change, ChangeKind, Factor, Item, Name, Single, StudyLineKind as Line,
@@ -30,7 +30,8 @@ impl Checker<'_> {
             [one] => format!("`{one}` is an engine, not an axis"),
             _ => "these are engines, not axes".to_owned(),
         };
-        let d = Diagnostic::new(Code::WrongKind, axes.span, message).label("of another kind");
+        let d = Diagnostic::new(Code::WrongKind, axes.span, message).about(About::Instead(Kind::Axis));
+        let d = d.label("of another kind");
         let help = format!("engines are picked from the built-in axis: write `{right}`");
         self.sink.push(d.help(help).edit(axes.span, right));
         self.used.extend(all.iter().filter_map(|n| m.find(Kind::Engine, n)));
@@ -70,7 +71,7 @@ impl Checker<'_> {
         let flags = flags_of(axis);
         self.sink.push(match flags.as_slice() {
             [flag] => d
-                .label(format!("did you mean `{flag}`?"))
+                .suggest(&flag)
                 .help(format!("write `{flag}`: its value in the configuration"))
                 .edit(name.span, flag.as_str()),
             [] => d.label("an axis").help("name a metric, or a flag with its dashes: `--max-num-seqs > 256`"),
@@ -90,7 +91,7 @@ impl Checker<'_> {
         let Some(engine) = self.baseline_of_study_at(name.span) else { return false };
         let message = "a step starts from the baseline by the name of its engine";
         let d = Diagnostic::new(Code::UnknownName, name.span, message);
-        let d = d.label(format!("did you mean `{engine}`?")).edit(name.span, engine.as_str());
+        let d = d.suggest(&engine).edit(name.span, engine.as_str());
         self.sink.push(d.help(format!("write `from {engine}`: that is the baseline as declared")));
         true
     }

@@ -184,7 +184,7 @@ fn unknown(span: Span, name: &str, launch: bool, known: Vec<&str>) -> Diagnostic
         format!("`{{{name}}}` inserts a param that does not exist"),
     );
     let d = match did_you_mean(name, all.iter().copied()) {
-        Some(near) => d.label(format!("did you mean `{{{near}}}`?")).edit(span, format!("{{{near}}}")),
+        Some(near) => d.suggest(&format!("{{{near}}}")).edit(span, format!("{{{near}}}")),
         None => d.label("inserts nothing"),
     };
     let bare = name.trim();

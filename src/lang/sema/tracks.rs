@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use super::check::Checker;
-use super::doubts::TRACK;
 use super::program::{Budget, Change, Engine, From, Space, Step, Study, Track};
 use super::scope::Kind;
 use super::steps::{Reach, union};
 use crate::lang::codes::Code;
-use crate::lang::diag::Diagnostic;
+use crate::lang::diag::{About, Diagnostic};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, Factor, Item, Name, Search, StudyLineKind as Line};
 
@@ -195,6 +194,7 @@ impl Checker<'_> {
             Line::Track(t) if t.engine.value == track => Some(t.engine.span),
             _ => None,
         });
-        self.sink.push(place.into_iter().fold(d, |d, at| d.related(at, TRACK)));
+        let d = d.about(About::Track(place));
+        self.sink.push(place.into_iter().fold(d, |d, at| d.related(at, "this track")));
     }
 }

@@ -1,11 +1,9 @@
 //! Names of the standard library that a file does not take: one mistake for all of a library, and the `use` that mends it.
 
 use super::scope::Module;
-use crate::lang::diag::{Diagnostic, Sink};
+use crate::lang::diag::{About, Diagnostic, Sink, Untaken};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{Item, Use, UsePath};
-
-const LABEL: &str = "not imported";
 
 /// Says that a name is of a library; beside others of it that were told of, where there are some.
 pub fn say(module: &Module, d: Diagnostic, library: &str, name: &str, sink: &mut Sink) {
@@ -13,23 +11,25 @@ pub fn say(module: &Module, d: Diagnostic, library: &str, name: &str, sink: &mut
         let are = if names.len() > 1 { "they are" } else { "it is" };
         format!("{are} of the standard library: write `{}` at the top", whole(library, names))
     };
-    let of_library = |d: &&mut Diagnostic| d.label == LABEL && taken(d, library).is_some();
     let span = d.span;
-    let Some(first) = sink.each_mut().filter(|o| o.span.file == span.file).find(of_library) else {
-        let d = d.label(LABEL).help(begins(&[name]));
+    let here = sink.each_mut().filter(|o| o.span.file == span.file);
+    let Some((first, mut names)) = here.filter_map(|o| untaken(&o.about, library).map(|n| (o, n))).next()
+    else {
+        let mut d = d.label("not imported").help(begins(&[name]));
+        of_library(&mut d.about, library, vec![name.to_owned()]);
         let (at, text) = place(module, library, &[name]);
         sink.push(d.edit(at, text));
         return;
     };
-    let mut names = taken(first, library).unwrap_or_default();
     if names.iter().any(|n| n == name) {
         return;
     }
     names.push(name.to_owned());
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    first.help = Some(begins(&names));
+    let all: Vec<&str> = names.iter().map(String::as_str).collect();
+    first.help = Some(begins(&all));
     first.related.push((span, format!("nor is `{name}`")));
-    let (span, text) = place(module, library, &names);
+    let (span, text) = place(module, library, &all);
+    of_library(&mut first.about, library, names);
     first.edits.clear();
     first.edits.push(crate::lang::diag::Edit { span, text });
 }
@@ -38,10 +38,18 @@ fn whole(library: &str, names: &[&str]) -> String {
     format!("use std/{library} {{ {} }}", names.join(", "))
 }
 
-/// The names that a diagnostic of this library lists.
-fn taken(d: &Diagnostic, library: &str) -> Option<Vec<String>> {
-    let list = d.help.as_deref()?.split_once(&format!("`use std/{library} {{ "))?.1.split(" }`").next()?;
-    Some(list.split(", ").map(str::to_owned).collect())
+/// The names of this library that a diagnostic is about.
+fn untaken(about: &About, library: &str) -> Option<Vec<String>> {
+    match about {
+        About::Missing { library: Some(of), .. } if of.library == library => Some(of.names.clone()),
+        _ => None,
+    }
+}
+
+fn of_library(about: &mut About, library: &str, names: Vec<String>) {
+    if let About::Missing { library: of, .. } = about {
+        *of = Some(Untaken { library: library.to_owned(), names });
+    }
 }
 
 /// Where the names are taken, and what is to be written there: at the end of a list that is there, else on a line of its own.

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use foldhash::HashSet;
 
 use super::check::Checker;
-use super::flags::typed;
 use super::problem::Problem;
 use super::program::{Change, Engine, WrittenValue};
 use super::scope::{ItemRef, Kind};
+use super::typed::typed;
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::Item;
 

@@ -12,7 +12,7 @@ use super::removal;
 use super::scope::{Kind, Module, declared};
 use super::settings;
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, nearest};
+use crate::lang::diag::{About, Diagnostic, nearest};
 use crate::lang::source::{FileId, Span};
 use crate::lang::syntax::ast::{Item, Study, StudyLineKind as Line, Use};
 
@@ -41,7 +41,8 @@ impl Checker<'_> {
                 && self.is_unused(root, kind, name)
             {
                 let message = format!("the {} `{name}` is never used", kind.word());
-                let d = Diagnostic::new(Code::Unused, span, message).label("declared here");
+                let d = Diagnostic::new(Code::Unused, span, message).about(About::Unused(kind));
+                let d = d.label("declared here");
                 let strange = self.flag_of_nobody(root, kind, name);
                 let strange =
                     strange.map(|f| format!("; no engine of this file has {f}")).unwrap_or_default();
@@ -85,7 +86,8 @@ impl Checker<'_> {
         for (_, name, span) in params {
             if named.get(&name.to_ascii_lowercase()).is_none_or(|n| *n <= 1) {
                 let message = format!("the param `{name}` is never used");
-                let d = Diagnostic::new(Code::Unused, span, message).label("declared here");
+                let d = Diagnostic::new(Code::Unused, span, message).about(About::Unused(Kind::Param));
+                let d = d.label("declared here");
                 let help = format!(
                     "insert it into a text of this file, `\"{{{name}}}\"`, or remove it: a param stays in its file"
                 );
@@ -158,27 +160,23 @@ impl Checker<'_> {
 
     /// Whether something of the kind is named that there is not: it may be this.
     fn may_be_misspelled(&self, kind: Kind) -> bool {
-        let unknown = format!("no {} is called", kind.word());
-        let other = format!(" {}", kind.word());
         self.sink.found().any(|d| match kind {
             Kind::Metric | Kind::Param => matches!(d.code, Code::UnknownMetric | Code::NeedsStatistic),
             // something of another kind stands in its place
-            _ if d.code == Code::WrongKind => d.message.ends_with(&other),
+            _ if d.about == About::Instead(kind) => true,
             // a profile that cannot be what it is named for stands in the place of another
             Kind::Profile if d.code == Code::WrongLoad => true,
             // what was meant by a slip is known
-            _ => d.code == Code::UnknownName && d.edits.is_empty() && d.message.starts_with(&unknown),
+            _ => d.code == Code::UnknownName && d.edits.is_empty() && d.about.missing_kind() == Some(kind),
         })
     }
 
     /// Whether a name that nothing declares is nearly this one, or the longer or shorter of the two: this may be what declares it, or what
     /// its declaration was to derive from, also where the library has something of that very name.
     fn may_be_unknown(&self, kind: Kind, name: &str) -> bool {
-        let unknown = format!("no {} is called `", kind.word());
         let meant = |d: &Diagnostic| {
-            let missing = d.message.strip_prefix(&unknown).and_then(|rest| rest.strip_suffix('`'));
-            missing
-                .is_some_and(|m| m.starts_with(name) || name.starts_with(m) || !nearest(m, [name]).is_empty())
+            matches!(&d.about, About::Missing { kind: k, name: m, .. } if *k == kind
+                && (m.starts_with(name) || name.starts_with(m.as_str()) || !nearest(m, [name]).is_empty()))
         };
         self.sink.found().any(|d| d.code == Code::UnknownName && meant(d))
     }
@@ -223,7 +221,10 @@ impl Checker<'_> {
 
     /// Whether a line that begins with one of these words lacks a name.
     fn name_lost(&self, begins: &[&str]) -> bool {
-        self.line_lost(begins, |d| d.label.contains("a name") || d.label.contains("an axis"))
+        self.line_lost(begins, |d| {
+            let expected = d.about.expected();
+            expected.name || expected.axis
+        })
     }
 
     /// Whether a line that begins with one of these words could not be read, for such a reason: what it names is not known.

@@ -5,7 +5,7 @@ use super::keys::KeySource;
 use super::program::Engine;
 use super::schema::key;
 use crate::lang::codes::Code;
-use crate::lang::diag::Diagnostic;
+use crate::lang::diag::{About, Diagnostic};
 use crate::lang::of_launch::OF_THE_LAUNCH;
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{Flag, Item, Name, Single, Value};
@@ -27,12 +27,13 @@ impl Checker<'_> {
     /// A variable of an engine, an axis or a site.
     pub(super) fn settable(&mut self, name: &Name, values: &[Single], in_site: bool) {
         if let Some((_, why, help)) = OF_THE_LAUNCH.iter().find(|(n, ..)| *n == name.value) {
-            let message = format!("`{}` is not a study's to set: {why}", name.value);
-            if self.said_in_axis(name, &message) {
+            if self.said_in_axis(Code::ReservedVariable, name) {
                 return;
             }
+            let message = format!("`{}` is not a study's to set: {why}", name.value);
             self.sink.push(
                 Diagnostic::new(Code::ReservedVariable, name.span, message)
+                    .about(About::Variable(name.value.clone()))
                     .label("set by every launch")
                     .help(*help),
             );
@@ -47,12 +48,15 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether another point of the same axis had the same message.
-    pub(super) fn said_in_axis(&self, name: &Name, message: &str) -> bool {
+    /// Whether the same was said of a variable in another point of the same axis.
+    pub(super) fn said_in_axis(&self, code: Code, name: &Name) -> bool {
         let items = self.modules.all.iter().flat_map(|m| &m.file.items);
         let mut axes = items.filter_map(|i| if let Item::Axis(a) = i { Some(a.span) } else { None });
         let holds = |s: &Span| s.file == name.span.file && s.range().contains(&(name.span.start as usize));
-        axes.find(holds).is_some_and(|axis| self.sink.in_span(axis).any(|d| d.message == message))
+        let same = |d: &Diagnostic| {
+            d.code == code && matches!(&d.about, About::Variable(said) if *said == name.value)
+        };
+        axes.find(holds).is_some_and(|axis| self.sink.in_span(axis).any(same))
     }
 }
 

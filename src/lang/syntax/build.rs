@@ -21,7 +21,7 @@ use super::ast::{File, Item, Literal, Name, Number, Param, Range, Single, Single
 use super::blocks::{Block, first_word};
 use super::grammar::Rule;
 use super::imports::ANY;
-use super::{brackets, flag_lines, heads, lexical, recover, words};
+use super::{bad_lines, brackets, flag_lines, heads, lexical, recover, words};
 use crate::lang::comments::start_of_comment;
 use crate::lang::diag::{Diagnostic, Sink};
 use crate::lang::source::{FileId, Span, Spanned};
@@ -121,11 +121,11 @@ impl<'a, 's> Builder<'a, 's> {
         let indented = text.starts_with([' ', '\t']) || self.text[..start].ends_with([' ', '\t']);
         let word = first_word(text.trim_start());
         let Some(Item::Study(study)) = file.items.last_mut() else { return false };
-        let lacks_brace = self.sink.in_span(study.span).any(|d| d.label.contains("expected `{`"));
+        let lacks_brace = self.sink.in_span(study.span).any(|d| d.about.expected().brace);
         if !(indented && lacks_brace && words::STUDY_SETTINGS.contains(&word)) {
             return false;
         }
-        study.unread.extend(recover::settings_named(Block::Study, text));
+        study.unread.extend(bad_lines::settings_named(Block::Study, text));
         true
     }
 
@@ -169,7 +169,7 @@ impl<'a, 's> Builder<'a, 's> {
             self.sink.unexplained();
             return Vec::new();
         }
-        recover::line(self.id, block, text, base, self.sink)
+        bad_lines::line(self.id, block, text, base, self.sink)
     }
 
     /// The lines of a block that can be read, and the settings that the others were probably meant to be.

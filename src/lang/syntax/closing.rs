@@ -6,7 +6,7 @@ use super::parser::parse_as_it_is;
 use super::words;
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
-use crate::lang::diag::{Diagnostic, Edit, Sink};
+use crate::lang::diag::{About, Diagnostic, Edit, Sink};
 use crate::lang::source::{FileId, Span};
 
 /// What is read for all tries of a file: some hundred declarations.
@@ -37,7 +37,7 @@ pub fn offer(text: &str, found: &mut [Diagnostic]) {
         }
         if let (Code::Unopened, [edit]) = (d.code, d.edits.as_slice())
             && matches!(edit.text.trim(), "{" | "[" | "(")
-            && d.help.as_ref().is_some_and(|h| h.starts_with("remove it"))
+            && d.about != About::LacksObject
         {
             d.help = Some(format!("write `{}` where what it ends begins", edit.text.trim()));
         }

@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
+use super::at::mend;
 use super::hints::{Hint, is_condition};
-use super::lapses::mend;
 
 /// What was meant by a condition at a token, if it is one.
 pub fn condition(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {

@@ -7,11 +7,10 @@ use std::ops::Range;
 use super::blocks::first_word;
 use super::{imports, recover, words};
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, Sink};
+use crate::lang::diag::{About, Diagnostic, Sink};
 use crate::lang::source::{FileId, Span};
 
 /// What is said of one.
-pub(crate) const CONFLICT: &str = "a merge left a conflict here";
 
 /// The text with one side of each conflict, everything else in its place. What the other sides declare is added to `lost`.
 pub fn settled<'t>(
@@ -88,7 +87,8 @@ impl Conflict {
 
     fn diagnostic(&self, id: FileId) -> Diagnostic {
         let at = |place: &Range<usize>| Span::new(id, place.clone());
-        Diagnostic::new(Code::Unexpected, at(&self.begins), CONFLICT)
+        Diagnostic::new(Code::Unexpected, at(&self.begins), "a merge left a conflict here")
+            .about(About::Conflict)
             .label("one side of it")
             .related(at(&self.second), "the other side")
             .related(at(&self.ends), "its end")

@@ -1,20 +1,20 @@
-//! Each `}` that ends a block before its last lines: it is taken away, so that the lines below it are read as what they are.
+//! Each `}` that is one too many and ends a block before its last lines, below which another one ends it: it is taken away, so that the
+//! lines below it are read as what they are. One that only stands too high, with no other below, is moved (`nesting`).
 
 use std::borrow::Cow;
 
 use super::blocks::first_word;
 use super::lexical::{Piece, Scanner};
-use super::nesting::{indent, states_again};
-use super::words;
+use super::nesting::{indent, is_line_of, states_again};
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
-use crate::lang::diag::{Diagnostic, Sink};
+use crate::lang::diag::{About, Diagnostic, Sink};
 use crate::lang::source::{FileId, Span};
 
 /// The text without those braces, everything else in its place; they are told of. Asked of texts in which a `}` closes too much.
 pub fn kept_open<'t>(id: FileId, text: &'t str, sink: &mut Sink) -> Cow<'t, str> {
     let mut mended = Cow::Borrowed(text);
-    for at in too_early(text) {
+    for at in one_too_many(text) {
         let here = Span::new(id, at..at + 1);
         let line = here.line_in(text).range();
         let message = if is_of_a_flag(&text[line.clone()]) || text[line.clone()].contains('{') {
@@ -26,7 +26,11 @@ pub fn kept_open<'t>(id: FileId, text: &'t str, sink: &mut Sink) -> Cow<'t, str>
         let lacks_open = is_of_a_flag(&text[line.clone()]) && !text[line.clone()].contains('{');
         if lacks_open {
             // what the line sets cannot be made out without its `{`
-            sink.push(d.label("nothing is open here").help("add a `{` where the object begins"));
+            sink.push(
+                d.about(About::LacksObject)
+                    .label("nothing is open here")
+                    .help("add a `{` where the object begins"),
+            );
             mended.to_mut().replace_range(line.clone(), &" ".repeat(line.len()));
         } else {
             sink.push(d.help("remove it").edit(here, ""));
@@ -37,7 +41,7 @@ pub fn kept_open<'t>(id: FileId, text: &'t str, sink: &mut Sink) -> Cow<'t, str>
 }
 
 /// Where braces end declarations below which their lines go on, each up to a brace that closes nothing.
-fn too_early(text: &str) -> Vec<usize> {
+fn one_too_many(text: &str) -> Vec<usize> {
     let (mut depth, mut early, mut found) = (0_i64, None, Vec::new());
     // the end of a line within the block that closes more than it opens, `step a { vary x }}`, above others that stand no further out
     let mut doubled = None;
@@ -79,12 +83,7 @@ fn surplus(text: &str, head: usize, early: usize) -> usize {
     let mut at = head;
     for line in text[head..early].split_inclusive('\n') {
         let code = line[..start_of_comment(line).unwrap_or(line.len())].trim_end();
-        let depth = Scanner::new(code).fold(0_i64, |depth, (_, piece)| match piece {
-            Piece::Open(b'{') => depth + 1,
-            Piece::Close(b'}') => depth - 1,
-            _ => depth,
-        });
-        if depth < 0 && code.contains('{') && code.ends_with('}') {
+        if depth(code) < 0 && code.contains('{') && code.ends_with('}') {
             return at + code.len() - 1;
         }
         at += line.len();
@@ -99,16 +98,13 @@ fn is_doubled(text: &str, at: usize) -> bool {
     if !own.trim_end().ends_with('}') || !matches!(first_word(own.trim_start()), "step" | "track") {
         return false;
     }
-    let depth = Scanner::new(own).fold(0_i64, |depth, (_, piece)| match piece {
-        Piece::Open(b'{') => depth + 1,
-        Piece::Close(b'}') => depth - 1,
-        _ => depth,
-    });
     let code = |l: &str| l[..start_of_comment(l).unwrap_or(l.len())].trim_end().len();
     let mut below = behind.split('\n');
     let ends = below.next().is_some_and(|rest| code(rest) == 0);
     let next = below.find(|l| code(l) > 0);
-    depth == 0 && ends && next.is_some_and(|l| indent(l) >= indent(own) && !l.trim_start().starts_with('}'))
+    depth(own) == 0
+        && ends
+        && next.is_some_and(|l| indent(l) >= indent(own) && !l.trim_start().starts_with('}'))
 }
 
 /// Whether a `}` ends a line of a flag, indented, which opens none for it: `--x={"a": 1}}`.
@@ -123,12 +119,16 @@ fn is_beyond_its_flag(text: &str, at: usize) -> bool {
     if !is_of_a_flag(line) || line.len() == line.trim_start().len() {
         return false;
     }
-    let depth = Scanner::new(line).fold(0_i64, |depth, (_, piece)| match piece {
+    depth(line) < 0
+}
+
+/// How many more blocks a text opens than it closes.
+fn depth(text: &str) -> i64 {
+    Scanner::new(text).fold(0, |depth, (_, piece)| match piece {
         Piece::Open(b'{') => depth + 1,
         Piece::Close(b'}') => depth - 1,
         _ => depth,
-    });
-    depth < 0
+    })
 }
 
 fn is_of_a_flag(line: &str) -> bool {
@@ -157,13 +157,8 @@ fn goes_on(block: &str, rest: &str) -> bool {
     }
     let (kind, beside) = (first_word(block), rest.split('\n').nth(1).is_some_and(|l| !blank(&l)));
     rest.split('\n').skip(1).find(|l| !blank(l)).is_some_and(|l| {
-        let word = first_word(l.trim_start());
-        let of_block = match kind {
-            // what stands apart from them need not be of theirs
-            "engine" => beside && (words::ENGINE_SETTINGS.contains(&word) || l.trim_start().starts_with('-')),
-            "profile" => beside && words::PROFILE_SETTINGS.contains(&word),
-            _ => words::STUDY_SETTINGS.contains(&word),
-        };
+        // what stands apart from an engine or a profile need not be of it
+        let of_block = (beside || !matches!(kind, "engine" | "profile")) && is_line_of(kind, l);
         let ends = rest.find("\n}").unwrap_or(rest.len());
         l.starts_with([' ', '\t']) && of_block && !states_again(block, &rest[..ends])
     })

@@ -9,7 +9,7 @@ use super::grammar::{Grammar, Rule};
 use super::{hints, lacking, words};
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
-use crate::lang::diag::{Diagnostic, did_you_mean, one_of, short};
+use crate::lang::diag::{About, Diagnostic, Expected, did_you_mean, one_of, short};
 use crate::lang::source::{FileId, Span};
 
 /// Parses the chunk by one rule and says what that rule expected where it stopped.
@@ -48,10 +48,7 @@ pub fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str
     // of two letters, one in common says nothing
     let slip = if word.len() > 2 { did_you_mean(word, expected.iter().flat_map(|e| named(e))) } else { None };
     if let Some(near) = slip.filter(|n| n.len() > 1 && !n.ends_with('…')) {
-        return d
-            .label(format!("did you mean `{near}`?"))
-            .help(format!("write `{near}` here"))
-            .edit(span, near);
+        return d.suggest(&near).help(format!("write `{near}` here")).edit(span, near);
     }
     let label = match expected.as_slice() {
         [] if found.is_none() && text[..token.end].ends_with('-') => "the flag's name is missing".to_owned(),
@@ -69,11 +66,13 @@ pub fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str
     {
         let between = Span::new(id, base + text[..token.start].trim_end().len()..base + token.start);
         return d
+            .about(About::Expected(lacks(&expected, false)))
             .label(label)
             .help(format!("a setting ends with its line: write `{word} …` on a line of its own"))
             .edit(between, "\n    ");
     }
-    let hint = hints::hint(text, &token, word, &expected, examples);
+    let (hint, by_example) = hints::hint(text, &token, word, &expected, examples);
+    let d = d.about(About::Expected(lacks(&expected, by_example)));
     let d = match hint.edit.as_ref().and_then(|edit| comma_above(text, &token, edit)) {
         Some((place, missing)) => {
             let span = Span::new(id, base + place.start..base + place.end);
@@ -124,13 +123,21 @@ fn listed_dash(text: &str, at: usize) -> Option<(Range<usize>, Option<String>)> 
 fn left_out(id: FileId, text: &str, base: usize, token: &Range<usize>, expected: &[String]) -> Diagnostic {
     let span = Span::new(id, base + token.start..base + token.end);
     let message = format!("something is missing before `{}`", &text[token.clone()]);
-    let help = lacking::line(text, token.start, expected);
-    let help = help.map_or_else(
+    let line = lacking::line(text, token.start, expected);
+    let about = About::Expected(lacks(expected, line.is_some()));
+    let help = line.map_or_else(
         || format!("write {} before it", one_of(expected)),
         |line| format!("write for example `{line}`"),
     );
-    let d = Diagnostic::new(Code::Unexpected, span, message);
+    let d = Diagnostic::new(Code::Unexpected, span, message).about(about);
     d.label(format!("expected {} before it", one_of(expected))).help(help)
+}
+
+/// What of it some pass asks for. A brace that stands behind other signs may be that of an object.
+fn lacks(expected: &[String], by_example: bool) -> Expected {
+    let has = |what: &str| expected.iter().any(|e| e == what);
+    let brace = expected.first().is_some_and(|e| e == "`{`");
+    Expected { name: has("a name"), axis: has("an axis"), brace, by_example }
 }
 
 /// Where one rule stops in a chunk, and what it expected there; `None` where it takes the chunk.

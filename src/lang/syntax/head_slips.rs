@@ -3,9 +3,9 @@
 
 use std::ops::Range;
 
+use super::at::mend;
 use super::blocks::first_word;
 use super::hints::Hint;
-use super::lapses::mend;
 
 /// The remedy for a token (of the chunk, a place in it) in the first line of a block.
 pub fn slip(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {

@@ -18,14 +18,33 @@ pub struct Hint {
 /// An example of the line or declaration that begins with a word.
 pub type Examples = fn(&str) -> Option<&'static str>;
 
-/// The hint for a token (of the chunk, a place in it) that stands where `expected` should.
-pub fn hint(chunk: &str, token: &Range<usize>, word: &str, expected: &[String], examples: Examples) -> Hint {
+/// The hint for a token (of the chunk, a place in it) that stands where `expected` should; whether it is no more than an example.
+pub fn hint(
+    chunk: &str,
+    token: &Range<usize>,
+    word: &str,
+    expected: &[String],
+    examples: Examples,
+) -> (Hint, bool) {
+    if let Some(hint) = reasoned(chunk, token, word, expected) {
+        return (hint, false);
+    }
+    let lacks = if word.is_empty() { lacking::at_end(chunk, token.end, expected) } else { None };
+    let (help, by_example) = match lacks {
+        Some(line) => (format!("write for example `{line}`"), true),
+        None => help(chunk, expected, examples),
+    };
+    (Hint { help, edit: None }, by_example)
+}
+
+/// The same where what was meant is known.
+fn reasoned(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) -> Option<Hint> {
     if GLUE.contains(&word) && matches!(expected, [only] if only == TEXT) {
         let help = format!("a text in double quotes is missing: write `\"…\" {word}`");
-        return Hint { help, edit: None };
+        return Some(Hint { help, edit: None });
     }
     if let Some(hint) = next_line(chunk, token, word, expected) {
-        return hint;
+        return Some(hint);
     }
     // `:=` sets what `=` sets
     let word = if word == ":=" { "=" } else { word };
@@ -42,27 +61,19 @@ pub fn hint(chunk: &str, token: &Range<usize>, word: &str, expected: &[String], 
         .or_else(|| signs::sign(chunk, token, word, expected))
         .or_else(|| slips::slip(chunk, token, word, expected))
         .or_else(|| conditions::condition(chunk, token, word));
-    if let Some(hint) = known {
-        return hint;
+    if known.is_some() {
+        return known;
     }
     if let Some(help) = habit(chunk, token, word) {
-        return Hint { edit: habit_edit(chunk, token, word), help };
+        return Some(Hint { edit: habit_edit(chunk, token, word), help });
     }
     if let Some((help, edit)) = missing_sign(chunk, token, word, expected) {
-        return Hint { help, edit: Some(edit) };
+        return Some(Hint { help, edit: Some(edit) });
     }
     if let Some(hint) = several::one_each(chunk, token, word) {
-        return hint;
+        return Some(hint);
     }
-    if let [only] = expected
-        && only == "the end of the line"
-    {
-        return rest_of_line(chunk, token);
-    }
-    let lacks = if word.is_empty() { lacking::at_end(chunk, token.end, expected) } else { None };
-    let help =
-        lacks.map_or_else(|| help(chunk, expected, examples), |line| format!("write for example `{line}`"));
-    Hint { help, edit: None }
+    matches!(expected, [only] if only == "the end of the line").then(|| rest_of_line(chunk, token))
 }
 
 /// `version "0.5.9" --context-length=8Ki`: two settings in one line.
@@ -223,7 +234,7 @@ const AXIS: &str = "axis seqs = --max-num-seqs=[256, 512]";
 const POINTS: &str = "axis quant = { fp8 \"FP8\": model \"org/M-FP8\", awq: --quantization=awq }";
 
 /// An example of the line, else what was expected.
-fn help(chunk: &str, expected: &[String], examples: Examples) -> String {
+fn help(chunk: &str, expected: &[String], examples: Examples) -> (String, bool) {
     let example = chunk
         .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
         .find(|w| !w.is_empty())
@@ -231,16 +242,17 @@ fn help(chunk: &str, expected: &[String], examples: Examples) -> String {
     let has_points = || chunk.split_once('=').is_some_and(|(_, body)| body.trim_start().starts_with('{'));
     let example = example.map(|e| if e == AXIS && has_points() { POINTS } else { e });
     let choice = |e: &String| e.starts_with('`') && e.as_bytes().get(1).is_some_and(u8::is_ascii_lowercase);
-    match (expected, example) {
+    let help = match (expected, example) {
         ([only], Some(example)) if choice(only) && !example.contains(only.trim_matches('`')) => {
             format!("write {only} here")
         }
         ([_, _, ..], _) if expected.iter().all(choice) => format!("write {}", one_of(expected)),
         ([_], None) => format!("write {} here", expected[0]),
-        (_, Some(example)) => format!("write for example `{example}`"),
+        (_, Some(example)) => return (format!("write for example `{example}`"), true),
         ([], None) => "a setting or declaration ends with its line".to_owned(),
         _ => format!("write {}", one_of(expected)),
-    }
+    };
+    (help, false)
 }
 
 /// Habits from elsewhere.
@@ -402,7 +414,7 @@ mod tests {
 
     fn help_at(chunk: &str, word: &str) -> String {
         let at = chunk.rfind(word).expect("in the chunk");
-        hint(chunk, &(at..at + word.len()), word, &[], example).help
+        hint(chunk, &(at..at + word.len()), word, &[], example).0.help
     }
 
     #[test]

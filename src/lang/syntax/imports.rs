@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::lang::codes::Code;
-use crate::lang::diag::Diagnostic;
+use crate::lang::diag::{About, Diagnostic};
 use crate::lang::source::{FileId, Span};
 use crate::lang::stdlib;
 
@@ -120,6 +120,7 @@ pub fn mistake(id: FileId, base: usize, text: &str) -> Option<Diagnostic> {
             continue;
         }
         let d = Diagnostic::new(Code::Unexpected, here, format!("`{part}` is no name"));
+        let d = d.about(About::NoName);
         let right = part.to_ascii_lowercase().replace('-', "_");
         return Some(if part == ANY {
             d.label("everything?").help(

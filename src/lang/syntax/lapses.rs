@@ -3,14 +3,13 @@
 
 use std::ops::Range;
 
+use super::at::{At, mend};
 use super::hints::{Hint, is_condition};
 
 /// The remedy for a token (of the chunk, a place in it), if it is such a slip.
 pub fn lapse(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) -> Option<Hint> {
-    let before = chunk[..token.start].trim_end();
-    let after = &chunk[token.end.max(token.start)..];
-    let at = At { chunk, token, word, before, after };
-    at.comma_at_end(expected)
+    let at = At::new(chunk, token, word, expected);
+    at.comma_at_end()
         .or_else(|| at.comma_twice())
         .or_else(|| at.three_dots())
         .or_else(|| at.long_dash())
@@ -23,27 +22,14 @@ pub fn lapse(chunk: &str, token: &Range<usize>, word: &str, expected: &[String])
         .or_else(|| at.bare_title())
 }
 
-struct At<'a> {
-    chunk: &'a str,
-    token: &'a Range<usize>,
-    word: &'a str,
-    /// what stands before it, without spaces at its end
-    before: &'a str,
-    after: &'a str,
-}
-
-pub(super) fn mend(help: impl Into<String>, at: Range<usize>, right: impl Into<String>) -> Hint {
-    Hint { help: help.into(), edit: Some((at, right.into())) }
-}
-
 fn digits(text: &str) -> usize {
     text.bytes().take_while(u8::is_ascii_digit).count()
 }
 
 impl At<'_> {
     /// `input 100,`
-    fn comma_at_end(&self, expected: &[String]) -> Option<Hint> {
-        let number = matches!(expected, [only] if only == "a number");
+    fn comma_at_end(&self) -> Option<Hint> {
+        let number = self.is_only("a number");
         let comma = self.chunk.get(self.token.clone()) == Some(",");
         (number && comma && self.word.is_empty())
             .then(|| mend("a setting ends with its line: remove the comma", self.token.clone(), ""))

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use super::at::mend;
 use super::hints::Hint;
-use super::lapses::mend;
 use super::words::{ATTRIBUTES, TYPES};
 
 /// Lines, what is written in them, and the word that was meant where it is expected.

@@ -8,7 +8,7 @@ use super::lexical::{Piece, Scanner};
 use super::twice::lines;
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
-use crate::lang::diag::{Diagnostic, Sink};
+use crate::lang::diag::{About, Diagnostic, Expected, Sink};
 use crate::lang::source::{FileId, Span};
 
 /// Lines that are tried; nobody writes more of them.
@@ -37,7 +37,10 @@ pub(super) fn made_alike(id: FileId, text: &mut String, sink: &mut Sink) {
 fn other(id: FileId, text: &str, at: usize, right: &str) -> Diagnostic {
     let (span, written) = (Span::new(id, at..at + 1), text.as_bytes()[at] as char);
     let d = Diagnostic::new(Code::Unexpected, span, format!("`{written}` was not expected here"));
-    d.label(format!("expected `{right}`")).help(format!("write `{right}`")).edit(span, right)
+    d.about(About::Expected(Expected::sign(right)))
+        .label(format!("expected `{right}`"))
+        .help(format!("write `{right}`"))
+        .edit(span, right)
 }
 
 /// Closing brackets alone on their lines that stand below the line which opened a bracket of another kind, at its end, and as far to the

@@ -1,6 +1,8 @@
 //! From text to the syntax tree. Parsing never fails: it returns the tree of what could be read, and a diagnostic for what could not.
 
 pub mod ast;
+mod at;
+mod bad_lines;
 mod bench;
 mod blocks;
 mod borrowed;
@@ -56,12 +58,12 @@ mod usages;
 mod words;
 
 pub use bench::load_setting;
+pub use blocks::Block;
 pub use build::number_alone;
 pub use closing::offer as offer_other_halves;
-pub(crate) use conflicts::CONFLICT;
 pub(in crate::lang) use heads::UNNAMED;
 pub use imports::{A_STEP, ANY, any_of};
-pub(in crate::lang) use names::{PARENT_EXPECTED, parent_of};
+pub(in crate::lang) use names::parent_of;
 pub use parser::{Parsed, parse};
 pub use points::of_models;
 pub use quotes::as_json;

@@ -7,7 +7,7 @@ use super::opened;
 use super::words;
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
-use crate::lang::diag::Diagnostic;
+use crate::lang::diag::{About, Diagnostic, Expected};
 use crate::lang::source::{FileId, Span};
 
 /// `engine "vLLM" = vllm { … }`: a title and no name. `at` is where the text begins in its file.
@@ -21,7 +21,11 @@ pub fn missing(id: FileId, at: usize, text: &str) -> Option<Diagnostic> {
         let span = Span::new(id, at..at + keyword.len());
         let d = Diagnostic::new(Code::Unexpected, span, format!("a name is missing behind `{keyword}`"));
         let example = hints::example(keyword).map_or_else(String::new, |e| format!(": `{e}`"));
-        return Some(d.label("expected a name").help(format!("what is declared has a name{example}")));
+        return Some(
+            d.about(About::Expected(Expected::NAME))
+                .label("expected a name")
+                .help(format!("what is declared has a name{example}")),
+        );
     }
     let title = rest.trim_start_matches([' ', '\t']);
     if matches!(keyword, "engine" | "profile") && title.starts_with('=') {
@@ -30,7 +34,7 @@ pub fn missing(id: FileId, at: usize, text: &str) -> Option<Diagnostic> {
         let d =
             Diagnostic::new(Code::Unexpected, Span::new(id, start..start + 1), "`=` was not expected here");
         let help = format!("what is declared has a name: `{keyword} NAME = …`");
-        return Some(d.label("expected a name").help(help));
+        return Some(d.about(About::Expected(Expected::NAME)).label("expected a name").help(help));
     }
     if keyword == "use" || !title.starts_with('"') {
         return None;
@@ -46,7 +50,12 @@ pub fn missing(id: FileId, at: usize, text: &str) -> Option<Diagnostic> {
     {
         // `engine "v" "vLLM" = vllm {`
         let d = Diagnostic::new(Code::Unexpected, span, "a name stands without quotes");
-        return Some(d.label("a name").help(format!("write `{quoted}`")).edit(span, quoted));
+        return Some(
+            d.about(About::Expected(Expected::NAME))
+                .label("a name")
+                .help(format!("write `{quoted}`"))
+                .edit(span, quoted),
+        );
     }
     if let Some(name) = name_behind(keyword, &title[end..]) {
         let behind = title[end..].find(name).map_or(end, |n| end + n) + name.len();
@@ -59,6 +68,7 @@ pub fn missing(id: FileId, at: usize, text: &str) -> Option<Diagnostic> {
         let d = Diagnostic::new(Code::Unexpected, span, "a site has a name, and no title");
         let named = quoted.starts_with(|c: char| c.is_ascii_lowercase()) && quoted.chars().all(snake);
         return Some(if named {
+            let d = d.about(About::Expected(Expected::NAME));
             d.label("a name stands without quotes").help(format!("write `site {quoted}`")).edit(span, quoted)
         } else {
             d.label("a title").help("write `site NAME { … }`")
@@ -110,11 +120,9 @@ pub fn without_brace(id: FileId, base: usize, text: &str, indent: usize) -> Opti
     let last = head.chars().next_back().map_or(0, char::len_utf8);
     let at = Span::new(id, end - last..end);
     let d = Diagnostic::new(Code::Unexpected, at, "the block that begins here lacks its `{`");
-    Some(d.label("expected `{`").help(help).edit(Span::new(id, end - colon..end), " {"))
+    let d = d.about(About::Expected(Expected::sign("{"))).label("expected `{`").help(help);
+    Some(d.edit(Span::new(id, end - colon..end), " {"))
 }
-
-/// The label of an engine's first line that lacks both what it derives from and its brace.
-pub(in crate::lang) const PARENT_EXPECTED: &str = "expected `= PARENT {`";
 
 /// Whether the first line of an engine lacks what it derives from too, as no line of its block is one of an engine that derives from none.
 pub fn without_parent<'t>(head: &str, mut body: impl Iterator<Item = &'t str>) -> bool {

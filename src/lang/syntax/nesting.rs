@@ -11,7 +11,7 @@ use super::twice::{blank, lines};
 use super::words;
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
-use crate::lang::diag::{Diagnostic, Sink};
+use crate::lang::diag::{About, Diagnostic, Expected, Sink};
 use crate::lang::source::{FileId, Span};
 
 /// Puts a text right in these ways, one after another.
@@ -66,6 +66,7 @@ fn other_brackets(id: FileId, text: &mut String, sink: &mut Sink) {
         let sign = text.as_bytes()[open] as char;
         let at = |at: usize| Span::new(id, at..at + 1);
         let d = Diagnostic::new(Code::Unexpected, at(open), format!("`{sign}` was not expected here"));
+        let d = d.about(About::Expected(Expected::sign("{")));
         let d = d.label("expected `{`").help("the lines of a block stand in braces").edit(at(open), "{");
         sink.push(close.into_iter().fold(d, |d, close| d.edit(at(close), "}")));
         text.replace_range(open..=open, "{");
@@ -260,7 +261,7 @@ fn put_before(text: &mut String, place: usize, end: usize) -> bool {
 
 /// A `}` at the margin below which lines of its block go on, up to where the next declaration begins or the file ends.
 fn closed_early(id: FileId, text: &mut String, sink: &mut Sink) {
-    for (early, from, end) in too_early(text) {
+    for (early, from, end) in too_high(text) {
         let d = Diagnostic::new(
             Code::Unopened,
             Span::new(id, early..early + 1),
@@ -282,8 +283,8 @@ fn closed_early(id: FileId, text: &mut String, sink: &mut Sink) {
     }
 }
 
-/// Where such a brace stands, where the next line begins, and where the last line of its block ends.
-fn too_early(text: &str) -> Vec<(usize, usize, usize)> {
+/// Where such a brace stands, with none below the lines of its block to be one too many, where the next line begins, and where the last line of its block ends.
+fn too_high(text: &str) -> Vec<(usize, usize, usize)> {
     let lines = lines(text);
     let mut found = Vec::new();
     let mut head: Option<Range<usize>> = None;
@@ -305,7 +306,7 @@ fn too_early(text: &str) -> Vec<(usize, usize, usize)> {
             if let (Some(own), Some(last), false) = (head.take(), used, ended)
                 && let Some(first) = below.iter().map(|l| code(&text[(**l).clone()])).find(|l| !l.is_empty())
                 && (!text[below[0].clone()].is_empty() || text[own.clone()].starts_with("study"))
-                && goes_on(&text[own.start..lines[n].start], first, &text[lines[n].end..below[last].end])
+                && can_end(&text[own.start..lines[n].start], first, &text[lines[n].end..below[last].end])
             {
                 let end = below[last].start + code(&text[below[last].clone()]).len();
                 found.push((lines[n].start, below[0].start, end));
@@ -317,21 +318,23 @@ fn too_early(text: &str) -> Vec<(usize, usize, usize)> {
 }
 
 /// Whether a line, and those with it, can be the last ones of a block above, none of which stands in it already.
-fn goes_on(block: &str, first: &str, rest: &str) -> bool {
-    let word = first_word(first.trim_start());
-    let kind = first_word(block);
-    let settings = match kind {
-        "study" => words::STUDY_SETTINGS,
-        "profile" => words::PROFILE_SETTINGS,
-        _ => words::ENGINE_SETTINGS,
-    };
-    let flags = kind == "engine" && first.trim_start().starts_with('-');
+fn can_end(block: &str, first: &str, rest: &str) -> bool {
     let even = Scanner::new(rest).try_fold(0_i32, |depth, (_, piece)| match piece {
         Piece::Open(b'{') => Some(depth + 1),
         Piece::Close(b'}') => Some(depth - 1).filter(|d| *d >= 0),
         _ => Some(depth),
     });
-    (flags || settings.contains(&word)) && even == Some(0) && !states_again(block, rest)
+    is_line_of(first_word(block), first) && even == Some(0) && !states_again(block, rest)
+}
+
+/// Whether a line can stand in a block that begins with such a word.
+pub(super) fn is_line_of(kind: &str, line: &str) -> bool {
+    let (line, word) = (line.trim_start(), first_word(line.trim_start()));
+    match kind {
+        "engine" => line.starts_with('-') || words::ENGINE_SETTINGS.contains(&word),
+        "profile" => words::PROFILE_SETTINGS.contains(&word),
+        _ => words::STUDY_SETTINGS.contains(&word),
+    }
 }
 
 /// Whether some lines state what a block states once and states already: they are those of another one.

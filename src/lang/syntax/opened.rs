@@ -9,7 +9,7 @@ use super::lexical::{self, Piece, Scanner};
 use super::names;
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
-use crate::lang::diag::{Diagnostic, Sink};
+use crate::lang::diag::{About, Diagnostic, Expected, Sink};
 use crate::lang::source::{FileId, Span};
 
 /// The text with those braces, everything else in its place; what was missing is told. Asked where a `}` closes too much, and of
@@ -62,7 +62,9 @@ pub fn opened<'t>(id: FileId, text: &'t str, sink: &mut Sink) -> Cow<'t, str> {
             Some(parent) => {
                 let right = format!(" = {} {{", parent.unwrap_or("PARENT"));
                 let help = format!("write `{}` at the end of the line", right.trim_start());
-                let mut d = lacks_brace(id, at, written, &help, colon, &right).label(names::PARENT_EXPECTED);
+                let mut d = lacks_brace(id, at, written, &help, colon, &right)
+                    .label("expected `= PARENT {`")
+                    .about(About::ParentExpected);
                 if parent.is_none() {
                     d.edits.clear();
                 }
@@ -91,6 +93,7 @@ pub(super) fn lacks_brace(
         Span::new(id, at + last..end),
         "the block that begins here lacks its `{`",
     )
+    .about(About::Expected(Expected::sign("{")))
     .label("expected `{`")
     .help(help)
     .edit(Span::new(id, end - spare..end), right)

@@ -2,7 +2,7 @@
 
 use super::lexical::{Piece, Scanner};
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, Sink};
+use crate::lang::diag::{About, Diagnostic, Sink};
 use crate::lang::source::{FileId, Span};
 
 pub fn single(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Diagnostic {
@@ -71,6 +71,7 @@ pub fn curly(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Opt
         line.char_indices().skip(1).find(|(_, c)| curly(*c)).map_or(line.len(), |(i, c)| i + c.len_utf8());
     let fixed = format!("\"{}\"", line[..len].trim_matches(curly));
     let d = Diagnostic::new(Code::SingleQuotes, span(at, at + len), "a string is written in curly quotes");
+    let d = d.about(About::Untyped);
     Some(d.label("strings take double quotes").help(format!("write {fixed}")).edit(span(at, at + len), fixed))
 }
 

@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
+use super::at::mend;
 use super::hints::{Hint, TEXT};
-use super::lapses::mend;
 use crate::lang::comments::start_of_comment;
 
 /// The remedy for the first word of such a text (of the chunk, a place in it).

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::at::{mend, only};
 use super::hints::{Hint, is_condition};
 use super::{several, words};
 
@@ -28,14 +29,6 @@ struct At<'a> {
     word: &'a str,
     /// what stands before it, without spaces at its end
     before: &'a str,
-}
-
-fn only(help: impl Into<String>) -> Hint {
-    Hint { help: help.into(), edit: None }
-}
-
-fn mend(help: impl Into<String>, at: Range<usize>, right: impl Into<String>) -> Hint {
-    Hint { help: help.into(), edit: Some((at, right.into())) }
 }
 
 impl<'a> At<'a> {

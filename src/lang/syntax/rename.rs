@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::lexical::{Piece, Scanner};
 use crate::lang::codes::Code;
-use crate::lang::diag::{Edit, Sink};
+use crate::lang::diag::{About, Edit, Sink};
 use crate::lang::source::{FileId, Span};
 
 /// So many names are looked for, each in the whole text; of more at once nobody wants all renamed.
@@ -15,7 +15,7 @@ pub fn everywhere(id: FileId, text: &str, sink: &mut Sink) {
     let mut seen = 0;
     for d in sink.each_mut().filter(|d| d.code == Code::Unexpected && d.span.file == id) {
         let [edit] = d.edits.as_slice() else { continue };
-        if edit.span != d.span || !d.message.ends_with("is no name") {
+        if edit.span != d.span || d.about != About::NoName {
             continue;
         }
         seen += 1;

@@ -7,14 +7,15 @@ use foldhash::HashSet;
 use pest::Parser;
 
 use super::ast::Item;
+use super::bad_lines::settings_named;
 use super::blocks::{Block, first_word};
 use super::build::Builder;
 use super::flag_lines::declared_flags;
 use super::grammar::{Grammar, Rule};
 use super::lexical::{Piece, Scanner};
-use super::recover::{NOT_HERE, declared_name, settings_named};
+use super::recover::declared_name;
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, Sink};
+use crate::lang::diag::{About, Diagnostic, Sink};
 use crate::lang::source::{FileId, Span};
 
 /// Reads a declaration as if its closing brace were there, so that its other mistakes are found too.
@@ -30,7 +31,7 @@ pub(super) fn closed(
     let told: HashSet<Span> = sink.found().map(|d| d.span).collect();
     let (start, end) = (span.start as usize, span.end as usize);
     let item = reread_within(start..end, id, &text, start, sink, broken);
-    sink.forget(|d| d.code == Code::UnknownSetting && d.label == NOT_HERE && !told.contains(&d.span));
+    sink.forget(|d| d.about == About::NotHere && !told.contains(&d.span));
     item
 }
 

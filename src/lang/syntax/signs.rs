@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::at::{At, only};
 use super::hints::{Hint, is_condition};
 use super::json_slips;
 use crate::lang::diag::did_you_mean;
@@ -9,7 +10,7 @@ use crate::lang::unit_slips;
 
 /// The remedy for a token (of the chunk, a place in it) that is another language's.
 pub fn sign(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) -> Option<Hint> {
-    let at = At { chunk, token, word, before: chunk[..token.start].trim_end(), expected };
+    let at = At::new(chunk, token, word, expected);
     at.json()
         .or_else(|| at.value())
         .or_else(|| at.condition())
@@ -20,32 +21,8 @@ pub fn sign(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) 
         .or_else(|| unit_behind(chunk, token, word, at.before))
 }
 
-/// A token where it stands.
-struct At<'a> {
-    chunk: &'a str,
-    token: &'a Range<usize>,
-    word: &'a str,
-    /// what stands before it, without spaces at its end
-    before: &'a str,
-    /// what could have stood there instead
-    expected: &'a [String],
-}
-
-fn only(help: &str) -> Hint {
-    Hint { help: help.to_owned(), edit: None }
-}
-
 impl At<'_> {
-    fn is(&self, what: &str) -> bool {
-        self.expected.iter().any(|e| e == what)
-    }
-
-    /// In its place, something else.
-    fn here(&self, help: impl Into<String>, right: &str) -> Hint {
-        Hint { help: help.into(), edit: Some((self.token.clone(), right.to_owned())) }
-    }
-
-    /// The same for it and so many bytes before it.
+    /// Something else for it and so many bytes before it.
     fn from(&self, start: usize, help: impl Into<String>, right: &str) -> Hint {
         Hint { help: help.into(), edit: Some((start..self.token.end, right.to_owned())) }
     }

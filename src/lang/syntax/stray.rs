@@ -14,7 +14,7 @@ use super::tokens::{SEPARATORS, Token, tokens};
 use super::twice::lines;
 use super::words;
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, Sink};
+use crate::lang::diag::{About, Diagnostic, Expected, Sink};
 use crate::lang::source::{FileId, Span};
 
 /// What is read for all tries of a file.
@@ -57,7 +57,7 @@ pub(super) fn without(id: FileId, text: &str, told: &Sink, sink: &mut Sink) -> O
         // what is said of a sign already may say what it was meant for
         let said = here.first().filter(|d| {
             let same = d.span.range().start == found.token.place.start + around.start;
-            let explained = d.help.as_ref().is_some_and(|h| !h.starts_with("write for example"));
+            let explained = d.help.is_some() && !d.about.expected().by_example;
             let alone = same && here.len() == 1 && explained;
             alone && d.code == Code::Unexpected && d.edits.is_empty() && !found.token.twice
         });
@@ -393,6 +393,7 @@ impl Stray {
                 .label("the second one")
         } else if !right.is_empty() {
             Diagnostic::new(Code::Unexpected, span, format!("`{written}` was not expected here"))
+                .about(About::Expected(Expected::sign(right)))
                 .label(format!("expected `{right}`"))
         } else {
             Self::sign(written, span)

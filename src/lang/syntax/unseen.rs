@@ -3,12 +3,9 @@
 
 use super::lexical::{Piece, Scanner};
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, Sink};
+use crate::lang::diag::{About, Diagnostic, Sink};
 use crate::lang::invisible;
 use crate::lang::source::{FileId, Span};
-
-/// How each of its messages begins.
-const UNSEEN: &str = "an invisible character";
 
 /// Says so of the first one on each line, comments apart.
 pub fn unseen(id: FileId, text: &str, sink: &mut Sink) {
@@ -32,19 +29,16 @@ pub fn unseen(id: FileId, text: &str, sink: &mut Sink) {
         };
         line_end = text[place..].find('\n').map_or(text.len(), |n| place + n);
         let span = Span::new(id, place..place + c.len_utf8());
-        let message = format!("{UNSEEN}, U+{:04X} ({name})", u32::from(c));
-        let d = Diagnostic::new(Code::Unexpected, span, message).label("stands here");
+        let message = format!("an invisible character, U+{:04X} ({name})", u32::from(c));
+        let d = Diagnostic::new(Code::Unexpected, span, message).about(About::Untyped).label("stands here");
         sink.push(d.help("remove it").edit(span, ""));
     }
 }
 
 /// What an invisible character, or a quote of a word processor, makes of a value is no further mistake.
 pub fn only_unseen(sink: &mut Sink) {
-    let unseen = |d: &&Diagnostic| {
-        d.code == Code::Unexpected && d.message.starts_with(UNSEEN)
-            || d.code == Code::SingleQuotes && d.message.ends_with("curly quotes")
-    };
-    let places: Vec<Span> = sink.found().filter(unseen).map(|d| d.span).collect();
+    let untyped = |d: &&Diagnostic| d.about == About::Untyped;
+    let places: Vec<Span> = sink.found().filter(untyped).map(|d| d.span).collect();
     if places.is_empty() {
         return;
     }

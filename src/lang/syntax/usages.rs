@@ -2,16 +2,15 @@
 
 use std::ops::Range;
 
+use super::at::{At, mend, only};
 use super::blocks::first_word;
 use super::hints::{Hint, is_condition};
 use super::json_slips;
-use super::lapses::mend;
 use crate::lang::diag::did_you_mean;
 
 /// The remedy for a token (of the chunk, a place in it) that no rule took.
 pub fn usage(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) -> Option<Hint> {
-    let (before, after) = (chunk[..token.start].trim_end(), &chunk[token.end.max(token.start)..]);
-    let at = At { chunk, token, word, before, after, expected };
+    let at = At::new(chunk, token, word, expected);
     at.compared()
         .or_else(|| at.divides())
         .or_else(|| at.placed())
@@ -27,39 +26,7 @@ pub fn usage(chunk: &str, token: &Range<usize>, word: &str, expected: &[String])
         .or_else(|| at.unfinished())
 }
 
-struct At<'a> {
-    chunk: &'a str,
-    token: &'a Range<usize>,
-    word: &'a str,
-    /// what stands before it, without spaces at its end
-    before: &'a str,
-    after: &'a str,
-    expected: &'a [String],
-}
-
-fn only(help: impl Into<String>) -> Hint {
-    Hint { help: help.into(), edit: None }
-}
-
 impl At<'_> {
-    fn is(&self, what: &str) -> bool {
-        self.expected.iter().any(|e| e == what)
-    }
-
-    fn is_only(&self, what: &str) -> bool {
-        matches!(self.expected, [only] if only == what)
-    }
-
-    fn here(&self, help: impl Into<String>, right: &str) -> Hint {
-        mend(help, self.token.clone(), right)
-    }
-
-    /// Whether nothing but a comment follows on the line.
-    fn ends_line(&self) -> bool {
-        let rest = self.after.trim_start_matches([' ', '\t']);
-        rest.is_empty() || rest.starts_with(['\n', '\r', '#'])
-    }
-
     /// `refuses "…" when --mode = "fast"`, `prune a "b" when --x == 1 and --y = 2`
     fn compared(&self) -> Option<Hint> {
         let condition = self.before.contains(" when ") || self.before.starts_with("require ");

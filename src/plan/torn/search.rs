@@ -4,11 +4,12 @@
 use foldhash::{HashSet, HashSetExt};
 
 use crate::lang::codes::Code;
+use crate::lang::diag::About;
 use crate::lang::sema::program::Study;
 use crate::lang::sema::scope::{Kind, name_of};
 use crate::lang::source::{FileId, Span};
+use crate::lang::syntax::PROFILE_SETTINGS;
 use crate::lang::syntax::ast::{self, EngineLineKind, Item, StudyLineKind};
-use crate::lang::syntax::{CONFLICT, PROFILE_SETTINGS};
 use crate::lang::{Analysis, Diagnostic};
 
 /// Lines of an engine that no candidate is made of.
@@ -72,7 +73,7 @@ impl<'a> Search<'a> {
 
     fn error(&mut self, error: &Diagnostic) {
         let at = error.span;
-        if error.message == CONFLICT {
+        if error.about == About::Conflict {
             return self.conflict(error);
         }
         let item = self.items().iter().find(|i| holds(extent(i), at));

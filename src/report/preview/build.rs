@@ -1,6 +1,7 @@
 //! The document from the walk.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::budgets::{self, Account, Ahead, Needs};
 use super::candidate::{Around, Candidates, baseline, start};
@@ -236,7 +237,9 @@ fn heading(setup: &Setup<'_>, step: &program::Step) -> String {
 
 /// Rules with how many candidates each prunes now, and may prune later.
 fn rules<'a>(m: &Material<'_>, study: &'a Study) -> Vec<Rule<'a>> {
-    let (mut now, mut later): (HashMap<&str, usize>, HashMap<&str, usize>) = Default::default();
+    let mut now: HashMap<&str, usize> = HashMap::new();
+    // most candidates share the rules that are open for them
+    let mut open: HashMap<*const [usize], (&[usize], usize)> = HashMap::new();
     // over the base as it is now, which need not be the base that there will be
     let mut so_far: HashMap<&str, usize> = HashMap::new();
     for (at, view) in m.walk.steps.iter().enumerate() {
@@ -249,23 +252,27 @@ fn rules<'a>(m: &Material<'_>, study: &'a Study) -> Vec<Rule<'a>> {
                     *so_far.entry(row.judged.reason.as_deref().unwrap_or_default()).or_default() += 1;
                 }
                 State::ToMeasure | State::Later => {
-                    row.open_rules.iter().for_each(|r| *later.entry(r).or_default() += 1);
+                    open.entry(Arc::as_ptr(&row.open_rules)).or_insert((&row.open_rules, 0)).1 += 1;
                 }
                 State::Measured | State::SameAs | State::Skipped => {}
             }
         }
     }
+    let mut later = vec![0; study.prune.len()];
+    for (rules, candidates) in open.into_values() {
+        rules.iter().for_each(|r| later[*r] += candidates);
+    }
     let count = |of: &HashMap<&str, usize>, what: &str| of.get(what).copied().unwrap_or(0);
-    let rule = |p: &'a Prune| Rule {
+    let rule = |(p, later): (&'a Prune, usize)| Rule {
         name: &p.name,
         reason: &p.reason,
         when: &p.text,
         after: p.after,
         settled: settled(p),
         prunes: count(&now, &p.reason),
-        may_prune: count(&later, &p.name) + count(&so_far, &p.reason),
+        may_prune: later + count(&so_far, &p.reason),
     };
-    study.prune.iter().map(rule).collect()
+    study.prune.iter().zip(later).map(rule).collect()
 }
 
 fn settled(p: &Prune) -> &'static str {

@@ -30,7 +30,7 @@ pub struct Candidate<'a> {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub failed: bool,
     /// rules that may still prune it: once it has run, or over the base that there will be
-    pub rules: Cow<'a, [String]>,
+    pub rules: Vec<&'a str>,
 }
 
 impl Candidate<'_> {
@@ -109,7 +109,7 @@ pub(super) fn baseline<'a>(setup: &Setup<'_>, walk: &'a Walk, again: &'a Again) 
         state: State::Pruned,
         reason: walk.refused.as_deref().map(Cow::from),
         failed: false,
-        rules: Cow::Borrowed(&[]),
+        rules: Vec::new(),
     };
     if let Some((config, judged)) = &walk.baseline {
         out.state = if judged.is_some() { State::Measured } else { State::ToMeasure };
@@ -174,13 +174,12 @@ pub(super) fn as_declared(engine: &str) -> String {
 }
 
 /// The rules that may still prune a candidate; one that does over the base as it is may do so over the one that there will be.
-fn rules<'a>(row: &'a Row, state: State, prune: &[Prune]) -> Cow<'a, [String]> {
+fn rules<'a>(row: &Row, state: State, prune: &'a [Prune]) -> Vec<&'a str> {
     let by = |p: &&Prune| row.judged.reason.as_deref() == Some(p.reason.as_str());
-    match prune.iter().find(by) {
-        Some(rule) if state == State::Later && row.judged.outcome == Outcome::Pruned => {
-            Cow::Owned(vec![rule.name.clone()])
-        }
-        _ => Cow::Borrowed(&row.open_rules),
+    let excluded = state == State::Later && row.judged.outcome == Outcome::Pruned;
+    match prune.iter().find(|p| excluded && by(p)) {
+        Some(rule) => vec![&rule.name],
+        None => row.open_rules.iter().map(|r| prune[*r].name.as_str()).collect(),
     }
 }
 

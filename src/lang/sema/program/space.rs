@@ -58,6 +58,20 @@ impl Space {
         }
     }
 
+    /// The decimal logarithm of how many candidates, for those that are too many to count.
+    pub fn magnitude(&self) -> f64 {
+        match self {
+            Self::Points(p) => (p.len() as f64).log10(),
+            Self::Sum(parts) => {
+                let parts: Vec<f64> = parts.iter().map(Self::magnitude).collect();
+                let most = parts.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                let shares = parts.iter().map(|p| 10_f64.powf(p - most));
+                if most.is_finite() { most + shares.sum::<f64>().log10() } else { most }
+            }
+            Self::Product(parts) => parts.iter().map(Self::magnitude).sum(),
+        }
+    }
+
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -156,7 +170,7 @@ mod tests {
     #[test]
     fn a_huge_product_costs_nothing_until_looked_at() {
         let space = Space::Product((0..40).map(|_| axis("x", 10)).collect());
-        assert_eq!(space.len(), usize::MAX);
+        assert_eq!((space.len(), space.magnitude().round()), (usize::MAX, 40.0));
         assert_eq!(Space::Product(vec![axis("x", 1000); 3]).candidate(999_999_999)[2].name, "x999");
     }
 }

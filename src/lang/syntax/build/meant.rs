@@ -8,7 +8,7 @@ use crate::lang::codes::Code;
 use crate::lang::source::Span;
 use crate::lang::syntax::blocks::{Block, first_word};
 use crate::lang::syntax::grammar::{Grammar, Rule};
-use crate::lang::syntax::{flag_lines, heads, joins, lexical, recover, reread, words};
+use crate::lang::syntax::{bad_lines, flag_lines, heads, joins, lexical, reread, words};
 
 impl<'a> Builder<'a, '_> {
     /// A bad line whose word is misspelt, or a step whose first line is wrong, which was told of, read as it was meant: what else is wrong
@@ -146,7 +146,7 @@ impl<'a> Builder<'a, '_> {
         // a value without its word, `256 .. 1Ki`, may be that of any setting
         let unnamed = block == Block::Profile && lost.starts_with(|c: char| c.is_ascii_digit());
         let settings =
-            if unnamed { words::PROFILE_SETTINGS.to_vec() } else { recover::settings_named(block, lost) };
+            if unnamed { words::PROFILE_SETTINGS.to_vec() } else { bad_lines::settings_named(block, lost) };
         Some((more, settings))
     }
 }

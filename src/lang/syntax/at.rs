@@ -1,0 +1,54 @@
+//! A token that stands where no rule takes it, with what stands around it, and the fixes that go with a hint.
+
+use std::ops::Range;
+
+use super::hints::Hint;
+
+/// A token where it stands.
+pub(super) struct At<'a> {
+    pub chunk: &'a str,
+    /// a place in the chunk
+    pub token: &'a Range<usize>,
+    pub word: &'a str,
+    /// what stands before it, without spaces at its end
+    pub before: &'a str,
+    pub after: &'a str,
+    /// what could have stood there instead
+    pub expected: &'a [String],
+}
+
+impl<'a> At<'a> {
+    pub fn new(chunk: &'a str, token: &'a Range<usize>, word: &'a str, expected: &'a [String]) -> Self {
+        let (before, after) = (chunk[..token.start].trim_end(), &chunk[token.end.max(token.start)..]);
+        Self { chunk, token, word, before, after, expected }
+    }
+
+    pub fn is(&self, what: &str) -> bool {
+        self.expected.iter().any(|e| e == what)
+    }
+
+    pub fn is_only(&self, what: &str) -> bool {
+        matches!(self.expected, [only] if only == what)
+    }
+
+    /// In its place, something else.
+    pub fn here(&self, help: impl Into<String>, right: &str) -> Hint {
+        mend(help, self.token.clone(), right)
+    }
+
+    /// Whether nothing but a comment follows on the line.
+    pub fn ends_line(&self) -> bool {
+        let rest = self.after.trim_start_matches([' ', '\t']);
+        rest.is_empty() || rest.starts_with(['\n', '\r', '#'])
+    }
+}
+
+/// A hint without a fix.
+pub(super) fn only(help: impl Into<String>) -> Hint {
+    Hint { help: help.into(), edit: None }
+}
+
+/// A hint that puts something into a place of the chunk.
+pub(super) fn mend(help: impl Into<String>, at: Range<usize>, right: impl Into<String>) -> Hint {
+    Hint { help: help.into(), edit: Some((at, right.into())) }
+}
