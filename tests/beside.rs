@@ -1,5 +1,7 @@
 //! Mistakes beside each other: several slips in one file are told as each of them is alone, no more and no less.
 
+mod doubled;
+
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 

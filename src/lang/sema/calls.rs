@@ -258,7 +258,7 @@ impl Checker<'_> {
 
     pub(super) fn unknown_metric(&mut self, module: usize, name: &Name) {
         let m = self.module(module);
-        if m.is_broken(&name.value) {
+        if m.is_lost(Kind::Metric, &name.value) {
             return;
         }
         let own: Vec<&str> = m.names(Kind::Metric).into_iter().chain(m.names(Kind::Param)).collect();

@@ -212,7 +212,7 @@ impl<'a> Checker<'a> {
         let param = |name: &str| match m.find(Kind::Param, name).map(|at| modules.item(at)) {
             Some(Item::Param(p)) if !Self::is_readable(&p.value) => Param::Unreadable,
             Some(Item::Param(p)) => Param::Value(Self::literal_text(&p.value)),
-            _ if m.is_broken(name) => Param::Unreadable,
+            _ if m.is_lost(Kind::Param, name) => Param::Unreadable,
             _ => Param::Unknown,
         };
         let written = Written { span, source: modules.slice(span) };

@@ -268,7 +268,7 @@ impl Checker<'_> {
     pub(super) fn is_known(&self, module: usize, name: &Name) -> bool {
         let m = self.module(module);
         let own = [Kind::Param, Kind::Metric].iter().any(|k| m.find(*k, &name.value).is_some());
-        own || m.is_broken(&name.value) || metrics::is_built_in(&name.value)
+        own || m.is_lost(Kind::Metric, &name.value) || metrics::is_built_in(&name.value)
     }
 
     /// `--gpu == h200`: what is compared with a text is one.

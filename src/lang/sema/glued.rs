@@ -23,7 +23,7 @@ impl Checker<'_> {
         }
         let m = self.module(module);
         let meant = written.replace('-', "_");
-        if !m.is_broken(&written) && !m.is_broken(&meant) {
+        if !m.is_lost(Kind::Metric, &written) && !m.is_lost(Kind::Metric, &meant) {
             self.not_one_name(module, span, &written, &meant);
         }
         true

@@ -45,6 +45,8 @@ pub fn slip(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
         "then" | "do" if next.is_empty() || next.starts_with(['\n', '\r', '#']) => {
             Some(mend("a condition ends with its line: remove the word", before.len()..token.end, ""))
         }
+        // before its condition a step has a name there
+        "x" | "×" if chunk.starts_with("step ") && !before.contains(" when ") => None,
         "x" | "×" if before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == ')') => {
             Some(mend("write `*`", token.clone(), "*"))
         }

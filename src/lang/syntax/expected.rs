@@ -141,7 +141,7 @@ fn lacks(expected: &[String], by_example: bool) -> Expected {
 }
 
 /// Where one rule stops in a chunk, and what it expected there; `None` where it takes the chunk.
-fn stop(rule: Rule, text: &str) -> Option<(usize, Vec<String>)> {
+pub(super) fn stop(rule: Rule, text: &str) -> Option<(usize, Vec<String>)> {
     // the detail costs much, and is asked for only where a mistake is explained
     pest::set_error_detail(true);
     let parsed = Grammar::parse(rule, text);

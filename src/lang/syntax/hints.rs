@@ -217,6 +217,10 @@ fn missing_sign(
         let end = before.trim_end_matches(';').len();
         return Some(("write a comma between them".to_owned(), (end..before.len(), ",".to_owned())));
     }
+    if matches!(expected, [only] if only == "`at`") && word.len() > 1 && word.starts_with('"') {
+        let help = format!("a place stands behind `at`: write `at {word}`");
+        return Some((help, (token.start..token.start, "at ".to_owned())));
+    }
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '/');
     let text_only = matches!(expected, [only] if only == TEXT);
     if text_only && !word.is_empty() && word.chars().all(plain) && !reasons::more_follows(chunk, token) {

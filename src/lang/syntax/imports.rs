@@ -19,8 +19,10 @@ pub const A_STEP: &str = "step *";
 /// Stands for every name that a declaration may have which begins with this word: it lost its own.
 pub fn any_of(keyword: &str) -> String {
     match keyword {
-        "engine" | "profile" | "axis" | "step" => format!("{keyword} *"),
+        "engine" | "profile" | "axis" | "step" | "prune" | "site" => format!("{keyword} *"),
+        "prune rule" => "prune *".to_owned(),
         // what a condition may name
+        "param" | "metric" => "value *".to_owned(),
         _ => ANY.to_owned(),
     }
 }

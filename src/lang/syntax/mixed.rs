@@ -1,4 +1,4 @@
-//! Two brackets of one line that belong together and are of two kinds, `known [a, b}`: a brace among them would end another block, or begin
+//! Two brackets of one line, or of the first and last line of a block, that belong together and are of two kinds, `known [a, b}`: a brace among them would end another block, or begin
 //! one, so that they are put right before anything is read. Which of the two is wrong, the grammar knows.
 
 use pest::Parser;
@@ -16,6 +16,10 @@ const MOST: usize = 40;
 
 /// Makes such brackets alike; each pair is told once, at the one that is wrong.
 pub(super) fn made_alike(id: FileId, text: &mut String, sink: &mut Sink) {
+    for (at, right) in over_lines(text) {
+        sink.push(other(id, text, at, right));
+        text.replace_range(at..=at, right);
+    }
     let mut left = MOST;
     for place in lines(text) {
         let line = &text[place.clone()];
@@ -24,13 +28,53 @@ pub(super) fn made_alike(id: FileId, text: &mut String, sink: &mut Sink) {
         left -= 1;
         let Some((at, right)) = wrong(line, open, close) else { continue };
         let at = place.start + at;
-        let (span, written) = (Span::new(id, at..at + 1), text.as_bytes()[at] as char);
-        let d = Diagnostic::new(Code::Unexpected, span, format!("`{written}` was not expected here"));
-        let d = d.about(About::Expected(Expected::sign(right)));
-        let d = d.label(format!("expected `{right}`")).help(format!("write `{right}`"));
-        sink.push(d.edit(span, right));
+        sink.push(other(id, text, at, right));
         text.replace_range(at..=at, right);
     }
+}
+
+/// What is said of a bracket of another kind.
+fn other(id: FileId, text: &str, at: usize, right: &str) -> Diagnostic {
+    let (span, written) = (Span::new(id, at..at + 1), text.as_bytes()[at] as char);
+    let d = Diagnostic::new(Code::Unexpected, span, format!("`{written}` was not expected here"));
+    d.about(About::Expected(Expected::sign(right)))
+        .label(format!("expected `{right}`"))
+        .help(format!("write `{right}`"))
+        .edit(span, right)
+}
+
+/// Closing brackets alone on their lines that stand below the line which opened a bracket of another kind, at its end, and as far to the
+/// left: where they are, and what they should be.
+fn over_lines(text: &str) -> Vec<(usize, &'static str)> {
+    let indent = |at: usize| {
+        let line = &text[text[..at].rfind('\n').map_or(0, |n| n + 1)..];
+        line.len() - line.trim_start_matches([' ', '\t']).len()
+    };
+    let last = |at: usize| {
+        let line = text[at + 1..].split('\n').next().unwrap_or_default();
+        line[..start_of_comment(line).unwrap_or(line.len())].trim().is_empty()
+    };
+    let first = |at: usize| text[..at].rsplit('\n').next().is_some_and(|line| line.trim().is_empty());
+    let (mut open, mut found): (Vec<(usize, u8)>, Vec<(usize, &'static str)>) = (Vec::new(), Vec::new());
+    for (at, piece) in Scanner::new(text) {
+        match piece {
+            Piece::Open(b) => open.push((at, b)),
+            Piece::Close(b) => {
+                let Some((start, o)) = open.pop() else { continue };
+                let right = match o {
+                    b'{' => "}",
+                    b'[' => "]",
+                    _ => ")",
+                };
+                let wrong = right.as_bytes() != [b];
+                if wrong && last(start) && first(at) && last(at) && indent(start) == indent(at) {
+                    found.push((at, right));
+                }
+            }
+            _ => {}
+        }
+    }
+    found
 }
 
 /// The only two of a line that stand for one pair and are of two kinds, one of them a brace.
@@ -112,6 +156,11 @@ mod tests {
             ("axis a = --x={2, 3]\n", "axis a = --x=[2, 3]\n"),
             ("    --x={\"a\": 1]\n", "    --x={\"a\": 1}\n"),
             ("        vary engine{a, b]\n", "        vary engine[a, b]\n"),
+            ("axis a = {\n    b: -c,\n]\n", "axis a = {\n    b: -c,\n}\n"),
+            (
+                "study s { # S\n    step a {\n    ) # end\n}\n",
+                "study s { # S\n    step a {\n    } # end\n}\n",
+            ),
         ] {
             assert_eq!(right(text), mended);
         }

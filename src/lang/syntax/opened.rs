@@ -77,7 +77,14 @@ pub fn opened<'t>(id: FileId, text: &'t str, sink: &mut Sink) -> Cow<'t, str> {
 }
 
 /// What is said of a head without its brace, of which `spare` bytes at its end give way to it.
-fn lacks_brace(id: FileId, at: usize, head: &str, help: &str, spare: usize, right: &str) -> Diagnostic {
+pub(super) fn lacks_brace(
+    id: FileId,
+    at: usize,
+    head: &str,
+    help: &str,
+    spare: usize,
+    right: &str,
+) -> Diagnostic {
     let written = head.trim_end();
     let last = written.char_indices().next_back().map_or(0, |(i, _)| i);
     let end = at + written.len();

@@ -12,7 +12,7 @@ use super::lexical;
 use super::opened::opened;
 use super::quotes::curly_values;
 use super::unseen::unseen;
-use super::{heads, mixed, nesting, rename, stray, twice, words};
+use super::{heads, misplaced, mixed, nesting, rename, stray, twice, words};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink};
 use crate::lang::source::{FileId, Span};
@@ -32,6 +32,20 @@ pub struct Parsed {
 pub fn parse(id: FileId, text: &str, sink: &mut Sink) -> Parsed {
     let mut told = Sink::default();
     let parsed = parse_as_it_is(id, text, &mut told);
+    if !told.has_errors() {
+        sink.take_over(told);
+        return parsed;
+    }
+    if let Some(right) = misplaced::in_place(id, text, &told, sink) {
+        let mut told = Sink::default();
+        let parsed = parse_as_it_is(id, &right, &mut told);
+        return without_strays(id, &right, (parsed, told), sink);
+    }
+    without_strays(id, text, (parsed, told), sink)
+}
+
+/// What was read of a text and told of it, or the same of the text without the signs in it that are too many.
+fn without_strays(id: FileId, text: &str, (parsed, told): (Parsed, Sink), sink: &mut Sink) -> Parsed {
     if told.has_errors() {
         let mut strays = Sink::default();
         if let Some((right, names)) = stray::without(id, text, &told, &mut strays) {

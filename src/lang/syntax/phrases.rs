@@ -349,6 +349,15 @@ impl<'a> Place<'a> {
                 let edit = (self.before.len()..self.to_line_end().end, format!(", {list}"));
                 hint("loads that run one after another are separated by commas", Some(edit))
             }
+            ("data", _) if self.before.ends_with('-') || self.word.starts_with('-') => {
+                // `prefix-repetition`
+                let line = self.to_line_end();
+                let start = self.before.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '-').len();
+                let written = &self.chunk[start..line.end];
+                let right = written.replace('-', "_");
+                let is = is_name(&right).then_some((start..line.end, right.clone()));
+                is.and_then(|edit| hint(format!("names are snake_case: write `{right}`"), Some(edit)))
+            }
             ("data" | "tokenizer", word) if self.is_path(word) => {
                 let quoted = format!("\"{word}\"");
                 self.replace(format!("a path is quoted: write {quoted}"), &quoted)
@@ -358,7 +367,7 @@ impl<'a> Place<'a> {
     }
 
     fn is_path(&self, word: &str) -> bool {
-        word.contains(['/', '.']) && self.to_line_end().len() == word.len()
+        !word.starts_with('"') && word.contains(['/', '.']) && self.to_line_end().len() == word.len()
     }
 }
 

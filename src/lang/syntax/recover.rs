@@ -44,7 +44,7 @@ pub fn parts(file: &str, span: Span) -> Vec<Span> {
                 let head = depth == 0
                     && (line.ends_with('{') && word.starts_with(|c: char| c.is_ascii_lowercase())
                         || words::DECLARATIONS.contains(&line));
-                let elsewhere = names::set_elsewhere(line).is_some();
+                let elsewhere = names::set_elsewhere(line).is_some() || is_set(line);
                 let word_alone = depth == 0 && is_a_word(line) && !goes_on(&text[..at]);
                 if head || word_alone || begins && (slip || elsewhere || imports::is_meant(word, &text[at..]))
                 {
@@ -58,6 +58,13 @@ pub fn parts(file: &str, span: Span) -> Vec<Span> {
     cuts.push(text.len());
     let part = |w: &[usize]| Span { start: span.start + w[0] as u32, end: span.start + w[1] as u32, ..span };
     cuts.windows(2).map(part).collect()
+}
+
+/// `async = --async-scheduling`: a declaration without its keyword.
+fn is_set(line: &str) -> bool {
+    let name = first_word(line);
+    let behind = line[name.len()..].strip_prefix(" = ");
+    name.starts_with(|c: char| c.is_ascii_lowercase()) && behind.is_some_and(|b| !b.trim().is_empty())
 }
 
 /// Whether a line is one word and nothing else, as the end of a here-document is.

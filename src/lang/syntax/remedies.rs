@@ -267,6 +267,9 @@ impl<'a> At<'a> {
         }
         let (head, body) = self.chunk.split_once('=').filter(|_| self.chunk.starts_with("axis "))?;
         let said = self.before.get(head.len() + 1..)?.trim_start();
+        if self.word == "or" && !said.is_empty() && said.split(' ').all(is_algebra) {
+            return Some(self.here("one or the other is a sum: write `+`", "+"));
+        }
         if matches!(self.word, "," | "and" | "&") && !said.is_empty() && said.split(' ').all(is_algebra) {
             return Some(only(named));
         }

@@ -323,8 +323,12 @@ fn is_distribution(word: &str) -> bool {
 }
 
 fn function_before(before: &str) -> bool {
-    let name = before.rsplit([' ', '(']).next().unwrap_or_default();
-    matches!(name, "mean" | "stddev" | "min" | "max" | "p50" | "p90" | "p95" | "p99" | "p999")
+    is_function(before.rsplit([' ', '(']).next().unwrap_or_default())
+}
+
+/// Whether a word is a function of what is measured of each request.
+pub(super) fn is_function(word: &str) -> bool {
+    matches!(word, "mean" | "stddev" | "min" | "max" | "p50" | "p90" | "p95" | "p99" | "p999")
 }
 
 fn value_before(before: &str) -> bool {

@@ -252,6 +252,7 @@ impl Declaration<'_> {
                 || written == "=" && (lacks_value(before, behind) || lacks_name(before))
                 || is_between_changes(before, written, behind)
                 || lacks_operand(before, written, behind)
+                || written == "," && separates_from_nothing(before, behind)
             {
                 continue;
             }
@@ -358,6 +359,11 @@ fn bad_lines(text: &str) -> Option<Vec<Range<usize>>> {
 fn splits(before: &str, behind: &str) -> bool {
     let word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || "_-.%/".contains(c));
     word(before.chars().next_back()) && word(behind.chars().next())
+}
+
+/// `[, 128]`: before a comma that begins a list, a value may be missing.
+fn separates_from_nothing(before: &str, behind: &str) -> bool {
+    before.trim_end().ends_with('[') && !behind.trim_start().starts_with([',', ']'])
 }
 
 /// Whether what stands around a token belongs together once it is gone: `--x=}8`.

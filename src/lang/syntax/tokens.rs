@@ -74,7 +74,7 @@ fn is_again(sign: &str, between: &str) -> bool {
 }
 
 /// The words, texts and signs of a line; where a quote has no other half, each quote is a sign.
-fn pieces(line: &str, end: usize, odd: bool) -> Vec<Range<usize>> {
+pub(super) fn pieces(line: &str, end: usize, odd: bool) -> Vec<Range<usize>> {
     let in_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '%');
     let mut found = Vec::new();
     let mut at = 0;
