@@ -87,10 +87,19 @@ mod tests {
     use super::*;
 
     fn custom(text: &str, count: usize, output: Option<u32>) -> Result<Vec<Question>, DataError> {
+        drawn(text, count, output, None)
+    }
+
+    fn drawn(
+        text: &str,
+        count: usize,
+        output: Option<u32>,
+        otherwise: Option<u32>,
+    ) -> Result<Vec<Question>, DataError> {
         let dir = tempfile::tempdir().expect("a folder");
         let file = dir.path().join("prompts.jsonl");
         std::fs::write(&file, text).expect("written");
-        Custom { file, count: Some(count), seed: 0, output, otherwise: Some(9), again: DrawnAgain::Choice }
+        Custom { file, count: Some(count), seed: 0, output, otherwise, again: DrawnAgain::Choice }
             .questions(None)
     }
 
@@ -111,7 +120,7 @@ mod tests {
     fn a_length_for_answers_stands_where_the_file_says_none() {
         let lines = "{\"prompt\": \"a\", \"output_tokens\": 7}\n{\"prompt\": \"a\"}\n";
         let mut lengths: Vec<u32> =
-            custom(lines, 2, None).expect("prompts").iter().map(|q| q.output).collect();
+            drawn(lines, 2, None, Some(9)).expect("prompts").iter().map(|q| q.output).collect();
         lengths.sort_unstable();
         assert_eq!(lengths, [7, 9]);
     }
