@@ -1,7 +1,8 @@
 //! Commands beside the serve command: what they install says the engine's version, what they activate where it lies.
 
 use super::known::{self, Engine};
-use super::launch::{Launch, base_name};
+use super::launch::Launch;
+use super::programs::base_name;
 use super::shell::Word;
 use super::value;
 

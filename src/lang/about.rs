@@ -74,6 +74,7 @@ pub struct Untaken {
 
 /// What was to stand where a text could not be read, as far as somebody asks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each answers what another pass asks")]
 pub struct Expected {
     pub name: bool,
     pub axis: bool,

@@ -131,7 +131,7 @@ impl Said {
     /// Nothing speaks against any rule yet.
     fn everything(rules: usize) -> Self {
         let mut all = vec![u64::MAX; rules.div_ceil(64)];
-        if let Some(last) = all.last_mut().filter(|_| rules % 64 > 0) {
+        if let Some(last) = all.last_mut().filter(|_| !rules.is_multiple_of(64)) {
             *last = (1 << (rules % 64)) - 1;
         }
         Self { holds: all.clone(), may: all }

@@ -34,8 +34,8 @@ pub(super) fn unstated<'a>(
     let mut search = Search::new(study, engines, prepared);
     search.most = needed;
     let sizes: Vec<Asked> = engines.iter().map(|e| Asked::of(&[], true, e)).collect();
-    let sized = |p: &Point| p.changes.iter().any(|c| sizes.iter().any(|a| a.touches(c)));
-    let (mut left, sized) = (Vec::new(), study.steps.iter().any(|s| s.space.any(&sized)));
+    let asks = |p: &Point| p.changes.iter().any(|c| sizes.iter().any(|a| a.touches(c)));
+    let (mut left, sized) = (Vec::new(), study.steps.iter().any(|s| s.space.any(&asks)));
     for step in study.steps.iter().filter(|_| sized) {
         let bases = search.look(step, &left);
         left.push(bases);

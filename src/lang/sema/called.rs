@@ -22,7 +22,7 @@ impl Checker<'_> {
         }
         let mut d = d.meant(&word.value, SETTINGS.iter().copied(), "unknown", str::to_owned);
         if let Some(whole) = begun(&word.value, SETTINGS.iter().copied()).filter(|_| d.suggested.is_empty()) {
-            d = d.suggest(&whole).edit(word.span, whole);
+            d = d.suggest(whole).edit(word.span, whole);
         }
         let meant = d.edits.first().map(|e| e.text.clone());
         self.sink.push(d.help(format!("a profile has the settings {}", SETTINGS.join(", "))));
@@ -37,7 +37,7 @@ impl Checker<'_> {
         setting: &str,
         example: &str,
     ) -> Cow<'l, WordLine> {
-        let d = d.suggest(&setting);
+        let d = d.suggest(setting);
         let mut meant = renamed(line, setting);
         let unit = match setting {
             "rate" => "/s",

@@ -86,7 +86,7 @@ impl Checker<'_> {
                 return None;
             }
             let d = match metrics::statistic_elsewhere(&name.value) {
-                Some(right) => d.suggest(&right).edit(name.span, right),
+                Some(right) => d.suggest(right).edit(name.span, right),
                 // of a share of requests there is no slip that a machine could mend
                 None if metrics::is_percentile(&name.value) => d.label("not one of those that are kept"),
                 None => d.meant(&name.value, known.clone(), "unknown", str::to_owned),
@@ -124,7 +124,7 @@ impl Checker<'_> {
                     Some(right) if !self.is_metric(module, inner) => {
                         let message = format!("no metric or param is called `{}`", inner.value);
                         let d = Diagnostic::new(Code::UnknownMetric, inner.span, message);
-                        let d = d.suggest(&right).edit(inner.span, right);
+                        let d = d.suggest(right).edit(inner.span, right);
                         self.sink.push(d.help(format!("write `{}({right})`", stat.name())));
                     }
                     _ => self.unknown_metric(module, inner),

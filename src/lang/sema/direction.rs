@@ -47,7 +47,7 @@ impl Checker<'_> {
         let (what, is) = if maximize { ("highest", worst(metric)) } else { ("lowest", worst(metric)) };
         let message = format!("the {what} `{metric}` is the worst: {is}");
         let span = Span { end: word.start + written.len() as u32, ..word };
-        let d = Diagnostic::new(Code::WrongWay, span, message).suggest(&meant);
+        let d = Diagnostic::new(Code::WrongWay, span, message).suggest(meant);
         self.sink.push(d.help(format!("write `{meant}`, or measure something else")));
     }
 

@@ -25,8 +25,6 @@ enum Use<'a> {
     Curve,
 }
 
-/// The label of a range that nothing searches.
-
 impl Checker<'_> {
     /// The loads of a study's profiles against what it does with them.
     pub fn loads_fit(&mut self, decl: &ast::Study, study: &Study) {

@@ -47,7 +47,7 @@ impl Checker<'_> {
         let Some(word) = meant else { return false };
         let message = format!("no metric or param is called `{}`", name.value);
         let d = Diagnostic::new(Code::UnknownMetric, name.span, message);
-        let d = d.suggest(&word);
+        let d = d.suggest(word);
         self.sink.push(match word {
             "given" => d.help("write `given --FLAG`: whether a flag is given").edit(name.span, word),
             _ => d.help("write `not --FLAG`, or `not given --FLAG` for a flag that is not set"),

@@ -37,7 +37,7 @@ pub fn value(
             let all = choices.iter().map(String::as_str);
             if let Some(full) = short_type(&value.text).filter(|full| all.clone().any(|c| c == *full)) {
                 let span = d.span;
-                return d.suggest(&full).edit(span, full);
+                return d.suggest(full).edit(span, full);
             }
             // what another release takes is no slip
             let elsewhere =

@@ -161,7 +161,7 @@ fn tell(found: &mut Vec<Diagnostic>, modules: &Modules, m: &Missing, (name, at):
         let of_use = d.code == m.code && asked(d, modules) == Some(right);
         !(of_use || d.code == Code::Unused && d.span == at)
     });
-    let d = Diagnostic::new(m.code, at, message).suggest(&right);
+    let d = Diagnostic::new(m.code, at, message).suggest(right);
     let d = d.help(if m.in_library() {
         format!("call it `{right}` here; the standard library has another `{right}`, which this file does not take")
     } else {

@@ -113,9 +113,7 @@ impl Problem {
                 engine,
             ),
             Self::NotYet(since) => {
-                let release = About::Release { flag: name.to_owned(), since: Some(since.clone()) };
-                let d = Diagnostic::new(Code::FlagVersion, at_name, message).about(release);
-                let d = d.label("not yet in this version");
+                let d = of_release(at_name, message, name, Some(since)).label("not yet in this version");
                 let help = format!(
                     "{since} is the first release known to have it: take another flag, or another version"
                 );
@@ -127,9 +125,7 @@ impl Problem {
                     let d = d.label("its short spelling");
                     return d.help(format!("write {now}")).edit(at_name, now);
                 }
-                let release = About::Release { flag: name.to_owned(), since: None };
-                let d = Diagnostic::new(Code::FlagVersion, at_name, message).about(release);
-                no_longer(d, name, until, engine)
+                no_longer(of_release(at_name, message, name, None), name, until, engine)
             }
             Self::Reserved => reserved(Diagnostic::new(Code::ReservedFlag, at_name, message), name, value),
             Self::NeedsValue(expected) => Diagnostic::new(Code::FlagNeedsValue, at_name, message)
@@ -250,7 +246,7 @@ fn no_key(d: Diagnostic, key: &str, known: &[String]) -> Diagnostic {
     // `num_spec_tokens` for `num_speculative_tokens`
     let d = d.meant(key, known.iter().map(String::as_str), "not a key of it", str::to_owned);
     let d = match abbreviated(&key.replace('_', "-"), &dashed).as_slice() {
-        [one] if d.suggested.is_empty() => d.suggest(&one),
+        [one] if d.suggested.is_empty() => d.suggest(one),
         _ => d,
     };
     d.help(format!("it has {}", some_of(known)))
@@ -276,6 +272,12 @@ pub(super) fn some_of(all: &[String]) -> String {
     const MOST: usize = 12;
     let more = if all.len() > MOST { format!(" and {} more", all.len() - MOST) } else { String::new() };
     format!("{}{more}", all[..all.len().min(MOST)].join(", "))
+}
+
+/// A flag that another release has.
+fn of_release(at: Span, message: String, flag: &str, since: Option<&String>) -> Diagnostic {
+    let about = About::Release { flag: flag.to_owned(), since: since.cloned() };
+    Diagnostic::new(Code::FlagVersion, at, message).about(about)
 }
 
 /// The switch that a value of it says, if there is one that says it.

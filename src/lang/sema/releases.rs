@@ -201,7 +201,7 @@ impl Checker<'_> {
             let help = format!(
                 "write `version \"{full}\"` if that is what runs: releases are named in full, as the engine prints them"
             );
-            self.sink.push(d.suggest(&full).help(help));
+            self.sink.push(d.suggest(full).help(help));
             return;
         }
         // llama.cpp is one program, and mostly in no virtual environment

@@ -183,7 +183,7 @@ impl Module {
                 "`{own}` is declared here; std/{library} has another: `use std/{library} {{ {} }}`",
                 name.value
             );
-            sink.push(d.suggest(&own).help(help));
+            sink.push(d.suggest(own).help(help));
             return;
         }
         if let Some(library) = library {
@@ -198,7 +198,7 @@ impl Module {
                 Some(small) => d
                     .suggest_one_of(&[(*small).to_owned(), called.to_owned()])
                     .help(format!("`{small}` is the engine of that name; `{called}` has it for its title")),
-                None => d.suggest(&called).help(help).edit(name.span, called),
+                None => d.suggest(called).help(help).edit(name.span, called),
             });
             return;
         }

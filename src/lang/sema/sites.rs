@@ -89,7 +89,7 @@ impl Checker<'_> {
         // `vllm_2` is a name that somebody gave
         if let Some(near) = did_you_mean(&name.value, known).filter(|near| !name.value.starts_with(near)) {
             let message = format!("no engine here or in the standard library is called `{}`", name.value);
-            let d = Diagnostic::new(Code::SiteEngine, name.span, message).suggest(&near);
+            let d = Diagnostic::new(Code::SiteEngine, name.span, message).suggest(near);
             self.sink.push(
                 d.help(format!("write `{near}`; until then this line is for engines of other studies")),
             );

@@ -34,10 +34,10 @@ pub fn spare(found: &mut [Diagnostic], modules: &Modules) {
         let Some((name, at)) = d.edits.iter().find_map(|e| overwritten(e, modules)) else { continue };
         d.edits.clear();
         let value = modules.slice(at);
-        d.label = if !d.suggested.is_empty() {
-            format!("`{{{name}}}` is {value}: {}", d.label)
-        } else {
+        d.label = if d.suggested.is_empty() {
             format!("`{{{name}}}` is {value}")
+        } else {
+            format!("`{{{name}}}` is {value}: {}", d.label)
         };
         d.related.push((at, "its value".to_owned()));
     }

@@ -71,7 +71,7 @@ impl Checker<'_> {
         let flags = flags_of(axis);
         self.sink.push(match flags.as_slice() {
             [flag] => d
-                .suggest(&flag)
+                .suggest(flag)
                 .help(format!("write `{flag}`: its value in the configuration"))
                 .edit(name.span, flag.as_str()),
             [] => d.label("an axis").help("name a metric, or a flag with its dashes: `--max-num-seqs > 256`"),

@@ -12,9 +12,9 @@ pub fn say(module: &Module, d: Diagnostic, library: &str, name: &str, sink: &mut
         format!("{are} of the standard library: write `{}` at the top", whole(library, names))
     };
     let span = d.span;
-    let here = sink.each_mut().filter(|o| o.span.file == span.file);
-    let Some((first, mut names)) = here.filter_map(|o| untaken(&o.about, library).map(|n| (o, n))).next()
-    else {
+    let of_file = |o: &&mut Diagnostic| o.span.file == span.file;
+    let told = |o| untaken_in(o, library);
+    let Some((first, mut names)) = sink.each_mut().filter(of_file).find_map(told) else {
         let mut d = d.label("not imported").help(begins(&[name]));
         of_library(&mut d.about, library, vec![name.to_owned()]);
         let (at, text) = place(module, library, &[name]);
@@ -44,6 +44,10 @@ fn untaken(about: &About, library: &str) -> Option<Vec<String>> {
         About::Missing { library: Some(of), .. } if of.library == library => Some(of.names.clone()),
         _ => None,
     }
+}
+
+fn untaken_in<'d>(d: &'d mut Diagnostic, library: &str) -> Option<(&'d mut Diagnostic, Vec<String>)> {
+    untaken(&d.about, library).map(|names| (d, names))
 }
 
 fn of_library(about: &mut About, library: &str, names: Vec<String>) {

@@ -154,7 +154,7 @@ fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<
     }
     d = d.meant(word, known.iter().copied(), "unknown", str::to_owned);
     if let Some(whole) = begun(word, known.iter().copied()).filter(|_| d.suggested.is_empty()) {
-        d = d.suggest(&whole).edit(span, whole);
+        d = d.suggest(whole).edit(span, whole);
     }
     if d.suggested.is_empty() {
         d = d.about(About::NoSetting(block));

@@ -10,8 +10,6 @@ use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic, Sink};
 use crate::lang::source::{FileId, Span};
 
-/// What is said of one.
-
 /// The text with one side of each conflict, everything else in its place. What the other sides declare is added to `lost`.
 pub fn settled<'t>(
     id: FileId,

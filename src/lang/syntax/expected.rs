@@ -48,7 +48,7 @@ pub fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str
     // of two letters, one in common says nothing
     let slip = if word.len() > 2 { did_you_mean(word, expected.iter().flat_map(|e| named(e))) } else { None };
     if let Some(near) = slip.filter(|n| n.len() > 1 && !n.ends_with('…')) {
-        return d.suggest(&near).help(format!("write `{near}` here")).edit(span, near);
+        return d.suggest(near).help(format!("write `{near}` here")).edit(span, near);
     }
     let label = match expected.as_slice() {
         [] if found.is_none() && text[..token.end].ends_with('-') => "the flag's name is missing".to_owned(),

@@ -267,7 +267,7 @@ fn comma(chunk: &str, token: &Range<usize>, before: &str) -> Option<Hint> {
         let right = format!("[{}]", value.split(',').collect::<Vec<_>>().join(", "));
         // `32,768` is a number to some and two points to others
         if let Some(number) = grouped(value).filter(|n| is_round(n)) {
-            return Some(only(&format!(
+            return Some(only(format!(
                 "a list stands in square brackets: `{right}`; a number holds no commas: `{number}`"
             )));
         }
@@ -288,7 +288,7 @@ fn comma(chunk: &str, token: &Range<usize>, before: &str) -> Option<Hint> {
     // of `1,2,4,8` nobody means 1248, and of `256,512` few mean 256512
     let Some(right) = grouped(value).filter(|n| is_round(n)) else {
         let words = value.replace(',', " ");
-        return Some(only(&format!(
+        return Some(only(format!(
             "a value that holds a comma is quoted: `{quoted}`; several values are `\"{words}\"`"
         )));
     };

@@ -284,7 +284,9 @@ fn rules<'a>(m: &Material<'_>, study: &'a Study) -> Vec<Rule<'a>> {
     }
     let mut later = vec![0; study.prune.len()];
     for (rules, candidates) in open.into_values() {
-        rules.iter().for_each(|r| later[*r] += candidates);
+        for rule in rules {
+            later[*rule] += candidates;
+        }
     }
     let count = |of: &HashMap<&str, usize>, what: &str| of.get(what).copied().unwrap_or(0);
     let rule = |(p, later): (&'a Prune, usize)| Rule {
