@@ -310,8 +310,12 @@ mod tests {
     fn one_edit_under_launches_side_by_side_is_one_edit() {
         let mut history = History::default();
         let names = ["L0", "L1", "L2", "L3"];
-        names.iter().for_each(|name| begins(&mut history, name));
-        names.iter().for_each(|name| ends(&mut history, name, Changes, true));
+        for name in names {
+            begins(&mut history, name);
+        }
+        for name in names {
+            ends(&mut history, name, Changes, true);
+        }
         let moved = Moved::of(&history);
         assert_eq!(moved.doubtful().collect::<Vec<_>>(), names);
         assert!(!moved.is_written("f"));

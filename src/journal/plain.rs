@@ -7,12 +7,23 @@ use std::path::Path;
 
 /// Opens a file as `options` say; anything else in its place is an error at once.
 pub fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    let file = options.custom_flags(nix::libc::O_NONBLOCK).open(path)?;
+    let file =
+        options.custom_flags(nix::libc::O_NONBLOCK).open(path).map_err(|e| {
+            match std::fs::metadata(path) {
+                // a pipe that nobody reads, and a directory, are not opened for writing at all
+                Ok(m) if !m.is_file() => no_file(m.file_type()),
+                _ => e,
+            }
+        })?;
     let kind = file.metadata()?.file_type();
     if kind.is_file() {
         return Ok(file);
     }
-    Err(io::Error::new(io::ErrorKind::InvalidInput, format!("it is {}, and no file", named(kind))))
+    Err(no_file(kind))
+}
+
+fn no_file(kind: FileType) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, format!("it is {}, and no file", named(kind)))
 }
 
 fn named(kind: FileType) -> &'static str {
@@ -43,6 +54,8 @@ mod tests {
         assert_eq!(why(&path).as_deref(), Some("it is a named pipe, and no file"));
         let written = open(OpenOptions::new().read(true).write(true), &path).err();
         assert_eq!(written.map(|e| e.to_string()).as_deref(), Some("it is a named pipe, and no file"));
+        let appended = open(OpenOptions::new().append(true), &path).err();
+        assert_eq!(appended.map(|e| e.to_string()).as_deref(), Some("it is a named pipe, and no file"));
         assert_eq!(why(dir.path()).as_deref(), Some("it is a directory, and no file"));
         assert_eq!(why(Path::new("/dev/zero")).as_deref(), Some("it is a device, and no file"));
     }

@@ -73,23 +73,24 @@ fn unbound(program: &Program, study: &Study, engines: &[Arc<Engine>]) -> Vec<Dia
     };
     let mut out = Vec::new();
     for step in &study.steps {
-        // the points of one axis are told of together
-        let mut axes: IndexMap<&str, Diagnostic> = IndexMap::new();
+        let mut axes: IndexMap<&str, Vec<Unbound>> = IndexMap::new();
         for point in step.space.points() {
             let Some((flag, batch)) = engines.iter().find_map(|e| batch_above(point, e, cap)) else {
                 continue;
             };
-            let at = place(point, step);
-            let d = match axes.swap_remove(point.axis.as_str()) {
-                Some(d) if at == d.span => d,
-                Some(d) => d.related(at, "nor here"),
-                None => told(at, &flag, batch, (profile, cap)),
-            };
-            axes.insert(&point.axis, d);
+            axes.entry(&point.axis).or_default().push(Unbound { at: place(point, step), flag, batch });
         }
-        out.extend(axes.into_values());
+        // a single one is what people take for no limit; of several each is the same experiment
+        out.extend(axes.values().filter(|a| a.len() > 1).map(|points| told(points, (profile, cap))));
     }
     out
+}
+
+/// A point whose batch limit decides nothing.
+struct Unbound {
+    at: Span,
+    flag: String,
+    batch: i64,
 }
 
 /// The flag of a point that sets the batch limit above so many requests, and its value; not where the engine serves fewer as it is.
@@ -111,11 +112,18 @@ fn batch_above(point: &Point, engine: &Engine, cap: u32) -> Option<(String, i64)
     }
 }
 
-fn told(at: Span, flag: &str, batch: i64, (profile, cap): (&Profile, u32)) -> Diagnostic {
-    let name = &profile.name;
-    let message =
-        format!("{flag}={batch} cannot bind: the clients of `{name}` keep at most {cap} requests in flight");
-    let d = Diagnostic::new(Code::NeverBinds, at, message).label("changes nothing");
-    let d = if profile.span.file == at.file { d.related(profile.span, "so few are in flight") } else { d };
-    d.help("its results would be flagged (NONBINDING): raise the load, or take the point out")
+fn told(points: &[Unbound], (profile, cap): (&Profile, u32)) -> Diagnostic {
+    let (first, name) = (&points[0], &profile.name);
+    let values: Vec<String> = points.iter().map(|p| p.batch.to_string()).collect();
+    let message = format!(
+        "{} of {} cannot bind: the clients of `{name}` keep at most {cap} requests in flight",
+        first.flag,
+        values.join(", ")
+    );
+    let d = Diagnostic::new(Code::NeverBinds, first.at, message).label("one experiment under several names");
+    let others = points.iter().skip(1).filter(|p| p.at != first.at);
+    let d = others.fold(d, |d, p| d.related(p.at, "the same"));
+    let d =
+        if profile.span.file == first.at.file { d.related(profile.span, "so few are in flight") } else { d };
+    d.help("their results would be flagged (NONBINDING): raise the load, or keep one of them")
 }

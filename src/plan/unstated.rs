@@ -35,8 +35,8 @@ pub(super) fn unstated<'a>(
     search.most = needed;
     let sizes: Vec<Asked> = engines.iter().map(|e| Asked::of(&[], true, e)).collect();
     let asks = |p: &Point| p.changes.iter().any(|c| sizes.iter().any(|a| a.touches(c)));
-    let (mut left, sized) = (Vec::new(), study.steps.iter().any(|s| s.space.any(&asks)));
-    for step in study.steps.iter().filter(|_| sized) {
+    let (mut left, decided) = (Vec::new(), study.steps.iter().any(|s| s.space.any(&asks)));
+    for step in study.steps.iter().filter(|_| decided) {
         let bases = search.look(step, &left);
         left.push(bases);
     }

@@ -51,7 +51,7 @@ fn words() -> Vec<(usize, Vec<std::ops::Range<usize>>, &'static str)> {
         // a factor with its points is several tokens
         let one = |w: &&str| !matches!(*w, "{" | "}") && !w.ends_with("[x]");
         let plain = line.split_whitespace().filter(one);
-        plain.map(|w| (at(w)..at(w) + w.trim_end_matches(',').len())).collect()
+        plain.map(|w| at(w)..at(w) + w.trim_end_matches(',').len()).collect()
     };
     STUDY.lines().enumerate().map(|(n, line)| (n, word(line), line)).collect()
 }
@@ -115,24 +115,24 @@ fn wrong(slips: &[(usize, String)]) -> Vec<String> {
         let named = |n: usize| format!("{n:03}.plab");
         let texts: Vec<(&(usize, String), String)> =
             slips.iter().filter_map(|s| Some((s, with(s.0, &s.1, noise)?))).collect();
-        lab.write("base.plab", &with(usize::MAX, "", noise).expect("noise alone"));
+        lab.write("base.plab", with(usize::MAX, "", noise).expect("noise alone"));
         for (n, (_, text)) in texts.iter().enumerate() {
             lab.write(&named(n), text);
         }
-        let names: Vec<String> = (0..texts.len()).map(named).collect();
-        let told = errors(&lab, &names);
+        let files: Vec<String> = (0..texts.len()).map(named).collect();
+        let told = errors(&lab, &files);
         let base = errors(&lab, &["base.plab".to_owned()])[0];
         let mut fix = vec!["check", "--fix"];
-        fix.extend(names.iter().map(String::as_str));
+        fix.extend(files.iter().map(String::as_str));
         lab.run(&fix);
-        for ((slip, name), told) in texts.iter().zip(&names).zip(told) {
+        for ((slip, name), told) in texts.iter().zip(&files).zip(told) {
             let mended = fs::read_to_string(lab.path(name)).expect("the file");
             let line = mended.lines().nth(slip.0.0).unwrap_or_default();
             let right = STUDY.lines().nth(slip.0.0).expect("a line");
-            let bare = |line: &str| line.split_whitespace().collect::<String>();
+            let unspaced = |line: &str| line.split_whitespace().collect::<String>();
             // of a value that stands there twice both may be meant
             let left = line == slip.0.1;
-            if told != base + 1 || !left && bare(line) != bare(right) || left && !line.contains('=') {
+            if told != base + 1 || !left && unspaced(line) != unspaced(right) || left && !line.contains('=') {
                 wrong.push(format!("{noise:?}: {} is {} more, then {line}", slip.0.1, told - base));
             }
         }

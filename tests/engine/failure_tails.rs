@@ -199,7 +199,7 @@ const FINDINGS: [Tail; 51] = [
         "sglang",
         "huggingface_hub.errors.GatedRepoError: 401 Client Error. (Request ID: Root=1-69)\n\nCannot access gated repo for url https://huggingface.co/meta-llama/Llama-3.1-8B/resolve/main/config.json.\nAccess to model meta-llama/Llama-3.1-8B is restricted. You must have access to it and be authenticated to access it. Please log in.\n\nOSError: You are trying to access a gated repo.\nMake sure to have access to it at https://huggingface.co/meta-llama/Llama-3.1-8B.\n",
         "no access",
-        "401 Client Error",
+        "Cannot access gated repo for url",
     ),
     (
         "vllm",

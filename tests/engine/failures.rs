@@ -239,7 +239,7 @@ const ENDS: [(&str, Option<&str>, &str); 9] = [
     (
         "(APIServer pid=1) Traceback (most recent call last):\n(APIServer pid=1)   File \"/x/hub.py\", line 2, in get\n(APIServer pid=1)     raise GatedRepoError(message)\n(APIServer pid=1) huggingface_hub.errors.GatedRepoError: 403 Client Error.\n\nCannot access gated repo for url https://hf.co/m.",
         Some("no access"),
-        "GatedRepoError: 403 Client Error.",
+        "Cannot access gated repo for url",
     ),
     (
         "Traceback (most recent call last):\n  File \"/x/config.py\", line 2, in check\n    raise ValueError(text)\nValueError: User-specified max_model_len (999999) is greater than the derived max_model_len (40960).",

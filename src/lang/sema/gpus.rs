@@ -127,7 +127,7 @@ fn needed(engine: &Engine) -> u32 {
     let sizes = engine.flags.iter().filter_map(|s| size(s, engine, &on));
     let set =
         |spec: &FlagSpec| Some(engine.flags.iter().find(|s| s.canonical == spec.names[0])?.value.clone());
-    sizes.fold(counted::added(engine, set, &on), u32::saturating_mul)
+    sizes.fold(counted::added(engine, set, on), u32::saturating_mul)
 }
 
 /// What a setting multiplies the GPUs by, if it does.

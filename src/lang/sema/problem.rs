@@ -119,14 +119,10 @@ impl Problem {
                 );
                 Guess::of(name, engine).or_help(d, at_name, &help)
             }
-            Self::NoLonger(until) => {
-                if let Some(now) = Guess::renamed_for(name, value, engine) {
-                    let d = Diagnostic::new(Code::FlagVersion, at_name, message);
-                    let d = d.label("its short spelling");
-                    return d.help(format!("write {now}")).edit(at_name, now);
-                }
-                no_longer(of_release(at_name, message, name, None), name, until, engine)
-            }
+            Self::NoLonger(until) => match Guess::renamed_for(name, value, engine) {
+                Some(now) => short_spelling(Diagnostic::new(Code::FlagVersion, at_name, message), now),
+                None => no_longer(of_release(at_name, message, name, None), name, until, engine),
+            },
             Self::Reserved => reserved(Diagnostic::new(Code::ReservedFlag, at_name, message), name, value),
             Self::NeedsValue(expected) => Diagnostic::new(Code::FlagNeedsValue, at_name, message)
                 .label("without a value")
@@ -272,6 +268,12 @@ pub(super) fn some_of(all: &[String]) -> String {
     const MOST: usize = 12;
     let more = if all.len() > MOST { format!(" and {} more", all.len() - MOST) } else { String::new() };
     format!("{}{more}", all[..all.len().min(MOST)].join(", "))
+}
+
+/// A flag whose short spelling is gone; `now` is the one it has.
+fn short_spelling(d: Diagnostic, now: String) -> Diagnostic {
+    let at = d.span;
+    d.label("its short spelling").help(format!("write {now}")).edit(at, now)
 }
 
 /// A flag that another release has.

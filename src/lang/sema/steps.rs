@@ -316,7 +316,9 @@ impl Checker<'_> {
     /// Says so if every engine that takes the flag takes it only because its version may know more than the schema.
     fn doubted(&mut self, change: &Change, engines: &[Arc<Engine>], refused: usize) {
         let Change::Flag { name, value, .. } = change else { return };
-        engines.iter().for_each(|e| self.unchecked_keys(change, e));
+        for engine in engines {
+            self.unchecked_keys(change, engine);
+        }
         let doubts: Vec<_> = engines
             .iter()
             .filter_map(|e| doubt(&e.schema, e.version.as_deref(), name, value.as_ref()).map(|p| (e, p)))

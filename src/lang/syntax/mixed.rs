@@ -55,7 +55,8 @@ fn over_lines(text: &str) -> Vec<(usize, &'static str)> {
         line[..start_of_comment(line).unwrap_or(line.len())].trim().is_empty()
     };
     let first = |at: usize| text[..at].rsplit('\n').next().is_some_and(|line| line.trim().is_empty());
-    let (mut open, mut found): (Vec<(usize, u8)>, Vec<(usize, &'static str)>) = (Vec::new(), Vec::new());
+    let mut open: Vec<(usize, u8)> = Vec::new();
+    let mut found: Vec<(usize, &'static str)> = Vec::new();
     for (at, piece) in Scanner::new(text) {
         match piece {
             Piece::Open(b) => open.push((at, b)),

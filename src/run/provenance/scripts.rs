@@ -159,7 +159,9 @@ impl Reader<'_> {
     fn program(&mut self, text: &str, dirs: Vec<PathBuf>) {
         let bases = self.bases(dirs);
         let mut script = Script { reader: self, bases: &bases, written: &BTreeSet::new() };
-        quoted::names(text).into_iter().for_each(|name| script.literal(name));
+        for name in quoted::names(text) {
+            script.literal(name);
+        }
     }
 
     /// Where names are looked for, each once.
