@@ -7,14 +7,13 @@ use std::path::Path;
 
 /// Opens a file as `options` say; anything else in its place is an error at once.
 pub fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    let file =
-        options.custom_flags(nix::libc::O_NONBLOCK).open(path).map_err(|e| {
-            match std::fs::metadata(path) {
-                // a pipe that nobody reads, and a directory, are not opened for writing at all
-                Ok(m) if !m.is_file() => no_file(m.file_type()),
-                _ => e,
-            }
-        })?;
+    let file = options.custom_flags(nix::libc::O_NONBLOCK).open(path).map_err(|e| {
+        match std::fs::metadata(path) {
+            // a pipe that nobody reads, and a directory, are not opened for writing at all
+            Ok(m) if !m.is_file() => no_file(m.file_type()),
+            _ => e,
+        }
+    })?;
     let kind = file.metadata()?.file_type();
     if kind.is_file() {
         return Ok(file);
