@@ -6,11 +6,10 @@ use std::sync::Arc;
 use indexmap::{IndexMap, IndexSet};
 
 use super::limits::{BATCH, FAR_OUT_NEEDS, far_out, most_in_flight, never_binds};
-use super::review::place;
+use super::review::{place, settings};
 use crate::lang::codes::Code;
-use crate::lang::sema::program::{Change, Engine, Expr, Point, Profile, Study};
+use crate::lang::sema::program::{Engine, Expr, Point, Profile, Study};
 use crate::lang::sema::schema::{Value, key};
-use crate::lang::sema::typed::typed;
 use crate::lang::source::Span;
 use crate::lang::{Diagnostic, Program};
 
@@ -101,11 +100,7 @@ fn batch_above(point: &Point, engine: &Engine, cap: u32) -> Option<(String, i64)
         Some(Value::Int(n)) if !never_binds(n, cap) => return None,
         _ => {}
     }
-    let set = point.changes.iter().filter_map(|change| match change {
-        Change::Flag { name, value, .. } => typed(schema, version, name, value.as_ref()).ok(),
-        _ => None,
-    });
-    let batch = set.into_iter().find(|s| key(&s.canonical) == BATCH)?;
+    let batch = settings(point, engine).find(|s| key(&s.canonical) == BATCH)?;
     match batch.value {
         Value::Int(n) if never_binds(n, cap) => Some((batch.spelled, n)),
         _ => None,

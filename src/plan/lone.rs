@@ -7,12 +7,11 @@ use indexmap::IndexMap;
 
 use super::config::Config;
 use super::reach::Asked;
-use super::review::place;
+use super::review::{place, settings};
 use crate::lang::Diagnostic;
 use crate::lang::codes::Code;
-use crate::lang::sema::program::{Change, Engine, Point, Study};
+use crate::lang::sema::program::{Engine, Point, Study};
 use crate::lang::sema::schema::{Setting, Value, key};
-use crate::lang::sema::typed::typed;
 use crate::lang::source::Span;
 
 /// Flags of llama.cpp that do nothing on one GPU.
@@ -62,13 +61,7 @@ fn takes_one(engine: &Arc<Engine>, study: &Study) -> bool {
 
 /// The flag of a point that spreads a model over GPUs.
 fn spreads(point: &Point, engine: &Engine) -> Option<Setting> {
-    let set = point.changes.iter().filter_map(|change| match change {
-        Change::Flag { name, value, .. } => {
-            typed(&engine.schema, engine.version.as_deref(), name, value.as_ref()).ok()
-        }
-        _ => None,
-    });
-    set.into_iter().find(is_spreading)
+    settings(point, engine).find(is_spreading)
 }
 
 /// `--split-mode=none` says that it does not.

@@ -31,7 +31,8 @@ use crate::lang::codes::Code;
 use crate::lang::diag::sort;
 use crate::lang::sema::bounds::simplified;
 use crate::lang::sema::program::{Change, Engine, Expr, From, Point, Step, Study};
-use crate::lang::sema::schema::{Found, Schema, key};
+use crate::lang::sema::schema::{Found, Schema, Setting, key};
+use crate::lang::sema::typed::typed;
 use crate::lang::source::Span;
 use crate::lang::{Analysis, Diagnostic, Program};
 
@@ -380,6 +381,16 @@ fn thing(change: &Change, engine: &Engine) -> Option<String> {
                 _ => key(flag),
             }
         }
+    })
+}
+
+/// What a point's flags set under an engine, as far as its schema takes them.
+pub(super) fn settings<'p>(point: &'p Point, engine: &'p Engine) -> impl Iterator<Item = Setting> + 'p {
+    point.changes.iter().filter_map(|change| match change {
+        Change::Flag { name, value, .. } => {
+            typed(&engine.schema, engine.version.as_deref(), name, value.as_ref()).ok()
+        }
+        _ => None,
     })
 }
 

@@ -8,7 +8,7 @@ use pest::iterators::Pair;
 
 use super::blocks::{Block, first_word};
 use super::grammar::{Grammar, Rule};
-use super::lexical::{Piece, Scanner};
+use super::lexical::depth;
 use super::twice::lines;
 use super::{expected, recover, words};
 use crate::lang::comments::start_of_comment;
@@ -95,12 +95,7 @@ fn offset(text: &str, part: &str) -> usize {
 
 /// Whether a line ends with the brace of a block that goes on below it.
 fn is_head(line: &str) -> bool {
-    let depth = Scanner::new(line).fold(0, |depth, (_, piece)| match piece {
-        Piece::Open(b'{') => depth + 1,
-        Piece::Close(b'}') => depth - 1,
-        _ => depth,
-    });
-    line.ends_with('{') && depth == 1
+    line.ends_with('{') && depth(line) == 1
 }
 
 impl Chunk {

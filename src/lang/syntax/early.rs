@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::blocks::first_word;
-use super::lexical::{Piece, Scanner};
+use super::lexical::{Piece, Scanner, depth};
 use super::nesting::{indent, is_line_of, states_again};
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
@@ -120,15 +120,6 @@ fn is_beyond_its_flag(text: &str, at: usize) -> bool {
         return false;
     }
     depth(line) < 0
-}
-
-/// How many more blocks a text opens than it closes.
-fn depth(text: &str) -> i64 {
-    Scanner::new(text).fold(0, |depth, (_, piece)| match piece {
-        Piece::Open(b'{') => depth + 1,
-        Piece::Close(b'}') => depth - 1,
-        _ => depth,
-    })
 }
 
 fn is_of_a_flag(line: &str) -> bool {

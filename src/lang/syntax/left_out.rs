@@ -2,7 +2,7 @@
 //! the `(` of a function.
 
 use super::blocks::first_word;
-use super::lexical::{Piece, Scanner};
+use super::lexical::depth;
 use super::misplaced::{Statement, units};
 use super::opened::lacks_brace;
 use super::signs::is_function;
@@ -20,13 +20,6 @@ fn brace(statement: &Statement) -> Option<(String, Diagnostic)> {
     let text = statement.written();
     let line = statement.text[statement.chunk.place.end..].split('\n').next()?;
     let behind = line[..start_of_comment(line).unwrap_or(line.len())].trim();
-    let depth = |text: &str| {
-        Scanner::new(text).fold(0_i32, |depth, (_, piece)| match piece {
-            Piece::Open(b'{') => depth + 1,
-            Piece::Close(b'}') => depth - 1,
-            _ => depth,
-        })
-    };
     let lacks = matches!(behind, "" | "}") && !text.contains('\n') && depth(text) + depth(behind) == -1;
     if !lacks || !matches!(first_word(text), "track" | "step") {
         return None;

@@ -86,6 +86,15 @@ pub fn unclosed_text(line: &str) -> Option<usize> {
     Scanner::new(line).find(|(_, piece)| *piece == Piece::UnclosedText).map(|(at, _)| at)
 }
 
+/// How many more blocks a text opens than it closes.
+pub fn depth(text: &str) -> i64 {
+    Scanner::new(text).fold(0, |depth, (_, piece)| match piece {
+        Piece::Open(b'{') => depth + 1,
+        Piece::Close(b'}') => depth - 1,
+        _ => depth,
+    })
+}
+
 impl Iterator for Scanner<'_> {
     type Item = (usize, Piece);
 

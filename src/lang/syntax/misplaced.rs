@@ -91,7 +91,7 @@ impl Statement<'_> {
             }
             let mended = without(text, &first, &second);
             let next = units.get(n + 2).map_or(text.len(), |u| u.start);
-            let further = || (first.start..=next).contains(&stop) && self.chunk.stop(&mended) > Some(next);
+            let further = || (first.start..=next).contains(&stop) && self.chunk.stop(&mended) >= Some(next);
             (self.chunk.reads(&mended) || further())
                 .then(|| (mended.clone(), self.told_twice(&first, second)))
         })
@@ -315,13 +315,13 @@ mod tests {
     #[test]
     fn each_statement_is_judged_by_itself() {
         let text =
-            "study a {\n    model model \"x\"\n    repeats 1\n    confirm chat on\n    gpus 8 8\n}\n";
+            "study a {\n    model model \"x\"\n    repeats 1\n    confirm chat on\n    gpus 8 8 8\n}\n";
         let (right, messages) = mended(text);
         let right = right.expect("three are mended");
         let lines: Vec<String> =
             right.lines().map(|l| l.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
         assert_eq!(lines, ["study a {", "model \"x\"", "repeats 1", "confirm on chat", "gpus 8", "}"]);
-        assert_eq!(messages.len(), 3);
+        assert_eq!(messages.len(), 4);
     }
 
     #[test]
