@@ -199,6 +199,9 @@ fn what_broke_a_check_once_is_read() {
         "axis seqs = { with: --max-num-seqs=16,\u{a0}if --enforce-eager }\n",
         "study s {\n    step a { vary x\u{a0}\n    step b { vary y }\n}\n",
         "engine mine {\n    serve \"mine {model} --port {port}\u{fffd}\n    ready get \"/health\"\n}\n",
+        "\u{a0}\n\nstudy s {",
+        "use std/engines { vllm\n\n\u{3000}\n\nparam a = 1 1\n",
+        "\u{b}\nparam a = 1 1\n",
         "study s {\n    gpus 1\n}\n    repeat 1\u{3000}\n\nparam p = 1\n",
         "use std/engines gonem }\n\nenginendom\n    input       256\n    output      64\n    concurrency 8\n}\n\naxis seqs = --max-num-seqs=[16, 32]\n\nstudy tiny   repeat   1\n\n    step seqs { vary seq --max-num-seqs=[16, 32]\n\nstudy tiny   repeat   1\n\n    step seqs { vary seqs }\n}\n",
     ] {

@@ -69,6 +69,10 @@ fn of_block(pair: &Pair<Rule>, found: &mut Vec<Chunk>) {
 fn of_item(text: &str, place: Range<usize>, found: &mut Vec<Chunk>) {
     for part in recover::parts(text, Span::new(FileId::default(), place)) {
         let (start, part) = (part.range().start, &text[part.range()]);
+        // what is white to Unicode alone is no statement
+        if part.trim().is_empty() {
+            continue;
+        }
         let whole = start + part.len() - part.trim_start().len()..start + part.trim_end().len();
         found.push(Chunk { place: whole, rules: &[Rule::only_item], is_head: false });
         for line in lines(part) {
