@@ -200,6 +200,7 @@ fn what_broke_a_check_once_is_read() {
         "study s {\n    step a { vary x\u{a0}\n    step b { vary y }\n}\n",
         "engine mine {\n    serve \"mine {model} --port {port}\u{fffd}\n    ready get \"/health\"\n}\n",
         "\u{a0}\n\nstudy s {",
+        "use std/engines { sim }\n\nprofile cha random\n # x\n    input 256\n}\n\nstudy t {\n    maximize total_tps on chat\n}\n",
         "use std/engines { vllm\n\n\u{3000}\n\nparam a = 1 1\n",
         "\u{b}\nparam a = 1 1\n",
         "study s {\n    gpus 1\n}\n    repeat 1\u{3000}\n\nparam p = 1\n",

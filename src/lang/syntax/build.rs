@@ -144,7 +144,9 @@ impl<'a, 's> Builder<'a, 's> {
                 end = text[..comment.start() - s.start()].trim_end().len();
             }
         }
-        let (start, end) = (self.begins.max(self.base + s.start()), self.base + s.start() + end);
+        // what was written before a chunk begins where that does, and so does its end
+        let at = |place: usize| self.begins.max(self.base + place);
+        let (start, end) = (at(s.start()), at(s.start() + end));
         Span::new(self.id, start.min(self.ends)..end.min(self.ends))
     }
 

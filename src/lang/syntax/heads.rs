@@ -40,8 +40,27 @@ pub(super) fn told(
 ) -> Option<Item> {
     let place = found.span;
     sink.push(found);
-    let (text, base) = meant(file, at, text, place, broken)?;
-    reread_within(at..usize::MAX, id, &text, base, sink, broken)
+    let written = head(text).and_then(|(head, _)| head.name);
+    let (right, base) = meant(file, at, text, place, broken)?;
+    let mut item = reread_within(at..usize::MAX, id, &right, base, sink, broken)?;
+    // only what is behind the `{` is in its place
+    if let (Some(name), Some(written)) = (name_of(&mut item), written) {
+        let start = at + (written.as_ptr() as usize - text.as_ptr() as usize);
+        if name.value == written {
+            name.span = Span::new(id, start..start + written.len());
+        }
+    }
+    Some(item)
+}
+
+fn name_of(item: &mut Item) -> Option<&mut Name> {
+    match item {
+        Item::Engine(engine) => Some(&mut engine.name),
+        Item::Profile(profile) => Some(&mut profile.name),
+        Item::Study(study) => Some(&mut study.name),
+        Item::Site(site) => Some(&mut site.name),
+        _ => None,
+    }
 }
 
 /// A block with its first line as it was meant, and where that text begins so that all behind the `{` is in its place. What it derives from
