@@ -200,6 +200,7 @@ fn what_broke_a_check_once_is_read() {
         "study s {\n    step a { vary x\u{a0}\n    step b { vary y }\n}\n",
         "engine mine {\n    serve \"mine {model} --port {port}\u{fffd}\n    ready get \"/health\"\n}\n",
         "\u{a0}\n\nstudy s {",
+        "metric good = goodput(ttft <= 5\"00s and tpot <= 50ms)\"\nprune late \"late\" when p50(laten\"cy) > 40h\"\n",
         "use std/engines { sim }\n\nprofile cha random\n # x\n    input 256\n}\n\nstudy t {\n    maximize total_tps on chat\n}\n",
         "use std/engines { vllm\n\n\u{3000}\n\nparam a = 1 1\n",
         "\u{b}\nparam a = 1 1\n",

@@ -255,10 +255,14 @@ pub(super) fn units(text: &str) -> Vec<Range<usize>> {
         let mut call_to = 0;
         for piece in pieces(whole, end, odd) {
             let (start, stop) = (line.start + piece.start, line.start + piece.end);
-            let glued = found.last_mut().filter(|last| last.end == start);
-            if stop <= call_to {
+            if start < call_to {
+                // a text that is not closed goes on behind the call
+                if let Some(call) = found.last_mut() {
+                    call.end = call.end.max(stop);
+                }
                 continue;
             }
+            let glued = found.last_mut().filter(|last| last.end == start);
             let sign = |t: &str| matches!(t, "<" | ">" | "=" | "!");
             match glued {
                 Some(last) if sign(&text[last.clone()]) && &whole[piece.clone()] == "=" => last.end = stop,
@@ -309,6 +313,7 @@ mod tests {
         let of = |text: &'static str| units(text).into_iter().map(|u| &text[u]).collect::<Vec<_>>();
         assert_eq!(of("adopt >= gain 1%"), ["adopt", ">=", "gain", "1%"]);
         assert_eq!(of("minimize on p99(a(b)) c # d d"), ["minimize", "on", "p99(a(b))", "c"]);
+        assert_eq!(of("p50(a\"b) > 40h\""), ["p50(a\"b) > 40h\""]);
         assert_eq!(of("use std/a { ,b }"), ["use", "std/a", "{", ",", "b", "}"]);
     }
 
