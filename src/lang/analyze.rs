@@ -71,7 +71,13 @@ pub fn analyze_whole(files: &dyn Files, name: &str, text: &str, given: &[Given])
     spare(&mut diagnostics, &modules);
     given::explain(given, &mut diagnostics, &sources);
     for d in &mut diagnostics {
-        d.span = d.span.whole_in(&sources.get(d.span.file).text);
+        let whole = |span: Span| span.whole_in(&sources.get(span.file).text);
+        d.span = whole(d.span);
+        d.related.iter_mut().for_each(|(span, _)| *span = whole(*span));
+        // what would be written within a character was meant for another place
+        if d.edits.iter().any(|e| whole(e.span) != e.span) {
+            d.edits.clear();
+        }
         d.related.extend(modules.uses_of(d.span.file).into_iter().map(|at| (at, "used here".to_owned())));
     }
     Analysis { program, diagnostics, sources, refused, unlisted, modules }
