@@ -7,6 +7,7 @@ pub mod codes;
 mod comments;
 pub mod diag;
 mod effort;
+mod excerpt;
 pub mod fix;
 pub mod fmt;
 pub mod given;

@@ -2,9 +2,6 @@
 
 use std::borrow::Cow;
 
-use super::diag::Diagnostic;
-use super::source::Span;
-
 /// The picture of a control character; `None` for all others, line ends and tabs among them.
 fn picture(c: char, next: Option<char>) -> Option<char> {
     match c {
@@ -31,22 +28,6 @@ pub(super) fn pictured(text: &str) -> Cow<'_, str> {
         out.push(picture(c, chars.peek().copied()).unwrap_or(c));
     }
     Cow::Owned(out)
-}
-
-/// A diagnostic about a text as it stands in the text with pictures, which are longer than what they show.
-pub(super) fn over_pictures(mut d: Diagnostic, text: &str) -> Diagnostic {
-    // what follows decides of a carriage return alone, and a place never stands within a line end
-    let at = |offset: u32| {
-        let before = text.get(..offset as usize).unwrap_or(text);
-        pictured(before).len()
-    };
-    let file = d.span.file;
-    let moved = |s: Span| Span::new(file, at(s.start)..at(s.end));
-    d.span = moved(d.span);
-    for (span, _) in d.related.iter_mut().filter(|(s, _)| s.file == file) {
-        *span = moved(*span);
-    }
-    d
 }
 
 #[cfg(test)]

@@ -1,15 +1,17 @@
 //! Diagnostics for people (through miette) and for programs (JSON, version 1).
 
 use std::fmt::{self, Write as _};
+use std::ops::Range;
 
-use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource};
+use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan};
 use serde::Serialize;
 
 use super::diag::{Diagnostic, Severity};
+use super::excerpt::Excerpts;
 use super::fix::{edits_of, fix_of};
 use super::given;
-use super::pictures::{over_pictures, pictured};
-use super::source::{Place, Sources, Span};
+use super::pictures::pictured;
+use super::source::{Place, Source, Sources, Span};
 
 /// How text diagnostics look.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +23,28 @@ pub struct Look {
 /// A diagnostic together with its source, as miette wants it.
 struct Shown<'a> {
     diagnostic: &'a Diagnostic,
-    source: NamedSource<String>,
+    source: Excerpts<'a>,
+    labels: Vec<LabeledSpan>,
+}
+
+impl<'a> Shown<'a> {
+    fn of(d: &'a Diagnostic, file: &'a Source) -> Self {
+        let others = d.related.iter().filter(|(s, _)| s.file == d.span.file);
+        let label = label_of(d).map(str::to_owned);
+        let all: Vec<(Range<usize>, Option<String>)> = std::iter::once((d.span.range(), label))
+            .chain(others.map(|(s, t)| (s.range(), Some(t.clone()))))
+            .collect();
+        let places: Vec<Range<usize>> = all.iter().map(|(place, _)| place.clone()).collect();
+        let source = Excerpts::new(file, &places);
+        let mut labels = Vec::new();
+        for (place, text) in all {
+            let Some(at) = source.place(&place) else { continue };
+            let first = labels.is_empty();
+            let label = if first { LabeledSpan::new_primary_with_span } else { LabeledSpan::new_with_span };
+            labels.push(label(text, at));
+        }
+        Self { diagnostic: d, source, labels }
+    }
 }
 
 impl fmt::Debug for Shown<'_> {
@@ -60,12 +83,7 @@ impl miette::Diagnostic for Shown<'_> {
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let d = self.diagnostic;
-        let label = label_of(d).map(str::to_owned);
-        let main = LabeledSpan::new_primary_with_span(label, d.span.range());
-        let same_file = d.related.iter().filter(|(s, _)| s.file == d.span.file);
-        let others = same_file.map(|(s, t)| LabeledSpan::new_with_span(Some(t.clone()), s.range()));
-        Some(Box::new(std::iter::once(main).chain(others)))
+        Some(Box::new(self.labels.iter().cloned()))
     }
 }
 
@@ -77,15 +95,14 @@ pub fn text(diagnostics: &[Diagnostic], sources: &Sources, look: Look) -> String
     let mut out = String::new();
     for diagnostic in diagnostics {
         let source = sources.get(diagnostic.span.file);
-        let mut wrapped = over_pictures(diagnostic.clone(), &source.text);
+        let mut wrapped = diagnostic.clone();
         wrapped.message = wrap(&pictured(&diagnostic.message), look.width.saturating_sub(4));
         wrapped.help = diagnostic.help.as_deref().map(|h| wrap(&pictured(h), look.width.saturating_sub(8)));
         wrapped.label = pictured(&diagnostic.label).into_owned();
         if source.longest_line(diagnostic.span) > LONGEST_LINE {
             bare(&mut out, &wrapped, source.place(diagnostic.span.start), &source.name);
         } else {
-            let source = NamedSource::new(pictured(&source.name), pictured(&source.text).into_owned());
-            let shown = Shown { diagnostic: &wrapped, source };
+            let shown = Shown::of(&wrapped, source);
             if handler.render_report(&mut out, &shown).is_err() {
                 out.push_str(&diagnostic.message);
             }

@@ -95,6 +95,17 @@ impl Source {
         lines.map(|l| end(l) - self.line_starts[l] as usize).max().unwrap_or(0)
     }
 
+    /// The lines around a place, so many before and after it, by numbers from 0; and their bytes, with a line more, to which what ends
+    /// in a line end reaches.
+    pub(super) fn lines_around(&self, place: &Range<usize>, around: usize) -> (Range<usize>, Range<usize>) {
+        let line_of =
+            |offset: usize| self.line_starts.partition_point(|&s| s as usize <= offset).saturating_sub(1);
+        let first = line_of(place.start).saturating_sub(around);
+        let last = line_of(place.end.saturating_sub(1).max(place.start)) + around;
+        let end = self.line_starts.get(last + 2).map_or(self.text.len(), |s| *s as usize);
+        (first..last + 1, self.line_starts[first] as usize..end)
+    }
+
     pub fn place(&self, offset: u32) -> Place {
         let offset = (offset as usize).min(self.text.len());
         let line = self.line_starts.partition_point(|&s| s as usize <= offset);

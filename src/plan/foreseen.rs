@@ -6,10 +6,11 @@ use std::sync::Arc;
 use indexmap::{IndexMap, IndexSet};
 
 use super::limits::{BATCH, FAR_OUT_NEEDS, far_out, most_in_flight, never_binds};
-use super::review::{place, settings};
+use super::review::{place, setting};
 use crate::lang::codes::Code;
-use crate::lang::sema::program::{Engine, Expr, Point, Profile, Study};
-use crate::lang::sema::schema::{Value, key};
+use crate::lang::sema::problem::some_of;
+use crate::lang::sema::program::{Change, Engine, Expr, Point, Profile, Study};
+use crate::lang::sema::schema::{Found, Value, key};
 use crate::lang::source::Span;
 use crate::lang::{Diagnostic, Program};
 
@@ -70,6 +71,7 @@ fn unbound(program: &Program, study: &Study, engines: &[Arc<Engine>]) -> Vec<Dia
     let Some((profile, cap)) = caps.into_iter().reduce(|most, p| if p.1 > most.1 { p } else { most }) else {
         return Vec::new();
     };
+    let engines: Vec<&Engine> = engines.iter().map(|e| &**e).filter(|e| serves(e, cap)).collect();
     let mut out = Vec::new();
     for step in &study.steps {
         let mut axes: IndexMap<&str, Vec<Unbound>> = IndexMap::new();
@@ -85,6 +87,9 @@ fn unbound(program: &Program, study: &Study, engines: &[Arc<Engine>]) -> Vec<Dia
     out
 }
 
+/// Places that are shown beside the first: of a long list, these read as all.
+const MARKED: usize = 3;
+
 /// A point whose batch limit decides nothing.
 struct Unbound {
     at: Span,
@@ -92,18 +97,31 @@ struct Unbound {
     batch: i64,
 }
 
-/// The flag of a point that sets the batch limit above so many requests, and its value; not where the engine serves fewer as it is.
-fn batch_above(point: &Point, engine: &Engine, cap: u32) -> Option<(String, i64)> {
-    let (schema, version) = (&engine.schema, engine.version.as_deref());
+/// Whether an engine serves so many requests at once as it is, as far as is known.
+fn serves(engine: &Engine, cap: u32) -> bool {
     let own = engine.flags.iter().find(|s| key(&s.canonical) == BATCH).map(|s| s.value.clone());
-    match own.or_else(|| schema.default(BATCH, version)) {
-        Some(Value::Int(n)) if !never_binds(n, cap) => return None,
-        _ => {}
+    match own.or_else(|| engine.schema.default(BATCH, engine.version.as_deref())) {
+        Some(Value::Int(n)) => never_binds(n, cap),
+        _ => true,
     }
-    let batch = settings(point, engine).find(|s| key(&s.canonical) == BATCH)?;
+}
+
+/// The flag of a point that sets the batch limit above so many requests, and its value.
+fn batch_above(point: &Point, engine: &Engine, cap: u32) -> Option<(String, i64)> {
+    let mut limits = point.changes.iter().filter(|change| sets_batch(change, engine));
+    let batch = limits.find_map(|change| setting(change, engine))?;
     match batch.value {
         Value::Int(n) if never_binds(n, cap) => Some((batch.spelled, n)),
         _ => None,
+    }
+}
+
+/// By the name alone: what a flag is set to takes longer to read.
+fn sets_batch(change: &Change, engine: &Engine) -> bool {
+    let Change::Flag { name, .. } = change else { return false };
+    match engine.schema.find(name, engine.version.as_deref()) {
+        Found::Known(spec, _) => spec.names.first().is_some_and(|n| key(n) == BATCH),
+        _ => false,
     }
 }
 
@@ -113,10 +131,10 @@ fn told(points: &[Unbound], (profile, cap): (&Profile, u32)) -> Diagnostic {
     let message = format!(
         "{} of {} cannot bind: the clients of `{name}` keep at most {cap} requests in flight",
         first.flag,
-        values.join(", ")
+        some_of(&values)
     );
     let d = Diagnostic::new(Code::NeverBinds, first.at, message).label("one experiment under several names");
-    let others = points.iter().skip(1).filter(|p| p.at != first.at);
+    let others = points.iter().skip(1).filter(|p| p.at != first.at).take(MARKED);
     let d = others.fold(d, |d, p| d.related(p.at, "the same"));
     let d =
         if profile.span.file == first.at.file { d.related(profile.span, "so few are in flight") } else { d };

@@ -386,12 +386,17 @@ fn thing(change: &Change, engine: &Engine) -> Option<String> {
 
 /// What a point's flags set under an engine, as far as its schema takes them.
 pub(super) fn settings<'p>(point: &'p Point, engine: &'p Engine) -> impl Iterator<Item = Setting> + 'p {
-    point.changes.iter().filter_map(|change| match change {
+    point.changes.iter().filter_map(|change| setting(change, engine))
+}
+
+/// What one of its changes sets, if it is a flag that the engine's schema takes.
+pub(super) fn setting(change: &Change, engine: &Engine) -> Option<Setting> {
+    match change {
         Change::Flag { name, value, .. } => {
             typed(&engine.schema, engine.version.as_deref(), name, value.as_ref()).ok()
         }
         _ => None,
-    })
+    }
 }
 
 /// Where a point is written, if that is in the study's file.

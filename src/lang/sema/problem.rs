@@ -264,7 +264,7 @@ fn key_in_name(name: &str, at_name: Span, index: usize) -> Option<Span> {
 }
 
 /// A list for a help, cut where it would be too long to read.
-pub(super) fn some_of(all: &[String]) -> String {
+pub fn some_of(all: &[String]) -> String {
     const MOST: usize = 12;
     let more = if all.len() > MOST { format!(" and {} more", all.len() - MOST) } else { String::new() };
     format!("{}{more}", all[..all.len().min(MOST)].join(", "))

@@ -30,17 +30,20 @@ pub fn list_without_end(text: &str) -> Option<Span> {
     while let Some(line) = lines.next() {
         let start = at;
         at += line.len();
+        let named = || LISTS.contains(&line.split_whitespace().next().unwrap_or_default());
+        if !line.contains(',') || !named() {
+            continue;
+        }
         let code = line[..start_of_comment(line).unwrap_or(line.len())].trim_end();
         let place = |comma: usize| Some(Span::new(FileId::default(), start + comma..start + comma + 1));
-        let named = LISTS.contains(&code.split_whitespace().next().unwrap_or_default());
-        let begun = code.matches(['{', '[', '(']).count() > code.matches(['}', ']', ')']).count();
-        let ends =
-            lines.clone().find(|l| !l.trim().is_empty()).is_some_and(|l| l.trim_start().starts_with('}'));
-        if named && !begun && ends && code.ends_with(',') {
+        let begun = || code.matches(['{', '[', '(']).count() > code.matches(['}', ']', ')']).count();
+        let next = || lines.clone().find(|l| !l.trim().is_empty());
+        let ends = || next().is_some_and(|l| l.trim_start().starts_with('}'));
+        if code.ends_with(',') && !begun() && ends() {
             return place(code.len() - 1);
         }
         let within = code.match_indices(',').find(|(n, _)| code[n + 1..].trim_start().starts_with(']'));
-        if let Some((comma, _)) = within.filter(|_| named) {
+        if let Some((comma, _)) = within {
             return place(comma);
         }
     }
