@@ -126,8 +126,18 @@ fn throughput_identity(s: &Subject<'_>) -> Said {
     Said::Found(Level::Refuse, text)
 }
 
+/// The share of tokens without text from which on a server's count says nothing of what it did.
+const UNSEEN_REFUSED: f64 = 0.75;
+
 fn tokens_out(s: &Subject<'_>) -> Said {
     let m = &s.run.metrics;
+    if let (Some(unseen), Some(output)) = (m.number("unseen_tokens"), m.number("output_tokens")) {
+        let level = if unseen > output * UNSEEN_REFUSED { Level::Refuse } else { Level::Flag };
+        let text = format!(
+            "the server counts {output:.0} tokens, and the text that came has no room for {unseen:.0} of them"
+        );
+        return Said::Found(level, text);
+    }
     let Some((from, to)) = s.profile.output else { return Said::Unchecked };
     if matches!(s.profile.data, Some(Data::Jsonl(_))) {
         // each line may say another length

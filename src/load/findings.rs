@@ -47,6 +47,17 @@ pub enum Finding {
         /// Requests without.
         requests: u64,
     },
+    /// The server counts tokens of which nothing came.
+    #[error(
+        "{unseen} of {tokens} tokens that the server counts have no room in the text that came: at least a byte each, or an event of \
+         their own"
+    )]
+    UnseenTokens {
+        /// Those,
+        unseen: u64,
+        /// of all that it counts.
+        tokens: u64,
+    },
     /// The load was interrupted.
     #[error("{}", interrupted(*ended, *dropped, *unsent))]
     Interrupted {
@@ -276,6 +287,7 @@ pub(super) fn of_records(records: &[RequestRecord], spec: &LoadSpec) -> Vec<Find
     if countless > 0 {
         findings.push(Finding::CountedNone { requests: countless as u64 });
     }
+    findings.extend(unseen(records).map(|(unseen, tokens)| Finding::UnseenTokens { unseen, tokens }));
     findings.extend(longer(records, spec));
     findings.extend(input_tokens(records, spec.api));
     findings.extend(forms(records, spec));
@@ -284,6 +296,14 @@ pub(super) fn of_records(records: &[RequestRecord], spec: &LoadSpec) -> Vec<Find
         findings.push(Finding::ConnectionsClosed { requests: resent as u64 });
     }
     findings
+}
+
+/// Tokens for which the text has no room, and all, where they are more than a few.
+pub fn unseen(records: &[RequestRecord]) -> Option<(u64, u64)> {
+    let completed = records.iter().filter(|r| r.is_completed());
+    let counts = completed.map(|r| (u64::from(r.unseen_tokens), u64::from(r.output_tokens)));
+    let (unseen, all) = counts.fold((0, 0), |(a, b), (x, y)| (a + x, b + y));
+    (unseen as f64 > all as f64 * TOKENS_OFF).then_some((unseen, all))
 }
 
 /// What other tools would fail at, where there are columns of theirs.

@@ -1,11 +1,14 @@
 //! The measure of one stream: bytes and times go in, chunk times, tokens and a verdict come out. No clock and
 //! no socket, so that recorded streams of real servers can be replayed through it in any pieces.
 
+mod share;
+
 use super::event::{Event, error_text};
 use super::record::{Chunk, Failure, FailureKind, Form, Outcome, Textless, TokenSource, UnknownText};
 use super::shown::{example, glimpse, message};
 use super::sse::{SseDecoder, SseEvent};
 use super::template::Template;
+use share::{room_for_tokens, spread};
 
 /// Of a body without an event so much is kept to be shown,
 const BEGINNING: usize = 300;
@@ -41,6 +44,8 @@ pub struct StreamReport {
     pub content_ns: Option<(u64, u64)>,
     /// Tokens received.
     pub output_tokens: u32,
+    /// Those for which the text that came has no room.
+    pub unseen_tokens: u32,
     /// How they were counted.
     pub counted_by: TokenSource,
     /// The server's last word on tokens.
@@ -121,6 +126,8 @@ pub(super) struct Reading {
     /// Bytes of text of each chunk, by which tokens are spread where the server merged some.
     text_bytes: Vec<u32>,
     silent: Vec<Textless>,
+    /// Bytes of text in events that are no chunks: whole answers with their total.
+    unchunked_bytes: u32,
     /// When the last event that had to be parsed came.
     parsed_ns: Option<u64>,
     content_ns: Option<(u64, u64)>,
@@ -233,6 +240,7 @@ impl Reading {
             let tokens = running.filter(|total| *total > counted).unwrap_or(counted + 1);
             self.push(at_ns, tokens, event.text_bytes);
         } else if event.has_choices {
+            self.unchunked_bytes = self.unchunked_bytes.saturating_add(event.text_bytes);
             self.silent.push(Textless(at_ns, event.is_blank));
         }
         self.running = running.or(self.running);
@@ -264,6 +272,7 @@ impl Reading {
     pub(super) fn report(mut self, end: Result<(), Failure>, required: Option<u32>) -> StreamReport {
         let usage = self.usage.unwrap_or_default();
         let total = usage.completion_tokens;
+        let room = room_for_tokens(&self.text_bytes).saturating_add(self.unchunked_bytes);
         if let (true, Some(total), Some(_)) =
             (self.chunks.is_empty(), total.filter(|n| *n > 0), &self.finish_reason)
         {
@@ -300,6 +309,7 @@ impl Reading {
             content_ns: self.content_ns,
             chunks: self.chunks,
             output_tokens,
+            unseen_tokens: output_tokens.saturating_sub(room),
             counted_by,
             usage,
             finish_reason: self.finish_reason,
@@ -392,37 +402,6 @@ fn merge(old: Option<Usage>, new: Option<Usage>) -> Option<Usage> {
         completion_tokens: new.completion_tokens.or(old.completion_tokens),
         cached_tokens: new.cached_tokens.or(old.cached_tokens),
     })
-}
-
-/// Sets the cumulated tokens of chunks so that the last has `total`, where the server merged tokens and told
-/// only the total. A prefill yields one token, so the first chunk has one unless its text is clearly longer;
-/// the rest goes by length of text, at least one each.
-fn spread(chunks: &mut [Chunk], text_bytes: &[u32], total: u32) {
-    let count = chunks.len() as u64;
-    let total = u64::from(total);
-    if count == 0 || count == total {
-        return;
-    }
-    if total < count {
-        for (i, chunk) in (1_u64..).zip(chunks) {
-            chunk.1 = (i * total).div_ceil(count) as u32;
-        }
-        return;
-    }
-    let bytes: Vec<u64> = text_bytes.iter().map(|bytes| u64::from(*bytes).max(1)).collect();
-    let all: u64 = bytes.iter().sum();
-    let by_length = (bytes[0] * total + all / 2) / all;
-    let first = match by_length {
-        _ if count == 1 => total,
-        0..3 => 1,
-        many => many.min(total - (count - 1)),
-    };
-    let (rest, surplus) = ((all - bytes[0]).max(1), total - first - (count - 1));
-    let mut passed = 0;
-    for (i, (chunk, bytes)) in (0_u64..).zip(chunks.iter_mut().zip(&bytes)) {
-        passed += if i == 0 { 0 } else { *bytes };
-        chunk.1 = (first + i + surplus * passed / rest) as u32;
-    }
 }
 
 /// The message of an event that is called an error, JSON or not.

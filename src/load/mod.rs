@@ -70,7 +70,7 @@ pub use compatible::{Column, Columns, Times, Vllm, columns};
 pub use dist::{Dist, samples_needed};
 pub use effect::{Effect, EffectTest, effect};
 pub use error::LoadError;
-pub use findings::Finding;
+pub use findings::{Finding, unseen};
 pub use http::{Decoder as HttpDecoder, Head as HttpHead, HttpError};
 pub use meter::{StreamMeter, StreamReport, Usage};
 pub use observer::{Observer, Phase, Progress, Silent, Verdict};

@@ -48,6 +48,9 @@ pub struct RequestRecord {
     pub output_tokens_asked: u32,
     /// Tokens received.
     pub output_tokens: u32,
+    /// Those that the server counted beyond what the text that came has room for: at least a byte each, or an event of their own.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub unseen_tokens: u32,
     /// How tokens received were counted.
     pub counted_by: TokenSource,
     /// Prompt tokens that the server took from its prefix cache, where it says so.
@@ -71,6 +74,12 @@ pub struct RequestRecord {
     /// What of the answer's form clients of other tools fail at.
     #[serde(default, skip_serializing_if = "Form::is_usual")]
     pub form: Form,
+}
+
+/// Takes a reference because serde passes one.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_none(tokens: &u32) -> bool {
+    *tokens == 0
 }
 
 /// What of an answer's form changes nothing here, and makes clients of other tools fail.

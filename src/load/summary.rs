@@ -232,6 +232,7 @@ mod tests {
             prompt_tokens_own: 10,
             output_tokens_asked: 5,
             output_tokens: 5,
+            unseen_tokens: 0,
             counted_by: TokenSource::Usage,
             cached_tokens: None,
             finish_reason: Some("length".into()),

@@ -1,7 +1,7 @@
 //! From a load's summary to the metrics that the judge reads: the same names as in reports and recordings.
 
 use crate::judge::{Distribution, Latencies, Latency, Metrics};
-use crate::load::{Columns, Dist, RequestRecord, ServerFacts, Summary};
+use crate::load::{Columns, Dist, RequestRecord, ServerFacts, Summary, unseen};
 
 /// The metrics of one load, or of its first part; `startup_s` is how long the engine took to be ready, if it was started for it.
 pub fn metrics(s: &Summary, records: &[RequestRecord], startup_s: Option<f64>) -> Metrics {
@@ -31,6 +31,9 @@ pub fn metrics(s: &Summary, records: &[RequestRecord], startup_s: Option<f64>) -
     }
     if let Some(words) = far_too_few(records) {
         m.set("input_words", words);
+    }
+    if let Some((unseen, _)) = unseen(records) {
+        m.set("unseen_tokens", unseen as f64);
     }
     if let Some(seconds) = startup_s {
         m.set("startup_s", seconds);

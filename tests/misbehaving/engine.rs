@@ -204,7 +204,20 @@ impl Connection {
         let cached = self.remembered();
         let prompt = if cached.is_empty() { 16 } else { 1000 };
         self.head()?;
+        let all_there_is = match self.how.as_str() {
+            "counts tokens of a role alone" => Some("{\"role\":\"assistant\"}"),
+            "counts tokens of a letter" => Some("{\"content\":\"x\"}"),
+            _ => None,
+        };
+        if let Some(delta) = all_there_is {
+            self.event(&format!(
+                "{{\"choices\":[{{\"index\":0,\"delta\":{delta},\"finish_reason\":\"length\"}}]}}"
+            ))?;
+        }
         for n in 1..=tokens {
+            if all_there_is.is_some() {
+                break;
+            }
             std::thread::sleep(Duration::from_millis(pace));
             if self.lost_its_worker() {
                 return self.mourn();

@@ -50,6 +50,27 @@ fn requests_that_are_answered_with_noise() {
     assert!(reason.contains("8 of 8 requests failed") && reason.chars().count() < 250, "{reason}");
 }
 
+/// The fastest of all, if what a server counts were believed.
+#[test]
+fn tokens_that_are_counted_and_never_come() {
+    for how in ["counts tokens of a role alone", "counts tokens of a letter"] {
+        let lab = bad_candidate(&format!("misbehave '{how}'"));
+        let study = lab.read("study.plab");
+        let longer = study.replace("output      8", "output      40");
+        assert!(longer != study, "{study}");
+        lab.write("study.plab", longer);
+        let out = lab.run(&exec());
+        let report = finish(&lab, out);
+        let trial = report.trial(report.row("mode", "bad")["trial"].as_str().expect("an id"));
+        let found =
+            trial["findings"].as_array().expect("findings").iter().find(|f| f["check"] == "TOKENS_OUT");
+        let found = found.unwrap_or_else(|| panic!("{how}: {trial}"));
+        let text = found["text"].as_str().expect("a text");
+        assert!(text.contains("the server counts 320 tokens"), "{how}: {text}");
+        assert_eq!(found["level"], "refuse", "{how}: where checks refuse, nothing of it counts");
+    }
+}
+
 #[test]
 fn answers_that_break_off() {
     expect_failure("misbehave 'breaks off'", &["no request succeeded"]);
