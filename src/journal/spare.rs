@@ -2,7 +2,7 @@
 //! takes nothing away. It costs no sync, and is gone with the process.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Seek as _, SeekFrom, Write as _};
+use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
@@ -21,6 +21,23 @@ impl Spare {
 
     pub fn add(&mut self, line: &[u8]) -> io::Result<()> {
         self.0.write_all(line)
+    }
+
+    /// Whether a file holds the same.
+    pub fn is_in(&mut self, file: &File) -> io::Result<bool> {
+        self.0.seek(SeekFrom::Start(0))?;
+        let (mut own, mut other) = (BufReader::new(&self.0), BufReader::new(file));
+        let same = loop {
+            let (a, b) = (own.fill_buf()?, other.fill_buf()?);
+            let both = a.len().min(b.len());
+            if a[..both] != b[..both] || both == 0 {
+                break a.is_empty() && b.is_empty();
+            }
+            own.consume(both);
+            other.consume(both);
+        };
+        self.0.seek(SeekFrom::End(0))?;
+        Ok(same)
     }
 
     /// Writes all of it to a file.

@@ -28,6 +28,8 @@ pub struct Writer {
     moved: bool,
     /// bytes that it has, as it was written here
     length: u64,
+    /// when it was last written, as far as is known
+    written: Option<SystemTime>,
     /// what somebody might take away, from the first event on; `None` where there is no room for it
     spare: Option<Spare>,
     has_begun: bool,
@@ -62,6 +64,7 @@ impl Writer {
             last_word,
             moved: false,
             length: whole,
+            written: None,
             spare: None,
             has_begun: false,
         })
@@ -94,6 +97,7 @@ impl Writer {
         if !std::mem::replace(&mut self.has_begun, true) {
             // without one a journal is written all the same
             self.spare = Spare::of(&self.path, self.length).ok();
+            self.written = self.file.metadata().and_then(|m| m.modified()).ok();
         }
         let overwritten = self.keep_whole();
         self.write(&event).map_err(|source| self.io_error(source))?;
@@ -105,19 +109,32 @@ impl Writer {
     /// Sees that the file holds what was written into it, and nothing else. If not, all of it is written anew beside: what somebody
     /// emptied or overwrote, or another program wrote into, is left to them.
     fn keep_whole(&mut self) -> Result<(), JournalError> {
-        let length = self.file.metadata().map_err(|e| self.io_error(e))?.len();
-        if length == self.length {
+        let found = self.file.metadata().map_err(|e| self.io_error(e))?;
+        if found.len() == self.length && self.is_as_written(found.modified().ok()) {
             return Ok(());
         }
         let kept = self.path.with_extension("kept.jsonl");
         let Some(mut spare) = self.spare.take() else {
-            self.length = length;
+            self.length = found.len();
             return Err(JournalError::Overwritten { path: self.path.clone(), kept: None });
         };
         self.file = placed(&kept, |to| spare.copy_to(to)).map_err(|e| self.io_error(e))?;
         self.length = self.file.metadata().map_err(|e| self.io_error(e))?.len();
         (self.moved, self.spare) = (true, Some(spare));
         Err(JournalError::Overwritten { path: self.path.clone(), kept: Some(kept) })
+    }
+
+    /// Whether a journal of the right length holds what was written. One that nobody has written to since does; else its content decides,
+    /// since some file systems have a time of their own.
+    fn is_as_written(&mut self, modified: Option<SystemTime>) -> bool {
+        if self.written == modified {
+            return true;
+        }
+        let Some(spare) = &mut self.spare else { return true };
+        let there = File::open(format!("/proc/self/fd/{}", self.file.as_raw_fd()));
+        let same = there.and_then(|file| spare.is_in(&file));
+        self.written = modified;
+        same.unwrap_or(true)
     }
 
     /// Sees that the journal is where it was made. If it was removed, or another file stands there, it is written anew, and the
@@ -147,7 +164,7 @@ impl Writer {
         let mut line = secrets::mask_json(serde_json::to_vec(event)?);
         seal::seal(&mut line);
         line.push(b'\n');
-        let before = self.file.metadata()?.len();
+        let before = self.length;
         let mut written = self.file.write_all(&line).and_then(|()| self.file.sync_data());
         if written.is_err() && self.spare.take().is_some() {
             // on a full disk its copy makes room
@@ -160,6 +177,7 @@ impl Writer {
             return written;
         }
         self.length += line.len() as u64;
+        self.written = self.file.metadata()?.modified().ok();
         if self.spare.as_mut().is_some_and(|spare| spare.add(&line).is_err()) {
             self.spare = None;
         }
@@ -233,7 +251,9 @@ mod tests {
     #[test]
     fn a_journal_that_is_emptied_or_written_to_in_its_place_is_written_anew_beside() {
         type Edit = fn(&[u8]) -> Vec<u8>;
-        let edits: [Edit; 3] = [
+        let edits: [Edit; 4] = [
+            // as long as it was
+            |whole| whole.iter().map(|b| if *b == b'1' { b'7' } else { *b }).collect(),
             |_| Vec::new(),
             |whole| whole[..whole.len() / 2].to_vec(),
             |whole| [whole, b"junk\n".as_slice()].concat(),
