@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
 
 use regex::{Captures, Regex};
 
@@ -14,6 +14,8 @@ use super::names::{hides, is_secret, words};
 
 static KNOWN: RwLock<Option<Arc<Masker>>> = RwLock::new(None);
 static NUMBERS: RwLock<Option<HashMap<String, usize>>> = RwLock::new(None);
+/// Held by who adds to what is known: two threads that learn at once must not forget what the other has learnt.
+static LEARNING: Mutex<()> = Mutex::new(());
 
 /// A value after a name: bare ones and lists of them touch their sign (`env HF_TOKEN=x`, `--api-key=[x, y]`), as what stands apart
 /// from it is an axis, a metric or a point (`axis token_budget = --max-num-seqs=8`); quoted ones may stand apart (`"api_key": "x"`).
@@ -38,6 +40,7 @@ pub fn learn(values: impl IntoIterator<Item = String>) {
     if new.is_empty() {
         return;
     }
+    let _alone = LEARNING.lock().unwrap_or_else(PoisonError::into_inner);
     let all = known().into_iter().chain(new);
     let masker = Masker::numbering(all, &numbers());
     *KNOWN.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(masker));
@@ -45,12 +48,13 @@ pub fn learn(values: impl IntoIterator<Item = String>) {
 
 /// Takes the secrets among which a study chooses: they bear numbers from now on, so that its candidates can be told apart.
 pub fn learn_alternatives(values: &[String]) {
-    let mut numbers = numbers();
+    let mut known = NUMBERS.write().unwrap_or_else(PoisonError::into_inner);
+    let numbers = known.get_or_insert_default();
     for value in values {
         let next = numbers.len() + 1;
         numbers.entry(value.clone()).or_insert(next);
     }
-    *NUMBERS.write().unwrap_or_else(PoisonError::into_inner) = Some(numbers);
+    drop(known);
     learn(values.iter().cloned());
 }
 
@@ -239,6 +243,18 @@ mod tests {
         );
         let said = "--plain-flag=8 --other-flag=8 --third gpu_power nothing";
         assert_eq!(mask(said), said);
+    }
+
+    #[test]
+    fn threads_that_learn_at_once_forget_nothing() {
+        let secret = |thread: usize, n: usize| format!("secret-of-{thread}-and-{n}");
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                scope.spawn(move || (0..20).for_each(|n| learn([secret(thread, n)])));
+            }
+        });
+        let all: Vec<String> = (0..80).map(|n| secret(n / 20, n % 20)).collect();
+        assert_eq!(mask(&all.join(" ")), vec!["***"; 80].join(" "));
     }
 
     #[test]

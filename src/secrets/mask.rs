@@ -15,10 +15,10 @@ use super::{pem, under};
 pub const MASKED: &str = "***";
 
 /// By form: what stands before the host of a URL, tokens of the Hugging Face hub (of users, of sessions, of organizations), keys of APIs in
-/// OpenAI's form, of NVIDIA and of AWS, signed tokens (JWT), tokens of GitHub and GitLab, what stands in a header that authorizes or has cookies, and
+/// OpenAI's form, of NVIDIA and of AWS, signed tokens (JWT), tokens of GitHub and GitLab, of Google, Slack, npm, Vault and Docker's hub, signatures of AWS, what `curl` is given as a password, what stands in a header that authorizes or has cookies, and
 /// what a URL says in a query under the name of a secret (signed addresses). What stands in the group `keep` stays. Bytes and no letters: of what Unicode calls a space or a word these forms have nothing, and the tables for it would be
 /// most of the memory that a long report takes.
-const FORMS: &str = r#"(?-u)(?<keep>://)[^\s/?#"'<>\\]+(?<after>@)|\b(?:hf|api_org)_[A-Za-z0-9]{16,}|\bhf_(?:oauth|jwt)_[A-Za-z0-9._-]{16,}|\b(?:nvapi|glpat)-[A-Za-z0-9_-]{16,}|\bsk-[A-Za-z0-9_-]{16,}|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\b(?:gh[opsu]|github_pat)_[A-Za-z0-9_]{20,}|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}|(?<bearer>(?i:bearer) +)[A-Za-z0-9._~+/-]{8,}=*|(?<basic>(?i:authorization["'\\]{0,2} *[:=,] *b?["'\\]{0,2}(?:basic|token|apikey)) +)[^\s"'\\,;]+|(?<cookie>(?i:cookie)["'\\]{0,2} ?[:=] ?b?["'\\]{0,2})[A-Za-z0-9._-]+=[^\s"'\\;]+(?:; ?[A-Za-z0-9._-]+(?:=[^\s"'\\;]*)?)*|(?<query>[?&](?:key|sig|(?i:[a-z0-9_.-]{0,32}(?:token|signature|secret|password|api[_-]?key|credential)))=)[^\s&"'`#<>\\]+"#;
+const FORMS: &str = r#"(?-u)(?<keep>://)[^\s/?#"'<>\\]+(?<after>@)|\b(?:hf|api_org)_[A-Za-z0-9]{16,}|\bhf_(?:oauth|jwt)_[A-Za-z0-9._-]{16,}|\b(?:nvapi|glpat)-[A-Za-z0-9_-]{16,}|\bsk-[A-Za-z0-9_-]{16,}|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\b(?:gh[opsu]|github_pat)_[A-Za-z0-9_]{20,}|\bdckr_pat_[A-Za-z0-9_-]{20,}|\bnpm_[A-Za-z0-9]{36}\b|\bAIza[A-Za-z0-9_-]{35}|\bxox[abeprs]-[A-Za-z0-9-]{10,}|\bhvs\.[A-Za-z0-9_-]{20,}|\b(?<signature>Signature=)[0-9a-f]{64}\b|(?<user>\bcurl [^\n|;&]{0,256}?(?:-u|--user)[ =]?["']?[^\s:"']{1,128}:)[^\s"']+|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}|(?<bearer>(?i:bearer) +)[A-Za-z0-9._~+/-]{8,}=*|(?<basic>(?i:authorization["'\\]{0,2} *[:=,] *b?["'\\]{0,2}(?:basic|token|apikey)) +)[^\s"'\\,;]+|(?<cookie>(?i:cookie)["'\\]{0,2} ?[:=] ?b?["'\\]{0,2})[A-Za-z0-9._-]+=[^\s"'\\;]+(?:; ?[A-Za-z0-9._-]+(?:=[^\s"'\\;]*)?)*|(?<query>[?&](?:key|sig|(?i:[a-z0-9_.-]{0,32}(?:token|signature|secret|password|api[_-]?key|credential)))=)[^\s&"'`#<>\\]+"#;
 /// Of a value that long the lines count one by one: a key in a file has the same first line as every other.
 const LONGEST: usize = 1024;
 
@@ -154,7 +154,7 @@ impl Masker {
     fn replacement(&self, found: &Captures<'_>) -> Vec<u8> {
         let group = |name| found.name(name).map_or(&b""[..], |m| m.as_bytes());
         let instead = self.numbered.get(&found[0]).map_or(MASKED, String::as_str);
-        let before = ["keep", "bearer", "basic", "cookie", "query"].map(group).concat();
+        let before = ["keep", "bearer", "basic", "cookie", "query", "signature", "user"].map(group).concat();
         [&before, instead.as_bytes(), group("after")].concat()
     }
 
@@ -274,6 +274,19 @@ mod tests {
         assert_eq!(
             m.text("ghp_0123456789abcdefghij ask-for-what-is-risk-free"),
             "*** ask-for-what-is-risk-free"
+        );
+        assert_eq!(
+            m.text("AIzaSyA0123456789abcdefghijklmnopqrstuv xoxb-0123456789-abc hvs.CAESIJabcdefghijklmnop dckr_pat_0123456789abcdefghij"),
+            "*** *** *** ***"
+        );
+        let signature = "0123456789abcdef".repeat(4);
+        assert_eq!(
+            m.text(&format!("AWS4-HMAC-SHA256 SignedHeaders=host, Signature={signature}")),
+            "AWS4-HMAC-SHA256 SignedHeaders=host, Signature=***"
+        );
+        assert_eq!(
+            m.text("curl -s -u me:pass1 http://h; docker run -u 1000:1000 x"),
+            "curl -s -u me:*** http://h; docker run -u 1000:1000 x"
         );
         assert_eq!(m.text("Authorization: Bearer abcdefgh123"), "Authorization: Bearer ***");
         assert_eq!(m.text("the bearer of news"), "the bearer of news");

@@ -11,14 +11,13 @@ use super::names::{counts, hides, is_plain, is_secret, is_telling};
 
 /// The end of a name, the sign behind it, and a value. Names are looked for by their ends, which few texts have.
 static ASSIGNED: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let name =
-        r"(?-u)(?<name>(?i:token|key|secret|password|passwd|passphrase|credentials?|cookie|_pwd|auth))";
-    let sign = r#"(?<sign>=\[?b?["']?|["'] ?: ?\[?b?["']| ?: ?)"#;
+    let name = r"(?-u)(?<name>(?i:token|key(?:[_-]data)?|secret|password|passwd|passphrase|credentials?|cookie|_pwd|auth))";
+    let sign = r#"(?<sign>["']? ?=>? ?\[?b?["']?|["']? ?: ?\[?b?["']| ?: ?|[ \t]+["']?)"#;
     Regex::new(&format!(r#"{name}{sign}(?<value>[^\s"',;&(){{}}\[\]\\*?$]+)"#)).ok()
 });
 /// What stands behind a flag, as in a command or in a list of words.
 static BEHIND: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let flag = r"(?-u)(?<flag>--[A-Za-z0-9_.-]*(?i:token|key|secret|password|passwd|passphrase|credential|cookie)s?)";
+    let flag = r"(?-u)(?<flag>--[A-Za-z0-9_.-]*(?i:token|key|secret|password|passwd|passphrase|credential|cookie|auth)s?)";
     Regex::new(&format!(r#"{flag}(?<between>["']?,? +["']?)(?<value>[^\s"'`,;&(){{}}<>\[\]\\*?$-][^\s"'`,;&(){{}}<>\[\]\\*?$]*)"#))
         .ok()
 });
@@ -29,7 +28,8 @@ const LONGEST_UNIT: usize = 6;
 /// The shortest value that cannot be told from a word by its length, and can by its digits.
 const SHORTEST_MIXED: usize = 8;
 /// Ends of names under which nothing else is written.
-const CLEAR: [&str; 10] = [
+const CLEAR: [&str; 11] = [
+    "KEY_DATA",
     "APIKEY",
     "API_KEY",
     "SECRET_KEY",
@@ -107,7 +107,8 @@ fn is_under_its_name(text: &[u8], found: &Captures<'_>) -> bool {
     let name = whole_name(text, &end);
     let value = String::from_utf8_lossy(&found["value"]);
     let sign = match &found["sign"] {
-        sign if sign.starts_with(b"=") => Sign::Equals,
+        sign if sign.contains(&b'=') => Sign::Equals,
+        sign if !sign.contains(&b':') => Sign::Blank,
         sign if sign.ends_with(b"\"") || sign.ends_with(b"'") => Sign::Quoted,
         _ => Sign::Colon,
     };
@@ -124,10 +125,12 @@ fn whole_name(text: &[u8], end: &Match<'_>) -> String {
 /// What stands between a name and its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sign {
-    /// `name=`
+    /// `name=`, `name = "`, `'name' => '`
     Equals,
-    /// `'name': '`
+    /// `'name': '`, `name: "`
     Quoted,
+    /// `name `, as in a `.netrc` and in most prose
+    Blank,
     /// `name: `, as in a header and in prose
     Colon,
 }
@@ -137,8 +140,11 @@ fn tells(name: &str, sign: Sign, value: &str) -> bool {
     if HEADERS.iter().any(|header| upper.ends_with(header)) && sign == Sign::Colon {
         return true;
     }
-    if sign == Sign::Colon && !is_mixed(value) {
+    if matches!(sign, Sign::Colon | Sign::Blank) && !is_mixed(value) {
         return false;
+    }
+    if sign == Sign::Blank {
+        return CLEAR.iter().any(|end| upper.ends_with(end));
     }
     let owner = upper.strip_suffix("_TOKEN").map(|rest| rest.rsplit('_').next().unwrap_or_default());
     if CLEAR.iter().any(|end| upper.ends_with(end)) || owner.is_some_and(|owner| OWNERS.contains(&owner)) {
@@ -154,7 +160,7 @@ fn tells(name: &str, sign: Sign, value: &str) -> bool {
         _ if is_variable => is_telling(value),
         _ => {
             owner.is_some_and(|_| is_mixed(value))
-                || ["TOKEN", "COOKIE"].contains(&&*upper) && is_mixed(value)
+                || ["TOKEN", "COOKIE", "AUTH"].contains(&&*upper) && is_mixed(value)
         }
     }
 }
@@ -190,6 +196,7 @@ mod tests {
             ("['--api-key', 'abc1', '--hf-token', \"x-Y\"]", "['--api-key', '***', '--hf-token', \"***\"]"),
             ("--client-secret 123456", "--client-secret ***"),
             ("vllm serve m --hf-token hf_x", "vllm serve m --hf-token ***"),
+            ("--auth aBcd1234 --auth basic", "--auth *** --auth basic"),
         ] {
             assert_eq!(mask(said), shown);
         }
@@ -223,6 +230,12 @@ mod tests {
             ("COOKIE=abcdef session_cookie=abcd1234", "COOKIE=*** session_cookie=abcd1234"),
             ("password: aBcd1234", "password: ***"),
             ("X-Api-Key: abc", "X-Api-Key: ***"),
+            ("aws_secret_access_key = abc/def+1", "aws_secret_access_key = ***"),
+            ("access_token: \"xYzw\"  password : 'x'", "access_token: \"***\"  password : '***'"),
+            ("api_key = 'x1' \"api_key\" => \"x1\"", "api_key = '***' \"api_key\" => \"***\""),
+            ("auth: aBcd1234 \"auth\":\"aBcd1234\"", "auth: *** \"auth\":\"***\""),
+            ("machine h login me password aBcd1234", "machine h login me password ***"),
+            ("client-key-data: LS0tLS1CRUdJTiBF", "client-key-data: ***"),
         ] {
             assert_eq!(mask(text), shown);
             assert!(has_any(text.as_bytes()), "{text}");
@@ -240,6 +253,8 @@ mod tests {
             "{\"token\": \"Hello\", \"logprob\": -0.1}",
             "password: incorrect; secret: none; api_key=None",
             "token: generated, key: value",
+            "token = <pad> key = value auth = basic, auth: none, no_auth = abcdef12, cache_key = \"ab12cd34\"",
+            "the api_key given is wrong; a password is wanted; secret santa; key data: ab12cd34",
         ] {
             assert_eq!(mask(text), text);
             assert!(!has_any(text.as_bytes()), "{text}");
