@@ -551,10 +551,129 @@ const OF_THE_MACHINE: [Tail; 28] = [
     ),
 ];
 
+/// More findings: causes that a consequence follows, and what single libraries say.
+const CAUSES: [Tail; 15] = [
+    (
+        "trtllm",
+        "[11/20/2026-10:00:09] [TRT-LLM] [E] Failed to initialize executor on rank 0: Unknown architecture for AutoModelForCausalLM: NewForCausalLM\n\
+         [11/20/2026-10:00:09] [TRT-LLM] [E] Traceback (most recent call last):\n  File \"/x/tensorrt_llm/executor/worker.py\", line 360, in worker_main\n    \
+         worker: GenerationExecutorWorker = worker_cls(\nValueError: Unknown architecture for AutoModelForCausalLM: NewForCausalLM\n\n\
+         Traceback (most recent call last):\n  File \"/usr/local/bin/trtllm-serve\", line 8, in <module>\n    sys.exit(main())\n\
+         RuntimeError: Executor worker returned error\n",
+        "unsupported model",
+        "NewForCausalLM",
+    ),
+    (
+        "trtllm",
+        "Traceback (most recent call last):\n  File \"/x/worker.py\", line 33, in build\nAttributeError: no quantization of this kind\n\nThe above \
+         exception was the direct cause of the following exception:\n\nTraceback (most recent call last):\n  File \"/x/trtllm-serve\", line 8, \
+         in <module>\nRuntimeError: Executor worker returned error\n",
+        "did not start",
+        "no quantization of this kind",
+    ),
+    (
+        "trtllm",
+        "[11/20/2026-10:00:09] [TRT-LLM] [E] Hang detected on rank 0 in PyExecutor.\n\
+         [11/20/2026-10:00:09] [TRT-LLM] [E] Hang detected, shutting down immediately.\n",
+        "worker lost",
+        "on rank 0",
+    ),
+    (
+        "llama_cpp",
+        "main: loading model\nclip_init: failed to load model '/m/mmproj.gguf': operator(): unable to find tensor v.patch_embd.weight\n\
+         mtmd_init_from_file: error: Failed to load CLIP model from /m/mmproj.gguf\nsrv    load_model: failed to load multimodal model, \
+         '/m/mmproj.gguf'\nmain: exiting due to model loading error\n",
+        "model broken",
+        "v.patch_embd.weight",
+    ),
+    (
+        "llama_cpp",
+        "common_speculative_are_compatible: draft vocab type must match target vocab type to use speculation but vocab_type_dft = 1 while \
+         vocab_type_tgt = 2\nsrv    load_model: the draft model '/m/d.gguf' is not compatible with the target model '/m/t.gguf'\n\
+         main: exiting due to model loading error\n",
+        "bad configuration",
+        "draft vocab type",
+    ),
+    (
+        "llama_cpp",
+        "srv    load_model: loading model 'm.gguf'\ninit: chat template parsing error: Unknown statement type: generation\ninit: please consider \
+         disabling jinja via --no-jinja, or use a custom chat template via --chat-template\nmain: exiting due to model loading error\n",
+        "bad configuration",
+        "Unknown statement type",
+    ),
+    (
+        "llama_cpp",
+        "llama_adapter_lora_init: failed to apply lora adapter: model arch and LoRA arch mismatch\ncommon_init_from_params: failed to apply lora \
+         adapter 'l.gguf'\nsrv    load_model: failed to load model, 'm.gguf'\nmain: exiting due to model loading error\n",
+        "bad configuration",
+        "arch mismatch",
+    ),
+    (
+        "llama_cpp",
+        "CUDA error: out of memory\n  current device: 0, in function alloc at /src/ggml/src/ggml-cuda/ggml-cuda.cu:420\n  cuMemCreate(&handle, \
+         reserve_size, &prop, 0)\n/src/ggml/src/ggml-cuda/ggml-cuda.cu:84: CUDA error\n",
+        "out of GPU memory",
+        "CUDA error: out of memory",
+    ),
+    (
+        "llama_cpp",
+        "srv    load_model: something new went wrong: could not map the cache\nmain: exiting due to model loading error\n",
+        "did not start",
+        "could not map the cache",
+    ),
+    (
+        "sglang",
+        "[2026-11-20 10:00:30 TP0] Scheduler hit an exception: Traceback (most recent call last):\n  File \"/x/sglang/srt/mem_cache/common.py\", \
+         line 310, in alloc_token_slots\n    raise RuntimeError(error_msg)\nRuntimeError: Out of memory. Try to lower your batch size.\n\
+         Try to allocate 128 tokens.\n\n[2026-11-20 10:00:30] SIGQUIT received. signum=None, frame=None. It usually means one child failed.\n",
+        "out of GPU memory",
+        "lower your batch size",
+    ),
+    (
+        "sglang",
+        "[2026-11-20 10:05:00 TP0] Watchdog timeout (self.watchdog_timeout=300)\n[2026-11-20 10:05:00 TP0] Pyspy dump for PID 812:\n\
+         Thread 812 (idle): \"MainThread\"\n[2026-11-20 10:05:05] SIGQUIT received. signum=None, frame=None. It usually means one child failed.\n",
+        "worker lost",
+        "Watchdog timeout",
+    ),
+    (
+        "sglang",
+        "ValueError: User-specified context_length (131072) is greater than the derived context_length (40960). This may lead to incorrect model \
+         outputs or CUDA errors.\n",
+        "bad configuration",
+        "131072",
+    ),
+    (
+        "vllm",
+        "(Worker_TP1 pid=23) ERROR 11-20 10:05:50 [multiproc_executor.py:671] torch.AcceleratorError: CUDA error: the provided PTX was compiled \
+         with an unsupported toolchain.\n",
+        "unsupported hardware",
+        "unsupported toolchain",
+    ),
+    (
+        "vllm",
+        "(EngineCore_DP0 pid=22) ERROR 11-20 10:05:50 [core.py:710] torch._dynamo.exc.Unsupported: Attempted to call function marked as skipped\n\
+         (APIServer pid=1) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}\n",
+        "did not start",
+        "marked as skipped",
+    ),
+    (
+        "vllm",
+        "(APIServer pid=1) KeyError: \"invalid tool call parser: qwen9 (chose from { deepseek_v3,granite,hermes })\"\n",
+        "bad configuration",
+        "qwen9",
+    ),
+];
+
 #[test]
 fn ends_of_logs_have_their_classes_and_their_lines() {
     let mut wrong = Vec::new();
-    for (tails, nature) in [(&FINDINGS[..], Nature::Finding), (&OF_THE_MACHINE[..], Nature::Infrastructure)] {
+    let kinds = [
+        (&FINDINGS[..], Nature::Finding),
+        (&CAUSES[..], Nature::Finding),
+        (&OF_THE_MACHINE[..], Nature::Infrastructure),
+    ];
+    for (tails, nature) in kinds {
         for (engine, log, class, line) in tails {
             // by the engine's own patterns, and by the general ones where an engine has none
             let patterns = patterns_of(engine);

@@ -198,7 +198,9 @@ fn match_first(log: &Said, lines: &Lines<'_>, patterns: &[FailurePattern]) -> Op
         return cause;
     }
     if let Some(Failure { class, line, .. }) = first(true, &|at| lines.loudness(at) >= Weight::Plain) {
-        return Some(Failure::new(class, exception.map_or(line, |(at, _)| log.line(at))));
+        let before = if class == class::DID_NOT_START { lines.told_before(&line) } else { None };
+        let told = exception.map(|(at, _)| at).or(before);
+        return Some(Failure::new(class, told.map_or(line, |at| log.line(at))));
     }
     // nobody told of an error: a quiet last word may
     let last = lines.last(1).next().map_or(0, |(at, _)| at);

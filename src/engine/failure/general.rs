@@ -43,7 +43,7 @@ const MACHINE: [(&str, &str); 8] = [
 ];
 
 /// Causes, then consequences, each from the exact to the vague. The names of consequences are in [`class`].
-const TABLE: [(&str, &str); 48] = [
+const TABLE: [(&str, &str); 50] = [
     ("unknown flag", r"error: unrecognized arguments: (.+)"),
     ("unknown flag", r"error: unexpected argument '(-\S+)' found"),
     ("unknown flag", r"No such option:? (.+)"),
@@ -61,7 +61,7 @@ const TABLE: [(&str, &str); 48] = [
     ("unsupported hardware", r"Driver/library version mismatch"),
     (
         "unsupported hardware",
-        r"no kernel image is available for execution on the device|No supported CUDA architectures found|NVIDIA driver on your system is too old|CUDA driver version is insufficient|Found no NVIDIA driver|No CUDA GPUs are available|Failed to infer device type|invalid device ordinal",
+        r"compiled with an unsupported toolchain|no supported CUTLASS kernel|no kernel image is available for execution on the device|No supported CUDA architectures found|NVIDIA driver on your system is too old|CUDA driver version is insufficient|Found no NVIDIA driver|No CUDA GPUs are available|Failed to infer device type|invalid device ordinal",
     ),
     (
         "unsupported hardware",
@@ -69,7 +69,7 @@ const TABLE: [(&str, &str); 48] = [
     ),
     (
         "unsupported model",
-        r"Model architectures \[.+\] (?:are|is) not supported|does not recognize this architecture|unknown model architecture|has no vLLM implementation|Unsupported architectures?:",
+        r"Model architectures \[.+\] (?:are|is) not supported|does not recognize this architecture|unknown model architecture|has no vLLM implementation|Unsupported architectures?:|Unknown architecture for \w+: ",
     ),
     ("out of GPU memory (graph capture)", r"Capture cuda graph failed: .*(?:out of memory|OutOfMemory)"),
     (
@@ -78,7 +78,7 @@ const TABLE: [(&str, &str); 48] = [
     ),
     (
         "out of GPU memory (KV cache)",
-        r"No available memory for the cache blocks|Insufficient (?:GPU |free )?memory (?:for|to allocate) KV cache|larger than the available KV cache memory|larger than the maximum number of tokens that can be stored in KV cache",
+        r"No available memory for the cache blocks|Insufficient (?:GPU |free )?memory (?:for|to allocate) KV cache|larger than the available KV cache memory|larger than the maximum number of tokens that can be stored in KV cache|size of (?:the )?KV cache.* is too small",
     ),
     // a Java machine's heap, whose error has the name of PyTorch's
     (class::HOST_MEMORY, r"java\.lang\.OutOfMemoryError"),
@@ -89,7 +89,7 @@ const TABLE: [(&str, &str); 48] = [
     ),
     (
         "out of GPU memory",
-        r"(?:CUDA|HIP|XPU) out of memory|(?:Prefill|Decode) out of memory|CUDA error: out of memory|\bOutOfMemoryError|cudaErrorMemoryAllocation|CUBLAS_STATUS_ALLOC_FAILED|cudaMalloc failed: out of memory",
+        r"(?:CUDA|HIP|XPU) out of memory|(?:Prefill|Decode) out of memory|\bOut of memory\. Try to lower your batch size|CUDA error: out of memory|\bOutOfMemoryError|cudaErrorMemoryAllocation|CUBLAS_STATUS_ALLOC_FAILED|cudaMalloc failed: out of memory",
     ),
     (
         class::HOST_MEMORY,
@@ -115,6 +115,8 @@ const TABLE: [(&str, &str); 48] = [
     ),
     // perflab fetches models itself, so that engines run offline
     ("model missing", r"outgoing traffic has been disabled|OfflineModeIsEnabled|offline mode is enabled"),
+    // libraries that were built for each other no more
+    ("engine cannot be run", r"undefined symbol: |numpy\.core\.multiarray failed to import"),
     // an image of another processor, or without what its program begins with: said by whoever starts a container's first process
     (
         "engine cannot be run",
@@ -140,11 +142,11 @@ const TABLE: [(&str, &str); 48] = [
     ),
     (
         "bad configuration",
-        r"V cache quantization requires flash_attn|quantized V cache was requested|Selected backend \S+ is not valid for this configuration|max_num_batched_tokens \(\d+\) is smaller than max_model_len",
+        r"V cache quantization requires flash_attn|quantized V cache was requested|Selected backend \S+ is not valid for this configuration|max_num_batched_tokens \(\d+\) is smaller than max_model_len|greater than the derived context_length|_size \d+ must divide|invalid tool call parser|[Rr]easoning parser '[^']*' not found|Cannot find the config file for|Cannot re-initialize CUDA in forked subprocess|unsupported cache type",
     ),
     (
         "kernels not compiled",
-        r"Ninja build failed|ninja: build stopped|Failed to find C compiler|Could not find nvcc|nvcc fatal|nvrtc: error|PTXAS error|CompilationError: ",
+        r"Ninja build failed|NVCC compilation failed|ninja: build stopped|Failed to find C compiler|Could not find nvcc|nvcc fatal|nvrtc: error|PTXAS error|CompilationError: ",
     ),
     (
         "engine assertion",
@@ -158,11 +160,12 @@ const TABLE: [(&str, &str); 48] = [
     ),
     (
         "missing file",
-        r"FileNotFoundError: (.+)|chat template string \(.+\) appears path-like, but doesn't exist|error while loading shared libraries: (.+)|version `GLIBC\w*[\d.]+' not found|ModuleNotFoundError: (.+)|ImportError: (.+: cannot open shared object file.*)|failed to be opened\. Reason: (.*No such file.*)|can't open file '([^']+)'|command not found|: not found$",
+        r"FileNotFoundError: (.+)|chat template string \(.+\) appears path-like, but doesn't exist|error while loading shared libraries: (.+)|version `GLIBC\w*[\d.]+' not found|ModuleNotFoundError: (.+)|ImportError: (.+: cannot open shared object file.*)|failed to be opened\. Reason: (.*No such file.*)|\b\w+ is not installed\. Please install|can't open file '([^']+)'|command not found|: not found$",
     ),
     (class::WORKER_LOST, r"(?:Engine core|Worker) proc \S+ died unexpectedly"),
     (class::WORKER_LOST, r"EngineDeadError|WorkerLostError|BrokenProcessPool"),
     (class::WORKER_LOST, r"(?:RayActor|ActorDied|WorkerCrashed)Error|The actor died unexpectedly"),
+    (class::WORKER_LOST, r"Watchdog timeout \(|Hang detected on rank \d+"),
     (class::WORKER_LOST, r"MPI_ABORT was invoked on rank \d+"),
     (class::DID_NOT_START, r"WorkerProc initialization failed"),
     (class::DID_NOT_START, r"Engine core initialization failed"),
@@ -286,6 +289,45 @@ mod tests {
                 "MPI_ABORT was invoked on rank 0 in communicator X\nwith errorcode 1.\n",
                 class::WORKER_LOST,
                 "rank 0",
+            ),
+            (
+                "torch.AcceleratorError: CUDA error: the provided PTX was compiled with an unsupported toolchain.\n",
+                "unsupported hardware",
+                "toolchain",
+            ),
+            (
+                "RuntimeError: Out of memory. Try to lower your batch size.\nTry to allocate 128 tokens.\n",
+                "out of GPU memory",
+                "lower your",
+            ),
+            (
+                "[2026-11-20 10:05:00 TP0] Watchdog timeout (self.watchdog_timeout=300)\nPyspy dump for PID 812:\n\
+                 [2026-11-20 10:05:05] SIGQUIT received. signum=None, frame=None. It usually means one child failed.\n",
+                class::WORKER_LOST,
+                "Watchdog timeout",
+            ),
+            (
+                "ValueError: Unknown architecture for AutoModelForCausalLM: Qwen9ForCausalLM\n\nTraceback (most recent call last):\n  \
+                 File \"/x/proxy.py\", line 300, in start\nRuntimeError: Executor worker returned error\n",
+                "unsupported model",
+                "Qwen9",
+            ),
+            (
+                "RuntimeError: Runtime error (/x/compiler.hpp:142): NVCC compilation failed\nRuntimeError: Engine core initialization \
+                 failed. See root cause above.\n",
+                "kernels not compiled",
+                "NVCC",
+            ),
+            (
+                "ImportError: DeepEP is not installed. Please install DeepEP package.\n",
+                "missing file",
+                "DeepEP",
+            ),
+            (
+                "torch._dynamo.exc.Unsupported: Attempted to call function marked as skipped\nRuntimeError: Engine core initialization \
+                 failed. See root cause above.\n",
+                class::DID_NOT_START,
+                "_dynamo.exc.Unsupported",
             ),
             (
                 "ValueError: type fp8e4nv not supported in this architecture.\n",

@@ -54,6 +54,9 @@ pub(super) enum Weight {
     Told,
 }
 
+/// Lines before one that points elsewhere.
+const LOOKED_BACK: usize = 20;
+
 /// Lines of a message after the exception's own.
 const LONGEST_MESSAGE: usize = 12;
 
@@ -106,6 +109,16 @@ impl<'a> Lines<'a> {
     pub fn exception(&self) -> Option<(usize, &'a str)> {
         let numbers = (0..self.lines.len()).rev().filter(|at| self.lines[*at].is_cause());
         numbers.filter(|at| !self.got_over[*at]).map(|at| (at, self.lines[at].said)).next()
+    }
+
+    /// The last line that tells of an error before one that only says that there was one.
+    pub fn told_before(&self, line: &str) -> Option<usize> {
+        let end = self.lines.iter().rposition(|l| l.said == line).filter(|_| points_elsewhere(line))?;
+        let tells = |at: &usize| {
+            let said = self.lines[*at].said;
+            self.weight(*at) == Weight::Told && speaks_of_error(said) && !points_elsewhere(said)
+        };
+        (0..end).rev().take(LOOKED_BACK).find(tells)
     }
 
     /// Somebody says an error aloud, whatever it is.
@@ -235,7 +248,7 @@ fn is_exception(line: &str) -> bool {
     let Some((name, message)) = line.split_once(": ") else { return false };
     let last = name.rsplit('.').next().unwrap_or_default();
     // not all libraries call theirs so: `triton.runtime.errors.OutOfResources`
-    let of_errors = || name.split('.').any(|module| ["errors", "exceptions"].contains(&module));
+    let of_errors = || name.split('.').any(|module| ["errors", "exceptions", "exc"].contains(&module));
     let is_error = last.ends_with("Error") || last.ends_with("Exception") || of_errors();
     is_class(name) && is_error && last != "Error" && !message.trim().is_empty()
 }
@@ -259,6 +272,9 @@ fn points_elsewhere(line: &str) -> bool {
         "root cause",
         "initialization failed",
         "Failed to init server",
+        "Executor worker returned error",
+        "exiting due to model loading error",
+        "SIGQUIT received",
         "CancelledError",
         "BrokenPipeError",
         "ConnectionResetError",
