@@ -587,3 +587,104 @@ fn what_counts_again_is_not_said_to_be_measured_again() {
     }
     expect(&lab, "");
 }
+
+/// An environment whose `python` is a shell, with one distribution.
+fn venv(lab: &Lab) -> (String, String) {
+    let site = "venv/lib/python3.11/site-packages";
+    write(lab, "venv/pyvenv.cfg", "include-system-site-packages = false\n");
+    write(lab, &format!("{site}/helper-1.0.dist-info/RECORD"), "helper/a.py,sha256=a,1\n");
+    write(lab, &format!("{site}/helper/a.py"), "1");
+    write(lab, "venv/bin/activate", "PATH=\"$PWD/venv/bin:$PATH\"\n");
+    symlink("/bin/sh", lab.path("venv/bin/python")).expect("a link");
+    (format!("{site}/helper-1.0.dist-info"), format!("{site}/helper-2.0.dist-info"))
+}
+
+#[test]
+fn the_environment_behind_a_wrapper_or_a_prefix_is_part_of_a_result() {
+    for (words, wrapper) in [
+        ("./run.sh", "source venv/bin/activate\nexec python engine.sh \"$@\"\n"),
+        ("./run.sh", "V=$PWD/venv\nexec \"$V/bin/python\" engine.sh \"$@\"\n"),
+        ("env A=1 venv/bin/python engine.sh", ""),
+        ("nice -n 1 stdbuf -oL venv/bin/python engine.sh", ""),
+        ("sh -c '. venv/bin/activate && exec python engine.sh $0 $1 $2'", ""),
+    ] {
+        let lab = Lab::with(&STUDY.replace("WORDS", words).replace("LINES", ""));
+        write(&lab, "engine.sh", script(""));
+        write(&lab, "run.sh", format!("#!/bin/bash\n{wrapper}"));
+        fs::set_permissions(lab.path("run.sh"), fs::Permissions::from_mode(0o755)).expect("set");
+        let (old, new) = venv(&lab);
+        exec(&lab);
+        expect(&lab, "");
+        fs::rename(lab.path(&old), lab.path(&new)).expect("moved");
+        expect(&lab, "measured with helper 1.0, now 2.0");
+        fs::rename(lab.path(&new), lab.path(&old)).expect("moved");
+        let site = old.trim_end_matches("/helper-1.0.dist-info");
+        write(&lab, &format!("{site}/helper/configs/E=8.json"), "{}");
+        expect(&lab, "measured without helper/configs/E=8.json, now with");
+        fs::remove_file(lab.path(&format!("{site}/helper/configs/E=8.json"))).expect("removed");
+        expect(&lab, "");
+    }
+}
+
+#[test]
+fn code_that_a_shell_script_puts_on_the_path_is_part_of_a_result() {
+    for place in ["export PYTHONPATH=$PWD/src", "cd src"] {
+        let lab = lab("");
+        let last = script("MODULE=eng.server");
+        let back = if place.starts_with("cd") { "\ncd .." } else { "" };
+        write(&lab, "engine.sh", format!("{place}{back}\n{last}"));
+        for file in ["__init__.py", "server.py", "deep.py"] {
+            write(&lab, &format!("src/eng/{file}"), "x = open('side.txt')\n");
+        }
+        write(&lab, "side.txt", "one");
+        exec(&lab);
+        expect(&lab, "");
+        write(&lab, "src/eng/deep.py", "x = 2\n");
+        expect(&lab, "measured with another ./eng/ (");
+        write(&lab, "src/eng/deep.py", "x = open('side.txt')\n");
+        expect(&lab, "");
+        write(&lab, "side.txt", "two");
+        expect(&lab, "measured with another ./side.txt (");
+    }
+}
+
+#[test]
+fn a_directory_that_is_exchanged_under_a_launch_and_put_back_makes_it_doubtful() {
+    for edit in ["mv conf away; mv away conf", "ln -s b t; mv -T t cur; ln -s a t; mv -T t cur"] {
+        let lab = lab("env CONF=\"conf/f\"\nenv OTHER=\"cur/f\"");
+        write(&lab, "conf/f", "one");
+        write(&lab, "a/f", "one");
+        symlink("a", lab.path("cur")).expect("a link");
+        // the first launch alone finds the mark
+        write(&lab, "edit", "");
+        write(&lab, "engine.sh", script(&format!("if [ -e edit ]; then rm edit; {edit}; fi")));
+        let out = lab.run(&EXEC).expect_code(0);
+        let named = if edit.contains("conf") { "conf/f" } else { "cur/f" };
+        let said = format!("L001: {named} (written or moved, now as before) changed while it was measured");
+        assert!(out.stderr.contains(&said), "{out:?}");
+        expect(&lab, "");
+    }
+}
+
+#[test]
+fn what_settings_of_other_forms_name_and_what_comes_to_be_count() {
+    let lab = lab(r#"--mode-file="a.toml" --chat-template="conf"
+           env HIDDEN="dir""#);
+    write(&lab, "a.toml", "[model]\ndraft = \"d.bin\" # good\nlater = \"later.json\"\n");
+    write(&lab, "d.bin", "one");
+    write(&lab, "conf", "template: t.txt\n");
+    write(&lab, "t.txt", "one");
+    write(&lab, "dir/.h.json", "one");
+    exec(&lab);
+    expect(&lab, "");
+    for (file, said) in
+        [("d.bin", "d.bin changed"), ("t.txt", "t.txt changed"), ("dir/.h.json", "dir changed")]
+    {
+        write(&lab, file, "two");
+        expect(&lab, said);
+        write(&lab, file, "one");
+        expect(&lab, "");
+    }
+    write(&lab, "later.json", "{}");
+    expect(&lab, "measured before later.json was there");
+}

@@ -21,7 +21,7 @@ const DEEPEST: usize = 32;
 /// Which files count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Which {
-    /// all but what people and tools keep beside them: names with a dot, compiled Python
+    /// all but what tools keep beside them for themselves: caches, locks, version control, compiled Python
     All,
     /// the code and settings of a checkout, not what lies around in it
     Code,
@@ -30,8 +30,19 @@ pub enum Which {
 const CODE: [&str; 14] =
     ["py", "so", "json", "toml", "yaml", "yml", "cu", "cuh", "h", "hpp", "c", "cc", "cpp", "jinja"];
 
+/// Begin the names of what tools keep in a directory for themselves.
+const KEPT_BY_TOOLS: [&str; 9] =
+    [".cache", ".git", ".lock", ".nfs", ".DS_Store", ".ipynb", ".mypy", ".pytest", ".ruff"];
+
 impl Which {
-    fn counts(self, name: &str) -> bool {
+    /// Whether what is called so may count.
+    fn enters(self, name: &str) -> bool {
+        let is_tools = || KEPT_BY_TOOLS.iter().any(|first| name.starts_with(first));
+        name != "__pycache__" && (!name.starts_with('.') || self == Self::All && !is_tools())
+    }
+
+    /// Whether a file of that name does.
+    pub fn counts(self, name: &str) -> bool {
         let extension = name.rsplit_once('.').map_or("", |(_, e)| e);
         extension != "pyc" && (self == Self::All || CODE.contains(&extension))
     }
@@ -72,7 +83,7 @@ impl Walk {
         self.above.push(own);
         for entry in names {
             let entry = entry.to_string_lossy();
-            if !entry.starts_with('.') && entry != "__pycache__" {
+            if self.which.enters(&entry) {
                 self.entry(&path.join(&*entry), &entry, &format!("{name}/{entry}"))?;
             }
         }
@@ -126,6 +137,15 @@ mod tests {
         fs::create_dir(dir.path().join("__pycache__")).unwrap();
         write("__pycache__/x.pyc", "x");
         assert_eq!(first, of());
+        write(".git", "x");
+        fs::create_dir(dir.path().join(".cache")).unwrap();
+        write(".cache/x", "x");
+        assert_eq!(first, of());
+        write(".tuned.json", "{}");
+        let hidden = of();
+        assert_ne!(first, hidden);
+        write(".tuned.json", "{ }");
+        assert_ne!(of(), hidden);
         write("config.json", "{ }");
         let second = of();
         write("more.json", "");

@@ -7,7 +7,7 @@ mod lean;
 mod lines;
 mod lock;
 mod made;
-mod moved;
+pub mod moved;
 mod plain;
 mod reader;
 pub mod recording;

@@ -188,10 +188,10 @@ pub fn between(begin: &Conditions, end: &Conditions) -> (Vec<String>, Vec<String
     let other = |(name, was): &(&String, &String)| end.files.get(*name) != Some(*was);
     let mut changed: Vec<String> = begin.files.iter().filter(other).map(|(name, _)| name.clone()).collect();
     if begin.build != end.build || begin.libraries != end.libraries {
-        changed.push(format!("{INSTALLATION}{}", begin.engine));
+        changed.push(installation(&begin.engine));
     }
     if begin.model_files != end.model_files {
-        changed.push(format!("{MODEL}{}", begin.model));
+        changed.push(model(&begin.model));
     }
     // what was told once only is no difference
     let exchanged = begin.running.as_ref().zip(end.running.as_ref()).and_then(|(a, b)| a.differs(b));
@@ -200,6 +200,16 @@ pub fn between(begin: &Conditions, end: &Conditions) -> (Vec<String>, Vec<String
     }
     let appeared = begin.absent.iter().filter(|name| end.files.contains_key(*name)).cloned().collect();
     (changed, appeared)
+}
+
+/// What an engine's installation is called among what changed.
+pub fn installation(engine: &str) -> String {
+    format!("{INSTALLATION}{engine}")
+}
+
+/// What a model is called there.
+pub fn model(name: &str) -> String {
+    format!("{MODEL}{name}")
 }
 
 #[cfg(test)]

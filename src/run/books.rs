@@ -1,6 +1,7 @@
 //! What of a launch goes into the journal: that it begins and where, what its loads measured, and that nothing of it is left.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use indexmap::IndexMap;
 
@@ -14,7 +15,7 @@ use super::task::{Ground, Purpose, Task};
 use super::yard::Berth;
 use super::{container, cores, provenance};
 use crate::journal::{
-    Conditions, Contained, Installed, JournalError, Kind, LaunchTimes, PUT_BACK, Slot, between,
+    Conditions, Contained, Installed, JournalError, Kind, LaunchTimes, PUT_BACK, Slot, between, moved,
 };
 use crate::judge::neighbours::{self, Sample};
 use crate::judge::{Run, Setup, Wanted};
@@ -126,7 +127,7 @@ impl<'a> Books<'a> {
         loads: &'a [LoadOrder],
     ) -> Self {
         let conditions = made(x, setup, &task.wanted);
-        let stamps = stamps(x, &conditions);
+        let stamps = stamps(x, &task.wanted, &conditions);
         let perhaps_written = x.standing().perhaps_written(&task.wanted.config);
         Self { x, setup, task, launch, loads, conditions, stamps, perhaps_written, runs: Vec::new() }
     }
@@ -172,7 +173,7 @@ impl<'a> Books<'a> {
         let pairs = self.conditions.iter().zip(&now);
         let (changed, mut appeared) =
             pairs.map(|(begin, end)| between(begin, end)).next().unwrap_or_default();
-        let stamps = stamps(self.x, &self.conditions);
+        let stamps = stamps(self.x, &self.task.wanted, &self.conditions);
         let touched = self.stamps.touched(&stamps).filter(|w| !changed.iter().any(|c| c == w));
         // under a name of its own: one that an engine touches at each start is compared all the same
         let back: Vec<(&str, String)> = touched.map(|w| (w, format!("{w}{PUT_BACK}"))).collect();
@@ -197,8 +198,28 @@ impl<'a> Books<'a> {
     }
 }
 
-fn stamps(x: &Execution<'_>, conditions: &[Conditions]) -> Stamps {
-    Stamps::of(conditions.iter().take(1).flat_map(|c| c.files.keys()), &x.study_dir)
+fn stamps(x: &Execution<'_>, wanted: &Wanted, conditions: &[Conditions]) -> Stamps {
+    let words = conditions.iter().take(1).flat_map(|c| c.files.keys());
+    let places = conditions.iter().take(1).flat_map(|c| places(x, wanted, c));
+    Stamps::of(words, places, &x.study_dir)
+}
+
+/// Where a launch's model and its installation lie, as far as their paths are said: by what they are called among what changed.
+fn places(x: &Execution<'_>, wanted: &Wanted, made: &Conditions) -> Vec<(String, PathBuf)> {
+    let engine = &wanted.config.engine;
+    let at = x.site.models.get(&made.model).unwrap_or(&made.model);
+    let mut places = vec![(moved::model(&made.model), x.study_dir.join(at))];
+    let first = shell_words::split(&engine.serve).ok().and_then(|words| words.into_iter().next());
+    let of_engine = match &engine.via {
+        Via::Venv(dir) => Some(dir.clone()),
+        Via::Path => first.filter(|word| word.contains('/')),
+        // what somebody else started reads files of its own
+        Via::Url(_) => return Vec::new(),
+        Via::Container(_) => None,
+    };
+    places.extend(of_engine.map(|dir| (moved::installation(&made.engine), x.study_dir.join(dir))));
+    places.retain(|(_, path)| path.exists());
+    places
 }
 
 /// What each load of a launch is made under.

@@ -7,7 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::build::is_shared_by_all;
-use super::loose;
+use super::scripts::Said;
+use super::{loose, quoted};
 
 /// Longer files are no scripts.
 const LONGEST: u64 = 1 << 20;
@@ -16,16 +17,11 @@ const MOST: usize = 20_000;
 /// Directories within a package.
 const DEEPEST: usize = 8;
 
-/// Those modules, each with a hash over its code. `words` are those of the command, the program's first; `run` is what shell scripts
-/// among them run.
-pub fn modules(
-    program: &Path,
-    words: &[String],
-    run: &BTreeSet<PathBuf>,
-    study_dir: &Path,
-) -> BTreeMap<String, String> {
+/// Those modules, each with a hash over its code, and the files that they name. `words` are those of the command, the program's first;
+/// `said` is what shell scripts among them name.
+pub fn modules(program: &Path, words: &[String], said: &Said, study_dir: &Path) -> BTreeMap<String, String> {
     let mut start = Start::default();
-    for script in run.iter().filter(|p| is_python_script(p)) {
+    for script in said.paths.iter().filter(|p| is_python_script(p)) {
         start.file(script);
     }
     start.file(program);
@@ -40,7 +36,9 @@ pub fn modules(
     if start.is_of_shell {
         start.dirs.push(study_dir.to_owned());
     }
-    start.found()
+    start.texts.extend(said.texts.iter().cloned());
+    start.dirs.extend(said.modules.iter().cloned());
+    start.found(study_dir)
 }
 
 /// What is read first, and where modules are looked for.
@@ -70,14 +68,18 @@ impl Start {
         self.dirs.push(dir.to_owned());
     }
 
-    fn found(mut self) -> BTreeMap<String, String> {
+    fn found(mut self, study_dir: &Path) -> BTreeMap<String, String> {
         let mut there = self.there();
         let mut found = BTreeMap::new();
         while let Some(text) = self.texts.pop() {
             let said: BTreeSet<&str> = text.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
             let named: Vec<String> = there.keys().filter(|name| said.contains(&***name)).cloned().collect();
             for path in named.iter().filter_map(|name| there.remove(name)) {
+                let from = self.texts.len();
                 read(&path, 0, &mut self.texts);
+                for text in &self.texts[from..] {
+                    found.extend(named_in(text, &path, study_dir));
+                }
                 let (name, hash) =
                     loose::shown(&path.file_name().unwrap_or_default().to_string_lossy(), &path);
                 found.insert(format!("./{name}"), hash);
@@ -102,6 +104,14 @@ impl Start {
         }
         there
     }
+}
+
+/// The files that a module names, where they lie beside it or where the engine runs. A package counts with all that lies in it.
+fn named_in(text: &str, module: &Path, study_dir: &Path) -> Vec<(String, String)> {
+    let dirs = [module.parent().unwrap_or(study_dir), study_dir];
+    let paths = quoted::names(text).into_iter().flat_map(|name| dirs.map(|dir| (name, dir.join(name))));
+    let files = paths.filter(|(_, path)| path.is_file() && !path.starts_with(module));
+    files.map(|(name, path)| loose::shown(&format!("./{}", name.trim_start_matches("./")), &path)).collect()
 }
 
 fn text_of(path: &Path) -> Option<String> {
@@ -165,7 +175,7 @@ mod tests {
         fn modules(&self, command: &str) -> BTreeMap<String, String> {
             let words = shell_words::split(command).expect("words");
             let program = self.0.path().join(&words[0]);
-            modules(&program, &words, &BTreeSet::new(), self.0.path())
+            modules(&program, &words, &Said::default(), self.0.path())
         }
     }
 

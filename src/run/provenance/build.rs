@@ -5,11 +5,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::beside;
-use super::elf;
-use super::loose;
 use super::python::{Python, normal};
-use super::scripts;
+use super::{beside, console, elf, environments, loose, prefix, scripts};
 use crate::disk;
 use crate::lang::sema::program::{Engine, Via};
 
@@ -49,7 +46,8 @@ fn look(engine: &Engine, search: &Search, study_dir: &Path) -> Option<Installed>
     }
     let dirs = venv.as_ref().map(|d| format!("{}:", d.join("bin").display())).unwrap_or_default();
     let path = format!("{dirs}{}", search.path);
-    let program = which::which_in(first, Some(&path), study_dir).ok()?;
+    let words = prefix::behind(&words);
+    let program = which::which_in(words.first()?, Some(&path), study_dir).ok()?;
     let module = words.iter().position(|w| w == "-m").and_then(|i| words.get(i + 1));
     let name = match module {
         Some(module) => module.split('.').next().unwrap_or(module),
@@ -61,16 +59,15 @@ fn look(engine: &Engine, search: &Search, study_dir: &Path) -> Option<Installed>
     let behind = told.is_none();
     let name = if behind && module.is_none() { engine.root() } else { name };
     let python = told.or_else(|| Python::beside(&program, venv.as_deref(), &path));
-    for runs in python.iter().map(Python::interpreter).chain(behind.then_some(program.as_path())) {
-        add_shared(runs, search, &mut libraries);
+    if behind {
+        add_shared(&program, search, &mut libraries);
     }
-    let mut build = None;
-    if let Some(python) = &python {
-        libraries.extend(python.distributions(name));
-        libraries
-            .extend(disk::identity(python.interpreter()).map(|id| ("python".to_owned(), id[..8].to_owned())));
-        build = libraries.get(&normal(name)).map(|version| format!("{name} {version}"));
+    let ground = scripts::Ground { study_dir, path: &path };
+    let said = scripts::said_by(&scripts::starts(words, &ground), &ground);
+    for python in python.iter().chain(&environments::led_to(said.paths.iter(), &path)) {
+        add_python(python, search, &mut libraries);
     }
+    let build = libraries.get(&normal(name)).map(|version| format!("{name} {version}"));
     let is_own = behind || build.is_none();
     let wrapper = is_own.then(|| by_content(&program)).flatten();
     let build = match (build, wrapper) {
@@ -78,16 +75,34 @@ fn look(engine: &Engine, search: &Search, study_dir: &Path) -> Option<Installed>
         (build, wrapper) => build.or(wrapper),
     };
     if is_own {
-        libraries.extend(scripts(&words, study_dir));
+        libraries.extend(scripts(words, study_dir));
+    } else {
+        libraries.extend(python.and_then(|python| console::edited(&program, &python)));
     }
-    let ground = scripts::Ground { study_dir, path: &path };
-    let run = scripts::said_by(&scripts::starts(&words, &ground), &ground).paths;
-    for program in run.iter().filter(|p| elf::is_program(p) && !p.parent().is_some_and(scripts::is_of_system))
+    for program in
+        said.paths.iter().filter(|p| elf::is_program(p) && !p.parent().is_some_and(scripts::is_of_system))
     {
         add_shared(program, search, &mut libraries);
     }
-    libraries.extend(beside::modules(&program, &words, &run, study_dir));
+    for dir in said.libraries.iter().filter(|dir| !is_shared_by_all(dir)) {
+        add_directory(dir, &mut libraries);
+    }
+    libraries.extend(beside::modules(&program, words, &said, study_dir));
     Some(Installed { build, libraries: Some(libraries) })
+}
+
+/// What an environment holds. Of a name that another one has too, as what it is there as well.
+fn add_python(python: &Python, search: &Search, to: &mut BTreeMap<String, String>) {
+    add_shared(python.interpreter(), search, to);
+    let interpreter =
+        disk::identity(python.interpreter()).map(|id| ("python".to_owned(), id[..8].to_owned()));
+    for (name, what) in python.distributions().into_iter().chain(interpreter) {
+        match to.get_mut(&name) {
+            Some(known) if *known != what => *known = format!("{known}, {what}"),
+            Some(_) => {}
+            None => drop(to.insert(name, what)),
+        }
+    }
 }
 
 /// A program by its content.
@@ -116,11 +131,16 @@ fn add_shared(program: &Path, search: &Search, to: &mut BTreeMap<String, String>
     let known = files.iter().filter_map(|(name, path)| Some((name.clone(), disk::of_file(path).ok()?)));
     to.extend(known.map(|(name, id)| (name, id[..8].to_owned())));
     for dir in directories(search.library_path.as_deref()) {
-        let seen: Vec<String> =
-            shared_in(&dir).iter().filter_map(|(name, p)| Some(format!("{name} {}", state(p)?))).collect();
-        let hash = crate::plan::config::short_hash(&seen.join("\n"));
-        to.insert(dir.display().to_string(), hash[..8].to_owned());
+        add_directory(&dir, to);
     }
+}
+
+/// The shared libraries that lie in a directory, which are too many to be read.
+fn add_directory(dir: &Path, to: &mut BTreeMap<String, String>) {
+    let seen: Vec<String> =
+        shared_in(dir).iter().filter_map(|(name, p)| Some(format!("{name} {}", state(p)?))).collect();
+    let hash = crate::plan::config::short_hash(&seen.join("\n"));
+    to.insert(dir.display().to_string(), hash[..8].to_owned());
 }
 
 /// The directories of a search path that are there and hold not the whole system's libraries: links resolved, each once.

@@ -19,6 +19,8 @@ const PLACES: [&str; 8] =
     ["PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "MANPATH", "VIRTUAL_ENV", "PWD", "SHELL"];
 /// Longer texts are no names.
 const LONGEST: usize = 1024;
+/// What stands between the names of a list, before and behind a name.
+pub(super) const BETWEEN: [char; 13] = [',', '=', ':', '@', ' ', '\n', ';', '#', '?', '[', ']', '"', '\''];
 /// What a file's name may end with.
 const ENDINGS: [&str; 14] = [
     ".jinja",
@@ -89,7 +91,8 @@ pub fn named(config: &Config, site: &Site, study_dir: &Path, is_model: impl Fn(&
 /// Where a word leads: a path as it stands, below the user's home, or below where engines run. `None` for what is there in any case
 /// (a device, the study's own directory and those above it) and for what perflab itself writes.
 pub fn path_of(word: &str, study_dir: &Path) -> Option<PathBuf> {
-    let word = word.strip_prefix("file://").unwrap_or(word);
+    let of_url = word.strip_prefix("file://").map(|path| path.replace("%20", " "));
+    let word = of_url.as_deref().unwrap_or(word);
     let path = match word.strip_prefix("~/") {
         Some(rest) => PathBuf::from(std::env::var_os("HOME")?).join(rest),
         None => study_dir.join(word),
@@ -149,8 +152,7 @@ impl Find<'_> {
             return self.value(path, is_path);
         }
         // `name=path`, `path:scale`, lists
-        let pieces: Vec<&str> =
-            value.split([',', '=', ':', '@', ' ', '\n']).filter(|p| !p.is_empty()).collect();
+        let pieces: Vec<&str> = value.split(BETWEEN).filter(|p| !p.is_empty()).collect();
         let before = self.found.there.len();
         if pieces.len() > 1 {
             for piece in &pieces {
@@ -201,6 +203,12 @@ fn looks_like_a_path(word: &str) -> bool {
     bare && (word.contains('/') || ENDINGS.iter().any(|end| word.ends_with(end)))
 }
 
+/// Whether a text is the name of a file by its ending, so that one may come to be there.
+pub(super) fn looks_like_a_file(text: &str) -> bool {
+    let is_bare = !text.contains(char::is_whitespace) && !text.contains("://");
+    is_bare && ENDINGS.iter().any(|end| text.len() > end.len() && text.ends_with(end))
+}
+
 fn takes_path(config: &Config, flag: &str) -> bool {
     let version = config.engine.version.as_deref();
     ["--", "-"].iter().any(|dashes| {
@@ -229,7 +237,7 @@ mod tests {
     #[test]
     fn whatever_names_something_that_is_there_counts() {
         let dir = tempfile::tempdir().unwrap();
-        for file in ["t.jinja", "a", "b", "8"] {
+        for file in ["t.jinja", "a", "b", "8", "semi", "hash"] {
             std::fs::write(dir.path().join(file), "x").unwrap();
         }
         std::fs::create_dir(dir.path().join("drafter")).unwrap();
@@ -240,6 +248,7 @@ mod tests {
                 "./t.jinja",
                 r#"{"model": "drafter", "n": 3, "deep": [{"path": "a"}], "torch_profiler_dir": "b"}"#,
                 "sql=a,other=b:0.5",
+                "['semi;no', 'hash#1']?x",
                 "org/draft",
                 "8",
                 "auto",
@@ -250,7 +259,8 @@ mod tests {
                 &absolute,
             ],
         );
-        assert_eq!(found.there, set(&["./t.jinja", "drafter", "a", "b", "org/draft", &absolute]));
+        let all = ["./t.jinja", "drafter", "a", "b", "semi", "hash", "org/draft", &absolute];
+        assert_eq!(found.there, set(&all));
         assert_eq!(found.absent, set(&[]), "what is there in any case is not absent");
     }
 

@@ -1,19 +1,19 @@
 //! What is installed in the Python environment of a program: every distribution with its version and a hash over its files, as its
 //! installer recorded them. Where the environment lies, and which installer made it, is no part of that: a moved one is the same.
 //!
-//! Of the engine's own distribution the files themselves are looked at as well, since people patch them in place; a distribution that is
-//! installed as a link to a checkout counts with the checkout's code.
+//! Their files themselves are looked at as well, since people patch them in place; a distribution that is installed as a link to a checkout
+//! counts with the checkout's code.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 
 use super::loose;
+use super::patched::{self, Sweep, is_compiled};
 use crate::disk::{self, Which, hex};
 
 /// A Python environment.
@@ -73,13 +73,20 @@ impl Python {
         &self.interpreter
     }
 
-    /// All distributions; `engine` is the one whose files are looked at one by one.
-    pub fn distributions(&self, engine: &str) -> Distributions {
+    /// Where distributions lie.
+    pub fn sites(&self) -> impl Iterator<Item = &Path> {
+        self.sites.iter().map(|(site, _)| site.as_path())
+    }
+
+    /// All distributions, and what of their files is not as it was installed.
+    pub fn distributions(&self) -> Distributions {
         let mut found = Distributions::new();
         for (site, own) in &self.sites {
             found.extend(loose::modules(site, *own));
+            let sweep = patched::sweep(site);
+            found.extend(sweep.added.clone());
             for entry in fs::read_dir(site).into_iter().flatten().flatten() {
-                add(site, &entry.path(), engine, &mut found);
+                add(site, &entry.path(), &sweep, &mut found);
             }
         }
         for entry in self.conda.iter().filter_map(|d| fs::read_dir(d).ok()).flatten().flatten() {
@@ -95,14 +102,14 @@ impl Python {
 }
 
 /// Adds what an entry of a directory of distributions is, if it is one.
-fn add(site: &Path, path: &Path, engine: &str, to: &mut Distributions) {
+fn add(site: &Path, path: &Path, sweep: &Sweep, to: &mut Distributions) {
     let called = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let info = called.strip_suffix(".dist-info").or_else(|| called.strip_suffix(".egg-info"));
     if let Some((name, version)) = info.map(|i| i.split_once('-').unwrap_or((i, "0"))) {
-        let is_engine = normal(name) == normal(engine);
+        let patched = sweep.patched.get(&called).map_or(&[][..], Vec::as_slice);
         // what is found first is what is imported
         to.entry(normal(name)).or_insert_with(|| {
-            let held = held(site, path, is_engine).unwrap_or_else(|_| "unread".to_owned());
+            let held = held(path, patched).unwrap_or_else(|_| "unread".to_owned());
             format!("{version} ({held})")
         });
     } else if called.strip_suffix(".pth").or(called.strip_suffix(".egg-link")).is_some() {
@@ -111,10 +118,6 @@ fn add(site: &Path, path: &Path, engine: &str, to: &mut Distributions) {
             to.insert(called, linked.join(", "));
         }
     }
-}
-
-fn is_compiled(name: &str) -> bool {
-    Path::new(name).extension().is_some_and(|e| e == "pyc")
 }
 
 /// One name however it is spelled: `Flash_Attn`, `flash-attn`.
@@ -171,15 +174,13 @@ fn sites_below(lib: &Path) -> Vec<PathBuf> {
 }
 
 /// A hash over what a distribution holds, eight digits.
-fn held(site: &Path, info: &Path, is_engine: bool) -> io::Result<String> {
+fn held(info: &Path, patched: &[(String, String)]) -> io::Result<String> {
     let record = info.join("RECORD");
     let mut hash = Sha256::new();
     if record.is_file() {
         hash.update(disk::remembered(&record, "record", |_| Ok(recorded(&fs::read_to_string(&record)?)))?);
-        if is_engine {
-            for (name, what) in patched(site, &record)? {
-                hash.update(format!("{name}\0{what}\0"));
-            }
+        for (name, what) in patched {
+            hash.update(format!("{name}\0{what}\0"));
         }
     } else {
         let told = ["METADATA", "PKG-INFO"].map(|f| info.join(f));
@@ -201,56 +202,6 @@ fn recorded(text: &str) -> String {
     let mut lines: Vec<&str> = text.lines().filter(counts).collect();
     lines.sort_unstable();
     hex(&Sha256::digest(lines.join("\n")))
-}
-
-/// Files that are not as their installer left them, and what they are instead. What is not newer than the record and has the size that
-/// stands there is taken to be what it was.
-fn patched(site: &Path, record: &Path) -> io::Result<Vec<(String, String)>> {
-    let written = fs::metadata(record)?.mtime();
-    let mut out = Vec::new();
-    for line in fs::read_to_string(record)?.lines() {
-        // the last two commas: a name may hold some
-        let mut parts = line.rsplitn(3, ',');
-        let (Some(bytes), Some(hash), Some(name)) = (parts.next(), parts.next(), parts.next()) else {
-            continue;
-        };
-        let Some(hash) =
-            hash.strip_prefix("sha256=").filter(|_| !name.starts_with("../") && !is_compiled(name))
-        else {
-            continue;
-        };
-        let path = site.join(name);
-        let Ok(meta) = fs::metadata(&path) else {
-            out.push((name.to_owned(), "gone".to_owned()));
-            continue;
-        };
-        let as_recorded = bytes.parse().is_ok_and(|s: u64| s == meta.size());
-        if as_recorded && meta.mtime() <= written + 1 {
-            continue;
-        }
-        let now = disk::of_file(&path)?;
-        // hashes are compared by their beginning: an identity has forty digits
-        if !as_recorded || !hex_of(hash).is_some_and(|h| h.starts_with(&now)) {
-            out.push((name.to_owned(), now));
-        }
-    }
-    Ok(out)
-}
-
-/// The digits of a hash in a record, which is base64 for URLs without its end.
-fn hex_of(text: &str) -> Option<String> {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    let (mut bits, mut count, mut bytes) = (0_u32, 0, Vec::new());
-    for c in text.trim_end_matches('=').bytes() {
-        let value = LETTERS.iter().position(|l| *l == c)?;
-        bits = (bits << 6) | u32::try_from(value).ok()?;
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            bytes.push(u8::try_from((bits >> count) & 0xff).ok()?);
-        }
-    }
-    Some(hex(&bytes))
 }
 
 /// Where the code of a distribution lies that is installed as a link.
@@ -315,15 +266,15 @@ mod tests {
             self.write(&format!("{name}-{version}.dist-info/RECORD"), record);
         }
 
-        fn found(&self, engine: &str) -> Distributions {
-            Python::of(&self.0.path().join("bin/python"), "").unwrap().distributions(engine)
+        fn found(&self) -> Distributions {
+            Python::of(&self.0.path().join("bin/python"), "").unwrap().distributions()
         }
     }
 
     #[test]
     fn versions_and_contents_count_and_places_do_not() {
         let venv = Venv::new();
-        let first = venv.found("vllm");
+        let first = venv.found();
         assert!(first["torch"].starts_with("2.8.0 ("), "{first:?}");
         let record = venv.site().join("torch-2.8.0.dist-info/RECORD");
         let text = fs::read_to_string(&record).unwrap();
@@ -332,29 +283,28 @@ mod tests {
             format!("../../../bin/x,sha256=abc,3\n{text}torch-2.8.0.dist-info/INSTALLER,sha256=z,2\n"),
         )
         .unwrap();
-        assert_eq!(venv.found("vllm"), first);
+        assert_eq!(venv.found(), first);
         fs::write(&record, text.replace("a4ay", "b4ay")).unwrap();
-        assert_ne!(venv.found("vllm"), first);
+        assert_ne!(venv.found(), first);
         fs::write(&record, &text).unwrap();
         fs::rename(venv.site().join("torch-2.8.0.dist-info"), venv.site().join("torch-2.9.1.dist-info"))
             .unwrap();
-        assert!(venv.found("vllm")["torch"].starts_with("2.9.1"));
+        assert!(venv.found()["torch"].starts_with("2.9.1"));
     }
 
     #[test]
     fn a_patched_file_of_the_engine_is_seen_and_a_copied_one_is_the_same() {
         let venv = Venv::new();
-        let first = venv.found("torch");
+        let first = venv.found();
         let file = venv.site().join("torch/a.py");
         let later = std::time::SystemTime::now() + std::time::Duration::from_mins(10);
         fs::File::open(&file).unwrap().set_modified(later).unwrap();
-        assert_eq!(venv.found("torch"), first, "the hash of the record is still that of the file");
+        assert_eq!(venv.found(), first, "the hash of the record is still that of the file");
         fs::write(&file, "2").unwrap();
         fs::File::open(&file).unwrap().set_modified(later).unwrap();
-        assert_ne!(venv.found("torch"), first);
-        assert_eq!(venv.found("vllm").len(), 1);
+        assert_ne!(venv.found(), first);
         fs::remove_file(&file).unwrap();
-        assert_ne!(venv.found("torch"), first);
+        assert_ne!(venv.found(), first);
     }
 
     #[test]
@@ -368,9 +318,9 @@ mod tests {
             "vllm-1.0.dist-info/direct_url.json",
             &format!(r#"{{"url": "file://{at}", "dir_info": {{"editable": true}}}}"#),
         );
-        let first = venv.found("vllm");
+        let first = venv.found();
         fs::write(code.path().join("m.py"), "2").unwrap();
-        let second = venv.found("vllm");
+        let second = venv.found();
         assert!(
             first["vllm"] != second["vllm"]
                 && first["__editable__.vllm-1.0.pth"] != second["__editable__.vllm-1.0.pth"]
@@ -383,7 +333,7 @@ mod tests {
         venv.write("old-1.2.egg-info/PKG-INFO", "Name: old");
         fs::create_dir_all(venv.0.path().join("conda-meta")).unwrap();
         fs::write(venv.0.path().join("conda-meta/cuda-nvcc-12.4.1-h1.json"), "{}").unwrap();
-        let found = venv.found("vllm");
+        let found = venv.found();
         assert!(found["old"].starts_with("1.2 ("), "{found:?}");
         assert_eq!(found["cuda-nvcc (conda)"], "12.4.1 (h1)");
     }

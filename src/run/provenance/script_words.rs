@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::globs;
-use super::named::{may_be_shown, path_of};
+use super::named::{looks_like_a_file, may_be_shown, path_of};
 use super::scripts::{MAKE, ON_PATH, Reader, base, is_of_system, is_shell};
 use super::shell::{KEYWORDS, MAKERS, RUNNERS, Word, assigned, commands, defaulted, first_of, rest_of};
 use super::uses::{Use, use_of};
@@ -79,7 +79,19 @@ impl Script<'_, '_, '_> {
 
     /// A name that a program of another language says.
     pub fn literal(&mut self, name: &str) {
-        self.word(name, Place::default());
+        let plain = Place::default();
+        // JavaScript leaves the ending out: `require("./conf")`
+        let endings = [".js", ".mjs", ".json", "/index.js"];
+        let known = self.word(name, plain)
+            || name.starts_with('.') && endings.iter().any(|end| self.word(&format!("{name}{end}"), plain));
+        if known || !looks_like_a_file(name) || !may_be_shown(name) {
+            return;
+        }
+        // it reads one where it runs as soon as there is one
+        let is_missing = path_of(name, self.reader.ground.study_dir).is_some_and(|path| !path.exists());
+        if is_missing && use_of(name) == Use::Read {
+            self.reader.add_absent(name);
+        }
     }
 
     /// A pattern counts with the files that match it, or that none does.

@@ -6,9 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::build::is_shared_by_all;
+use super::places::{activated, gone_to, in_variable};
+use super::prefix::behind;
 use super::quoted;
 use super::script_words::{Place, Script};
-use super::shell::{Word, assigned, commands, made_by, read_by, rest_of};
+use super::shell::{Word, commands, made_by, read_by};
+use super::variants::spelled_out;
 
 /// Longer files are no scripts of people.
 const LONGEST: u64 = 1 << 20;
@@ -36,6 +39,12 @@ pub struct Said {
     pub perhaps_written: BTreeSet<String>,
     /// where those that are there lie
     pub paths: BTreeSet<PathBuf>,
+    /// the scripts themselves
+    pub texts: BTreeSet<String>,
+    /// where what they run looks for modules of Python: where they `cd` to, and what they put into `PYTHONPATH`
+    pub modules: BTreeSet<PathBuf>,
+    /// what they put into `LD_LIBRARY_PATH`
+    pub libraries: BTreeSet<PathBuf>,
 }
 
 /// Where names lead.
@@ -72,13 +81,19 @@ pub enum Start {
 
 /// The scripts of a command: files and texts among its words.
 pub fn starts(words: &[String], ground: &Ground<'_>) -> Vec<Start> {
+    let words = behind(words);
     let mut starts = Vec::new();
     // whether the next word that is no option is what a shell reads
     let mut of_shell = false;
     for (i, text) in words.iter().enumerate() {
+        if of_shell && (holds(text, 'l') || text == "--login") {
+            starts.extend(of_login());
+        }
         let path = if i == 0 { ground.program(text) } else { Some(ground.study_dir.join(text)) };
-        if of_shell && words[i - 1] == "-c" {
+        if of_shell && holds(&words[i - 1], 'c') {
             starts.push(Start::Text(text.clone()));
+            of_shell = false;
+            continue;
         } else if let Some(path) = path.filter(|p| p.is_file()) {
             starts.push(Start::File(path, of_shell));
         }
@@ -88,6 +103,18 @@ pub fn starts(words: &[String], ground: &Ground<'_>) -> Vec<Start> {
         starts.push(Start::Make);
     }
     starts
+}
+
+/// Whether a word is one or some options of a letter, this one among them.
+pub(super) fn holds(word: &str, letter: char) -> bool {
+    word.strip_prefix('-').is_some_and(|letters| !letters.starts_with('-') && letters.contains(letter))
+}
+
+/// What a shell reads first that is told to act as one that somebody logs in with.
+fn of_login() -> Option<Start> {
+    let home = PathBuf::from(std::env::var_os("HOME")?);
+    let found = [".bash_profile", ".bash_login", ".profile"].map(|name| home.join(name));
+    found.into_iter().find(|path| path.is_file()).map(|path| Start::File(path, true))
 }
 
 /// What these scripts name. The words of the command itself are not among it.
@@ -141,6 +168,7 @@ impl Reader<'_> {
         }
         let Ok(text) = fs::read_to_string(&real) else { return };
         let first = text.lines().next().unwrap_or_default();
+        self.interpreter(first);
         let by_ending = real.extension().is_some_and(|e| ENDINGS.iter().any(|end| e == *end));
         let is_of_shell = match first.strip_prefix("#!") {
             Some(line) => line.split_whitespace().any(is_shell),
@@ -152,6 +180,22 @@ impl Reader<'_> {
             self.open.push((text, dirs));
         } else if quoted::is_program(first, real.extension().and_then(|e| e.to_str())) {
             self.program(&text, dirs);
+        }
+    }
+
+    /// The program that a first line names, where that is somebody's own. An environment's is known as such, wherever it lies.
+    fn interpreter(&mut self, first: &str) {
+        let named =
+            first.strip_prefix("#!").and_then(|line| line.split_whitespace().next()).map(PathBuf::from);
+        let is_own = |path: &PathBuf| {
+            let name = path.to_string_lossy();
+            let is_known = base(&name).starts_with("python") || is_shell(&name);
+            path.is_absolute() && !is_known && path.is_file() && !path.parent().is_some_and(is_of_system)
+        };
+        let Some(path) = named.filter(is_own) else { return };
+        let key = path.strip_prefix(self.ground.study_dir).unwrap_or(&path).to_str().map(str::to_owned);
+        if let Some(key) = key {
+            self.add(key, path, Place::default());
         }
     }
 
@@ -176,29 +220,30 @@ impl Reader<'_> {
         self.programs.iter().map(|dir| dir.join(name)).find(|path| path.is_file())
     }
 
-    /// `PATH="$PWD/bin:$PATH"`.
-    fn learn_path(&mut self, commands: &[Vec<Word>], bases: &[PathBuf]) {
-        let values = commands.iter().flatten().filter_map(|word| match assigned(&word.text) {
-            (Some("PATH"), value) => Some(value),
-            _ => None,
-        });
-        let named = values.flat_map(|value| value.split(':')).map(rest_of).filter(|dir| !dir.is_empty());
-        let dirs = named.flat_map(|dir| bases.iter().map(move |base| base.join(dir)));
-        let dirs: Vec<PathBuf> = dirs.filter(|dir| dir.is_dir() && !is_of_system(dir)).collect();
-        self.programs.extend(dirs.into_iter().take(MOST_BASES));
+    /// What a script says of where programs, modules and libraries are found, itself or by an environment that it activates.
+    fn learn_places(&mut self, commands: &[Vec<Word>], bases: &[PathBuf]) {
+        self.programs.extend(in_variable("PATH", commands, bases).filter(|dir| !is_of_system(dir)));
+        self.programs.extend(activated(commands, bases));
+        self.said.modules.extend(in_variable("PYTHONPATH", commands, bases));
+        self.said.libraries.extend(in_variable("LD_LIBRARY_PATH", commands, bases));
     }
 
     fn text(&mut self, text: &str, dirs: Vec<PathBuf>) {
-        let all = commands(text);
+        let all = spelled_out(commands(text));
+        self.said.texts.insert(text.to_owned());
         let mut bases = vec![self.ground.study_dir.to_owned()];
         bases.extend(dirs);
-        for command in all.iter().filter(|c| ["cd", "pushd"].contains(&c[0].text.as_str())) {
-            let words = command.iter().skip(1).map(|w| rest_of(&w.text));
-            let dirs: Vec<PathBuf> = words.flat_map(|w| bases.iter().map(move |b| b.join(w))).collect();
-            bases.extend(dirs.into_iter().filter(|d| d.is_dir()).take(MOST_BASES));
+        for command in &all {
+            let dirs: Vec<PathBuf> =
+                gone_to(command).iter().flat_map(|w| bases.iter().map(move |b| b.join(w))).collect();
+            let dirs = dirs.into_iter().filter(|d| d.is_dir()).take(MOST_BASES);
+            for dir in dirs {
+                self.said.modules.insert(dir.clone());
+                bases.push(dir);
+            }
         }
         let bases = self.bases(bases);
-        self.learn_path(&all, &bases);
+        self.learn_places(&all, &bases);
         let read = read_by(&all);
         let written: BTreeSet<String> = all.iter().flat_map(|command| made_by(command, &read)).collect();
         let mut script = Script { reader: self, bases: &bases, written: &written };

@@ -44,12 +44,19 @@ impl<'a> Words<'a> {
     pub fn of(&self, config: &Config) -> Named {
         let is_model = |word: &str| hub::is_name(word) && self.model(word).is_some();
         let mut found = named::named(config, self.site, self.study_dir, is_model);
+        let stated = found.there.clone();
         let said = self.said(&command::to_read(config));
         found.there.extend(said.there.iter().cloned());
         found.absent.extend(said.absent.iter().cloned());
         found.perhaps_written.extend(said.perhaps_written.iter().cloned());
-        let inner = configs::named_by(found.there.iter(), &config.model, self.study_dir);
+        let inner = configs::named_by(
+            found.there.iter(),
+            |word| stated.contains(word),
+            &config.model,
+            self.study_dir,
+        );
         found.there.extend(inner.there);
+        found.absent.extend(inner.absent);
         found.perhaps_written.extend(inner.perhaps_written);
         found
     }

@@ -1,0 +1,118 @@
+//! What a script's words may stand for, as far as it says so itself: variables that it sets (`V=$PWD/venv`, then `$V/bin/python`) and braces
+//! (`{flags,other}.txt`). A command with such words counts once more for each of these.
+
+use std::collections::BTreeMap;
+
+use super::shell::{Word, assigned};
+
+/// Values of one variable that are tried.
+const MOST_VALUES: usize = 4;
+/// Variables within values within values.
+const DEEPEST: usize = 4;
+/// Commands that are added to those of one script.
+const MOST: usize = 512;
+
+/// Values by the names of their variables.
+type Values<'c> = BTreeMap<&'c str, Vec<&'c str>>;
+
+/// The commands of a script, and behind them those that they may stand for.
+pub fn spelled_out(commands: Vec<Vec<Word>>) -> Vec<Vec<Word>> {
+    let mut values = Values::new();
+    for word in commands.iter().flatten() {
+        if let (Some(name), value) = assigned(&word.text)
+            && !word.text.starts_with('-')
+        {
+            let known = values.entry(name).or_default();
+            if known.len() < MOST_VALUES && !known.contains(&value) {
+                known.push(value);
+            }
+        }
+    }
+    let mut added = Vec::new();
+    for command in &commands {
+        for at in 0..MOST_VALUES {
+            let spelled: Vec<Word> = command.iter().flat_map(|word| spell(word, &values, at)).collect();
+            // the next value of any of its variables
+            if spelled == *command || added.last() == Some(&spelled) || added.len() >= MOST {
+                break;
+            }
+            added.push(spelled);
+        }
+    }
+    let mut all = commands;
+    all.extend(added);
+    all
+}
+
+fn spell(word: &Word, values: &Values<'_>, at: usize) -> Vec<Word> {
+    let mut text = word.text.clone();
+    for _ in 0..DEEPEST {
+        let Some(next) = replaced(&text, values, at) else { break };
+        text = next;
+    }
+    braces(&text).into_iter().map(|text| Word { text, is_written: word.is_written }).collect()
+}
+
+/// With the first variable in it replaced that has a value here.
+fn replaced(text: &str, values: &Values<'_>, at: usize) -> Option<String> {
+    let mut from = 0;
+    while let Some(found) = text[from..].find('$') {
+        let start = from + found;
+        let rest = &text[start + 1..];
+        let (name, after) = match rest.strip_prefix('{') {
+            Some(inner) => inner.split_once('}')?,
+            None => {
+                let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+                rest.split_at(end)
+            }
+        };
+        let known = values.get(name).and_then(|all| all.get(at).or(all.last()));
+        // a variable that is made of itself: `PATH=bin:$PATH`
+        if let Some(value) = known.filter(|value| !value.contains(&format!("${name}"))) {
+            return Some(format!("{}{value}{after}", &text[..start]));
+        }
+        from = start + 1;
+    }
+    None
+}
+
+/// `a{b,c}` as `ab` and `ac`.
+fn braces(text: &str) -> Vec<String> {
+    let list = || {
+        let start = text.find('{').filter(|at| !text[..*at].ends_with('$'))?;
+        let end = start + text[start..].find('}')?;
+        let inner = &text[start + 1..end];
+        (inner.contains(',') && !inner.contains(['{', '"', ':', ' '])).then_some((start, end, inner))
+    };
+    match list() {
+        Some((start, end, inner)) => {
+            inner.split(',').map(|part| format!("{}{part}{}", &text[..start], &text[end + 1..])).collect()
+        }
+        None => vec![text.to_owned()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::shell::commands;
+    use super::*;
+
+    fn read(text: &str) -> Vec<String> {
+        let all = commands(text);
+        let from = all.len();
+        let shown = |c: &Vec<Word>| c.iter().map(|w| w.text.as_str()).collect::<Vec<_>>().join(" ");
+        spelled_out(all)[from..].iter().map(shown).collect()
+    }
+
+    #[test]
+    fn words_are_what_their_variables_and_braces_say() {
+        assert_eq!(
+            read("V=$PWD/venv\n. \"$V/bin/activate\"\nexec ${V}/bin/python $X"),
+            [". $PWD/venv/bin/activate", "exec $PWD/venv/bin/python $X"]
+        );
+        assert_eq!(read("C=a\nif x; then C=b; fi\n. ./$C.env"), [". ./a.env", ". ./b.env"]);
+        assert_eq!(read("export PATH=bin:$PATH\nexec x"), [] as [&str; 0]);
+        assert_eq!(read("cat {a,b}.txt $X{1}"), ["cat a.txt b.txt $X{1}"]);
+        assert!(read("A=$B\nB=$A\necho $A").len() <= 3, "a circle ends");
+    }
+}
