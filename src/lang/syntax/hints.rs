@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::{
-    borrowed, conditions, head_slips, lacking, lapses, meant_words, phrases, points, reasons, remedies,
-    several, signs, slips, spaced, usages, words,
+    borrowed, conditions, head_slips, lacking, lapses, meant_words, names, phrases, points, reasons,
+    remedies, several, signs, slips, spaced, usages, words,
 };
 use crate::lang::diag::{one_of, short};
 use crate::lang::units;
@@ -226,7 +226,14 @@ fn missing_sign(
     }
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '/');
     let text_only = matches!(expected, [only] if only == TEXT);
-    if text_only && !word.is_empty() && word.chars().all(plain) && !reasons::more_follows(chunk, token) {
+    // `note vary`: what begins a line was to stand on the next one
+    let begins = names::begins_a_setting(word);
+    if text_only
+        && !word.is_empty()
+        && !begins
+        && word.chars().all(plain)
+        && !reasons::more_follows(chunk, token)
+    {
         let quoted = format!("\"{word}\"");
         return Some((format!("write {quoted}"), (token.clone(), quoted)));
     }

@@ -76,6 +76,16 @@ impl<'a> Place<'a> {
     fn study(&self, setting: &str) -> Option<Hint> {
         let number = self.word.starts_with(|c: char| c.is_ascii_digit());
         match (setting, self.word) {
+            // `gain > >= 1%`
+            ("adopt", ">" | "=")
+                if self.before.ends_with("gain") && self.after().trim_start().starts_with(">=") =>
+            {
+                let end = self.chunk.len() - self.after().trim_start().len();
+                hint(
+                    "one sign compares: write `adopt gain >= …`",
+                    Some((self.token.start..end, String::new())),
+                )
+            }
             ("adopt", ">" | "=>" | "=" | "==") if self.before.ends_with("gain") => {
                 self.replace("write `adopt gain >= …`", ">=")
             }

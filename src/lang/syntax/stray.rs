@@ -7,7 +7,9 @@ use pest::Parser;
 
 use super::brackets::may_group;
 use super::grammar::{Grammar, Rule};
-use super::lacking::{is_between_changes, lacks_flag, lacks_name, lacks_operand, lacks_value};
+use super::lacking::{
+    is_between_changes, lacks_flag, lacks_flag_behind, lacks_name, lacks_operand, lacks_value,
+};
 use super::lexical::{Piece, Scanner};
 use super::recover::declared_name;
 use super::tokens::{SEPARATORS, Token, tokens};
@@ -250,7 +252,7 @@ impl Declaration<'_> {
             let separates = token.right.is_empty() || SEPARATORS.iter().any(|s| written.starts_with(*s));
             if separates && written.len() == 1 && splits(before, behind)
                 || written == "=" && (lacks_value(before, behind) || lacks_name(before))
-                || written == "=" && lacks_flag(before, behind)
+                || written == "=" && (lacks_flag(before, behind) || lacks_flag_behind(before, behind))
                 || is_between_changes(before, written, behind)
                 || lacks_operand(before, written, behind)
                 || written == "," && separates_from_nothing(before, behind)
