@@ -86,6 +86,8 @@ struct State {
     /// what was mended by its own fix: codes, and places in the first text, where its edits stand too
     applied: HashMap<(Code, u32), Vec<Edit>>,
     made: Vec<Making>,
+    /// how many errors a check tells of the text
+    told: usize,
 }
 
 impl State {
@@ -101,7 +103,16 @@ impl State {
             steps: Vec::new(),
             applied: HashMap::new(),
             made: Vec::new(),
+            told: errors(found),
         }
+    }
+
+    /// The text, if a check tells no more errors of it than of the one before, with what they hide.
+    fn unless_worse(self, before: &Self, analyze: &dyn Fn(&str) -> Analysis) -> Option<Self> {
+        let mut found = self.found.clone();
+        reveal(&self.text, &mut found, analyze);
+        let told = errors(&found);
+        (told <= before.told).then_some(Self { told, ..self })
     }
 
     /// The text after some fixes; `None` where that loses a comment, or is not to be read any more.
@@ -123,7 +134,7 @@ impl State {
         let mut made: Vec<Making> = self.made.iter().cloned().map(|m| m.moved(&step)).collect();
         made.extend(Making::of(fixes, &self.text, &step));
         let steps = self.steps.iter().cloned().chain([step]).collect();
-        Some(Self { text, found, hidden, steps, applied, made })
+        Some(Self { text, found, hidden, steps, applied, made, told: self.told })
     }
 
     /// What is wrong with the text, also where that does not show.
@@ -147,6 +158,10 @@ impl State {
     fn mark(&self, d: &Diagnostic) -> Mark {
         mark(d, &self.steps)
     }
+}
+
+fn errors(found: &[Diagnostic]) -> usize {
+    found.iter().filter(|d| d.is_error()).count()
 }
 
 fn refs(all: &[Diagnostic]) -> Vec<&Diagnostic> {
@@ -177,7 +192,8 @@ fn all(mut state: State, analyze: &dyn Fn(&str) -> Analysis) -> State {
             doubts.aside.clear();
             continue;
         }
-        match followed(&state, &chosen, &effort) {
+        let better = followed(&state, &chosen, &effort);
+        match better.and_then(|better| better.unless_worse(&state, analyze).ok_or_else(Vec::new)) {
             Ok(better) => {
                 state = better;
                 doubts.aside.clear();

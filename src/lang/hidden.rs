@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::analyze::Analysis;
 use super::changes::{
-    Change, Mark, Step, before, is_here, mark, mended, news, origin, overlap, untouched, without,
+    Change, Mark, Step, after, before, is_here, mark, mended, news, origin, overlap, untouched, without,
 };
 use super::codes::Code;
 use super::diag::{self, About, Diagnostic, Edit, Severity};
@@ -61,13 +61,21 @@ pub fn reveal(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn Fn(&str) ->
         };
         let shown: Vec<_> =
             fresh.into_iter().filter(|d| d.severity() != Severity::Note && !guessed(d)).collect();
+        let gone = gone(&there, &fixes, &read, &step);
         steps.push(step);
-        for d in shown.into_iter().map(|d| by_its_text((text, &next), d, in_place(d, &steps))) {
-            let follows =
-                goes_with_its_space(found, &d) || d.code == Code::Unused && was_guessed(found, &d, text);
-            if !follows && told.insert((d.code, d.span)) {
-                found.push(d);
+        for fresh in shown {
+            let d = by_its_text((text, &next), fresh, in_place(fresh, &steps));
+            let follows = goes_with_its_space(text, found, &d)
+                || d.code == Code::Unused && was_guessed(found, &d, text);
+            if follows || !told.insert((d.code, d.span)) {
+                continue;
             }
+            // what was said of its line before that could be read says the same with less
+            let line = fresh.span.line_in(&next);
+            let mut less = gone.iter().filter(|o| d.is_error() && o.span.line_in(&next) == line);
+            let less: Vec<_> = less.by_ref().map(|o| (o.code, origin(o.span, &steps))).collect();
+            found.retain(|o| !less.contains(&(o.code, o.span)));
+            found.push(d);
         }
         (now, there) = (next, read);
     }
@@ -76,12 +84,26 @@ pub fn reveal(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn Fn(&str) ->
 }
 
 /// `--enable-x True`: that a switch takes no value is told with the space between the two, which needs no mending by itself.
-fn goes_with_its_space(found: &mut [Diagnostic], d: &Diagnostic) -> bool {
+fn goes_with_its_space(text: &str, found: &mut [Diagnostic], d: &Diagnostic) -> bool {
     let holds = |s: Span| s.file == d.span.file && s.start <= d.span.start && d.span.end <= s.end;
     let apart = found.iter_mut().find(|o| o.code == Code::SpacedFlag && holds(o.span));
     let Some(told) = apart.filter(|_| d.code == Code::FlagNeedsValue) else { return false };
     told.help.clone_from(&d.help);
+    // of `--enforce-eager =16` the value may be that of a flag that is missing
+    let truth = |word: &str| {
+        matches!(
+            word.to_ascii_lowercase().as_str(),
+            "true" | "false" | "on" | "off" | "yes" | "no" | "1" | "0"
+        )
+    };
+    let value = text.get(told.span.range()).unwrap_or_default();
+    let says = value.rsplit([' ', '\t', '=']).next().unwrap_or_default();
     let right = if let About::TakesNone { right } = &d.about { right.clone() } else { None };
+    let right = right.filter(|_| truth(says.trim_matches('"')));
+    if right.is_none() {
+        told.help =
+            Some("the switch takes no value: leave it out, or name the flag that it is of".to_owned());
+    }
     told.edits = right.map(|text| Edit { span: told.span, text }).into_iter().collect();
     true
 }
@@ -108,6 +130,16 @@ fn fresh<'a>(
     };
     new.retain(|d| !fixes.iter().any(|f| left(d, f)));
     new
+}
+
+/// The errors that were there before a step, were not mended by it and are gone after it, where they would stand then.
+fn gone(was: &[Diagnostic], fixes: &[&Diagnostic], is: &[Diagnostic], step: &Step) -> Vec<Diagnostic> {
+    let stay = without(&was.iter().collect::<Vec<_>>(), fixes);
+    let errors = stay.into_iter().filter(|d| d.is_error() && is_here(d.span));
+    let moved: Vec<Diagnostic> =
+        errors.map(|d| Diagnostic { span: after(d.span, step), ..d.clone() }).collect();
+    let is: Vec<&Diagnostic> = is.iter().collect();
+    news(&is, &moved.iter().collect::<Vec<_>>(), &[]).into_iter().cloned().collect()
 }
 
 /// Which fixes bring errors into what they write.

@@ -70,11 +70,11 @@ impl Made {
     pub fn told(&self) -> String {
         let (was, now) = (quoted(&self.was), quoted(&self.now));
         let done = match (was, now) {
-            (Some(was), Some(now)) => format!("wrote {now} for {was}"),
+            (Some(was), Some(now)) if was != now => format!("wrote {now} for {was}"),
             (None, Some(now)) => format!("put in {now}"),
             (Some(was), None) => format!("took out {was}"),
-            (None, None) if self.now.len() < self.was.len() => "took out a space".to_owned(),
-            (None, None) => "put in a space".to_owned(),
+            _ if self.now.len() < self.was.len() => "took out a space".to_owned(),
+            _ => "put in a space".to_owned(),
         };
         let also: Vec<String> = self.also.iter().map(usize::to_string).collect();
         let also = match also.as_slice() {
@@ -97,4 +97,33 @@ fn quoted(text: &str) -> Option<String> {
         Some((end, _)) => format!("`{}…`", &text[..end]),
         None => format!("`{text}`"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_seen_is_told() {
+        let told = |was: &str, now: &str| {
+            let made = Made {
+                code: Code::Unexpected,
+                line: 1,
+                was: was.to_owned(),
+                now: now.to_owned(),
+                also: Vec::new(),
+            };
+            made.told()
+        };
+        for (was, now, says) in [
+            ("a", "b", "wrote `b` for `a` (E103)"),
+            (" =", "=", "took out a space (E103)"),
+            ("5 %", "5%", "wrote `5%` for `5 %` (E103)"),
+            (" ", "", "took out a space (E103)"),
+            ("", " {", "put in `{` (E103)"),
+            ("=", " =", "put in a space (E103)"),
+        ] {
+            assert_eq!(told(was, now), says);
+        }
+    }
 }

@@ -377,6 +377,8 @@ impl Checker<'_> {
                     format!("a share is compared with a share: write `{}%`", n.value)
                 } else if wanted == Dim::PLAIN {
                     format!("write it without a unit, `{}`, or compare it with {found}", n.value)
+                } else if unit.is_empty() {
+                    "only `*` and `/` combine different kinds".to_owned()
                 } else {
                     format!("give it in `{unit}`")
                 };

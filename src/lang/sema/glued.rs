@@ -36,6 +36,10 @@ impl Checker<'_> {
         let gap = behind.len() - behind.trim_start().len();
         let flag = behind[gap..].starts_with("--") && matches!(right.kind, ExprKind::Flag(_));
         let at = Span { start: left.span.end + gap as u32, ..right.span };
+        if flag && self.modules.slice(left.span) == self.modules.slice(at) {
+            self.flag_twice(left.span, at);
+            return true;
+        }
         let ExprKind::Call { owner: None, name, args: None } = &left.kind else {
             return flag && self.lacks_comparison(at);
         };
@@ -63,6 +67,13 @@ impl Checker<'_> {
             format!("how the two compare is not said: write `<`, `==` or another sign before `{name}`");
         self.sink.push(d.label("expected a comparison").help(help));
         true
+    }
+
+    /// `when --a --a == 1`
+    fn flag_twice(&mut self, first: Span, second: Span) {
+        let message = format!("`{}` stands here twice", self.modules.slice(second));
+        let d = Diagnostic::new(Code::Unexpected, second, message).label("the second one");
+        self.sink.push(d.help("remove it").edit(Span { start: first.end, ..second }, ""));
     }
 
     /// `when when --a`: the word before it is no name, but stands there twice.

@@ -20,6 +20,13 @@ pub fn switch(name: &str, value: Option<&WrittenValue>, engine: &Engine) -> Opti
     }
 }
 
+/// Whether a choice is a value and another word, glued: `lifofair` of `lifo`.
+fn is_half_of(value: &str, choice: &str) -> bool {
+    let rest = choice.strip_prefix(value).or_else(|| choice.strip_suffix(value)).unwrap_or_default();
+    let word = |w: &str| w.len() > 2 && w.bytes().all(|b| b.is_ascii_lowercase());
+    word(value) && word(rest)
+}
+
 /// The nearest choice, or the unit that is usual for counts.
 /// `at_name` is where the flag is named.
 pub fn value(
@@ -45,7 +52,13 @@ pub fn value(
             if engine.schema.named(name).any(elsewhere) {
                 return d.label("a choice of other releases");
             }
-            d.meant(&value.text, all, "none of the choices", str::to_owned)
+            let torn = all.clone().any(|c| is_half_of(&value.text, c));
+            let mut d = d.meant(&value.text, all, "none of the choices", str::to_owned);
+            if torn {
+                // the comma behind it may be missing where the choices are declared
+                d.edits.clear();
+            }
+            d
         }
         Kind::Int { .. } | Kind::Float { .. } if value.text.contains("..") => d.label("a range"),
         kind @ Kind::Float { max: Some(1.0), .. } if percent(kind, &value.text).is_some() => {

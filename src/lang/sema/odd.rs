@@ -183,8 +183,13 @@ fn called_alike(found: &mut Vec<Diagnostic>, modules: &Modules, words: &Words) {
         }
         let missing = Missing::all(found, modules);
         let explained = |m: &Missing| {
+            // of another that is declared and looks alike it may be a slip, which is told where it is used
+            let own = modules.slice(at);
             let near = |s: &String| m.distance(s) == 1 || words.get(s.as_str()) == Some(&1);
-            m.in_library() || m.suggested.iter().any(near)
+            let alike = |name: &str| name != own && m.distance(name) <= MOST_LETTERS.min(name.len() / 2);
+            m.in_library()
+                || m.suggested.iter().any(near)
+                || m.declared(modules).iter().any(|(name, _)| alike(name))
         };
         let mut missing = missing
             .iter()

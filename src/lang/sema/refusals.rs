@@ -61,7 +61,9 @@ impl Checker<'_> {
         flags_in(when, &mut names);
         for (name, span) in names {
             let flag = name.split('.').next().unwrap_or(name);
-            if !matches!(schema.find(flag, None), Found::Unknown) || schema.is_unread(flag) {
+            // `--a --b`, of which the first dash was read as a sign: what is wrong with it is told
+            let torn = self.modules.text_of(span.file)[..span.start as usize].ends_with('-');
+            if torn || !matches!(schema.find(flag, None), Found::Unknown) || schema.is_unread(flag) {
                 continue;
             }
             let span = Span { end: span.start + u32::try_from(flag.len()).unwrap_or(0), ..span };

@@ -37,6 +37,8 @@ pub fn line(id: FileId, block: Block, text: &str, base: usize, sink: &mut Sink) 
             // a text alone
             (Block::Study, _) if text.starts_with('"') => vec!["model", "gpus"],
             (Block::Engine, _) if text.starts_with('"') => vec!["version", "serve"],
+            // `get "/health" within 20min`
+            (Block::Engine, "get" | "post") => vec!["ready", "metrics", "reset", "stop"],
             // `--model "org/M"`
             _ if text.starts_with('-') => {
                 let flag = text[..shown_len(text)].trim_start_matches('-');

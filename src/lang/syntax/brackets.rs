@@ -139,7 +139,12 @@ pub(super) fn may_group(text: &str, at: usize) -> bool {
     let operator = |word: &&str| matches!(*word, "+" | "-" | "*" | "/" | "and" | "or");
     if *bracket == b')' {
         let goes_on = behind.split_whitespace().next().is_some_and(|w| operator(&w));
-        goes_on && outside(before).split_whitespace().any(|w| operator(&w))
+        let outside = outside(before);
+        let operators: Vec<&str> = outside.split_whitespace().filter(operator).collect();
+        // of `q * seqs + eager)` too: only of one kind of operator all groups are the same
+        let (first, plain) = (operators.first(), |w: &&str| matches!(*w, "+" | "*" | "and" | "or"));
+        let alike = operators.iter().all(|w| Some(w) == first && plain(w));
+        goes_on && !operators.is_empty() || operators.len() > 1 && !alike
     } else {
         let glued = text[..at].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
         !glued && behind.split_whitespace().any(|w| operator(&w))

@@ -223,6 +223,10 @@ impl<'a> Place<'a> {
     }
 
     fn closings(&self, close: char) -> Vec<Edit> {
+        // `{ "serve {model}"` on a line of its own: it was to end a line above
+        if close == '}' && self.begins_its_line() {
+            return Vec::new();
+        }
         let spaced = self.text[self.at + 1..].starts_with([' ', '\t']);
         let sign = if spaced && close == '}' { " }".to_owned() } else { close.to_string() };
         let within = self.ends().filter(|e| *e > self.at + 1).map(|e| insert(e, &sign));
@@ -230,6 +234,11 @@ impl<'a> Place<'a> {
         // `axis a = [` above points, `profile p (`
         let other = (close != '}' && self.at + 1 == self.line.end).then(|| self.replaced("{"));
         within.chain(other).chain(below).collect()
+    }
+
+    /// Whether it begins a line that goes on.
+    fn begins_its_line(&self) -> bool {
+        self.text[self.line.start..self.at].trim().is_empty() && self.at + 1 < self.line.end
     }
 
     /// A bracket on a line of its own, above the lines that stand no further in than the one that it closes.

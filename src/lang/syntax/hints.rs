@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::{
-    borrowed, conditions, head_slips, lacking, lapses, meant_words, phrases, points, reasons, remedies,
-    several, signs, slips, spaced, usages,
+    borrowed, conditions, head_slips, lacking, lapses, meant_words, names, phrases, points, reasons,
+    remedies, several, signs, slips, spaced, usages, words,
 };
 use crate::lang::diag::{one_of, short};
 use crate::lang::units;
@@ -199,7 +199,8 @@ pub(super) fn known_type(chunk: &str, word: &str) -> Option<&'static str> {
 
 pub(super) const TEXT: &str = "a string in double quotes";
 /// Words that come behind a string: where one stands instead of it, the string was forgotten.
-const GLUE: [&str; 5] = ["when", "log", "matches", "because", "at"];
+const GLUE: [&str; 10] =
+    ["when", "log", "matches", "because", "at", "within", "since", "until", "keys", "default"];
 
 /// What is missing where only one thing can be: a comma in a list, the quotes of a string.
 fn missing_sign(
@@ -212,6 +213,8 @@ fn missing_sign(
     if let ["`,`", "`]`" | "`}`"] = expected.iter().map(String::as_str).collect::<Vec<_>>().as_slice()
         && !word.is_empty()
         && !word.starts_with([']', '}', ')', '=', ':'])
+        // `{ chat engine`, and a `}` that begins the next line
+        && !(words::DECLARATIONS.contains(&word) && chunk[token.end..].trim_start_matches([' ', '\t']).starts_with('\n'))
     {
         // `[16; 32]`: the semicolon was meant to be the comma
         let end = before.trim_end_matches(';').len();
@@ -223,7 +226,14 @@ fn missing_sign(
     }
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '/');
     let text_only = matches!(expected, [only] if only == TEXT);
-    if text_only && !word.is_empty() && word.chars().all(plain) && !reasons::more_follows(chunk, token) {
+    // `note vary`: what begins a line was to stand on the next one
+    let begins = names::begins_a_setting(word);
+    if text_only
+        && !word.is_empty()
+        && !begins
+        && word.chars().all(plain)
+        && !reasons::more_follows(chunk, token)
+    {
         let quoted = format!("\"{word}\"");
         return Some((format!("write {quoted}"), (token.clone(), quoted)));
     }

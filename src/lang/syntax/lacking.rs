@@ -99,6 +99,21 @@ pub(super) fn lacks_name(before: &str) -> bool {
     words::DECLARATIONS.contains(&before.rsplit('\n').next().unwrap_or_default().trim_end())
 }
 
+/// `axis seqs = =[16, 32]`: the flag is missing before the second sign, which is glued to its value.
+pub(super) fn lacks_flag(before: &str, behind: &str) -> bool {
+    let left = before.trim_end_matches([' ', '\t']);
+    let apart = left.len() < before.len() && left.ends_with(['=', ':']);
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    apart && line.starts_with("axis ") && !behind.is_empty() && !behind.starts_with(char::is_whitespace)
+}
+
+/// The same of the first one of the two signs.
+pub(super) fn lacks_flag_behind(before: &str, behind: &str) -> bool {
+    let right = behind.trim_start_matches([' ', '\t']);
+    let gap = &behind[..behind.len() - right.len()];
+    right.strip_prefix('=').is_some_and(|value| lacks_flag(&[before, "=", gap].concat(), value))
+}
+
 /// `axis b = --eager + --async`: alternatives, which would be set together without the sign.
 pub(super) fn is_between_changes(before: &str, written: &str, behind: &str) -> bool {
     let line = before.rsplit('\n').next().unwrap_or_default();

@@ -2,7 +2,7 @@
 //! the `(` of a function.
 
 use super::blocks::first_word;
-use super::lexical::depth;
+use super::lexical::{self, Piece, depth};
 use super::misplaced::{Statement, units};
 use super::opened::lacks_brace;
 use super::signs::is_function;
@@ -12,7 +12,10 @@ use crate::lang::diag::Diagnostic;
 
 /// The statement as it was meant, as long as it is, and what is said of it. `stop` is where it could not be read on.
 pub(super) fn mended(statement: &Statement, stop: usize) -> Option<(String, Diagnostic)> {
-    brace(statement).or_else(|| from(statement, stop)).or_else(|| round_bracket(statement))
+    brace(statement)
+        .or_else(|| from(statement, stop))
+        .or_else(|| round_bracket(statement))
+        .or_else(|| bracket_of_goodput(statement))
 }
 
 /// `track e step r { vary seqs } }`, `step a vary seqs }`: the end of the block may be all that the line above it left of the line.
@@ -27,7 +30,7 @@ fn brace(statement: &Statement) -> Option<(String, Diagnostic)> {
     units(text).iter().skip(1).find_map(|unit| {
         let gap = unit.start.checked_sub(1).filter(|at| text.as_bytes()[*at] == b' ')?;
         // the block begins before those in it
-        if text[..unit.end].contains('{') {
+        if lexical::opens_brace(&text[..unit.end]) {
             return None;
         }
         let mut mended = text.to_owned();
@@ -112,6 +115,27 @@ fn round_bracket(statement: &Statement) -> Option<(String, Diagnostic)> {
     };
     let d = Diagnostic::new(Code::Unopened, statement.span(word.end..close), "this `)` closes nothing");
     let d = d.label("nothing is open here").help(format!("write `{call}`"));
+    statement.chunk.reads_at(&mended, &(at..at)).then(|| {
+        let place = statement.span(at..at);
+        (mended, d.edit(place, "("))
+    })
+}
+
+/// `goodputttft <= 300ms and tpot <= 50ms)`: the bracket is missing behind the only function that is asked for a condition.
+fn bracket_of_goodput(statement: &Statement) -> Option<(String, Diagnostic)> {
+    const GOODPUT: &str = "goodput";
+    let text = statement.written();
+    let (close, _) = super::brackets::unbalanced(text).filter(|(_, piece)| *piece == Piece::Close(b')'))?;
+    let word = units(text).into_iter().find(|unit| {
+        let rest = text[unit.clone()].strip_prefix(GOODPUT).unwrap_or_default();
+        unit.end <= close && rest.starts_with(|c: char| c.is_ascii_lowercase())
+    })?;
+    let at = word.start + GOODPUT.len();
+    // the space before it makes room
+    let before = text[..word.start].strip_suffix(' ')?;
+    let mended = [before, GOODPUT, "(", &text[at..]].concat();
+    let d = Diagnostic::new(Code::Unopened, statement.span(close..close + 1), "this `)` closes nothing");
+    let d = d.label("nothing is open here").help(format!("write `{GOODPUT}({} …`", &text[at..word.end]));
     statement.chunk.reads_at(&mended, &(at..at)).then(|| {
         let place = statement.span(at..at);
         (mended, d.edit(place, "("))

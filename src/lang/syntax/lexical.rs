@@ -86,6 +86,11 @@ pub fn unclosed_text(line: &str) -> Option<usize> {
     Scanner::new(line).find(|(_, piece)| *piece == Piece::UnclosedText).map(|(at, _)| at)
 }
 
+/// Whether a line opens a brace; those in its texts, `"Q-{who}"`, open none.
+pub fn opens_brace(line: &str) -> bool {
+    Scanner::new(line).any(|(_, piece)| piece == Piece::Open(b'{'))
+}
+
 /// How many more blocks a text opens than it closes.
 pub fn depth(text: &str) -> i64 {
     Scanner::new(text).fold(0, |depth, (_, piece)| match piece {
@@ -260,7 +265,7 @@ pub fn mistake(id: FileId, base: usize, chunk: &str) -> Option<Diagnostic> {
                     return Some(d);
                 }
             }
-            Piece::Other if starts_flag(chunk, at) && !super::hints::is_condition(chunk) => {
+            Piece::Other if starts_flag(chunk, at) && !is_in_condition(chunk, at) => {
                 if let Some(d) = spaced::flag(chunk, at, span) {
                     return Some(d);
                 }
@@ -269,6 +274,12 @@ pub fn mistake(id: FileId, base: usize, chunk: &str) -> Option<Diagnostic> {
         }
     }
     None
+}
+
+/// Whether a place is in a condition, which has flags and signs apart: in a chunk that is one, or in such a line of a block.
+fn is_in_condition(chunk: &str, at: usize) -> bool {
+    let line = &chunk[chunk[..at].rfind('\n').map_or(0, |n| n + 1)..];
+    super::hints::is_condition(chunk) || super::hints::is_condition(line)
 }
 
 fn starts_flag(chunk: &str, at: usize) -> bool {

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::blocks::first_word;
 use super::chunks::{Chunk, unread};
+use super::lacking::lacks_flag;
 use super::tokens::{SEPARATORS, pieces};
 use super::twice::{blank, lines};
 use super::{left_out, lexical, words};
@@ -104,6 +105,12 @@ impl Statement<'_> {
         let span = self.span(second.clone());
         let d = Diagnostic::new(Code::Unexpected, span, format!("{shown} stands here twice"));
         let d = d.label("the second one");
+        // of `q * eager eager` the sign between the two may be missing
+        let factor =
+            text[..first.start].trim_end().ends_with('*') || text[second.end..].trim_start().starts_with('*');
+        if factor {
+            return d.help(format!("remove it, or write the sign between the two: `{word} + {word}`"));
+        }
         // of a flag's value both may be meant
         if text[..first.start].ends_with('=') {
             return d.help(format!("remove it, or put both into quotes: `\"{word} {word}\"`"));
@@ -126,6 +133,7 @@ impl Statement<'_> {
             let alone = !text[place.clone()].contains('\n')
                 && stands_alone(&mended, &place)
                 && !lacks_a_value(&mended, &place)
+                && !lacks_a_word(text, &first, &second)
                 && ![&first, &second].into_iter().any(|token| self.is_spare(token));
             if alone && self.may_be_meant(&mended) && self.chunk.reads_at(&mended, &place) {
                 found.push((mended, pair));
@@ -212,6 +220,12 @@ fn without(text: &str, first: &Range<usize>, second: &Range<usize>) -> String {
     let glued = |c: char| !c.is_whitespace();
     let sign = !text[second.clone()].contains(|c: char| c.is_alphanumeric() || c == '"');
     let end = second.end + text[second.end..].find(char::is_whitespace).unwrap_or(text.len() - second.end);
+    if !sign && text[second.end..].starts_with('=') {
+        // `env A_B A_B=1`
+        let mut mended = text.to_owned();
+        blank(&mut mended, first.clone());
+        return mended;
+    }
     if sign && text[..first.start].ends_with(glued) && end > second.end {
         // `--x= =1`
         let room = " ".repeat(second.end - first.end);
@@ -235,10 +249,33 @@ fn lacks_a_value(text: &str, place: &Range<usize>) -> bool {
     ends && text[place.clone()].ends_with(',')
 }
 
+/// Whether what may be wrong with two tokens is that a word before, between or behind them is missing: each of them stands where it should.
+fn lacks_a_word(text: &str, first: &Range<usize>, second: &Range<usize>) -> bool {
+    let (one, other) = (&text[first.clone()], &text[second.clone()]);
+    let number = |w: &str| w.starts_with(|c: char| c.is_ascii_digit());
+    match first_word(text) {
+        // `"why" "2.0" when`, `since when`: of a release or of its word
+        "refuses" => other == "when" && (one.starts_with('"') || matches!(one, "since" | "until")),
+        // `switch --no-graphs`, `int 1..64 default`, `[kind text, int 1..8]`
+        "flag" => {
+            one == "switch" && other.starts_with("--no")
+                || words::TYPES.contains(&one) && number(other)
+                || other == "default" && (one.contains("..") || words::TYPES.contains(&one))
+        }
+        // `axis = raw --fork=[2, 8]`: a name
+        "axis" => one == "=" && matches!(other, "raw" | "env" | "unset" | "model"),
+        // `baseline.(ttft)`
+        _ => one.ends_with('.') && other.starts_with('('),
+    }
+}
+
 /// Whether the second of two tokens says the first one again: a word or a text, or a sign that stands apart.
 fn is_again(text: &str, first: &Range<usize>, second: &Range<usize>) -> bool {
     let (one, other) = (&text[first.clone()], &text[second.clone()]);
     let apart = first.end < second.start && !text[first.end..second.start].contains('\n');
+    if one == "=" && lacks_flag(&text[..second.start], &text[second.end..]) {
+        return false;
+    }
     let sign = one.chars().all(|c| SEPARATORS.contains(&c) || "{}[]()\"'".contains(c));
     // between two commas a value may be missing, and two dashes begin a flag
     let may = !sign || one.chars().all(|c| SEPARATORS.contains(&c) && !matches!(c, ',' | '-'));
@@ -268,7 +305,8 @@ pub(super) fn units(text: &str) -> Vec<Range<usize>> {
                 Some(last) if sign(&text[last.clone()]) && &whole[piece.clone()] == "=" => last.end = stop,
                 Some(last)
                     if &whole[piece.clone()] == "("
-                        && text[last.clone()].ends_with(char::is_alphanumeric) =>
+                        && text[last.clone()].ends_with(char::is_alphanumeric)
+                        && !matches!(&text[last.clone()], "when" | "and" | "or" | "not" | "on") =>
                 {
                     if let Some(close) = closing(&whole[piece.start..end]) {
                         call_to = start + close + 1;

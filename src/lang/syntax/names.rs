@@ -104,7 +104,7 @@ pub fn without_brace(id: FileId, base: usize, text: &str, indent: usize) -> Opti
     let head = text[indent..].lines().next()?;
     let head = head[..head.find(" #").unwrap_or(head.len())].trim_end();
     let block = matches!(first_word(head), "engine" | "profile" | "study" | "site");
-    if !block || head.contains('{') {
+    if !block || lexical::opens_brace(head) {
         return None;
     }
     if let Some(quote) = lexical::unclosed_text(head) {
@@ -208,7 +208,7 @@ pub fn set_elsewhere(line: &str) -> Option<&str> {
 }
 
 /// What a line without a declaration's keyword was meant to declare.
-pub fn meant_to_declare(line: &str) -> Option<(Option<String>, String)> {
+pub fn meant_to_declare(file: &str, line: &str) -> Option<(Option<String>, String)> {
     let line = line.trim_end();
     let word = first_word(line);
     if let Some(found) = plural(line, word) {
@@ -233,6 +233,7 @@ pub fn meant_to_declare(line: &str) -> Option<(Option<String>, String)> {
         .unwrap_or(line);
     let (name, value) = bare.split_once('=')?;
     let (name, value) = (name.trim_end_matches(':').trim(), value.trim());
+    let (name, title) = titled(name);
     if let Some(variable) = bare.strip_prefix("export ").map(str::trim) {
         let name = variable.split('=').next().unwrap_or_default();
         let upper = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
@@ -243,22 +244,62 @@ pub fn meant_to_declare(line: &str) -> Option<(Option<String>, String)> {
     if name.is_empty() || !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(snake) {
         return None;
     }
-    let keyword = match value.as_bytes().first()? {
-        b'-' if value.starts_with("--") => "axis",
-        b'"' | b'0'..=b'9' => "param",
-        _ => expression(value)?,
-    };
-    let right = format!("{keyword} {name} = {value}");
+    let keyword = kind_of_value(file, value)?;
+    let named = if title.is_empty() { name.to_owned() } else { format!("{name} {title}") };
+    let right = format!("{keyword} {named} = {value}");
     Some((Some(right.clone()), format!("write `{right}`")))
 }
 
-/// What a value of other values is: `total_tps / gpus` is a metric; `a * b` may be one or an axis.
-fn expression(value: &str) -> Option<&'static str> {
+/// A name and the title behind it, with its quotes.
+fn titled(text: &str) -> (&str, &str) {
+    match text.split_once([' ', '\t']) {
+        Some((name, title)) if is_a_text(title.trim()) => (name, title.trim()),
+        _ => (text, ""),
+    }
+}
+
+fn is_a_text(text: &str) -> bool {
+    text.len() > 1 && text.starts_with('"') && text[1..].find('"') == Some(text.len() - 2)
+}
+
+/// `prefill "Prefill" = --enforce-eager`: whether what stands behind the `=` of a name and its title says that the keyword is missing before
+/// them, not misspelt in the name's place.
+pub(super) fn lacks_keyword(line: &str) -> bool {
+    let code = &line[..start_of_comment(line).unwrap_or(line.len())];
+    let Some((name, value)) = code.split_once('=') else { return false };
+    let (name, title) = titled(name.trim());
+    let snake = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    !title.is_empty() && name.chars().all(snake) && value.trim_start().starts_with("--")
+}
+
+/// What the value behind a `=` is of.
+fn kind_of_value(file: &str, value: &str) -> Option<&'static str> {
+    match value.as_bytes().first()? {
+        b'-' if value.starts_with("--") => Some("axis"),
+        b'"' => Some("param"),
+        b'0'..=b'9' => expression(file, value).or(Some("param")),
+        _ if !value.starts_with(|c: char| c.is_ascii_lowercase() || c == '(') => None,
+        _ => expression(file, value),
+    }
+}
+
+/// What a value of other values is: `total_tps / gpus` is a metric; `a * (b + c)` is an axis where all of them are axes.
+fn expression(file: &str, value: &str) -> Option<&'static str> {
+    let value = &value[..start_of_comment(value).unwrap_or(value.len())];
     let plain = |c: char| c.is_ascii_alphanumeric() || "_+*/()., ".contains(c);
-    if !value.starts_with(|c: char| c.is_ascii_lowercase()) || !value.chars().all(plain) {
+    if !value.chars().all(plain) {
         return None;
     }
-    value.contains(['/', '(']).then_some("metric")
+    let words = || value.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|w| !w.is_empty());
+    let is_axis = |w: &str| {
+        file.lines().filter_map(|l| l.strip_prefix("axis ")).any(|l| first_word(l.trim_start()) == w)
+    };
+    if value.contains(['*', '+']) && !value.contains('/') && words().all(is_axis) {
+        return Some("axis");
+    }
+    let number = value.starts_with(|c: char| c.is_ascii_digit());
+    let combined = if number { value.contains([' ', '(']) } else { true };
+    (combined && value.contains(['/', '('])).then_some("metric")
 }
 
 #[cfg(test)]

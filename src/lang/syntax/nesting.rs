@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::blocks::first_word;
 use super::brackets::bracket;
-use super::lexical::{Piece, Scanner};
+use super::lexical::{Piece, Scanner, opens_brace};
 use super::twice::{blank, lines};
 use super::words;
 use crate::lang::codes::Code;
@@ -42,7 +42,7 @@ fn other_brackets(id: FileId, text: &mut String, sink: &mut Sink) {
             continue;
         }
         // a condition goes on over lines
-        if line.contains('{') || line.contains(" when ") {
+        if opens_brace(line) || line.contains(" when ") {
             continue;
         }
         let open = place.start + line.len() - 1;

@@ -115,7 +115,7 @@ pub(super) fn torn_title(id: FileId, at: usize, quote: usize, head: &str) -> Dia
 fn body(line: &str) -> Option<usize> {
     let word = first_word(line.trim_start());
     let bare = line[..start_of_comment(line).unwrap_or(line.len())].trim_end();
-    if word != "step" || indent(line) == 0 || !bare.ends_with('}') || bare.contains('{') {
+    if word != "step" || indent(line) == 0 || !bare.ends_with('}') || lexical::opens_brace(bare) {
         return None;
     }
     let begins = |w: &str| Some(bare.find(w)? + 1);
@@ -140,7 +140,7 @@ fn head(line: &str) -> Option<&str> {
     } else {
         written.ends_with([',', '=', '*', '+', '>', '<'])
     };
-    (!bare.contains('{') && !goes_on).then_some(bare)
+    (!lexical::opens_brace(bare) && !goes_on).then_some(bare)
 }
 
 /// Whether lines further in follow, and then a `}` as far to the left as the head.

@@ -76,6 +76,16 @@ impl<'a> Place<'a> {
     fn study(&self, setting: &str) -> Option<Hint> {
         let number = self.word.starts_with(|c: char| c.is_ascii_digit());
         match (setting, self.word) {
+            // `gain > >= 1%`
+            ("adopt", ">" | "=")
+                if self.before.ends_with("gain") && self.after().trim_start().starts_with(">=") =>
+            {
+                let end = self.chunk.len() - self.after().trim_start().len();
+                hint(
+                    "one sign compares: write `adopt gain >= …`",
+                    Some((self.token.start..end, String::new())),
+                )
+            }
             ("adopt", ">" | "=>" | "=" | "==") if self.before.ends_with("gain") => {
                 self.replace("write `adopt gain >= …`", ">=")
             }
@@ -288,11 +298,26 @@ impl<'a> Place<'a> {
             "per" | "over" | "÷" => self.replace(divided, "/"),
             "^" | "**" => hint("there are no powers: write `a * a`", None),
             "×" | "x" => self.replace("write `*`", "*"),
+            word if is_name(word) && self.compares() => {
+                hint("conditions are joined by `and` or `or`: write it between the two", None)
+            }
             word if is_name(word) && ends_in_number(self.before) => {
-                self.insert("a product has its sign: write `*`", "* ")
+                // `1tok p90(tpot)` may be a quotient too, `2 total_tps` hardly
+                if self.before.ends_with(|c: char| c.is_ascii_digit()) {
+                    self.insert("a product has its sign: write `*`", "* ")
+                } else {
+                    hint("the sign between the two is missing: write `*` or `/`", None)
+                }
             }
             _ => None,
         }
+    }
+
+    /// `ttft <= 300ms latency <= 20s`: whether a comparison stands before the token, and it begins another one.
+    fn compares(&self) -> bool {
+        let call = self.before.rfind(['(', ',']).map_or(self.before, |at| &self.before[at..]);
+        let rest = self.after().trim_start();
+        call.contains(['<', '>']) && rest.starts_with(['<', '>', '=', '!'])
     }
 
     /// `env FOO=a b`

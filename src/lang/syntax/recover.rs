@@ -233,10 +233,11 @@ fn undeclared(
         sink.push(loops::told(id, Code::NotADeclaration, at, &text[indent..]));
         return out;
     }
-    let near = did_you_mean(word, words::DECLARATIONS.iter().copied());
+    let lost = names::lacks_keyword(text[indent..].lines().next().unwrap_or_default());
+    let near = did_you_mean(word, words::DECLARATIONS.iter().copied()).filter(|_| !lost);
     let keyword = || headless::keyword(id, at, &text[indent..], None).filter(|_| near.is_none());
     let found = found.or_else(keyword);
-    let found = found.unwrap_or_else(|| no_declaration(id, at, &text[indent..], word));
+    let found = found.unwrap_or_else(|| no_declaration(id, (file, at), &text[indent..], word));
     let meant = renamed(&found, at, &text[indent..], words::DECLARATIONS);
     sink.push(found);
     if let Some((text, base)) = meant {
@@ -302,7 +303,7 @@ fn bad_name(id: FileId, base: usize, text: &str, indent: usize) -> Option<Diagno
     })
 }
 
-fn no_declaration(id: FileId, at: usize, text: &str, word: &str) -> Diagnostic {
+fn no_declaration(id: FileId, (file, at): (&str, usize), text: &str, word: &str) -> Diagnostic {
     let first_line = text.lines().next().unwrap_or_default();
     let len = shown_len(first_line);
     let span = Span::new(id, at..at + len);
@@ -322,7 +323,7 @@ fn no_declaration(id: FileId, at: usize, text: &str, word: &str) -> Diagnostic {
         return if text.starts_with("/*") { d } else { d.edit(sign, "#") };
     }
     let known = words::DECLARATIONS.iter().copied();
-    if let Some((right, help)) = names::meant_to_declare(first_line) {
+    if let Some((right, help)) = names::meant_to_declare(file, first_line) {
         let d = d.label("expected a declaration").help(help);
         return match right {
             Some(right) => d.edit(Span::new(id, at..at + first_line.trim_end().len()), right),

@@ -66,7 +66,10 @@ impl<'a> At<'a> {
     /// `use std/engines { , sglang }`
     fn import(&self) -> Option<Hint> {
         let spare = self.chunk.starts_with("use ") && self.word == "," && self.before.ends_with(['{', ',']);
-        spare.then(|| self.with_gap("a name stands between two commas: add it, or remove one comma", ""))
+        let help = "a name stands between two commas: add it, or remove one comma";
+        // of two that are apart a name may be missing between them
+        let glued = self.before.ends_with(',') && self.before.len() == self.token.start;
+        spare.then(|| if glued { self.with_gap(help, "") } else { only(help) })
     }
 
     /// `repeat three`, `gpus two`, `gpus eight of "H100"`
@@ -360,7 +363,7 @@ mod tests {
         for (chunk, word, right) in [
             ("--x=1  // few", "//", "--x=1  # few"),
             ("duration 2min //few", "//few", "duration 2min #few"),
-            ("use std/engines { vllm, , sim }", ", s", "use std/engines { vllm, sim }"),
+            ("use std/engines { vllm,, sim }", ", s", "use std/engines { vllm, sim }"),
             ("axis axis a = --x", "a ", "axis a = --x"),
             ("repeat three", "three", "repeat 3"),
             ("prune a = \"b\" when c", "=", "prune a \"b\" when c"),

@@ -16,7 +16,9 @@ pub fn flag(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Opti
     let gap = &line[..line.len() - value.len()];
     // a condition has flags and signs apart
     let refuses = chunk.trim_start().strip_prefix("refuses").is_some_and(|r| r.starts_with([' ', '\t']));
-    if gap.is_empty() || gap == "=" || value.is_empty() || refuses {
+    // and a server's key has a flag and a variable
+    let of_key = chunk.trim_start().strip_prefix("key").is_some_and(|r| r.starts_with([' ', '\t']));
+    if gap.is_empty() || gap == "=" || value.is_empty() || refuses || of_key {
         return None;
     }
     if let Some((word, help)) = conditions::behind_axes(chunk, at) {

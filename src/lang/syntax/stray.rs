@@ -7,7 +7,9 @@ use pest::Parser;
 
 use super::brackets::may_group;
 use super::grammar::{Grammar, Rule};
-use super::lacking::{is_between_changes, lacks_name, lacks_operand, lacks_value};
+use super::lacking::{
+    is_between_changes, lacks_flag, lacks_flag_behind, lacks_name, lacks_operand, lacks_value,
+};
 use super::lexical::{Piece, Scanner};
 use super::recover::declared_name;
 use super::tokens::{SEPARATORS, Token, tokens};
@@ -250,6 +252,7 @@ impl Declaration<'_> {
             let separates = token.right.is_empty() || SEPARATORS.iter().any(|s| written.starts_with(*s));
             if separates && written.len() == 1 && splits(before, behind)
                 || written == "=" && (lacks_value(before, behind) || lacks_name(before))
+                || written == "=" && (lacks_flag(before, behind) || lacks_flag_behind(before, behind))
                 || is_between_changes(before, written, behind)
                 || lacks_operand(before, written, behind)
                 || written == "," && separates_from_nothing(before, behind)
@@ -361,9 +364,16 @@ fn splits(before: &str, behind: &str) -> bool {
     word(before.chars().next_back()) && word(behind.chars().next())
 }
 
-/// `[, 128]`: before a comma that begins a list, a value may be missing.
+/// `[, 128]`, `{ , unusable }`, `on , chat`: before a comma that begins a list, a value may be missing. So it may between two commas that
+/// are apart where an engine lists what a flag takes, or a file what it takes.
 fn separates_from_nothing(before: &str, behind: &str) -> bool {
-    before.trim_end().ends_with('[') && !behind.trim_start().starts_with([',', ']'])
+    let (left, right) = (before.trim_end(), behind.trim_start());
+    let first = left.ends_with(['[', '{']) || left.ends_with(" on");
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    let listed = ["flag ", "use "].iter().any(|w| line.trim_start().starts_with(w));
+    let apart = left.ends_with(',') && left.len() < before.len()
+        || right.starts_with(',') && right.len() < behind.len();
+    first && !right.starts_with([',', ']', '}']) || listed && apart
 }
 
 /// Whether what stands around a token belongs together once it is gone: `--x=}8`.

@@ -6,6 +6,7 @@ use super::at::{At, mend, only};
 use super::blocks::first_word;
 use super::hints::{Hint, is_condition};
 use super::json_slips;
+use super::lacking::lacks_flag;
 use crate::lang::diag::did_you_mean;
 
 /// The remedy for a token (of the chunk, a place in it) that no rule took.
@@ -24,6 +25,9 @@ pub fn usage(chunk: &str, token: &Range<usize>, word: &str, expected: &[String])
         .or_else(|| at.bare_list())
         .or_else(|| at.title_of_a_site())
         .or_else(|| at.unfinished())
+        .or_else(|| at.negated())
+        .or_else(|| at.release())
+        .or_else(|| at.flag_before_sign())
 }
 
 impl At<'_> {
@@ -136,13 +140,14 @@ impl At<'_> {
                 "say which part of the library: `use std/engines { … }`, `std/profiles`, `std/axes`, `std/rules` or `std/metrics`",
             ));
         }
+        // whether a point was to stand there, or none, nobody knows
         let open = self.before.strip_suffix('[').filter(|_| self.word == "]")?;
         let name = &open[open.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || c == '_').len()..];
         let picked = name.starts_with(|c: char| c.is_ascii_lowercase());
         picked.then(|| {
             let help =
                 format!("name the points that are picked, `{name}[a, b]`, or take all of them: `{name}`");
-            mend(help, self.before.len() - 1..self.token.end, "")
+            only(help)
         })
     }
 
@@ -181,6 +186,41 @@ impl At<'_> {
         let right = format!("[{}]", values.join(", "));
         let at = self.token.start..self.token.start + end + if rest.is_some() { spare } else { 0 };
         Some(mend(format!("a list stands in square brackets: write `{attribute} {right}`"), at, right))
+    }
+
+    /// `flag --graphs switch --no-graphs`
+    fn negated(&self) -> Option<Hint> {
+        let switch = self.before.starts_with("flag ") && self.before.ends_with(" switch");
+        (switch && self.word.starts_with("--no")).then(|| {
+            let at = self.token.start..self.token.start;
+            mend(
+                format!("what turns a switch off has its word: write `negated {}`", self.word),
+                at,
+                "negated ",
+            )
+        })
+    }
+
+    /// `refuses "why" "2.0" when …`, `refuses since "2.0" when …`
+    fn release(&self) -> Option<Hint> {
+        if first_word(self.chunk) != "refuses" {
+            return None;
+        }
+        if self.before == "refuses" && matches!(self.word, "since" | "until" | "when") {
+            return Some(only(format!("the reason is missing: write `refuses \"why\" {} …`", self.word)));
+        }
+        (self.word.starts_with('"') && self.before.ends_with('"'))
+            .then(|| only(format!("say which releases: write `since {0}` or `until {0}`", self.word)))
+    }
+
+    /// `axis seqs = =[16, 32]`
+    fn flag_before_sign(&self) -> Option<Hint> {
+        let lacks = self.word == "=" && lacks_flag(&self.chunk[..self.token.start], self.after);
+        lacks.then(|| {
+            let value = self.after.lines().next().unwrap_or_default();
+            let value = value.split(" #").next().unwrap_or_default().trim_end();
+            only(format!("the flag is missing before it: write `--FLAG={value}`"))
+        })
     }
 
     /// `axis kv = --`, `-` on a line of an engine
@@ -229,7 +269,6 @@ mod tests {
             ("site a \"A\" {", "\"A\"", "`{`", "site a {"),
             ("axis a = - --b", "- ", "", "axis a = --b"),
             ("axis q = { fp8 \"FP8\" = --q=fp8 }", "= --q", "`:`", "axis q = { fp8 \"FP8\": --q=fp8 }"),
-            ("vary seqs[] * b", "]", "a value", "vary seqs * b"),
             (
                 "flag --k text known a, b since \"1\"",
                 "a, b",
