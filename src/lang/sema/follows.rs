@@ -27,6 +27,7 @@ impl Checker<'_> {
         self.names_of_nobody();
         self.releases_of_nobody();
         self.doubled_for_want_of_a_value();
+        self.doubled_unchecked();
         self.default_of_a_torn_flag();
         self.doubled_for_a_slip();
         self.made_of_a_guess();
@@ -143,6 +144,21 @@ impl Checker<'_> {
             |s: &Span| wanting.iter().any(|w| w.file == s.file && s.range().contains(&(w.start as usize)));
         self.sink
             .forget(|d| d.code == Code::FlagTwice && (at(&d.span) || d.related.iter().any(|(s, _)| at(s))));
+    }
+
+    /// `raw --fork --fork=4`: the second one is too many, whether or not it is known.
+    fn doubled_unchecked(&mut self) {
+        let modules = self.modules;
+        let first_is_raw = |d: &Diagnostic| {
+            let mut first = d.related.iter().map(|(at, _)| modules.slice(*at));
+            first.any(|text| text.split_whitespace().next() == Some("raw"))
+        };
+        let twice = self.sink.found().filter(|d| d.code == Code::FlagTwice && first_is_raw(d));
+        let places: Vec<Span> = twice.map(|d| d.span).collect();
+        self.sink.forget(|d| {
+            d.code == Code::UnknownFlag
+                && places.iter().any(|p| p.file == d.span.file && p.start == d.span.start)
+        });
     }
 
     /// `engnie == vllm`: with the word as it was meant, the engine's name is right.

@@ -8,7 +8,7 @@ use indexmap::IndexMap;
 use super::check::Checker;
 use super::loads;
 use super::program::{Arrivals, Data, Load, Profile, Warmup};
-use super::said::{Said, is_load};
+use super::said::{self, Said, is_load};
 use super::sampling;
 use super::scope::{ItemRef, Kind};
 use super::unexpanded::Of;
@@ -48,13 +48,15 @@ impl Checker<'_> {
     }
 
     fn build_profile(&mut self, module: usize, decl: &ast::Profile) -> Option<Profile> {
-        let mut profile = match &decl.parent {
-            Some(name) => (*self.profile_named(module, name)?).clone(),
-            None => empty(decl),
-        };
+        let parent = decl.parent.as_ref().map(|name| self.profile_named(module, name));
+        let lost = matches!(parent, Some(None));
+        let mut profile = parent.flatten().map_or_else(|| empty(decl), |p| (*p).clone());
         // what the parent's lines say wrongly, or could not say, is not missing here either
-        let mut said =
-            decl.parent.as_ref().and_then(|_| self.said_in.get(&profile.span)).cloned().unwrap_or_default();
+        let mut said = match &decl.parent {
+            Some(_) if lost => Said::anything(),
+            Some(_) => self.said_in.get(&profile.span).cloned().unwrap_or_default(),
+            None => Said::default(),
+        };
         profile.name.clone_from(&decl.name.value);
         profile.span = decl.name.span;
         said.lines(decl);
@@ -78,7 +80,11 @@ impl Checker<'_> {
             self.setting(module, line, &mut profile, &mut arrivals);
             said.load_unsure |= is_load(word) && self.sink.count() > errors;
         }
-        self.shared_prefixes(&seen, &mut profile);
+        if lost && profile.data.is_none() {
+            // what these go with may be the parent's
+            (profile.prefixes, profile.think_s, profile.slowdown) = (None, None, None);
+        }
+        self.shared_prefixes(&seen, &said, &mut profile);
         self.traced(&seen, &mut profile);
         self.talked(&seen, &mut profile);
         self.either("rate", "concurrency", &seen);
@@ -105,7 +111,7 @@ impl Checker<'_> {
             profile.load = None;
         }
         self.said_in.insert(profile.span, said);
-        Some(profile)
+        (!lost).then_some(profile)
     }
 
     fn setting(
@@ -349,10 +355,12 @@ impl Checker<'_> {
         // a trace says itself when its requests come
         let nearly =
             |d: &Diagnostic| d.code == Code::ProfileSetting && d.suggested.iter().any(|s| s == "trace");
+        // `data trace` without its file, `trace "t.jsonl"` without its word
+        let named = decl.lines.iter().any(|l| said::names_trace(l));
         // `data trace t.jsonl`, without quotes
         let unread = decl.unread.contains(&"data") && self.modules.slice(decl.span).contains("trace");
         let traced =
-            unread || matches!(p.data, Some(Data::Trace(_))) || self.sink.in_span(decl.span).any(nearly);
+            unread || named || matches!(p.data, Some(Data::Trace(_))) || self.sink.in_span(decl.span).any(nearly);
         if p.load.is_none() && !traced && !stated("rate") && !stated("concurrency") {
             incomplete(self, "how much load there is", "add `concurrency 64`, `rate 8/s` or `rate max`");
             lacks.push("rate");

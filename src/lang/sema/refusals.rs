@@ -61,6 +61,11 @@ impl Checker<'_> {
         flags_in(when, &mut names);
         for (name, span) in names {
             let flag = name.split('.').next().unwrap_or(name);
+            let text = self.modules.text_of(span.file);
+            if text.get(..span.start as usize).is_some_and(|before| before.ends_with('-')) {
+                // `when when --a`, whose first dash was read as a sign
+                continue;
+            }
             if !matches!(schema.find(flag, None), Found::Unknown) || schema.is_unread(flag) {
                 continue;
             }

@@ -30,7 +30,10 @@ impl Checker<'_> {
         if axes.is_empty() {
             return;
         }
-        let engines = self.own_engines();
+        let own = self.own_engines();
+        // where none of its own can be read, those that it imports are what they may derive from
+        let guess = own.is_empty() && self.engine_lost();
+        let engines = if guess { self.imported_engines() } else { own };
         let placed: HashSet<Span> = std::mem::take(&mut self.placed).into_iter().collect();
         for at in axes {
             let Some(Some(points)) = self.axes.get(&at).cloned() else { continue };
@@ -38,7 +41,7 @@ impl Checker<'_> {
                 if let Change::Flag { name, value, span } = change
                     && !placed.contains(&place(*span, value.as_ref()))
                 {
-                    self.unplaced_flag(name, value.as_ref(), *span, &engines);
+                    self.unplaced_flag((name, *span), value.as_ref(), &engines, guess);
                 }
             }
         }
@@ -49,19 +52,27 @@ impl Checker<'_> {
         let root = self.modules.root();
         let items = root.file.items.iter().enumerate();
         let declared = items.filter(|(_, i)| matches!(i, Item::Engine(_)));
-        let mut all: Vec<ItemRef> = declared.map(|(item, _)| ItemRef { module: 0, item }).collect();
+        let all: Vec<ItemRef> = declared.map(|(item, _)| ItemRef { module: 0, item }).collect();
         if all.is_empty() {
-            all = root.names(Kind::Engine).into_iter().filter_map(|n| root.find(Kind::Engine, n)).collect();
+            return self.imported_engines();
         }
         all.into_iter().filter_map(|at| self.engine(at)).collect()
     }
 
+    /// What a file that cannot be read as a whole may derive its own from.
+    fn imported_engines(&mut self) -> Vec<Arc<Engine>> {
+        let root = self.modules.root();
+        let all = root.names(Kind::Engine).into_iter().filter_map(|n| root.find(Kind::Engine, n));
+        let away: Vec<ItemRef> = all.filter(|at| at.module != 0).collect();
+        away.into_iter().filter_map(|at| self.engine(at)).collect()
+    }
+
     fn unplaced_flag(
         &mut self,
-        name: &str,
+        (name, span): (&str, Span),
         value: Option<&WrittenValue>,
-        span: Span,
         engines: &[Arc<Engine>],
+        guess: bool,
     ) {
         let mut problems: Vec<(&Arc<Engine>, Problem)> = Vec::new();
         for engine in engines {
@@ -75,6 +86,10 @@ impl Checker<'_> {
             return;
         }
         let known = problems.iter().find(|(_, p)| !matches!(p, Problem::Unknown));
+        if guess && known.is_some() {
+            // the engine that is lost may take that value
+            return;
+        }
         let said = known.map(|(engine, p)| p.diagnostic(name, span, value, engine)).or_else(|| {
             // an engine that could not be read may have it: only a name that is nearly one is a mistake for certain
             let mut each = problems.iter().map(|(engine, p)| p.diagnostic(name, span, value, engine));

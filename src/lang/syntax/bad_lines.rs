@@ -42,6 +42,11 @@ pub fn line(id: FileId, block: Block, text: &str, base: usize, sink: &mut Sink) 
                 let flag = text[..shown_len(text)].trim_start_matches('-');
                 known.iter().copied().filter(|k| *k == flag).collect()
             }
+            // a setting without its word
+            (Block::Study, word) if word.starts_with(|c: char| c.is_ascii_digit()) => {
+                if text.contains(" of ") { vec!["gpus"] } else { vec!["gpus", "repeat", "adopt", "budget"] }
+            }
+            (Block::Engine, "get") => vec!["ready", "metrics", "reset"],
             // `256 .. 1Ki`: the value of whatever is missing
             (Block::Profile, word) if word.starts_with(|c: char| c.is_ascii_digit()) => {
                 words::PROFILE_SETTINGS.to_vec()

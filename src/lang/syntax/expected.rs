@@ -137,7 +137,7 @@ fn left_out(id: FileId, text: &str, base: usize, token: &Range<usize>, expected:
 fn lacks(expected: &[String], by_example: bool) -> Expected {
     let has = |what: &str| expected.iter().any(|e| e == what);
     let brace = expected.first().is_some_and(|e| e == "`{`");
-    Expected { name: has("a name"), axis: has("an axis"), brace, by_example }
+    Expected { name: has("a name"), axis: has("an axis"), brace, operand: has("an expression"), by_example }
 }
 
 /// Where one rule stops in a chunk, and what it expected there; `None` where it takes the chunk.

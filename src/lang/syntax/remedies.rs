@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use super::at::{mend, only};
+use super::imports;
 use super::hints::{Hint, is_condition};
 use super::{several, words};
 
@@ -107,7 +108,14 @@ impl<'a> At<'a> {
             return Some(mend(format!("`{setting}` stands here twice: remove one"), second, ""));
         }
         if self.before == "use" && self.word == "{" {
-            return Some(only("say where the names come from: `use std/profiles { … }`"));
+            let list = self.after().split('}').next().unwrap_or_default();
+            let names: Vec<&str> = list.split([',', ' ', '\t', '\n']).filter(|n| !n.is_empty()).collect();
+            let Some(home) = imports::home_of(&names) else {
+                return Some(only("say where the names come from: `use std/profiles { … }`"));
+            };
+            let help = format!("say where the names come from: write `use std/{home} {{ {} }}`", names.join(", "));
+            let place = self.token.start..self.token.start;
+            return Some(mend(help, place, format!("std/{home} ")));
         }
         if self.before == "env" && self.word == "=" {
             let value = self.after().split([' ', '\t', '\n']).next().unwrap_or_default();
