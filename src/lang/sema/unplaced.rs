@@ -31,9 +31,8 @@ impl Checker<'_> {
             return;
         }
         let own = self.own_engines();
-        // where none of its own can be read, those that it imports are what they may derive from
-        let guess = own.is_empty() && self.engine_lost();
-        let engines = if guess { self.imported_engines() } else { own };
+        // what is lost may be, or derive from, an engine that it imports
+        let others = if self.engine_lost() { self.imported_engines() } else { Vec::new() };
         let placed: HashSet<Span> = std::mem::take(&mut self.placed).into_iter().collect();
         for at in axes {
             let Some(Some(points)) = self.axes.get(&at).cloned() else { continue };
@@ -41,7 +40,7 @@ impl Checker<'_> {
                 if let Change::Flag { name, value, span } = change
                     && !placed.contains(&place(*span, value.as_ref()))
                 {
-                    self.unplaced_flag((name, *span), value.as_ref(), &engines, guess);
+                    self.unplaced_flag((name, *span), value.as_ref(), (&own, &others));
                 }
             }
         }
@@ -71,11 +70,10 @@ impl Checker<'_> {
         &mut self,
         (name, span): (&str, Span),
         value: Option<&WrittenValue>,
-        engines: &[Arc<Engine>],
-        guess: bool,
+        (own, others): (&[Arc<Engine>], &[Arc<Engine>]),
     ) {
         let mut problems: Vec<(&Arc<Engine>, Problem)> = Vec::new();
-        for engine in engines {
+        for engine in own.iter().chain(others) {
             match typed(&engine.schema, engine.version.as_deref(), name, value) {
                 Ok(_) => return,
                 Err(problem) => problems.push((engine, problem)),
@@ -85,8 +83,9 @@ impl Checker<'_> {
         if problems.iter().any(|(_, p)| of_release(p)) && self.may_be_anothers(name) {
             return;
         }
-        let known = problems.iter().find(|(_, p)| !matches!(p, Problem::Unknown));
-        if guess && known.is_some() {
+        let knows = |(_, p): &&(&Arc<Engine>, Problem)| !matches!(p, Problem::Unknown);
+        let known = problems[..own.len()].iter().find(knows);
+        if known.is_none() && problems.iter().any(|p| knows(&p)) {
             // the engine that is lost may take that value
             return;
         }

@@ -157,6 +157,9 @@ fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<
     if let Some(help) = elsewhere(block, word) {
         return Some(d.label("not here").about(About::NotHere).help(help));
     }
+    if block == Block::Step && matches!(word, "varies" | "varied" | "varying") {
+        return Some(d.suggest("vary").help("write `vary`").edit(span, "vary"));
+    }
     d = d.meant(word, known.iter().copied(), "unknown", str::to_owned);
     if let Some(whole) = begun(word, known.iter().copied()).filter(|_| d.suggested.is_empty()) {
         d = d.suggest(whole).edit(span, whole);

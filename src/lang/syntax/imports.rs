@@ -102,13 +102,10 @@ pub fn as_meant(id: FileId, file: &str, at: usize, text: &str) -> Option<Use> {
 
 /// The one part of the library that has all of these names.
 pub(super) fn home_of(names: &[&str]) -> Option<&'static str> {
-    let has_all = |library: &&&str| {
-        let items = stdlib::items(library);
-        names.iter().all(|n| items.iter().any(|i| i.name == *n))
-    };
-    let mut homes = stdlib::LIBRARIES.iter().filter(has_all);
-    let home = homes.next().filter(|_| !names.is_empty())?;
-    homes.next().is_none().then_some(home)
+    const KINDS: [&str; 4] = ["engine", "axis", "profile", "metric"];
+    let homes = |name: &str| KINDS.iter().filter_map(|kind| stdlib::home(kind, name)).collect::<Vec<_>>();
+    let [home] = homes(names.first()?)[..] else { return None };
+    names.iter().all(|name| homes(name) == [home]).then_some(home)
 }
 
 /// What the engines of a file derive from.

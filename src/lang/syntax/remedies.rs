@@ -4,8 +4,8 @@
 use std::ops::Range;
 
 use super::at::{mend, only};
-use super::imports;
 use super::hints::{Hint, is_condition};
+use super::imports;
 use super::{several, words};
 
 /// The remedy for a token (of the chunk, a place in it) that no rule took.
@@ -113,7 +113,8 @@ impl<'a> At<'a> {
             let Some(home) = imports::home_of(&names) else {
                 return Some(only("say where the names come from: `use std/profiles { … }`"));
             };
-            let help = format!("say where the names come from: write `use std/{home} {{ {} }}`", names.join(", "));
+            let help =
+                format!("say where the names come from: write `use std/{home} {{ {} }}`", names.join(", "));
             let place = self.token.start..self.token.start;
             return Some(mend(help, place, format!("std/{home} ")));
         }
