@@ -19,6 +19,7 @@ pub enum Kind {
 
 impl Kind {
     /// The type without the range or the choices that leave out a value which is one of it else.
+    #[must_use]
     pub fn widened_to(self, text: &str) -> Self {
         let wide = match &self {
             Self::Int { .. } => Self::Int { min: None, max: None },

@@ -377,7 +377,7 @@ impl Checker<'_> {
         let nearly =
             |d: &Diagnostic| d.code == Code::ProfileSetting && d.suggested.iter().any(|s| s == "trace");
         // `data trace` without its file, `trace "t.jsonl"` without its word
-        let named = decl.lines.iter().any(|l| said::names_trace(l));
+        let named = decl.lines.iter().any(said::names_trace);
         // `data trace t.jsonl`, without quotes
         let unread = decl.unread.contains(&"data") && self.modules.slice(decl.span).contains("trace");
         let traced = unread

@@ -83,9 +83,9 @@ impl Checker<'_> {
         if problems.iter().any(|(_, p)| of_release(p)) && self.may_be_anothers(name) {
             return;
         }
-        let knows = |(_, p): &&(&Arc<Engine>, Problem)| !matches!(p, Problem::Unknown);
-        let known = problems[..own.len()].iter().find(knows);
-        if known.is_none() && problems.iter().any(|p| knows(&p)) {
+        let has_it = |(_, p): &&(&Arc<Engine>, Problem)| !matches!(p, Problem::Unknown);
+        let known = problems[..own.len()].iter().find(has_it);
+        if known.is_none() && problems.iter().any(|p| has_it(&p)) {
             // the engine that is lost may take that value
             return;
         }

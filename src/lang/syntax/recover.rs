@@ -114,10 +114,6 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
     let (base, text) = (span.start as usize, &file[span.range()]);
     let indent = text.len() - text.trim_start().len();
     let word = first_word(&text[indent..]);
-    if let Some(found) = only_blanks(id, base, text) {
-        sink.push(found);
-        return Recovered { item: None, broken: Vec::new() };
-    }
     let mut out = Recovered { item: None, broken: declared_name(text).collect() };
     if let Some(found) = lexical::invisible(id, base, text) {
         let seen: String = text.chars().filter(|c| invisible::name(*c).is_none()).collect();
@@ -233,17 +229,6 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
         out.item = heads::told(id, file, (base + indent, &text[indent..]), found, sink, &mut out.broken);
     }
     out
-}
-
-/// A line of blanks that only Unicode knows.
-fn only_blanks(id: FileId, base: usize, text: &str) -> Option<Diagnostic> {
-    let shown = text.trim_matches([' ', '\t', '\r', '\n']);
-    let first = shown.chars().next().filter(|_| shown.trim().is_empty())?;
-    let start = base + (shown.as_ptr() as usize - text.as_ptr() as usize);
-    let span = Span::new(id, start..start + shown.len());
-    let message = format!("a line of U+{:04X} is not empty", u32::from(first));
-    let d = Diagnostic::new(Code::NotADeclaration, span, message);
-    Some(d.label("a blank of another kind").help("remove it").edit(span, ""))
 }
 
 /// The first line of a block whose title is not closed.

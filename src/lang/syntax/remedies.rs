@@ -109,12 +109,12 @@ impl<'a> At<'a> {
         }
         if self.before == "use" && self.word == "{" {
             let list = self.after().split('}').next().unwrap_or_default();
-            let names: Vec<&str> = list.split([',', ' ', '\t', '\n']).filter(|n| !n.is_empty()).collect();
-            let Some(home) = imports::home_of(&names) else {
+            let taken: Vec<&str> = list.split([',', ' ', '\t', '\n']).filter(|n| !n.is_empty()).collect();
+            let Some(home) = imports::home_of(&taken) else {
                 return Some(only("say where the names come from: `use std/profiles { … }`"));
             };
             let help =
-                format!("say where the names come from: write `use std/{home} {{ {} }}`", names.join(", "));
+                format!("say where the names come from: write `use std/{home} {{ {} }}`", taken.join(", "));
             let place = self.token.start..self.token.start;
             return Some(mend(help, place, format!("std/{home} ")));
         }
