@@ -5,6 +5,7 @@ use std::path::Path;
 use super::console::Console;
 use super::used::Homes;
 use super::{files, site};
+use crate::lang::codes::Code;
 use crate::lang::sema::budgets::unpriced;
 use crate::lang::sema::images::of_another_release;
 use crate::lang::sema::program::{Site, Via};
@@ -44,7 +45,14 @@ fn uncounted(analysis: &Analysis) -> Vec<Diagnostic> {
         let elsewhere = |d: &Diagnostic| site.lines.iter().any(|l| another(l) && holds(l.span, d));
         analysis.diagnostics.iter().any(|d| holds(site.span, d) && !elsewhere(d))
     });
-    if said {
+    // the same of lines that stand in no site, as its keyword is lost
+    let root = analysis.modules.root().id;
+    let text = analysis.modules.root_text();
+    let price = |line: &str| line.split(|c: char| !c.is_ascii_alphanumeric()).any(|w| w == "price");
+    let headless = |d: &Diagnostic| {
+        d.span.file == root && d.code == Code::NotADeclaration && price(&text[d.span.line_in(text).range()])
+    };
+    if said || analysis.diagnostics.iter().any(headless) {
         return Vec::new();
     }
     analysis.program.studies.iter().flat_map(|s| s.in_money.clone()).map(unpriced).collect()

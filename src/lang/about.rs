@@ -80,12 +80,14 @@ pub struct Expected {
     pub axis: bool,
     /// the brace that opens a block
     pub brace: bool,
+    /// a part of an expression
+    pub operand: bool,
     /// the help is no more than an example
     pub by_example: bool,
 }
 
 impl Expected {
-    pub const NAME: Self = Self { name: true, axis: false, brace: false, by_example: false };
+    pub const NAME: Self = Self { name: true, axis: false, brace: false, operand: false, by_example: false };
 
     /// One sign.
     pub fn sign(sign: &str) -> Self {

@@ -24,7 +24,7 @@ pub fn reveal(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn Fn(&str) ->
     let mut steps: Vec<Step> = Vec::new();
     let mut wrong: HashSet<Mark> = HashSet::new();
     let mut told: HashSet<(Code, Span)> = found.iter().map(|d| (d.code, d.span)).collect();
-    let mut guessed_a_name = false;
+    let (mut guessed_a_name, mut lost_an_import) = (false, false);
     loop {
         let open = |d: &&Diagnostic| {
             d.is_error() && fix_of(d).is_some() && (wrong.is_empty() || !wrong.contains(&mark(d, &steps)))
@@ -50,6 +50,8 @@ pub fn reveal(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn Fn(&str) ->
             .collect();
         // what a name was guessed for is used only if that is right
         guessed_a_name |= fixes.iter().any(|f| is_guess(f) && f.code == Code::UnknownName);
+        // `use std/metrics { , a }`: what was to stand there is imported once it does
+        lost_an_import |= fixes.iter().any(|f| takes_a_comma(f, &now));
         // what an engine has of one whose name was guessed, that one may have otherwise
         let of_guessed = |d: &Diagnostic, place: &Range<usize>| {
             let line = d.span.line_in(&next).range();
@@ -58,6 +60,7 @@ pub fn reveal(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn Fn(&str) ->
         let guessed = |d: &Diagnostic| {
             unsure_places.iter().any(|place| touches(d, place) || of_guessed(d, place))
                 || guessed_a_name && d.code == Code::Unused
+                || lost_an_import && matches!(d.about, About::Missing { library: Some(_), .. })
         };
         let shown: Vec<_> =
             fresh.into_iter().filter(|d| d.severity() != Severity::Note && !guessed(d)).collect();
@@ -81,6 +84,13 @@ pub fn reveal(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn Fn(&str) ->
     }
     forget_doubts(found, &there, &steps);
     diag::sort(found);
+}
+
+/// Whether a comma of a `use` is taken away.
+fn takes_a_comma(fix: &Diagnostic, text: &str) -> bool {
+    let line = &text[fix.span.line_in(text).range()];
+    let comma = |e: &Edit| e.text.is_empty() && text.get(e.span.range()).is_some_and(|t| t.trim() == ",");
+    line.trim_start().starts_with("use ") && fix.edits.iter().any(comma)
 }
 
 /// `--enable-x True`: that a switch takes no value is told with the space between the two, which needs no mending by itself.

@@ -11,6 +11,7 @@ use crate::lang::codes::Code;
 use crate::lang::sema::program::{Change, Engine, Expr, Prune, Step};
 use crate::lang::sema::schema::key;
 use crate::lang::source::Span;
+use crate::lang::syntax::ast::Item;
 use crate::lang::{Analysis, Diagnostic, Program};
 
 mod search;
@@ -43,6 +44,12 @@ enum Candidates {
     Any,
 }
 
+/// Whether a line that could not be read may say how many GPUs there are.
+fn lost_gpus(analysis: &Analysis) -> bool {
+    let lost = |i: &Item| matches!(i, Item::Study(s) if s.unread.contains(&"gpus"));
+    analysis.modules.root().file.items.iter().any(lost)
+}
+
 impl Torn {
     /// `None` where nothing is certain.
     pub(super) fn of(analysis: &Analysis) -> Option<Self> {
@@ -68,6 +75,7 @@ impl Torn {
             adopt: words().any(|w| w == "adopt"),
             // what all need is not to be told of each
             gpus: words().any(|w| w == "gpus")
+                || lost_gpus(analysis)
                 || analysis.diagnostics.iter().any(|d| d.code == Code::TooManyGpus),
             stated: analysis.program.studies.iter().any(|s| s.gpus.is_some()),
             candidates,

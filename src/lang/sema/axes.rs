@@ -191,6 +191,12 @@ impl Checker<'_> {
             self.listed_models(name, models);
             return None;
         }
+        // `raw =[2, 8]`, `env =[…]`: the word of a change that could not be read, which was said
+        let line = name.span.line_in(self.modules.text_of(name.span.file));
+        let change = matches!(name.value.as_str(), "raw" | "env" | "unset" | "model");
+        if change && self.sink.in_span(line).any(|d| d.code == Code::Unexpected) {
+            return None;
+        }
         // with a slip in `engine` nobody knows which engines there are
         self.lost_engine |= did_you_mean(&name.value, ["engine"]).is_some();
         if !self.load_as_axis(module, name) && !self.env_as_axis(name, picks) {

@@ -175,9 +175,12 @@ impl Checker<'_> {
     fn flag_spec(&mut self, decl: &ast::FlagDecl) -> Option<FlagSpec> {
         let text = |name: Option<&Name>| name.map(|n| n.value.clone());
         let texts = |names: &[Name]| names.iter().map(|n| n.value.clone()).collect::<Vec<_>>();
-        let kind = self.flag_type(&decl.kind)?;
-        if let Some(default) = &decl.default {
-            self.check_default(&kind, default);
+        let mut kind = self.flag_type(&decl.kind)?;
+        if let Some(default) = &decl.default
+            && !self.check_default(&kind, default)
+        {
+            // the range or the choices may be what is wrong, which was said here: not again at each use
+            kind = kind.widened_to(&default.text);
         }
         Some(FlagSpec {
             names: texts(&decl.names),
@@ -201,18 +204,20 @@ impl Checker<'_> {
         })
     }
 
-    fn check_default(&mut self, kind: &FlagType, default: &Single) {
+    fn check_default(&mut self, kind: &FlagType, default: &Single) -> bool {
         let fits = match kind {
             FlagType::Switch => matches!(default.text.as_str(), "true" | "false"),
             _ => super::schema::value(kind, &default.text).is_ok(),
         };
-        if !fits && default.text != AUTO {
+        let fits = fits || default.text == AUTO;
+        if !fits {
             let message = format!("the default `{}` does not fit the flag's type", default.text);
             let help = format!("the flag takes {}; a default may also be `auto`", kind.expected());
             self.sink.push(
                 Diagnostic::new(Code::BadFlagValue, default.span, message).label("this default").help(help),
             );
         }
+        fits
     }
 
     fn json_key(&mut self, key: &ast::KeyDecl) -> KeySpec {

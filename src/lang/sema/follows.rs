@@ -27,6 +27,8 @@ impl Checker<'_> {
         self.names_of_nobody();
         self.releases_of_nobody();
         self.doubled_for_want_of_a_value();
+        self.doubled_unchecked();
+        self.called_like_a_built_in();
         self.default_of_a_torn_flag();
         self.doubled_for_a_slip();
         self.made_of_a_guess();
@@ -143,6 +145,48 @@ impl Checker<'_> {
             |s: &Span| wanting.iter().any(|w| w.file == s.file && s.range().contains(&(w.start as usize)));
         self.sink
             .forget(|d| d.code == Code::FlagTwice && (at(&d.span) || d.related.iter().any(|(s, _)| at(s))));
+    }
+
+    /// `raw --fork --fork=4`: the second one is too many, whether or not it is known.
+    fn doubled_unchecked(&mut self) {
+        let modules = self.modules;
+        let first_is_raw = |d: &Diagnostic| {
+            let mut first = d.related.iter().map(|(at, _)| modules.slice(*at));
+            first.any(|text| text.split_whitespace().next() == Some("raw"))
+        };
+        let twice = self.sink.found().filter(|d| d.code == Code::FlagTwice && first_is_raw(d));
+        let places: Vec<Span> = twice.map(|d| d.span).collect();
+        self.sink.forget(|d| {
+            d.code == Code::UnknownFlag
+                && places.iter().any(|p| p.file == d.span.file && p.start == d.span.start)
+        });
+    }
+
+    /// `metric total_tps = …` where `per_joule` is named and nothing declares it: that is what the metric is called elsewhere.
+    fn called_like_a_built_in(&mut self) {
+        let items = self.modules.root().file.items.iter();
+        let metrics = items.filter_map(|i| if let Item::Metric(m) = i { Some(m.name.span) } else { None });
+        let metrics: HashSet<Span> = metrics.collect();
+        let built_in = |d: &&Diagnostic| d.code == Code::BuiltIn && metrics.contains(&d.span);
+        let unknown = |d: &&Diagnostic| {
+            d.code == Code::UnknownMetric
+                && d.suggested.is_empty()
+                && d.edits.is_empty()
+                && d.about.missing_kind() == Some(Kind::Metric)
+        };
+        let taken: Vec<Span> = self.sink.found().filter(built_in).map(|d| d.span).collect();
+        let lost: Vec<Span> = self.sink.found().filter(unknown).map(|d| d.span).collect();
+        let names: HashSet<&str> = lost.iter().map(|s| self.modules.slice(*s)).collect();
+        let ([taken], [first, ..], 1) = (taken.as_slice(), lost.as_slice(), names.len()) else { return };
+        let name = self.modules.slice(*first);
+        let told = self.sink.each_mut().find(|d| d.code == Code::BuiltIn && d.span == *taken);
+        if let Some(told) = told {
+            told.help = Some(format!(
+                "choose another name: `{name}` is named below and not declared, is it this one?"
+            ));
+            told.related.push((*first, "named here".to_owned()));
+        }
+        self.sink.forget(|d| d.code == Code::UnknownMetric && lost.contains(&d.span));
     }
 
     /// `engnie == vllm`: with the word as it was meant, the engine's name is right.

@@ -18,6 +18,18 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// The type without the range or the choices that leave out a value which is one of it else.
+    #[must_use]
+    pub fn widened_to(self, text: &str) -> Self {
+        let wide = match &self {
+            Self::Int { .. } => Self::Int { min: None, max: None },
+            Self::Float { .. } => Self::Float { min: None, max: None },
+            Self::OneOf(_) => Self::Text,
+            _ => return self,
+        };
+        if super::schema::value(&wide, text).is_ok() { wide } else { self }
+    }
+
     /// What the flag takes, in words.
     pub fn expected(&self) -> String {
         let range = |what: &str, min: &Option<f64>, max: &Option<f64>| match (min, max) {

@@ -2,6 +2,7 @@
 
 use super::check::Checker;
 use super::program::{Data, Profile};
+use super::said::Said;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
@@ -10,7 +11,7 @@ const SETTINGS: [&str; 2] = ["prefix", "prefixes"];
 
 impl Checker<'_> {
     /// Holds `prefix` and `prefixes` against the data; what is inherited goes with the data that had it.
-    pub(super) fn shared_prefixes(&mut self, seen: &[(&str, Span)], p: &mut Profile) {
+    pub(super) fn shared_prefixes(&mut self, seen: &[(&str, Span)], said: &Said, p: &mut Profile) {
         let stated: Vec<&(&str, Span)> = seen.iter().filter(|(w, _)| SETTINGS.contains(w)).collect();
         if let Some(data) = p.data.as_ref().filter(|d| !has_prefixes(d)) {
             for (word, span) in &stated {
@@ -23,7 +24,7 @@ impl Checker<'_> {
             (p.prefix, p.prefixes) = (None, None);
             return;
         }
-        if p.prefixes.is_some() && p.prefix.is_none() && !seen.iter().any(|(w, _)| *w == "prefix") {
+        if p.prefixes.is_some() && p.prefix.is_none() && !said.words.contains(&"prefix") {
             let Some((_, span)) = stated.iter().find(|(w, _)| *w == "prefixes") else { return };
             let message = "`prefixes` says how many different ones there are, and none has a length";
             let d = Diagnostic::new(Code::ProfileSetting, *span, message).label("without a prefix");

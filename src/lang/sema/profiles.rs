@@ -8,7 +8,7 @@ use indexmap::IndexMap;
 use super::check::Checker;
 use super::loads;
 use super::program::{Arrivals, Data, Load, Profile, Warmup};
-use super::said::{Said, is_load};
+use super::said::{self, Said, is_load};
 use super::sampling;
 use super::scope::{ItemRef, Kind};
 use super::unexpanded::Of;
@@ -48,13 +48,15 @@ impl Checker<'_> {
     }
 
     fn build_profile(&mut self, module: usize, decl: &ast::Profile) -> Option<Profile> {
-        let mut profile = match &decl.parent {
-            Some(name) => (*self.profile_named(module, name)?).clone(),
-            None => empty(decl),
-        };
+        let parent = decl.parent.as_ref().map(|name| self.profile_named(module, name));
+        let lost = matches!(parent, Some(None));
+        let mut profile = parent.flatten().map_or_else(|| empty(decl), |p| (*p).clone());
         // what the parent's lines say wrongly, or could not say, is not missing here either
-        let mut said =
-            decl.parent.as_ref().and_then(|_| self.said_in.get(&profile.span)).cloned().unwrap_or_default();
+        let mut said = match &decl.parent {
+            Some(_) if lost => Said::anything(),
+            Some(_) => self.said_in.get(&profile.span).cloned().unwrap_or_default(),
+            None => Said::default(),
+        };
         profile.name.clone_from(&decl.name.value);
         profile.span = decl.name.span;
         said.lines(decl);
@@ -78,34 +80,40 @@ impl Checker<'_> {
             self.setting(module, line, &mut profile, &mut arrivals);
             said.load_unsure |= is_load(word) && self.sink.count() > errors;
         }
-        self.shared_prefixes(&seen, &mut profile);
+        if lost && profile.data.is_none() {
+            // what these go with may be the parent's
+            (profile.prefixes, profile.think_s, profile.slowdown) = (None, None, None);
+        }
+        self.shared_prefixes(&seen, &said, &mut profile);
         self.traced(&seen, &mut profile);
         self.talked(&seen, &mut profile);
         self.either("rate", "concurrency", &seen);
         self.either("requests", "duration", &seen);
+        // which of two loads is meant is not known
+        let two = ["rate", "concurrency"].iter().all(|w| seen.iter().any(|s| s.0 == *w));
         let inherited = arrivals.is_none().then_some(inherited).flatten();
         let open = profile.load.as_ref().is_some_and(|l| !loads::closed(l) && *l != Load::Max);
-        let both = ["rate", "concurrency"].iter().all(|w| seen.iter().any(|s| s.0 == *w));
         if open || !said.load_unsure {
-            self.arrivals(arrivals, both, &mut profile);
+            self.arrivals(arrivals, two, &mut profile);
         }
         if let (Some(how), Some(load)) = (inherited, &mut profile.load) {
             loads::come(load, how);
         }
         match seen.iter().find(|s| s.0 == "in_flight") {
-            Some(_) if said.load_unsure || both => {}
+            Some(_) if said.load_unsure || two => {}
             Some((_, span)) => self.capped(*span, &profile),
             // a cap that is inherited goes with the rate that it capped
             None if profile.load.as_ref().is_some_and(loads::closed) => profile.in_flight = None,
             None => {}
         }
         self.whole_profile(decl, &mut profile, &mut said);
+        said.load_unsure |= two;
         if said.load_unsure {
             // what does not fit the load that is left is no further mistake
             profile.load = None;
         }
         self.said_in.insert(profile.span, said);
-        Some(profile)
+        (!lost).then_some(profile)
     }
 
     fn setting(
@@ -170,7 +178,16 @@ impl Checker<'_> {
             self.sink.push(d.help(help).edit(span, right));
             return;
         }
-        self.sink.push(d.help(format!("write for example `{}`", example(&line.word.value))));
+        let meant = match &line.value {
+            WordValue::Word { word, argument: None } if expected == "`true` or `false`" => truth(&word.value),
+            _ => None,
+        };
+        let help = match (meant, self.groups_of_thousands(&line.value)) {
+            (Some(meant), _) => format!("write `{} {meant}`", line.word.value),
+            (None, Some(right)) => format!("write `{} {right}`: digits stand together", line.word.value),
+            (None, None) => format!("write for example `{}`", example(&line.word.value)),
+        };
+        self.sink.push(d.help(help));
     }
 
     /// `0,2`, glued together: one number to most people, two to the grammar. Of `1,500` nobody knows.
@@ -181,6 +198,16 @@ impl Checker<'_> {
         let digits = decimals.bytes().take_while(u8::is_ascii_digit).count();
         let sure = digits > 0 && (digits != 3 || whole == "0") && whole.bytes().all(|b| b.is_ascii_digit());
         sure.then(|| format!("{whole}.{decimals}"))
+    }
+
+    /// `30,000`, glued together: thousands are set apart so elsewhere.
+    fn groups_of_thousands(&self, value: &WordValue) -> Option<String> {
+        let WordValue::Numbers(_) = value else { return None };
+        let mut parts = self.source_text(value.span()).split(',').map(str::to_owned).collect::<Vec<_>>();
+        let digits = |p: &String| p.bytes().all(|b| b.is_ascii_digit());
+        let first = parts.first().is_some_and(|p| (1..=3).contains(&p.len()) && !p.starts_with('0'));
+        let whole = first && parts.len() > 1 && parts.iter().all(digits);
+        (whole && parts.iter().skip(1).all(|p| p.len() == 3)).then(|| parts.drain(..).collect())
     }
 
     /// A word that is none of those which a setting knows.
@@ -349,10 +376,14 @@ impl Checker<'_> {
         // a trace says itself when its requests come
         let nearly =
             |d: &Diagnostic| d.code == Code::ProfileSetting && d.suggested.iter().any(|s| s == "trace");
+        // `data trace` without its file, `trace "t.jsonl"` without its word
+        let named = decl.lines.iter().any(said::names_trace);
         // `data trace t.jsonl`, without quotes
         let unread = decl.unread.contains(&"data") && self.modules.slice(decl.span).contains("trace");
-        let traced =
-            unread || matches!(p.data, Some(Data::Trace(_))) || self.sink.in_span(decl.span).any(nearly);
+        let traced = unread
+            || named
+            || matches!(p.data, Some(Data::Trace(_)))
+            || self.sink.in_span(decl.span).any(nearly);
         if p.load.is_none() && !traced && !stated("rate") && !stated("concurrency") {
             incomplete(self, "how much load there is", "add `concurrency 64`, `rate 8/s` or `rate max`");
             lacks.push("rate");
@@ -375,6 +406,15 @@ impl Checker<'_> {
         // what derives from this one lacks the same, and that was said
         said.words.extend(lacks);
         p.not_yet = unmeasured::of(p);
+    }
+}
+
+/// What another word for `true` or `false` says.
+fn truth(word: &str) -> Option<bool> {
+    match word.to_ascii_lowercase().as_str() {
+        "yes" | "on" | "true" => Some(true),
+        "no" | "off" | "false" => Some(false),
+        _ => None,
     }
 }
 

@@ -61,8 +61,9 @@ impl Checker<'_> {
         flags_in(when, &mut names);
         for (name, span) in names {
             let flag = name.split('.').next().unwrap_or(name);
-            // `--a --b`, of which the first dash was read as a sign: what is wrong with it is told
-            let torn = self.modules.text_of(span.file)[..span.start as usize].ends_with('-');
+            // `--a --b` and `when when --a`, of which the first dash was read as a sign: what is wrong with it is told
+            let before = self.modules.text_of(span.file).get(..span.start as usize);
+            let torn = before.is_some_and(|text| text.ends_with('-'));
             if torn || !matches!(schema.find(flag, None), Found::Unknown) || schema.is_unread(flag) {
                 continue;
             }

@@ -1,8 +1,11 @@
 //! What a profile says in some way: what stands in a line that is wrong is not missing, neither there nor in what derives from it.
 
+use super::profiles::DATA;
 use crate::lang::diag::{begun, did_you_mean};
-use crate::lang::syntax::ast;
+use crate::lang::syntax::ast::{self, WordValue};
 use crate::lang::syntax::{PROFILE_SETTINGS as SETTINGS, load_setting, meant_in_profile};
+
+const TRACE: &str = "trace";
 
 /// What the lines of a profile and of those that it derives from are about, whether or not they could be read.
 #[derive(Debug, Clone, Default)]
@@ -13,6 +16,11 @@ pub struct Said {
 }
 
 impl Said {
+    /// What a parent may say that is not known.
+    pub fn anything() -> Self {
+        Self { words: SETTINGS.to_vec(), load_unsure: true }
+    }
+
     /// Notes what a profile's own lines are about.
     pub fn lines(&mut self, decl: &ast::Profile) {
         if decl.lines.iter().any(|l| is_load(&l.word.value)) {
@@ -26,7 +34,9 @@ impl Said {
             }
             let known = || SETTINGS.iter().copied();
             let near = did_you_mean(word, known()).or_else(|| begun(word, known()));
-            let meant: Vec<&str> = load_setting(word).map(|(s, _)| s).into_iter().chain(near).collect();
+            let data = DATA.contains(&word).then_some("data");
+            let meant: Vec<&str> =
+                load_setting(word).map(|(s, _)| s).into_iter().chain(near).chain(data).collect();
             self.unreadable(
                 SETTINGS.iter().copied().filter(|s| meant.contains(s)).chain(meant_in_profile(word)),
             );
@@ -47,6 +57,12 @@ impl Said {
             self.about(setting);
         }
     }
+}
+
+/// Whether a line was to say that requests come as in a trace, whatever is wrong with it.
+pub fn names_trace(line: &ast::WordLine) -> bool {
+    let data = matches!(&line.value, WordValue::Word { word, .. } if word.value == TRACE);
+    line.word.value == TRACE || line.word.value == "data" && data
 }
 
 /// Whether a setting says how much load there is.

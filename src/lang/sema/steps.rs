@@ -259,7 +259,10 @@ impl Checker<'_> {
             _ => return,
         };
         let at = place(*span, value.as_ref());
-        self.placed.push(at);
+        // where no engine is known, nothing was held against one
+        if !engines.is_empty() {
+            self.placed.push(at);
+        }
         // one of the two is to go, and this may be it
         if self.sink.says(Code::FlagTwice, *span) {
             return;

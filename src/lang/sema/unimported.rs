@@ -1,6 +1,7 @@
 //! Names of the standard library that a file does not take: one mistake for all of a library, and the `use` that mends it.
 
 use super::scope::Module;
+use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic, Sink, Untaken};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{Item, Use, UsePath};
@@ -11,6 +12,9 @@ pub fn say(module: &Module, d: Diagnostic, library: &str, name: &str, sink: &mut
         let are = if names.len() > 1 { "they are" } else { "it is" };
         format!("{are} of the standard library: write `{}` at the top", whole(library, names))
     };
+    if lost_a_name(module, library, sink) {
+        return;
+    }
     let span = d.span;
     let of_file = |o: &&mut Diagnostic| o.span.file == span.file;
     let told = |o| untaken_in(o, library);
@@ -32,6 +36,13 @@ pub fn say(module: &Module, d: Diagnostic, library: &str, name: &str, sink: &mut
     of_library(&mut first.about, library, names);
     first.edits.clear();
     first.edits.push(crate::lang::diag::Edit { span, text });
+}
+
+/// Whether a list of that library cannot be read as it stands, `{ , chat }`: the name was to stand there, which was said.
+fn lost_a_name(module: &Module, library: &str, sink: &Sink) -> bool {
+    let uses = module.file.items.iter().filter_map(|i| if let Item::Use(u) = i { Some(u) } else { None });
+    let mut of_library = uses.filter(|u| matches!(&u.from, UsePath::Std(n) if n.value == library));
+    of_library.any(|u| sink.in_span(u.span).any(|d| d.code == Code::Unexpected))
 }
 
 fn whole(library: &str, names: &[&str]) -> String {

@@ -30,7 +30,9 @@ impl Checker<'_> {
         if axes.is_empty() {
             return;
         }
-        let engines = self.own_engines();
+        let own = self.own_engines();
+        // what is lost may be, or derive from, an engine that it imports
+        let others = if self.engine_lost() { self.imported_engines() } else { Vec::new() };
         let placed: HashSet<Span> = std::mem::take(&mut self.placed).into_iter().collect();
         for at in axes {
             let Some(Some(points)) = self.axes.get(&at).cloned() else { continue };
@@ -38,7 +40,7 @@ impl Checker<'_> {
                 if let Change::Flag { name, value, span } = change
                     && !placed.contains(&place(*span, value.as_ref()))
                 {
-                    self.unplaced_flag(name, value.as_ref(), *span, &engines);
+                    self.unplaced_flag((name, *span), value.as_ref(), (&own, &others));
                 }
             }
         }
@@ -49,22 +51,29 @@ impl Checker<'_> {
         let root = self.modules.root();
         let items = root.file.items.iter().enumerate();
         let declared = items.filter(|(_, i)| matches!(i, Item::Engine(_)));
-        let mut all: Vec<ItemRef> = declared.map(|(item, _)| ItemRef { module: 0, item }).collect();
+        let all: Vec<ItemRef> = declared.map(|(item, _)| ItemRef { module: 0, item }).collect();
         if all.is_empty() {
-            all = root.names(Kind::Engine).into_iter().filter_map(|n| root.find(Kind::Engine, n)).collect();
+            return self.imported_engines();
         }
         all.into_iter().filter_map(|at| self.engine(at)).collect()
     }
 
+    /// What a file that cannot be read as a whole may derive its own from.
+    fn imported_engines(&mut self) -> Vec<Arc<Engine>> {
+        let root = self.modules.root();
+        let all = root.names(Kind::Engine).into_iter().filter_map(|n| root.find(Kind::Engine, n));
+        let away: Vec<ItemRef> = all.filter(|at| at.module != 0).collect();
+        away.into_iter().filter_map(|at| self.engine(at)).collect()
+    }
+
     fn unplaced_flag(
         &mut self,
-        name: &str,
+        (name, span): (&str, Span),
         value: Option<&WrittenValue>,
-        span: Span,
-        engines: &[Arc<Engine>],
+        (own, others): (&[Arc<Engine>], &[Arc<Engine>]),
     ) {
         let mut problems: Vec<(&Arc<Engine>, Problem)> = Vec::new();
-        for engine in engines {
+        for engine in own.iter().chain(others) {
             match typed(&engine.schema, engine.version.as_deref(), name, value) {
                 Ok(_) => return,
                 Err(problem) => problems.push((engine, problem)),
@@ -74,7 +83,12 @@ impl Checker<'_> {
         if problems.iter().any(|(_, p)| of_release(p)) && self.may_be_anothers(name) {
             return;
         }
-        let known = problems.iter().find(|(_, p)| !matches!(p, Problem::Unknown));
+        let has_it = |(_, p): &&(&Arc<Engine>, Problem)| !matches!(p, Problem::Unknown);
+        let known = problems[..own.len()].iter().find(has_it);
+        if known.is_none() && problems.iter().any(|p| has_it(&p)) {
+            // the engine that is lost may take that value
+            return;
+        }
         let said = known.map(|(engine, p)| p.diagnostic(name, span, value, engine)).or_else(|| {
             // an engine that could not be read may have it: only a name that is nearly one is a mistake for certain
             let mut each = problems.iter().map(|(engine, p)| p.diagnostic(name, span, value, engine));

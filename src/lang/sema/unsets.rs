@@ -6,7 +6,7 @@ use super::program::{Change, Engine};
 use super::schema::key;
 use super::settings::{flag_target, key_value, target};
 use crate::lang::codes::Code;
-use crate::lang::diag::Diagnostic;
+use crate::lang::diag::{Diagnostic, did_you_mean};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, AxisBody, ChangeKind, EngineLineKind as Line, Item, Study};
 
@@ -25,7 +25,20 @@ impl Checker<'_> {
                     Some(name) => format!("`{}` does not set {what}", name.value),
                     None => format!("an engine without a parent inherits no {what}"),
                 };
+                let set = parent.into_iter().flat_map(|p| &p.env).map(|v| v.name.as_str());
+                let near = if matches!(change.kind, ChangeKind::UnsetEnv(_)) {
+                    did_you_mean(what, set)
+                } else {
+                    None
+                };
                 self.takes_nothing(span, &whose);
+                if let Some(near) = near
+                    && let Some(d) =
+                        self.sink.each_mut().find(|d| d.code == Code::UnsetNothing && d.span == span)
+                {
+                    d.label = format!("did you mean `{near}`?");
+                    d.suggested = vec![near.to_owned()];
+                }
             }
         }
     }

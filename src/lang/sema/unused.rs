@@ -204,11 +204,13 @@ impl Checker<'_> {
                 self.sink.found().any(|d| d.code == Code::EngineIncomplete)
                     || studies.any(|s| !has(s, |l| matches!(l, Line::Baseline(_))))
                     || self.name_lost(&["engine"])
+                    || self.line_lost(&["step", "vary", "pick"], |d| self.lacks_picks(d))
                     || self.line_lost(&["engine"], |d| d.code == Code::UnclosedString)
             }
             Kind::Profile | Kind::Metric => {
                 studies.any(|s| !s.unread.is_empty() && !has(s, |l| matches!(l, Line::Objective { .. })))
                     || kind == Kind::Profile && self.name_lost(&MEASURE)
+                    || kind == Kind::Metric && self.operand_lost()
             }
             _ => false,
         }
@@ -217,6 +219,17 @@ impl Checker<'_> {
     /// Whether a line with an expression could not be read: any param may have stood in it.
     fn condition_lost(&self) -> bool {
         self.line_lost(&["metric", "prune", "require", "step", "maximize", "minimize"], |_| true)
+    }
+
+    /// Whether a line with an expression lacks a part of it: any metric may have stood there.
+    fn operand_lost(&self) -> bool {
+        let lines = ["metric", "prune", "require", "step", "maximize", "minimize"];
+        self.line_lost(&lines, |d| d.about.expected().operand)
+    }
+
+    /// `vary engine[]`
+    fn lacks_picks(&self, d: &Diagnostic) -> bool {
+        self.modules.root_text()[..d.span.start as usize].trim_end().ends_with("engine[")
     }
 
     /// Whether a line that begins with one of these words lacks a name.

@@ -2,7 +2,7 @@
 
 use super::check::Checker;
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, Edit, one_of};
+use crate::lang::diag::{Diagnostic, Edit, did_you_mean, one_of};
 use crate::lang::syntax::ast::Number;
 use crate::lang::unit_slips;
 use crate::lang::units::{self, Dim};
@@ -65,7 +65,11 @@ impl Checker<'_> {
             let d = d.label("unknown unit").help(format!("a space stands before it: write `{right}`"));
             d.edit(n.span, right)
         } else if near.is_empty() {
-            d.label("unknown unit").help(format!("units are {}", units::UNITS.join(", ")))
+            let d = match did_you_mean(&n.unit, units::UNITS.iter().copied().filter(|u| u.len() > 1)) {
+                Some(unit) => d.suggest(&format!("{}{unit}", n.value)),
+                None => d.label("unknown unit"),
+            };
+            d.help(format!("units are {}", units::UNITS.join(", ")))
         } else {
             let d = match unit_slips::mended(&format!("{}{}", n.value, n.unit)) {
                 Some(fixed) => d.edit(n.span, fixed),

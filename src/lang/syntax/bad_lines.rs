@@ -44,6 +44,10 @@ pub fn line(id: FileId, block: Block, text: &str, base: usize, sink: &mut Sink) 
                 let flag = text[..shown_len(text)].trim_start_matches('-');
                 known.iter().copied().filter(|k| *k == flag).collect()
             }
+            // a setting without its word
+            (Block::Study, word) if word.starts_with(|c: char| c.is_ascii_digit()) => {
+                if text.contains(" of ") { vec!["gpus"] } else { vec!["gpus", "repeat", "adopt", "budget"] }
+            }
             // `256 .. 1Ki`: the value of whatever is missing
             (Block::Profile, word) if word.starts_with(|c: char| c.is_ascii_digit()) => {
                 words::PROFILE_SETTINGS.to_vec()
@@ -153,6 +157,9 @@ fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<
     }
     if let Some(help) = elsewhere(block, word) {
         return Some(d.label("not here").about(About::NotHere).help(help));
+    }
+    if block == Block::Step && matches!(word, "varies" | "varied" | "varying") {
+        return Some(d.suggest("vary").help("write `vary`").edit(span, "vary"));
     }
     d = d.meant(word, known.iter().copied(), "unknown", str::to_owned);
     if let Some(whole) = begun(word, known.iter().copied()).filter(|_| d.suggested.is_empty()) {

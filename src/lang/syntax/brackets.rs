@@ -24,7 +24,8 @@ fn by_stack(text: &str) -> Option<(usize, Piece)> {
             Piece::Open(b) => stack.push((at, b, indent)),
             Piece::Close(b) => {
                 let Some(&(open, o, outer)) = stack.last() else { return Some((at, piece)) };
-                let dedents = line + indent == at && indent < outer;
+                // of the only one that is open it is the end, wherever it stands
+                let dedents = stack.len() > 1 && line + indent == at && indent < outer;
                 if closes(o, b) && !dedents {
                     stack.pop();
                 } else if !dedents && is_spare(&stack, text, at) {

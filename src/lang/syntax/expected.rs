@@ -34,6 +34,9 @@ pub fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str
         Some(_) if text[..at].trim_end() == "-" => (0..1, Some("`-`".to_owned())),
         _ => listed_dash(text, at).unwrap_or_else(|| token_at(text, at)),
     };
+    if let Some(found) = again(id, text, base, &token) {
+        return found;
+    }
     if found.is_some() && lacking::is_before(text, &token, &expected) {
         return left_out(id, text, base, &token, &expected);
     }
@@ -54,7 +57,7 @@ pub fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str
         [] if found.is_none() && text[..token.end].ends_with('-') => "the flag's name is missing".to_owned(),
         [] => "unexpected".to_owned(),
         [only] if Some(only) == found.as_ref() => "after a space".to_owned(),
-        _ => format!("expected {}", one_of(&expected)),
+        _ => format!("expected {}", one_of(&with_operators(&expected))),
     };
     // lines of a site share words with engines and profiles
     let examples = if rule == Rule::only_site_line { hints::site_example } else { hints::example };
@@ -119,6 +122,26 @@ fn listed_dash(text: &str, at: usize) -> Option<(Range<usize>, Option<String>)> 
     (alone && flag).then(|| (before.len() - 1..before.len(), Some("`-`".to_owned())))
 }
 
+/// The same with the signs that go on behind the name of an axis, which the grammar tries unseen.
+fn with_operators(expected: &[String]) -> Vec<String> {
+    let has = |what: &str| expected.iter().any(|e| e == what);
+    let algebra =
+        has("a [list]") && has("the end of the line") && !has("a flag") && !has("a variable in upper case");
+    let signs = ["`*`", "`+`"].into_iter().filter(|_| algebra).map(str::to_owned);
+    signs.chain(expected.iter().cloned()).collect()
+}
+
+/// `a ** b`: a sign of the algebra that stands twice.
+fn again(id: FileId, text: &str, base: usize, token: &Range<usize>) -> Option<Diagnostic> {
+    let word = &text[token.clone()];
+    let twice = matches!(word, "*" | "+") && text[..token.start].ends_with(word);
+    twice.then(|| {
+        let span = Span::new(id, base + token.start..base + token.end);
+        let d = Diagnostic::new(Code::Unexpected, span, format!("`{word}` stands here twice"));
+        d.label("the second one").help("remove it").edit(span, "")
+    })
+}
+
 /// Something that is missing before a word or sign.
 fn left_out(id: FileId, text: &str, base: usize, token: &Range<usize>, expected: &[String]) -> Diagnostic {
     let span = Span::new(id, base + token.start..base + token.end);
@@ -137,7 +160,7 @@ fn left_out(id: FileId, text: &str, base: usize, token: &Range<usize>, expected:
 fn lacks(expected: &[String], by_example: bool) -> Expected {
     let has = |what: &str| expected.iter().any(|e| e == what);
     let brace = expected.first().is_some_and(|e| e == "`{`");
-    Expected { name: has("a name"), axis: has("an axis"), brace, by_example }
+    Expected { name: has("a name"), axis: has("an axis"), brace, operand: has("an expression"), by_example }
 }
 
 /// Where one rule stops in a chunk, and what it expected there; `None` where it takes the chunk.
@@ -188,6 +211,10 @@ fn expectation(error: &Error<Rule>, at: usize, text: &str) -> (usize, Vec<String
             expected.extend(tokens);
         }
     }
+    // no block or points are open that it would end
+    if !text[..at].contains('{') {
+        expected.retain(|e| e != "`}`");
+    }
     (at, tidy(expected))
 }
 
@@ -206,6 +233,10 @@ fn tidy(mut expected: Vec<String>) -> Vec<String> {
     }
     if expected.iter().any(|e| e == "a JSON object") {
         expected.retain(|e| e != "`{`");
+    }
+    // the sign that begins it says the same
+    if expected.iter().any(|e| e == "a [list]") && expected.len() > 2 {
+        expected.retain(|e| e != "`[`");
     }
     if expected.iter().any(|e| e == "an expression") {
         expected.retain(|e| e != "`(`");

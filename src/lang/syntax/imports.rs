@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::ast::{Name, Use, UsePath};
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic};
 use crate::lang::source::{FileId, Span};
@@ -65,6 +66,54 @@ pub fn left_out(text: &str) -> Vec<String> {
     let empty = items.iter().rev().skip(1).any(|item| item.is_empty());
     let library = library(path).filter(|_| empty);
     library.into_iter().flat_map(stdlib::items).map(|i| i.name).collect()
+}
+
+/// An import without its path or its names, as it was surely meant: `use { sim }` takes what one library alone has, and of
+/// `use std/engines { }` those are taken that engines of the file derive from.
+pub fn as_meant(id: FileId, file: &str, at: usize, text: &str) -> Option<Use> {
+    let rest = text.strip_prefix("use")?.split('}').next()?;
+    let (path, list) = rest.split_once('{')?;
+    let open = "use".len() + path.len();
+    let spanned = |value: &str, from: usize| Name {
+        value: value.to_owned(),
+        span: Span::new(id, at + from..at + from + value.len()),
+    };
+    let (home, names) = if path.trim().is_empty() {
+        let word = |w: &&str| is_name(w);
+        let names: Vec<&str> = list.split([',', ' ', '\t', '\n', '\r']).filter(word).collect();
+        let place = |n: &str| n.as_ptr() as usize - text.as_ptr() as usize;
+        (home_of(&names)?, names.iter().map(|n| spanned(n, place(n))).collect())
+    } else if path.trim() == "std/engines" && list.trim().is_empty() {
+        let mut parents: Vec<&str> = parents(file).filter(|p| stdlib::home("engine", p).is_some()).collect();
+        parents.sort_unstable();
+        parents.dedup();
+        let brace = Span::new(id, at + open..at + open + 1);
+        let named = |p: &str| Name { value: p.to_owned(), span: brace };
+        ("engines", parents.into_iter().map(named).collect::<Vec<_>>())
+    } else {
+        return None;
+    };
+    (!names.is_empty()).then(|| Use {
+        from: UsePath::Std(Name { value: home.to_owned(), span: Span::new(id, at + open..at + open + 1) }),
+        names,
+        span: Span::new(id, at..at + open + 1 + list.len()),
+    })
+}
+
+/// The one part of the library that has all of these names.
+pub(super) fn home_of(names: &[&str]) -> Option<&'static str> {
+    const KINDS: [&str; 4] = ["engine", "axis", "profile", "metric"];
+    let homes = |name: &str| KINDS.iter().filter_map(|kind| stdlib::home(kind, name)).collect::<Vec<_>>();
+    let [home] = homes(names.first()?)[..] else { return None };
+    names.iter().all(|name| homes(name) == [home]).then_some(home)
+}
+
+/// What the engines of a file derive from.
+fn parents(file: &str) -> impl Iterator<Item = &str> {
+    file.lines().filter_map(|line| {
+        let (_, parent) = line.strip_prefix("engine ")?.split_once(" = ")?;
+        parent.split([' ', '{']).next()
+    })
 }
 
 /// The part of the standard library that a path names, in whatever way it is written.

@@ -21,6 +21,7 @@ pub fn meant(chunk: &str, token: &Range<usize>, word: &str, expected: &[String])
     let first = chunk.split_whitespace().next().unwrap_or_default();
     let line = Line { chunk, token, word, before, first };
     line.word(expected)
+        .or_else(|| line.braced_picks())
         .or_else(|| line.when())
         .or_else(|| line.dashes())
         .or_else(|| line.range())
@@ -52,6 +53,22 @@ impl Line<'_> {
         };
         let (_, _, right) = WORDS.iter().find(means)?;
         Some(write(self.token.clone(), right))
+    }
+
+    /// `vary engine{one, two}`
+    fn braced_picks(&self) -> Option<Hint> {
+        let glued = self.chunk[..self.token.start].ends_with(|c: char| c.is_ascii_alphanumeric());
+        if self.word != "{" || !glued || !matches!(self.first, "vary" | "pick") {
+            return None;
+        }
+        let (inner, _) = self.chunk[self.token.end..].split_once('}')?;
+        let plain = |c: char| c.is_ascii_alphanumeric() || "_., -".contains(c);
+        let name = self.before.rsplit(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next()?;
+        (!inner.trim().is_empty() && inner.chars().all(plain)).then(|| {
+            let right = format!("[{}]", inner.trim());
+            let at = self.token.start..self.token.end + inner.len() + 1;
+            mend(format!("picks stand in square brackets: write `{name}{right}`"), at, right)
+        })
     }
 
     /// `failure "…" log matches "…"`

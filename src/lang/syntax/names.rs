@@ -81,6 +81,27 @@ pub fn missing(id: FileId, at: usize, text: &str) -> Option<Diagnostic> {
     )
 }
 
+/// `axis = seqs { … }`: what is wrong with it, and the text with the name before its sign, all else in its place.
+pub fn behind_its_sign(id: FileId, at: usize, text: &str) -> Option<(Diagnostic, String)> {
+    let rest = text.strip_prefix("axis")?;
+    let sign = text.len() - rest.trim_start_matches([' ', '\t']).len();
+    let behind = text[sign..].strip_prefix('=')?;
+    let name = first_word(behind.trim_start_matches([' ', '\t']));
+    let start = text.len() - behind.trim_start_matches([' ', '\t']).len();
+    let end = start + name.len();
+    let points = text[end..].trim_start_matches([' ', '\t']).starts_with('{');
+    if name.is_empty() || !points || !name.starts_with(|c: char| c.is_ascii_lowercase()) {
+        return None;
+    }
+    let span = Span::new(id, at + sign..at + sign + 1);
+    let d = Diagnostic::new(Code::Unexpected, span, "`=` was not expected here");
+    let d = d.about(About::Expected(Expected::NAME)).label("expected a name");
+    let right = format!("{name}{}=", &text[sign + 1..start]);
+    let whole = Span::new(id, at + sign..at + end);
+    let d = d.help(format!("the name stands before the `=`: write `axis {name} = {{ … }}`"));
+    Some((d.edit(whole, right.clone()), format!("{}{right}{}", &text[..sign], &text[end..])))
+}
+
 /// `"vLLM" v = vllm {`: the name behind a title that it should stand before.
 pub(super) fn name_behind<'t>(keyword: &str, rest: &'t str) -> Option<&'t str> {
     let rest = rest.trim_start_matches([' ', '\t']);

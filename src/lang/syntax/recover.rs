@@ -26,12 +26,17 @@ pub struct Recovered {
 /// to be the keyword of a declaration, another mistake begins.
 pub fn parts(file: &str, span: Span) -> Vec<Span> {
     let text = &file[span.range()];
-    let (mut depth, mut cuts) = (0_usize, vec![0]);
+    let (mut open, mut cuts) = (Vec::new(), vec![0]);
     for (at, piece) in lexical::Scanner::new(text) {
+        let depth = open.len();
         match piece {
-            Piece::Open(_) => depth += 1,
-            Piece::Close(_) => depth = depth.saturating_sub(1),
+            Piece::Open(b) => open.push(b),
+            Piece::Close(_) => drop(open.pop()),
             Piece::Other if at > 0 && text.as_bytes()[at - 1] == b'\n' => {
+                if depth == 0 && begins_indented(&text[..at], &text[at..]) {
+                    cuts.push(at);
+                    continue;
+                }
                 let word = first_word(&text[at..]);
                 let near = did_you_mean(word, words::DECLARATIONS.iter().copied());
                 // a word alone, as in `axs other = …`, not the end of a line that goes on
@@ -39,7 +44,7 @@ pub fn parts(file: &str, span: Span) -> Vec<Span> {
                 let slip = near.is_some_and(|n| n != word) && word.len() > 2 && named;
                 // what a bracket above was not closed for is no part of it
                 let line = text[at..].lines().next().unwrap_or_default().trim_end();
-                let begins = depth == 0 || line.contains(" = ");
+                let begins = depth == 0 || line.contains(" = ") || opens_beyond(&open, line);
                 // `lab "Title" {`, `axis` and nothing else
                 let head = depth == 0
                     && (line.ends_with('{') && word.starts_with(|c: char| c.is_ascii_lowercase())
@@ -49,7 +54,7 @@ pub fn parts(file: &str, span: Span) -> Vec<Span> {
                 if head || word_alone || begins && (slip || elsewhere || imports::is_meant(word, &text[at..]))
                 {
                     cuts.push(at);
-                    depth = 0;
+                    open.clear();
                 }
             }
             _ => {}
@@ -58,6 +63,26 @@ pub fn parts(file: &str, span: Span) -> Vec<Span> {
     cuts.push(text.len());
     let part = |w: &[usize]| Span { start: span.start + w[0] as u32, end: span.start + w[1] as u32, ..span };
     cuts.windows(2).map(part).collect()
+}
+
+/// `studdy s {` below a `[` or `(`: no list or call has a block in it.
+fn opens_beyond(open: &[u8], line: &str) -> bool {
+    matches!(open.last(), Some(b'[' | b'(')) && line.ends_with('{') && !line.contains(['=', ',', ':'])
+}
+
+/// ` third = chat {`, ` seqs = --max-num-seqs=[16, 32]` below a block: an indented line that declares something, without its keyword.
+fn begins_indented(before: &str, rest: &str) -> bool {
+    let line = rest.lines().next().unwrap_or_default();
+    let below_a_block = || before.trim_end().ends_with('}');
+    line.starts_with([' ', '\t']) && (derives(line.trim()) || is_set(line.trim_start()) && below_a_block())
+}
+
+/// `third = chat {`: the first line of a block without its keyword.
+fn derives(line: &str) -> bool {
+    let name = first_word(line);
+    let parent = line[name.len()..].strip_prefix(" = ").and_then(|b| b.strip_suffix('{'));
+    let word = |w: &str| w.starts_with(|c: char| c.is_ascii_lowercase()) && first_word(w) == w;
+    word(name) && !words::DECLARATIONS.contains(&name) && parent.is_some_and(|p| word(p.trim_end()))
 }
 
 /// `async = --async-scheduling`: a declaration without its keyword.
@@ -109,6 +134,18 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
         out.broken.extend(imports::names(text));
         out.broken.extend(imports::left_out(text));
     }
+    if let Some((found, mended)) = names::behind_its_sign(id, base + indent, &text[indent..]) {
+        sink.push(found);
+        let mended = format!("{}{mended}", &text[..indent]);
+        out.item = reread(id, &mended, base, sink, &mut out.broken);
+        if out.item.is_none() {
+            let found = lexical::mistake(id, base, &mended)
+                .unwrap_or_else(|| by_rule(id, Rule::only_item, &mended, base, &[]));
+            out.broken.extend(declared_name(&mended));
+            out.item = other_points(id, &mended, base, found, sink, &mut out.broken);
+        }
+        return out;
+    }
     // `axis axis mode = …`, `axis = …`
     let behind = text[indent + word.len()..].trim_start();
     if first_word(behind) == word {
@@ -149,32 +186,8 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
             return out;
         }
     }
-    if let Some((at, piece)) = unbalanced(text) {
-        let headless = if matches!(piece, Piece::Close(b'}')) {
-            names::without_brace(id, base, text, indent)
-        } else {
-            None
-        };
-        let lacks_brace = headless.as_ref().is_some_and(|d| d.code == Code::Unexpected);
-        let lone = headless.is_none();
-        let of_loop = loops::opens(text, at)
-            .map(|word| loops::told(id, Code::UnknownSetting, base + word, &text[word..at]));
-        sink.push(headless.or(of_loop).unwrap_or_else(|| bracket(id, base + at, piece)));
-        if lone {
-            unclosed_beside(id, base, text, at, sink);
-        }
-        if lacks_brace {
-            out.item = opened(text, indent).and_then(|t| reread(id, &t, base, sink, &mut out.broken));
-        }
-        // a head alone, as where it stands twice, is nothing to be held against
-        let empty = text[at + 1..].trim().is_empty();
-        let heads = text.trim_start().find('{').map(|n| n + indent) == Some(at);
-        if matches!(piece, Piece::Open(b'{')) && heads && !empty {
-            out.item = closed(id, file, span, sink, &mut out.broken);
-        } else if matches!(piece, Piece::Open(b'{')) && !empty {
-            out.item = without_block(id, text, at, base, sink, &mut out.broken);
-        }
-        return out;
+    if let Some(whose) = unbalanced(text) {
+        return of_bracket(id, file, span, whose, sink, out);
     }
     let named = if word == "use" { imports::mistake(id, base, text) } else { None };
     let found = lexical::mistake(id, base, text)
@@ -184,8 +197,47 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
     if word == "axis" {
         json_slips::others(id, Rule::only_item, text, base, &found, sink);
         out.item = other_points(id, text, base, found, sink, &mut out.broken);
+    } else if let Some(meant) = imports::as_meant(id, file, base + indent, &text[indent..]) {
+        out.broken.retain(|b| meant.names.iter().all(|n| n.value != *b));
+        sink.push(found);
+        out.item = Some(Item::Use(meant));
     } else {
         out.item = heads::told(id, file, (base + indent, &text[indent..]), found, sink, &mut out.broken);
+    }
+    out
+}
+
+/// A declaration with a bracket of its own that has no other.
+fn of_bracket(
+    id: FileId,
+    file: &str,
+    span: Span,
+    (at, piece): (usize, Piece),
+    sink: &mut Sink,
+    mut out: Recovered,
+) -> Recovered {
+    let (base, text) = (span.start as usize, &file[span.range()]);
+    let indent = text.len() - text.trim_start().len();
+    let headless =
+        if matches!(piece, Piece::Close(b'}')) { names::without_brace(id, base, text, indent) } else { None };
+    let lacks_brace = headless.as_ref().is_some_and(|d| d.code == Code::Unexpected);
+    let lone = headless.is_none();
+    let of_loop = loops::opens(text, at)
+        .map(|word| loops::told(id, Code::UnknownSetting, base + word, &text[word..at]));
+    sink.push(headless.or(of_loop).unwrap_or_else(|| bracket(id, base + at, piece)));
+    if lone {
+        unclosed_beside(id, base, text, at, sink);
+    }
+    if lacks_brace {
+        out.item = opened(text, indent).and_then(|t| reread(id, &t, base, sink, &mut out.broken));
+    }
+    // a head alone, as where it stands twice, is nothing to be held against
+    let empty = text[at + 1..].trim().is_empty();
+    let heads = text.trim_start().find('{').map(|n| n + indent) == Some(at);
+    if matches!(piece, Piece::Open(b'{')) && heads && !empty {
+        out.item = closed(id, file, span, sink, &mut out.broken);
+    } else if matches!(piece, Piece::Open(b'{')) && !empty {
+        out.item = without_block(id, text, at, base, sink, &mut out.broken);
     }
     out
 }
@@ -329,6 +381,13 @@ fn no_declaration(id: FileId, (file, at): (&str, usize), text: &str, word: &str)
             Some(right) => d.edit(Span::new(id, at..at + first_line.trim_end().len()), right),
             None => d,
         };
+    }
+    if matches!(word, "rule" | "rules") && first_line.contains('"') && first_line.contains(" when ") {
+        let keyword = Span::new(id, at..at + word.len());
+        return d
+            .suggest("prune")
+            .help("a rule is declared by `prune NAME \"why\" when …`")
+            .edit(keyword, "prune");
     }
     if let Some(help) = habits::leading_operator(first_line) {
         return d.label("expected a declaration").help(help);

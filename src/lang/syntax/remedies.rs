@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::at::{mend, only};
 use super::hints::{Hint, is_condition};
+use super::imports;
 use super::{several, words};
 
 /// The remedy for a token (of the chunk, a place in it) that no rule took.
@@ -110,7 +111,15 @@ impl<'a> At<'a> {
             return Some(mend(format!("`{setting}` stands here twice: remove one"), second, ""));
         }
         if self.before == "use" && self.word == "{" {
-            return Some(only("say where the names come from: `use std/profiles { … }`"));
+            let list = self.after().split('}').next().unwrap_or_default();
+            let taken: Vec<&str> = list.split([',', ' ', '\t', '\n']).filter(|n| !n.is_empty()).collect();
+            let Some(home) = imports::home_of(&taken) else {
+                return Some(only("say where the names come from: `use std/profiles { … }`"));
+            };
+            let help =
+                format!("say where the names come from: write `use std/{home} {{ {} }}`", taken.join(", "));
+            let place = self.token.start..self.token.start;
+            return Some(mend(help, place, format!("std/{home} ")));
         }
         if self.before == "env" && self.word == "=" {
             let value = self.after().split([' ', '\t', '\n']).next().unwrap_or_default();
