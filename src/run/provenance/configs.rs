@@ -66,7 +66,9 @@ impl Reader<'_> {
         files.sort();
         // without an ending there are too many things that it may be
         files.retain(|p| p.extension().is_some());
-        files.into_iter().for_each(|file| self.follow(file));
+        for file in files {
+            self.follow(file);
+        }
     }
 
     /// Remembers a file to be read, if it is one of these.
@@ -107,7 +109,7 @@ impl Reader<'_> {
             let is_file = path.is_file();
             // a word of a file may be the name of a directory by accident
             let may_be_dir = from.by_grammar && how != Use::Either && word.contains('/');
-            if !is_file && !(may_be_dir && path.is_dir()) {
+            if !(is_file || may_be_dir && path.is_dir()) {
                 continue;
             }
             known = true;

@@ -76,7 +76,7 @@ fn all(site: &Path) -> Sweep {
             match file.state(site, &own) {
                 State::AsRecorded => {}
                 State::Other(what) => found.push((file.name.clone(), what)),
-                State::Doubted(size) => doubted.push((name.clone(), file.clone(), size)),
+                State::Doubted(bytes) => doubted.push((name.clone(), file.clone(), bytes)),
             }
         }
         recorded.extend(files.into_iter().map(|file| file.name));
@@ -184,7 +184,8 @@ fn added(site: &Path, recorded: &BTreeSet<String>) -> BTreeMap<String, String> {
             let told = |name: String| (name.clone(), held(&name).chars().take(8).collect());
             found.extend(names.into_iter().map(told));
         } else {
-            let told: String = names.iter().map(|name| format!("{name} {}\n", held(name))).collect();
+            let told: Vec<String> = names.iter().map(|name| format!("{name} {}\n", held(name))).collect();
+            let told = told.concat();
             let hash = hex(&Sha256::digest(told));
             found.insert(format!("files that were added to {top}/"), hash[..8].to_owned());
         }

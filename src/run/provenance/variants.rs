@@ -59,12 +59,11 @@ fn replaced(text: &str, values: &Values<'_>, at: usize) -> Option<String> {
     while let Some(found) = text[from..].find('$') {
         let start = from + found;
         let rest = &text[start + 1..];
-        let (name, after) = match rest.strip_prefix('{') {
-            Some(inner) => inner.split_once('}')?,
-            None => {
-                let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-                rest.split_at(end)
-            }
+        let (name, after) = if let Some(inner) = rest.strip_prefix('{') {
+            inner.split_once('}')?
+        } else {
+            let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+            rest.split_at(end)
         };
         let known = values.get(name).and_then(|all| all.get(at).or(all.last()));
         // a variable that is made of itself: `PATH=bin:$PATH`
