@@ -24,8 +24,9 @@ fn by_stack(text: &str) -> Option<(usize, Piece)> {
             Piece::Open(b) => stack.push((at, b, indent)),
             Piece::Close(b) => {
                 let Some(&(open, o, outer)) = stack.last() else { return Some((at, piece)) };
-                // of the only one that is open it is the end, wherever it stands
-                let dedents = stack.len() > 1 && line + indent == at && indent < outer;
+                // of the only one that is open it is the end, wherever it stands, but for one that begins its line
+                let begins = || text[..open].rsplit('\n').next().is_some_and(|l| l.trim().is_empty());
+                let dedents = line + indent == at && indent < outer && (stack.len() > 1 || begins());
                 if closes(o, b) && !dedents {
                     stack.pop();
                 } else if !dedents && is_spare(&stack, text, at) {
