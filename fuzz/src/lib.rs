@@ -18,6 +18,8 @@ pub mod load {
     mod raw;
     #[path = "../../src/load/record.rs"]
     pub mod record;
+    #[path = "../../src/load/share.rs"]
+    mod share;
     #[path = "../../src/load/shown.rs"]
     pub mod shown;
     #[path = "../../src/load/sse.rs"]

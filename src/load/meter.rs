@@ -1,14 +1,12 @@
 //! The measure of one stream: bytes and times go in, chunk times, tokens and a verdict come out. No clock and
 //! no socket, so that recorded streams of real servers can be replayed through it in any pieces.
 
-mod share;
-
 use super::event::{Event, error_text};
 use super::record::{Chunk, Failure, FailureKind, Form, Outcome, Textless, TokenSource, UnknownText};
+use super::share::{room_for_tokens, spread};
 use super::shown::{example, glimpse, message};
 use super::sse::{SseDecoder, SseEvent};
 use super::template::Template;
-use share::{room_for_tokens, spread};
 
 /// Of a body without an event so much is kept to be shown,
 const BEGINNING: usize = 300;

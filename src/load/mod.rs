@@ -45,6 +45,7 @@ mod self_test;
 mod sent;
 mod series;
 mod server;
+mod share;
 mod shown;
 mod spec;
 mod sse;

@@ -1,6 +1,6 @@
 //! How the tokens that a server counted lie in the text that came.
 
-use crate::load::record::Chunk;
+use super::record::Chunk;
 
 /// Tokens that an event with an empty text may stand for: several ends of sequence, or parts of one character, sent together.
 const OF_A_BLANK: u32 = 64;
