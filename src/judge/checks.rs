@@ -130,14 +130,29 @@ fn throughput_identity(s: &Subject<'_>) -> Said {
 const UNSEEN_REFUSED: f64 = 0.75;
 
 fn tokens_out(s: &Subject<'_>) -> Said {
-    let m = &s.run.metrics;
-    if let (Some(unseen), Some(output)) = (m.number("unseen_tokens"), m.number("output_tokens")) {
-        let level = if unseen > output * UNSEEN_REFUSED { Level::Refuse } else { Level::Flag };
-        let text = format!(
-            "the server counts {output:.0} tokens, and the text that came has no room for {unseen:.0} of them"
-        );
-        return Said::Found(level, text);
+    // the heavier of both: a count that is off in part takes no weight from lengths that are wrong
+    match (tokens_asked(s), tokens_seen(s)) {
+        (Said::Found(asked, text), Said::Found(seen, _)) if asked >= seen => Said::Found(asked, text),
+        (_, seen @ Said::Found(..)) => seen,
+        (asked, _) => asked,
     }
+}
+
+/// Whether the text that came has room for the tokens that the server counts.
+fn tokens_seen(s: &Subject<'_>) -> Said {
+    let m = &s.run.metrics;
+    let (Some(unseen), Some(output)) = (m.number("unseen_tokens"), m.number("output_tokens")) else {
+        return Said::Fine;
+    };
+    let level = if unseen > output * UNSEEN_REFUSED { Level::Refuse } else { Level::Flag };
+    let text = format!(
+        "the server counts {output:.0} tokens, and the text that came has no room for {unseen:.0} of them"
+    );
+    Said::Found(level, text)
+}
+
+fn tokens_asked(s: &Subject<'_>) -> Said {
+    let m = &s.run.metrics;
     let Some((from, to)) = s.profile.output else { return Said::Unchecked };
     if matches!(s.profile.data, Some(Data::Jsonl(_))) {
         // each line may say another length

@@ -43,7 +43,8 @@ impl<'a> Excerpts<'a> {
             add(&mut blocks, source, place);
         }
         if let Some(main) = places.first() {
-            blocks.sort_by_key(|b| !b.bytes.contains(&main.start));
+            // the end of the file is in its last block
+            blocks.sort_by_key(|b| main.start < b.bytes.start || b.bytes.end < main.start);
         }
         let mut text = String::new();
         for block in &mut blocks {

@@ -10,7 +10,7 @@ use super::record::{RequestRecord, TokenSource};
 use super::server::ServerFacts;
 use super::spec::{Api, LoadSpec, SAMPLING_PARAMS};
 
-/// Differences of token counts above this share of the prompt are told.
+/// Differences of token counts above this share are told.
 const TOKENS_OFF: f64 = 0.01;
 
 /// One observation.
