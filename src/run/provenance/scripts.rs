@@ -110,11 +110,12 @@ pub(super) fn holds(word: &str, letter: char) -> bool {
     word.strip_prefix('-').is_some_and(|letters| !letters.starts_with('-') && letters.contains(letter))
 }
 
-/// What a shell reads first that is told to act as one that somebody logs in with.
+/// What a shell reads first that is told to act as one that somebody logs in with: no word of the command, so that it counts as what a
+/// text sources.
 fn of_login() -> Option<Start> {
     let home = PathBuf::from(std::env::var_os("HOME")?);
     let found = [".bash_profile", ".bash_login", ".profile"].map(|name| home.join(name));
-    found.into_iter().find(|path| path.is_file()).map(|path| Start::File(path, true))
+    found.into_iter().find(|path| path.is_file()).map(|path| Start::Text(format!(". \"{}\"", path.display())))
 }
 
 /// What these scripts name. The words of the command itself are not among it.
