@@ -24,7 +24,7 @@ fuzz_target!(|data: &[u8]| {
     };
     let mut analysis = analyze(&Other(other), "fuzz.plab", file);
     let read = analysis.sources.get(FileId::default()).text.clone();
-    reveal(&read, &mut analysis.diagnostics, &|t| analyze(&Other(other), "fuzz.plab", t));
+    reveal(&read, &mut analysis, &|t| analyze(&Other(other), "fuzz.plab", t));
     for found in &analysis.diagnostics {
         let source = &analysis.sources.get(found.span.file).text;
         assert!(source.get(found.span.range()).is_some(), "{found:?} has no place");

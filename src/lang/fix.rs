@@ -12,8 +12,9 @@ use super::codes::Code;
 use super::comments::start_of_comment;
 use super::diag::{Diagnostic, Edit, Severity};
 use super::effort::Effort;
-use super::hidden::reveal;
+use super::hidden::hidden_by;
 use super::made::{Made, Making};
+use super::numbering::Numbering;
 use super::source::FileId;
 
 /// A fix may need another one: a flag and its value are joined, then its name is seen to be wrong.
@@ -44,6 +45,8 @@ pub fn mend(text: &str, analyze: &dyn Fn(&str) -> Analysis) -> Mended {
     if first.unlisted > 0 || !first.diagnostics.iter().any(|d| fix_of(d).is_some()) {
         return Mended { text: text.to_owned(), fixes: Vec::new() };
     }
+    let numbering = Numbering::of(&mut first);
+    let analyze = &|t: &str| numbering.alike(analyze(t));
     let state = all(State::of(text, &mut first.diagnostics, analyze), analyze);
     let mut fixes: Vec<Made> = state.made.into_iter().map(|m| m.made(&state.text)).collect();
     fixes.sort_by_key(|m| m.line);
@@ -56,12 +59,17 @@ pub fn complete(text: &str, analysis: &mut Analysis, analyze: &dyn Fn(&str) -> A
     // what nothing uses can be taken out of a file that is right otherwise: such files, which may be long, are not read twice
     let is_right = !analysis.has_errors();
     let sure = |d: &Diagnostic| is_right && d.code == Code::Unused;
-    let (found, unlisted) = (&mut analysis.diagnostics, analysis.unlisted);
-    if !found.iter().any(|d| fix_of(d).is_some() && !sure(d)) {
+    if !analysis.diagnostics.iter().any(|d| fix_of(d).is_some() && !sure(d)) {
         return;
     }
-    let applied =
-        if unlisted > 0 { HashMap::new() } else { all(State::of(text, found, analyze), analyze).applied };
+    let numbering = Numbering::of(analysis);
+    let analyze = &|t: &str| numbering.alike(analyze(t));
+    let found = &mut analysis.diagnostics;
+    let applied = if analysis.unlisted > 0 {
+        HashMap::new()
+    } else {
+        all(State::of(text, found, analyze), analyze).applied
+    };
     let with_edits: HashSet<(Code, u32)> =
         found.iter().filter(|d| !d.edits.is_empty()).map(|d| (d.code, d.span.start)).collect();
     for d in found.iter_mut() {
@@ -72,6 +80,7 @@ pub fn complete(text: &str, analysis: &mut Analysis, analyze: &dyn Fn(&str) -> A
             _ => {}
         }
     }
+    numbering.end(analysis);
 }
 
 /// A text, what is wrong with it, and how it came about.
@@ -94,7 +103,7 @@ impl State {
     /// A text in which something was found, to which what that hides is added.
     fn of(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn Fn(&str) -> Analysis) -> Self {
         let shown = found.clone();
-        reveal(text, found, analyze);
+        hidden_by(text, found, analyze);
         let hidden = news(&refs(&shown), &refs(found), &[]).into_iter().cloned().collect();
         Self {
             text: text.to_owned(),
@@ -110,7 +119,7 @@ impl State {
     /// The text, if a check tells no more errors of it than of the one before, with what they hide.
     fn unless_worse(self, before: &Self, analyze: &dyn Fn(&str) -> Analysis) -> Option<Self> {
         let mut found = self.found.clone();
-        reveal(&self.text, &mut found, analyze);
+        hidden_by(&self.text, &mut found, analyze);
         let told = errors(&found);
         (told <= before.told).then_some(Self { told, ..self })
     }

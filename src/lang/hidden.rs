@@ -12,11 +12,19 @@ use super::codes::Code;
 use super::diag::{self, About, Diagnostic, Edit, Severity};
 use super::effort::Effort;
 use super::fix::{apart, fix_of};
+use super::numbering::Numbering;
 use super::source::Span;
+
+/// Adds to what a first reading found what [`hidden_by`] its mistakes is, and to its files those that only later readings meet.
+pub fn reveal(text: &str, first: &mut Analysis, analyze: &dyn Fn(&str) -> Analysis) {
+    let numbering = Numbering::of(first);
+    hidden_by(text, &mut first.diagnostics, &|t| numbering.alike(analyze(t)));
+    numbering.end(first);
+}
 
 /// Adds what those mistakes hide that a machine can mend. A fix that brings errors into what it writes is no mending, nor is a guess that
 /// brings them into the word that it changes: they are left alone.
-pub fn reveal(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn Fn(&str) -> Analysis) {
+pub(super) fn hidden_by(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn Fn(&str) -> Analysis) {
     // each reading shows what those mended in it have hidden; few hide more than one below the other
     let effort = Effort::of_readings(analyze);
     let (mut now, mut there) = (text.to_owned(), found.clone());
@@ -273,9 +281,9 @@ mod tests {
     /// Code and text of all that is found, in order.
     fn told(text: &str) -> Vec<(&'static str, &str)> {
         let analyze = |t: &str| analyze(&NoFiles, "test.plab", t);
-        let mut found = analyze(text).diagnostics;
-        reveal(text, &mut found, &analyze);
-        found.iter().map(|d| (d.code.id(), &text[d.span.range()])).collect()
+        let mut first = analyze(text);
+        reveal(text, &mut first, &analyze);
+        first.diagnostics.iter().map(|d| (d.code.id(), &text[d.span.range()])).collect()
     }
 
     #[test]

@@ -15,6 +15,7 @@ pub mod hidden;
 pub mod invisible;
 pub mod learn;
 pub mod made;
+mod numbering;
 mod of_launch;
 mod pictures;
 pub mod render;

@@ -127,6 +127,16 @@ impl Sources {
         FileId(self.files.len() as u32 - 1)
     }
 
+    /// The number here of a file that another analysis of the same root file calls `id`. A root is the root, whatever its text is.
+    pub(super) fn known_as(&mut self, id: FileId, source: &Source) -> FileId {
+        if id == FileId::default() {
+            return id;
+        }
+        let same = |s: &Source| s.name == source.name && s.text == source.text;
+        let at = self.files.iter().skip(1).position(same);
+        at.map_or_else(|| self.add(source.clone()), |at| FileId(at as u32 + 1))
+    }
+
     pub fn get(&self, id: FileId) -> &Source {
         &self.files[id.0 as usize]
     }

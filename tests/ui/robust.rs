@@ -39,7 +39,7 @@ fn sound(text: &str) -> Analysis {
     // what hides behind what a machine can mend has a place in the text as it is
     if text.len() < 20_000 {
         let read = found.sources.get(FileId::default()).text.clone();
-        reveal(&read, &mut found.diagnostics, &analysis);
+        reveal(&read, &mut found, &analysis);
     }
     for d in &found.diagnostics {
         let what = format!("{} {} in {begins:?}", d.code.id(), d.message);
