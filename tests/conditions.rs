@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use crate::support::{EXEC, Lab, Output, binary, skip};
 
-const STUDY: &str = r#"
+pub const STUDY: &str = r#"
 engine own "Own" {
     serve "WORDS {model} {host} {port}"
     ready get "/health" within 30s
@@ -45,23 +45,23 @@ study s "S" {
 "#;
 
 /// A study of an engine that is a script, with these lines in its declaration.
-fn lab(lines: &str) -> Lab {
+pub fn lab(lines: &str) -> Lab {
     let lab = Lab::with(&STUDY.replace("WORDS", "sh engine.sh").replace("LINES", lines));
     write(&lab, "engine.sh", script("echo started >> written.state"));
     lab
 }
 
-fn script(first: &str) -> String {
+pub fn script(first: &str) -> String {
     format!("{first}\nexec '{}' sim --model \"$1\" --host \"$2\" --port \"$3\"\n", binary())
 }
 
 /// Writes a file and the directories that it lies in.
-fn write(lab: &Lab, name: &str, text: impl AsRef<[u8]>) {
+pub fn write(lab: &Lab, name: &str, text: impl AsRef<[u8]>) {
     fs::create_dir_all(lab.path(name).parent().expect("a folder")).expect("made");
     lab.write(name, text);
 }
 
-fn exec(lab: &Lab) -> u64 {
+pub fn exec(lab: &Lab) -> u64 {
     let report = lab.run(&EXEC).expect_code(0).report();
     report.0["cost"]["launches"].as_u64().expect("a number")
 }
@@ -71,7 +71,7 @@ fn plan(lab: &Lab) -> Output {
 }
 
 /// Why the candidate has to be measured again; empty if it has not.
-fn again(plan: &Output) -> String {
+pub fn again(plan: &Output) -> String {
     let candidate = &plan.json()["steps"][0]["candidates"][0];
     match candidate["state"].as_str() {
         Some("to_measure") => candidate["reason"].as_str().unwrap_or("no reason").to_owned(),
@@ -80,7 +80,7 @@ fn again(plan: &Output) -> String {
 }
 
 #[track_caller]
-fn expect(lab: &Lab, why: &str) {
+pub fn expect(lab: &Lab, why: &str) {
     let said = again(&plan(lab));
     assert!(if why.is_empty() { said.is_empty() } else { said.contains(why) }, "`{said}` is not `{why}`");
 }
@@ -191,38 +191,6 @@ fn a_file_that_is_edited_under_two_launches_is_compared_all_the_same() {
         write(&lab, "t.jinja", "quiet");
         expect(&lab, "t.jinja changed since it was measured");
     }
-}
-
-#[test]
-fn libraries_beside_an_engine_are_part_of_a_result() {
-    let lab = Lab::with(&STUDY.replace("WORDS", "own-serve").replace("LINES", ""));
-    let site = "venv/lib/python3.11/site-packages";
-    write(&lab, "site.plab", "site here {\n engine own via venv \"venv\"\n}\n");
-    write(&lab, "venv/pyvenv.cfg", "include-system-site-packages = false\n");
-    write(&lab, &format!("{site}/own_serve-1.0.dist-info/RECORD"), "own.py,sha256=a,1\n");
-    write(&lab, &format!("{site}/torch-2.8.0.dist-info/RECORD"), "torch.py,sha256=a,1\n");
-    fs::create_dir_all(lab.path("venv/bin")).expect("a folder");
-    // a shell by the name of an interpreter
-    symlink("/bin/sh", lab.path("venv/bin/python")).expect("a link");
-    let head = format!("#!{}\n", lab.path("venv/bin/python").display());
-    write(&lab, "venv/bin/own-serve", head + &script(""));
-    fs::set_permissions(lab.path("venv/bin/own-serve"), fs::Permissions::from_mode(0o755)).expect("set");
-    assert_eq!(exec(&lab), 2);
-    expect(&lab, "");
-    let (old, new) = (format!("{site}/torch-2.8.0.dist-info"), format!("{site}/torch-2.9.1.dist-info"));
-    fs::rename(lab.path(&old), lab.path(&new)).expect("moved");
-    expect(&lab, "measured with torch 2.8.0, now 2.9.1");
-    fs::rename(lab.path(&new), lab.path(&old)).expect("moved");
-    write(&lab, &format!("{old}/RECORD"), "torch.py,sha256=b,1\n");
-    expect(&lab, "measured with another build of torch 2.8.0");
-    write(&lab, &format!("{old}/RECORD"), "torch.py,sha256=a,1\n../../../bin/torchrun,sha256=x,9\n");
-    expect(&lab, "");
-    write(&lab, &format!("{site}/flashinfer_python-0.3.dist-info/RECORD"), "");
-    expect(&lab, "measured without flashinfer-python, now with flashinfer-python 0.3");
-    assert_eq!(exec(&lab), 4);
-    // the journal says once what each of them was
-    let journal = lab.read("state/journal.jsonl");
-    assert_eq!(journal.matches("\"torch\":\"2.8.0 (").count(), 2, "{journal}");
 }
 
 #[test]
@@ -370,114 +338,11 @@ fn a_file_that_is_edited_while_it_is_measured_counts_for_no_result() {
 }
 
 #[test]
-fn libraries_behind_a_shell_script_and_loose_modules_are_part_of_a_result() {
-    let lab = Lab::with(&STUDY.replace("WORDS", "own-serve").replace("LINES", ""));
-    let site = "venv/lib/python3.11/site-packages";
-    write(&lab, "site.plab", "site here {\n engine own via venv \"venv\"\n}\n");
-    write(&lab, "venv/pyvenv.cfg", "include-system-site-packages = false\n");
-    write(&lab, &format!("{site}/torch-2.8.0.dist-info/RECORD"), "torch/a.py,sha256=a,1\n");
-    write(&lab, &format!("{site}/torch/a.py"), "1");
-    fs::create_dir_all(lab.path("venv/bin")).expect("a folder");
-    symlink("/bin/sh", lab.path("venv/bin/python")).expect("a link");
-    write(&lab, "venv/bin/own-serve", format!("#!/bin/sh\n{}", script("")));
-    fs::set_permissions(lab.path("venv/bin/own-serve"), fs::Permissions::from_mode(0o755)).expect("set");
-    assert_eq!(exec(&lab), 2);
-    expect(&lab, "");
-    let (old, new) = (format!("{site}/torch-2.8.0.dist-info"), format!("{site}/torch-2.9.1.dist-info"));
-    fs::rename(lab.path(&old), lab.path(&new)).expect("moved");
-    expect(&lab, "measured with torch 2.8.0, now 2.9.1");
-    fs::rename(lab.path(&new), lab.path(&old)).expect("moved");
-    expect(&lab, "");
-    for (file, said) in
-        [("sitecustomize.py", "sitecustomize.py"), ("fast_attention/__init__.py", "fast_attention/")]
-    {
-        write(&lab, &format!("{site}/{file}"), "x = 1\n");
-        expect(&lab, &format!("measured without {said}, now with {said}"));
-        fs::remove_file(lab.path(&format!("{site}/{file}"))).expect("removed");
-    }
-    fs::remove_dir(lab.path(&format!("{site}/fast_attention"))).expect("removed");
-    expect(&lab, "");
-    let wrapper = lab.read("venv/bin/own-serve");
-    write(&lab, "venv/bin/own-serve", format!("{wrapper}# edited\n"));
-    expect(&lab, "measured with own-serve ");
-}
-
-/// An interpreter that is no virtual environment also finds what its user installed for all of them, below `~/.local`.
-#[test]
-fn loose_modules_of_a_user_s_own_site_packages_are_part_of_a_result() {
-    let lab = Lab::with(&STUDY.replace("WORDS", "own-serve").replace("LINES", ""));
-    let site = "home/.local/lib/python3.11/site-packages";
-    write(&lab, &format!("{site}/torch-2.8.0.dist-info/RECORD"), "torch/a.py,sha256=a,1\n");
-    write(&lab, &format!("{site}/torch/a.py"), "x = 1\n");
-    write(&lab, &format!("{site}/patched.py"), "x = 1\n");
-    fs::create_dir_all(lab.path("python/bin")).expect("a folder");
-    // a shell by the name of an interpreter
-    symlink("/bin/sh", lab.path("python/bin/python3")).expect("a link");
-    let head = format!("#!{}\n", lab.path("python/bin/python3").display());
-    write(&lab, "python/bin/own-serve", head + &script(""));
-    fs::set_permissions(lab.path("python/bin/own-serve"), fs::Permissions::from_mode(0o755)).expect("set");
-    let at_home = |words: &[&str], home: &str| {
-        let mut command = lab.command(words);
-        let programs = std::env::var("PATH").unwrap_or_default();
-        command.env("HOME", lab.path(home));
-        command.env("PATH", format!("{}:{programs}", lab.path("python/bin").display()));
-        lab.start_command(command).wait().expect_code(0)
-    };
-    let planned = |home| again(&at_home(&["plan", "study.plab", "--dir", "state", "--format", "json"], home));
-    at_home(&EXEC, "home");
-    assert_eq!(planned("home"), "");
-    write(&lab, &format!("{site}/patched.py"), "x = 2\n");
-    let said = planned("home");
-    assert!(said.contains("patched.py"), "{said}");
-    write(&lab, &format!("{site}/patched.py"), "x = 1\n");
-    assert_eq!(planned("home"), "");
-    write(&lab, &format!("{site}/usercustomize.py"), "import torch\n");
-    assert_eq!(planned("home"), "measured without usercustomize.py, now with usercustomize.py");
-    fs::remove_file(lab.path(&format!("{site}/usercustomize.py"))).expect("removed");
-    fs::rename(
-        lab.path(&format!("{site}/torch-2.8.0.dist-info")),
-        lab.path(&format!("{site}/torch-2.9.1.dist-info")),
-    )
-    .expect("moved");
-    assert_eq!(planned("home"), "measured with torch 2.8.0, now 2.9.1");
-    // nor are they there for a user who has none
-    let said = planned("nobody");
-    assert!(said.starts_with("measured with "), "{said}");
-    // measured again under what is there now, and then it holds
-    at_home(&EXEC, "home");
-    assert_eq!(planned("home"), "");
-}
-
-#[test]
 fn spaces_in_a_serve_line_say_nothing() {
     let lab = lab("");
     assert_eq!(exec(&lab), 2);
     lab.write("study.plab", lab.read("study.plab").replace("sh engine.sh", "sh   engine.sh"));
     expect(&lab, "");
-}
-
-#[test]
-fn modules_that_a_script_imports_from_beside_it_are_part_of_a_result() {
-    let serve = "import os, sys\nimport helper\n\nos.execv(helper.program(), ['x', 'sim', '--model', sys.argv[1], '--host', sys.argv[2], '--port', sys.argv[3]])\n";
-    let helper = format!("import deeper\n\n\ndef program():\n    return '{}'\n", binary());
-    for (words, dir) in [("python3 app/serve.py", "app/"), ("python3 -m serve", "")] {
-        let lab = Lab::with(&STUDY.replace("WORDS", words).replace("LINES", ""));
-        write(&lab, &format!("{dir}serve.py"), serve);
-        write(&lab, &format!("{dir}helper.py"), &helper);
-        write(&lab, &format!("{dir}deeper.py"), "x = 1\n");
-        assert_eq!(exec(&lab), 2);
-        expect(&lab, "");
-        write(&lab, &format!("{dir}deeper.py"), "x = 2\n");
-        expect(&lab, "measured with another ./deeper.py");
-        write(&lab, &format!("{dir}deeper.py"), "x = 1\n");
-        // what nobody imports, and what Python itself leaves there
-        write(&lab, &format!("{dir}analysis.py"), "x = 1\n");
-        expect(&lab, "");
-        write(&lab, &format!("{dir}helper.py"), format!("{helper}# edited\n"));
-        expect(&lab, "measured with another ./helper.py");
-        assert_eq!(exec(&lab), 2 + 2, "measured again");
-        expect(&lab, "");
-    }
 }
 
 #[test]
@@ -586,66 +451,6 @@ fn what_counts_again_is_not_said_to_be_measured_again() {
         assert!(!said.contains("measured again"), "{said}");
     }
     expect(&lab, "");
-}
-
-/// An environment whose `python` is a shell, with one distribution.
-fn venv(lab: &Lab) -> (String, String) {
-    let site = "venv/lib/python3.11/site-packages";
-    write(lab, "venv/pyvenv.cfg", "include-system-site-packages = false\n");
-    write(lab, &format!("{site}/helper-1.0.dist-info/RECORD"), "helper/a.py,sha256=a,1\n");
-    write(lab, &format!("{site}/helper/a.py"), "1");
-    write(lab, "venv/bin/activate", "PATH=\"$PWD/venv/bin:$PATH\"\n");
-    symlink("/bin/sh", lab.path("venv/bin/python")).expect("a link");
-    (format!("{site}/helper-1.0.dist-info"), format!("{site}/helper-2.0.dist-info"))
-}
-
-#[test]
-fn the_environment_behind_a_wrapper_or_a_prefix_is_part_of_a_result() {
-    for (words, wrapper) in [
-        ("./run.sh", "source venv/bin/activate\nexec python engine.sh \"$@\"\n"),
-        ("./run.sh", "V=$PWD/venv\nexec \"$V/bin/python\" engine.sh \"$@\"\n"),
-        ("env A=1 venv/bin/python engine.sh", ""),
-        ("nice -n 1 stdbuf -oL venv/bin/python engine.sh", ""),
-        ("sh -c '. venv/bin/activate && exec python engine.sh $0 $1 $2'", ""),
-    ] {
-        let lab = Lab::with(&STUDY.replace("WORDS", words).replace("LINES", ""));
-        write(&lab, "engine.sh", script(""));
-        write(&lab, "run.sh", format!("#!/bin/bash\n{wrapper}"));
-        fs::set_permissions(lab.path("run.sh"), fs::Permissions::from_mode(0o755)).expect("set");
-        let (old, new) = venv(&lab);
-        exec(&lab);
-        expect(&lab, "");
-        fs::rename(lab.path(&old), lab.path(&new)).expect("moved");
-        expect(&lab, "measured with helper 1.0, now 2.0");
-        fs::rename(lab.path(&new), lab.path(&old)).expect("moved");
-        let site = old.trim_end_matches("/helper-1.0.dist-info");
-        write(&lab, &format!("{site}/helper/configs/E=8.json"), "{}");
-        expect(&lab, "measured without helper/configs/E=8.json, now with");
-        fs::remove_file(lab.path(&format!("{site}/helper/configs/E=8.json"))).expect("removed");
-        expect(&lab, "");
-    }
-}
-
-#[test]
-fn code_that_a_shell_script_puts_on_the_path_is_part_of_a_result() {
-    for place in ["export PYTHONPATH=$PWD/src", "cd src"] {
-        let lab = lab("");
-        let last = script("MODULE=eng.server");
-        let back = if place.starts_with("cd") { "\ncd .." } else { "" };
-        write(&lab, "engine.sh", format!("{place}{back}\n{last}"));
-        for file in ["__init__.py", "server.py", "deep.py"] {
-            write(&lab, &format!("src/eng/{file}"), "x = open('side.txt')\n");
-        }
-        write(&lab, "side.txt", "one");
-        exec(&lab);
-        expect(&lab, "");
-        write(&lab, "src/eng/deep.py", "x = 2\n");
-        expect(&lab, "measured with another ./eng/ (");
-        write(&lab, "src/eng/deep.py", "x = open('side.txt')\n");
-        expect(&lab, "");
-        write(&lab, "side.txt", "two");
-        expect(&lab, "measured with another ./side.txt (");
-    }
 }
 
 #[test]

@@ -36,6 +36,7 @@ mod init;
 mod init_containers;
 mod init_scripts;
 mod init_sweeps;
+mod installations;
 mod installed;
 mod keys;
 mod left;

@@ -183,7 +183,24 @@ impl<'a> Books<'a> {
         appeared.extend(own);
         appeared.extend(back.iter().filter(|(w, _)| is_engines(w)).map(|(w, _)| (*w).to_owned()));
         changed.extend(back.into_iter().filter(|(w, _)| !is_engines(w)).map(|(_, told)| told));
-        (changed, appeared)
+        (changed.into_iter().map(|what| self.in_full(what)).collect(), appeared)
+    }
+
+    /// Says of an installation that changed what of it did.
+    fn in_full(&self, what: String) -> String {
+        let begin = self.conditions.first().filter(|c| what == moved::installation(&c.engine));
+        let which = begin.and_then(|begin| {
+            let history = self.x.journal.history();
+            let then = history.libraries(begin.libraries.as_ref()?)?;
+            provenance::libraries_named(
+                then,
+                &self.x.standing().libraries(&self.task.wanted.config.engine)?.1,
+            )
+        });
+        match which {
+            Some(which) => format!("{what} ({which})"),
+            None => what,
+        }
     }
 
     /// What a launch of a check comes down to: one number, if nothing cut it short.

@@ -1,3 +1,5 @@
+//! What is kept is found, what is damaged is not, and the oldest goes first.
+
 use super::*;
 
 fn shelf(most: u64) -> (tempfile::TempDir, Shelf) {

@@ -1,3 +1,5 @@
+//! Serve commands as people write them, read by what each engine knows.
+
 use super::super::known;
 use super::*;
 

@@ -1,3 +1,5 @@
+//! What a shell would make of words, and what only a running one could.
+
 use super::*;
 
 fn words(text: &str) -> Vec<Vec<String>> {

@@ -1,3 +1,5 @@
+//! Pages of metrics as real engines print them.
+
 use std::io::{Read as _, Write as _};
 
 use super::*;

@@ -16,14 +16,11 @@ pub fn id(of: &BTreeMap<String, String>) -> String {
 /// What is not as it was, the weightiest by name.
 pub fn difference(then: Option<&BTreeMap<String, String>>, now: &BTreeMap<String, String>) -> String {
     let Some(then) = then else { return "measured with other libraries beside its engine".to_owned() };
-    let names: BTreeSet<&String> = then.keys().chain(now.keys()).collect();
-    let weight = |name: &str| FIRST.iter().position(|f| name.starts_with(f)).unwrap_or(FIRST.len());
-    let mut other: Vec<&String> = names.into_iter().filter(|n| then.get(*n) != now.get(*n)).collect();
-    other.sort_by_key(|name| weight(name));
+    let other = others(then, now);
     let Some(name) = other.first() else {
         return "measured with other libraries beside its engine".to_owned();
     };
-    let more = if other.len() > 1 { format!(", and {} more", other.len() - 1) } else { String::new() };
+    let more = more(&other);
     let what = match (then.get(*name), now.get(*name)) {
         (Some(was), Some(is)) => changed(name, was, is),
         (Some(was), None) => format!("measured with {}, now without", shown(name, was)),
@@ -32,6 +29,25 @@ pub fn difference(then: Option<&BTreeMap<String, String>>, now: &BTreeMap<String
         }
     };
     what + &more
+}
+
+/// Those that are not as they were, by name: `torch, and 2 more`.
+pub fn named(then: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> Option<String> {
+    let other = others(then, now);
+    Some(format!("{}{}", other.first()?, more(&other)))
+}
+
+/// What is not the same, the weightiest first.
+fn others<'a>(then: &'a BTreeMap<String, String>, now: &'a BTreeMap<String, String>) -> Vec<&'a String> {
+    let names: BTreeSet<&String> = then.keys().chain(now.keys()).collect();
+    let weight = |name: &str| FIRST.iter().position(|f| name.starts_with(f)).unwrap_or(FIRST.len());
+    let mut other: Vec<&String> = names.into_iter().filter(|n| then.get(*n) != now.get(*n)).collect();
+    other.sort_by_key(|name| weight(name));
+    other
+}
+
+fn more(other: &[&String]) -> String {
+    if other.len() > 1 { format!(", and {} more", other.len() - 1) } else { String::new() }
 }
 
 fn changed(name: &str, was: &str, is: &str) -> String {

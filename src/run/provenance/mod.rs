@@ -44,6 +44,7 @@ pub use answers::{ask, contradiction, facts_of, hash_of, started};
 pub use as_measured::as_measured;
 pub use edited::edited;
 pub use effective::differences;
+pub use libraries::named as libraries_named;
 pub use machine::machine;
 pub use python::named_by as interpreter_named_by;
 pub use secrets::masked_variables;

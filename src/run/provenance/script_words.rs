@@ -47,6 +47,7 @@ impl Script<'_, '_, '_> {
                 self.word(name, script);
             }
         }
+        self.reader.shells(words, self.bases);
         if !MATCHERS.contains(&first) && !MAKERS.contains(&first) {
             for word in words {
                 self.pattern(rest_of(&word.text), [".", "source"].contains(&first));

@@ -229,6 +229,17 @@ impl Reader<'_> {
         self.said.libraries.extend(in_variable("LD_LIBRARY_PATH", commands, bases));
     }
 
+    /// Remembers the texts to be read that a command gives to a shell, and the profile of one that acts as at a login.
+    pub(super) fn shells(&mut self, words: &[Word], bases: &[PathBuf]) {
+        let Some(at) = words.iter().position(|w| is_shell(&w.text)) else { return };
+        let words: Vec<String> = words[at..].iter().map(|w| w.text.clone()).collect();
+        for start in starts(&words, self.ground) {
+            if let Start::Text(text) = start {
+                self.open.push((text, bases.to_vec()));
+            }
+        }
+    }
+
     fn text(&mut self, text: &str, dirs: Vec<PathBuf>) {
         let all = spelled_out(commands(text));
         self.said.texts.insert(text.to_owned());

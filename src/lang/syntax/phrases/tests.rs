@@ -1,3 +1,5 @@
+//! Everyday phrases that are mended, and those that are left alone.
+
 use super::*;
 
 fn mended(chunk: &str, word: &str, expected: &str) -> Option<String> {
