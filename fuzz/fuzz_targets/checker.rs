@@ -30,6 +30,6 @@ fuzz_target!(|data: &[u8]| {
         assert!(source.get(found.span.range()).is_some(), "{found:?} has no place");
         assert!(found.help.is_some(), "{found:?} does not help");
     }
-    text(&analysis.diagnostics, &analysis.sources, Look { color: false, width: 80 });
+    text(&analysis.diagnostics, &analysis.sources, Look { color: false, width: 80, line: 80 });
     json(&analysis.diagnostics, &analysis.sources);
 });

@@ -112,7 +112,8 @@ impl Console {
     }
 
     fn look(self) -> Look {
-        Look { color: self.colored(io::stderr().is_terminal()), width: width() }
+        let line = self.stderr_width().unwrap_or(width().max(LINE_WIDTH));
+        Look { color: self.colored(io::stderr().is_terminal()), width: width(), line }
     }
 
     /// A result that is written as it is made. A reader that is gone ends it.
@@ -191,6 +192,9 @@ fn masked_line(line: &str) -> std::borrow::Cow<'_, str> {
 fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
+
+/// Columns of a file's lines where no terminal limits them.
+const LINE_WIDTH: usize = 120;
 
 /// The terminal's width, or the one that `COLUMNS` says.
 fn width() -> usize {

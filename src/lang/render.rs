@@ -17,8 +17,16 @@ use super::source::{Place, Source, Sources, Span};
 #[derive(Debug, Clone, Copy)]
 pub struct Look {
     pub color: bool,
+    /// columns of text
     pub width: usize,
+    /// columns of a line of a file, with its number before it
+    pub line: usize,
 }
+
+/// What stands before a line of a file: spaces, its number, a bar.
+const MARGIN: usize = 8;
+/// Narrower, nothing can be seen of a line.
+const LEAST: usize = 32;
 
 /// A diagnostic together with its source, as miette wants it.
 struct Shown<'a> {
@@ -28,14 +36,14 @@ struct Shown<'a> {
 }
 
 impl<'a> Shown<'a> {
-    fn of(d: &'a Diagnostic, file: &'a Source) -> Self {
+    fn of(d: &'a Diagnostic, file: &'a Source, longest: usize) -> Self {
         let others = d.related.iter().filter(|(s, _)| s.file == d.span.file);
         let label = label_of(d).map(str::to_owned);
         let all: Vec<(Range<usize>, Option<String>)> = std::iter::once((d.span.range(), label))
             .chain(others.map(|(s, t)| (s.range(), Some(t.clone()))))
             .collect();
         let places: Vec<Range<usize>> = all.iter().map(|(place, _)| place.clone()).collect();
-        let source = Excerpts::new(file, &places);
+        let source = Excerpts::new(file, &places, longest);
         let mut labels = Vec::new();
         for (place, text) in all {
             let Some(at) = source.place(&place) else { continue };
@@ -99,13 +107,9 @@ pub fn text(diagnostics: &[Diagnostic], sources: &Sources, look: Look) -> String
         wrapped.message = wrap(&pictured(&diagnostic.message), look.width.saturating_sub(4));
         wrapped.help = diagnostic.help.as_deref().map(|h| wrap(&pictured(h), look.width.saturating_sub(8)));
         wrapped.label = pictured(&diagnostic.label).into_owned();
-        if source.longest_line(diagnostic.span) > LONGEST_LINE {
-            bare(&mut out, &wrapped, source.place(diagnostic.span.start), &source.name);
-        } else {
-            let shown = Shown::of(&wrapped, source);
-            if handler.render_report(&mut out, &shown).is_err() {
-                out.push_str(&diagnostic.message);
-            }
+        let shown = Shown::of(&wrapped, source, look.line.saturating_sub(MARGIN).max(LEAST));
+        if handler.render_report(&mut out, &shown).is_err() {
+            out.push_str(&diagnostic.message);
         }
         for note in elsewhere(diagnostic, sources) {
             out.push_str("  note: ");
@@ -203,20 +207,6 @@ fn label_of(d: &Diagnostic) -> Option<&str> {
 fn escaped(text: &str, property: bool) -> String {
     let text = text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
     if property { text.replace(':', "%3A").replace(',', "%2C") } else { text }
-}
-
-/// Longer lines are not printed: nobody finds a place in them.
-const LONGEST_LINE: usize = 500;
-
-/// A diagnostic without the lines that it is about.
-fn bare(out: &mut String, d: &Diagnostic, place: Place, name: &str) {
-    let help = d.help.as_deref().unwrap_or_default().replace('\n', "\n        ");
-    let (code, message) = (heading(d), d.message.replace('\n', "\n    "));
-    let place = format!("{}:{}:{}", pictured(name), place.line, place.column);
-    let label = label_of(d).map(|l| format!(" {l}")).unwrap_or_default();
-    for part in [&code, "\n\n  × ", &message, "\n   ─[", &place, "]", &label, "\n  help: ", &help, "\n"] {
-        out.push_str(part);
-    }
 }
 
 /// Breaks a text into lines at spaces, where that helps.

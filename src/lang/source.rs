@@ -86,15 +86,6 @@ impl Source {
         Self { name: name.into(), text, line_starts }
     }
 
-    /// Bytes of the longest line that a span touches, those before and after it included.
-    pub fn longest_line(&self, span: Span) -> usize {
-        let line_of = |offset: u32| self.line_starts.partition_point(|&s| s <= offset).saturating_sub(1);
-        let end = |line: usize| self.line_starts.get(line + 1).map_or(self.text.len(), |s| *s as usize);
-        let last = (line_of(span.end) + 1).min(self.line_starts.len() - 1);
-        let lines = line_of(span.start).saturating_sub(1)..=last;
-        lines.map(|l| end(l) - self.line_starts[l] as usize).max().unwrap_or(0)
-    }
-
     /// The lines around a place, so many before and after it, by numbers from 0; and their bytes, with a line more, to which what ends
     /// in a line end reaches.
     pub(super) fn lines_around(&self, place: &Range<usize>, around: usize) -> (Range<usize>, Range<usize>) {
