@@ -243,6 +243,12 @@ impl Reader<'_> {
         let same =
             |a: &Argument| a.canonical == argument.canonical && a.meant.is_some() == argument.meant.is_some();
         if let Some(at) = self.out.flags.iter().position(same) {
+            let known = self.schema.find(&argument.name, self.version);
+            if matches!(known, Found::Known(spec, _) if spec.repeated) {
+                let both = [self.out.flags[at].value.take(), argument.value];
+                self.out.flags[at].value = Some(both.into_iter().flatten().collect::<Vec<_>>().join(" "));
+                return;
+            }
             let note = format!("{}: given twice, and the last one is kept", self.out.flags[at].text());
             self.out.left_out.push(note);
             self.out.flags[at] = argument;

@@ -7,7 +7,7 @@ use super::config::Config;
 use super::shell::{self, quote};
 use crate::lang::sema::problem::Problem;
 use crate::lang::sema::program::{Change, EnvSetting};
-use crate::lang::sema::schema::{Setting, sorted};
+use crate::lang::sema::schema::{Setting, Split, sorted};
 use crate::lang::sema::worded;
 use crate::secrets::{mask_value, mask_words};
 
@@ -237,12 +237,18 @@ pub fn setting_words(setting: &Setting, joined: bool) -> Vec<String> {
     let flag = setting.spelled.clone();
     match &setting.shown {
         None => vec![flag],
-        Some(value) if setting.words => {
-            std::iter::once(flag).chain(worded::split(value).map(str::to_owned)).collect()
-        }
-        Some(value) if joined => vec![format!("{flag}={value}")],
-        Some(value) => vec![flag, value.clone()],
+        Some(value) => match setting.split {
+            Split::Whole => with_value(flag, value, joined),
+            Split::Words => std::iter::once(flag).chain(worded::split(value).map(str::to_owned)).collect(),
+            Split::Repeated => {
+                worded::split(value).flat_map(|word| with_value(flag.clone(), word, joined)).collect()
+            }
+        },
     }
+}
+
+fn with_value(flag: String, value: &str, joined: bool) -> Vec<String> {
+    if joined { vec![format!("{flag}={value}")] } else { vec![flag, value.to_owned()] }
 }
 
 /// A template as it will read; where it holds an address that only the launch knows, as a form that no text has.

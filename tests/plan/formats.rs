@@ -86,3 +86,27 @@ fn candidates_stand_on_lines_of_their_own() {
         assert!(serde_json::from_str::<serde_json::Value>(whole).is_ok(), "{whole}");
     }
 }
+
+#[test]
+fn a_repeated_flag_stands_once_for_each_of_its_words() {
+    let lab = Lab::with(
+        r#"
+use std/engines  { vllm }
+use std/profiles { sharegpt }
+engine own = vllm {
+    version "0.17.1"
+    --middleware="auth.Check trace.Spans"
+}
+axis seqs = --max-num-seqs=[128]
+study s "S" {
+    model    "org/m"
+    gpus     1 of "H100"
+    baseline own
+    maximize total_tps on sharegpt
+    step seqs { vary seqs }
+}
+"#,
+    );
+    let out = lab.run(&["plan", "study.plab", "--format", "json"]).expect_code(0);
+    assert!(out.stdout.contains("--middleware=auth.Check --middleware=trace.Spans"), "{}", out.stdout);
+}

@@ -206,7 +206,7 @@ fn key_source(d: &mut Dice) -> KeySource {
 }
 
 fn flag_kind(d: &mut Dice) -> FlagKind {
-    match d.below(9) {
+    match d.below(10) {
         0 => FlagKind::Switch,
         1 => FlagKind::Text,
         2 => FlagKind::Path,
@@ -215,6 +215,7 @@ fn flag_kind(d: &mut Dice) -> FlagKind {
         5 => FlagKind::Int(d.maybe(range)),
         6 => FlagKind::Float(d.maybe(range)),
         7 => FlagKind::JsonFile,
+        8 => FlagKind::Repeated,
         _ => FlagKind::OneOf(d.several(1, 12, single)),
     }
 }

@@ -231,6 +231,7 @@ fn flag_kind(kind: &FlagKind, d: &mut Dice) -> String {
         FlagKind::Json => "json".to_owned(),
         FlagKind::JsonFile => "json_file".to_owned(),
         FlagKind::Words => "words".to_owned(),
+        FlagKind::Repeated => "repeated".to_owned(),
         FlagKind::Int(r) => typed("int", r, d),
         FlagKind::Float(r) => typed("float", r, d),
         FlagKind::OneOf(all) => format!("one_of {}", list(all, d)),

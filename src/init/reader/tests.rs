@@ -83,6 +83,13 @@ fn the_last_of_two_counts_and_abbreviations_are_long_names() {
 }
 
 #[test]
+fn what_an_engine_takes_more_than_once_is_kept_whole() {
+    let a = read_line(Engine::Vllm, "0.17.1", "m --middleware a.b --max-num-seqs 8 --middleware=c.d");
+    assert_eq!(texts(&a), ["--middleware=\"a.b c.d\"", "--max-num-seqs=8"]);
+    assert!(a.left_out.is_empty(), "{a:?}");
+}
+
+#[test]
 fn names_for_clients_and_secrets_stay_out_of_the_measurement() {
     let a = read_line(Engine::Vllm, "0.17.1", "m --served-model-name a b --api-key k --max-num-seqs 8");
     assert_eq!(texts(&a), ["--max-num-seqs=8"]);

@@ -153,6 +153,7 @@ fn spec(row: &Row, version: &str, known: &Schema) -> FlagSpec {
         known: if kind == Kind::Text { row.known.clone() } else { Vec::new() },
         keys: if kind == Kind::Json { keys(row, base) } else { Vec::new() },
         file: kind == Kind::Json && base.is_some_and(|b| b.file),
+        repeated: kind == Kind::Words && base.is_some_and(|b| b.repeated),
         kind,
     }
 }

@@ -27,9 +27,15 @@ pub fn written(name: &str, engine: &Engine, version: &str, schema: &Schema, from
 /// Names longer than this do not move the column of the types.
 const WIDEST: usize = 44;
 
-/// A flag's type; its object may stand in a file.
+/// A flag's type; its object may stand in a file, and it may be given several times.
 fn typed(spec: &FlagSpec) -> String {
-    if spec.file { "json_file".to_owned() } else { kind(&spec.kind) }
+    if spec.file {
+        "json_file".to_owned()
+    } else if spec.repeated {
+        "repeated".to_owned()
+    } else {
+        kind(&spec.kind)
+    }
 }
 
 fn kind(kind: &Kind) -> String {

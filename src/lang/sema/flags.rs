@@ -316,7 +316,18 @@ fn taken_twice(
 ) -> Option<(Diagnostic, Span, Span)> {
     let (first, message, span) = seen.take(change, engine)?;
     let d = Diagnostic::new(Code::FlagTwice, span, message).label("the second one");
-    Some((d.related(first, "the first one").help("keep one of them"), first, span))
+    let help = match repeated(change, engine) {
+        Some(name) => format!("one text holds all that it is given with: `{name}=\"one two\"`"),
+        None => "keep one of them".to_owned(),
+    };
+    Some((d.related(first, "the first one").help(help), first, span))
+}
+
+/// The flag that a change sets, if its engine takes it more than once.
+fn repeated<'c>(change: &'c Change, engine: Option<&Engine>) -> Option<&'c str> {
+    let (Change::Flag { name, .. }, Some(engine)) = (change, engine) else { return None };
+    let found = engine.schema.find(name, engine.version.as_deref());
+    matches!(found, Found::Known(spec, _) if spec.repeated).then_some(name.as_str())
 }
 
 /// Where the list of a change stands, if it has one.

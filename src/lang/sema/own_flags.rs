@@ -69,6 +69,7 @@ impl Checker<'_> {
             names: texts(&decl.names),
             kind,
             file: matches!(decl.kind, ast::FlagKind::JsonFile),
+            repeated: matches!(decl.kind, ast::FlagKind::Repeated),
             default: decl.default.as_ref().map(|d| d.text.clone()),
             auto: decl.default.as_ref().is_some_and(|d| d.kind == SingleKind::Text && d.text == AUTO),
             since: decl.since.as_ref().map(|t| t.value.clone()),
@@ -115,7 +116,7 @@ impl Checker<'_> {
             ast::FlagKind::Text => FlagType::Text,
             ast::FlagKind::Path => FlagType::Path,
             ast::FlagKind::Json | ast::FlagKind::JsonFile => FlagType::Json,
-            ast::FlagKind::Words => FlagType::Words,
+            ast::FlagKind::Words | ast::FlagKind::Repeated => FlagType::Words,
             ast::FlagKind::Int(range) => {
                 let (min, max) = self.flag_range(range.as_ref(), true)?;
                 FlagType::Int { min, max }

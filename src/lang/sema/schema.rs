@@ -18,6 +18,8 @@ pub struct FlagSpec {
     pub kind: Kind,
     /// its object is handed over in a file, whose path the flag takes
     pub file: bool,
+    /// its words stand one by one behind the flag, which is given as often
+    pub repeated: bool,
     pub default: Option<String>,
     /// the word `auto` may be written, whatever the type; the engine then decides in another way than without the flag
     pub auto: bool,
@@ -70,6 +72,17 @@ pub struct UsesGpus {
     pub unless: Option<String>,
 }
 
+/// How a flag's value becomes arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Split {
+    /// it is one
+    Whole,
+    /// words are separate arguments, never joined by `=`
+    Words,
+    /// the flag is given once for each word
+    Repeated,
+}
+
 /// A flag in a configuration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setting {
@@ -80,8 +93,7 @@ pub struct Setting {
     pub value: Value,
     /// the value as it stands in a command; `None` for a switch
     pub shown: Option<String>,
-    /// words are separate arguments, never joined by `=`
-    pub words: bool,
+    pub split: Split,
     /// `shown` inserts what only a launch knows: `{model}`, `{port}`
     pub template: bool,
     /// `shown` is an object that a launch writes into a file, whose path the flag takes

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 
 use super::problem::Problem;
 use super::program::{Change, Engine, EnvSetting, WrittenValue};
-use super::schema::{self, Found, KeySpec, Kind, Schema, Setting, Value, key};
+use super::schema::{self, Found, KeySpec, Kind, Schema, Setting, Split, Value, key};
 use super::template;
 use super::typed::typed;
 use crate::lang::source::Span;
@@ -105,7 +105,7 @@ impl JsonKey {
             spelled: self.spelled.clone(),
             shown: Some(shown_json(&json, template)),
             value: Value::Json(json),
-            words: false,
+            split: Split::Whole,
             template,
             file: self.file,
         }
@@ -400,7 +400,7 @@ pub fn untyped(canonical: String, name: &str, value: Option<&WrittenValue>) -> S
         spelled: name.to_owned(),
         value: kind,
         shown,
-        words: false,
+        split: Split::Whole,
         template: value.is_some_and(|v| v.template),
         file: false,
     }

@@ -6,7 +6,7 @@ use super::flags::is_reserved;
 use super::json_keys;
 use super::problem::Problem;
 use super::program::WrittenValue;
-use super::schema::{self, Elsewhere, FlagSpec, Found, Kind, Schema, Setting, Value, key};
+use super::schema::{self, Elsewhere, FlagSpec, Found, Kind, Schema, Setting, Split, Value, key};
 use super::settings::{self, JsonKey};
 use super::template;
 
@@ -103,7 +103,11 @@ pub(super) fn of_its_type(
 fn setting(spec: &FlagSpec, name: &str, value: Option<&WrittenValue>) -> Result<Setting, Problem> {
     let canonical = spec.names[0].clone();
     let spelled = spec.spelling(name).to_owned();
-    let words = spec.kind == Kind::Words;
+    let split = match spec.kind {
+        Kind::Words if spec.repeated => Split::Repeated,
+        Kind::Words => Split::Words,
+        _ => Split::Whole,
+    };
     if spec.kind == Kind::Switch {
         return match value {
             Some(_) => Err(Problem::TakesNone),
@@ -112,7 +116,7 @@ fn setting(spec: &FlagSpec, name: &str, value: Option<&WrittenValue>) -> Result<
                 spelled,
                 value: Value::Switch(!spec.is_negated(name)),
                 shown: None,
-                words,
+                split,
                 template: false,
                 file: false,
             }),
@@ -122,7 +126,7 @@ fn setting(spec: &FlagSpec, name: &str, value: Option<&WrittenValue>) -> Result<
     // a number, or told to decide: `--max-model-len=auto`
     if written.text == AUTO && spec.auto {
         let (value, shown) = (Value::Text(AUTO.to_owned()), Some(AUTO.to_owned()));
-        return Ok(Setting { canonical, spelled, value, shown, words, template: false, file: false });
+        return Ok(Setting { canonical, spelled, value, shown, split, template: false, file: false });
     }
     // a file that the user has written
     let path = spec.file && !written.text.trim_start().starts_with(['{', '[']);
@@ -138,7 +142,7 @@ fn setting(spec: &FlagSpec, name: &str, value: Option<&WrittenValue>) -> Result<
     let value = if written.template { value } else { as_named(spec, value) };
     let shown = Some(if json_of_launch { written.text.clone() } else { shown(&value, &text) });
     let file = spec.file && !path;
-    Ok(Setting { canonical, spelled, value, shown, words, template: written.template, file })
+    Ok(Setting { canonical, spelled, value, shown, split, template: written.template, file })
 }
 
 /// A text as the schema spells it, where that lists it in capitals: the name of an enumeration, which engines read in any case.

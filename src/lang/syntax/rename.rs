@@ -49,8 +49,10 @@ fn in_word(c: char) -> bool {
 }
 
 /// Words behind which no name of the file stands, but what they say it of: `default FP8`, `env FP8=1`.
-const OF_VALUES: [&str; 12] =
-    ["default", "env", "one_of", "known", "keys", "words", "api", "args", "stop", "data", "via", "arrivals"];
+const OF_VALUES: [&str; 13] = [
+    "default", "env", "one_of", "known", "keys", "words", "repeated", "api", "args", "stop", "data", "via",
+    "arrivals",
+];
 
 /// Where a name stands as a word of its own: in no text or comment, and neither as a value nor as a point's own name.
 fn uses<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = Range<usize>> + 't {

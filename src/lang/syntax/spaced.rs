@@ -132,7 +132,7 @@ fn is_flag(word: &str) -> bool {
 
 /// Whether it is a word that may stand behind a flag.
 fn follows(word: &str) -> bool {
-    const FOLLOW: [&str; 23] = [
+    const FOLLOW: [&str; 24] = [
         "env",
         "model",
         "unset",
@@ -146,6 +146,7 @@ fn follows(word: &str) -> bool {
         "json",
         "json_file",
         "words",
+        "repeated",
         "one_of",
         "and",
         "or",

@@ -129,7 +129,7 @@ fn keyword(rule: Rule) -> Option<&'static str> {
         k_args "args" k_joined "joined" k_spaced "spaced" k_ready "ready" k_get "get" k_post "post" k_metrics "metrics"
         k_reset "reset" k_stop "stop" k_key "key" k_failure "failure" k_when "when" k_log "log" k_matches "matches" k_flag "flag"
         k_variables "variables" k_refuses "refuses" k_given "given" k_divides "divides" k_publish "publish" k_within "within" k_because "because" k_switch "switch" k_text "text" k_path "path"
-        k_json "json" k_json_file "json_file" k_words "words" k_int "int" k_float "float" k_one_of "one_of" k_default "default" k_since "since"
+        k_json "json" k_json_file "json_file" k_words "words" k_repeated "repeated" k_int "int" k_float "float" k_one_of "one_of" k_default "default" k_since "since"
         k_until "until" k_negated "negated" k_uses "uses" k_adds "adds" k_gpus "gpus" k_unless "unless" k_limits "limits" k_known "known" k_keys "keys" k_per "per" k_raw "raw" k_env "env"
         k_model "model" k_unset "unset" k_after "after" k_requests "requests" k_of "of" k_baseline "baseline"
         k_maximize "maximize" k_minimize "minimize" k_on "on" k_require "require" k_adopt "adopt" k_gain "gain"
@@ -141,8 +141,8 @@ fn keyword(rule: Rule) -> Option<&'static str> {
 }
 
 /// Types of flags.
-pub const TYPES: [&str; 9] =
-    ["int", "float", "switch", "text", "path", "json", "json_file", "words", "one_of"];
+pub const TYPES: [&str; 10] =
+    ["int", "float", "switch", "text", "path", "json", "json_file", "words", "repeated", "one_of"];
 
 /// What may stand behind the type of a flag, in a line that declares it.
 pub const ATTRIBUTES: [&str; 11] =

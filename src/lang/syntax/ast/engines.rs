@@ -135,6 +135,8 @@ pub enum FlagKind {
     Json,
     JsonFile,
     Words,
+    /// words, each behind the flag
+    Repeated,
     Int(Option<Range>),
     Float(Option<Range>),
     OneOf(Vec<Single>),

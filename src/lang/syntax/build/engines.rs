@@ -156,6 +156,7 @@ impl<'a> Builder<'a, '_> {
             Rule::k_json => FlagKind::Json,
             Rule::k_json_file => FlagKind::JsonFile,
             Rule::k_words => FlagKind::Words,
+            Rule::k_repeated => FlagKind::Repeated,
             Rule::k_int => FlagKind::Int(k.next().and_then(|p| self.range(p))),
             Rule::k_float => FlagKind::Float(k.next().and_then(|p| self.range(p))),
             Rule::k_one_of => FlagKind::OneOf(self.list(k.next()?)),
