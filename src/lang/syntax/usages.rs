@@ -36,8 +36,22 @@ impl At<'_> {
         let condition = self.before.contains(" when ") || self.before.starts_with("require ");
         let operand =
             self.before.ends_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, ')' | '"' | '_'));
-        (self.word == "=" && is_condition(self.chunk) && condition && operand)
-            .then(|| self.here("write `==` to compare", "=="))
+        if self.word != "=" || !is_condition(self.chunk) || !condition || !operand {
+            return None;
+        }
+        Some(if self.is_measured() {
+            only("write `<=`, `>=` or `==` to compare")
+        } else {
+            self.here("write `==` to compare", "==")
+        })
+    }
+
+    /// Whether what stands before a sign is measured: that a limit is kept was meant then, hardly that it is met.
+    fn is_measured(&self) -> bool {
+        let word = self.before.rsplit([' ', '\t', '(']).next().unwrap_or_default();
+        let is_stated =
+            word.starts_with('-') || word.ends_with('"') || matches!(word, "engine" | "model" | "gpus");
+        !is_stated
     }
 
     /// `when not --shards divide --seqs`
