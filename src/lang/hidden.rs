@@ -56,6 +56,8 @@ pub(super) fn hidden_by(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn F
             .filter(|(c, _)| is_guess(fixes[c.fix]) || sets_apart(fixes[c.fix], &now))
             .map(|(_, place)| place)
             .collect();
+        let of_another =
+            |d: &Diagnostic| step.iter().any(|c| asks_otherwise(fixes[c.fix], d) && touches(d, &c.new));
         // what a name was guessed for is used only if that is right
         guessed_a_name |= fixes.iter().any(|f| is_guess(f) && f.code == Code::UnknownName);
         // `use std/metrics { , a }`: what was to stand there is imported once it does
@@ -67,6 +69,7 @@ pub(super) fn hidden_by(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn F
         };
         let guessed = |d: &Diagnostic| {
             unsure_places.iter().any(|place| touches(d, place) || of_guessed(d, place))
+                || of_another(d)
                 || guessed_a_name && d.code == Code::Unused
                 || lost_an_import && matches!(d.about, About::Missing { library: Some(_), .. })
         };
@@ -92,6 +95,17 @@ pub(super) fn hidden_by(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn F
     }
     forget_doubts(found, &there, &steps);
     diag::sort(found);
+}
+
+/// Whether a doubt of what a condition asks for may be none with another unit, `> 0.1`, or sign, `=> 2s`, than the fix writes.
+fn asks_otherwise(fix: &Diagnostic, d: &Diagnostic) -> bool {
+    match fix.code {
+        Code::MissingUnit => {
+            matches!(d.code, Code::WrongWay | Code::NeverFires | Code::AlwaysFires | Code::SettledGuard)
+        }
+        Code::Unexpected => d.code == Code::WrongWay,
+        _ => false,
+    }
 }
 
 /// Whether a comma of a `use` is taken away.

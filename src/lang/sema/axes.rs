@@ -233,11 +233,14 @@ impl Checker<'_> {
                 continue;
             };
             self.needs_version(&engine, pick.span);
+            // of a misspelt one what is meant
+            let known = self.module(module).find(Kind::Engine, &name.value).is_some();
+            let called = if known { name.value } else { engine.name.clone() };
             points.push(Point {
                 axis: "engine".to_owned(),
                 name: pick.text.clone(),
                 label: engine.title.clone(),
-                changes: vec![Change::Engine(self.name_from_root(module, &name.value, &engine))],
+                changes: vec![Change::Engine(self.name_from_root(module, &called, &engine))],
                 span: pick.span,
             });
         }

@@ -43,6 +43,12 @@ impl Checker<'_> {
                     self.sink.push(d.help(format!("write `{right}`")).edit(o.span.to(name.span), right));
                     return None;
                 }
+                // `p50.latency`
+                if Stat::parse(&o.value).is_some() && metrics::kind_of(&name.value).is_some() {
+                    let right = format!("{}({})", o.value, name.value);
+                    self.sink.push(d.help(format!("write `{right}`")).edit(o.span.to(name.span), right));
+                    return None;
+                }
                 let owners = ["best", "baseline"].into_iter();
                 let d = d.meant(&o.value, owners, "not known", str::to_owned);
                 self.sink.push(d.help("write `best.…` for the incumbent or `baseline.…` for the baseline"));

@@ -10,6 +10,7 @@ use crate::lang::source::Span;
 /// Takes them back, and says with the slip what they would have said.
 pub fn doubts_that_follow(found: &mut Vec<Diagnostic>, modules: &Modules) {
     flags_of_a_release_cut_short(found);
+    signs_that_were_mended(found);
     factor_in_place_of_another(found, modules);
     version_of_a_parent(found);
 }
@@ -22,6 +23,14 @@ fn flags_of_a_release_cut_short(found: &mut Vec<Diagnostic>) {
         About::Release { since: Some(since), .. } => d.code != Code::FlagDoubt || !meant.contains(since),
         _ => true,
     });
+}
+
+/// `p90(ttft) => 2s`: what a comparison asks for is doubtful so long as its sign is.
+fn signs_that_were_mended(found: &mut Vec<Diagnostic>) {
+    let errors: Vec<Span> = found.iter().filter(|d| d.is_error()).map(|d| d.span).collect();
+    let within =
+        |d: &Diagnostic, s: &Span| s.file == d.span.file && d.span.start <= s.start && s.end <= d.span.end;
+    found.retain(|d| d.code != Code::WrongWay || !errors.iter().any(|s| within(d, s)));
 }
 
 /// `seqs * seqs` beside an axis that nothing uses.

@@ -13,7 +13,7 @@ use super::scope::{ItemRef, Kind};
 use super::unexpanded::Of;
 use super::unmeasured;
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, one_of};
+use crate::lang::diag::{About, Diagnostic, one_of};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, Item, Literal, Name, WordLine, WordValue};
 use crate::lang::units::Dim;
@@ -250,6 +250,10 @@ impl Checker<'_> {
                     .help(help),
             );
         };
+        // what it derives from is missing too, which was told
+        if self.sink.in_span(decl.span).any(|d| d.about == About::ParentExpected) {
+            return;
+        }
         // a line that says it wrongly, or could not be read, has had its diagnostic
         let stated = |word: &str| said.words.contains(&word);
         let mut lacks = Vec::new();

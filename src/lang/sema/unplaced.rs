@@ -30,7 +30,8 @@ impl Checker<'_> {
         if axes.is_empty() {
             return;
         }
-        let own = self.own_engines();
+        let mut own = self.own_engines();
+        own.extend(self.studied_imports(&own));
         // what is lost may be, or derive from, an engine that it imports
         let others = if self.engine_lost() { self.imported_engines() } else { Vec::new() };
         let placed: HashSet<Span> = std::mem::take(&mut self.placed).into_iter().collect();
@@ -64,6 +65,16 @@ impl Checker<'_> {
         let all = root.names(Kind::Engine).into_iter().filter_map(|n| root.find(Kind::Engine, n));
         let away: Vec<ItemRef> = all.filter(|at| at.module != 0).collect();
         away.into_iter().filter_map(|at| self.engine(at)).collect()
+    }
+
+    /// Imported engines that a study names, and not only an engine of the file that derives from one.
+    fn studied_imports(&mut self, own: &[Arc<Engine>]) -> Vec<Arc<Engine>> {
+        let root = self.modules.root();
+        let used = root.names(Kind::Engine).into_iter().filter_map(|n| root.find(Kind::Engine, n));
+        let away: Vec<ItemRef> = used.filter(|at| at.module != 0 && self.used.contains(at)).collect();
+        let mut away: Vec<Arc<Engine>> = away.into_iter().filter_map(|at| self.engine(at)).collect();
+        away.retain(|e| !own.iter().any(|o| o.ancestry.contains(&e.name)));
+        away
     }
 
     fn unplaced_flag(

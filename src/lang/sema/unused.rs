@@ -14,6 +14,7 @@ use super::settings;
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic, nearest};
 use crate::lang::source::{FileId, Span};
+use crate::lang::syntax::UNNAMED;
 use crate::lang::syntax::ast::{Item, Study, StudyLineKind as Line, Use};
 
 /// Kinds that matter only where something names them. Rules hold by being there.
@@ -36,6 +37,7 @@ impl Checker<'_> {
         for (kind, name, span) in declared(root) {
             // a name that could not be declared had its diagnostic
             if NAMED.contains(&kind)
+                && !name.starts_with(UNNAMED)
                 && !self.sink.says(Code::BuiltIn, span)
                 && !self.is_read_as_meant(span)
                 && self.is_unused(root, kind, name)
@@ -192,24 +194,28 @@ impl Checker<'_> {
             return true;
         }
         match kind {
-            Kind::Param => self.condition_lost(),
+            Kind::Param => self.condition_lost() || self.line_lost(&["model"], |_| true),
             Kind::Axis => {
                 // a step that varies nothing was meant to vary something
                 self.sink.found().any(|d| d.code == Code::StepEmpty)
                     || self.name_lost(&["step", "vary", "pick", "axis"])
+                    || self.step_cut_off()
                     || self.line_lost(&["step"], |d| d.code == Code::UnclosedString)
             }
             Kind::Engine => {
                 // an engine that cannot be started was meant to derive from one
                 self.sink.found().any(|d| d.code == Code::EngineIncomplete)
                     || studies.any(|s| !has(s, |l| matches!(l, Line::Baseline(_))))
-                    || self.name_lost(&["engine"])
+                    || self.name_lost(&["engine", "track"])
+                    || self.step_cut_off()
                     || self.line_lost(&["step", "vary", "pick"], |d| self.lacks_picks(d))
                     || self.line_lost(&["engine"], |d| d.code == Code::UnclosedString)
             }
             Kind::Profile | Kind::Metric => {
                 studies.any(|s| !s.unread.is_empty() && !has(s, |l| matches!(l, Line::Objective { .. })))
                     || kind == Kind::Profile && self.name_lost(&MEASURE)
+                    || kind == Kind::Profile
+                        && self.line_lost(&["profile"], |d| d.about == About::ParentExpected)
                     || kind == Kind::Metric && self.operand_lost()
             }
             _ => false,
@@ -225,6 +231,12 @@ impl Checker<'_> {
     fn operand_lost(&self) -> bool {
         let lines = ["metric", "prune", "require", "step", "maximize", "minimize"];
         self.line_lost(&lines, |d| d.about.expected().operand)
+    }
+
+    /// `step a "A"`, whose block is not there: what it was to vary is not known.
+    fn step_cut_off(&self) -> bool {
+        let text = self.modules.root_text();
+        self.line_lost(&["step", "track"], |d| !text[d.span.line_in(text).range()].contains('{'))
     }
 
     /// `vary engine[]`

@@ -4,7 +4,7 @@ use super::blocks::{Block, elsewhere, first_word};
 use super::brackets::{self, Doubled};
 use super::expected::by_rule;
 use super::lexical;
-use super::{flag_lines, habits, headless, json_slips, loops, names, synonyms, words};
+use super::{flag_lines, glued, habits, headless, json_slips, loops, names, synonyms, words};
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic, Sink, begun, did_you_mean, short};
 use crate::lang::source::{FileId, Span};
@@ -54,6 +54,8 @@ pub fn line(id: FileId, block: Block, text: &str, base: usize, sink: &mut Sink) 
             }
             // `total_tps on chat`
             (Block::Study, _) if text.contains(" on ") => vec!["maximize", "minimize"],
+            // `on chat maximize total_tps`
+            (Block::Study, "on") if !settings_named(block, text).is_empty() => settings_named(block, text),
             // `first { vary seqs }`
             (Block::Study, _) if text.contains("vary ") => vec!["step"],
             // axes without their word, as in `step a { seqs * batched }`
@@ -81,7 +83,11 @@ pub fn line(id: FileId, block: Block, text: &str, base: usize, sink: &mut Sink) 
 /// The settings whose words stand in a text: they were meant, whatever else is wrong.
 pub fn settings_named(block: Block, text: &str) -> Vec<&'static str> {
     let written: Vec<&str> = words_of(text).collect();
-    block.settings().1.iter().copied().filter(|k| written.contains(k)).collect()
+    // `gpus 1 baselinev`
+    let glued =
+        |word: &str, k: &str| word.strip_prefix(k).is_some_and(|rest| !rest.is_empty() && rest != "s");
+    let named = |k: &&str| written.contains(k) || written.iter().skip(1).any(|word| glued(word, k));
+    block.settings().1.iter().copied().filter(named).collect()
 }
 
 /// The words of a line that are no text, up to the block that it opens: several settings may stand on it.
@@ -136,6 +142,9 @@ fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<
     }
     if loops::is_one(text) {
         return Some(loops::told(id, Code::UnknownSetting, base, text));
+    }
+    if let Some(found) = glued::line(id, block, text, base) {
+        return Some(found);
     }
     let near = did_you_mean(word, known.iter().copied());
     // what stands in its braces says more than a word that looks alike

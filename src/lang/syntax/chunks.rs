@@ -133,6 +133,11 @@ impl Chunk {
         self.rules.iter().any(read)
     }
 
+    /// Whether a text can be read in its place where nothing goes on below it.
+    pub(super) fn reads_alone(&self, text: &str) -> bool {
+        self.rules.iter().any(|rule| Grammar::parse(*rule, text.trim_end()).is_ok())
+    }
+
     /// How far a text in its place can be read; `None` where all of it can be.
     pub(super) fn stop(&self, text: &str) -> Option<usize> {
         let whole = self.whole(text);

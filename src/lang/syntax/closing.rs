@@ -1,7 +1,7 @@
 //! Where a quote or bracket that is missing was to stand: its possible places are tried, until the declaration around it can be read.
 
 use super::brackets::may_group;
-use super::lexical::{Piece, Scanner};
+use super::lexical::{self, Piece, Scanner};
 use super::parser::parse_as_it_is;
 use super::words;
 use crate::lang::codes::Code;
@@ -44,7 +44,7 @@ pub fn offer(text: &str, found: &mut [Diagnostic]) {
     }
 }
 
-/// `Qwen/Qwen3-8B"`: a text ends there that did not begin with a quote.
+/// `Qwen/Qwen3-8B"`: a text ends there that did not begin with a quote. In `["3.0, "3.1"]` the one before it does not end.
 fn lacks_first_quote(text: &str, d: &mut Diagnostic) {
     let [edit] = d.edits.as_slice() else { return };
     let (from, to) = (edit.span.start, d.span.start + 1);
@@ -52,6 +52,13 @@ fn lacks_first_quote(text: &str, d: &mut Diagnostic) {
         return;
     }
     let Some(written) = text.get(from as usize..to as usize) else { return };
+    let line = text[..from as usize].rfind('\n').map_or(0, |n| n + 1);
+    if let Some(open) = lexical::unclosed_text(&text[line..from as usize]).map(|at| line + at) {
+        d.span = Span { start: open as u32, end: from, ..d.span };
+        "begins here".clone_into(&mut d.label);
+        d.help = Some(format!("write `{}\"`", &text[d.span.range()]));
+        return;
+    }
     "a string does not begin with a quote".clone_into(&mut d.message);
     "ends with one".clone_into(&mut d.label);
     d.help = Some(format!("write `\"{written}`"));
@@ -200,7 +207,10 @@ impl<'a> Place<'a> {
     fn quotes(&self) -> Vec<Edit> {
         let library = self.text[self.at + 1..].starts_with("std/");
         let gone = std::iter::once(self.replaced(""));
-        let close = self.ends().filter(|e| *e > self.at + 1).map(|e| insert(e, "\""));
+        // nothing goes on behind a text: `"Q-{size}-FP8`
+        let apart =
+            |e: &usize| !self.text[*e..].starts_with(|c: char| c.is_alphanumeric() || "-_./".contains(c));
+        let close = self.ends().filter(|e| *e > self.at + 1).filter(apart).map(|e| insert(e, "\""));
         // `"Lim'`: it ends with the other one
         let line = &self.text[self.at..self.line.end.max(self.at)];
         let single =

@@ -6,7 +6,7 @@ use pest::Parser;
 use pest::error::{Error, ErrorVariant, InputLocation};
 
 use super::grammar::{Grammar, Rule};
-use super::{hints, lacking, words};
+use super::{glued, hints, lacking, words};
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
 use crate::lang::diag::{About, Diagnostic, Expected, did_you_mean, one_of, short};
@@ -34,7 +34,8 @@ pub fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str
         Some(_) if text[..at].trim_end() == "-" => (0..1, Some("`-`".to_owned())),
         _ => listed_dash(text, at).unwrap_or_else(|| token_at(text, at)),
     };
-    if let Some(found) = again(id, text, base, &token) {
+    let whole = again(id, text, base, &token).or_else(|| third_dash(id, text, base, &token));
+    if let Some(found) = whole.or_else(|| glued::number(id, text, base, &token, &expected)) {
         return found;
     }
     if found.is_some() && lacking::is_before(text, &token, &expected) {
@@ -61,6 +62,14 @@ pub fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str
     };
     // lines of a site share words with engines and profiles
     let examples = if rule == Rule::only_site_line { hints::site_example } else { hints::example };
+    if let Some((at, line)) = glued::setting(rule, text, &token, settings, &expected) {
+        let place = Span::new(id, base + text[..token.start].trim_end().len()..base + at);
+        return d
+            .about(About::Expected(lacks(&expected, false)))
+            .label(label)
+            .help(format!("a setting ends with its line: write `{line}` on a line of its own"))
+            .edit(place, format!("\n    {} ", &text[token.start..at]));
+    }
     if token.start > 0
         && !text.starts_with(word)
         && settings.contains(&word)
@@ -75,6 +84,15 @@ pub fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str
             .edit(between, "\n    ");
     }
     let (hint, by_example) = hints::hint(text, &token, word, &expected, examples);
+    // `input 256,`: what is said of the end of the line is said of its comma
+    let comma = |(at, right): &(Range<usize>, String)| right.is_empty() && text.get(at.clone()) == Some(",");
+    if found.is_none()
+        && let Some((at, _)) = hint.edit.clone().filter(comma)
+    {
+        let span = Span::new(id, base + at.start..base + at.end);
+        let d = Diagnostic::new(Code::Unexpected, span, "`,` was not expected here");
+        return d.label("nothing follows it").help(hint.help).edit(span, "");
+    }
     let d = d.about(About::Expected(lacks(&expected, by_example)));
     let d = match hint.edit.as_ref().and_then(|edit| comma_above(text, &token, edit)) {
         Some((place, missing)) => {
@@ -142,6 +160,19 @@ fn again(id: FileId, text: &str, base: usize, token: &Range<usize>) -> Option<Di
     })
 }
 
+/// `---max-num-seqs=4`
+fn third_dash(id: FileId, text: &str, base: usize, token: &Range<usize>) -> Option<Diagnostic> {
+    let name = text[token.clone()].trim_start_matches('-');
+    let dashes = text[..token.start].trim_end_matches('-').len()..token.end - name.len();
+    let flag = name.starts_with(|c: char| c.is_ascii_alphabetic());
+    (flag && dashes.len() > "--".len()).then(|| {
+        let span = Span::new(id, base + dashes.start..base + dashes.end);
+        let message = format!("`{}` was not expected here", short(&text[dashes]));
+        let d = Diagnostic::new(Code::Unexpected, span, message).label("a flag begins with two dashes");
+        d.help(format!("write `--{name}`")).edit(span, "--")
+    })
+}
+
 /// Something that is missing before a word or sign.
 fn left_out(id: FileId, text: &str, base: usize, token: &Range<usize>, expected: &[String]) -> Diagnostic {
     let span = Span::new(id, base + token.start..base + token.end);
@@ -177,7 +208,7 @@ pub(super) fn stop(rule: Rule, text: &str) -> Option<(usize, Vec<String>)> {
 }
 
 /// The words of the language that an expectation names: one in backquotes, or those in its parentheses.
-fn named(expected: &str) -> impl Iterator<Item = &str> {
+pub(super) fn named(expected: &str) -> impl Iterator<Item = &str> {
     let list = expected.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
     list.unwrap_or(expected).split(", ").map(|word| word.trim_matches('`'))
 }

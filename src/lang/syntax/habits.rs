@@ -20,7 +20,17 @@ pub fn line(block: Block, text: &str) -> Option<Meant> {
         .or_else(|| (block == Block::Engine).then(|| flag(line))?)
         .or_else(|| (block == Block::Step).then(|| axes(line))?)
         .or_else(|| (block == Block::Profile).then(|| load(line))?)
+        .or_else(|| (block == Block::Study).then(|| profile_first(line))?)
         .or_else(|| misplaced(block, line))
+}
+
+/// `on chat maximize total_tps`
+fn profile_first(line: &str) -> Option<Meant> {
+    let rest = line.strip_prefix("on ")?;
+    let begins = |word: &&str| rest.find(&format!(" {word} "));
+    let at = ["maximize", "minimize", "require", "confirm", "curve"].iter().filter_map(begins).min()?;
+    let (profiles, asked) = (rest[..at].trim(), rest[at..].trim());
+    Some((None, format!("the profile stands behind what is asked of it: write `{asked} on {profiles}`")))
 }
 
 /// A line that begins with an operator goes on from the one before, which must say so.

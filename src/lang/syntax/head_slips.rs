@@ -166,6 +166,12 @@ impl Slip<'_> {
             return is_name(base).then(|| mend(from, self.token.clone(), "from"));
         }
         let at = self.token.start..self.token.start;
+        // `fromone`
+        if let Some(base) = head.strip_prefix("from").filter(|b| b.len() > 1 && is_name(b)) {
+            let behind = self.token.start + "from".len();
+            let help = format!("a space stands behind `from`: write `from {base}`");
+            return Some(mend(help, behind..behind, " "));
+        }
         if is_name(head) && self.rest().len() > head.len() {
             return Some(mend(format!("{from}: write `from {head}`"), at, "from "));
         }

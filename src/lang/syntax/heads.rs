@@ -231,6 +231,18 @@ fn head(text: &str) -> Option<(Head<'_>, usize)> {
                 brace = Some(end);
                 break;
             }
+            // `engine 'v' = vllm {`, `profile p 'A title' = chat {`
+            Piece::Other if single_quoted(&line[start..]).is_some() => {
+                let inner = single_quoted(&line[start..]).unwrap_or_default();
+                at = start + inner.len() + "''".len();
+                let is_name = spelled(inner).as_deref() == Some(inner);
+                match behind {
+                    "" if is_name && head.name.is_none() => (head.name, behind) = (Some(inner), "name"),
+                    "=" if is_name && head.base.is_none() => (head.base, behind) = (Some(inner), "base"),
+                    "" | "name" if head.title.is_none() => head.title = Some(format!("\"{inner}\"")),
+                    _ => more = true,
+                }
+            }
             // `engine v(vllm) {`
             Piece::Open(_) if derives && behind == "name" && head.base.is_none() => behind = "=",
             Piece::Open(_) | Piece::Close(_) => more |= !derives,
@@ -277,7 +289,13 @@ fn head(text: &str) -> Option<(Head<'_>, usize)> {
 }
 
 /// Signs that are written between the parts of a first line elsewhere.
-const SIGNS: [char; 7] = ['=', ':', ',', ';', '<', '>', '~'];
+const SIGNS: [char; 9] = ['=', ':', ',', ';', '<', '>', '~', '!', '$'];
+
+/// What stands in the single quotes that a text begins with.
+fn single_quoted(text: &str) -> Option<&str> {
+    let (inner, _) = text.strip_prefix('\'')?.split_once('\'')?;
+    (!inner.contains(['"', '\\'])).then_some(inner)
+}
 
 /// How long a pair of braces is behind which the block begins on the same line, and which holds no line of a block.
 fn junk(line: &str) -> Option<usize> {

@@ -102,6 +102,7 @@ fn habit_edit(chunk: &str, token: &Range<usize>, word: &str) -> Option<(Range<us
     let before = chunk[..token.start].trim_end();
     let here = |text: &str| Some((token.clone(), text.to_owned()));
     match word {
+        "&&" | "&" if lacks_comparison(chunk, token) => None,
         "&&" | "&" => here("and"),
         "||" | "|" => here("or"),
         "!" => here("not "),
@@ -114,7 +115,7 @@ fn habit_edit(chunk: &str, token: &Range<usize>, word: &str) -> Option<(Range<us
         // `engine a == vllm {`
         "=" if before.ends_with('=') && token.start == before.len() && !chunk.starts_with('-') => here(""),
         "=" if before.contains('=') || chunk.starts_with('-') => None,
-        "=" if is_condition(chunk) => here("=="),
+        "=" if compares(chunk, before) => here("=="),
         "=" => Some((
             before.len()..token.end,
             if chunk[token.end..].starts_with(' ') { "" } else { " " }.to_owned(),
@@ -232,6 +233,7 @@ fn missing_sign(
         && !word.is_empty()
         && !begins
         && word.chars().all(plain)
+        && word.contains(|c: char| c.is_ascii_alphanumeric())
         && !reasons::more_follows(chunk, token)
     {
         let quoted = format!("\"{word}\"");
@@ -270,13 +272,17 @@ fn habit(chunk: &str, token: &Range<usize>, word: &str) -> Option<String> {
     let before = chunk[..token.start].trim_end();
     let number = before.rsplit(|c: char| !(c.is_ascii_digit() || c == '.')).next().unwrap_or_default();
     Some(match word {
+        "&&" | "&" if lacks_comparison(chunk, token) => {
+            let amount = chunk[token.end..].split_whitespace().next().unwrap_or_default();
+            format!("how the two compare is not said: write `>= {amount}` or `<= {amount}`")
+        }
         "&&" | "&" => "write `and`".to_owned(),
         "||" | "|" => "write `or`".to_owned(),
         "!" => "write `not`".to_owned(),
         ";" if is_list(chunk, before) => "names are separated by commas: write `,`".to_owned(),
         ";" => "a setting ends with its line: remove the `;`".to_owned(),
         "=" if before.contains('=') => "write one `=`".to_owned(),
-        "=" if is_condition(chunk) => "write `==` to compare".to_owned(),
+        "=" if compares(chunk, before) => "write `==` to compare".to_owned(),
         "=" => "a setting and its value are separated by a space: remove the `=`".to_owned(),
         "<" | "<=" | ">" | ">=" | "==" | "!=" if is_condition(chunk) => {
             "comparisons do not chain: write `a <= b and b <= c`".to_owned()
@@ -334,6 +340,18 @@ fn habit(chunk: &str, token: &Range<usize>, word: &str) -> Option<String> {
         }
         _ => return None,
     })
+}
+
+/// `success_rate & 99%`: a number alone is no condition, which a comparison was to be.
+fn lacks_comparison(chunk: &str, token: &Range<usize>) -> bool {
+    let amount = chunk[token.end..].split_whitespace().next().unwrap_or_default();
+    let line = chunk[..token.start].rsplit('\n').next().unwrap_or_default();
+    is_condition(chunk) && starts_number(amount) && !line.contains(['<', '>'])
+}
+
+/// Whether a sign behind such a text may compare something: behind the setting's word nothing stands yet.
+fn compares(chunk: &str, before: &str) -> bool {
+    is_condition(chunk) && before.contains([' ', '\t'])
 }
 
 /// Lines that hold an expression, in which a flag is compared and not set.

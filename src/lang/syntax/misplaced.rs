@@ -8,7 +8,7 @@ use super::chunks::{Chunk, unread};
 use super::lacking::lacks_flag;
 use super::tokens::{SEPARATORS, pieces};
 use super::twice::{blank, lines};
-use super::{left_out, lexical, words};
+use super::{another_sign, left_out, lexical, words};
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
 use crate::lang::diag::{Diagnostic, Sink, short};
@@ -78,7 +78,10 @@ impl Statement<'_> {
     /// The statement with its tokens put right, and what is said of them.
     fn mended(&self) -> Option<(String, Diagnostic)> {
         let stop = self.chunk.stop(self.written())?;
-        self.doubled(stop).or_else(|| self.swapped(stop)).or_else(|| left_out::mended(self, stop))
+        self.doubled(stop)
+            .or_else(|| self.swapped(stop))
+            .or_else(|| left_out::mended(self, stop))
+            .or_else(|| another_sign::mended(self, stop))
     }
 
     /// `model model "org/M"`, `gpus 8 8`: it is read, or read further, without one of them.
@@ -150,13 +153,14 @@ impl Statement<'_> {
         Some((mended, d))
     }
 
-    /// Whether a token is a sign that is one too many, which is the lesser mistake.
+    /// Whether a token is a sign, bracket or quote that is one too many, which is the lesser mistake.
     fn is_spare(&self, token: &Range<usize>) -> bool {
         let text = self.written();
-        let sign = text[token.clone()].chars().all(|c| SEPARATORS.contains(&c));
+        let sign = text[token.clone()].chars().all(|c| SEPARATORS.contains(&c) || "{}[]()\"'".contains(c));
         let mut mended = text.to_owned();
         blank(&mut mended, token.clone());
         sign && (self.chunk.reads(&mended)
+            || self.chunk.reads_alone(&mended)
             || self.chunk.reads(&[&text[..token.start], &text[token.end..]].concat()))
     }
 
@@ -189,7 +193,7 @@ impl Statement<'_> {
     }
 
     /// Whether what is said of it already mends it: in the same way, or as the one mistake that it has.
-    fn is_told(&self, right: &str) -> bool {
+    pub(super) fn is_told(&self, right: &str) -> bool {
         let place = &self.chunk.place;
         let here: Vec<&&Diagnostic> =
             self.told.iter().filter(|d| place.contains(&(d.span.start as usize))).collect();
@@ -197,6 +201,14 @@ impl Statement<'_> {
         here.iter()
             .filter_map(|d| self.after(d))
             .any(|mended| bare(&mended) == bare(right) || here.len() == 1 && self.chunk.reads(&mended))
+    }
+
+    /// What was said that changes what stands in a place.
+    pub(super) fn said_at(&self, place: Span) -> Option<&&Diagnostic> {
+        let changes = |d: &&&Diagnostic| {
+            d.edits.iter().any(|e| e.span.start <= place.start && place.start < e.span.end)
+        };
+        self.told.iter().find(changes)
     }
 
     /// The statement after the fix of what was said of it.

@@ -1,5 +1,6 @@
 //! From text to the syntax tree. Parsing never fails: it returns the tree of what could be read, and a diagnostic for what could not.
 
+mod another_sign;
 pub mod ast;
 mod at;
 mod bad_lines;
@@ -15,6 +16,7 @@ mod conflicts;
 mod early;
 mod expected;
 mod flag_lines;
+mod glued;
 pub(in crate::lang) mod grammar;
 mod habits;
 mod head_slips;
@@ -45,6 +47,7 @@ mod remedies;
 mod rename;
 mod reread;
 mod several;
+mod side_by_side;
 mod signs;
 mod slips;
 mod spaced;

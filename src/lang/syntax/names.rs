@@ -145,22 +145,30 @@ pub fn without_brace(id: FileId, base: usize, text: &str, indent: usize) -> Opti
     Some(d.edit(Span::new(id, end - colon..end), " {"))
 }
 
-/// Whether the first line of an engine lacks what it derives from too, as no line of its block is one of an engine that derives from none.
+/// Whether the first line of an engine or a profile lacks what it derives from too, as no line of its block is one of those that derive from
+/// none.
 pub fn without_parent<'t>(head: &str, mut body: impl Iterator<Item = &'t str>) -> bool {
     const OF_ANY: [&str; 7] = ["version", "publish", "env", "model", "unset", "raw", ""];
     let of_any =
         |l: &str| l.trim_start().starts_with(['-', '#']) || OF_ANY.contains(&first_word(l.trim_start()));
-    first_word(head) == "engine" && !head.contains('=') && body.all(of_any)
+    let sends = |l: &str| matches!(first_word(l.trim_start()), "data" | "trace");
+    !head.contains('=')
+        && match first_word(head) {
+            "engine" => body.all(of_any),
+            "profile" => !body.any(sends),
+            _ => false,
+        }
 }
 
-/// Which engine of a file that is, where it is clear.
+/// Which engine or profile of a file that is, where it is clear.
 pub fn parent_in<'t>(file: &'t str, head: &str) -> Option<&'t str> {
-    let name = first_word(head.split_once([' ', '\t'])?.1.trim_start());
+    let (keyword, name) = head.split_once([' ', '\t'])?;
+    let name = first_word(name.trim_start());
+    let (library, declares) = (format!("use std/{keyword}s"), format!("{keyword} "));
     let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let imported =
-        file.split("use std/engines").skip(1).filter_map(|u| u.split_once('{')?.1.split('}').next());
+    let imported = file.split(&library).skip(1).filter_map(|u| u.split_once('{')?.1.split('}').next());
     let imported = imported.flat_map(|list| list.split(move |c| !in_name(c)));
-    let declared = file.lines().filter_map(|l| l.strip_prefix("engine ")).map(|l| first_word(l.trim_start()));
+    let declared = file.lines().filter_map(|l| l.strip_prefix(&declares)).map(|l| first_word(l.trim_start()));
     let known: Vec<&str> = imported.chain(declared).filter(|n| !n.is_empty() && *n != name).collect();
     parent_of(name, head.split('"').nth(1), &known)
 }

@@ -12,7 +12,7 @@ use super::lexical;
 use super::opened::opened;
 use super::quotes::curly_values;
 use super::unseen::unseen;
-use super::{heads, misplaced, mixed, nesting, rename, stray, twice, words};
+use super::{heads, misplaced, mixed, nesting, rename, side_by_side, stray, twice, words};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink};
 use crate::lang::source::{FileId, Span};
@@ -124,6 +124,7 @@ fn read(id: FileId, text: &str, sink: &mut Sink, lost: HashSet<String>) -> Parse
 fn put_right(id: FileId, text: &str, closes_too_much: bool, sink: &mut Sink) -> (String, Vec<String>) {
     let (mut right, mut lost) = (text.to_owned(), Vec::new());
     twice::once(id, &mut right, sink);
+    side_by_side::below_each_other(id, &mut right, sink);
     mixed::made_alike(id, &mut right, sink);
     nesting::by_layout(id, &mut right, sink, &mut lost);
     let closes_too_much =

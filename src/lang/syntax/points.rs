@@ -140,7 +140,8 @@ impl<'a> Body<'a> {
             return None;
         }
         let colon = "a colon stands between a point's name and what it changes";
-        if title.is_empty() && self.before.len() == self.token.start && self.word.starts_with(['-', '.']) {
+        let goes_on = self.word.len() > 1 && self.word.starts_with(['-', '.']);
+        if title.is_empty() && self.before.len() == self.token.start && goes_on {
             let right = format!("{name}{}", self.word).replace(['-', '.'], "_");
             let edit = (self.before.len() - name.len()..self.token.end, right.clone());
             return Some(hint(format!("names are snake_case: write `{right}`"), Some(edit)));

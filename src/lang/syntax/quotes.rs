@@ -1,6 +1,7 @@
 //! Quotes that begin no string here: single ones, those of a word processor, and those of Python's dictionaries.
 
 use super::lexical::{Piece, Scanner};
+use super::words;
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic, Sink};
 use crate::lang::source::{FileId, Span};
@@ -23,11 +24,34 @@ pub fn single(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Di
     let end = rest.find('\'').or(other).map_or(line_end, |n| at + n + 2);
     let inner = chunk[at..end].trim_matches('\'');
     let inner = if other.is_some() { inner.trim_end_matches('"') } else { inner };
+    if takes_a_name(&chunk[..at], inner) {
+        let d = Diagnostic::new(Code::SingleQuotes, span(at, end), "a name is written in single quotes");
+        let d = d.label("a name").help(format!("a name stands without quotes: write `{inner}`"));
+        return d.edit(span(at, end), inner);
+    }
     let right = format!("\"{}\"", inner.replace('"', "\\\""));
     Diagnostic::new(Code::SingleQuotes, span(at, end), "a string is written in single quotes")
         .label("strings take double quotes")
         .help(format!("write {right}"))
         .edit(span(at, end), right)
+}
+
+/// `engine 'v'`, `engine v = 'vllm'`, `step b from 'a'`: whether what stands in quotes behind a text was to be a name.
+fn takes_a_name(before: &str, inner: &str) -> bool {
+    let snake = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    let named = inner.starts_with(|c: char| c.is_ascii_lowercase()) && inner.chars().all(snake);
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    let said: Vec<&str> = line.split_whitespace().collect();
+    named
+        && match said.as_slice() {
+            [only] => {
+                words::DECLARATIONS.contains(only) && *only != "use"
+                    || matches!(*only, "step" | "track" | "baseline")
+            }
+            ["engine" | "profile", .., last] => *last == "=",
+            ["step", .., last] => *last == "from",
+            _ => false,
+        }
 }
 
 /// `'{"key": 1}'`, as a shell needs it, over several lines too: what is within the quotes is a value of its own here. Where it ends,

@@ -9,7 +9,7 @@ use super::grammar::Rule;
 use super::lexical::{self, Piece};
 use super::reread::{closed, opened, renamed, reread, reread_within, without_block};
 use super::unread_points::other_points;
-use super::{borrowed, habits, headless, heads, imports, joins, json_slips, loops, names, words};
+use super::{borrowed, glued, habits, headless, heads, imports, joins, json_slips, loops, names, words};
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
 use crate::lang::diag::{About, Diagnostic, Sink, did_you_mean, one_of, short};
@@ -272,7 +272,8 @@ fn undeclared(
 ) -> Recovered {
     let word = first_word(&text[indent..]);
     let at = base + indent;
-    let found = joins::behind_axis(id, file, at, &text[indent..]);
+    let found = joins::behind_axis(id, file, at, &text[indent..])
+        .or_else(|| glued::declaration(id, (file, at), &text[indent..]));
     if found.is_none()
         && let Some(read) = headless::without_head(id, file, at, &text[indent..], sink)
     {

@@ -4,8 +4,10 @@
 use std::ops::Range;
 
 use super::at::{mend, only};
+use super::blocks::first_word;
 use super::hints::{Hint, is_condition};
 use super::imports;
+use super::tokens::SEPARATORS;
 use super::{several, words};
 
 /// The remedy for a token (of the chunk, a place in it) that no rule took.
@@ -109,6 +111,14 @@ impl<'a> At<'a> {
         if self.before == format!("{setting} {setting}") && words::DECLARATIONS.contains(&setting) {
             let second = setting.len()..self.before.len();
             return Some(mend(format!("`{setting}` stands here twice: remove one"), second, ""));
+        }
+        let sign = self.word.chars().count() == 1 && SEPARATORS.contains(&self.word.chars().next()?);
+        let glued = self.before.len() == self.token.start && self.after().starts_with(' ');
+        // `profile! mine`
+        if self.before == setting && words::DECLARATIONS.contains(&setting) && sign && glued {
+            if !matches!(self.word, ":" | "=") && is_name(first_word(self.after().trim_start())) {
+                return Some(self.here("remove it", ""));
+            }
         }
         if self.before == "use" && self.word == "{" {
             let list = self.after().split('}').next().unwrap_or_default();
@@ -242,7 +252,8 @@ impl<'a> At<'a> {
         count.parse::<u32>().ok()?;
         let name = rest.strip_prefix(['x', '*', '×']).filter(|r| r.starts_with(' ')).unwrap_or(rest).trim();
         let name = name.trim_matches('"');
-        if name.is_empty() || name.contains(['"', '\\', '{', '}']) || name.starts_with("of") {
+        let is_card = name.starts_with(|c: char| c.is_alphanumeric());
+        if !is_card || name.contains(['"', '\\', '{', '}']) || name.starts_with("of") {
             return None;
         }
         let right = format!("of \"{name}\"");

@@ -108,6 +108,9 @@ impl At<'_> {
             "=<" | "≤" => self.here("write `<=`", "<="),
             ">" if self.before.ends_with('<') => self.from(self.before.len() - 1, "write `!=`", "!="),
             "is" | "equals" | "eq" => self.here("write `==` to compare", "=="),
+            "in" if self.is("`on`") && !self.after.trim_start().starts_with(['[', '(', '{', '"']) => {
+                self.here("write `on`", "on")
+            }
             "in" => only("compare with each: `engine == vllm or engine == sglang`"),
             "for" | "with" | "over" if self.is("`on`") => self.here("write `on`", "on"),
             "and" if self.before.contains(" on ") && self.is("`,`") => {

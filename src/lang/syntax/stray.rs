@@ -253,6 +253,7 @@ impl Declaration<'_> {
             if separates && written.len() == 1 && splits(before, behind)
                 || written == "=" && (lacks_value(before, behind) || lacks_name(before))
                 || written == "=" && (lacks_flag(before, behind) || lacks_flag_behind(before, behind))
+                || written == "\"" && self.lacks_a_quote(place.start, left)
                 || is_between_changes(before, written, behind)
                 || lacks_operand(before, written, behind)
                 || written == "," && separates_from_nothing(before, behind)
@@ -278,6 +279,26 @@ impl Declaration<'_> {
                 .get(best)
                 .is_some_and(|s| s.token.right.is_empty() && may_group(self.text, s.token.place.start));
         (!found.is_empty()).then(|| Stray { unsure, ..found.swap_remove(best) })
+    }
+
+    /// `["3.0, "3.1"]`: whether the line of a quote can be read with another one at the end or the beginning of a word, so that none is too
+    /// many.
+    fn lacks_a_quote(&self, at: usize, left: &mut usize) -> bool {
+        let line = Span::new(FileId::default(), at..at).line_in(self.text).range();
+        let ends = |c: char| c.is_whitespace() || ",:]})".contains(c);
+        let begins = |c: char| c.is_whitespace() || ",:[{(=".contains(c);
+        let border = |at: &usize| {
+            let (before, behind) = (&self.text[line.start..*at], &self.text[*at..line.end]);
+            let ended = (behind.is_empty() || behind.starts_with(ends)) && !before.ends_with(begins);
+            let begun = before.ends_with(begins) && behind.starts_with(char::is_alphanumeric);
+            (ended || begun) && !before.ends_with('"') && !behind.starts_with('"')
+        };
+        let places = self.text[line.clone()].char_indices().map(|(n, _)| line.start + n).chain([line.end]);
+        places.filter(border).any(|border| {
+            *left = left.saturating_sub(self.text.len());
+            let after = [&self.text[..border], "\"", &self.text[border..]].concat();
+            *left > 0 && self.reads(&after, &line)
+        })
     }
 
     /// The text with a token taken out or written otherwise. A space stands in its place, or before the word that it was part of.

@@ -263,7 +263,9 @@ impl<'a> Search<'a> {
         // what candidates are made of, and held against
         let word = text.split_whitespace().next().unwrap_or_default();
         let steps = ["step", "track", "vary", "pick", "adopt", "gpus"].contains(&word);
-        self.unread |= read.is_none() && text.contains("vary ");
+        // `step a "A"` has lost its block
+        let step = matches!(word, "step" | "track") && !text.contains('{');
+        self.unread |= read.is_none() && (step || text.contains("vary "));
         if steps || text.contains("vary ") {
             self.tear(place);
         } else {
