@@ -181,6 +181,9 @@ fn called_alike(found: &mut Vec<Diagnostic>, modules: &Modules, words: &Words) {
         if !declared(modules.root()).any(|(k, _, span)| k == kind && span == at) {
             continue;
         }
+        if is_pasted(modules, at) {
+            continue;
+        }
         let missing = Missing::all(found, modules);
         let explained = |m: &Missing| {
             // of another that is declared and looks alike it may be a slip, which is told where it is used
@@ -206,6 +209,15 @@ fn called_alike(found: &mut Vec<Diagnostic>, modules: &Modules, words: &Words) {
             d.edits.push(crate::lang::diag::Edit { span: at, text: name });
         }
     }
+}
+
+/// Whether another declaration of the file says word for word what the one does that has its name here: it was pasted twice, and not
+/// copied to become another.
+fn is_pasted(modules: &Modules, name: Span) -> bool {
+    let all = || modules.root().file.items.iter().map(crate::lang::syntax::ast::Item::span);
+    let Some(own) = all().find(|s| s.start <= name.start && name.end <= s.end) else { return false };
+    let text = modules.slice(own).trim();
+    all().any(|other| other != own && modules.slice(other).trim() == text)
 }
 
 type Words<'t> = HashMap<&'t str, usize>;

@@ -78,22 +78,8 @@ fn place(module: &Module, library: &str, names: &[&str]) -> (Span, String) {
     match (uses().next_back(), module.file.items.first()) {
         (Some(u), _) => (after(u.span), format!("\n{}", whole(library, names))),
         (None, first) => {
-            let start = first.map_or(0, start);
+            let start = first.map_or(0, |item| item.span().start);
             (Span { file: module.id, start, end: start }, format!("{}\n\n", whole(library, names)))
         }
-    }
-}
-
-fn start(item: &Item) -> u32 {
-    match item {
-        Item::Use(i) => i.span.start,
-        Item::Param(i) => i.span.start,
-        Item::Engine(i) => i.span.start,
-        Item::Profile(i) => i.span.start,
-        Item::Axis(i) => i.span.start,
-        Item::Metric(i) => i.span.start,
-        Item::Prune(i) => i.span.start,
-        Item::Study(i) => i.span.start,
-        Item::Site(i) => i.span.start,
     }
 }

@@ -44,6 +44,22 @@ pub enum Item {
     Site(Site),
 }
 
+impl Item {
+    pub fn span(&self) -> Span {
+        match self {
+            Self::Use(i) => i.span,
+            Self::Param(i) => i.span,
+            Self::Engine(i) => i.span,
+            Self::Axis(i) => i.span,
+            Self::Profile(i) => i.span,
+            Self::Metric(i) => i.span,
+            Self::Prune(i) => i.span,
+            Self::Study(i) => i.span,
+            Self::Site(i) => i.span,
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct Use {
     pub from: UsePath,
