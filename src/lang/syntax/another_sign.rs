@@ -30,16 +30,18 @@ pub(super) fn mended(statement: &Statement, stop: usize) -> Option<(String, Diag
     }
     // which of several was meant, nobody knows
     let (mended, right) = read.pop().filter(|_| read.is_empty())?;
-    let said = statement.said_at(statement.span(sign.clone()));
+    let place = statement.span(sign.clone());
+    let said = statement.said_at(place);
     if said.is_some_and(|d| here.is_none() || d.edits.len() > 1)
         || here.is_some() && statement.is_told(&mended)
     {
         return None;
     }
     // what was said in the same way may say what the sign was meant for
-    let same =
-        said.filter(|d| matches!(d.edits.as_slice(), [edit] if edit.span == d.span && edit.text == right));
-    let told = same.map_or_else(|| told(statement, &sign, right), |d| (**d).clone());
+    let alike = |d: &&&Diagnostic| {
+        d.span == place && matches!(d.edits.as_slice(), [edit] if edit.span == place && edit.text == right)
+    };
+    let told = said.filter(alike).map_or_else(|| told(statement, &sign, right), |d| (**d).clone());
     Some((mended, told))
 }
 

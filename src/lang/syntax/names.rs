@@ -164,11 +164,11 @@ pub fn without_parent<'t>(head: &str, mut body: impl Iterator<Item = &'t str>) -
 pub fn parent_in<'t>(file: &'t str, head: &str) -> Option<&'t str> {
     let (keyword, name) = head.split_once([' ', '\t'])?;
     let name = first_word(name.trim_start());
-    let (library, declares) = (format!("use std/{keyword}s"), format!("{keyword} "));
+    let (library, begins) = (format!("use std/{keyword}s"), format!("{keyword} "));
     let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let imported = file.split(&library).skip(1).filter_map(|u| u.split_once('{')?.1.split('}').next());
     let imported = imported.flat_map(|list| list.split(move |c| !in_name(c)));
-    let declared = file.lines().filter_map(|l| l.strip_prefix(&declares)).map(|l| first_word(l.trim_start()));
+    let declared = file.lines().filter_map(|l| l.strip_prefix(&begins)).map(|l| first_word(l.trim_start()));
     let known: Vec<&str> = imported.chain(declared).filter(|n| !n.is_empty() && *n != name).collect();
     parent_of(name, head.split('"').nth(1), &known)
 }

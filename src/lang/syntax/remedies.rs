@@ -115,10 +115,10 @@ impl<'a> At<'a> {
         let sign = self.word.chars().count() == 1 && SEPARATORS.contains(&self.word.chars().next()?);
         let glued = self.before.len() == self.token.start && self.after().starts_with(' ');
         // `profile! mine`
-        if self.before == setting && words::DECLARATIONS.contains(&setting) && sign && glued {
-            if !matches!(self.word, ":" | "=") && is_name(first_word(self.after().trim_start())) {
-                return Some(self.here("remove it", ""));
-            }
+        let keyword = self.before == setting && words::DECLARATIONS.contains(&setting);
+        let stray = sign && glued && !matches!(self.word, ":" | "=");
+        if keyword && stray && is_name(first_word(self.after().trim_start())) {
+            return Some(self.here("remove it", ""));
         }
         if self.before == "use" && self.word == "{" {
             let list = self.after().split('}').next().unwrap_or_default();
