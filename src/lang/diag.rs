@@ -105,7 +105,8 @@ impl Diagnostic {
     }
 
     /// Says what `word` was probably meant to be, else `otherwise`. It becomes a fix only where no other word is as near, and
-    /// both hold the same digits: which of two was meant, a machine cannot know, and `fp4` is as good a name as `fp8`.
+    /// both hold the same digits and no part that is another word: which of two was meant, a machine cannot know, and `fp4` is as good a name
+    /// as `fp8`.
     #[must_use]
     pub fn meant<'a>(
         self,
@@ -128,8 +129,10 @@ impl Diagnostic {
             [only] => {
                 let asked = self.suggest(&written(only));
                 // of two letters each slip is as near to many others
-                let slip =
-                    same_digits(word, only) && signs(word) == signs(only) && word.len().max(only.len()) > 2;
+                let slip = same_digits(word, only)
+                    && signs(word) == signs(only)
+                    && word.len().max(only.len()) > 2
+                    && !differ_in_a_part(word, only);
                 if slip { asked.edit(span, written(only)) } else { asked }
             }
             [first, second, ..] => self.suggest_one_of(&[written(first), written(second)]),
@@ -258,6 +261,20 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
     near.into_iter().take_while(|n| n.0 == best).map(|n| n.1).collect()
 }
 
+/// Whether two names are the same but for a part that is another word, and no slip: `enable_noop` is not `enable_sp`, `s_seqs` not `v_seqs`.
+fn differ_in_a_part(a: &str, b: &str) -> bool {
+    fn parts(name: &str) -> Vec<&str> {
+        name.split(['_', '-', '.']).filter(|part| !part.is_empty()).collect()
+    }
+    let (a, b) = (parts(a), parts(b));
+    let begin = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+    let end = a[begin..].iter().rev().zip(b[begin..].iter().rev()).take_while(|(a, b)| a == b).count();
+    let (own, other) = (a[begin..a.len() - end].concat(), b[begin..b.len() - end].concat());
+    let longer = own.chars().count().max(other.chars().count());
+    let share = begin + end > 0 && !own.is_empty() && !other.is_empty();
+    share && strsim::damerau_levenshtein(&own, &other) * 3 > longer * 2
+}
+
 /// The one of `known` that a word begins, as where somebody stopped typing.
 pub fn begun<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let mut longer =
@@ -300,6 +317,19 @@ pub fn one_of<S: AsRef<str>>(words: &[S]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_part_that_is_another_word_is_no_slip() {
+        let fixes = |word: &str, known: &str| {
+            let d = Diagnostic::new(Code::UnknownName, Span::default(), "no");
+            !d.meant(word, [known], "unknown", str::to_owned).edits.is_empty()
+        };
+        assert!(!fixes("enable_noop", "enable_sp") && !fixes("s_seqs", "v_seqs"));
+        assert!(
+            fixes("--enable-prefix-cachng", "--enable-prefix-caching")
+                && fixes("max_num_sqe", "max_num_seqs")
+        );
+    }
 
     #[test]
     fn suggestions_are_near() {

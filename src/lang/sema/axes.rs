@@ -102,6 +102,9 @@ impl Checker<'_> {
             return None;
         }
         if let Some(values) = lists.first().and_then(|c| list_of(c)) {
+            if self.sets_thousands_apart(values) {
+                return None;
+            }
             self.points_differ(
                 axis,
                 values.iter().map(|v| (normal_pick(&v.text), v.span)),

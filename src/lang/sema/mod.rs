@@ -74,6 +74,7 @@ mod switch;
 mod taken_for;
 mod template;
 mod texts;
+mod thousands;
 mod tracks;
 pub mod typed;
 mod unchecked;

@@ -214,7 +214,7 @@ fn called_alike(found: &mut Vec<Diagnostic>, modules: &Modules, words: &Words) {
 /// Whether another declaration of the file says word for word what the one does that has its name here: it was pasted twice, and not
 /// copied to become another.
 fn is_pasted(modules: &Modules, name: Span) -> bool {
-    let all = || modules.root().file.items.iter().map(crate::lang::syntax::ast::Item::span);
+    let all = || modules.root().file.items.iter().map(Item::span);
     let Some(own) = all().find(|s| s.start <= name.start && name.end <= s.end) else { return false };
     let text = modules.slice(own).trim();
     all().any(|other| other != own && modules.slice(other).trim() == text)

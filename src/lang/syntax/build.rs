@@ -8,6 +8,7 @@ mod engines;
 mod exprs;
 mod literals;
 mod meant;
+mod miscalled;
 mod profiles;
 mod sites;
 mod studies;
@@ -109,7 +110,7 @@ impl<'a, 's> Builder<'a, 's> {
                         file.items.extend(found.item);
                     }
                 }
-                _ => file.items.extend(self.item(pair)),
+                _ => file.items.extend(self.miscalled(&pair).or_else(|| self.item(pair))),
             }
         }
         file

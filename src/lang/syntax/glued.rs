@@ -13,8 +13,14 @@ use crate::lang::comments::start_of_comment;
 use crate::lang::diag::{Diagnostic, short};
 use crate::lang::source::{FileId, Span};
 
+/// In longer files no name is looked for in all of the text.
+const MOST_BYTES: usize = 128 << 10;
+
 /// `paramctx = 16Ki`: a declaration of what the file names elsewhere. `text` begins at `at` of the file.
 pub(super) fn declaration(id: FileId, (file, at): (&str, usize), text: &str) -> Option<Diagnostic> {
+    if file.len() > MOST_BYTES {
+        return None;
+    }
     let word = first_word(text);
     let of = |keyword: &&&str| {
         word.strip_prefix(**keyword).is_some_and(|name| is_name(name) && names(file, name) > 0)
@@ -33,8 +39,12 @@ pub(super) fn declaration(id: FileId, (file, at): (&str, usize), text: &str) -> 
 /// How often a file has a word, comments apart.
 fn names(file: &str, word: &str) -> usize {
     let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let code = |line: &'_ str| line[..start_of_comment(line).unwrap_or(line.len())].to_owned();
-    file.lines().map(|l| code(l).split(|c| !in_word(c)).filter(|w| *w == word).count()).sum()
+    file.lines().map(|line| code(line).split(|c| !in_word(c)).filter(|w| *w == word).count()).sum()
+}
+
+/// A line without its comment.
+fn code(line: &str) -> &str {
+    &line[..start_of_comment(line).unwrap_or(line.len())]
 }
 
 /// `stepone "One" { vary q }`, `repeat3`: a line of a block that can be read with a space behind its setting.
@@ -73,7 +83,7 @@ pub(super) fn setting(
     let of = |setting: &&&str| word.len() > setting.len() && word.starts_with(**setting);
     let setting = settings.iter().filter(of).max_by_key(|s| s.len())?;
     let line = text[token.start..].lines().next()?;
-    let line = format!("{setting} {}", line[setting.len()..].split(" #").next()?.trim_end());
+    let line = format!("{setting} {}", code(line)[setting.len()..].trim_end());
     let ends = token.start > 0 && expected.iter().any(|e| e == "the end of the line");
     (ends && Grammar::parse(rule, &line).is_ok()).then_some((token.start + setting.len(), line))
 }

@@ -150,6 +150,38 @@ pub(super) fn keyword(id: FileId, at: usize, text: &str, block: Option<Block>) -
     Some(d.help(help(&format!("{kind} {code}"))).edit(Span::new(id, at..at), right))
 }
 
+/// What a block is whose keyword makes something else of it, so that it cannot be read: `metric lab "Lab" {` above lines of a study.
+pub(super) fn miscalled(text: &str) -> Option<&'static str> {
+    let word = first_word(text);
+    let code = text.lines().next().map(|l| l[..start_of_comment(l).unwrap_or(l.len())].trim_end())?;
+    let body = &text[code.len()..];
+    if !code.ends_with('{') || code.find('{') != Some(code.len() - 1) || unbalanced(text).is_some() {
+        return None;
+    }
+    let kind = kind_of(body).filter(|kind| *kind != word)?;
+    let settings = match kind {
+        "study" if !code.contains('=') => words::STUDY_SETTINGS,
+        "engine" => words::ENGINE_SETTINGS,
+        "profile" => words::PROFILE_SETTINGS,
+        _ => return None,
+    };
+    let is_of =
+        |line: &&str| settings.contains(&first_word(line)) || kind == "engine" && line.starts_with('-');
+    let own = body.lines().map(str::trim_start).filter(is_of).count();
+    (own > 1).then_some(kind)
+}
+
+/// What is said of a block under another's keyword. `text` begins with that, at `at` of the file.
+pub(super) fn of_another_kind(id: FileId, at: usize, text: &str, kind: &str) -> Option<Diagnostic> {
+    let keyword = first_word(text);
+    let head = &text[keyword.len()..=text.find('{')?];
+    let span = Span::new(id, at..at + keyword.len());
+    let message = format!("what stands in this {keyword} is of {} {kind}", article(kind));
+    let d = Diagnostic::new(Code::NotADeclaration, span, message).label(format!("expected `{kind}`"));
+    Some(d.help(format!("write `{kind}{head}`")).edit(span, kind))
+}
+
+/// `a` or `an`, before a keyword.
 fn article(kind: &str) -> &'static str {
     if matches!(kind, "engine" | "axis") { "an" } else { "a" }
 }

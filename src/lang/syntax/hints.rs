@@ -104,6 +104,8 @@ fn habit_edit(chunk: &str, token: &Range<usize>, word: &str) -> Option<(Range<us
     match word {
         "&&" | "&" if lacks_comparison(chunk, token) => None,
         "&&" | "&" => here("and"),
+        "||" | "|" if !in_expression(before) => None,
+        "||" | "|" if before.len() == token.start => here(" or"),
         "||" | "|" => here("or"),
         "!" => here("not "),
         // `20$`, `0.79$/h`
@@ -277,7 +279,7 @@ fn habit(chunk: &str, token: &Range<usize>, word: &str) -> Option<String> {
             format!("how the two compare is not said: write `>= {amount}` or `<= {amount}`")
         }
         "&&" | "&" => "write `and`".to_owned(),
-        "||" | "|" => "write `or`".to_owned(),
+        "||" | "|" if in_expression(before) => "write `or`".to_owned(),
         "!" => "write `not`".to_owned(),
         ";" if is_list(chunk, before) => "names are separated by commas: write `,`".to_owned(),
         ";" => "a setting ends with its line: remove the `;`".to_owned(),
@@ -352,6 +354,11 @@ fn lacks_comparison(chunk: &str, token: &Range<usize>) -> bool {
 /// Whether a sign behind such a text may compare something: behind the setting's word nothing stands yet.
 fn compares(chunk: &str, before: &str) -> bool {
     is_condition(chunk) && before.contains([' ', '\t'])
+}
+
+/// Whether what ends with `before` is an expression: a step has one behind `when` alone.
+fn in_expression(before: &str) -> bool {
+    !before.trim_start().starts_with("step") || before.contains(" when ")
 }
 
 /// Lines that hold an expression, in which a flag is compared and not set.

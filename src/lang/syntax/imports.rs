@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::ast::{Name, Use, UsePath};
 use crate::lang::codes::Code;
-use crate::lang::diag::{About, Diagnostic};
+use crate::lang::diag::{About, Diagnostic, did_you_mean};
 use crate::lang::source::{FileId, Span};
 use crate::lang::stdlib;
 
@@ -91,7 +91,10 @@ pub fn as_meant(id: FileId, file: &str, at: usize, text: &str) -> Option<Use> {
         let named = |p: &str| Name { value: p.to_owned(), span: brace };
         ("engines", parents.into_iter().map(named).collect::<Vec<_>>())
     } else {
-        return None;
+        let names: Vec<&str> = list.split([',', ' ', '\t', '\n', '\r']).filter(|w| !w.is_empty()).collect();
+        let place = |n: &str| n.as_ptr() as usize - text.as_ptr() as usize;
+        let library = misspelled(path.trim()).filter(|_| names.iter().all(|n| is_name(n)))?;
+        (library, names.iter().map(|n| spanned(n, place(n))).collect())
     };
     (!names.is_empty()).then(|| Use {
         from: UsePath::Std(Name { value: home.to_owned(), span: Span::new(id, at + open..at + open + 1) }),
@@ -124,6 +127,20 @@ fn library(path: &str) -> Option<&str> {
     stdlib::LIBRARIES.contains(&&name[..end]).then(|| &name[..end])
 }
 
+/// The part of the library that was meant by a path with other signs in it: `std::engines`, `std\engines`, `/std/engines.plab`.
+fn misspelled(path: &str) -> Option<&'static str> {
+    let letters: String =
+        path.strip_suffix(".plab").unwrap_or(path).chars().filter(char::is_ascii_alphanumeric).collect();
+    let letters = letters.to_ascii_lowercase();
+    let rest = letters.strip_prefix("stdlib").or_else(|| letters.strip_prefix("std"))?;
+    let quoted = path.contains(['"', '\'']);
+    let known = || stdlib::LIBRARIES.iter().copied();
+    known()
+        .find(|library| *library == rest)
+        .or_else(|| did_you_mean(rest, known()))
+        .filter(|library| !quoted && path != format!("std/{library}"))
+}
+
 /// An import of another language. `at` is where it begins in its file.
 pub fn of_another_language(id: FileId, at: usize, text: &str, word: &str) -> Diagnostic {
     let span = |r: Range<usize>| Span::new(id, at + r.start..at + r.end);
@@ -148,6 +165,16 @@ pub fn mistake(id: FileId, base: usize, text: &str) -> Option<Diagnostic> {
     let path = text[..open].trim_end();
     let start = path.len() - path.trim_start().trim_start_matches("use").trim_start().len();
     let named = &path[start.min(path.len())..];
+    if let Some(library) = misspelled(named) {
+        let here = Span::new(id, base + start..base + path.len());
+        let d = Diagnostic::new(Code::Unexpected, here, format!("`{named}` was not expected here"));
+        let right = format!("std/{library}");
+        return Some(
+            d.label(format!("expected `{right}`"))
+                .help(format!("write `use {right} {{ … }}`"))
+                .edit(here, right),
+        );
+    }
     if named.starts_with(['.', '/', '~']) && !named.contains(char::is_whitespace) {
         let here = Span::new(id, base + start..base + path.len());
         let d = Diagnostic::new(Code::Unexpected, here, "the path of a file stands in double quotes");

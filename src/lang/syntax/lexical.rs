@@ -260,6 +260,11 @@ pub fn mistake(id: FileId, base: usize, chunk: &str) -> Option<Diagnostic> {
                 }
             }
             Piece::Other if chunk.as_bytes()[at] == b'\'' => return Some(quotes::single(chunk, at, span)),
+            Piece::Other if chunk.as_bytes()[at] == b'`' => {
+                if let Some(d) = quotes::backticks(chunk, at, span) {
+                    return Some(d);
+                }
+            }
             Piece::Other if chunk.as_bytes()[at] >= 0x80 => {
                 if let Some(d) = quotes::curly(chunk, at, span) {
                     return Some(d);

@@ -11,6 +11,7 @@ mod brackets;
 mod build;
 mod chunks;
 mod closing;
+mod colon_blocks;
 mod conditions;
 mod conflicts;
 mod early;
@@ -58,6 +59,7 @@ mod twice;
 mod unread_points;
 mod unseen;
 mod usages;
+mod versioned;
 mod words;
 
 pub use bench::load_setting;

@@ -86,9 +86,9 @@ pub fn around_json(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) 
     Some(d.label("a JSON object takes none").help(format!("write {json}")).edit(whole, json))
 }
 
-/// Quotes as a word processor makes them.
+/// Quotes as a word processor makes them, and those of other languages.
 pub fn curly(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Option<Diagnostic> {
-    let curly = |c: char| matches!(c, '“' | '”' | '„' | '‘' | '’');
+    let curly = |c: char| matches!(c, '“' | '”' | '„' | '‘' | '’' | '«' | '»' | '‹' | '›' | '「' | '」');
     let rest = chunk.get(at..).filter(|r| r.starts_with(curly))?;
     let line = rest.split(['\n', '\r']).next().unwrap_or_default();
     let len =
@@ -97,6 +97,20 @@ pub fn curly(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Opt
     let d = Diagnostic::new(Code::SingleQuotes, span(at, at + len), "a string is written in curly quotes");
     let d = d.about(About::Untyped);
     Some(d.label("strings take double quotes").help(format!("write {fixed}")).edit(span(at, at + len), fixed))
+}
+
+/// Quotes of a shell's command, or of a page's code: `` `a text` ``. A fence, and one that is alone, are something else.
+pub fn backticks(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Option<Diagnostic> {
+    let line = chunk.get(at + 1..)?.split(['\n', '\r']).next().unwrap_or_default();
+    let inner = &line[..line.find('`')?];
+    let alone = !inner.trim().is_empty() && !inner.contains('"') && line.matches('`').count() == 1;
+    if !alone || !chunk[..at].ends_with([' ', '\t', '=']) {
+        return None;
+    }
+    let whole = span(at, at + inner.len() + 2);
+    let right = format!("\"{inner}\"");
+    let d = Diagnostic::new(Code::SingleQuotes, whole, "a string is written in backticks");
+    Some(d.label("strings take double quotes").help(format!("write {right}")).edit(whole, right))
 }
 
 /// Curly quotes around values that can be read all the same: `--dtype=“fp8”` would be a value of those letters and signs.

@@ -9,7 +9,10 @@ use super::grammar::Rule;
 use super::lexical::{self, Piece};
 use super::reread::{closed, opened, renamed, reread, reread_within, without_block};
 use super::unread_points::other_points;
-use super::{borrowed, glued, habits, headless, heads, imports, joins, json_slips, loops, names, words};
+use super::{
+    borrowed, colon_blocks, glued, habits, headless, heads, imports, joins, json_slips, loops, names,
+    versioned, words,
+};
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
 use crate::lang::diag::{About, Diagnostic, Sink, did_you_mean, one_of, short};
@@ -130,6 +133,10 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
     if !words::DECLARATIONS.contains(&word) {
         return undeclared(id, file, (base, indent), text, sink, out);
     }
+    if let Some(item) = miscalled(id, (base + indent, &text[indent..]), sink, &mut out.broken) {
+        out.item = Some(item);
+        return out;
+    }
     if word == "use" {
         out.broken.extend(imports::names(text));
         out.broken.extend(imports::left_out(text));
@@ -172,6 +179,12 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
         }
         return out;
     }
+    let whole = versioned::engine(id, base + indent, &text[indent..], sink, &mut out.broken)
+        .or_else(|| colon_blocks::read(id, base + indent, &text[indent..], sink, &mut out.broken));
+    if whole.is_some() {
+        out.item = whole;
+        return out;
+    }
     let whole = joins::head(id, base, text)
         .or_else(|| Doubled::find(text).map(|d| (d.diagnostic(id, base), d.without(text))));
     if let Some((found, text)) = whole {
@@ -205,6 +218,19 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
         out.item = heads::told(id, file, (base + indent, &text[indent..]), found, sink, &mut out.broken);
     }
     out
+}
+
+/// A block under the keyword of something else, read as what it is.
+fn miscalled(
+    id: FileId,
+    (at, text): (usize, &str),
+    sink: &mut Sink,
+    broken: &mut Vec<String>,
+) -> Option<Item> {
+    let found = headless::of_another_kind(id, at, text, headless::miscalled(text)?)?;
+    let (mended, base) = renamed(&found, at, text, words::DECLARATIONS)?;
+    sink.push(found);
+    reread_within(at..usize::MAX, id, &mended, base, sink, broken)
 }
 
 /// A declaration with a bracket of its own that has no other.

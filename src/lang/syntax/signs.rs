@@ -237,10 +237,13 @@ fn unit_behind(chunk: &str, token: &Range<usize>, word: &str, before: &str) -> O
         [only] => *only,
         _ => return None,
     };
+    if digits.len() < number.len() {
+        // what stood behind the point may be what is missing
+        let help = format!("digits stand behind a point: write `{digits}.0{unit}`, or what is meant");
+        return Some(Hint { help, edit: None });
+    }
     let help = format!("a unit is glued to its number: write `{digits}{unit}`");
-    // digits stand behind a point
-    let from = before.len() - (number.len() - digits.len());
-    Some(Hint { help, edit: Some((from..token.end, unit.to_owned())) })
+    Some(Hint { help, edit: Some((before.len()..token.end, unit.to_owned())) })
 }
 
 /// `--flag.method=ngram,tokens=3`

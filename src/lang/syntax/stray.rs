@@ -267,17 +267,24 @@ impl Declaration<'_> {
             let same = |s: &Stray| bare(&s.after) == bare(&after);
             if let Some(known) = found.iter_mut().find(|s| same(s)) {
                 // of two that are the same the second one is too many
-                known.token = (*token).clone();
-                known.after = after;
+                if padded(&after) <= padded(&known.after) {
+                    known.token = (*token).clone();
+                    known.after = after;
+                }
                 continue;
             }
             found.push(Stray { token: (*token).clone(), after, opens: None, unsure: false });
         }
         let best = found.iter().position(|s| told(&s.token)).unwrap_or_default();
-        let unsure = found.len() > 1
-            || found
-                .get(best)
-                .is_some_and(|s| s.token.right.is_empty() && may_group(self.text, s.token.place.start));
+        let doubtful = |token: &Token| {
+            let (at, behind) = (token.place.start, &self.text[token.place.end..]);
+            // `={"name"` was to be an object
+            let begins_json = self.text[token.place.clone()] == *"{"
+                && self.text[..at].ends_with('=')
+                && behind.trim_start().starts_with('"');
+            token.right.is_empty() && (begins_json || may_group(self.text, at))
+        };
+        let unsure = found.len() > 1 || found.get(best).is_some_and(|s| doubtful(&s.token));
         (!found.is_empty()).then(|| Stray { unsure, ..found.swap_remove(best) })
     }
 
@@ -401,6 +408,16 @@ fn separates_from_nothing(before: &str, behind: &str) -> bool {
 fn joins(before: &str, behind: &str) -> bool {
     let apart = |c: Option<char>| c.is_none_or(char::is_whitespace);
     !(apart(before.chars().next_back()) || apart(behind.chars().next()))
+}
+
+/// How many texts begin or end with a blank: nobody means one.
+fn padded(text: &str) -> usize {
+    let blank = |inner: &str| inner.starts_with(' ') || inner.ends_with(' ');
+    let inner = |(at, piece): (usize, Piece)| match piece {
+        Piece::Text(end) => text.get(at + 1..end - 1),
+        _ => None,
+    };
+    Scanner::new(text).filter_map(inner).filter(|t| blank(t)).count()
 }
 
 /// A text without spaces.

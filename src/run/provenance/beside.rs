@@ -16,6 +16,10 @@ const LONGEST: u64 = 1 << 20;
 const MOST: usize = 20_000;
 /// Directories within a package.
 const DEEPEST: usize = 8;
+/// Bytes of packages that are read for what they import: what holds more is no part of one engine.
+const MOST_READ: usize = 64 << 20;
+/// What an entry costs at least: looking at it takes time too.
+const LEAST_READ: usize = 4 << 10;
 
 /// Those modules, each with a hash over its code, and the files that they name. `words` are those of the command, the program's first;
 /// `said` is what shell scripts among them name.
@@ -71,12 +75,13 @@ impl Start {
     fn found(mut self, study_dir: &Path) -> BTreeMap<String, String> {
         let mut there = self.there();
         let mut found = BTreeMap::new();
+        let mut left = MOST_READ;
         while let Some(text) = self.texts.pop() {
             let said: BTreeSet<&str> = text.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
             let named: Vec<String> = there.keys().filter(|name| said.contains(&***name)).cloned().collect();
             for path in named.iter().filter_map(|name| there.remove(name)) {
                 let from = self.texts.len();
-                read(&path, 0, &mut self.texts);
+                read(&path, 0, &mut left, &mut self.texts);
                 for text in &self.texts[from..] {
                     found.extend(named_in(text, &path, study_dir));
                 }
@@ -138,14 +143,22 @@ fn is_python_script(path: &Path) -> bool {
     is_python(path) || by_line()
 }
 
-/// The text of a module, or those of a package: they import others.
-fn read(path: &Path, depth: usize, to: &mut Vec<String>) {
-    if path.is_file() {
-        to.extend(text_of(path));
-    } else if depth < DEEPEST {
+/// The text of a module, or those of a package: they import others. `left` are the bytes that may still be read.
+fn read(path: &Path, depth: usize, left: &mut usize, to: &mut Vec<String>) {
+    if *left == 0 {
+        return;
+    }
+    let text = if path.is_file() { text_of(path) } else { None };
+    *left = left.saturating_sub(text.as_ref().map_or(0, String::len).max(LEAST_READ));
+    to.extend(text);
+    if depth < DEEPEST && path.is_dir() {
         let entries = fs::read_dir(path).into_iter().flatten().flatten().take(MOST);
-        for inner in entries.map(|e| e.path()).filter(|p| p.is_dir() || is_python(p)) {
-            read(&inner, depth + 1, to);
+        let mut inner: Vec<PathBuf> =
+            entries.map(|e| e.path()).filter(|p| p.is_dir() || is_python(p)).collect();
+        // where the bytes do not suffice, the same ones are read each time
+        inner.sort();
+        for path in inner {
+            read(&path, depth + 1, left, to);
         }
     }
 }
@@ -203,6 +216,30 @@ mod tests {
         dir.write("app/pkg/inner.py", "import three  \n");
         let after = dir.modules("python3 app/serve.py");
         assert!(after != before && after["./two.py"] == before["./two.py"], "{after:?}");
+    }
+
+    #[test]
+    fn what_lies_below_the_root_is_no_package_of_a_script_that_goes_there() {
+        let dir = Dir::with(&[(
+            "run.sh",
+            "#!/bin/sh\n[ -e stop ] || (env -i sh -c 'cd /; tmp=1; usr=2; etc=3' &)\n",
+        )]);
+        let ground = super::super::scripts::Ground { study_dir: dir.0.path(), path: "/usr/bin:/bin" };
+        let start = super::super::scripts::Start::File(dir.0.path().join("run.sh"), false);
+        let said = super::super::scripts::said_by(&[start], &ground);
+        assert!(said.modules.contains(Path::new("/")), "{said:?}");
+        let words = ["run.sh".to_owned()];
+        assert_eq!(modules(&dir.0.path().join("run.sh"), &words, &said, dir.0.path()).len(), 0);
+    }
+
+    #[test]
+    fn a_package_that_leads_back_to_itself_is_read_for_a_while_only() {
+        let dir =
+            Dir::with(&[("serve.py", "import pkg\n"), ("pkg/__init__.py", "import one\n"), ("one.py", "")]);
+        for name in 0..12 {
+            std::os::unix::fs::symlink(".", dir.0.path().join(format!("pkg/again{name}"))).expect("linked");
+        }
+        assert_eq!(dir.names("python3 serve.py"), ["./one.py", "./pkg/"]);
     }
 
     #[test]

@@ -169,6 +169,7 @@ fn state(path: &Path) -> Option<String> {
 /// Directories of the whole system: what lies in them has nothing to do with each other.
 pub(super) fn is_shared_by_all(dir: &Path) -> bool {
     let system = [
+        "/",
         "/bin",
         "/sbin",
         "/lib",

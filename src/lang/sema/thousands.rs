@@ -1,0 +1,78 @@
+//! A list whose numbers have their thousands set apart: `[2,048, 4,096]` is four numbers to the grammar and two to who wrote it.
+
+use super::check::Checker;
+use crate::lang::codes::Code;
+use crate::lang::diag::{Diagnostic, short};
+use crate::lang::syntax::ast::Single;
+
+impl Checker<'_> {
+    /// Tells of a list that is read as more numbers than were meant; whether it is one.
+    pub(super) fn sets_thousands_apart(&mut self, values: &[Single]) -> bool {
+        let glued: Vec<bool> =
+            values.windows(2).map(|pair| pair[1].span.start == pair[0].span.end + 1).collect();
+        let words: Vec<&str> = values.iter().map(|v| v.text.as_str()).collect();
+        let Some(meant) = meant(&words, &glued) else { return false };
+        let (Some(first), Some(last)) = (values.first(), values.last()) else { return false };
+        let span = first.span.to(last.span);
+        let right = meant.join(", ");
+        let message = format!("`{}` is {} values", short(&self.source_text(span)), values.len());
+        let d = Diagnostic::new(Code::BadFlagValue, span, message).label("a comma ends a value");
+        let help = format!("digits stand together: write `[{}]`", short(&right));
+        self.sink.push(d.help(help).edit(span, right));
+        true
+    }
+}
+
+/// The numbers that were meant, where it is sure that they are others. `glued` says whether nothing stands between the comma behind a word and
+/// the next one.
+fn meant(words: &[&str], glued: &[bool]) -> Option<Vec<String>> {
+    let digits = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
+    if glued.is_empty() || !words.iter().all(|w| digits(w)) {
+        return None;
+    }
+    let mut joined: Vec<String> = Vec::new();
+    // whether what stands last may be the begin of a number
+    let mut begins = false;
+    let mut zeros = false;
+    for (i, word) in words.iter().enumerate() {
+        let goes_on = begins && i > 0 && glued[i - 1] && word.len() == 3;
+        if let Some(number) = joined.last_mut().filter(|_| goes_on) {
+            zeros |= word.starts_with('0');
+            number.push_str(word);
+        } else {
+            joined.push((*word).to_owned());
+            begins = word.len() <= 3 && !word.starts_with('0');
+        }
+    }
+    // `[128,256, 512]` was only written in haste
+    let ascend = |all: &[u64]| all.windows(2).all(|pair| pair[0] < pair[1]);
+    let numbers = |all: Vec<&str>| all.iter().filter_map(|w| w.parse().ok()).collect::<Vec<u64>>();
+    let apart = glued.iter().any(|g| !g)
+        && !ascend(&numbers(words.to_vec()))
+        && ascend(&numbers(joined.iter().map(String::as_str).collect()));
+    (joined.len() < words.len() && (zeros || apart)).then_some(joined)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_that_are_set_apart_are_told_from_lists() {
+        let read = |list: &str| {
+            let words: Vec<&str> = list.split(',').map(str::trim).collect();
+            let glued: Vec<bool> = list.split(',').skip(1).map(|w| !w.starts_with(' ')).collect();
+            meant(&words, &glued).map(|all| all.join(" "))
+        };
+        assert_eq!(read("2,048, 4,096").as_deref(), Some("2048 4096"));
+        assert_eq!(read("8,192, 16,384").as_deref(), Some("8192 16384"));
+        assert_eq!(read("512, 1,024").as_deref(), Some("512 1024"));
+        assert_eq!(read("1,048,576, 2,097,152").as_deref(), Some("1048576 2097152"));
+        assert_eq!(read("1,024,2,048").as_deref(), Some("1024 2048"));
+        for right in
+            ["128,256,512", "128,256, 512", "1, 2, 4", "64, 128,256", "0,001", "4Ki,128", "512,256, 128", "7"]
+        {
+            assert_eq!(read(right), None, "{right}");
+        }
+    }
+}
