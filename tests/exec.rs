@@ -8,4 +8,5 @@ mod goodput;
 mod loads;
 mod options;
 mod repeats;
+mod shifts;
 mod state;

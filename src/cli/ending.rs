@@ -88,7 +88,7 @@ fn written<'a>(
         }),
         // what failed was good enough for a launch: the machine has changed, not the input
         Err(e) => {
-            let of_machine = matches!(e, RunError::Journal(_) | RunError::Machine(_));
+            let of_machine = matches!(e, RunError::Journal(_) | RunError::Machine(_) | RunError::Shifting(_));
             let status = if launched && of_machine { exit::INCOMPLETE } else { exit::INPUT };
             Ending::new(status, move |console| {
                 let kept = match &e {

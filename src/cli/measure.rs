@@ -10,7 +10,9 @@ use super::args::ExecArgs;
 use super::console::Console;
 use super::notify::{self, Notice};
 use super::progress::Progress;
-use super::{budget, client_test, closing, descriptors, ending, exit, models, only, replay, state, still};
+use super::{
+    budget, client_test, closing, descriptors, ending, exit, models, only, replay, state, still, threads,
+};
 use crate::disk;
 use crate::engine;
 use crate::engine::container::RuntimeError;
@@ -25,6 +27,11 @@ use crate::run::{self, Execution, Host, Ledger, Signals, Yard, execute};
 
 pub fn run(args: &ExecArgs, program: &Program, study: &Study, file_hash: String, console: Console) -> u8 {
     let began = Instant::now();
+    if let Err(e) = threads::suffice() {
+        let help = "end what holds them, or raise the limit (`ulimit -u`); the same command goes on";
+        console.error(&format!("no threads can be started here: {e}"), help);
+        return exit::INCOMPLETE;
+    }
     let cut = match only::cut(study, args.only.as_deref(), console) {
         Ok(cut) => cut,
         Err(code) => return code,

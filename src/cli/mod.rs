@@ -42,6 +42,7 @@ mod state;
 mod stated;
 mod std;
 mod still;
+mod threads;
 mod unreadable;
 mod used;
 mod watch;

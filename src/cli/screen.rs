@@ -48,7 +48,8 @@ impl Screen {
     pub fn paced(console: Console, pace: Pace) -> Self {
         let (words, heard) = sync_channel(WAITING);
         let (finished, done) = channel();
-        thread::spawn(move || {
+        // without a thread for it nothing is shown
+        let _ = thread::Builder::new().spawn(move || {
             draw(console, &heard, pace);
             let _ = finished.send(());
         });

@@ -35,7 +35,13 @@ pub fn on_all_cores<R: Send, E: Send>(
     };
     let mut all = Vec::with_capacity(count);
     thread::scope(|scope| {
-        let workers: Vec<_> = (0..cores.min(count)).map(|_| scope.spawn(work)).collect();
+        let begin = |_| thread::Builder::new().spawn_scoped(scope, work);
+        let wanted = cores.min(count);
+        let workers: Vec<_> = (0..wanted).filter_map(|n| begin(n).ok()).collect();
+        // a machine may be out of threads
+        if workers.len() < wanted {
+            all.extend(work()?);
+        }
         for worker in workers {
             all.extend(worker.join().map_err(|_| panicked())??);
         }

@@ -45,3 +45,19 @@ pub enum LoadError {
     #[error("a task of the load generator ended abnormally: {0}")]
     Task(String),
 }
+
+impl LoadError {
+    /// Whether the same load may be made a little later: what failed is this machine, and not what was asked for.
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::Host { .. } | Self::Tokenizer { .. } | Self::Thread(_) | Self::Task(_) => true,
+            Self::Data(error) => matches!(error, DataError::File { .. } | DataError::Tokenizer { .. }),
+            _ => false,
+        }
+    }
+
+    /// Whether no other engine's load can be made either: of a data set, and not of a model's tokenizer.
+    pub fn is_of_all(&self) -> bool {
+        matches!(self, Self::Data(DataError::File { .. }))
+    }
+}

@@ -156,12 +156,18 @@ fn taken(tokenizer: &Tokenizer, keep: &(dyn Fn(&str) -> bool + Sync)) -> Vec<u32
             break;
         }
         std::thread::scope(|scope| {
-            let parts: Vec<_> = ids.chunks(AT_ONCE).map(|part| scope.spawn(|| stable(part))).collect();
+            let begin = |part| {
+                let thread = std::thread::Builder::new().spawn_scoped(scope, move || stable(part));
+                thread.map_err(|_| part)
+            };
+            let parts: Vec<_> = ids.chunks(AT_ONCE).map(begin).collect();
             for part in parts {
-                match part.join() {
-                    Ok(part) => all.extend(part),
+                match part.map(std::thread::ScopedJoinHandle::join) {
+                    Ok(Ok(part)) => all.extend(part),
                     // a pool without a part of it would make other texts
-                    Err(panic) => std::panic::resume_unwind(panic),
+                    Ok(Err(panic)) => std::panic::resume_unwind(panic),
+                    // a machine may be out of threads
+                    Err(part) => all.extend(stable(part)),
                 }
             }
         });

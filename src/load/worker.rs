@@ -115,7 +115,11 @@ impl Worker {
         let (handle, stop) = (runtime.handle().clone(), CancellationToken::new());
         let stopped = stop.clone();
         let only = processors(cpus);
+        // one that is not begun gives it back: within a runtime none may end
+        let place = Arc::new(Mutex::new(Some(runtime)));
+        let own = Arc::clone(&place);
         let run = move || {
+            let Some(runtime) = own.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
             // sleeps end when they should; without it, some tens of microseconds later
             let _ = nix::sys::prctl::set_timerslack(1000);
             if let Some(only) = only {
@@ -124,7 +128,11 @@ impl Worker {
             }
             runtime.block_on(stopped.cancelled());
         };
-        thread::Builder::new().name("perflab-load".to_owned()).spawn(run).map_err(LoadError::Thread)?;
+        if let Err(error) = thread::Builder::new().name("perflab-load".to_owned()).spawn(run) {
+            let runtime = place.lock().unwrap_or_else(PoisonError::into_inner).take();
+            runtime.into_iter().for_each(tokio::runtime::Runtime::shutdown_background);
+            return Err(LoadError::Thread(error));
+        }
         Ok(Self { handle, due, _stop: stop.drop_guard() })
     }
 

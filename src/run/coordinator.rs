@@ -11,12 +11,11 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
 use super::clean::{self, Cleanness};
-use super::elsewhere;
 use super::event::{Event, Listener};
 use super::execution::{Ended, Execution, RunError};
 use super::launch::LaunchEnd;
 use super::leftovers;
-use super::opening::{open, remaining, say_step};
+use super::opening::{measured_again, open, remaining, say_step};
 use super::provenance::Outdated;
 use super::reservation::Reservations;
 use super::setbacks::Setbacks;
@@ -25,6 +24,7 @@ use super::signals::Signals;
 use super::spending::{left_s, refused};
 use super::task::{Done, Ground, Purpose, Said, Task, perform};
 use super::yard::Berth;
+use super::{elsewhere, shifted};
 use crate::gpu::Gpu;
 use crate::journal::{History, JournalError, Kind, LaunchRecord, Moved, PUT_BACK};
 use crate::judge::budget::LeftOut;
@@ -95,6 +95,8 @@ struct Coordinator<'a, 'x> {
     outdated: Vec<Outdated>,
     left_out: LeftOut,
     setbacks: Setbacks,
+    /// how often results of this invocation stopped to count
+    shifts: usize,
     running: Vec<Running>,
     opened: bool,
     shown_step: Option<usize>,
@@ -111,6 +113,7 @@ impl<'a, 'x> Coordinator<'a, 'x> {
             outdated: standing.outdated(&history),
             left_out: LeftOut::default(),
             setbacks: Setbacks::default(),
+            shifts: 0,
             running: Vec::new(),
             opened: false,
             shown_step: None,
@@ -299,10 +302,10 @@ impl<'a, 'x> Coordinator<'a, 'x> {
         let under = launch.as_ref().and_then(|l| history.launch_of(l));
         let doubt = under.and_then(|l| Moved::of(&history).doubt(&l.id).map(|_| l.changed.join(", ")));
         // or something changed meanwhile, and what holds now is looked at anew
-        let anew = under.is_some_and(|l| stirred(&history, l));
+        let anew = under.is_some_and(|l| stirred(&history, l) || shifted::since_the_last(&history, &l.id));
         drop(history);
-        if anew {
-            self.results = Arc::new(self.x.results());
+        if let Some(error) = anew.then(|| self.look_anew()).flatten() {
+            return Some(Err(error));
         }
         match ended {
             Ok(LaunchEnd::Done) => match doubt {
@@ -324,6 +327,26 @@ impl<'a, 'x> Coordinator<'a, 'x> {
             Err(error) => return Some(Err(error)),
         }
         None
+    }
+}
+
+impl Coordinator<'_, '_> {
+    /// Takes those results alone that count now, and tells of those that counted until now. Returns how the study ends, if there were others
+    /// too often.
+    fn look_anew(&mut self) -> Option<RunError> {
+        let (standing, history) = (self.x.standing(), self.x.journal.history());
+        self.results = Arc::new(standing.results(&history, self.x.checks));
+        let outdated = standing.outdated(&history);
+        drop(history);
+        let fresh: Vec<Outdated> = outdated.iter().filter(|o| !self.outdated.contains(o)).cloned().collect();
+        self.outdated = outdated;
+        let why = fresh.first()?.why.clone();
+        let (walk, _) = Grid.next(&self.setup(&self.results));
+        for text in measured_again(&fresh, &walk) {
+            (&self.ground.said).hear(&Event::Warning { text });
+        }
+        self.shifts += 1;
+        (self.shifts > shifted::MOST).then_some(RunError::Shifting(why))
     }
 }
 

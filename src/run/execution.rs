@@ -44,6 +44,11 @@ pub enum RunError {
         "{0} changed in each of the last launches, so that no result of them counts: let the engine write to another file than those that its command names"
     )]
     Unsettled(String),
+    /// what results are made of, between one launch and the next
+    #[error(
+        "{0}, again and again while the study runs: what was measured before and after cannot be compared"
+    )]
+    Shifting(String),
     /// a server that the site says runs already
     #[error("a server that should run already cannot be measured: {0}")]
     Unmet(#[from] Unmet),

@@ -16,6 +16,7 @@ use super::target::Target;
 use super::unmet::Unmet;
 use super::{elsewhere, key, measured, records, served, stages, taken, undone, vanished};
 use crate::engine::Failure;
+use crate::engine::failure::LOAD_NOT_MADE;
 use crate::engine::lifecycle::Happening;
 use crate::journal::{JournalError, LaunchTimes};
 use crate::judge::checks::held_up;
@@ -72,7 +73,16 @@ pub async fn all_loads(
             match one_load(crew, (order, &sent), target, listener, &dead, times).await {
                 Ok(done) => done,
                 Err(error) => {
-                    let failure = Failure::new("the load cannot be made", error.to_string());
+                    let failure = Failure::new(LOAD_NOT_MADE, error.to_string());
+                    // a file that is away may be back
+                    if error.may_pass() && !crew.last_try {
+                        loaded = Loaded::Setback(failure);
+                        break;
+                    }
+                    // every launch would load the same file
+                    if error.is_of_all() {
+                        return Err(super::RunError::Machine(error.to_string()));
+                    }
                     keep(LoadResult::failed_load(index, failure, Vec::new()))?;
                     continue;
                 }

@@ -35,6 +35,7 @@ mod reset;
 mod serve_id;
 mod served;
 mod setbacks;
+mod shifted;
 mod sides;
 mod signals;
 mod slots;

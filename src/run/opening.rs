@@ -84,7 +84,7 @@ pub fn open(
 }
 
 /// Which results of the study count no more, and why, a sentence for each reason.
-fn measured_again(outdated: &[Outdated], walk: &Walk) -> Vec<String> {
+pub fn measured_again(outdated: &[Outdated], walk: &Walk) -> Vec<String> {
     let rows = walk.steps.iter().flat_map(|s| &s.rows).filter_map(|r| r.config.as_ref());
     let wanted: HashSet<&str> = walk.baseline.iter().map(|(c, _)| c).chain(rows).map(Config::id).collect();
     let mut counts: IndexMap<&str, usize> = IndexMap::new();

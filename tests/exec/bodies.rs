@@ -119,7 +119,10 @@ fn an_engine_that_writes_to_a_file_of_its_command_is_not_launched_for_ever() {
     let lab = Lab::with(&STUDY.replace("{port}\"", "{port} bodies\""));
     lab.write("serve_bodies.py", include_str!("serve_bodies.py"));
     lab.write("bodies", "");
-    let said = ["bodies, the installation of kept 1.0 changed in each of the last launches", "another file"];
+    let said = [
+        "bodies, the installation of kept 1.0 (bodies) changed in each of the last launches",
+        "another file",
+    ];
     lab.run(&with_events()).expect_error(1, &said);
     assert_eq!(events(&lab).iter().filter(|e| e["event"] == "launch_begins").count(), 3);
     assert_eq!(lab.read("bodies").lines().count(), 3 * loads(&lab));

@@ -38,12 +38,15 @@ pub const NETWORK: &str = "network";
 /// This machine refused the load's client a connection: descriptors, ports or memory are used up.
 pub const CLIENT_LIMIT: &str = "client at its limit";
 
+/// The load's client could not make its requests: its files are away or cannot be read, whatever serves.
+pub const LOAD_NOT_MADE: &str = "load not made";
+
 /// Whoever killed the process that guards an engine killed the engine with it.
 pub const GUARD_LOST: &str = "guard killed";
 /// docker or podman could start no container at all.
 pub const CONTAINER: &str = "container not started";
 
-const INFRASTRUCTURE: [&str; 13] = [
+const INFRASTRUCTURE: [&str; 14] = [
     PORT,
     GPU_LOST,
     GPU_NOT_READY,
@@ -55,6 +58,7 @@ const INFRASTRUCTURE: [&str; 13] = [
     THREADS,
     NETWORK,
     CLIENT_LIMIT,
+    LOAD_NOT_MADE,
     GUARD_LOST,
     CONTAINER,
 ];

@@ -1,0 +1,59 @@
+//! What changes while a study runs, between two of its launches: its data is edited, or is away.
+
+use std::fs;
+
+use crate::support::{EXEC, Lab, Running, events, live_study, wait_for};
+
+fn lab() -> Lab {
+    let study = live_study("step one { vary seqs[1] }");
+    let (from, to) =
+        (study.find("profile quick").expect("a profile"), study.find("axis seqs").expect("an axis"));
+    let profile =
+        "profile quick {\n data jsonl \"prompts.jsonl\"\n concurrency 2\n requests 6\n warmup 0\n}\n";
+    let lab = Lab::with(&[&study[..from], profile, &study[to..]].concat());
+    prompts(&lab, 3);
+    lab
+}
+
+fn prompts(lab: &Lab, tokens: usize) {
+    let line = format!("{{\"prompt\": \"a b c d\", \"output_tokens\": {tokens}}}\n");
+    lab.write("prompts.jsonl", line.repeat(6));
+}
+
+/// Starts the study and waits for the end of its first launch.
+fn behind_the_first(lab: &Lab) -> Running {
+    let run = lab.start(&[&EXEC[..], &["--events", "events.jsonl"]].concat());
+    let ended = |text: String| text.contains("launch_ends");
+    wait_for("the first launch to end", || fs::read_to_string(lab.path("events.jsonl")).is_ok_and(ended));
+    run
+}
+
+#[test]
+fn data_that_is_edited_between_launches_is_measured_again_in_the_same_run() {
+    let lab = lab();
+    let run = behind_the_first(&lab);
+    prompts(&lab, 4);
+    let out = run.wait().expect_code(0);
+    let said = "1 result does not count any more and is measured again: the data of its load changed";
+    assert!(out.stderr.contains(said), "{}", out.stderr);
+    let report = out.report();
+    let baseline = report.trial(report.0["baseline"].as_str().expect("an id"));
+    assert_eq!(baseline["metrics"]["output_tokens"], 24, "of the data as it is now");
+    assert_eq!(report.outcome("one", "1"), "ok");
+}
+
+#[test]
+fn data_that_is_away_is_no_finding_about_a_candidate() {
+    let lab = lab();
+    let run = behind_the_first(&lab);
+    fs::rename(lab.path("prompts.jsonl"), lab.path("away")).expect("moved");
+    let out = run.wait().expect_code(75);
+    for said in ["was set back by the machine, load not made", "no launch can be made here: the data set"] {
+        assert!(out.stderr.contains(said), "`{said}` is not in {}", out.stderr);
+    }
+    fs::rename(lab.path("away"), lab.path("prompts.jsonl")).expect("moved");
+    let out = lab.run(&[&EXEC[..], &["--events", "events.jsonl"]].concat()).expect_code(0);
+    assert_eq!(out.report().0["complete"], true);
+    let begun = events(&lab).iter().filter(|e| e["event"] == "launch_begins").count();
+    assert_eq!(begun, 1, "what was measured stays");
+}
