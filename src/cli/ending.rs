@@ -8,7 +8,7 @@ use crate::engine::Survivor;
 use crate::journal::JournalError;
 use crate::judge::{Grid, Setup, Strategy};
 use crate::report::{self, Material};
-use crate::run::{Ended, Execution, RunError, Unmet};
+use crate::run::{Ended, Execution, OrderError, RunError, Unmet};
 
 /// The exit status, and what is said when everything is written.
 pub struct Ending<'a> {
@@ -88,7 +88,9 @@ fn written<'a>(
         }),
         // what failed was good enough for a launch: the machine has changed, not the input
         Err(e) => {
-            let of_machine = matches!(e, RunError::Journal(_) | RunError::Machine(_) | RunError::Shifting(_));
+            let no_port = matches!(e, RunError::Order(OrderError::Port(_)));
+            let of_machine =
+                no_port || matches!(e, RunError::Journal(_) | RunError::Machine(_) | RunError::Shifting(_));
             let status = if launched && of_machine { exit::INCOMPLETE } else { exit::INPUT };
             Ending::new(status, move |console| {
                 let kept = match &e {

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::{mpsc, watch};
@@ -80,6 +82,10 @@ impl Keeper {
     }
 
     pub fn order(&self, order: Order) {
+        // somebody may have stopped it, by a debugger or by mistake; it is ours
+        if self.guard > 0 && !self.life.borrow().gone {
+            let _ = kill(Pid::from_raw(self.guard), Signal::SIGCONT);
+        }
         // nobody listens any more when everything is gone
         let _ = self.orders.send(order);
     }

@@ -40,7 +40,7 @@ pub use course::LaunchEvent;
 pub use error::{Limit, StartError};
 pub use failure::{Failure, FailurePattern, Nature};
 pub use guard::guard_main;
-pub use port::{free_port, is_free, listeners_if_told};
+pub use port::{free_port, is_free, listeners_if_told, reach_self};
 pub use progress::{Milestone, Progress};
 pub use protocol::Exit;
 pub use scratch::{mounted_scratch, sweep_scratch};

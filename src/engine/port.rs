@@ -6,8 +6,9 @@
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::fs;
 use std::io::{self, BufRead as _, BufReader};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use super::{listening, processes};
 
@@ -50,6 +51,13 @@ pub fn is_free(host: &str, port: u16) -> io::Result<bool> {
         Err(e) if e.kind() == io::ErrorKind::AddrInUse => Ok(false),
         Err(e) => Err(e),
     }
+}
+
+/// Whether a client of this machine reaches a server on it at all.
+pub fn reach_self() -> io::Result<()> {
+    const PATIENCE: Duration = Duration::from_secs(2);
+    let server = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    TcpStream::connect_timeout(&server.local_addr()?, PATIENCE).map(drop)
 }
 
 /// Where a client of this machine reaches a server that listens on `host`.

@@ -18,7 +18,7 @@ use super::reset::{self, Emptied};
 use super::signals::Signals;
 use super::target::{PATIENCE, Target};
 use super::unmet::Unmet;
-use super::{key, served, stages, taken};
+use super::{circumstances, key, served, stages, taken};
 use crate::engine::{self, Failure, Nature, Server, StartError, Survivor};
 use crate::journal::{JournalError, LaunchTimes, Lock, Says};
 use crate::judge::{Devices, Metrics, RunOutcome};
@@ -244,7 +244,9 @@ async fn not_started(
         }
         _ => None,
     };
-    let failure = let_in.unwrap_or_else(|| taken::blamed(failure, intruder.as_ref()));
+    let failure = circumstances::of_machine(crew, &error)
+        .or(let_in)
+        .unwrap_or_else(|| taken::blamed(failure, intruder.as_ref()));
     listener.hear(&Event::LaunchFails { launch: crew.launch.to_owned(), reason: error.to_string() });
     // a port has been tried again, on others
     if failure.nature == Nature::Infrastructure && !error.is_about_the_port() && !crew.last_try {

@@ -3,6 +3,7 @@
 
 mod asking;
 mod books;
+mod circumstances;
 mod clean;
 mod cold;
 pub mod container;

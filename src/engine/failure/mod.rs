@@ -12,7 +12,7 @@ pub(super) mod text;
 
 pub use class::{
     CLIENT_LIMIT, CONTAINER, CRASH_UNDER_LOAD, GPU_LOST, GPU_MEMORY, GPU_MEMORY_TAKEN, LOAD_NOT_MADE,
-    NEVER_READY, NO_ANSWER, Nature, PORT, WORKER_LOST,
+    NETWORK, NEVER_READY, NO_ANSWER, Nature, PORT, STORAGE, WORKER_LOST,
 };
 pub use evidence::{Evidence, Failure, Moment, Witness, classify};
 pub use kernel::Uptime;
