@@ -1,4 +1,4 @@
-//! What `--events FILE` may not overwrite: what a study is read from, and what perflab keeps of it.
+//! What `--events FILE` may not overwrite: what a study is read from or names, and what perflab keeps of it.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::measure::study_dir;
 use super::{site, state};
+use crate::lang::comments::start_of_comment;
 use crate::lang::given;
 use crate::lang::sema::program::{Data, Program};
 use crate::lang::source::Sources;
@@ -14,7 +15,7 @@ use crate::lang::stdlib;
 /// Links to links, at most, as the kernel has it.
 const LINKS: usize = 40;
 
-/// Files that a study is read from: its own, those that it uses, its site and its data.
+/// Files that a study is read from: its own, those that it uses, its site and its data; and those that its lines name, which engines read.
 pub fn read_from(
     file: &Path,
     named_site: Option<&Path>,
@@ -32,7 +33,19 @@ pub fn read_from(
         data.into_iter().chain(&p.tokenizer)
     });
     let of_site = program.site.iter().flat_map(|s| s.data.values());
-    own.chain(site::file_for(named_site, file)).chain(data.chain(of_site).map(|p| dir.join(p))).collect()
+    let named = sources.iter().filter(|(_, s)| !stdlib::is_part(&s.name)).flat_map(|(_, s)| words(&s.text));
+    let named = named.map(|word| dir.join(word)).filter(|path| path.is_file());
+    let read = own.chain(site::file_for(named_site, file)).chain(data.chain(of_site).map(|p| dir.join(p)));
+    read.chain(named).collect()
+}
+
+/// What of a study's text may be the name of a file: `--config=serve.yaml`.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let in_path = |c: char| c.is_alphanumeric() || "._-+@/~".contains(c);
+    let code = |line: &'_ str| start_of_comment(line).unwrap_or(line.len());
+    text.lines()
+        .flat_map(move |line| line[..code(line)].split(move |c| !in_path(c)))
+        .filter(|w| w.contains(['.', '/']))
 }
 
 /// What is lost if a file is overwritten, as a sentence.
@@ -41,7 +54,7 @@ pub fn trouble(path: &Path, read_from: &[PathBuf], dir: &Path) -> Option<String>
     let same =
         |other: &Path| place == settled(other) || identity(path).is_some_and(|i| identity(other) == Some(i));
     if let Some(used) = read_from.iter().find(|f| same(f)) {
-        return Some(format!("{} is {}, which the study is read from", path.display(), used.display()));
+        return Some(format!("{} is {}, which the study reads or names", path.display(), used.display()));
     }
     let kept = place.strip_prefix(settled(dir)).is_ok_and(is_kept) || below(dir).iter().any(|f| same(f));
     kept.then(|| format!("{} is a file that perflab keeps in {}", path.display(), dir.display()))

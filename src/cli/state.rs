@@ -43,9 +43,15 @@ fn other_file(file: &Path, study: &str, history: &History) -> Option<PathBuf> {
     text.lines().any(words).then_some(other)
 }
 
-/// Whether a journal is empty, and the logs of launches lie beside it: those are begun after their lines in the journal.
+/// Whether a journal is empty, or holds blanks or zeros alone as after a loss of power, and the logs of launches lie beside it: those are
+/// begun after their lines in the journal.
 pub fn was_emptied(journal: &Path) -> bool {
-    let is_empty = std::fs::metadata(journal).is_ok_and(|m| m.is_file() && m.len() == 0);
+    let blank = |file: std::fs::File| {
+        let said = |byte: std::io::Result<u8>| byte.is_ok_and(|b| b != 0 && !b.is_ascii_whitespace());
+        !std::io::Read::bytes(std::io::BufReader::new(file)).any(said)
+    };
+    let is_empty = std::fs::metadata(journal).is_ok_and(|m| m.is_file())
+        && std::fs::File::open(journal).is_ok_and(blank);
     let launched =
         || std::fs::read_dir(journal.with_file_name("trials")).is_ok_and(|mut d| d.next().is_some());
     is_empty && launched()

@@ -18,9 +18,9 @@ pub fn suffice() -> io::Result<()> {
     let closed = gate.write();
     thread::scope(|scope| {
         let begin = |_| thread::Builder::new().spawn_scoped(scope, || drop(gate.read())).map(drop);
-        let begun = (0..workers + MORE).try_for_each(begin);
+        let all = (0..workers + MORE).try_for_each(begin);
         drop(closed);
-        begun
+        all
     })
 }
 

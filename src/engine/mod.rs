@@ -43,7 +43,7 @@ pub use guard::guard_main;
 pub use port::{free_port, is_free, listeners_if_told, reach_self};
 pub use progress::{Milestone, Progress};
 pub use protocol::Exit;
-pub use scratch::{mounted_scratch, sweep_scratch};
+pub use scratch::{Kept, kept_scratch, sweep_scratch};
 pub use server::{Server, StopReport};
 pub use spec::{LOG_NAME, LaunchSpec, MARK, Ready, Stop};
 pub use start::start;

@@ -39,7 +39,7 @@ pub(super) struct Scratch {
 /// Makes one for the launch with that nonce, below the `TMPDIR` of `env`, else below the system's.
 pub(super) fn make(env: &[(String, String)], nonce: &str) -> io::Result<Scratch> {
     let given = env.iter().find(|(n, v)| n == "TMPDIR" && !v.is_empty());
-    let base = given.map_or_else(std::env::temp_dir, |(_, v)| PathBuf::from(v));
+    let base = given.map_or_else(system, |(_, v)| PathBuf::from(v));
     let base = short_enough(std::path::absolute(base)?);
     let (owner, launch) = (Owner::this(), mark(Stamp::of(nonce)));
     for n in 0.. {
@@ -77,20 +77,31 @@ pub fn sweep_scratch() -> Vec<PathBuf> {
     free.map(|(path, _)| path).filter(|path| remove(path)).collect()
 }
 
-/// Directories of launches that stay as something is mounted in them, and where: those of this perflab, or those of others that are gone.
-pub fn mounted_scratch(own: bool) -> Vec<(PathBuf, PathBuf)> {
+/// Directories of launches that stay, and why: those of this perflab, of whose launches none runs any more, or those of others that are gone
+/// in which something is mounted.
+pub fn kept_scratch(own: bool) -> Vec<(PathBuf, Kept)> {
     let this = Owner::this();
     let ended = directories().filter(|(_, name)| if own { name.owner == this } else { !name.owner.lives() });
-    let mounted = ended.filter_map(|(path, _)| {
-        let mount = mount_in(&path).ok()??;
-        Some((path, mount))
-    });
-    mounted.collect()
+    let kept = |path: &Path| match mount_in(path).ok()? {
+        Some(mount) => Some(Kept::Mounted(mount)),
+        None if own => remove_tree(path).err().map(|e| Kept::Refused(e.to_string())),
+        None => None,
+    };
+    ended.filter_map(|(path, _)| kept(&path).map(|why| (path, why))).collect()
+}
+
+/// Why a directory of a launch stays.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kept {
+    /// something is mounted there
+    Mounted(PathBuf),
+    /// what the kernel says: a file in it may be immutable
+    Refused(String),
 }
 
 /// All directories of launches of this user.
 fn directories() -> impl Iterator<Item = (PathBuf, Name)> {
-    let bases = BTreeSet::from([short_enough(std::env::temp_dir()), PathBuf::from("/tmp")]);
+    let bases = BTreeSet::from([short_enough(system()), PathBuf::from("/tmp")]);
     let me = nix::unistd::geteuid().as_raw();
     let entries = bases.into_iter().filter_map(|base| fs::read_dir(base).ok()).flatten().flatten();
     // not followed: a link to somewhere else is no directory of ours
@@ -213,6 +224,11 @@ impl Used {
     fn holds(&self, directory: &Path) -> bool {
         self.paths.iter().any(|path| path.starts_with(directory))
     }
+}
+
+/// The system's; a variable that is set to nothing says nothing.
+fn system() -> PathBuf {
+    Some(std::env::temp_dir()).filter(|dir| !dir.as_os_str().is_empty()).unwrap_or_else(|| "/tmp".into())
 }
 
 /// Where `TMPDIR` leaves no room for sockets, `/tmp` does.

@@ -4,7 +4,7 @@ pub mod about;
 mod analyze;
 mod changes;
 pub mod codes;
-mod comments;
+pub mod comments;
 pub mod diag;
 mod effort;
 mod excerpt;

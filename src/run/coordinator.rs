@@ -45,7 +45,7 @@ pub async fn execute(x: &mut Execution<'_>, listener: &mut dyn Listener) -> Resu
         (ended, coordinator.left_out)
     };
     x.left_out = left_out;
-    leftovers::name_mounted(true, listener);
+    leftovers::name_kept(true, listener);
     ended
 }
 
@@ -343,7 +343,7 @@ impl Coordinator<'_, '_> {
         let why = fresh.first()?.why.clone();
         let (walk, _) = Grid.next(&self.setup(&self.results));
         for text in measured_again(&fresh, &walk) {
-            (&self.ground.said).hear(&Event::Warning { text });
+            self.ground.said.hear(&Event::Warning { text });
         }
         self.shifts += 1;
         (self.shifts > shifted::MOST).then_some(RunError::Shifting(why))

@@ -6,8 +6,8 @@ use super::container;
 use super::event::{Event, Listener};
 use super::execution::{Execution, RunError};
 use super::{lost, options, records};
-use crate::engine;
 use crate::engine::container::Runtime;
+use crate::engine::{self, Kept};
 use crate::journal::History;
 use crate::lang::sema::program::Via;
 
@@ -32,7 +32,7 @@ pub fn clean_up(x: &Execution<'_>, listener: &mut dyn Listener) -> Result<(), Ru
     }
     // of whichever study: nobody else would ever remove them
     engine::sweep_scratch();
-    name_mounted(false, listener);
+    name_kept(false, listener);
     sweep_containers(x, &elsewhere, listener)?;
     options::sweep(&x.dir, &x.journal.history());
     records::sweep(&x.dir, &x.journal.history());
@@ -51,14 +51,17 @@ fn begun_elsewhere(x: &Execution<'_>) -> Vec<String> {
     other.filter(|nonce| engine::tended_by(nonce).is_none()).collect()
 }
 
-/// Names the temporary directories that could not be removed: an engine has mounted something in them, which is not ours to empty.
-pub fn name_mounted(own: bool, listener: &mut dyn Listener) {
-    for (directory, mount) in engine::mounted_scratch(own) {
-        let text = format!(
-            "{} was left by an engine and stays: something is mounted at {}; unmount it, then remove the directory",
-            directory.display(),
-            mount.display()
-        );
+/// Names the temporary directories that could not be removed: an engine has mounted something in them, which is not ours to empty, or made
+/// files in them that the kernel keeps.
+pub fn name_kept(own: bool, listener: &mut dyn Listener) {
+    for (directory, why) in engine::kept_scratch(own) {
+        let why = match why {
+            Kept::Mounted(at) => {
+                format!("something is mounted at {}; unmount it, then remove the directory", at.display())
+            }
+            Kept::Refused(why) => format!("it cannot be removed ({why}); `lsattr -R` may tell more"),
+        };
+        let text = format!("{} was left by an engine and stays: {why}", directory.display());
         listener.hear(&Event::Warning { text });
     }
 }

@@ -96,6 +96,8 @@ pub struct Place<'a> {
     pub images: &'a BTreeMap<String, String>,
     /// it confirms a result, and may not lean on what earlier launches have measured
     pub confirming: bool,
+    /// what starts its engine was here: one that is started in the same way was measured
+    pub served_before: bool,
 }
 
 impl Place<'_> {

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use super::books::{Books, begin, gone};
+use super::circumstances;
 use super::clean::{Cleanness, Held, Waited};
 use super::cold;
 use super::devices::LaunchGpus;
@@ -300,6 +301,7 @@ fn place<'a>(x: &'a Execution<'_>, task: &'a Task, launch_dir: PathBuf, nonce: &
         images: &x.images,
         models: &x.models,
         confirming: task.wanted.confirming,
+        served_before: circumstances::served_before(x, &task.wanted.config),
     }
 }
 

@@ -4,6 +4,7 @@ use super::launch::Crew;
 use super::target::Target;
 use super::{key, unanswered, vanished};
 use crate::engine::Failure;
+use crate::engine::failure::Evidence;
 use crate::load::{self, Ended, FailureKind, LoadOutcome, RequestRecord, Summary};
 
 /// Why a server was given up, with how much of the load that left undone.
@@ -73,7 +74,8 @@ pub async fn failure(
     if died {
         return found.map(|e| (e.failure, e.tail));
     }
-    if let Some(e) = found.filter(|e| e.known && (hopeless || e.failure.is_of_engine())) {
+    let tells = |e: &Evidence| e.known && (hopeless || e.failure.is_of_engine() || e.failure.is_of_means());
+    if let Some(e) = found.filter(tells) {
         return Some((e.failure, e.tail));
     }
     hopeless

@@ -57,3 +57,27 @@ fn data_that_is_away_is_no_finding_about_a_candidate() {
     let begun = events(&lab).iter().filter(|e| e["event"] == "launch_begins").count();
     assert_eq!(begun, 1, "what was measured stays");
 }
+
+#[test]
+fn a_model_that_is_away_is_no_finding_about_a_candidate() {
+    let own = "engine small \"Small\" = sim {\n serve \"sh engine.sh {model} {host} {port}\"\n}";
+    let study = live_study("step one { vary seqs[1] }");
+    let lab = Lab::with(&study.replace("engine small \"Small\" = sim { --max-model-len=4Ki }", own));
+    let script = format!(
+        "[ -e \"$1/w\" ] || {{ echo \"FileNotFoundError: $1/w\"; exit 1; }}\nexec '{}' sim --host \"$2\" --port \"$3\"\n",
+        crate::support::binary()
+    );
+    lab.write("engine.sh", script);
+    lab.write("site.plab", "site here {\n    model \"Qwen/Qwen3-0.6B\" at \"weights\"\n}\n");
+    fs::create_dir(lab.path("weights")).expect("made");
+    lab.write("weights/w", "w");
+    let run = behind_the_first(&lab);
+    fs::rename(lab.path("weights"), lab.path("away")).expect("moved");
+    let out = run.wait().expect_code(75);
+    let said = "was set back by the machine, storage failed: the model's files at";
+    assert!(out.stderr.contains(said), "{}", out.stderr);
+    assert!(out.report().recommended().is_none() || out.report().0["complete"] == false, "{}", out.stdout);
+    fs::rename(lab.path("away"), lab.path("weights")).expect("moved");
+    let out = lab.run(&EXEC).expect_code(0);
+    assert_eq!(out.report().outcome("one", "1"), "ok");
+}

@@ -1,10 +1,12 @@
 //! Process trees that do not want to go.
 
+use nix::sys::ptrace;
 use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::waitpid;
 use nix::unistd::Pid;
 
 use super::lab::{bad_candidate, exec, expect_success, finish, lives, noted, run, stages};
-use crate::support::{events, marked, parent, wait_for};
+use crate::support::{Lab, Running, events, marked, parent, wait_for};
 
 #[test]
 fn a_daemon_in_a_session_of_its_own_and_without_a_mark() {
@@ -30,20 +32,26 @@ fn an_engine_that_forks_while_it_is_killed() {
     assert!(left > 0, "it was caught before it ended by itself");
 }
 
-/// A guard that does nothing stands for a driver that holds killed processes.
-#[test]
-fn what_cannot_be_cleaned_stops_the_study_with_its_name() {
-    let lab = bad_candidate("misbehave slowly");
+/// Under a load of L002; the guard's process.
+fn loading(lab: &Lab) -> (Running, i32, Pid) {
     let running = lab.start(&exec());
     let loads =
         |e: &serde_json::Value| e["event"] == "stage" && e["launch"] == "L002" && e["to"] == "loading";
-    wait_for("the load", || events(&lab).iter().any(loads));
-    let spawned = events(&lab).into_iter().rfind(|e| e["event"] == "spawned").expect("it is told");
+    wait_for("the load", || events(lab).iter().any(loads));
+    let spawned = events(lab).into_iter().rfind(|e| e["event"] == "spawned").expect("it is told");
     let leader = spawned["pid"].as_i64().expect("a number") as i32;
-    let guard = Pid::from_raw(parent(leader).expect("it lives"));
-    kill(guard, Signal::SIGSTOP).expect("it lives");
+    (running, leader, Pid::from_raw(parent(leader).expect("it lives")))
+}
+
+/// A guard that a debugger holds stands for a driver that holds killed processes.
+#[test]
+fn what_cannot_be_cleaned_stops_the_study_with_its_name() {
+    let lab = bad_candidate("misbehave slowly");
+    let (running, leader, guard) = loading(&lab);
+    ptrace::attach(guard).expect("it lives");
+    waitpid(guard, None).expect("it is held");
     let out = running.wait();
-    kill(guard, Signal::SIGCONT).expect("it lives");
+    ptrace::detach(guard, None).expect("it lives");
     let out = out.expect_code(75);
     assert!(out.stderr.contains("a server could not be removed: process"), "{}", out.stderr);
     assert!(out.stderr.contains("what helps: `kill -CONT "), "{}", out.stderr);
@@ -56,4 +64,15 @@ fn what_cannot_be_cleaned_stops_the_study_with_its_name() {
     // and the same command continues
     let report = lab.run(&exec()).expect_code(0).report();
     expect_success(&lab, &report);
+}
+
+#[test]
+fn a_guard_that_somebody_stopped_goes_on_when_it_is_needed() {
+    let lab = bad_candidate("misbehave slowly");
+    let (running, leader, guard) = loading(&lab);
+    kill(guard, Signal::SIGSTOP).expect("it lives");
+    kill(Pid::from_raw(running.child.id() as i32), Signal::SIGTERM).expect("it lives");
+    let out = running.wait().expect_code(75);
+    assert!(out.stderr.contains("interrupted"), "{}", out.stderr);
+    assert!(!lives(leader) && !lives(guard.as_raw()) && marked(&lab).is_empty());
 }

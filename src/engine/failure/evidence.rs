@@ -41,6 +41,12 @@ impl Failure {
     pub fn is_of_engine(&self) -> bool {
         class::is_consequence(&self.class) || self.class == class::GPU_LOST || self.class == class::GPU_ERROR
     }
+
+    /// This machine had no more of something that an engine asks for while it serves: requests that broke meanwhile broke for want of it.
+    pub fn is_of_means(&self) -> bool {
+        [class::THREADS, class::DISK_FULL, class::SHARED_MEMORY, class::STORAGE]
+            .contains(&self.class.as_str())
+    }
 }
 
 /// When it happened: the same death is called by what it interrupted.
