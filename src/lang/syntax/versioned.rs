@@ -48,9 +48,12 @@ pub(super) fn engine(
 fn find(text: &str) -> Option<(Range<usize>, &str)> {
     let head = text.strip_prefix("engine ").and_then(|_| text.lines().next())?;
     let head = &head[..head.find('{')?];
-    let titled = head.rfind("\" ").map_or(0, |quote| quote + 1);
-    // the title, if there is one, stands before the parent
-    let titled = if head[titled..].contains('=') { titled } else { 0 };
+    // a title, if there is one, stands before the first sign of equality, and may hold one
+    let before = head.find('=')?;
+    let titled = head[..before].find('"').map_or(Some(0), |open| {
+        let close = open + 1 + head[open + 1..].find('"')?;
+        Some(close + 1)
+    })?;
     let behind = titled + head[titled..].find('=')? + 1;
     let parent = behind + head[behind..].len() - head[behind..].trim_start().len();
     let name = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -91,6 +94,8 @@ mod tests {
         for text in [
             "engine v = vllm {\n}",
             "engine v \"1.2\" {",
+            "engine v \"A = b",
+            "engine v \"A = b\" {",
             "engine v = vllm2 {",
             "engine v = vllm x {",
             "profile p = chat@1.2 {",
