@@ -152,6 +152,7 @@ fn write(path: &Path, configs: &[Config], load: &str, serve: &str) {
             devices: None,
             log_tail: Vec::new(),
             confirming: false,
+            simulated: false,
         };
         push(Kind::Run {
             launch: launch.clone(),

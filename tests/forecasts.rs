@@ -105,6 +105,7 @@ fn run(n: usize, launch: usize, measured: Option<(f64, f64)>, confirming: bool) 
         devices: None,
         log_tail: Vec::new(),
         confirming,
+        simulated: false,
     }
 }
 

@@ -39,7 +39,9 @@ const MOST_LOADS: usize = 64;
 /// The guess for a study; an empty one where the simulator is no model of its baseline.
 pub fn of(program: &Program, study: &Study) -> Guess {
     let baseline = program.engines.get(&study.baseline).map(|e| Config::declared(e, study));
-    baseline.and_then(|config| guess(program, study, &config)).unwrap_or_default()
+    let Some(config) = baseline else { return Guess::default() };
+    let nothing = |why| Guess { note: Some(why), ..Guess::default() };
+    guess(program, study, &config).unwrap_or_else(nothing)
 }
 
 /// How configurations compare, as the simulator says: whether they start, and their loads in virtual time, each simulated once.
@@ -95,13 +97,19 @@ fn arguments(config: &Config, gpu: Option<Gpu>) -> SimArgs {
     args
 }
 
-fn guess(program: &Program, study: &Study, config: &Config) -> Option<Guess> {
-    if !MODELLED.contains(&config.engine.root()) || profiles(program, study).count() > MOST_LOADS {
-        return None;
+/// A guess, or why there is none.
+fn guess(program: &Program, study: &Study, config: &Config) -> Result<Guess, String> {
+    let root = config.engine.root();
+    if !MODELLED.contains(&root) {
+        return Err(format!("and the simulator is no model of `{root}`"));
+    }
+    if profiles(program, study).count() > MOST_LOADS {
+        return Err(format!("and of more than {MOST_LOADS} loads the simulator tries none"));
     }
     let gpu = study.gpus.as_ref().and_then(|g| card(g.of.as_deref()?));
     let args = arguments(config, gpu);
-    let engine = EngineConfig::resolve(&args).ok()?;
+    let engine = EngineConfig::resolve(&args)
+        .map_err(|why| format!("and in the simulator the baseline does not start: {}", last_line(&why)))?;
     let start_s = if config.engine.simulated() {
         engine.startup().as_secs_f64()
     } else {
@@ -111,7 +119,15 @@ fn guess(program: &Program, study: &Study, config: &Config) -> Option<Guess> {
         profiles(program, study).filter_map(|p| Some((profile::id(p), load_s(&engine, p)?))).collect();
     let profiles = profiles(program, study).map(|p| (profile::id(p), p.clone())).collect();
     let each = Simulated { gpu, profiles, loads: Mutex::default(), fails: Mutex::default() };
-    Some(Guess { start_s, load_s: loads, each: Some(Arc::new(each)) })
+    let note = (!sim::tells_size(&config.model)).then(|| {
+        format!("as for a model of 8 billion parameters, as the name {} tells no size", config.model)
+    });
+    Ok(Guess { start_s, load_s: loads, note, each: Some(Arc::new(each)) })
+}
+
+/// The simulator speaks as engines do: the reason stands in the last line.
+fn last_line(why: &sim::StartError) -> String {
+    why.to_string().lines().last().unwrap_or_default().trim().to_owned()
 }
 
 fn profiles<'a>(program: &'a Program, study: &'a Study) -> impl Iterator<Item = &'a Profile> {
@@ -123,7 +139,7 @@ fn profiles<'a>(program: &'a Program, study: &'a Study) -> impl Iterator<Item = 
 /// What launches of an engine take at most, of which nothing is known: the whole patience of each start, and loads of a slow server.
 pub fn at_most(program: &Program, study: &Study, config: &Config) -> Guess {
     let loads = profiles(program, study).map(|p| (profile::id(p), slow_s(p)));
-    Guess { start_s: config.engine.ready.within_s, load_s: loads.collect(), each: None }
+    Guess { start_s: config.engine.ready.within_s, load_s: loads.collect(), note: None, each: None }
 }
 
 /// A load and its warm-up on a server that gives each client so few tokens a second.

@@ -354,7 +354,9 @@ pub fn opening(base: &Base, most: u64) -> Vec<Line> {
     let mut settings = vec![Line::new("model", value::text(&base.arguments.model))];
     let counts = base.known.schema.specs().iter().any(|s| s.uses_gpus.is_some());
     // llama.cpp spreads over all that it sees, and no flag says how many those are
-    let spreads = base.draft.root == "llama_cpp" && base.arguments.flag("--gpu-layers").is_some_and(offloads);
+    let layers = base.arguments.flag("--gpu-layers").filter(|_| base.draft.root == "llama_cpp");
+    let spreads = layers.is_some_and(offloads);
+    let on_processors = layers.is_some() && !spreads;
     let kind = if base.amd {
         "NVIDIA's, as perflab takes no others"
     } else if spreads && base.devices.is_none() {
@@ -362,7 +364,7 @@ pub fn opening(base: &Base, most: u64) -> Vec<Line> {
     } else {
         "add the kind: of \"H100\""
     };
-    if counts || spreads || base.devices.is_some() {
+    if (counts && !on_processors) || spreads || base.devices.is_some() {
         settings.push(Line::new("gpus", gpus(base).1.max(most).to_string()).why(kind));
     }
     settings.push(Line::new("baseline", "current"));

@@ -170,6 +170,7 @@ mod tests {
             notes: Vec::new(),
             devices: None,
             confirming: false,
+            simulated: false,
             log_tail: Vec::new(),
         };
         let text = || "x".to_owned();

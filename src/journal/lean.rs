@@ -212,6 +212,7 @@ mod tests {
                     notes: names,
                     devices: None,
                     confirming,
+                    simulated: failed,
                     log_tail: Vec::new(),
                 };
                 let conditions = conditions

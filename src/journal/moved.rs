@@ -259,6 +259,7 @@ mod tests {
             notes: Vec::new(),
             devices: None,
             confirming: false,
+            simulated: false,
             log_tail: Vec::new(),
         };
         let text = || "c".to_owned();

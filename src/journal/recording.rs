@@ -163,6 +163,7 @@ impl RecordedRun {
             notes: Vec::new(),
             devices: None,
             confirming: false,
+            simulated: false,
             log_tail: Vec::new(),
         }
     }

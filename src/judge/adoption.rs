@@ -92,13 +92,20 @@ fn by_hand(view: &mut StepView, step: &Step, pick: &Pick, incumbent: &Config) {
     let first = view.rows.iter().position(|r| r.role == Role::Candidate).unwrap_or(0);
     match candidate::picked(&pick.choice, step).map(|i| first + i) {
         Some(row) if view.rows.get(row).is_some_and(|r| r.judged.is_valid()) => adopt(view, row, incumbent),
-        Some(_) => view.reason = Some(not_valid(&pick.because)),
+        Some(row) => view.reason = Some(not_valid(view.rows.get(row), &pick.because)),
         None => adopt_base(view, &pick.because, incumbent),
     }
 }
 
-fn not_valid(because: &str) -> String {
-    format!("{because}; but it is not valid, so the incumbent stays")
+fn not_valid(row: Option<&Row>, because: &str) -> String {
+    let label = row.map_or("what was picked", |row| &*row.label);
+    let became = match row.map(|row| row.judged.outcome) {
+        Some(Outcome::Missing) | None => "has no result",
+        Some(Outcome::Failed) => "failed",
+        Some(Outcome::Pruned) => "was pruned",
+        Some(_) => "was refused",
+    };
+    format!("{label}, picked because {because}, {became}")
 }
 
 /// The best, and those that gain enough and are within the threshold of it.
@@ -126,8 +133,8 @@ fn simplest(setup: &Setup<'_>, view: &StepView, ties: &[Offer], baseline: &Confi
 fn adopt_base(view: &mut StepView, because: &str, incumbent: &Config) {
     match view.rows.iter().position(|r| r.role == Role::Base) {
         Some(row) if view.rows[row].judged.is_valid() => adopt(view, row, incumbent),
-        Some(_) => view.reason = Some(not_valid(because)),
-        None => {}
+        Some(row) => view.reason = Some(not_valid(view.rows.get(row), because)),
+        None => view.chosen = view.rows.iter().position(|r| r.role == Role::Incumbent),
     }
 }
 

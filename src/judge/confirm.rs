@@ -58,6 +58,7 @@ fn view(setup: &Setup<'_>, baseline: &Config, winner: &Config, profile: &str) ->
         interval: spread::interval(o.maximize, &each(&winner, ours), &each(baseline, theirs)),
         baseline: b,
         winner: w,
+        runs: ours.len().min(theirs.len()),
         of_the_steps,
         recommended: winner,
     })

@@ -27,6 +27,8 @@ pub struct Guess {
     pub start_s: f64,
     /// warm-up and load, by the profile's settings
     pub load_s: HashMap<String, f64>,
+    /// what was assumed for want of knowing it, or why nothing could be guessed, as half a sentence
+    pub note: Option<String>,
     /// how configurations compare; what they take is learned from those that were measured
     pub each: Option<Arc<dyn Foresee>>,
 }
@@ -177,6 +179,11 @@ impl Costs {
         (!self.guess.load_s.is_empty()).then_some(By::Simulator)
     }
 
+    /// What a prediction that is no measurement assumes; of what cannot be predicted, why.
+    pub fn note(&self) -> Option<&str> {
+        self.guess.note.as_deref().filter(|_| self.by() != Some(By::Journal))
+    }
+
     /// What a launch of an engine (named as it was added) takes, by its profiles' settings; `None` while nothing is known.
     pub fn launch_s<'p>(&self, engine: &str, profiles: impl Iterator<Item = &'p str>) -> Option<f64> {
         Some(self.held_s(engine, profiles)? + self.own.get().unwrap_or(0.0))
@@ -304,6 +311,7 @@ mod tests {
     #[test]
     fn launches_teach_what_launches_take() {
         let guess = Guess {
+            note: None,
             start_s: 60.0,
             load_s: [("a".to_owned(), 100.0), ("b".to_owned(), 50.0)].into(),
             each: None,

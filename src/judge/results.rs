@@ -46,6 +46,9 @@ pub struct Run {
     /// ran in a launch of `confirm on`, which steps do not count
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub confirming: bool,
+    /// its server said that it is perflab's own simulator, whatever the engine is declared as
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub simulated: bool,
     /// the last lines of the log of a run that failed
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub log_tail: Vec<String>,

@@ -51,7 +51,7 @@ impl Walker<'_> {
     pub(super) fn incumbent_rows(&mut self, view: &mut StepView, around: &Around<'_>) {
         let (incumbent, base) = (around.incumbent, around.base);
         // under the name that it won with
-        let known = self.seen.get(&incumbent.key()).cloned();
+        let known = self.seen.get(&incumbent.key()).map(|seen| seen.label.clone());
         let called = |config: &Config| self.setup.engine_label(&config.engine).to_owned();
         let label = known.filter(|l| l != "baseline").unwrap_or_else(|| called(incumbent));
         let of_base = called(base);
@@ -70,7 +70,7 @@ impl Walker<'_> {
         let may_be_pruned = role == Role::Candidate && config.id() != around.baseline.id();
         let peers = Peers { best: around.best(), baseline: Some(around.baseline), may_be_pruned };
         let judged = judge(setup, config, &profiles, peers);
-        let same_as = self.see(config, label);
+        let same_as = self.see(config, label, Some(step));
         let goal = setup.study.objective.as_ref();
         let gain = setup.gain(goal.and_then(|o| objective(setup, config, o)), around.value);
         let judged = judged.unwrap_or_else(|| {

@@ -86,6 +86,8 @@ pub struct ConfirmView {
     pub winner: Option<f64>,
     /// the winner, as it was measured or, in a replay, as its command was published
     pub recommended: Config,
+    /// launches of each: of the arm that has fewer
+    pub runs: usize,
     /// a recording has no other runs than those that the steps used
     pub of_the_steps: bool,
 }
@@ -140,9 +142,29 @@ pub fn walk(setup: &Setup<'_>) -> Walk {
 pub(super) struct Walker<'a> {
     pub(super) setup: &'a Setup<'a>,
     pub(super) out: Walk,
-    /// configurations with a row, and the label under which each stood first
-    pub(super) seen: HashMap<Id, String>,
+    /// configurations with a row, and where each stood first
+    pub(super) seen: HashMap<Id, Seen>,
     needed: HashSet<Id>,
+}
+
+/// The first row of a configuration.
+pub(super) struct Seen {
+    pub(super) label: String,
+    /// none of the baseline
+    step: Option<usize>,
+}
+
+impl Seen {
+    /// Its label, with its step where that is another: two tracks may call different configurations `tp 4`.
+    fn beside(&self, setup: &Setup<'_>, step: Option<usize>) -> String {
+        let Some(of) = self.step.filter(|of| Some(*of) != step) else { return self.label.clone() };
+        let Some(declared) = setup.study.steps.get(of) else { return self.label.clone() };
+        let title = &declared.title;
+        match &declared.track {
+            Some(track) => format!("{} of {}: {title}", self.label, setup.track_label(track)),
+            None => format!("{} of {title}", self.label),
+        }
+    }
 }
 
 impl Walker<'_> {
@@ -155,7 +177,7 @@ impl Walker<'_> {
         let profiles = setup.baseline_profiles();
         let alone = Peers { best: None, baseline: Some(&baseline), may_be_pruned: false };
         let judged = judge(setup, &baseline, &profiles, alone);
-        self.see(&baseline, "baseline");
+        self.see(&baseline, "baseline", None);
         self.out.baseline = Some((baseline.clone(), judged.clone()));
         match judged {
             None => self.need(&baseline, &profiles, baseline.engine.title.clone(), None),
@@ -210,11 +232,12 @@ impl Walker<'_> {
         self.out.needs.push(Need::of(setup, config, profiles, runs, label, step, false));
     }
 
-    pub(super) fn see(&mut self, config: &Config, label: &str) -> Option<String> {
+    /// The row that a configuration has already, as a row of this step is told of it.
+    pub(super) fn see(&mut self, config: &Config, label: &str, step: Option<usize>) -> Option<String> {
         match self.seen.entry(config.key()) {
-            Entry::Occupied(first) => Some(first.get().clone()),
+            Entry::Occupied(first) => Some(first.get().beside(self.setup, step)),
             Entry::Vacant(place) => {
-                place.insert(label.to_owned());
+                place.insert(Seen { label: label.to_owned(), step });
                 None
             }
         }

@@ -74,6 +74,7 @@ impl Made {
             (None, Some(now)) => format!("put in {now}"),
             (Some(was), None) => format!("took out {was}"),
             _ if self.now.len() < self.was.len() => "took out a space".to_owned(),
+            _ if self.now.contains('\n') => "began a new line".to_owned(),
             _ => "put in a space".to_owned(),
         };
         let also: Vec<String> = self.also.iter().map(usize::to_string).collect();
@@ -122,6 +123,7 @@ mod tests {
             (" ", "", "took out a space (E103)"),
             ("", " {", "put in `{` (E103)"),
             ("=", " =", "put in a space (E103)"),
+            (" ", "\n    ", "began a new line (E103)"),
         ] {
             assert_eq!(told(was, now), says);
         }

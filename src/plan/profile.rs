@@ -1,5 +1,7 @@
 //! A profile as identity: the settings that make its results comparable, names and titles apart.
 
+use std::borrow::Cow;
+
 use serde_json::{Value as Json, json};
 
 use super::config::short_hash;
@@ -172,12 +174,12 @@ pub fn load_words(p: &Profile) -> String {
     }
 }
 
-fn arrival_words(arrivals: &Arrivals) -> &'static str {
+fn arrival_words(arrivals: &Arrivals) -> Cow<'static, str> {
     match arrivals {
-        Arrivals::Poisson => "Poisson",
-        Arrivals::Constant => "constant",
-        Arrivals::Gamma(_) => "gamma",
-        Arrivals::Ramp => "a ramp",
-        Arrivals::Steps => "steps",
+        Arrivals::Poisson => "Poisson".into(),
+        Arrivals::Constant => "constant".into(),
+        Arrivals::Gamma(burstiness) => format!("gamma {burstiness}").into(),
+        Arrivals::Ramp => "a ramp".into(),
+        Arrivals::Steps => "steps".into(),
     }
 }

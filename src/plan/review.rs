@@ -159,7 +159,7 @@ impl<'a> Looked<'a> {
         found.extend(overwritten(study, &review.engines));
         found.extend(overruled(study));
         found.extend(undrafted(program, study));
-        found.extend(unstated(study, &review.engines, review.prepared));
+        found.extend(unstated(program.site.as_deref(), study, &review.engines, review.prepared));
         found.extend(lone(study, &review.engines));
         found.extend(foreseen(program, study, &review.engines));
         found.extend(too_long(program, study, &review.engines));

@@ -12,18 +12,21 @@ use super::prepared::Prepared;
 use super::reach::Asked;
 use crate::lang::Diagnostic;
 use crate::lang::codes::Code;
-use crate::lang::sema::program::{Change, Engine, Expr, From, Point, Step, Study};
+use crate::lang::sema::program::{Change, Engine, Expr, From, Point, Site, Step, Study, Via};
 
 /// Configurations that are looked at; what comes behind them may need more still.
 const MOST_LOOKED_AT: usize = 4096;
 
 /// What is said of a study without `gpus`; `engines` are all that it names.
 pub(super) fn unstated<'a>(
+    site: Option<&Site>,
     study: &'a Study,
     engines: &[Arc<Engine>],
     prepared: &mut Prepared<'a>,
 ) -> Option<Diagnostic> {
-    if study.gpus.is_some() {
+    // the GPUs of a server that runs already are its keeper's
+    let engines: Vec<Arc<Engine>> = engines.iter().filter(|e| !runs_already(site, e)).cloned().collect();
+    if study.gpus.is_some() || engines.is_empty() {
         return None;
     }
     let declared = engines.iter().map(|e| (Config::declared(e, study).gpus(), e));
@@ -31,7 +34,7 @@ pub(super) fn unstated<'a>(
         Some(most) if most.0 >= next.0 => Some(most),
         _ => Some(next),
     })?;
-    let mut search = Search::new(study, engines, prepared);
+    let mut search = Search::new(study, &engines, prepared);
     search.most = needed;
     let sizes: Vec<Asked> = engines.iter().map(|e| Asked::of(&[], true, e)).collect();
     let asks = |p: &Point| p.changes.iter().any(|c| sizes.iter().any(|a| a.touches(c)));
@@ -45,6 +48,11 @@ pub(super) fn unstated<'a>(
     let message = format!("{what} {needed} GPUs, and the study does not say how many there are");
     let d = Diagnostic::new(Code::GpusUnstated, study.span, message).label("without `gpus`");
     Some(d.help(format!("add `gpus {needed} of \"H100\"`, with a text that the device's name holds")))
+}
+
+fn runs_already(site: Option<&Site>, engine: &Engine) -> bool {
+    let via = site.map_or_else(|| engine.via.clone(), |site| site.via(engine));
+    matches!(via, Via::Url(_))
 }
 
 struct Search<'a, 'b> {

@@ -1,21 +1,38 @@
 //! What the report document says about a study as a whole: its engines, loads and tracks, notes, warnings, and what was not checked.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::build::Material;
 use super::document::{Engine, Profile, Replay, Track};
+use super::resolved::meaning;
 use crate::journal::Recording;
-use crate::judge::{RunOutcome, checks};
+use crate::judge::{Run, RunOutcome, checks};
 use crate::lang::sema::program::Require;
 use crate::plan::{self, profile};
 
 /// "p99(ttft) <= 500ms on chat"
 pub(super) fn requirement(r: &Require) -> String {
-    r.on.as_ref().map_or_else(|| r.text.clone(), |on| format!("{} on {on}", r.text))
+    let on = r.on.as_ref().map_or_else(String::new, |on| format!(" on {on}"));
+    let means = meaning(&r.text, &r.expr).map_or_else(String::new, |means| format!(", which is {means}"));
+    format!("{}{on}{means}", r.text)
 }
 
 pub(super) fn simulated(m: &Material<'_>) -> bool {
-    m.recording.is_none() && (measured(m).any(|c| c.engine.simulated()) || scripted_gpus(m))
+    m.recording.is_none() && (measured(m).any(|c| c.engine.simulated()) || some_run(m, is_simulated))
+}
+
+/// Its server was the simulated engine behind another name, or a script played its GPUs.
+fn is_simulated(run: &Run) -> bool {
+    run.simulated || is_scripted(run)
+}
+
+fn is_scripted(run: &Run) -> bool {
+    run.devices.as_ref().is_some_and(|d| d.scripted)
+}
+
+fn some_run(m: &Material<'_>, is_so: impl Fn(&Run) -> bool) -> bool {
+    let profiles = m.setup.profiles();
+    measured(m).any(|c| profiles.iter().any(|p| m.setup.counted(c, p).iter().any(|run| is_so(run))))
 }
 
 /// The configurations of baseline and rows.
@@ -26,12 +43,7 @@ pub(super) fn measured<'a>(m: &'a Material<'_>) -> impl Iterator<Item = &'a plan
 
 /// Whether any run was made on GPUs that a script plays, as tests do.
 pub(super) fn scripted_gpus(m: &Material<'_>) -> bool {
-    let profiles = m.setup.profiles();
-    let scripted = |c: &plan::Config| {
-        let runs = profiles.iter().flat_map(|p| m.setup.counted(c, p));
-        runs.filter_map(|r| r.devices.as_ref()).any(|d| d.scripted)
-    };
-    measured(m).any(scripted)
+    some_run(m, is_scripted)
 }
 
 pub(super) fn replay(r: &Recording, differences: &[String]) -> Replay {
@@ -106,7 +118,12 @@ pub(super) fn not_checked(m: &Material<'_>) -> Vec<String> {
     let mut checked: BTreeSet<&str> = BTreeSet::new();
     let rows = m.walk.steps.iter().flat_map(|s| &s.rows);
     let candidates = rows.filter_map(|r| Some((r.config.as_ref()?, &*r.label)));
+    let mut seen = HashSet::new();
     for (config, label) in m.walk.baseline.iter().map(|b| (&b.0, "the baseline")).chain(candidates) {
+        // later rows of the same configuration have other names
+        if !seen.insert(config.id()) {
+            continue;
+        }
         for name in m.setup.profiles() {
             let Some(profile) = m.setup.program.profiles.get(&name) else { continue };
             for run in m.setup.counted(config, &name) {

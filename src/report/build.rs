@@ -9,7 +9,7 @@ use super::document::{
     SCHEMA, Spread, Step, Verdict,
 };
 use super::trials::{Trials, first_trial, outcome};
-use super::{about, costs};
+use super::{about, costs, resolved};
 use crate::journal::{History, Recording};
 use crate::judge::spread::{self, Interval};
 use crate::judge::walk::{Role as WalkRole, StepView, trial_id};
@@ -52,6 +52,7 @@ pub fn build(m: &Material<'_>) -> Report {
     let recommended = recommended(m);
     let objective = study.objective.as_ref().map(|o| Objective {
         expr: o.text.clone(),
+        means: resolved::meaning(&o.text, &o.expr),
         direction: if o.maximize { Direction::Maximize } else { Direction::Minimize },
         profiles: o.profiles.clone(),
         unit: o.dim.base_unit(),
@@ -185,10 +186,12 @@ fn gain(value: f64, interval: Option<Interval>, runs: usize) -> Gain {
     Gain { value, low: interval.map(|i| i.low), high: interval.map(|i| i.high), by }
 }
 
-/// How far launches of one configuration lie apart, over all that ran more than once.
+/// How far launches of one configuration lie apart, over all that are valid and ran more than once: what was refused, as for requests
+/// that failed, says nothing of how well the others can be told apart.
 fn noise(m: &Material<'_>) -> Option<f64> {
-    let rows = m.walk.steps.iter().flat_map(|s| &s.rows).filter_map(|r| r.config.as_ref());
-    let configs = m.walk.baseline.iter().map(|b| &b.0).chain(rows);
+    let rows = m.walk.steps.iter().flat_map(|s| &s.rows).filter(|r| r.judged.is_valid());
+    let baseline = m.walk.baseline.iter().filter(|b| b.1.as_ref().is_some_and(Judged::is_valid));
+    let configs = baseline.map(|b| &b.0).chain(rows.filter_map(|r| r.config.as_ref()));
     let by_id: BTreeMap<&str, &plan::Config> = configs.map(|c| (c.id(), c)).collect();
     let groups: Vec<Vec<f64>> = by_id.into_values().map(|c| each(m, c)).collect();
     spread::noise(groups.iter().map(Vec::as_slice))
@@ -213,7 +216,7 @@ fn confirm(m: &Material<'_>, trials: &mut Trials<'_>) -> Vec<Confirm> {
         let sure = if same { None } else { view.interval };
         let gain = |value| match sure {
             _ if same => Gain { value: Some(value), low: None, high: None, by: Proof::None },
-            sure => gain(value, sure, if sure.is_some() { m.setup.repeat() } else { 1 }),
+            sure => gain(value, sure, view.runs),
         };
         out.push(Confirm {
             profile: view.profile.clone(),

@@ -1,5 +1,7 @@
 //! The launches of the report document, and what they cost.
 
+use std::collections::HashSet;
+
 use super::build::Material;
 use super::evidence::{ConfigText, Cost, Launch};
 use crate::journal::LaunchRecord;
@@ -30,11 +32,14 @@ pub(super) fn cost(m: &Material<'_>) -> Cost {
     // the sum of no floats is -0.0, which nobody wants to read
     let gpu_s = launches.iter().map(LaunchRecord::gpu_s).fold(0.0, |sum, s| sum + s);
     let wall_s = m.history.wall_s();
+    let runs = m.history.runs();
+    let trials: HashSet<_> = runs.iter().map(|r| (&r.config_id, &r.profile_id)).collect();
     let drain_s = launches.iter().filter_map(|l| l.times.map(|t| t.drain_s)).fold(0.0, |a, b| a + b);
     Cost {
         launches: launches.len() as u32,
         checks: launches.iter().filter(|l| l.check).count() as u32,
-        trials: m.history.runs().len() as u32,
+        trials: trials.len() as u32,
+        runs: runs.len() as u32,
         wall_s,
         gpu_s,
         energy_j: energy_j(launches),

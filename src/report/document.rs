@@ -147,6 +147,9 @@ pub struct Profile {
 pub struct Objective {
     /// As written.
     pub expr: String,
+    /// With derived metrics and params put in, in base units; `null` where it is written without any.
+    #[serde(default)]
+    pub means: Option<String>,
     pub direction: Direction,
     pub profiles: Vec<String>,
     /// The unit of every `objective` number in trials and rows, for people: "tok/s"; `null` for a bare number.

@@ -159,7 +159,11 @@ pub struct Cost {
     /// Those among them that are of the A/A check of neighbours.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub checks: u32,
+    /// Configurations under a profile that have a result.
     pub trials: u32,
+    /// Their loads: each trial has one of every launch.
+    #[serde(default)]
+    pub runs: u32,
     pub wall_s: f64,
     /// Seconds times GPUs held.
     pub gpu_s: f64,

@@ -40,6 +40,7 @@ pub fn full() -> Report {
         ],
         objective: Some(Objective {
             expr: "total_tps".to_owned(),
+            means: None,
             direction: Direction::Maximize,
             profiles: vec!["sharegpt".to_owned()],
             unit: Some("tok/s".to_owned()),
@@ -76,6 +77,7 @@ pub fn full() -> Report {
             checks: 0,
             launches: 8,
             trials: 11,
+            runs: 11,
             wall_s: 2531.0,
             gpu_s: 2490.0,
             energy_j: None,

@@ -224,8 +224,10 @@ impl Page<'_> {
             Some(n) => format!("Every candidate was launched {n} times, unless it failed or was ruled out before: values are geometric means."),
             None => "Every candidate was launched once, near ties more often; the recommendation was proven afresh.".to_owned(),
         };
+        let meaning =
+            phrases::meaning(objective).map_or_else(String::new, |text| format!("; {}", code(&text)));
         self.md.block(&format!(
-            "{}. A step adopts its best valid candidate from {} on. {repeat}",
+            "{}{meaning}. A step adopts its best valid candidate from {} on. {repeat}",
             code(&phrases::objective(objective)),
             percent(report.adopt)
         ));

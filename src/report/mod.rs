@@ -20,6 +20,7 @@ mod md;
 mod metrics;
 mod phrases;
 pub mod preview;
+mod resolved;
 mod result_block;
 mod results;
 mod said;

@@ -35,6 +35,11 @@ pub fn objective(objective: &Objective) -> String {
     format!("{verb} {} on {}", objective.expr, objective.profiles.join(", "))
 }
 
+/// "good is goodput(ttft <= 0.5 s)", where the objective is written with the file's own names.
+pub fn meaning(objective: &Objective) -> Option<String> {
+    objective.means.as_ref().map(|means| format!("{} is {means}", objective.expr))
+}
+
 /// "vLLM 0.17.1, SGLang 0.5.9".
 pub fn engines(report: &Report) -> Vec<String> {
     let name = |engine: &super::document::Engine| match &engine.version {
@@ -70,7 +75,10 @@ pub fn decision(lookup: &Lookup, step: &Step) -> String {
     let stays = lookup.label_before(step);
     match (step.by, step.adopted) {
         (By::Hand, true) => by_hand(lookup, step),
-        (By::Hand, false) => format!("by hand: {stays} stays{}", because(step)),
+        (By::Hand, false) if step.chosen.is_none() => {
+            format!("nothing adopted: {stays} stays{}", reason(step))
+        }
+        (By::Hand, false) => format!("picked by hand: {stays} stays{}", because(step)),
         (By::Rule, true) => adopted(lookup, step),
         (By::Rule, false) => not_adopted(lookup, step, stays),
     }
@@ -181,18 +189,29 @@ pub fn certainty(report: &Report, gain: &Gain) -> String {
     }
 }
 
+/// What the interval of a confirmed gain says, else why there is none: logarithms know no 0, and runs that all agree no noise.
+fn interval_of(confirm: &Confirm, gain: &Gain) -> &'static str {
+    let positive = |value: Option<f64>| value.is_some_and(|value| value > 0.0);
+    if gain.low.is_some() {
+        "intervals hold 95 %"
+    } else if positive(confirm.baseline_objective) && positive(confirm.recommended_objective) {
+        "no interval, as nothing differs from run to run"
+    } else {
+        "no interval, as a value is 0"
+    }
+}
+
 /// How sure the gain on a profile of `confirm on` is: its launches chose nothing, where they were made for this alone.
 pub fn confirmed(report: &Report, confirm: &Confirm, gain: &Gain) -> String {
     match gain.by {
-        Proof::Repeats if confirm.of_the_steps => {
-            let interval = if gain.low.is_some() { "; intervals hold 95 %" } else { "" };
-            format!(
-                "The recording has no launches made for this alone: these are the runs that the steps used, those that chose it \
-                 included{interval}."
-            )
-        }
         Proof::Repeats => {
-            "From launches made for this alone, which chose nothing; intervals hold 95 %.".to_owned()
+            let from = if confirm.of_the_steps {
+                "The recording has no launches made for this alone: these are the runs that the steps used, those that chose it \
+                 included"
+            } else {
+                "From launches made for this alone, which chose nothing"
+            };
+            format!("{from}; {}.", interval_of(confirm, gain))
         }
         _ => certainty(report, gain),
     }
@@ -278,9 +297,10 @@ pub fn cost(cost: &Cost) -> Vec<(&'static str, String)> {
         0 => String::new(),
         n => format!(", {n} of them for the A/A check of neighbours"),
     };
+    let runs = if cost.runs > cost.trials { format!(" in {} runs", cost.runs) } else { String::new() };
     let parts = [
         ("launches", format!("{}{checks}", cost.launches)),
-        ("trials", cost.trials.to_string()),
+        ("trials", format!("{}{runs}", cost.trials)),
         ("wall time", duration(cost.wall_s)),
         ("GPU time", duration(cost.gpu_s)),
     ];

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use super::document::{Recommended, Report, Row, Step, Verdict};
+use super::document::{Objective, Recommended, Report, Row, Step, Verdict};
 use super::entries::Entries;
 use super::evidence::{Outcome, Trial};
 use super::format::{decimals_for, grouped};
@@ -11,12 +11,14 @@ use super::lookup::{Lookup, mean};
 use super::phrases;
 use super::sink::Sink;
 use super::style::{Style, Tone};
-use super::table::{Column, Table};
-use super::wrap::{clean, hanging};
+use super::table::{Column, Kind, Table};
+use super::wrap::{clean, hanging, wrap};
 use super::{asking, command, each};
 
 /// Outcomes that take more lines than this in their column stand under the table instead.
 const TALLEST: usize = 5;
+/// An objective stands over its column in lines of this width at most, as far as its words let it.
+const WIDEST_HEAD: usize = 18;
 
 /// The whole report as lines for a terminal of that style, with a final newline. `files` is the directory in which
 /// its files lie, if they do.
@@ -69,12 +71,16 @@ impl Page<'_, '_> {
             self.paragraph("", &format!("incomplete: {}", phrases::goes_on(report)), Tone::Caution);
         }
         self.line("");
+        let objective = |o: &Objective| {
+            let meaning = phrases::meaning(o).map_or_else(String::new, |meaning| format!("; {meaning}"));
+            format!("{}{meaning}", phrases::objective(o))
+        };
         let loads: Vec<String> = report.profiles.iter().map(|p| format!("{}: {}", p.title, p.load)).collect();
         self.facts(&[
             ("model", report.model.clone()),
             ("GPUs", phrases::gpus(report).unwrap_or_default()),
             ("engines", phrases::engines(report).join(", ")),
-            ("objective", report.objective.as_ref().map_or_else(|| "none".to_owned(), phrases::objective)),
+            ("objective", report.objective.as_ref().map_or_else(|| "none".to_owned(), objective)),
             ("requires", report.require.join("; ")),
             ("baseline", self.lookup.label(&report.baseline).to_owned()),
             ("loads", loads.join("; ")),
@@ -192,9 +198,10 @@ impl Page<'_, '_> {
     fn value_column(&self) -> Column {
         match &self.lookup.report.objective {
             Some(objective) => {
-                let unit = objective.unit.as_deref().unwrap_or_default();
-                let head = [objective.expr.as_str(), unit];
-                Column::number(if unit.is_empty() { &head[..1] } else { &head }, 0)
+                // a long expression takes no room from what is under other headings
+                let mut head = wrap(&objective.expr, WIDEST_HEAD);
+                head.extend(objective.unit.clone().filter(|unit| !unit.is_empty()));
+                Column { head, kind: Kind::Number, spare: 0 }
             }
             None => Column::number(&["total_tps", "tok/s"], 0),
         }

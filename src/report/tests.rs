@@ -132,6 +132,7 @@ fn a_study_without_objective_prints_tables() {
 fn an_objective_of_another_unit_keeps_its_digits() {
     let objective = full().objective.map(|o| Objective {
         expr: "p99(ttft)".to_owned(),
+        means: None,
         unit: Some("ms".to_owned()),
         ..o
     });

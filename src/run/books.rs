@@ -143,6 +143,7 @@ impl<'a> Books<'a> {
             notes: r.notes,
             devices: r.devices.map(Box::new),
             confirming: self.task.wanted.confirming,
+            simulated: r.simulated,
             log_tail: r.tail,
         };
         if self.task.purpose != Purpose::Measure {

@@ -68,6 +68,8 @@ pub struct LoadResult {
     pub metrics: Metrics,
     pub notes: Vec<String>,
     pub devices: Option<Devices>,
+    /// its server is perflab's own simulator
+    pub simulated: bool,
     /// the last lines of the log of a failure
     pub tail: Vec<String>,
     /// the machine's failure, not the configuration's
@@ -77,7 +79,7 @@ pub struct LoadResult {
 impl LoadResult {
     pub fn of(index: usize, outcome: RunOutcome) -> Self {
         let (metrics, notes, tail) = (Metrics::default(), Vec::new(), Vec::new());
-        Self { index, outcome, metrics, notes, devices: None, tail, infrastructure: false }
+        Self { index, outcome, metrics, notes, devices: None, simulated: false, tail, infrastructure: false }
     }
 
     pub fn failed_load(index: usize, failure: Failure, tail: Vec<String>) -> Self {
@@ -166,7 +168,7 @@ pub async fn carry_out(
     let mut tell = |text| listener.hear(&Event::Warning { text: format!("{}: {text}", crew.launch) });
     let waited = || "its /v1/models, which does not answer".to_owned();
     let mut target = served::telling(managed, waited, &mut tell).await;
-    let introduced = introduce(crew, &mut target, times.start_s).await;
+    let introduced = introduce(crew, &mut target, times.start_s, listener).await;
     for note in &target.notes {
         listener.hear(&Event::Warning { text: format!("{}: {note}", crew.launch) });
     }
@@ -285,7 +287,7 @@ async fn carry_out_elsewhere(
     fs::create_dir_all(&crew.place.launch_dir)
         .map_err(|e| super::RunError::Machine(format!("{}: {e}", crew.place.launch_dir.display())))?;
     listener.hear(&Event::LaunchReady { launch: crew.launch.to_owned(), after_s: 0.0 });
-    if let Some(why) = introduce(crew, &mut target, 0.0).await? {
+    if let Some(why) = introduce(crew, &mut target, 0.0, listener).await? {
         return Err(Unmet::wrong(why).into());
     }
     let mut emptied = Emptied::NotAsked;
@@ -301,11 +303,18 @@ async fn introduce(
     crew: &Crew<'_>,
     target: &mut Target<'_>,
     after_s: f64,
+    listener: &mut dyn Listener,
 ) -> Result<Option<String>, JournalError> {
     let engine = &crew.config.engine;
     let log = crew.place.launch_dir.join("server.log");
     let says = provenance::ask(&target.base_url, target.key.as_ref(), engine.root(), &log).await;
     (crew.on_ready)(after_s, &says)?;
+    target.simulated |= says.simulated;
+    if target.simulated && !engine.simulated() {
+        let text =
+            format!("{}: the server is perflab's own simulator: its numbers are of no GPU", crew.launch);
+        listener.hear(&Event::Warning { text });
+    }
     target.notes.extend(provenance::differences(engine, crew.config.flags(), &says));
     // the simulator stands for servers of any version
     let stated = engine.version.as_deref().filter(|_| !(engine.own_serve && says.simulated));
@@ -329,6 +338,7 @@ fn another_version(
             metrics: Metrics::default(),
             notes: Vec::new(),
             devices: None,
+            simulated: false,
             infrastructure: false,
             tail: Vec::new(),
         })?;

@@ -127,9 +127,9 @@ pub async fn all_loads(
             break;
         }
         sampled.measure(&mut result.metrics);
-        records::write_samples(crew, &order.profile, &sampled, listener);
+        records::write_samples(crew, (&order.profile, target.simulated), &sampled, listener);
         result.devices = sampled.devices;
-        let (simulated, raw) = (crew.config.engine.simulated(), std::mem::take(&mut outcome.records));
+        let (simulated, raw) = (target.simulated, std::mem::take(&mut outcome.records));
         let dir = &crew.place.launch_dir;
         if let Some(failure) = result.setback().or_else(|| spoiled(crew, &result)).filter(|_| !crew.last_try)
         {
@@ -332,6 +332,7 @@ async fn load_result(
     }
     result.metrics = metrics;
     result.notes = notes;
+    result.simulated = target.simulated;
     result
 }
 

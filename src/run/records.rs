@@ -76,8 +76,13 @@ fn lines(into: &mut impl Write, records: &[RequestRecord]) -> io::Result<()> {
 }
 
 /// The samples lie beside the request records, and their name says as much as theirs.
-pub fn write_samples(crew: &Crew<'_>, profile: &str, sampled: &Sampled, listener: &mut dyn Listener) {
-    let simulated = if crew.config.engine.simulated() { "simulated." } else { "" };
+pub fn write_samples(
+    crew: &Crew<'_>,
+    (profile, simulated): (&str, bool),
+    sampled: &Sampled,
+    listener: &mut dyn Listener,
+) {
+    let simulated = if simulated { "simulated." } else { "" };
     let scripted = if sampled.devices.as_ref().is_some_and(|d| d.scripted) { "scripted." } else { "" };
     let path = crew.place.launch_dir.join(format!("{profile}.{simulated}{scripted}gpus.jsonl"));
     if let Err(e) = sampled.write(&path) {

@@ -38,6 +38,8 @@ pub struct Target<'a> {
     pub model: Option<String>,
     /// why a server that runs already may not be measured: it says plainly that it serves another model
     pub another: Option<String>,
+    /// whether it is perflab's own simulator, whatever the engine is declared as
+    pub simulated: bool,
     /// said of every result
     pub notes: Vec<String>,
 }
@@ -75,6 +77,7 @@ impl<'a> Target<'a> {
             key,
             model,
             another: None,
+            simulated: config.engine.simulated(),
             notes,
         }
     }
@@ -118,6 +121,7 @@ impl<'a> Target<'a> {
             key,
             model,
             another,
+            simulated: config.engine.simulated(),
             notes,
         })
     }

@@ -11,8 +11,9 @@ const LAST: &str = "AUTH";
 /// A first look at names, most of which have none of the words. `-` and `.` are as good as `_`.
 static TELLING: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(&words().replace('_', "[_.-]")).ok());
 /// Parts of names of numbers and of words of a vocabulary: how many, and which.
-const COUNTING: [&str; 12] =
-    ["NUM", "MAX", "MIN", "PER", "EOS", "BOS", "PAD", "UNK", "SEP", "STOP", "MASK", "IMAGE"];
+const COUNTING: [&str; 14] = [
+    "NUM", "MAX", "MIN", "PER", "EOS", "BOS", "PAD", "UNK", "SEP", "STOP", "MASK", "IMAGE", "FIRST", "INTER",
+];
 /// What says that there is none.
 const PLAIN: [&str; 11] =
     ["EMPTY", "true", "True", "TRUE", "false", "False", "FALSE", "None", "null", "default", "auto"];
@@ -30,7 +31,7 @@ pub fn is_secret(name: &str) -> bool {
     let name = name.trim_start_matches('-').to_uppercase().replace(['-', '.'], "_");
     // several tokens are counted: `TOKENS_IN`, `--max-num-batched-tokens`
     let name = name.replace("TOKENIZER", "").replace("TOKENS", "").replace("KEYFILE", "");
-    let is_place = ["_PATH", "_FILE", "_DIR", "_ID", "_IDS"].iter().any(|end| name.ends_with(end));
+    let is_place = ["_PATH", "_FILE", "_DIR", "_MAP", "_ID", "_IDS"].iter().any(|end| name.ends_with(end));
     // ids of keys are as telling as the keys are secret, ids of tokens are numbers of a vocabulary
     let is_place = is_place && !name.ends_with("KEY_ID");
     let holds = |word: &str| if word == LAST { name.ends_with(LAST) } else { name.contains(word) };
@@ -46,7 +47,18 @@ pub fn hides(name: &str, value: &str) -> bool {
         && !PLAIN.contains(&value)
         // `"1 token": --max-num-seqs=16` is a point of an axis
         && !value.strip_prefix("--").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase()))
-        && (value.parse::<f64>().is_err() || is_of_secret(name))
+        && (!is_of_numbers(value) || is_of_secret(name))
+}
+
+/// Whether a value is a number, with a unit or without one, or a list of them: `4096`, `1Ki`, `0.1 0.5`.
+fn is_of_numbers(value: &str) -> bool {
+    const UNITS: [&str; 12] = ["", "k", "K", "M", "G", "Ki", "Mi", "Gi", "ms", "s", "min", "%"];
+    let number = |word: &str| {
+        let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '%');
+        word.parse::<f64>().is_ok() || digits.parse::<f64>().is_ok() && UNITS.contains(&&word[digits.len()..])
+    };
+    let mut words = value.split([' ', ',']).filter(|w| !w.is_empty()).peekable();
+    words.peek().is_some() && words.all(number)
 }
 
 /// Whether a name ends with the secret that it is of, and counts nothing.
@@ -141,6 +153,11 @@ mod tests {
         ] {
             assert!(!hides(name, "123456"), "{name}");
         }
+        assert!(
+            !hides("--long-prefill-token-threshold", "1Ki") && hides("--long-prefill-token-threshold", "1Kx")
+        );
+        assert!(!hides("--bucket-time-to-first-token", "0.1 0.5") && hides("--api-key", "1Ki"));
+        assert!(!hides("--speculative-token-map", "maps/llama.pt"));
         assert!(!hides("--api-key", "EMPTY") && !hides("--api-key", ""));
     }
 

@@ -23,7 +23,7 @@ pub use args::{KvCacheDtype, Quantization, SimArgs, normalise, usage_message};
 pub use config::{EngineConfig, MemoryPlan, StartError};
 pub use cost::{Batch, CostModel, CostOptions, Knobs};
 pub use hardware::{Gpu, GpuSpec};
-pub use models::{ModelShape, NamedModel, Precision, by_name};
+pub use models::{ModelShape, NamedModel, Precision, by_name, tells_size};
 pub use predict::{Arrivals, Load, PredictError, Prediction, RequestShape, RequestTimes, predict};
 pub use scheduler::{Counters, Limits, Refusal, Scheduler};
 pub use sequence::{Emission, Ending, Request, RequestId};

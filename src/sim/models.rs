@@ -165,6 +165,13 @@ pub fn by_name(name: &str) -> NamedModel {
     NamedModel { shape, precision, note: Some(note) }
 }
 
+/// Whether a model's name says how large it is, or is one that is known.
+pub fn tells_size(name: &str) -> bool {
+    let plain = name.trim_end_matches('/').rsplit('/').next().unwrap_or(name).to_lowercase();
+    let plain = plain.trim_end_matches("-fp8");
+    PRESETS.iter().any(|preset| names_preset(plain, preset.name)) || billions_in(plain).is_some()
+}
+
 /// Whether `plain` is the preset's name, alone or with a variant behind it.
 fn names_preset(plain: &str, preset: &str) -> bool {
     let plain = plain.strip_prefix("meta-").unwrap_or(plain);
@@ -231,6 +238,7 @@ mod tests {
             assert!((total / billions - 1.0).abs() < 0.25, "{name}: {total}");
             assert_eq!(model.shape.heads % model.shape.kv_heads, 0, "{name}");
         }
+        assert!(tells_size("x/thing-27b-it") && !tells_size("deepseek-ai/DeepSeek-V3.2"));
         let nameless = by_name("my/model");
         assert_eq!(nameless.shape, DEFAULT_PRESET.shape);
         assert!(nameless.note.is_some_and(|note| note.contains("qwen3-8b")));

@@ -83,7 +83,7 @@ fn a_pick_by_hand_is_asked_too() {
     let report = decide(lines, &ttft(candidates(), "--a=1", 900.0));
     assert!(!report.adopted("one"));
     let reason = report.step("one")["reason"].as_str().expect("a reason");
-    assert!(reason.contains("not valid"), "{reason}");
+    assert_eq!(reason, "1, picked because we like it, was refused");
     assert!(decide(lines, &ttft(candidates(), "--a=1", 90.0)).adopted("one"));
 }
 

@@ -58,6 +58,25 @@ fn confirm_has_a_row_for_each_profile_and_names_losses() {
     assert!(text.contains("-25.00 %") && text.contains("More"), "{text}");
 }
 
+/// Logarithms know no 0: two launches each are not called a single run for it.
+#[test]
+fn repeats_without_an_interval_are_repeats() {
+    let r = runs()
+        .toy("", 100.0)
+        .toy("--a=1", 150.0)
+        .run("toy", "", "more", 200.0)
+        .run("toy", "", "more", 210.0)
+        .run("toy", "--a=1", "more", 0.0)
+        .run("toy", "--a=1", "more", 0.0);
+    let lab = Lab::with(&toy_study("repeat 2\n confirm on more\n step one { vary a[1] }"));
+    let text = lab.replay_text(&r, &[]).expect_code(0).stdout;
+    let of_more = text.split("More: ").last().unwrap_or_default();
+    assert!(
+        !of_more.starts_with("This is a single run") && text.contains("no interval, as a value is 0"),
+        "{text}"
+    );
+}
+
 #[test]
 fn a_loss_within_two_percent_is_not_called_one() {
     let r = runs()

@@ -238,8 +238,13 @@ fn the_value_on_each_profile_stands_in_the_tables() {
     let text = lab.replay_text(&r, &[]).expect_code(0).stdout;
     assert!(text.contains("│    on │    on │") && text.contains("│ 400.0 │  50.0 │"), "{text}");
     let page = lab.replay_text(&r, &["--format", "md"]).expect_code(0).stdout;
+    // the heading of a long one takes no room from the others
     let long = "maximize total_tps / gpus * gpus / gpus * gpus on load, more\n step one { vary a[1] }";
-    let narrow = Lab::with(&toy_study(long)).replay_text(&r, &[]).expect_code(0).stdout;
+    let text = Lab::with(&toy_study(long)).replay_text(&r, &[]).expect_code(0).stdout;
+    assert!(text.contains("│ total_tps / gpus * │    on │    on │"), "{text}");
+    let mut command = lab.command(&["exec", "study.plab", "--replay", "recording.json"]);
+    command.env("COLUMNS", "60");
+    let narrow = lab.start_command(command).wait().expect_code(0).stdout;
     assert!(narrow.contains("  • 1: 400 on Load, 50 on More\n"), "{narrow}");
     assert!(page.contains("| on Load | on More |") && page.contains("| 400.00 | 50.00 |"), "{page}");
 }

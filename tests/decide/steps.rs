@@ -266,7 +266,10 @@ fn a_pick_that_is_not_valid_leaves_the_incumbent() {
     assert!(!report.adopted("one"));
     assert_eq!(report.after("one"), "toy");
     let reason = report.step("one")["reason"].as_str().expect("a reason");
-    assert!(reason.starts_with("quieter") && reason.contains("not valid"), "{reason}");
+    assert_eq!(reason, "2, picked because quieter, failed");
+    let lab = Lab::with(&toy_study("step one { vary a[1, 2]\n pick a[2] because \"quieter\" }"));
+    let text = lab.replay_text(&r, &[]).expect_code(0).stdout;
+    assert!(text.contains("→ nothing adopted: Toy stays: 2, picked because quieter, failed"), "{text}");
 }
 
 #[test]
@@ -281,6 +284,8 @@ fn the_base_can_be_picked() {
     let report = decide(lines, &r);
     assert!(!report.adopted("two"));
     assert_eq!(report.after("two"), "toy --a=1");
+    let text = Lab::with(&toy_study(lines)).replay_text(&r, &[]).expect_code(0).stdout;
+    assert!(text.contains("→ picked by hand: 1 stays, because plain"), "{text}");
     // over another base it is that base
     let report = decide(
         "step one { vary a[1] }\n step two from other { vary b[1]\n pick base because \"plain\" }",

@@ -5,7 +5,7 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::support::{EXEC, Lab, events, live_study, wait_for};
+use crate::support::{EXEC, Lab, binary, events, live_study, wait_for};
 
 fn with_profile(lines: &str, profile: &str) -> String {
     let study = live_study(lines);
@@ -330,4 +330,28 @@ fn a_simulated_study_says_so_everywhere() {
     for file in ["state/report.md", "state/report.json", "state/recommended.sh"] {
         assert!(lab.read(file).contains("imulated"), "{file}");
     }
+}
+
+/// Whatever the engine is declared as: what the server says of itself counts.
+#[test]
+fn a_simulated_engine_behind_another_name_is_told() {
+    let lab = Lab::new();
+    let script = "#!/bin/sh\nexec 'BIN' sim --model \"$1\" --host \"$2\" --port \"$3\"\n";
+    lab.write("engine.sh", script.replace("BIN", binary()));
+    let engine = "engine wrapped \"W\" {\n serve \"sh engine.sh {model} {host} {port}\"\n \
+                  ready get \"/health\" within 30s\n api openai\n}\n";
+    let study = "engine mine = wrapped {}\nprofile quick {\n data random\n input 16\n output 4\n concurrency 2\n \
+                 requests 8\n warmup 2\n}\nstudy s \"S\" {\n model \"Qwen/Qwen3-0.6B\"\n baseline mine\n repeat 1\n confirm on quick\n}\n";
+    lab.write("study.plab", engine.to_owned() + study);
+    let out = lab.run(&EXEC).expect_code(0);
+    assert!(out.stderr.contains("perflab's own simulator"), "{}", out.stderr);
+    assert_eq!(out.report().0["simulated"], true);
+    assert!(lab.read("state/report.md").contains("imulated"));
+    let trial = std::fs::read_dir(lab.path("state/trials"))
+        .expect("trials")
+        .next()
+        .expect("one")
+        .expect("one")
+        .path();
+    assert!(trial.join("L001/quick.simulated.requests.jsonl.gz").is_file());
 }

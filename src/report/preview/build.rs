@@ -15,6 +15,7 @@ use crate::judge::neighbours;
 use crate::judge::{Next, Outcome, Setup, Walk};
 use crate::lang::sema::program::{self, Prune, Repeat, Study};
 use crate::plan::{command, profile};
+use crate::report::resolved::meaning;
 
 /// Why results of a trial do not count any more, by configuration and load.
 pub type Again = HashMap<(String, String), String>;
@@ -150,6 +151,7 @@ pub fn plan<'a>(m: &'a Material<'a>) -> Plan<'a> {
         side_by_side: m.sides,
         objective: study.objective.as_ref().map(|o| Objective {
             expr: &o.text,
+            means: meaning(&o.text, &o.expr),
             direction: if o.maximize { "maximize" } else { "minimize" },
             profiles: &o.profiles,
         }),
@@ -161,7 +163,12 @@ pub fn plan<'a>(m: &'a Material<'a>) -> Plan<'a> {
         require: study
             .require
             .iter()
-            .map(|r| Require { expr: r.text.clone(), on: r.on.clone(), implied: r.implied })
+            .map(|r| Require {
+                expr: r.text.clone(),
+                means: meaning(&r.text, &r.expr),
+                on: r.on.clone(),
+                implied: r.implied,
+            })
             .collect(),
         profiles: profiles(m.setup),
         loads: loads(m.setup),
@@ -362,9 +369,10 @@ fn time(
 }
 
 fn gpu_time(m: &Material<'_>) -> Prediction {
+    let note = || m.costs.note().map(str::to_owned);
     match &m.time {
-        Some(time) => Prediction { predicted: Some(time.gpu_s), by: time.by.as_str() },
-        None if m.launches == 0 => Prediction { predicted: Some(0.0), by: By::Journal.as_str() },
-        None => Prediction { predicted: None, by: "none" },
+        Some(time) => Prediction { predicted: Some(time.gpu_s), by: time.by.as_str(), note: note() },
+        None if m.launches == 0 => Prediction { predicted: Some(0.0), by: By::Journal.as_str(), note: None },
+        None => Prediction { predicted: None, by: "none", note: note() },
     }
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::against::{Decides, Side};
 use super::engines;
-use super::resolved::{spelled, told};
 use crate::lang::sema::program::{Budget, Choice, From, Profile, Prune, Repeat, Require, Step, Study};
 use crate::plan::{Id, Labels, profile};
 use crate::report::format::fixed;
+use crate::report::resolved::{spelled, told};
 
 /// Every setting that decides and is not the same in both.
 pub(super) fn decides(old: Side<'_>, new: Side<'_>) -> Vec<Decides> {

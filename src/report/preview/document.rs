@@ -106,6 +106,8 @@ pub struct SideBySide {
 #[derive(Debug, Serialize)]
 pub struct Objective<'a> {
     pub expr: &'a str,
+    /// with derived metrics and params put in; `None` where it is written without any
+    pub means: Option<String>,
     pub direction: &'static str,
     pub profiles: &'a [String],
 }
@@ -113,6 +115,8 @@ pub struct Objective<'a> {
 #[derive(Debug, Serialize)]
 pub struct Require {
     pub expr: String,
+    /// with derived metrics and params put in; `None` where it is written without any
+    pub means: Option<String>,
     /// the profile that it is about; `None`: each of the objective's
     pub on: Option<String>,
     /// holds unless a study says otherwise
@@ -146,6 +150,9 @@ pub struct Prediction {
     /// `None` where nothing is known to predict from
     pub predicted: Option<f64>,
     pub by: &'static str,
+    /// what it assumes for want of knowing it, or why there is none
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 #[derive(Debug, Serialize)]

@@ -11,7 +11,6 @@ mod engines;
 mod json;
 mod markdown;
 mod mermaid;
-mod resolved;
 mod shown;
 mod states;
 mod tree;

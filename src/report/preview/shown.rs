@@ -78,7 +78,9 @@ pub(super) fn about(plan: &Plan<'_>) -> Vec<(&'static str, String)> {
     }
     out.extend(plan.side_by_side.map(|s| ("parallel", parallel(s))));
     if let Some(o) = &plan.objective {
-        out.push(("objective", format!("{} {} on {}", o.direction, o.expr, o.profiles.join(", "))));
+        let means = o.means.as_ref().map_or_else(String::new, |means| format!("; {} is {means}", o.expr));
+        let on = o.profiles.join(", ");
+        out.push(("objective", format!("{} {} on {on}{means}", o.direction, o.expr)));
         out.push(("adopt", format!("from a gain of {} % on", fixed(plan.adopt * 100.0, 1))));
     } else {
         let on: Vec<&str> = plan.profiles.iter().map(|p| p.name).collect();
@@ -95,7 +97,8 @@ pub(super) fn about(plan: &Plan<'_>) -> Vec<(&'static str, String)> {
             Some(on) => format!(" on {on}: measured for the baseline and each offer"),
             None => String::new(),
         };
-        out.push(("require", format!("{}{how}", r.expr)));
+        let means = r.means.as_ref().map_or_else(String::new, |means| format!(", which is {means}"));
+        out.push(("require", format!("{}{means}{how}", r.expr)));
     }
     match plan.repeat {
         Some(n) if n > 1 => out.push(("repeat", format!("{n} launches of every candidate"))),
@@ -168,14 +171,17 @@ pub(super) fn trials(plan: &Plan<'_>) -> String {
 
 /// How long it takes, where that can be said.
 pub(super) fn time(plan: &Plan<'_>) -> String {
+    let note = plan.gpu_time_s.note.as_ref().map_or_else(String::new, |note| format!(", {note}"));
     match (plan.gpu_time_s.predicted, plan.ends_in_s) {
-        (Some(gpu), Some(wall)) => format!(
-            "about {} of GPU time at most, over {} after it starts; predicted by the {}",
-            duration(gpu),
-            duration(wall),
-            plan.gpu_time_s.by
-        ),
+        (Some(gpu), Some(wall)) => {
+            format!(
+                "about {} of GPU time at most, over {} after it starts; predicted by the {}{note}",
+                duration(gpu),
+                duration(wall),
+                plan.gpu_time_s.by
+            )
+        }
         (Some(_), None) => "none: nothing is left to run".to_owned(),
-        (None, _) => "not predicted, as nothing has been measured yet".to_owned(),
+        (None, _) => format!("not predicted, as nothing has been measured yet{note}"),
     }
 }

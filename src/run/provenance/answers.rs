@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use indexmap::IndexMap;
+use reqwest::Response;
 use serde_json::Value as Json;
 
 use super::super::asking;
@@ -17,6 +18,8 @@ use crate::plan::config::short_hash;
 use crate::secrets::Key;
 use crate::trust;
 
+/// What the simulated engine puts on every answer.
+const SIMULATED: &str = "x-perflab-simulated";
 /// A server that has just been found ready answers at once; one that does not is not waited for.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// So many pages tell several servers that answer by turns from one.
@@ -33,9 +36,11 @@ pub async fn ask(base_url: &str, key: Option<&Key>, root: &str, log: &Path) -> S
         _ => &["/version"],
     };
     for path in paths {
-        let Some(answer) = get(base_url, path, key).await else { continue };
+        let Some(page) = page(base_url, path, key).await else { continue };
+        // on each of its answers, whichever engine it stands for
+        says.simulated |= page.headers().contains_key(SIMULATED);
+        let Some(answer) = json_of(page).await else { continue };
         says.version = version_in(&answer).or(says.version);
-        says.simulated |= answer["simulated"] == true;
         let arguments = match *path {
             "/get_server_info" => plain(&answer),
             "/props" => props(&answer),
@@ -103,13 +108,24 @@ pub fn hash_of(told: &IndexMap<String, Json>) -> Option<String> {
 }
 
 async fn get(base_url: &str, path: &str, key: Option<&Key>) -> Option<Json> {
-    serde_json::from_str(&text(base_url, path, key).await?).ok()
+    json_of(page(base_url, path, key).await?).await
 }
 
 async fn text(base_url: &str, path: &str, key: Option<&Key>) -> Option<String> {
+    text_of(page(base_url, path, key).await?).await
+}
+
+async fn page(base_url: &str, path: &str, key: Option<&Key>) -> Option<Response> {
     let client = asking::client(PATIENCE, key)?;
-    let answer = client.get(format!("{base_url}{path}")).send().await.ok()?.error_for_status().ok()?;
-    trust::whole(answer).await.ok()
+    client.get(format!("{base_url}{path}")).send().await.ok()
+}
+
+async fn json_of(page: Response) -> Option<Json> {
+    serde_json::from_str(&text_of(page).await?).ok()
+}
+
+async fn text_of(page: Response) -> Option<String> {
+    trust::whole(page.error_for_status().ok()?).await.ok()
 }
 
 fn version_in(answer: &Json) -> Option<String> {

@@ -1,12 +1,14 @@
 //! Conditions as they were resolved, params and metrics inserted: what a file says the same of may have become another.
 
+use std::collections::HashSet;
+
 use crate::lang::sema::program::Expr;
 use crate::lang::sema::{MetricKind, metric_kind};
 use crate::lang::syntax::ast::BinaryOp;
 use crate::lang::units::Dim;
 
 /// A condition of each revision, as text and as it was resolved; where the text is the same, with what it now comes to.
-pub(super) fn told(before: (&str, &Expr), now: (&str, &Expr)) -> (String, String) {
+pub(in crate::report) fn told(before: (&str, &Expr), now: (&str, &Expr)) -> (String, String) {
     if before.0 != now.0 {
         return (before.0.to_owned(), now.0.to_owned());
     }
@@ -14,8 +16,21 @@ pub(super) fn told(before: (&str, &Expr), now: (&str, &Expr)) -> (String, String
     (whole(before), whole(now))
 }
 
+/// What a metric or condition comes to, where it is written with the file's own names: derived metrics and params.
+pub(in crate::report) fn meaning(text: &str, expr: &Expr) -> Option<String> {
+    let whole = spelled(expr);
+    let known: HashSet<&str> = words(&whole).collect();
+    words(text).any(|word| !known.contains(word)).then_some(whole)
+}
+
+/// The names in a text; `300ms` is a quantity.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let parts = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    parts.filter(|part| part.starts_with(|c: char| c.is_ascii_alphabetic()))
+}
+
 /// A condition with every name resolved.
-pub(super) fn spelled(expr: &Expr) -> String {
+pub(in crate::report) fn spelled(expr: &Expr) -> String {
     match expr {
         Expr::Number(n) => n.to_string(),
         Expr::Text(t) => format!("\"{t}\""),
@@ -31,6 +46,9 @@ pub(super) fn spelled(expr: &Expr) -> String {
         Expr::Metric { of, name, stat: Some(stat) } => format!("{}({}{name})", stat.name(), of.prefix()),
         Expr::Goodput { of, when } => format!("{}goodput({})", of.prefix(), spelled(when)),
         Expr::Not(inner) => format!("not {}", part(inner)),
+        Expr::Binary { op: op @ (BinaryOp::And | BinaryOp::Or), left, right } => {
+            format!("{} {} {}", joined(left), op.symbol(), joined(right))
+        }
         Expr::Binary { op, left, right } => {
             let dim = dim(left).or_else(|| dim(right)).filter(|_| op.is_comparison());
             format!("{} {} {}", side(left, dim), op.symbol(), side(right, dim))
@@ -42,6 +60,14 @@ pub(super) fn spelled(expr: &Expr) -> String {
 fn side(expr: &Expr, dim: Option<Dim>) -> String {
     match (expr, dim.and_then(Dim::base_unit)) {
         (Expr::Number(n), Some(unit)) => format!("{n} {unit}"),
+        _ => part(expr),
+    }
+}
+
+/// What `and` and `or` join: comparisons bind closer.
+fn joined(expr: &Expr) -> String {
+    match expr {
+        Expr::Binary { op, .. } if op.is_comparison() => spelled(expr),
         _ => part(expr),
     }
 }
