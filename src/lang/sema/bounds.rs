@@ -56,6 +56,11 @@ pub fn settled(e: &Expr) -> Option<bool> {
     }
 }
 
+/// Whether an expression is measured, and zero or more whatever is.
+pub fn is_never_negative(e: &Expr) -> bool {
+    !e.is_static() && range(e).is_some_and(|r| r.low >= 0.0)
+}
+
 /// Whether an expression is zero whatever is measured.
 pub fn is_zero(e: &Expr) -> bool {
     range(e).is_some_and(|r| r.low == 0.0 && r.high == 0.0)

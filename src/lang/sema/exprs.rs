@@ -228,6 +228,8 @@ impl Checker<'_> {
         if op.is_comparison() {
             self.comparable(op, (left, lt), (right, rt))?;
             self.as_percent(left, right)?;
+            self.below_zero((left, &l), right)?;
+            self.below_zero((right, &r), left)?;
             self.compared(left, right);
             self.compared(right, left);
             return Some((node(op, l, r), Type::Bool));

@@ -38,14 +38,13 @@ struct Said<'a> {
 impl Checker<'_> {
     /// `versions`, and the `since` and `until` of the flags beside it.
     pub fn versions_named(&mut self, decl: &Engine, flags: &[&FlagDecl]) {
-        let versions: Vec<&Text> = decl
-            .lines
-            .iter()
-            .filter_map(|l| if let Line::Versions(v) = &l.kind { Some(v) } else { None })
-            .flatten()
-            .collect();
-        for (i, version) in versions.iter().enumerate() {
-            let first = versions[..i].iter().find(|v| compare_versions(&v.value, &version.value).is_eq());
+        let lists =
+            || decl.lines.iter().filter_map(|l| if let Line::Versions(v) = &l.kind { Some(v) } else { None });
+        let versions: Vec<&Text> = lists().flatten().collect();
+        // a second line of them is told as such
+        let listed = lists().next().map(Vec::as_slice).unwrap_or_default();
+        for (i, version) in listed.iter().enumerate() {
+            let first = listed[..i].iter().find(|v| compare_versions(&v.value, &version.value).is_eq());
             if let Some(first) = first {
                 let message = format!("the version {} stands twice", version.value);
                 let d = Diagnostic::new(Code::SettingTwice, version.span, message).label("the second one");

@@ -3,6 +3,7 @@
 
 use super::bounds;
 use super::check::Checker;
+use super::program::Expr;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::syntax::ast::{self, ExprKind, Number};
@@ -37,6 +38,20 @@ impl Checker<'_> {
             return None;
         }
         Some(())
+    }
+
+    /// `p99(ttft) > -2s`: what is measured is never below zero, so such a number was not meant. `None` after saying so.
+    pub(super) fn below_zero(&mut self, measured: (&ast::Expr, &Expr), number: &ast::Expr) -> Option<()> {
+        let ExprKind::Number(n) = &number.kind else { return Some(()) };
+        if n.value >= 0.0 || !bounds::is_never_negative(measured.1) {
+            return Some(());
+        }
+        let (what, written) = (self.source_text(measured.0.span), self.source_text(n.span));
+        let message = format!("`{what}` is never below zero, and `{written}` is");
+        let right = written.trim_start_matches('-').to_owned();
+        let d = Diagnostic::new(Code::OutOfRange, n.span, message).label("below zero");
+        self.sink.push(d.help(format!("write a number that it can be, for example `{right}`")));
+        None
     }
 
     /// `adopt gain >= 1` asks for twice as much: whoever means that says `100%`. `None` after saying so.

@@ -1,4 +1,4 @@
-//! Values that a shell would have changed: `~/models`, `$HOME/models`, `${TOKEN}`. No shell reads a study, so they are passed on as they
+//! Values that a shell would have changed: `~/models`, `$HOME/models`, `${TOKEN}`, `value;`. No shell reads a study, so they are passed on as they
 //! stand, and an engine looks for a directory called `~`. Only what a shell would surely expand is doubted: JSON has `$defs`, patterns end
 //! in `$`, and templates have signs of their own.
 
@@ -33,6 +33,15 @@ enum Piece<'t> {
     Variable(&'t str, &'t str),
 }
 
+/// `--chat-template=a.jinja;`: what ends a command in a shell is part of the value here.
+fn ended_by_a_shell(source: &str, span: Span) -> Option<Diagnostic> {
+    let plain = source.strip_suffix(';').filter(|p| !p.is_empty() && !p.contains(['"', ';', '{']))?;
+    let sign = Span { start: span.end - 1, ..span };
+    let message = format!("the value is `{plain};`, with its semicolon: no shell reads this");
+    let d = Diagnostic::new(Code::Unexpanded, sign, message).label("part of the value");
+    Some(d.help("remove it; in quotes it is surely meant").edit(sign, ""))
+}
+
 impl Checker<'_> {
     /// Doubts a value that holds what only a shell would have inserted.
     pub(super) fn unexpanded(&mut self, module: usize, span: Span, of: Of<'_>) {
@@ -46,6 +55,9 @@ impl Checker<'_> {
             return None;
         }
         let source = self.modules.slice(span);
+        if let Some(d) = ended_by_a_shell(source, span) {
+            return Some(d);
+        }
         let m = self.module(module);
         let is_param = |name: &str| m.find(Kind::Param, name).is_some();
         let (piece, at) = found(source, &is_param)?;

@@ -151,6 +151,8 @@ impl<'a> Place<'a> {
         self.code == Code::Unclosed
             && self.text[self.at..].starts_with(['{', '['])
             && (before.ends_with([':', '[', ','])
+                // `keys [method one_of [a, b, tokens int]`: a choice or the next key
+                || ["keys [", "one_of ["].iter().all(|w| self.text[self.line.clone()].contains(w))
                 || before.ends_with('=') && self.text[self.at..].starts_with("{\""))
     }
 

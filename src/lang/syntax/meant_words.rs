@@ -21,6 +21,7 @@ pub fn meant(chunk: &str, token: &Range<usize>, word: &str, expected: &[String])
     let first = chunk.split_whitespace().next().unwrap_or_default();
     let line = Line { chunk, token, word, before, first };
     line.word(expected)
+        .or_else(|| line.kebab())
         .or_else(|| line.braced_picks())
         .or_else(|| line.when())
         .or_else(|| line.dashes())
@@ -53,6 +54,29 @@ impl Line<'_> {
         };
         let (_, _, right) = WORDS.iter().find(means)?;
         Some(write(self.token.clone(), right))
+    }
+
+    /// `vary max-seqs`
+    fn kebab(&self) -> Option<Hint> {
+        let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let rest = &self.chunk[self.token.start..];
+        let glued = rest.starts_with('-') && rest[1..].starts_with(|c: char| c.is_ascii_lowercase());
+        let begins = self.chunk[..self.token.start].rfind(|c| !in_name(c)).map_or(0, |n| n + 1);
+        let name = &self.chunk[begins..self.token.start];
+        if !glued || begins == 0 || !name.starts_with(|c: char| c.is_ascii_lowercase()) {
+            return None;
+        }
+        let whole = &self.chunk[begins..];
+        let whole = &whole[..whole.find(|c| !in_name(c) && c != '-').unwrap_or(whole.len())];
+        // `max-num-seqs=[…]` is a flag
+        if self.chunk[begins + whole.len()..].starts_with('=') {
+            return None;
+        }
+        let right = whole.replace('-', "_");
+        let plain = !whole.ends_with('-') && !self.chunk[..begins].ends_with('-');
+        plain.then(|| {
+            mend(format!("names are snake_case: write `{right}`"), begins..begins + whole.len(), &right)
+        })
     }
 
     /// `vary engine{one, two}`

@@ -39,6 +39,7 @@ mod names;
 mod nesting;
 mod opened;
 mod parser;
+mod pasted;
 mod phrases;
 mod points;
 mod quotes;

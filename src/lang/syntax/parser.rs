@@ -12,7 +12,7 @@ use super::lexical;
 use super::opened::opened;
 use super::quotes::curly_values;
 use super::unseen::unseen;
-use super::{heads, misplaced, mixed, nesting, rename, side_by_side, stray, twice, words};
+use super::{heads, misplaced, mixed, nesting, pasted, rename, side_by_side, stray, twice, words};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink};
 use crate::lang::source::{FileId, Span};
@@ -61,6 +61,23 @@ fn without_strays(id: FileId, text: &str, (parsed, told): (Parsed, Sink), sink: 
 
 /// The same without a look for single signs that are too many.
 pub(super) fn parse_as_it_is(id: FileId, text: &str, sink: &mut Sink) -> Parsed {
+    let mut own = Sink::default();
+    let parsed = parse_whole(id, text, &mut own);
+    hidden_by_quotes(text, &mut own);
+    sink.take_over(own);
+    parsed
+}
+
+/// What a string holds that does not end counts for no bracket: one that closes nothing on the same line follows from it.
+fn hidden_by_quotes(text: &str, sink: &mut Sink) {
+    let line = |d: &Diagnostic| d.span.line_in(text).range();
+    let quotes: Vec<_> = sink.found().filter(|d| d.code == Code::UnclosedString).map(line).collect();
+    if !quotes.is_empty() {
+        sink.forget(|d| d.code == Code::Unopened && quotes.contains(&line(d)));
+    }
+}
+
+fn parse_whole(id: FileId, text: &str, sink: &mut Sink) -> Parsed {
     if let Some(problem) = hostile(id, text) {
         sink.push(problem);
         return Parsed::default();
@@ -124,6 +141,7 @@ fn read(id: FileId, text: &str, sink: &mut Sink, lost: HashSet<String>) -> Parse
 fn put_right(id: FileId, text: &str, closes_too_much: bool, sink: &mut Sink) -> (String, Vec<String>) {
     let (mut right, mut lost) = (text.to_owned(), Vec::new());
     twice::once(id, &mut right, sink);
+    pasted::within(id, &mut right, sink, &mut lost);
     side_by_side::below_each_other(id, &mut right, sink);
     mixed::made_alike(id, &mut right, sink);
     nesting::by_layout(id, &mut right, sink, &mut lost);

@@ -148,6 +148,7 @@ impl At<'_> {
                     edit: Some((before.len() - last.len()..before.len(), right)),
                 }
             }
+            _ if before.ends_with('=') && upper(word) && self.names_axes() => return self.name(),
             _ if before.ends_with('=') && upper(word) => {
                 let right = format!("env {word}");
                 self.here(format!("a variable is set by `{right}=…`"), &right)
@@ -193,6 +194,15 @@ impl At<'_> {
             return Some(self.here(format!("write `model {right}`"), &right));
         }
         None
+    }
+
+    /// `axis both = SEQS * batched`, `axis few = SEQS[1]`
+    fn names_axes(&self) -> bool {
+        let rest = self.chunk[self.token.end..].split('\n').next().unwrap_or_default().trim();
+        rest.starts_with(['*', '+', '['])
+            || rest.starts_with("by ")
+            || rest.is_empty()
+            || rest.starts_with('#')
     }
 
     fn name(&self) -> Option<Hint> {

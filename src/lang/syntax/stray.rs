@@ -253,7 +253,7 @@ impl Declaration<'_> {
             if separates && written.len() == 1 && splits(before, behind)
                 || written == "=" && (lacks_value(before, behind) || lacks_name(before))
                 || written == "=" && (lacks_flag(before, behind) || lacks_flag_behind(before, behind))
-                || written == "\"" && self.lacks_a_quote(place.start, left)
+                || written == "\"" && (is_in_object(before) || self.lacks_a_quote(place.start, left))
                 || is_between_changes(before, written, behind)
                 || lacks_operand(before, written, behind)
                 || written == "," && separates_from_nothing(before, behind)
@@ -371,6 +371,11 @@ impl Declaration<'_> {
         };
         places.iter().flat_map(within).collect()
     }
+}
+
+/// `={"name: {"value": 4}}`: keys of an object have quotes, and so none of them is too many.
+fn is_in_object(before: &str) -> bool {
+    before.rsplit('\n').next().is_some_and(|line| line.contains("={\""))
 }
 
 /// The lines of declarations that cannot be read, if all declarations can.
