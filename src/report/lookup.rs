@@ -74,6 +74,11 @@ impl<'a> Lookup<'a> {
         })
     }
 
+    /// Whether there are tables for each of several loads: without an objective none of them stands for the others.
+    pub fn compares_loads(&self) -> bool {
+        self.report.objective.is_none() && self.report.profiles.len() > 1
+    }
+
     /// The track that a step belongs to.
     pub fn track(&self, step: &Step) -> Option<&'a Track> {
         let name = step.track.as_ref()?;

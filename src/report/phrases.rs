@@ -72,6 +72,9 @@ pub fn decision(lookup: &Lookup, step: &Step) -> String {
     if let Some(why) = &step.skipped {
         return format!("skipped: {why}");
     }
+    if lookup.report.objective.is_none() {
+        return "nothing adopted: the study has no objective".to_owned();
+    }
     let stays = lookup.label_before(step);
     match (step.by, step.adopted) {
         (By::Hand, true) => by_hand(lookup, step),

@@ -114,7 +114,9 @@ impl Page<'_, '_> {
         let count = self.lookup.report.steps.len();
         self.line("");
         self.heading(&format!("{number}/{count}  {}", self.lookup.step_title(step)));
-        if !step.rows.is_empty() {
+        if self.lookup.compares_loads() {
+            self.on_each_load(step);
+        } else if !step.rows.is_empty() {
             let mut each = self.each_profile(step);
             let mut table = self.step_table(step, &each, phrases::outcome);
             // some of the profiles alone would tell less than all of them below
@@ -208,7 +210,7 @@ impl Page<'_, '_> {
     }
 
     /// The first column's heading carries the word that says what kind of numbers stand in the table.
-    fn first_column(&self, head: &str) -> Column {
+    pub(super) fn first_column(&self, head: &str) -> Column {
         match self.lookup.report.tag() {
             Some(tag) => Column::text(&[head, &format!("({tag})")], 0),
             None => Column::text(&[head], 0),
@@ -378,7 +380,7 @@ impl Page<'_, '_> {
         self.out.line(text);
     }
 
-    fn table(&mut self, table: &Table) {
+    pub(super) fn table(&mut self, table: &Table) {
         let out = &mut self.out;
         table.draw(self.style, |line| out.line(line));
     }
@@ -391,12 +393,12 @@ pub(super) fn aligned(values: &[Option<f64>]) -> Entries {
 }
 
 /// A table of the columns in which something stands.
-fn assemble(mut columns: Vec<(Column, Entries)>, tones: Vec<Tone>) -> Table {
+pub(super) fn assemble(mut columns: Vec<(Column, Entries)>, tones: Vec<Tone>) -> Table {
     columns.retain(|(_, entries)| entries.iter().any(|entry| !entry.is_empty()));
     Table { columns, tones }
 }
 
-fn tone_of(step: &Step, row: &Row) -> Tone {
+pub(super) fn tone_of(step: &Step, row: &Row) -> Tone {
     match row.outcome {
         _ if step.adopted && *row.trial == *step.incumbent_after => Tone::Good,
         Outcome::Ok => Tone::Plain,

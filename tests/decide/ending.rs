@@ -27,8 +27,19 @@ fn without_an_objective_there_are_tables_and_no_recommendation() {
     );
     assert!(!report.adopted("one") && report.step("one")["gain"].is_null());
     let text = lab.run(&["exec", "study.plab", "--replay", "recording.json"]).expect_code(0).stdout;
-    assert!(text.contains("150"), "{text}");
+    assert!(text.contains("150") && text.contains("→ nothing adopted: the study has no objective"), "{text}");
     assert!(!lab.path("replayed/recommended.sh").exists());
+}
+
+/// None of several loads stands for the others.
+#[test]
+fn without_an_objective_each_load_has_its_table() {
+    let lab = Lab::with(&toy_study("objective: none\n confirm on load, more\n step one { vary a[1, 2] }"));
+    let r = runs().toy("", 100.0).toy("--a=1", 150.0).run("toy", "", "more", 200.0);
+    let text = lab.replay_text(&r.run("toy", "--a=1", "more", 170.0), &[]).expect_code(0).stdout;
+    let tables = text.split("\nMore\n").collect::<Vec<_>>();
+    assert!(tables.len() == 2 && tables[0].contains("│     150.0 │"), "{text}");
+    assert!(tables[1].contains("│     200.0 │") && tables[1].contains("│     170.0 │"), "{text}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use pest::Parser;
 use pest::error::{Error, ErrorVariant, InputLocation};
 
 use super::grammar::{Grammar, Rule};
-use super::{glued, hints, lacking, words};
+use super::{examples, glued, hints, lacking, words};
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
 use crate::lang::diag::{About, Diagnostic, Expected, did_you_mean, one_of, short};
@@ -61,7 +61,7 @@ pub fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str
         _ => format!("expected {}", one_of(&with_operators(&expected))),
     };
     // lines of a site share words with engines and profiles
-    let examples = if rule == Rule::only_site_line { hints::site_example } else { hints::example };
+    let examples = if rule == Rule::only_site_line { examples::site_example } else { examples::example };
     if let Some((at, line)) = glued::setting(rule, text, &token, settings, &expected) {
         let place = Span::new(id, base + text[..token.start].trim_end().len()..base + at);
         return d

@@ -140,6 +140,35 @@ pub(super) fn lacks_operand(before: &str, written: &str, behind: &str) -> bool {
     matches!(written, "/" | "*" | "+" | "-") && (lacks_right || begins && operand)
 }
 
+/// `={"name: {"value": 4}}`: keys of an object have quotes, and so none of them is too many.
+pub(super) fn is_in_object(before: &str) -> bool {
+    before.rsplit('\n').next().is_some_and(|line| line.contains("={\""))
+}
+
+/// Whether a token stands in a word, which would be two without it.
+pub(super) fn splits(before: &str, behind: &str) -> bool {
+    let word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || "_-.%/".contains(c));
+    word(before.chars().next_back()) && word(behind.chars().next())
+}
+
+/// `[, 128]`, `{ , unusable }`, `on , chat`: before a comma that begins a list, a value may be missing. So it may between two commas that
+/// are apart where an engine lists what a flag takes, or a file what it takes.
+pub(super) fn separates_from_nothing(before: &str, behind: &str) -> bool {
+    let (left, right) = (before.trim_end(), behind.trim_start());
+    let first = left.ends_with(['[', '{']) || left.ends_with(" on");
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    let listed = ["flag ", "use "].iter().any(|w| line.trim_start().starts_with(w));
+    let apart = left.ends_with(',') && left.len() < before.len()
+        || right.starts_with(',') && right.len() < behind.len();
+    first && !right.starts_with([',', ']', '}']) || listed && apart
+}
+
+/// Whether what stands around a token belongs together once it is gone: `--x=}8`.
+pub(super) fn joins(before: &str, behind: &str) -> bool {
+    let apart = |c: Option<char>| c.is_none_or(char::is_whitespace);
+    !(apart(before.chars().next_back()) || apart(behind.chars().next()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

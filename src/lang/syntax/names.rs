@@ -1,7 +1,7 @@
 //! Declarations whose head is wrong: a name that is missing, a brace that is, a keyword of another language.
 
 use super::blocks::first_word;
-use super::hints;
+use super::examples;
 use super::lexical;
 use super::opened;
 use super::words;
@@ -20,7 +20,7 @@ pub fn missing(id: FileId, at: usize, text: &str) -> Option<Diagnostic> {
     if (rest.starts_with('{') || yaml) && keyword != "use" {
         let span = Span::new(id, at..at + keyword.len());
         let d = Diagnostic::new(Code::Unexpected, span, format!("a name is missing behind `{keyword}`"));
-        let example = hints::example(keyword).map_or_else(String::new, |e| format!(": `{e}`"));
+        let example = examples::example(keyword).map_or_else(String::new, |e| format!(": `{e}`"));
         return Some(
             d.about(About::Expected(Expected::NAME))
                 .label("expected a name")
@@ -244,7 +244,7 @@ pub fn meant_to_declare(file: &str, line: &str) -> Option<(Option<String>, Strin
         return Some(found);
     }
     if begins_a_setting(word) {
-        let help = match hints::example(word) {
+        let help = match examples::example(word) {
             Some(example) => {
                 format!("`{example}` stands in a block: is a `}}` too many above, or is its `{{` missing?")
             }

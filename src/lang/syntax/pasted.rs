@@ -20,11 +20,15 @@ pub fn within(id: FileId, text: &mut String, sink: &mut Sink, lost: &mut Vec<Str
             let (keyword, block) = (first_word(&line), first_word(&text[head..]).to_owned());
             let here = Span::new(id, place.start..place.start + keyword.len());
             let end = place.end + usize::from(text[place.end..].starts_with('\n'));
-            let d = Diagnostic::new(Code::UnknownSetting, here, format!("`{keyword}` stands within the block of `{block}`"))
-                .label("declared here")
-                .help(format!("declare it at the top of the file, above the {block}"))
-                .edit(Span::new(id, head..head), format!("{line}\n"))
-                .edit(Span::new(id, place.start..end), "");
+            let d = Diagnostic::new(
+                Code::UnknownSetting,
+                here,
+                format!("`{keyword}` stands within the block of `{block}`"),
+            )
+            .label("declared here")
+            .help(format!("declare it at the top of the file, above the {block}"))
+            .edit(Span::new(id, head..head), format!("{line}\n"))
+            .edit(Span::new(id, place.start..end), "");
             sink.push(d);
             lost.extend(declared_name(&line));
             blank(text, place);
@@ -89,7 +93,7 @@ fn is_whole(line: &str) -> bool {
         "prune" => rest.contains(" when "),
         _ => false,
     };
-    named && sets && depth(line) == 0 && !line.trim_end().ends_with(['=', ',', '*', '+'])
+    named && sets && depth(line) == 0 && !line.trim_end().ends_with(['=', ',', '*', '+', '[', '('])
 }
 
 #[cfg(test)]

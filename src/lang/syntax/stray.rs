@@ -8,15 +8,17 @@ use pest::Parser;
 use super::brackets::may_group;
 use super::grammar::{Grammar, Rule};
 use super::lacking::{
-    is_between_changes, lacks_flag, lacks_flag_behind, lacks_name, lacks_operand, lacks_value,
+    is_between_changes, is_in_object, joins, lacks_flag, lacks_flag_behind, lacks_name, lacks_operand,
+    lacks_value, separates_from_nothing, splits,
 };
 use super::lexical::{Piece, Scanner};
 use super::recover::declared_name;
+use super::surplus::Stray;
 use super::tokens::{SEPARATORS, Token, tokens};
 use super::twice::lines;
 use super::words;
 use crate::lang::codes::Code;
-use crate::lang::diag::{About, Diagnostic, Expected, Sink};
+use crate::lang::diag::{Diagnostic, Sink};
 use crate::lang::source::{FileId, Span};
 
 /// What is read for all tries of a file.
@@ -99,16 +101,6 @@ struct Declaration<'a> {
     text: &'a str,
     base: usize,
     errors: &'a [&'a Diagnostic],
-}
-
-/// What a declaration lacks nothing without.
-struct Stray {
-    token: Token,
-    after: String,
-    /// where a `[` is missing that the token closes
-    opens: Option<usize>,
-    /// another token would do as well
-    unsure: bool,
 }
 
 impl Declaration<'_> {
@@ -373,11 +365,6 @@ impl Declaration<'_> {
     }
 }
 
-/// `={"name: {"value": 4}}`: keys of an object have quotes, and so none of them is too many.
-fn is_in_object(before: &str) -> bool {
-    before.rsplit('\n').next().is_some_and(|line| line.contains("={\""))
-}
-
 /// The lines of declarations that cannot be read, if all declarations can.
 fn bad_lines(text: &str) -> Option<Vec<Range<usize>>> {
     let mut bad = Vec::new();
@@ -389,30 +376,6 @@ fn bad_lines(text: &str) -> Option<Vec<Range<usize>>> {
         }
     }
     Some(bad)
-}
-
-/// Whether a token stands in a word, which would be two without it.
-fn splits(before: &str, behind: &str) -> bool {
-    let word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || "_-.%/".contains(c));
-    word(before.chars().next_back()) && word(behind.chars().next())
-}
-
-/// `[, 128]`, `{ , unusable }`, `on , chat`: before a comma that begins a list, a value may be missing. So it may between two commas that
-/// are apart where an engine lists what a flag takes, or a file what it takes.
-fn separates_from_nothing(before: &str, behind: &str) -> bool {
-    let (left, right) = (before.trim_end(), behind.trim_start());
-    let first = left.ends_with(['[', '{']) || left.ends_with(" on");
-    let line = before.rsplit('\n').next().unwrap_or_default();
-    let listed = ["flag ", "use "].iter().any(|w| line.trim_start().starts_with(w));
-    let apart = left.ends_with(',') && left.len() < before.len()
-        || right.starts_with(',') && right.len() < behind.len();
-    first && !right.starts_with([',', ']', '}']) || listed && apart
-}
-
-/// Whether what stands around a token belongs together once it is gone: `--x=}8`.
-fn joins(before: &str, behind: &str) -> bool {
-    let apart = |c: Option<char>| c.is_none_or(char::is_whitespace);
-    !(apart(before.chars().next_back()) || apart(behind.chars().next()))
 }
 
 /// How many texts begin or end with a blank: nobody means one.
@@ -428,55 +391,4 @@ fn padded(text: &str) -> usize {
 /// A text without spaces.
 fn bare(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()
-}
-
-impl Stray {
-    fn diagnostic(&self, id: FileId, text: &str, base: usize) -> Diagnostic {
-        let Token { place, right, twice } = &self.token;
-        let span = Span::new(id, base + place.start..base + place.end);
-        let written = &text[span.range()];
-        if let Some(at) = self.opens {
-            let d = Self::sign(written, span)
-                .label("nothing is open here")
-                .help("a `[` stands before the points");
-            return d.edit(Span::new(id, base + at..base + at), "[");
-        }
-        let d = if *twice {
-            Diagnostic::new(Code::Unexpected, span, format!("{} stands here twice", quoted(written)))
-                .label("the second one")
-        } else if !right.is_empty() {
-            Diagnostic::new(Code::Unexpected, span, format!("`{written}` was not expected here"))
-                .about(About::Expected(Expected::sign(right)))
-                .label(format!("expected `{right}`"))
-        } else {
-            Self::sign(written, span)
-        };
-        if self.unsure {
-            let d = if twice == &false && right.is_empty() { d.label("one too many?") } else { d };
-            return d.help("remove it, or add what belongs to it");
-        }
-        if right.is_empty() {
-            // with the space before it, where one stands on both sides
-            let spaced = text[..span.range().start].ends_with(' ')
-                && text[span.range().end..].starts_with([' ', '\n', '\r']);
-            let start = span.range().start - usize::from(*twice && spaced);
-            return d.help("remove it").edit(Span::new(id, start..span.range().end), "");
-        }
-        d.help(format!("write `{right}`")).edit(span, *right)
-    }
-
-    fn sign(written: &str, span: Span) -> Diagnostic {
-        let (code, message) = match written {
-            "}" | "]" | ")" => (Code::Unopened, format!("this `{written}` closes nothing")),
-            "{" | "[" | "(" => (Code::Unclosed, format!("this `{written}` is never closed")),
-            "\"" => (Code::UnclosedString, "a quote without its other half".to_owned()),
-            "'" => (Code::SingleQuotes, "a single quote without its other half".to_owned()),
-            _ => (Code::Unexpected, format!("`{written}` was not expected here")),
-        };
-        Diagnostic::new(code, span, message).label("one too many")
-    }
-}
-
-fn quoted(text: &str) -> String {
-    if text.starts_with('"') { text.to_owned() } else { format!("`{text}`") }
 }

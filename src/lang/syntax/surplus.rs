@@ -1,0 +1,67 @@
+//! What is said of a sign that is one too many, or that stands for another.
+
+use super::tokens::Token;
+use crate::lang::codes::Code;
+use crate::lang::diag::{About, Diagnostic, Expected};
+use crate::lang::source::{FileId, Span};
+
+/// What a declaration lacks nothing without.
+pub(super) struct Stray {
+    pub(super) token: Token,
+    pub(super) after: String,
+    /// where a `[` is missing that the token closes
+    pub(super) opens: Option<usize>,
+    /// another token would do as well
+    pub(super) unsure: bool,
+}
+
+impl Stray {
+    pub(super) fn diagnostic(&self, id: FileId, text: &str, base: usize) -> Diagnostic {
+        let Token { place, right, twice } = &self.token;
+        let span = Span::new(id, base + place.start..base + place.end);
+        let written = &text[span.range()];
+        if let Some(at) = self.opens {
+            let d = Self::sign(written, span)
+                .label("nothing is open here")
+                .help("a `[` stands before the points");
+            return d.edit(Span::new(id, base + at..base + at), "[");
+        }
+        let d = if *twice {
+            Diagnostic::new(Code::Unexpected, span, format!("{} stands here twice", quoted(written)))
+                .label("the second one")
+        } else if !right.is_empty() {
+            Diagnostic::new(Code::Unexpected, span, format!("`{written}` was not expected here"))
+                .about(About::Expected(Expected::sign(right)))
+                .label(format!("expected `{right}`"))
+        } else {
+            Self::sign(written, span)
+        };
+        if self.unsure {
+            let d = if twice == &false && right.is_empty() { d.label("one too many?") } else { d };
+            return d.help("remove it, or add what belongs to it");
+        }
+        if right.is_empty() {
+            // with the space before it, where one stands on both sides
+            let spaced = text[..span.range().start].ends_with(' ')
+                && text[span.range().end..].starts_with([' ', '\n', '\r']);
+            let start = span.range().start - usize::from(*twice && spaced);
+            return d.help("remove it").edit(Span::new(id, start..span.range().end), "");
+        }
+        d.help(format!("write `{right}`")).edit(span, *right)
+    }
+
+    fn sign(written: &str, span: Span) -> Diagnostic {
+        let (code, message) = match written {
+            "}" | "]" | ")" => (Code::Unopened, format!("this `{written}` closes nothing")),
+            "{" | "[" | "(" => (Code::Unclosed, format!("this `{written}` is never closed")),
+            "\"" => (Code::UnclosedString, "a quote without its other half".to_owned()),
+            "'" => (Code::SingleQuotes, "a single quote without its other half".to_owned()),
+            _ => (Code::Unexpected, format!("`{written}` was not expected here")),
+        };
+        Diagnostic::new(code, span, message).label("one too many")
+    }
+}
+
+fn quoted(text: &str) -> String {
+    if text.starts_with('"') { text.to_owned() } else { format!("`{text}`") }
+}
