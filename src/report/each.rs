@@ -50,7 +50,7 @@ impl Page<'_, '_> {
             let of = |name: &str| aligned(&trials.iter().map(|t| mean((*t)?, name)).collect::<Vec<_>>());
             let total: Vec<Option<f64>> = trials.iter().map(|t| (*t)?.metrics.get("total_tps")).collect();
             let text = |of: &dyn Fn(&Row) -> String| -> Entries { step.rows.iter().map(of).collect() };
-            let outcome = |t: &Option<&Trial>| {
+            let outcome = |t: Option<&Trial>| {
                 t.map_or_else(String::new, |t| clean(t.reason.as_deref().unwrap_or(t.outcome.word())))
             };
             let columns = vec![
@@ -59,7 +59,7 @@ impl Page<'_, '_> {
                 (Column::number(&["total_tps", "tok/s"], 0), aligned(&total)),
                 (Column::number(&["TTFT", "mean ms"], 1), of("ttft_ms")),
                 (Column::number(&["TPOT", "mean ms"], 1), of("tpot_ms")),
-                (Column::text(&["outcome"], 0), trials.iter().map(outcome).collect()),
+                (Column::text(&["outcome"], 0), trials.iter().copied().map(outcome).collect()),
             ];
             let table = assemble(columns, step.rows.iter().map(|row| tone_of(step, row)).collect());
             self.paragraph("", &clean(&profile.title), Tone::Strong);

@@ -154,6 +154,11 @@ fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<
         return Some(found);
     }
     let near = near.is_some();
+    if block == Block::Engine && !near && is_flag_without_dashes(text, shown) {
+        let right = format!("--{}", shown.replace('_', "-"));
+        let d = d.label("a flag lacks its dashes");
+        return Some(d.help(format!("a flag is typed as in a shell: write `{right}=…`")).edit(span, right));
+    }
     if let Some((right, help)) = habits::line(block, text).filter(|_| !near) {
         let d = d.label("unknown").help(help);
         let first_line = text.lines().next().unwrap_or_default();
@@ -178,6 +183,12 @@ fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<
         d = d.about(About::NoSetting(block));
     }
     Some(d.help(format!("{what} has the settings {}", known.join(", "))))
+}
+
+/// `max-model-len=8Ki`: of settings none has a `=`.
+fn is_flag_without_dashes(text: &str, shown: &str) -> bool {
+    let plain = shown.starts_with(|c: char| c.is_ascii_lowercase()) && !shown.contains('.');
+    plain && shown.contains(['-', '_']) && text[shown.len()..].starts_with('=')
 }
 
 /// How much of a text to name: its first word, flag or sign.

@@ -1,5 +1,11 @@
 //! Several mistakes in one JSON object: each is told, with those before it mended, and JSON is recognised wherever it may stand.
 
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::Value as Json;
+
 use super::blocks::first_word;
 use super::expected::by_rule;
 use super::grammar::Rule;
@@ -53,4 +59,18 @@ fn back(found: &Diagnostic, moved: isize) -> Diagnostic {
     d.span = whole(d.span);
     d.edits.iter_mut().for_each(|e| e.span = whole(e.span));
     d
+}
+
+/// `={method: "ngram", tokens: 3}`: the object that a token stands in with quotes around its keys, if that is all that it lacks.
+pub(super) fn bare_keys(chunk: &str, token: &Range<usize>) -> Option<(Range<usize>, String)> {
+    static BARE: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"([{,]\s*)([A-Za-z_]\w*)(\s*:)").expect("a pattern"));
+    let line = chunk[..token.start].rfind('\n').map_or(0, |n| n + 1);
+    let open = line + chunk[line..token.start].find("={")? + 1;
+    let line = chunk[open..].lines().next()?;
+    let object = &line[..=line.rfind('}')?];
+    let right = BARE.replace_all(object, "$1\"$2\"$3").into_owned();
+    serde_json::from_str::<Json>(&right)
+        .is_ok_and(|v| v.is_object())
+        .then(|| (open..open + object.len(), right))
 }

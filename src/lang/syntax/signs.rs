@@ -107,6 +107,8 @@ impl At<'_> {
             "≠" => self.here("write `!=`", "!="),
             "=<" | "≤" => self.here("write `<=`", "<="),
             ">" if self.before.ends_with('<') => self.from(self.before.len() - 1, "write `!=`", "!="),
+            "less" | "lower" | "smaller" | "below" | "under" if self.is("an operator") => self.words_for("<"),
+            "more" | "greater" | "higher" | "above" if self.is("an operator") => self.words_for(">"),
             "is" | "equals" | "eq" => self.here("write `==` to compare", "=="),
             "in" if self.is("`on`") && !self.after.trim_start().starts_with(['[', '(', '{', '"']) => {
                 self.here("write `on`", "on")
@@ -118,6 +120,15 @@ impl At<'_> {
             }
             _ => return None,
         })
+    }
+
+    /// `p99(ttft) less than 3s`
+    fn words_for(&self, sign: &str) -> Hint {
+        let rest = &self.chunk[self.token.end..];
+        let than =
+            rest.trim_start().strip_prefix("than ").map_or(0, |_| rest.len() - rest.trim_start().len() + 4);
+        let at = self.token.start..self.token.end + than;
+        Hint { help: format!("write `{sign}`"), edit: Some((at, sign.to_owned())) }
     }
 
     fn axes(&self) -> Option<Hint> {

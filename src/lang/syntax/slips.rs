@@ -319,6 +319,9 @@ impl Slip<'_> {
                 Some((at..at, ":".to_owned())),
             ));
         }
+        if let Some((at, right)) = json_slips::bare_keys(self.chunk, self.token) {
+            return Some(hint(format!("keys in JSON are quoted: write {right}"), Some((at, right))));
+        }
         Some(hint("JSON takes double quotes around keys and texts: `--flag={\"key\": \"text\"}`", None))
     }
 }

@@ -13,6 +13,9 @@ pub fn flag(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Opti
     let (name, after) = rest.split_at(name_len);
     let line = after.split(['\n', '\r']).next().unwrap_or_default();
     let value = line.trim_start_matches([' ', '\t', '=']);
+    // `axis seqs = --max-num-seqs in [128, 256]`
+    let value =
+        value.strip_prefix("in ").map(str::trim_start).filter(|v| v.starts_with('[')).unwrap_or(value);
     let gap = &line[..line.len() - value.len()];
     // a condition has flags and signs apart
     let refuses = chunk.trim_start().strip_prefix("refuses").is_some_and(|r| r.starts_with([' ', '\t']));
