@@ -9,6 +9,7 @@ use super::schema::{FlagSpec, KeySpec, Kind as FlagType, LimitsRequests, Schema,
 use super::typed::AUTO;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
+use crate::lang::source::Span;
 use crate::lang::syntax::ANY;
 use crate::lang::syntax::ast::{self, EngineLineKind as Line, Name, Single, SingleKind};
 use crate::lang::units::Dim;
@@ -97,9 +98,14 @@ impl Checker<'_> {
         if !fits {
             let message = format!("the default `{}` does not fit the flag's type", default.text);
             let help = format!("the flag takes {}; a default may also be `auto`", kind.expected());
-            self.sink.push(
-                Diagnostic::new(Code::BadFlagValue, default.span, message).label("this default").help(help),
-            );
+            let d = Diagnostic::new(Code::BadFlagValue, default.span, message).label("this default");
+            // `default=8`
+            let right = default.text.strip_prefix('=').filter(|t| super::schema::value(kind, t).is_ok());
+            let sign = Span { end: default.span.start + 1, ..default.span };
+            self.sink.push(match right {
+                Some(right) => d.help(format!("write `default {right}`")).edit(sign, " "),
+                None => d.help(help),
+            });
         }
         fits
     }

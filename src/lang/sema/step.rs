@@ -199,7 +199,9 @@ impl Checker<'_> {
             self.sink.push(d.help(format!("move it further up, or start from {}", one_of(known))));
             return;
         }
-        if self.baseline_as_base(name) {
+        // `from step both` was told of as such
+        let behind = Span { end: name.span.end + 2, ..name.span };
+        if self.baseline_as_base(name) || name.value == "step" && self.sink.says(Code::Unexpected, behind) {
             return;
         }
         let missing = About::MissingBase { name: name.value.clone() };

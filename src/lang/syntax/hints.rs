@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::{
-    borrowed, conditions, examples, head_slips, lacking, lapses, meant_words, names, phrases, points,
-    reasons, remedies, several, signs, slips, spaced, usages, words,
+    borrowed, conditions, engine_slips, examples, head_slips, lacking, lapses, meant_words, names, phrases,
+    points, reasons, remedies, several, signs, slips, spaced, study_slips, usages, words,
 };
 use crate::lang::diag::{one_of, short};
 use crate::lang::units;
@@ -48,7 +48,9 @@ fn reasoned(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) 
     }
     // `:=` sets what `=` sets
     let word = if word == ":=" { "=" } else { word };
-    let known = usages::usage(chunk, token, word, expected)
+    let known = engine_slips::slip(chunk, token, word)
+        .or_else(|| study_slips::slip(chunk, token, word))
+        .or_else(|| usages::usage(chunk, token, word, expected))
         .or_else(|| head_slips::slip(chunk, token, word))
         .or_else(|| reasons::unquoted(chunk, token, expected))
         .or_else(|| lapses::lapse(chunk, token, word, expected))

@@ -24,6 +24,18 @@ pub fn flag(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Opti
     if gap.is_empty() || gap == "=" || value.is_empty() || refuses || of_key {
         return None;
     }
+    // `publish --cache "warm"`: the reason of a switch lacks its word, else the value is a text
+    let publishes = chunk[..at].trim_start().starts_with("publish ") && !line.contains(" because ");
+    if publishes && value.starts_with('"') && !gap.contains('=') {
+        let start = at + name_len + gap.len();
+        let message = "the reason stands here without its word";
+        let d = Diagnostic::new(Code::Unexpected, span(start, start + value.trim_end().len()), message);
+        return Some(
+            d.label("expected `because`")
+                .help(format!("write `because {}`", value.trim_end()))
+                .edit(span(start, start), "because "),
+        );
+    }
     if let Some((word, help)) = conditions::behind_axes(chunk, at) {
         let message = format!("`{}` was not expected here", &chunk[word.clone()]);
         let d = Diagnostic::new(Code::Unexpected, span(word.start, word.end), message);

@@ -3,6 +3,8 @@
 use pest::iterators::Pair;
 
 use super::{Builder, Kids, kids, skip};
+use crate::lang::codes::Code;
+use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{
     Engine, EngineLine, EngineLineKind, FlagDecl, FlagKind, KeyDecl, KeySource, LimitsRequests, Text,
@@ -121,7 +123,7 @@ impl<'a> Builder<'a, '_> {
         (release(Rule::k_since), release(Rule::k_until))
     }
 
-    pub(super) fn flag_decl(&self, mut k: Kids<'a>, span: Span) -> Option<FlagDecl> {
+    pub(super) fn flag_decl(&mut self, mut k: Kids<'a>, span: Span) -> Option<FlagDecl> {
         let mut names = Vec::new();
         while let Some(p) = k.next_if(|p| p.as_rule() == Rule::flag_name) {
             names.push(self.name(&p));
@@ -164,7 +166,7 @@ impl<'a> Builder<'a, '_> {
         })
     }
 
-    pub(super) fn attribute(&self, pair: Pair<'a, Rule>, decl: &mut FlagDecl) -> Option<()> {
+    pub(super) fn attribute(&mut self, pair: Pair<'a, Rule>, decl: &mut FlagDecl) -> Option<()> {
         let span = self.span(&pair);
         let mut k = kids(pair);
         let keyword = k.next()?.as_rule();
@@ -191,7 +193,10 @@ impl<'a> Builder<'a, '_> {
                 decl.limits_requests = Some(LimitsRequests { per, unless });
             }
             Rule::k_known => decl.known = self.list(k.next()?),
-            Rule::k_keys => decl.keys = kids(k.next()?).filter_map(|p| self.json_key(p)).collect(),
+            Rule::k_keys => {
+                decl.keys = kids(k.next()?).filter_map(|p| self.json_key(p)).collect();
+                self.keys_with_colons(&mut decl.keys);
+            }
             Rule::k_negated => decl.negated = k.map(|p| self.name(&p)).collect(),
             _ => {
                 let unless = k.find(|p| p.as_rule() == Rule::flag_name).map(|p| self.name(&p));
@@ -208,5 +213,19 @@ impl<'a> Builder<'a, '_> {
         let inner = k.find(|p| p.as_rule() == Rule::json_keys);
         let keys = inner.map(|p| kids(p).filter_map(|p| self.json_key(p)).collect()).unwrap_or_default();
         Some(KeyDecl { name, kind, keys })
+    }
+
+    /// `keys [depth: int, kind: text]`, as in JSON: told once of a list, and read without.
+    fn keys_with_colons(&mut self, keys: &mut [KeyDecl]) {
+        let mut colons = Vec::new();
+        for key in keys.iter_mut().filter(|key| key.name.value.len() > 1 && key.name.value.ends_with(':')) {
+            key.name.value.pop();
+            key.name.span.end -= 1;
+            colons.push(Span { start: key.name.span.end, end: key.name.span.end + 1, ..key.name.span });
+        }
+        let Some(first) = colons.first() else { return };
+        let d = Diagnostic::new(Code::Unexpected, *first, "`:` was not expected here");
+        let d = d.label("a key and its type are separated by a space").help("remove the colons");
+        self.sink.push(colons.iter().fold(d, |d, at| d.edit(*at, "")));
     }
 }

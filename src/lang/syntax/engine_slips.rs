@@ -1,0 +1,135 @@
+//! Slips in the lines by which an engine is declared: the types and bounds of its flags, its variables, patterns and signals.
+
+use std::ops::Range;
+
+use super::at::mend;
+use super::hints::Hint;
+use super::words::TYPES;
+
+/// The remedy for a token (of the chunk, a place in it) in such a line.
+pub fn slip(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
+    let start = chunk[..token.start].rfind('\n').map_or(0, |n| n + 1);
+    let before = chunk[start..token.start].trim();
+    let rest = chunk[token.start..].split(['\n', '#']).next().unwrap_or_default().trim_end();
+    let line = Line { token, word, before, rest };
+    match before.split_whitespace().next()? {
+        "flag" => line
+            .bound()
+            .or_else(|| line.choices())
+            .or_else(|| line.negated())
+            .or_else(|| line.keys())
+            .or_else(|| line.uses()),
+        "failure" => line.compared(),
+        "env" => line.variable(),
+        "stop" => line.no_signal(),
+        _ => None,
+    }
+}
+
+struct Line<'a> {
+    token: &'a Range<usize>,
+    word: &'a str,
+    /// of its line
+    before: &'a str,
+    /// the line from the token on, without a comment
+    rest: &'a str,
+}
+
+impl Line<'_> {
+    fn write(&self, len: usize, right: &str) -> Hint {
+        mend(format!("write `{right}`"), self.token.start..self.token.start + len, right)
+    }
+
+    /// `flag --seqs int >=1`, `flag --seqs int > 0`
+    fn bound(&self) -> Option<Hint> {
+        let typed = [" int", " float"].iter().any(|t| self.before.ends_with(t));
+        let number = self.rest.strip_prefix(">=").filter(|_| typed)?;
+        let digits = number.trim_start();
+        let len = digits.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(digits.len());
+        (len > 0).then(|| self.write(2 + number.len() - digits.len() + len, &format!("{}..", &digits[..len])))
+    }
+
+    /// `flag --mode [fast, exact]`
+    fn choices(&self) -> Option<Hint> {
+        let named = self.before.split_whitespace().skip(1).all(|w| w.starts_with('-'));
+        let word = |w: &str| w.starts_with(|c: char| c.is_ascii_alphabetic());
+        let (list, _) = self.rest.strip_prefix('[')?.split_once(']')?;
+        let fits = named && self.before != "flag" && list.split(',').all(|w| word(w.trim()));
+        fits.then(|| mend(format!("write `one_of [{list}]`"), self.token.start..self.token.start, "one_of "))
+    }
+
+    /// `flag --cache switch negated no-cache`
+    fn negated(&self) -> Option<Hint> {
+        let len = self.rest.find(char::is_whitespace).unwrap_or(self.rest.len());
+        let name = &self.rest[..len];
+        let plain = name.starts_with(|c: char| c.is_ascii_lowercase())
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+        (self.before.ends_with(" negated") && plain).then(|| self.write(len, &format!("--{name}")))
+    }
+
+    /// `flag --config json keys {depth int 1.., kind text}`
+    fn keys(&self) -> Option<Hint> {
+        let inner = self.rest.strip_prefix('{')?;
+        let end = inner.rfind('}').filter(|_| self.before.ends_with(" keys"))?;
+        let right = format!("[{}]", inner[..end].trim());
+        Some(mend(
+            "keys stand in square brackets".to_owned(),
+            self.token.start..self.token.start + end + 2,
+            &right,
+        ))
+    }
+
+    /// `flag --tp int 1.. default 1 gpus`
+    fn uses(&self) -> Option<Hint> {
+        let lacks = !self.before.ends_with(" uses") && !self.before.ends_with(" adds");
+        let typed = self.before.split_whitespace().any(|w| TYPES.contains(&w));
+        (self.word == "gpus" && lacks && typed).then(|| self.write("gpus".len(), "uses gpus"))
+    }
+
+    /// `failure "…" when log == "…"`
+    fn compared(&self) -> Option<Hint> {
+        let sign = matches!(self.word, "==" | "=~" | "=" | "~" | "~=");
+        (sign && self.before.ends_with(" log")).then(|| self.write(self.word.len(), "matches"))
+    }
+
+    /// `env OWN-LOG=info`, `env OWN_LOG: info`
+    fn variable(&self) -> Option<Hint> {
+        if let Some(value) =
+            self.rest.strip_prefix(':').filter(|_| self.before.split_whitespace().count() == 2)
+        {
+            let space = value.len() - value.trim_start().len();
+            return Some(mend(
+                "a variable is set by `=`".to_owned(),
+                self.token.start..self.token.start + 1 + space,
+                "=",
+            ));
+        }
+        let name = self.rest.split('=').next().unwrap_or_default();
+        let upper = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
+        let dashed = self.before.ends_with(|c: char| c.is_ascii_uppercase())
+            && name.starts_with('-')
+            && name.chars().all(upper);
+        dashed.then(|| {
+            let right = name.replace('-', "_");
+            mend(
+                format!("names of variables hold no `-`: write `{right}`"),
+                self.token.start..self.token.start + name.len(),
+                &right,
+            )
+        })
+    }
+
+    /// `stop within 30s`: the word was read as the signal
+    fn no_signal(&self) -> Option<Hint> {
+        let words: Vec<&str> = self.before.split_whitespace().collect();
+        let taken = words == ["stop", "within"] && self.word.starts_with(|c: char| c.is_ascii_digit());
+        taken.then(|| {
+            let at = self.token.start - "within ".len();
+            mend(
+                format!("a signal is missing: write `stop sigterm within {}`", self.word),
+                at..at,
+                "sigterm ",
+            )
+        })
+    }
+}

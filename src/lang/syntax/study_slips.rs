@@ -1,0 +1,135 @@
+//! Slips in the lines of studies, rules, profiles and sites that leave out or add a word of the language.
+
+use std::ops::Range;
+
+use super::at::mend;
+use super::hints::Hint;
+
+/// The remedy for a token (of the chunk, a place in it) in such a line.
+pub fn slip(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
+    let start = chunk[..token.start].rfind('\n').map_or(0, |n| n + 1);
+    let before = chunk[start..token.start].trim();
+    let rest = chunk[token.start..].split(['\n', '#']).next().unwrap_or_default().trim_end();
+    let line = Line { token, word, before, rest };
+    line.patience()
+        .or_else(|| line.times())
+        .or_else(|| line.range())
+        .or_else(|| line.gpu_hours())
+        .or_else(|| line.named_as_step())
+        .or_else(|| line.picked())
+        .or_else(|| line.via())
+}
+
+struct Line<'a> {
+    token: &'a Range<usize>,
+    word: &'a str,
+    /// of its line
+    before: &'a str,
+    /// the line from the token on, without a comment
+    rest: &'a str,
+}
+
+impl Line<'_> {
+    fn first(&self) -> &str {
+        self.before.split_whitespace().next().unwrap_or_default()
+    }
+
+    /// `ready get "/health" within 10 minutes`
+    fn patience(&self) -> Option<Hint> {
+        let unit = match self.word {
+            "s" | "sec" | "secs" | "second" | "seconds" => "s",
+            "m" | "min" | "mins" | "minute" | "minutes" => "min",
+            "h" | "hour" | "hours" => "h",
+            "ms" | "milliseconds" => "ms",
+            _ => return None,
+        };
+        let (_, number) = self.before.rsplit_once(' ')?;
+        let plain = number.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+        let within = self.before.contains(" within ") && plain;
+        within.then(|| {
+            let help = format!("a unit is glued to its number: write `{number}{unit}`");
+            mend(help, self.token.start - 1..self.token.end, unit)
+        })
+    }
+
+    /// `p99(ttft) > 2x best.p99(ttft)`
+    fn times(&self) -> Option<Hint> {
+        let number = self.before.strip_suffix('x').filter(|n| n.ends_with(|c: char| c.is_ascii_digit()))?;
+        let named = ["best.", "baseline."].iter().any(|w| self.rest.starts_with(w));
+        let value = number.rsplit(|c: char| !(c.is_ascii_digit() || c == '.')).next()?;
+        named.then(|| {
+            mend(format!("write `{value} * {}`", self.word), self.token.start - 2..self.token.start - 1, " *")
+        })
+    }
+
+    /// `input [256, 1024]`
+    fn range(&self) -> Option<Hint> {
+        let (list, _) = self.rest.strip_prefix('[')?.split_once(']')?;
+        let (low, high) = list.split_once(',')?;
+        let digits = |t: &str| {
+            t.starts_with(|c: char| c.is_ascii_digit()) && t.bytes().all(|b| b.is_ascii_alphanumeric())
+        };
+        let (low, high) = (low.trim(), high.trim());
+        let right = format!("{low} .. {high}");
+        let drawn = matches!(self.before, "input" | "output") && digits(low) && digits(high);
+        drawn.then(|| {
+            mend(
+                format!("a range to draw from is written `{} {right}`", self.before),
+                self.token.start..self.token.start + list.len() + 2,
+                &right,
+            )
+        })
+    }
+
+    /// `budget 6 GPU hours`
+    fn gpu_hours(&self) -> Option<Hint> {
+        const SPELLED: [&str; 4] = ["gpu hours", "gpu-hours", "gpuh", "gpu hour"];
+        let rest = self.rest.to_ascii_lowercase();
+        let spelled = SPELLED.iter().find(|s| rest == **s)?;
+        (self.first() == "budget").then(|| {
+            mend(
+                "write `gpu_hours`".to_owned(),
+                self.token.start..self.token.start + spelled.len(),
+                "gpu_hours",
+            )
+        })
+    }
+
+    /// `step again from step both {`
+    fn named_as_step(&self) -> Option<Hint> {
+        let name = self.word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        (self.before.ends_with(" from step") && name).then(|| {
+            mend(
+                format!("the name is enough: write `from {}`", self.word),
+                self.token.start - "step ".len()..self.token.start,
+                "",
+            )
+        })
+    }
+
+    /// `pick threads=32`, `vary threads=32`
+    fn picked(&self) -> Option<Hint> {
+        let last = self.before.rsplit([' ', '{']).next()?;
+        let name = !last.is_empty() && last.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let of_axes = self.before.contains("pick ") || self.before.contains("vary ");
+        let value = self.rest.strip_prefix('=')?.trim_start();
+        let len = value.find([' ', '}', ',']).unwrap_or(value.len());
+        let plain = len > 0 && value[..len].chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c));
+        (name && of_axes && plain).then(|| {
+            let right = format!("[{}]", &value[..len]);
+            let end = self.token.start + self.rest.len() - value.len() + len;
+            mend(
+                format!("points are picked in brackets: write `{last}{right}`"),
+                self.token.start..end,
+                &right,
+            )
+        })
+    }
+
+    /// `engine vllm "0.17.1" venv "/opt/vllm"` of a site
+    fn via(&self) -> Option<Hint> {
+        let method = matches!(self.word, "venv" | "docker" | "podman" | "url" | "path");
+        (self.first() == "engine" && method && !self.before.ends_with(" via"))
+            .then(|| mend(format!("write `via {}`", self.word), self.token.start..self.token.start, "via "))
+    }
+}
