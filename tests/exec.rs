@@ -3,6 +3,7 @@
 mod bodies;
 mod books;
 mod changes;
+mod edits;
 mod engines;
 mod goodput;
 mod loads;

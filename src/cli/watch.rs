@@ -171,7 +171,7 @@ impl Lines {
                 let rate = run.metrics.number("total_tps").map(|t| format!(", {t:.0} tok/s in all"));
                 let said = match &run.outcome {
                     RunOutcome::Done => "done".to_owned(),
-                    RunOutcome::Stopped { rule } => format!("stopped by rule {rule}"),
+                    RunOutcome::Stopped { rule, .. } => format!("stopped by rule {rule}"),
                     RunOutcome::FailedStart { class, line } | RunOutcome::FailedLoad { class, line } => {
                         format!("failed: {class}, {line}").trim_end_matches(", ").to_owned()
                     }

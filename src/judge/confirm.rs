@@ -51,11 +51,16 @@ fn view(setup: &Setup<'_>, baseline: &Config, winner: &Config, profile: &str) ->
     let each = |config, runs: &[_]| trial::each_on(setup, config, o, profile, runs);
     let value = |config, runs: &[_]| trial::objective_of(setup, config, o, profile, runs);
     let of_the_steps = again(setup, baseline, profile) || again(setup, &winner, profile);
-    let (b, w) = (value(baseline, theirs), value(&winner, ours));
+    // what failed has no value, however much of its load was done
+    let failed = trial::failed_on(setup, ours);
+    let b = value(baseline, theirs).filter(|_| trial::failed_on(setup, theirs).is_none());
+    let w = value(&winner, ours).filter(|_| failed.is_none());
     Some(ConfirmView {
         profile: profile.to_owned(),
         gain: setup.gain(w, b),
-        interval: spread::interval(o.maximize, &each(&winner, ours), &each(baseline, theirs)),
+        interval: spread::interval(o.maximize, &each(&winner, ours), &each(baseline, theirs))
+            .filter(|_| b.is_some() && w.is_some()),
+        failed,
         baseline: b,
         winner: w,
         runs: ours.len().min(theirs.len()),

@@ -80,7 +80,7 @@ mod tests {
     fn a_load_that_failed_tells_of_itself() {
         let failed = RunOutcome::FailedLoad { class: "GPU error".to_owned(), line: String::new() };
         assert_eq!(fault(&failed, &lagging(50.0), None), None);
-        let pruned = RunOutcome::Stopped { rule: "slow".to_owned() };
+        let pruned = RunOutcome::Stopped { rule: "slow".to_owned(), when: String::new() };
         assert!(fault(&pruned, &lagging(50.0), None).is_some(), "a rule read spoiled figures");
     }
 }

@@ -16,6 +16,9 @@ pub enum RunOutcome {
     /// a rule of the study ended the load
     Stopped {
         rule: String,
+        /// what the rule was then ([`super::rules::definition`]); empty in journals from before it was written down
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        when: String,
     },
     /// the engine did not start; the failure's name, and the log line that says so
     FailedStart {

@@ -9,7 +9,8 @@ use super::results::{Run, RunOutcome};
 use super::scale;
 use super::setup::Setup;
 use super::trial::{Peers, objective_of};
-use crate::lang::sema::program::{Guard, Objective, Require};
+use crate::lang::sema::program::{Guard, Objective, Prune, Require};
+use crate::plan::config::short_hash;
 use crate::plan::eval::{absent, condition};
 use crate::plan::{Config, Known};
 
@@ -29,7 +30,7 @@ pub(super) fn pruned_by(
     };
     for name in profiles {
         let stopped = setup.counted(config, name).iter().find_map(|r| match &r.outcome {
-            RunOutcome::Stopped { rule } => setup.study.prune.iter().find(|p| p.name == *rule),
+            RunOutcome::Stopped { rule, .. } => setup.study.prune.iter().find(|p| p.name == *rule),
             _ => None,
         });
         if let Some(rule) = stopped {
@@ -125,10 +126,16 @@ pub fn rule_that_ends(
     so_far: &Metrics,
     best: Option<&Config>,
     baseline: Option<&Config>,
-) -> Option<String> {
+) -> Option<RunOutcome> {
     let peers = Peers { best, baseline, may_be_pruned: true };
     let measured = Measured { setup, config, profile, peers, gain: Known::Later, reads: Reads::First };
     let facts = UnderLoad { so_far, measured };
     let due = setup.study.prune.iter().filter(|p| p.after.is_some_and(|n| n <= done));
-    due.into_iter().find(|p| condition(&p.when, &facts) == Some(true)).map(|p| p.name.clone())
+    let fired = due.into_iter().find(|p| condition(&p.when, &facts) == Some(true))?;
+    Some(RunOutcome::Stopped { rule: fired.name.clone(), when: definition(fired) })
+}
+
+/// What a rule asks, as one hash: what it ended is no result under another one.
+pub fn definition(rule: &Prune) -> String {
+    short_hash(&format!("{:?} after {:?}", rule.when, rule.after))
 }

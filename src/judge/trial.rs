@@ -198,6 +198,11 @@ pub fn has_failed(setup: &Setup<'_>, config: &Config, profiles: &[String]) -> bo
     profiles.iter().any(runs)
 }
 
+/// What the first failed of some runs failed on: "failed under load: out of GPU memory: …".
+pub fn failed_on(setup: &Setup<'_>, runs: &[Arc<Run>]) -> Option<Arc<str>> {
+    runs.iter().find_map(|run| failure(setup, (run.n as usize).saturating_sub(1), run)?.reason)
+}
+
 /// One failed run of several is enough: what starts only sometimes is not recommended.
 fn failure(setup: &Setup<'_>, index: usize, run: &Run) -> Option<Judged> {
     let which = if setup.repeat() > 1 {

@@ -86,6 +86,8 @@ pub struct ConfirmView {
     pub winner: Option<f64>,
     /// the winner, as it was measured or, in a replay, as its command was published
     pub recommended: Config,
+    /// what the winner failed on, if it did
+    pub failed: Option<Arc<str>>,
     /// launches of each: of the arm that has fewer
     pub runs: usize,
     /// a recording has no other runs than those that the steps used

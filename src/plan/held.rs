@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use super::command::{in_file, setting_words};
 use super::shell::quote;
 use crate::lang::sema::program::Engine;
-use crate::lang::sema::schema::{Found, Setting, key};
+use crate::lang::sema::schema::{Found, Setting, Split, key};
 use crate::secrets::{mask_leaves, mask_words};
 
 /// One flag of a configuration. What a check never asks for is worked out when it is asked for first.
@@ -88,9 +88,19 @@ impl Held {
 
 /// A flag's part of the normal form.
 pub fn normal(setting: &Setting, value: &Json) -> Box<RawValue> {
+    // the same value in other words is another command
+    let written = match setting.split {
+        _ if setting.file => Some("file"),
+        Split::Words => Some("words"),
+        Split::Repeated => Some("repeated"),
+        Split::Whole => None,
+    };
+    let mut document = json!({"name": setting.canonical, "value": value});
+    if let (Some(how), Some(fields)) = (written, document.as_object_mut()) {
+        fields.insert("as".to_owned(), how.into());
+    }
     // what was read as JSON or text is always JSON
-    to_raw_value(&json!({"name": setting.canonical, "value": value}))
-        .unwrap_or_else(|_| RawValue::NULL.to_owned())
+    to_raw_value(&document).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
 fn uses(setting: &Setting, engine: &Engine) -> Option<Uses> {

@@ -208,6 +208,7 @@ fn confirm(m: &Material<'_>, trials: &mut Trials<'_>) -> Vec<Confirm> {
             trials.add_one(config, &label.into(), &view.profile, judged.as_ref());
         }
         let verdict = match (view.gain, view.interval) {
+            _ if view.failed.is_some() => Verdict::Failed,
             _ if same => Verdict::Same,
             (Some(g), _) if g < WORSE => Verdict::Worse,
             (_, Some(i)) if i.low > 0.0 => Verdict::Better,
@@ -243,7 +244,7 @@ fn recommended(m: &Material<'_>) -> Option<Recommended> {
     }
     let value = |c: &plan::Config| trial::objective(m.setup, c, o);
     let (theirs, ours) = (value(baseline)?, value(winner)?);
-    if reaches_nothing(m, winner) {
+    if reaches_nothing(m, winner) || failed_afterwards(m).is_some() {
         return None;
     }
     let gain = if baseline.id() == winner.id() {
@@ -289,7 +290,15 @@ fn no_recommendation(m: &Material<'_>, there_is_one: bool) -> Option<String> {
     {
         return Some(nothing_reached(m, winner));
     }
+    if let Some(failed) = failed_afterwards(m) {
+        return Some(format!("what won failed when it was launched afresh to confirm it: {failed}"));
+    }
     Some(format!("the study is not complete; {}", goes_on(m)))
+}
+
+/// What the winner failed on in a launch of its own behind the steps: what runs only sometimes is not recommended.
+fn failed_afterwards<'a>(m: &'a Material<'_>) -> Option<&'a str> {
+    m.walk.confirm.iter().find_map(|view| view.failed.as_deref())
 }
 
 /// Where everything that is valid has an objective of 0: on which profiles.

@@ -319,6 +319,8 @@ pub enum Verdict {
     Better,
     Same,
     Worse,
+    /// The recommended one failed in one of these launches.
+    Failed,
     Unproven,
 }
 
@@ -406,6 +408,7 @@ impl Verdict {
             Self::Better => "better",
             Self::Same => "same",
             Self::Worse => "worse",
+            Self::Failed => "failed",
             Self::Unproven => "unproven",
         }
     }

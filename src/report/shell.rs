@@ -14,7 +14,10 @@ const WIDTH: usize = 100;
 pub fn shell(report: &Report) -> Option<String> {
     let recommended = report.recommended.as_ref()?;
     let lookup = Lookup::new(report);
-    let mut lines = vec!["#!/bin/sh".to_owned()];
+    // an object that a flag takes as a file is one of bash's substitutions, which plain shells do not have
+    let substitutes = recommended.argv.iter().any(|word| word.contains("<("));
+    let shell = if substitutes { "#!/usr/bin/env bash" } else { "#!/bin/sh" };
+    let mut lines = vec![shell.to_owned()];
     lines.extend(comments(&lookup, recommended).iter().flat_map(|text| comment(text)));
     lines.push("\nset -eu".to_owned());
     lines.extend(exports(&recommended.env));

@@ -253,8 +253,12 @@ impl Page<'_, '_> {
             |id: &str| self.lookup.trial(id).and_then(|t| t.objective.or_else(|| t.metrics.get("total_tps")));
         let baseline: Vec<Option<f64>> =
             rows.iter().map(|row| row.baseline_objective.or_else(|| of(&row.baseline))).collect();
+        // what the steps measured of it says nothing of what failed since
+        let of_recommended = |row: &super::document::Confirm| {
+            if row.verdict == Verdict::Failed { None } else { of(&row.recommended) }
+        };
         let recommended: Vec<Option<f64>> =
-            rows.iter().map(|row| row.recommended_objective.or_else(|| of(&row.recommended))).collect();
+            rows.iter().map(|row| row.recommended_objective.or_else(|| of_recommended(row))).collect();
         let unit = report.objective.as_ref().and_then(|o| o.unit.clone()).unwrap_or_default();
         let gain = |row: &super::document::Confirm| {
             row.gain.as_ref().map_or_else(String::new, |g| {
@@ -419,7 +423,7 @@ fn verdict_tone(verdict: Verdict) -> Tone {
     match verdict {
         Verdict::Better => Tone::Good,
         Verdict::Same => Tone::Plain,
-        Verdict::Worse => Tone::Bad,
+        Verdict::Worse | Verdict::Failed => Tone::Bad,
         Verdict::Unproven => Tone::Caution,
     }
 }

@@ -29,8 +29,9 @@ use crate::secrets::Key;
 /// A port that someone takes between our look and the engine's bind is tried again, on another one.
 const ATTEMPTS: usize = 3;
 
-/// Decides, after so many requests, whether a rule ends the load: profile, metrics so far → the rule's name.
-pub type Ruler<'a> = dyn Fn(&str, u64, &Metrics) -> Option<String> + Send + Sync + 'a;
+/// Decides, after so many requests, whether a rule ends the load: profile, metrics so far → the outcome of a load that a rule
+/// stopped.
+pub type Ruler<'a> = dyn Fn(&str, u64, &Metrics) -> Option<RunOutcome> + Send + Sync + 'a;
 
 /// Writes down that a server answers: after so many seconds, and what it says of itself.
 pub type OnReady<'a> = dyn Fn(f64, &Says) -> Result<(), JournalError> + Send + Sync + 'a;

@@ -65,10 +65,11 @@ pub async fn all_loads(
     };
     let (mut loaded, sent) = (Loaded::All, Sent::default());
     for (index, order) in loads.iter().enumerate() {
+        // what ends an engine between two loads is told before the second one begins
+        let log_before = target.log_length();
         if index > 0 {
             emptied = reset::again(crew, target, &order.spec, listener, &emptied).await;
         }
-        let log_before = target.log_length();
         let OneLoad { mut outcome, rule, sampled, lost, hits, repeated } =
             match one_load(crew, (order, &sent), target, listener, &dead, times).await {
                 Ok(done) => done,
@@ -172,7 +173,7 @@ fn said(result: &RunOutcome, outcome: &LoadOutcome) -> String {
         RunOutcome::Done => {
             format!("{} of {} requests", outcome.summary.completed, outcome.summary.planned)
         }
-        RunOutcome::Stopped { rule } => format!("stopped by rule {rule}"),
+        RunOutcome::Stopped { rule, .. } => format!("stopped by rule {rule}"),
         RunOutcome::FailedLoad { class, .. } | RunOutcome::FailedStart { class, .. } => class.clone(),
     }
 }
@@ -199,7 +200,7 @@ fn stale(order: &LoadOrder, metrics: &Metrics) -> Option<String> {
 /// A load that is over, the rule that ended it, what the GPUs did, why it was given up, and its prompts' tokens from the cache.
 struct OneLoad {
     outcome: LoadOutcome,
-    rule: Option<String>,
+    rule: Option<RunOutcome>,
     sampled: Sampled,
     lost: Option<Failure>,
     hits: Option<f64>,
@@ -307,7 +308,7 @@ async fn unless_lost<R>(
 async fn load_result(
     index: usize,
     outcome: &LoadOutcome,
-    rule: Option<String>,
+    rule: Option<RunOutcome>,
     (lost, intruder): (Option<Failure>, Option<&String>),
     (crew, target): (&Crew<'_>, &Target<'_>),
     log_before: u64,
@@ -322,9 +323,12 @@ async fn load_result(
     if let Some(prompts) = outcome.prompts.filter(|prompts| prompts.from_cache > 0) {
         metrics.set("prompts_from_cache", prompts.from_cache as f64);
     }
-    let mut result = match (undone::failure(outcome, lost, (crew, target), log_before).await, rule) {
+    let failure = undone::failure(outcome, lost, (crew, target), log_before).await;
+    // that none succeeded so far is what the rule went by
+    let failure = failure.filter(|(f, _)| rule.is_none() || f.class != undone::NO_SUCCESS);
+    let mut result = match (failure, rule) {
         (Some((failure, tail)), _) => LoadResult::failed_load(index, taken::blamed(failure, intruder), tail),
-        (None, Some(rule)) => LoadResult::of(index, RunOutcome::Stopped { rule }),
+        (None, Some(stopped)) => LoadResult::of(index, stopped),
         (None, None) => LoadResult::of(index, RunOutcome::Done),
     };
     if matches!(result.outcome, RunOutcome::Done) {
@@ -354,7 +358,7 @@ struct Watcher<'a, 'l> {
     startup_s: Option<f64>,
     ruler: &'a Ruler<'a>,
     listener: &'l mut dyn Listener,
-    rule: Option<String>,
+    rule: Option<RunOutcome>,
     sampling: Option<&'l Sampling>,
     pulse: Pulse,
     counters: Option<&'l Counters>,

@@ -31,7 +31,9 @@ fn contained_in(image: &str) -> String {
 }
 
 fn serve_id_of(engine: &Engine, how: &str) -> String {
-    short_hash(&format!("{}\n{:?}{how}", spaced(&engine.serve), engine.api))
+    // flags and values typed apart are another command
+    let apart = if engine.joined { "" } else { "\napart" };
+    short_hash(&format!("{}\n{:?}{apart}{how}", spaced(&engine.serve), engine.api))
 }
 
 /// A serve line with one space between its words: more of them say nothing, but where a quoted word holds them.
@@ -55,6 +57,17 @@ pub fn serve_ids(program: &Program, images: &BTreeMap<String, String>) -> Vec<St
     used(program).iter().map(|e| serve_id(e, images)).collect()
 }
 
+/// What an engine's declaration says of how it is waited for, let in and judged: what failed under another one may not fail now.
+pub(super) fn judged_by(engine: &Engine) -> String {
+    let Engine { ready, key, failures, reset, stop, .. } = engine;
+    format!("as {}", short_hash(&format!("{ready:?} {key:?} {failures:?} {reset:?} {stop:?}")))
+}
+
+/// The same of each engine that studies run, beside the identity of its serve line.
+pub(super) fn judgements(program: &Program, images: &BTreeMap<String, String>) -> Vec<(String, String)> {
+    used(program).iter().map(|e| (serve_id(e, images), judged_by(e))).collect()
+}
+
 /// Why a result's serve line, API or way to launch is none of this program's; `then` is what its launch stood in.
 pub(super) fn otherwise(
     program: &Program,
@@ -75,7 +88,15 @@ pub(super) fn otherwise(
         let mut others = others.map(|api| Engine { api, ..Engine::clone(e) });
         others.any(|other| hows.iter().any(|how| serve_id_of(&other, how) == id))
     };
-    let what = if engines().any(other_api) { "through another `api`" } else { "with another serve line" };
+    let other_args = |e: &Arc<Engine>| {
+        let other = Engine { joined: !e.joined, ..Engine::clone(e) };
+        hows.iter().any(|how| serve_id_of(&other, how) == id)
+    };
+    let what = match (engines().any(other_api), engines().any(other_args)) {
+        (true, _) => "through another `api`",
+        (_, true) => "with flags typed another way (`args`)",
+        _ => "with another serve line",
+    };
     format!("measured {what}")
 }
 

@@ -7,6 +7,9 @@ use crate::engine::Failure;
 use crate::engine::failure::Evidence;
 use crate::load::{self, Ended, FailureKind, LoadOutcome, RequestRecord, Summary};
 
+/// The class of a load without any success, of which nothing else is known.
+pub const NO_SUCCESS: &str = "no request succeeded";
+
 /// Why a server was given up, with how much of the load that left undone.
 pub fn told_whole(lost: Failure, outcome: &LoadOutcome) -> Failure {
     let Summary { completed, planned, .. } = outcome.summary;
@@ -66,7 +69,11 @@ pub async fn failure(
     if let Some(refused) = let_nobody_in(outcome, crew, target).filter(|_| hopeless) {
         return Some((refused, Vec::new()));
     }
-    let found = target.examine(log_before).await;
+    let mut found = target.examine(log_before).await;
+    if (died || lost.is_some()) && found.as_ref().is_some_and(|e| !e.known) {
+        // it may have said why before the load began, right behind its first answer
+        found = target.examine(0).await.filter(|e| e.known).or(found);
+    }
     if let Some(lost) = lost {
         let tail = found.as_ref().map(|e| e.tail.clone()).unwrap_or_default();
         return Some((found.filter(|e| e.known).map_or(lost, |e| e.failure), tail));
@@ -78,8 +85,7 @@ pub async fn failure(
     if let Some(e) = found.filter(tells) {
         return Some((e.failure, e.tail));
     }
-    hopeless
-        .then(|| (Failure::new("no request succeeded", of_requests(outcome).unwrap_or_default()), Vec::new()))
+    hopeless.then(|| (Failure::new(NO_SUCCESS, of_requests(outcome).unwrap_or_default()), Vec::new()))
 }
 
 /// A server that answered no request but with a status that asks for another key, or for one at all.

@@ -11,15 +11,18 @@ use super::build::Installed;
 use super::words::Words;
 use super::{blamed, build, inherited, libraries, limits, memory_policy, secrets};
 use crate::journal::{Conditions, History, Moved, RunRecord, Running};
+use crate::judge::rules::definition;
 use crate::judge::{Checks, Results, RunOutcome};
 use crate::lang::Program;
 use crate::lang::sema::program::{Engine, Profile, Site, Via};
 use crate::plan::{Config, profile};
 use crate::run::elsewhere::Elsewhere;
-use crate::run::serve_id::{otherwise, serve_id, serve_ids};
+use crate::run::serve_id::{judged_by, judgements, otherwise, serve_id, serve_ids};
 use crate::run::{Host, LOAD_GENERATION, container, order, questions};
 use crate::{disk, hub};
 
+/// Under this name a failure keeps what its engine's declaration says of waiting, keys and failures.
+const DECLARATION: &str = "the declaration of its engine";
 /// Ends why a result of a server that runs already does not count.
 const SILENT: &str = "which does not answer now";
 
@@ -42,6 +45,8 @@ pub struct Standing<'a> {
     /// those that answer, by address
     running: BTreeMap<String, Running>,
     serve_ids: Vec<String>,
+    /// beside each of them, what engines are waited for and judged by
+    judgements: Vec<(String, String)>,
     host_id: String,
     /// what every result made here has in common
     machine: Conditions,
@@ -66,6 +71,7 @@ impl<'a> Standing<'a> {
             site,
             study_dir,
             serve_ids: serve_ids(program, images),
+            judgements: judgements(program, images),
             images,
             addresses: BTreeMap::new(),
             running: BTreeMap::new(),
@@ -129,7 +135,11 @@ impl<'a> Standing<'a> {
         }
         let search = self.words.search();
         let ground = blamed::Ground { study_dir: self.study_dir, search: &search };
-        blamed::blamed(outcome, &config.model, self.site, &ground)
+        let mut blamed = blamed::blamed(outcome, &config.model, self.site, &ground);
+        if matches!(outcome, RunOutcome::FailedStart { .. } | RunOutcome::FailedLoad { .. }) {
+            blamed.insert(DECLARATION.to_owned(), judged_by(&config.engine));
+        }
+        blamed
     }
 
     /// The results that still count.
@@ -205,6 +215,9 @@ impl<'a> Standing<'a> {
         if let Some(why) = self.other_server(run, made) {
             return Some(why);
         }
+        if let Some(why) = self.other_rule(&run.run.outcome) {
+            return Some(why);
+        }
         let mut now = self.machine.clone();
         let found = self.installed(&(run.serve_id.to_string(), made.engine.clone()));
         now.build = found.build;
@@ -217,6 +230,7 @@ impl<'a> Standing<'a> {
             let ground = blamed::Ground { study_dir: self.study_dir, search: &search };
             let is = |name: &String| Some((name.clone(), blamed::state(name, &ground)?));
             now.blamed = made.blamed.keys().filter_map(is).collect();
+            now.blamed.extend(self.declared(&run.serve_id, made));
         }
         now.data = self.profiles.get(&*run.profile_id).and_then(|p| self.data_of(p, &made.model));
         if let Some(why) = self.other_revision(made, now.model_files.as_deref()) {
@@ -226,6 +240,25 @@ impl<'a> Standing<'a> {
             let (then, now) = (made.libraries.as_ref()?, found.libraries?);
             (*then != libraries::id(&now)).then(|| libraries::difference(history.libraries(then), &now))
         })
+    }
+
+    /// What a failure's engine is waited for and judged by now; as then, if any engine that is started like it still is.
+    fn declared(&self, serve_id: &str, made: &Conditions) -> Option<(String, String)> {
+        let then = made.blamed.get(DECLARATION)?;
+        let mut now = self.judgements.iter().filter(|(id, _)| id == serve_id).map(|(_, by)| by);
+        let by = now.clone().find(|by| *by == then).or_else(|| now.next())?;
+        Some((DECLARATION.to_owned(), by.clone()))
+    }
+
+    /// Why a load that a rule stopped is none any more: part of a load is a result for that rule alone.
+    fn other_rule(&self, outcome: &RunOutcome) -> Option<String> {
+        let RunOutcome::Stopped { rule, when } = outcome else { return None };
+        let mut same = self.program.studies.iter().flat_map(|s| &s.prune).filter(|p| p.name == *rule);
+        match same.clone().next() {
+            None => Some(format!("the rule `{rule}` ended its load, and is gone")),
+            Some(_) if when.is_empty() || same.any(|p| definition(p) == *when) => None,
+            Some(_) => Some(format!("the rule `{rule}` ended its load, and is another now")),
+        }
     }
 
     /// Why a result of a server that somebody else runs is none of the one that answers now.

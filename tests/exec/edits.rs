@@ -1,0 +1,112 @@
+//! Edits of the study file between two invocations: what was measured under other words, rules or declarations is no result any more.
+
+use crate::support::{EXEC, Lab, Output, binary};
+
+const ENGINE: &str = r#"
+engine scripted "Scripted" {
+    version "1"
+    serve   "sh engine.sh {model} {host} {port}"
+    ready   get "/health" within 30s
+    api     openai
+    args    joined
+    stop    sigterm within 5s
+    flag --mode text
+    flag --many words
+    flag --conf json
+}
+profile quick "Quick" {
+    data        random
+    input       16
+    output      8
+    concurrency 2
+    requests    24
+    warmup      0
+}
+axis mode = { a: --mode=a, b: --many="x y", c: --conf={"k": 1} }
+"#;
+
+/// A lab whose engine does what a script says, its flags in `$flags`, and then serves with the simulated one.
+fn lab(script: &str, lines: &str) -> Lab {
+    let lab = Lab::new();
+    let serve = format!("exec '{}' sim --model \"$model\" --host \"$host\" --port \"$port\"", binary());
+    let engine = format!("model=$1 host=$2 port=$3\nshift 3\nflags=\"$*\"\n{script}\n{serve}\n");
+    lab.write("engine.sh", engine);
+    let study = format!(
+        "study s \"S\" {{\n model \"Qwen/Qwen3-0.6B\"\n baseline scripted\n maximize total_tps on quick\n repeat 1\n step mode {{ vary mode }}\n{lines}\n}}\n"
+    );
+    lab.write("study.plab", ENGINE.to_owned() + &study);
+    lab
+}
+
+fn edit(lab: &Lab, from: &str, to: &str) {
+    let text = lab.read("study.plab");
+    assert!(text.contains(from), "{from}");
+    lab.write("study.plab", text.replace(from, to));
+}
+
+fn launches(out: &Output) -> usize {
+    out.stderr.lines().filter(|l| l.starts_with("  L") && l.contains("engine.sh")).count()
+}
+
+#[test]
+fn a_load_that_a_rule_stopped_is_a_result_for_that_rule_alone() {
+    let lab = lab("", "");
+    let rule = "prune slow \"too slow\" when p50(ttft) > 0.001ms after 6 requests\n";
+    lab.write("study.plab", rule.to_owned() + &lab.read("study.plab"));
+    let out = lab.run(&EXEC).expect_code(0);
+    assert_eq!((launches(&out), out.report().outcome("mode", "a")), (4, "pruned"));
+    assert_eq!(launches(&lab.run(&EXEC).expect_code(0)), 0);
+    edit(&lab, "0.001ms", "900s");
+    let out = lab.run(&EXEC).expect_code(0);
+    assert!(out.stderr.contains("the rule `slow` ended its load, and is another now"), "{}", out.stderr);
+    assert_eq!(launches(&out), 3);
+    assert_ne!(out.report().outcome("mode", "a"), "pruned");
+    // what ran to its end stands, whatever becomes of rules
+    edit(&lab, "prune slow \"too slow\" when p50(ttft) > 900s after 6 requests", "");
+    assert_eq!(launches(&lab.run(&EXEC).expect_code(0)), 0);
+}
+
+#[test]
+fn the_same_values_in_other_words_are_another_command() {
+    let lab = lab("", "");
+    assert_eq!(launches(&lab.run(&EXEC).expect_code(0)), 4);
+    edit(&lab, "flag --many words", "flag --many repeated");
+    assert_eq!(launches(&lab.run(&EXEC).expect_code(0)), 1);
+    edit(&lab, "flag --conf json", "flag --conf json_file");
+    assert_eq!(launches(&lab.run(&EXEC).expect_code(0)), 1);
+    edit(&lab, "args    joined", "args    spaced");
+    let out = lab.run(&EXEC).expect_code(0);
+    assert!(out.stderr.contains("flags typed another way (`args`)"), "{}", out.stderr);
+    assert_eq!(launches(&out), 4);
+    let script = lab.read("state/recommended.sh");
+    let shell = if script.contains("<(") { "#!/usr/bin/env bash" } else { "#!/bin/sh" };
+    assert!(script.starts_with(shell), "{script}");
+}
+
+#[test]
+fn a_failure_is_tried_again_once_its_declaration_is_mended() {
+    let lab = lab("case $flags in *mode=a*) sleep 2;; esac", "");
+    edit(&lab, "within 30s", "within 1s");
+    assert_eq!(lab.run(&EXEC).expect_code(0).report().outcome("mode", "a"), "failed");
+    assert_eq!(launches(&lab.run(&EXEC).expect_code(0)), 0);
+    edit(&lab, "within 1s", "within 30s");
+    let out = lab.run(&EXEC).expect_code(0);
+    assert_eq!(launches(&out), 1);
+    assert_ne!(out.report().outcome("mode", "a"), "failed");
+}
+
+/// What runs only sometimes is not recommended.
+#[test]
+fn a_winner_that_fails_afresh_is_not_recommended() {
+    let lab = lab(
+        "case $flags in *mode=a*) echo >> count; [ $(wc -l < count) -lt 2 ] || { echo 'RuntimeError: not again' >&2; exit 1; };; esac",
+        "adopt gain >= 0%\n confirm on quick",
+    );
+    edit(&lab, "{ vary mode }", "{ vary mode\n pick mode[a] because \"it shall\" }");
+    let out = lab.run(&EXEC).expect_code(3);
+    let report = out.report();
+    assert!(report.0["recommended"].is_null(), "{}", report.0["recommended"]);
+    let why = report.0["no_recommendation"].as_str().expect("a reason");
+    assert!(why.contains("what won failed") && why.contains("RuntimeError: not again"), "{why}");
+    assert_eq!(report.0["confirm"][0]["verdict"], "failed");
+}
