@@ -79,5 +79,8 @@ fn a_model_that_is_away_is_no_finding_about_a_candidate() {
     assert!(out.report().recommended().is_none() || out.report().0["complete"] == false, "{}", out.stdout);
     fs::rename(lab.path("away"), lab.path("weights")).expect("moved");
     let out = lab.run(&EXEC).expect_code(0);
-    assert_eq!(out.report().outcome("one", "1"), "ok");
+    let report = out.report();
+    let row = report.row("one", "1");
+    // what a busy machine does to its client is another matter
+    assert!(row["outcome"] == "ok" || row["outcome"] == "flagged" && !row["reason"].is_null(), "{row}");
 }
