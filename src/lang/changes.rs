@@ -74,16 +74,16 @@ pub(super) fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
 
 /// Where a place was before a step; of what the step wrote, where it stands, and of what a fix takes elsewhere, where it was taken from.
 pub(super) fn before(span: Span, step: &[Change]) -> Span {
-    let holds =
-        |c: &&Change| c.old.is_empty() && c.new.start <= span.range().start && span.range().end <= c.new.end;
-    let put = step.iter().filter(|_| is_here(span)).find(|c| !c.new.is_empty() && holds(c));
+    let Range { start, end } = span.range();
+    let near = step.partition_point(|c| c.new.start <= start).checked_sub(1).map(|at| &step[at]);
+    let put = near.filter(|c| is_here(span) && c.old.is_empty() && start < c.new.end && end <= c.new.end);
     let taken = put.and_then(|put| {
         let same = |c: &&Change| c.fix == put.fix && c.new.is_empty() && c.old.len() == put.new.len();
         Some((put.new.start, step.iter().find(same)?.old.start))
     });
     if let Some((new, old)) = taken {
         let at = |place: usize| place - new + old;
-        return Span::new(span.file, at(span.range().start)..at(span.range().end));
+        return Span::new(span.file, at(start)..at(end));
     }
     moved(span, step, |c| &c.new, |c| &c.old)
 }

@@ -70,7 +70,7 @@ pub async fn all_loads(
         if index > 0 {
             emptied = reset::again(crew, target, &order.spec, listener, &emptied).await;
         }
-        let OneLoad { mut outcome, rule, sampled, lost, hits, repeated } =
+        let OneLoad { mut outcome, ruled, sampled, lost, hits, repeated } =
             match one_load(crew, (order, &sent), target, listener, &dead, times).await {
                 Ok(done) => done,
                 Err(error) => {
@@ -108,9 +108,8 @@ pub async fn all_loads(
             loaded = Loaded::Left(why);
             break;
         }
-        let mut result =
-            load_result(index, &outcome, rule, (lost, sampled.intruder.as_ref()), (crew, target), log_before)
-                .await;
+        let lost = (lost, sampled.intruder.as_ref());
+        let mut result = load_result(index, &outcome, ruled, lost, (crew, target), log_before).await;
         if let Some(why) = turned_away(target, &result) {
             return Err(Unmet::wrong(why).into());
         }
@@ -197,10 +196,10 @@ fn stale(order: &LoadOrder, metrics: &Metrics) -> Option<String> {
     })
 }
 
-/// A load that is over, the rule that ended it, what the GPUs did, why it was given up, and its prompts' tokens from the cache.
+/// A load that is over, its outcome where a rule ended it, what the GPUs did, why it was given up, and its prompts' tokens from the cache.
 struct OneLoad {
     outcome: LoadOutcome,
-    rule: Option<RunOutcome>,
+    ruled: Option<RunOutcome>,
     sampled: Sampled,
     lost: Option<Failure>,
     hits: Option<f64>,
@@ -236,7 +235,7 @@ async fn one_load(
         let pulse = observer.pulse.clone();
         let run = load::run(&spec, &mut observer, &crew.signals.first, dead);
         let (outcome, lost) = unless_lost(run, &pulse, crew, target, dead).await;
-        let rule = observer.rule.take();
+        let ruled = observer.ruled.take();
         let before = observer.hits_before.take();
         observer.note(Happening::LoadEnded);
         let counted = hits_since(counters.as_ref(), before).await;
@@ -261,7 +260,7 @@ async fn one_load(
             // a server's answers tell of their own requests alone; its counters of all
             let told = outcome.summary.cached_tokens.map(|n| n as f64);
             let hits = told.or(counted);
-            return Ok(OneLoad { outcome, rule, sampled, lost, hits, repeated: attempt > 1 });
+            return Ok(OneLoad { outcome, ruled, sampled, lost, hits, repeated: attempt > 1 });
         };
         let text = format!("{}: this machine held the client up {held}; the load is repeated", crew.launch);
         listener.hear(&Event::Warning { text });
@@ -308,7 +307,7 @@ async fn unless_lost<R>(
 async fn load_result(
     index: usize,
     outcome: &LoadOutcome,
-    rule: Option<RunOutcome>,
+    ruled: Option<RunOutcome>,
     (lost, intruder): (Option<Failure>, Option<&String>),
     (crew, target): (&Crew<'_>, &Target<'_>),
     log_before: u64,
@@ -325,10 +324,10 @@ async fn load_result(
     }
     let failure = undone::failure(outcome, lost, (crew, target), log_before).await;
     // that none succeeded so far is what the rule went by
-    let failure = failure.filter(|(f, _)| rule.is_none() || f.class != undone::NO_SUCCESS);
-    let mut result = match (failure, rule) {
+    let failure = failure.filter(|(f, _)| ruled.is_none() || f.class != undone::NO_SUCCESS);
+    let mut result = match (failure, ruled) {
         (Some((failure, tail)), _) => LoadResult::failed_load(index, taken::blamed(failure, intruder), tail),
-        (None, Some(stopped)) => LoadResult::of(index, stopped),
+        (None, Some(ruled)) => LoadResult::of(index, ruled),
         (None, None) => LoadResult::of(index, RunOutcome::Done),
     };
     if matches!(result.outcome, RunOutcome::Done) {
@@ -358,7 +357,7 @@ struct Watcher<'a, 'l> {
     startup_s: Option<f64>,
     ruler: &'a Ruler<'a>,
     listener: &'l mut dyn Listener,
-    rule: Option<RunOutcome>,
+    ruled: Option<RunOutcome>,
     sampling: Option<&'l Sampling>,
     pulse: Pulse,
     counters: Option<&'l Counters>,
@@ -381,7 +380,7 @@ impl<'a, 'l> Watcher<'a, 'l> {
             startup_s,
             ruler,
             listener,
-            rule: None,
+            ruled: None,
             sampling: None,
             pulse: Pulse::new(),
             counters: None,
@@ -438,7 +437,7 @@ impl load::Observer for Watcher<'_, '_> {
 
     fn checkpoint(&mut self, done: u64, so_far: &Summary, records: &[RequestRecord]) -> Verdict {
         let metrics = measured::metrics(so_far, records, self.startup_s);
-        self.rule = (self.ruler)(self.profile, done, &metrics);
-        if self.rule.is_some() { Verdict::Stop } else { Verdict::Continue }
+        self.ruled = (self.ruler)(self.profile, done, &metrics);
+        if self.ruled.is_some() { Verdict::Stop } else { Verdict::Continue }
     }
 }

@@ -82,5 +82,5 @@ fn a_model_that_is_away_is_no_finding_about_a_candidate() {
     let report = out.report();
     let row = report.row("one", "1");
     // what a busy machine does to its client is another matter
-    assert!(row["outcome"] == "ok" || row["outcome"] == "flagged" && !row["reason"].is_null(), "{row}");
+    assert!(["ok", "flagged"].iter().any(|o| row["outcome"] == *o) && row["objective"].is_number(), "{row}");
 }

@@ -13,6 +13,9 @@ use crate::lang::source::Span;
 use crate::lang::syntax::A_STEP;
 use crate::lang::syntax::ast::{self, BudgetUnit, Name, Search, StepLineKind};
 
+/// Between two words of a line, aligned as people do it.
+const MOST_SPACES: u32 = 16;
+
 /// What a step's lines say.
 pub struct StepParts<'a> {
     pub vary: Option<(&'a ast::Axes, Search)>,
@@ -200,7 +203,7 @@ impl Checker<'_> {
             return;
         }
         // `from step both` was told of as such
-        let behind = Span { end: name.span.end + 2, ..name.span };
+        let behind = Span { end: name.span.end + MOST_SPACES, ..name.span };
         if self.baseline_as_base(name) || name.value == "step" && self.sink.says(Code::Unexpected, behind) {
             return;
         }

@@ -43,6 +43,34 @@ impl<'a> At<'a> {
     }
 }
 
+/// A token on its line.
+pub(super) struct Line<'a> {
+    /// a place in the chunk
+    pub token: &'a Range<usize>,
+    pub word: &'a str,
+    /// what stands before it on the line, without spaces around it
+    pub before: &'a str,
+    /// where that ends in the chunk
+    pub end: usize,
+    /// the line from the token on, without a comment
+    pub rest: &'a str,
+}
+
+impl<'a> Line<'a> {
+    pub fn of(chunk: &'a str, token: &'a Range<usize>, word: &'a str) -> Self {
+        let start = chunk[..token.start].rfind('\n').map_or(0, |n| n + 1);
+        let before = chunk[start..token.start].trim();
+        let end = chunk[..token.start].trim_end().len();
+        let rest = chunk[token.start..].split(['\n', '#']).next().unwrap_or_default().trim_end();
+        Self { token, word, before, end, rest }
+    }
+
+    /// In the place of so much of the rest, something else.
+    pub fn write(&self, len: usize, right: &str) -> Hint {
+        mend(format!("write `{right}`"), self.token.start..self.token.start + len, right)
+    }
+}
+
 /// A hint without a fix.
 pub(super) fn only(help: impl Into<String>) -> Hint {
     Hint { help: help.into(), edit: None }

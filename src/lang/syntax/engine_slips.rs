@@ -2,17 +2,14 @@
 
 use std::ops::Range;
 
-use super::at::mend;
+use super::at::{Line, mend};
 use super::hints::Hint;
 use super::words::TYPES;
 
 /// The remedy for a token (of the chunk, a place in it) in such a line.
 pub fn slip(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
-    let start = chunk[..token.start].rfind('\n').map_or(0, |n| n + 1);
-    let before = chunk[start..token.start].trim();
-    let rest = chunk[token.start..].split(['\n', '#']).next().unwrap_or_default().trim_end();
-    let line = Line { token, word, before, rest };
-    match before.split_whitespace().next()? {
+    let line = Line::of(chunk, token, word);
+    match line.before.split_whitespace().next()? {
         "flag" => line
             .bound()
             .or_else(|| line.choices())
@@ -26,20 +23,7 @@ pub fn slip(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
     }
 }
 
-struct Line<'a> {
-    token: &'a Range<usize>,
-    word: &'a str,
-    /// of its line
-    before: &'a str,
-    /// the line from the token on, without a comment
-    rest: &'a str,
-}
-
 impl Line<'_> {
-    fn write(&self, len: usize, right: &str) -> Hint {
-        mend(format!("write `{right}`"), self.token.start..self.token.start + len, right)
-    }
-
     /// `flag --seqs int >=1`, `flag --seqs int > 0`
     fn bound(&self) -> Option<Hint> {
         let typed = [" int", " float"].iter().any(|t| self.before.ends_with(t));
@@ -124,7 +108,7 @@ impl Line<'_> {
         let words: Vec<&str> = self.before.split_whitespace().collect();
         let taken = words == ["stop", "within"] && self.word.starts_with(|c: char| c.is_ascii_digit());
         taken.then(|| {
-            let at = self.token.start - "within ".len();
+            let at = self.end - "within".len();
             mend(
                 format!("a signal is missing: write `stop sigterm within {}`", self.word),
                 at..at,

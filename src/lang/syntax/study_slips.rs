@@ -2,15 +2,12 @@
 
 use std::ops::Range;
 
-use super::at::mend;
+use super::at::{Line, mend};
 use super::hints::Hint;
 
 /// The remedy for a token (of the chunk, a place in it) in such a line.
 pub fn slip(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
-    let start = chunk[..token.start].rfind('\n').map_or(0, |n| n + 1);
-    let before = chunk[start..token.start].trim();
-    let rest = chunk[token.start..].split(['\n', '#']).next().unwrap_or_default().trim_end();
-    let line = Line { token, word, before, rest };
+    let line = Line::of(chunk, token, word);
     line.patience()
         .or_else(|| line.times())
         .or_else(|| line.range())
@@ -18,15 +15,6 @@ pub fn slip(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
         .or_else(|| line.named_as_step())
         .or_else(|| line.picked())
         .or_else(|| line.via())
-}
-
-struct Line<'a> {
-    token: &'a Range<usize>,
-    word: &'a str,
-    /// of its line
-    before: &'a str,
-    /// the line from the token on, without a comment
-    rest: &'a str,
 }
 
 impl Line<'_> {
@@ -43,12 +31,12 @@ impl Line<'_> {
             "ms" | "milliseconds" => "ms",
             _ => return None,
         };
-        let (_, number) = self.before.rsplit_once(' ')?;
+        let (_, number) = self.before.rsplit_once([' ', '\t'])?;
         let plain = number.bytes().all(|b| b.is_ascii_digit() || b == b'.');
         let within = self.before.contains(" within ") && plain;
         within.then(|| {
             let help = format!("a unit is glued to its number: write `{number}{unit}`");
-            mend(help, self.token.start - 1..self.token.end, unit)
+            mend(help, self.end..self.token.end, unit)
         })
     }
 
@@ -57,9 +45,7 @@ impl Line<'_> {
         let number = self.before.strip_suffix('x').filter(|n| n.ends_with(|c: char| c.is_ascii_digit()))?;
         let named = ["best.", "baseline."].iter().any(|w| self.rest.starts_with(w));
         let value = number.rsplit(|c: char| !(c.is_ascii_digit() || c == '.')).next()?;
-        named.then(|| {
-            mend(format!("write `{value} * {}`", self.word), self.token.start - 2..self.token.start - 1, " *")
-        })
+        named.then(|| mend(format!("write `{value} * {}`", self.word), self.end - 1..self.end, " *"))
     }
 
     /// `input [256, 1024]`
@@ -98,10 +84,10 @@ impl Line<'_> {
     /// `step again from step both {`
     fn named_as_step(&self) -> Option<Hint> {
         let name = self.word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        (self.before.ends_with(" from step") && name).then(|| {
+        (self.before.split_whitespace().rev().take(2).eq(["step", "from"]) && name).then(|| {
             mend(
                 format!("the name is enough: write `from {}`", self.word),
-                self.token.start - "step ".len()..self.token.start,
+                self.end - "step".len()..self.token.start,
                 "",
             )
         })

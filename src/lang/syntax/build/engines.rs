@@ -217,15 +217,25 @@ impl<'a> Builder<'a, '_> {
 
     /// `keys [depth: int, kind: text]`, as in JSON: told once of a list, and read without.
     fn keys_with_colons(&mut self, keys: &mut [KeyDecl]) {
-        let mut colons = Vec::new();
-        for key in keys.iter_mut().filter(|key| key.name.value.len() > 1 && key.name.value.ends_with(':')) {
-            key.name.value.pop();
-            key.name.span.end -= 1;
-            colons.push(Span { start: key.name.span.end, end: key.name.span.end + 1, ..key.name.span });
-        }
+        let colons = colons_of(keys);
         let Some(first) = colons.first() else { return };
         let d = Diagnostic::new(Code::Unexpected, *first, "`:` was not expected here");
         let d = d.label("a key and its type are separated by a space").help("remove the colons");
         self.sink.push(colons.iter().fold(d, |d, at| d.edit(*at, "")));
     }
+}
+
+/// The colons at the ends of keys, and of those in them, which are taken away.
+fn colons_of(keys: &mut [KeyDecl]) -> Vec<Span> {
+    let mut colons = Vec::new();
+    for key in keys {
+        if key.name.value.len() > 1 && key.name.value.ends_with(':') {
+            key.name.value.pop();
+            key.name.span.end -= 1;
+            let at = key.name.span.end;
+            colons.push(Span { start: at, end: at + 1, ..key.name.span });
+        }
+        colons.extend(colons_of(&mut key.keys));
+    }
+    colons
 }
