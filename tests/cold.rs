@@ -2,8 +2,12 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::time::Duration;
 
-use crate::support::{EXEC, Lab, Output, binary};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::support::{EXEC, Lab, Output, binary, wait_for};
 
 const STUDY: &str = r#"
 use std/engines { vllm }
@@ -41,8 +45,9 @@ fn lab(objective: &str) -> Lab {
     lab.write("weights/config.json", "{}");
     let script = format!(
         "#!/bin/sh\nwhile [ $# -gt 0 ]; do case \"$1\" in --port) port=$2;; --port=*) port=${{1#*=}};; esac; shift; done\n\
-         if [ ! -e \"$VLLM_CACHE_ROOT/graph\" ]; then echo compiling; sleep 1.5; touch \"$VLLM_CACHE_ROOT/graph\"; fi\n\
+         if [ ! -e \"$VLLM_CACHE_ROOT/graph\" ]; then touch '{}'; sleep 1.5; touch \"$VLLM_CACHE_ROOT/graph\"; fi\n\
          exec '{}' sim --model org/some-model --host 127.0.0.1 --port \"$port\"\n",
+        lab.path("begun").display(),
         binary()
     );
     let program = lab.write("venv/bin/vllm", script);
@@ -80,4 +85,36 @@ fn who_does_not_ask_for_starts_pays_for_none() {
     let out = exec(&lab);
     assert!(!out.stderr.contains("cold caches"), "{}", out.stderr);
     assert_eq!(out.report().0["cost"]["launches"], 2);
+}
+
+#[test]
+fn a_cold_start_is_no_sample_either_where_starts_are_asked_for_later() {
+    let lab = lab("maximize total_tps on quick");
+    exec(&lab);
+    lab.write("study.plab", lab.read("study.plab").replace("maximize total_tps", "minimize startup"));
+    let out = exec(&lab);
+    assert!(out.stderr.contains("its start was no sample of how long starts take"), "{}", out.stderr);
+    let report = out.report();
+    assert_eq!(report.0["cost"]["launches"], 3, "the warm one counts");
+    let baseline = report.trial(report.0["baseline"].as_str().expect("an id"));
+    assert_eq!(baseline["runs"][0]["launch"], "L003", "{baseline}");
+}
+
+/// Ctrl-Z and `fg` while an engine starts: it is ready meanwhile, and nobody sees when.
+#[test]
+fn a_start_that_nobody_saw_is_no_sample() {
+    let lab = lab("minimize startup on quick");
+    let mut command = lab.command(&EXEC);
+    command.env("XDG_CACHE_HOME", lab.path("caches").canonicalize().expect("a path"));
+    let run = lab.start_command(command);
+    wait_for("an engine that compiles", || lab.path("begun").exists());
+    let perflab = Pid::from_raw(run.child.id() as i32);
+    kill(perflab, Signal::SIGSTOP).expect("it lives");
+    std::thread::sleep(Duration::from_millis(3000));
+    kill(perflab, Signal::SIGCONT).expect("it lives");
+    let out = run.wait();
+    assert!(out.stderr.contains("L001: perflab did not run for"), "{}", out.stderr);
+    let report = out.report();
+    let baseline = report.trial(report.0["baseline"].as_str().expect("an id"));
+    assert_eq!(baseline["runs"][0]["launch"], "L002", "{baseline}");
 }

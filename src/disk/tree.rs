@@ -21,7 +21,8 @@ const DEEPEST: usize = 32;
 /// Which files count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Which {
-    /// all but what tools keep beside them for themselves: caches, locks, version control, compiled Python
+    /// all but what tools keep beside them for themselves: caches, locks, version control, compiled Python; and studies, which no
+    /// engine reads, with what they measured
     All,
     /// the code and settings of a checkout, not what lies around in it
     Code,
@@ -31,8 +32,11 @@ const CODE: [&str; 14] =
     ["py", "so", "json", "toml", "yaml", "yml", "cu", "cuh", "h", "hpp", "c", "cc", "cpp", "jinja"];
 
 /// Begin the names of what tools keep in a directory for themselves.
-const KEPT_BY_TOOLS: [&str; 9] =
-    [".cache", ".git", ".lock", ".nfs", ".DS_Store", ".ipynb", ".mypy", ".pytest", ".ruff"];
+const KEPT_BY_TOOLS: [&str; 10] =
+    [".cache", ".git", ".lock", ".nfs", ".DS_Store", ".ipynb", ".mypy", ".perflab", ".pytest", ".ruff"];
+
+/// A directory with such a file is perflab's own, wherever it was told to keep what it measures.
+pub const JOURNAL: &str = "journal.jsonl";
 
 impl Which {
     /// Whether what is called so may count.
@@ -44,7 +48,7 @@ impl Which {
     /// Whether a file of that name does.
     pub fn counts(self, name: &str) -> bool {
         let extension = name.rsplit_once('.').map_or("", |(_, e)| e);
-        extension != "pyc" && (self == Self::All || CODE.contains(&extension))
+        !matches!(extension, "pyc" | "plab") && (self == Self::All || CODE.contains(&extension))
     }
 }
 
@@ -93,6 +97,7 @@ impl Walk {
 
     fn entry(&mut self, path: &Path, own_name: &str, name: &str) -> io::Result<()> {
         match fs::metadata(path) {
+            Ok(meta) if meta.is_dir() && path.join(JOURNAL).is_file() => {}
             Ok(meta) if meta.is_dir() => match self.directory(path, name) {
                 Err(e) if e.kind() == io::ErrorKind::PermissionDenied => self.tell(name, "closed"),
                 done => return done,
@@ -125,6 +130,24 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+
+    #[test]
+    fn a_study_beside_a_model_is_no_part_of_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str| {
+            let path = dir.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, name).unwrap();
+        };
+        write("config.json");
+        let before = tree(dir.path(), Which::All).unwrap();
+        for name in ["s.plab", ".perflab/s/journal.jsonl", "state/journal.jsonl", "state/trials/a/log"] {
+            write(name);
+        }
+        assert_eq!(tree(dir.path(), Which::All).unwrap(), before);
+        write("inner/config.json");
+        assert_ne!(tree(dir.path(), Which::All).unwrap(), before);
+    }
 
     #[test]
     fn another_byte_name_or_file_is_another_directory() {

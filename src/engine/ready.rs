@@ -36,6 +36,19 @@ const GRACE: u32 = 2;
 /// Output that says new things, and nothing of what is known to be progress, lengthens it by at most so many times itself.
 const AIMLESS: u32 = 10;
 
+/// How often it is seen whether we ran at all: who is stopped, or lies in a machine that is, sees nothing become ready.
+const PULSE: Duration = Duration::from_millis(250);
+/// A pulse that is later by more was held up; a machine that compiles may well be late by less.
+const HELD_UP: Duration = Duration::from_secs(1);
+
+/// How long an engine took to answer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Readied {
+    pub after: Duration,
+    /// For how long of that we did not run, and saw nothing: it may have been ready before.
+    pub blind: Duration,
+}
+
 /// Why waiting ended without an answer.
 #[derive(Debug)]
 pub(super) enum Unready {
@@ -61,7 +74,7 @@ impl Unready {
     }
 }
 
-/// Waits for a 200 from the engine itself at `path`; returns how long that took.
+/// Waits for a 200 from the engine itself at `path`.
 pub(super) async fn wait(
     keeper: &Keeper,
     client: &reqwest::Client,
@@ -69,11 +82,12 @@ pub(super) async fn wait(
     path: &str,
     cancel: &CancellationToken,
     mut progress: Progress<'_, '_>,
-) -> Result<Duration, Unready> {
+) -> Result<Readied, Unready> {
     let mut life = keeper.life();
     let pause = (progress.ready.within / 8).clamp(Duration::from_millis(50), Duration::from_secs(5));
     let mut looks = interval(pause);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let (mut pulse, mut sight) = (interval(PULSE), Sight::new());
     let url = format!("http://{address}{path}");
     let last = Mutex::default();
     let answer = answer(client, &url, &last);
@@ -90,10 +104,12 @@ pub(super) async fn wait(
                 }
             }
             () = &mut answer => break,
+            _ = pulse.tick() => sight.note(),
             _ = looks.tick() => progress.look(keeper.guard()),
-            () = sleep_until(progress.deadline()) => return Err(Unready::Late(progress.limit(), taken(&last))),
+            () = sleep_until(progress.deadline() + sight.blind) => return Err(Unready::Late(progress.limit(), taken(&last))),
         }
     }
+    sight.note();
     // what was printed before the answer is told before it, and that it runs before that it answers: its guard may be slower
     loop {
         let now = life.borrow_and_update().clone();
@@ -108,7 +124,26 @@ pub(super) async fn wait(
     match owner {
         Owner::Stranger { pid, name } => Err(Unready::Stranger { pid, name }),
         // where the kernel does not tell, the port was at least free before
-        _ => Ok(progress.began.elapsed()),
+        _ => Ok(Readied { after: progress.began.elapsed(), blind: sight.blind }),
+    }
+}
+
+/// Whether we ran, as pulses tell.
+struct Sight {
+    last: Instant,
+    blind: Duration,
+}
+
+impl Sight {
+    fn new() -> Self {
+        Self { last: Instant::now(), blind: Duration::ZERO }
+    }
+
+    fn note(&mut self) {
+        let since = std::mem::replace(&mut self.last, Instant::now()).elapsed();
+        if since > PULSE + HELD_UP {
+            self.blind += since;
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use super::keeper::{Keeper, settle};
 use super::lifecycle::{Duty, Happening, Stage};
 use super::port::{self, Owner};
 use super::protocol::{Exit, Order};
-use super::ready;
+use super::ready::{self, Readied};
 use super::spec::Stop;
 use super::survivor::{self, Survivor};
 use super::vigil::Vigil;
@@ -30,7 +30,7 @@ pub struct Server {
     pub(super) stage: Mutex<Stage>,
     pub(super) pid: i32,
     pub(super) address: SocketAddr,
-    pub(super) ready_after: Duration,
+    pub(super) readied: Readied,
     pub(super) stop: Stop,
     pub(super) log: PathBuf,
     pub(super) failures: Vec<FailurePattern>,
@@ -77,7 +77,12 @@ impl Server {
 
     /// From the start to the first good answer.
     pub fn ready_after(&self) -> Duration {
-        self.ready_after
+        self.readied.after
+    }
+
+    /// For how long of that perflab itself did not run, as one that is stopped: it may have been ready before.
+    pub fn unseen(&self) -> Duration {
+        self.readied.blind
     }
 
     /// The file that its output goes to.

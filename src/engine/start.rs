@@ -6,7 +6,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
@@ -19,7 +19,7 @@ use super::mounts::remove_tree;
 use super::port;
 use super::program;
 use super::protocol::{Exit, Launch};
-use super::ready::{self, Progress, Unready};
+use super::ready::{self, Progress, Readied, Unready};
 use super::scratch::{self, Scratch};
 use super::server::{self, Server};
 use super::spec::{LOG_NAME, LaunchSpec, MARK};
@@ -51,7 +51,7 @@ pub async fn start(
     };
     let mut attempt = Attempt { course, keeper, log, spec, began, started, family: BTreeMap::new() };
     match attempt.until_ready(&plan.client, plan.address, cancel).await {
-        Ok(ready_after) => Ok(attempt.into_server(plan.address, ready_after)),
+        Ok(readied) => Ok(attempt.into_server(plan.address, readied)),
         Err(why) => Err(attempt.explain(why).await),
     }
 }
@@ -89,7 +89,7 @@ impl Attempt<'_> {
         client: &reqwest::Client,
         address: SocketAddr,
         cancel: &CancellationToken,
-    ) -> Result<Duration, Unready> {
+    ) -> Result<Readied, Unready> {
         let progress = Progress::new(
             &self.spec.ready,
             &self.log,
@@ -100,14 +100,14 @@ impl Attempt<'_> {
         ready::wait(&self.keeper, client, address, &self.spec.ready.path, cancel, progress).await
     }
 
-    fn into_server(mut self, address: SocketAddr, ready_after: Duration) -> Server {
+    fn into_server(mut self, address: SocketAddr, readied: Readied) -> Server {
         self.course.take(Happening::Answered);
         Server {
             pid: self.keeper.life().borrow().pid.unwrap_or_default(),
             stage: Mutex::new(self.course.stage()),
             keeper: self.keeper,
             address,
-            ready_after,
+            readied,
             stop: self.spec.stop,
             log: self.log,
             failures: self.spec.failures,

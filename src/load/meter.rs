@@ -271,6 +271,9 @@ impl Reading {
         let usage = self.usage.unwrap_or_default();
         let total = usage.completion_tokens;
         let room = room_for_tokens(&self.text_bytes).saturating_add(self.unchunked_bytes);
+        if total.or(required).is_some_and(|tokens| self.opens_without_token(tokens)) {
+            self.forget_opening();
+        }
         if let (true, Some(total), Some(_)) =
             (self.chunks.is_empty(), total.filter(|n| *n > 0), &self.finish_reason)
         {
@@ -314,6 +317,25 @@ impl Reading {
             outcome,
             unknown_text: self.unknown,
             form: Form { cut, ..self.form },
+        }
+    }
+
+    /// Whether the empty text that began the answer was none of its `tokens`: some servers open a stream by one while they still
+    /// prefill. It looks like a token inside a multi-byte character, and is told from that where exactly one chunk is too many.
+    fn opens_without_token(&self, tokens: u32) -> bool {
+        let one_each = |last: &Chunk| last.tokens() as usize == self.chunks.len();
+        self.text_bytes.first() == Some(&0)
+            && self.chunks.last().is_some_and(one_each)
+            && self.chunks.len() == tokens as usize + 1
+    }
+
+    /// The first chunk is an event without a token.
+    fn forget_opening(&mut self) {
+        let opening = self.chunks.remove(0);
+        self.text_bytes.remove(0);
+        self.silent.insert(0, Textless(opening.at_ns(), true));
+        for chunk in &mut self.chunks {
+            chunk.1 -= 1;
         }
     }
 

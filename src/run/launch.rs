@@ -161,14 +161,17 @@ pub async fn carry_out(
     };
     OptionFuture::from(others.map(taken::Watch::end)).await;
     listener.hear(&Event::LaunchReady { launch: crew.launch.to_owned(), after_s: times.start_s });
-    if crew.reads_startup && cold::compiled(&crew.place.launch_dir) {
-        return warmed(crew, server, listener, times).await;
+    let no_sample = no_sample(crew, &server, times);
+    if let (Some(why), true) = (&no_sample, crew.reads_startup) {
+        listener.hear(&Event::Warning { text: format!("{}: {why}; it is launched again", crew.launch) });
+        return again(crew, server, listener, times).await;
     }
     let at = crew.place.lies_at(crew.config);
     let managed = Target::managed(&server, crew.config, at.as_deref(), crew.key());
     let mut tell = |text| listener.hear(&Event::Warning { text: format!("{}: {text}", crew.launch) });
     let waited = || "its /v1/models, which does not answer".to_owned();
     let mut target = served::telling(managed, waited, &mut tell).await;
+    target.startup_s = no_sample.is_none().then(|| server.ready_after().as_secs_f64());
     let introduced = introduce(crew, &mut target, times.start_s, listener).await;
     for note in &target.notes {
         listener.hear(&Event::Warning { text: format!("{}: {note}", crew.launch) });
@@ -189,18 +192,28 @@ pub async fn carry_out(
     Ok(loaded?.into())
 }
 
-/// A start that compiled is no sample of how long starts take, and has no result: the configuration is launched again.
-async fn warmed(
+/// Why a start says nothing of how long starts take.
+fn no_sample(crew: &Crew<'_>, server: &Server, times: &LaunchTimes) -> Option<String> {
+    let unseen = server.unseen();
+    if !unseen.is_zero() {
+        let unseen = unseen.as_secs_f64();
+        return Some(format!(
+            "perflab did not run for {unseen:.1} s while it started (stopped, or the machine was), so that its startup is not known"
+        ));
+    }
+    let cold = cold::compiled(&crew.place.launch_dir);
+    cold.then(|| {
+        format!("it was ready after {:.1} s with cold caches, which is no sample of its startup", times.start_s)
+    })
+}
+
+/// Ends a launch whose start is no sample: it has no result, and its configuration is launched again.
+async fn again(
     crew: &Crew<'_>,
     server: Server,
     listener: &mut dyn Listener,
     times: &mut LaunchTimes,
 ) -> Result<LaunchEnd, super::RunError> {
-    let text = format!(
-        "{}: it was ready after {:.1} s with cold caches, which is no sample of its startup; it is launched again",
-        crew.launch, times.start_s
-    );
-    listener.hear(&Event::Warning { text });
     let stopping = Instant::now();
     let tell = |event| stages::pass_on(crew.launch, event, listener);
     let report = server.leave(&crew.signals.second, tell).await;

@@ -314,7 +314,7 @@ async fn load_result(
 ) -> LoadResult {
     let mut notes = target.notes.clone();
     notes.extend(outcome.findings.iter().map(ToString::to_string));
-    let mut metrics = measured::metrics(&outcome.summary, &outcome.records, target.startup_s());
+    let mut metrics = measured::metrics(&outcome.summary, &outcome.records, target.startup_s);
     measured::other_tools(&mut metrics, &outcome.columns);
     if let Some(server) = &outcome.server {
         measured::server(&mut metrics, server);
@@ -372,7 +372,7 @@ impl<'a, 'l> Watcher<'a, 'l> {
         target: &'a Target<'a>,
         listener: &'l mut dyn Listener,
     ) -> Self {
-        let (launch, ruler, startup_s) = (crew.launch, crew.ruler, target.startup_s());
+        let (launch, ruler, startup_s) = (crew.launch, crew.ruler, target.startup_s);
         Self {
             launch,
             target,

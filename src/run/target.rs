@@ -40,6 +40,8 @@ pub struct Target<'a> {
     pub another: Option<String>,
     /// whether it is perflab's own simulator, whatever the engine is declared as
     pub simulated: bool,
+    /// how long a server of ours took to be ready, if its start is a sample of that
+    pub startup_s: Option<f64>,
     /// said of every result
     pub notes: Vec<String>,
 }
@@ -78,6 +80,7 @@ impl<'a> Target<'a> {
             model,
             another: None,
             simulated: config.engine.simulated(),
+            startup_s: None,
             notes,
         }
     }
@@ -122,6 +125,7 @@ impl<'a> Target<'a> {
             model,
             another,
             simulated: config.engine.simulated(),
+            startup_s: None,
             notes,
         })
     }
@@ -158,11 +162,6 @@ impl<'a> Target<'a> {
     /// The sockets that listen for a server of ours now, if that is to be known.
     pub async fn listeners(&self) -> Option<HashSet<u64>> {
         self.server?.listeners().await
-    }
-
-    /// How long a server of ours took to be ready.
-    pub fn startup_s(&self) -> Option<f64> {
-        self.server.map(|s| s.ready_after().as_secs_f64())
     }
 
     pub fn is_ours(&self) -> bool {

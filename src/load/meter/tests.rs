@@ -442,3 +442,30 @@ fn an_error_that_comes_as_a_document_is_the_server_s() {
     let kept = told(&format!("<p>{long}"));
     assert!(kept.kind == FailureKind::BadStream && kept.message.len() < 500, "{kept}");
 }
+
+#[test]
+fn an_empty_text_that_opens_an_answer_is_a_token_only_where_it_is_counted_as_one() {
+    let opening = || completion("", None);
+    let text = || completion("a", None);
+    let report = |events: &[String], required: Option<u32>| {
+        let mut meter = StreamMeter::default();
+        for (at, event) in events.iter().enumerate() {
+            meter.bytes(at as u64 + 1, event.as_bytes());
+        }
+        let report = meter.finish(99, Ok(()), required);
+        let times: Vec<u64> = report.chunks.iter().map(|chunk| chunk.at_ns()).collect();
+        (times, report.output_tokens, report.silent.first().map(|s| s.at_ns()), report.outcome)
+    };
+    let end = || completion("", Some("length"));
+    // counted by the server, or told by what was asked for
+    let counted = [opening(), text(), text(), end(), usage(2)];
+    assert_eq!(report(&counted, None), (vec![2, 3], 2, Some(1), Outcome::Ok));
+    assert_eq!(report(&counted[..4], Some(2)), (vec![2, 3], 2, Some(1), Outcome::Ok));
+    // a first token inside a character
+    let part = [opening(), text(), text(), end(), usage(3)];
+    assert_eq!(report(&part, None), (vec![1, 2, 3], 3, Some(4), Outcome::Ok));
+    assert_eq!(report(&part[..4], Some(3)), (vec![1, 2, 3], 3, Some(4), Outcome::Ok));
+    // nobody counts, or tokens were merged: nothing tells
+    assert_eq!(report(&part[..4], None).0, [1, 2, 3]);
+    assert_eq!(report(&[opening(), text(), text(), end(), usage(9)], None).0, [1, 2, 3]);
+}

@@ -16,6 +16,7 @@ use crate::judge::{Checks, Results, RunOutcome};
 use crate::lang::Program;
 use crate::lang::sema::program::{Engine, Profile, Site, Via};
 use crate::plan::{Config, profile};
+use crate::run::cold::reads_startup;
 use crate::run::elsewhere::Elsewhere;
 use crate::run::serve_id::{judged_by, judgements, otherwise, serve_id, serve_ids};
 use crate::run::{Host, LOAD_GENERATION, container, order, questions};
@@ -218,6 +219,9 @@ impl<'a> Standing<'a> {
         if let Some(why) = self.other_rule(&run.run.outcome) {
             return Some(why);
         }
+        if self.lacks_startup(run, made) {
+            return Some("its start was no sample of how long starts take".to_owned());
+        }
         let mut now = self.machine.clone();
         let found = self.installed(&(run.serve_id.to_string(), made.engine.clone()));
         now.build = found.build;
@@ -259,6 +263,12 @@ impl<'a> Standing<'a> {
             Some(_) if when.is_empty() || same.any(|p| definition(p) == *when) => None,
             Some(_) => Some(format!("the rule `{rule}` ended its load, and is another now")),
         }
+    }
+
+    /// Whether a study asks how long starts take, and the one of this result is not known: it was cold, or not seen.
+    fn lacks_startup(&self, run: &RunRecord, made: &Conditions) -> bool {
+        let is_whole = made.running.is_none() && run.run.outcome == RunOutcome::Done;
+        is_whole && run.run.metrics.number("startup_s").is_none() && self.program.studies.iter().any(reads_startup)
     }
 
     /// Why a result of a server that somebody else runs is none of the one that answers now.
