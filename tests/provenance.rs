@@ -105,7 +105,7 @@ fn another_serve_line_another_api_and_another_way_are_told_apart() {
     for (line, why) in [
         ("api openai_completions", "measured through another `api`"),
         ("api sglang_generate", "measured through another `api`"),
-        (serve, "measured with another serve line"),
+        (serve, "measured with another serve line or `reset`"),
     ] {
         lab.write(
             "study.plab",

@@ -103,6 +103,8 @@ fn prepare<'a>(
         images.extend(super::site::images(program, whole, None).unwrap_or_default());
     }
     let host = host.at(program.site.as_deref());
+    let dir = state::directory(&args.file, &study.name, args.dir.as_deref(), false);
+    state::can_be_said(&study_dir(&args.file), &dir)?;
     for name in profiles(study) {
         let missing =
             program.profiles.get(name).and_then(|p| run::missing_tokenizer(p, &study_dir(&args.file)));
@@ -123,7 +125,6 @@ fn prepare<'a>(
     }
     let models = models::resolve(program, study, &study_dir(&args.file), !args.no_download, console)
         .map_err(Stop::Said)?;
-    let dir = state::directory(&args.file, &study.name, args.dir.as_deref(), false);
     state::make(&dir).map_err(|e| (e, "choose another one with `--dir DIR`"))?;
     // before the lock: what outlives a killed guard must come back to us, not to init
     let _ = engine::adopt_orphans();

@@ -77,6 +77,18 @@ pub fn report_of_another(dir: &Path, study: &str) -> Option<String> {
     })
 }
 
+/// Engines and journals are told where they lie in words: a path of other bytes cannot be said. The error is a sentence and what helps.
+pub fn can_be_said(study_dir: &Path, dir: &Path) -> Result<(), (String, &'static str)> {
+    let whole = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
+    match [study_dir, &whole].into_iter().find(|path| path.to_str().is_none()) {
+        None => Ok(()),
+        Some(path) => {
+            let message = format!("the path {} is not text in UTF-8", path.display());
+            Err((message, "give its directories other names; `--dir DIR` keeps what is measured elsewhere"))
+        }
+    }
+}
+
 /// Makes the directory; the error is a sentence with the path.
 pub fn make(dir: &Path) -> Result<(), String> {
     std::fs::create_dir_all(dir)

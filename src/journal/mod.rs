@@ -30,4 +30,4 @@ pub use seal::seal;
 pub use writer::Writer;
 
 /// The journal's file in a state directory.
-pub const FILE: &str = crate::disk::JOURNAL;
+pub const FILE: &str = "journal.jsonl";

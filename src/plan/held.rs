@@ -8,6 +8,7 @@ use serde_json::{Value as Json, json};
 
 use super::command::{in_file, setting_words};
 use super::shell::quote;
+use crate::lang::sema::kinds::Value;
 use crate::lang::sema::program::Engine;
 use crate::lang::sema::schema::{Found, Setting, Split, key};
 use crate::secrets::{mask_leaves, mask_words};
@@ -22,6 +23,8 @@ pub struct Held {
     pub gpus: Option<Uses>,
     /// the engine takes a flag and its value as one word
     joined: bool,
+    /// by which the engine is told that it is off
+    off: Option<String>,
     normal: OnceLock<Box<RawValue>>,
     seen: OnceLock<Seen>,
 }
@@ -46,13 +49,14 @@ pub struct Uses {
 impl Held {
     pub fn new(setting: Setting, engine: &Engine) -> Arc<Self> {
         let (key, gpus) = (key(&setting.canonical), uses(&setting, engine));
+        let off = turned_off(&setting, engine);
         let (normal, seen) = (OnceLock::new(), OnceLock::new());
-        Arc::new(Self { setting, key, gpus, joined: engine.joined, normal, seen })
+        Arc::new(Self { setting, key, gpus, joined: engine.joined, off, normal, seen })
     }
 
     /// Its part of the normal form.
     pub fn normal(&self) -> &RawValue {
-        self.normal.get_or_init(|| normal(&self.setting, &self.setting.value.normal()))
+        self.normal.get_or_init(|| normal(&self.setting, &self.setting.value.normal(), self.off.as_deref()))
     }
 
     /// The same as people may see it.
@@ -74,7 +78,7 @@ impl Held {
         self.seen.get_or_init(|| {
             let value = self.setting.value.normal();
             let masked = mask_leaves(&self.setting.canonical, value.clone());
-            let shown = (masked != value).then(|| normal(&self.setting, &masked));
+            let shown = (masked != value).then(|| normal(&self.setting, &masked, self.off.as_deref()));
             let mut words = mask_words(setting_words(&self.setting, self.joined));
             if self.setting.file {
                 in_file(&self.setting, &mut words);
@@ -86,14 +90,14 @@ impl Held {
     }
 }
 
-/// A flag's part of the normal form.
-pub fn normal(setting: &Setting, value: &Json) -> Box<RawValue> {
+/// A flag's part of the normal form; `off` is a word of its own by which it is turned off.
+pub fn normal(setting: &Setting, value: &Json, off: Option<&str>) -> Box<RawValue> {
     // the same value in other words is another command
     let written = match setting.split {
         _ if setting.file => Some("file"),
         Split::Words => Some("words"),
         Split::Repeated => Some("repeated"),
-        Split::Whole => None,
+        Split::Whole => off,
     };
     let mut document = json!({"name": setting.canonical, "value": value});
     if let (Some(how), Some(fields)) = (written, document.as_object_mut()) {
@@ -101,6 +105,19 @@ pub fn normal(setting: &Setting, value: &Json) -> Box<RawValue> {
     }
     // what was read as JSON or text is always JSON
     to_raw_value(&document).unwrap_or_else(|_| RawValue::NULL.to_owned())
+}
+
+/// The word by which a switch is turned off, the first that its engine has for it, where that is not its own name behind `--no-`.
+fn turned_off(setting: &Setting, engine: &Engine) -> Option<String> {
+    if setting.value != Value::Switch(false) {
+        return None;
+    }
+    let Found::Known(spec, _) = engine.schema.find(&setting.canonical, engine.version.as_deref()) else {
+        return None;
+    };
+    let word = spec.negated.first()?;
+    let usual = word.strip_prefix("--no-") == Some(setting.canonical.trim_start_matches('-'));
+    (!usual).then(|| word.clone())
 }
 
 fn uses(setting: &Setting, engine: &Engine) -> Option<Uses> {

@@ -82,11 +82,11 @@ impl Config {
         let seen = |value| if masked { mask_leaves(&held.setting.canonical, value) } else { value };
         match &held.setting.value {
             Value::Text(t) if held.setting.template => {
-                Cow::Owned(held::normal(&held.setting, &seen(super::command::normal_template(t, self))))
+                Cow::Owned(held::normal(&held.setting, &seen(super::command::normal_template(t, self)), None))
             }
             Value::Json(_) if held.setting.template => {
                 let shown = held.setting.shown.as_deref().unwrap_or_default();
-                Cow::Owned(held::normal(&held.setting, &seen(super::command::normal_json(shown, self))))
+                Cow::Owned(held::normal(&held.setting, &seen(super::command::normal_json(shown, self)), None))
             }
             _ if masked => Cow::Borrowed(held.shown()),
             _ => Cow::Borrowed(held.normal()),

@@ -71,6 +71,23 @@ fn flags_go_by_the_first_spelling() {
     different("-tp=2", "-tp=3");
 }
 
+/// One engine as two schemas declare it: the words that its command has are others.
+#[test]
+fn a_switch_goes_by_the_word_that_turns_it_off() {
+    let id = |negated: &str| {
+        let text = format!(
+            "engine own {{\n serve \"own {{model}} {{port}}\"\n ready get \"/health\"\n flag --caching switch negated {negated} default true\n}}\n\
+             engine mine = own {{ {} }}\nprofile p {{\n data random\n input 1\n output 1\n rate max\n}}\naxis a = --caching\n\
+             study s {{\n model \"org/m\"\n baseline mine\n maximize total_tps on p\n step a {{ vary a }}\n}}\n",
+            negated.split(' ').next().unwrap_or_default()
+        );
+        let program = analyze(&NoFiles, "test.plab", &text).program;
+        Config::declared(&program.engines["mine"], &program.studies[0]).id().to_owned()
+    };
+    assert_ne!(id("--no-caching"), id("--disable-caching"));
+    assert_eq!(id("--disable-caching -dc"), id("--disable-caching"));
+}
+
 #[test]
 fn numbers_go_by_value() {
     same("--max-num-seqs=32Ki", "--max-num-seqs=32768");

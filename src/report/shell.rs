@@ -40,7 +40,16 @@ fn comments(lookup: &Lookup, recommended: &Recommended) -> Vec<String> {
         lines.push(phrases::certainty(report, &recommended.gain));
     }
     lines.extend(phrases::caveats(lookup, recommended));
+    if let Some(path) = recommended.argv.iter().find_map(|word| relative(word)) {
+        lines.push(format!("run it where the study lies: {path} is relative to that"));
+    }
     lines
+}
+
+/// A path in a word of a command, as it stands or behind a flag, that leads elsewhere from another directory.
+fn relative(word: &str) -> Option<&str> {
+    let value = word.split_once('=').filter(|_| word.starts_with('-')).map_or(word, |(_, value)| value);
+    (value.starts_with("./") || value.starts_with("../")).then_some(value)
 }
 
 /// One comment, on as many lines as it needs; nothing in it can end the comment.
@@ -78,6 +87,17 @@ mod tests {
         report.title = "harmless\nrm -rf /".to_owned();
         let script = shell(&report).expect("a script");
         assert!(script.lines().all(|line| !line.starts_with("rm")), "{script}");
+    }
+
+    #[test]
+    fn relative_paths_are_told() {
+        let mut report = fixture::full();
+        let absolute = shell(&report).expect("a script");
+        assert!(!absolute.contains("where the study lies"), "{absolute}");
+        let argv = &mut report.recommended.as_mut().expect("recommended").argv;
+        argv.push("--chat-template=../t.jinja".to_owned());
+        let script = shell(&report).expect("a script");
+        assert!(script.contains("# run it where the study lies: ../t.jinja is relative to that"), "{script}");
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub enum RunError {
     Gpus(#[from] crate::gpu::GpuError),
     /// what a launch is made of, which each of its launches changed
     #[error(
-        "{0} changed in each of the last launches, so that no result of them counts: let the engine write to another file than those that its command names"
+        "{0} changed in each of the last launches, so that no result of them counts: let the engine write to another file than those that its command names, and perflab its `--events` elsewhere"
     )]
     Unsettled(String),
     /// what results are made of, between one launch and the next

@@ -203,7 +203,10 @@ fn no_sample(crew: &Crew<'_>, server: &Server, times: &LaunchTimes) -> Option<St
     }
     let cold = cold::compiled(&crew.place.launch_dir);
     cold.then(|| {
-        format!("it was ready after {:.1} s with cold caches, which is no sample of its startup", times.start_s)
+        format!(
+            "it was ready after {:.1} s with cold caches, which is no sample of its startup",
+            times.start_s
+        )
     })
 }
 

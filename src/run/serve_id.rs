@@ -33,7 +33,9 @@ fn contained_in(image: &str) -> String {
 fn serve_id_of(engine: &Engine, how: &str) -> String {
     // flags and values typed apart are another command
     let apart = if engine.joined { "" } else { "\napart" };
-    short_hash(&format!("{}\n{:?}{apart}{how}", spaced(&engine.serve), engine.api))
+    // what one load leaves behind is there for the next
+    let reset = engine.reset.as_ref().map(|reset| format!("\n{reset:?}")).unwrap_or_default();
+    short_hash(&format!("{}\n{:?}{apart}{reset}{how}", spaced(&engine.serve), engine.api))
 }
 
 /// A serve line with one space between its words: more of them say nothing, but where a quoted word holds them.
@@ -92,10 +94,15 @@ pub(super) fn otherwise(
         let other = Engine { joined: !e.joined, ..Engine::clone(e) };
         hows.iter().any(|how| serve_id_of(&other, how) == id)
     };
-    let what = match (engines().any(other_api), engines().any(other_args)) {
-        (true, _) => "through another `api`",
-        (_, true) => "with flags typed another way (`args`)",
-        _ => "with another serve line",
+    let no_reset = |e: &Arc<Engine>| {
+        let other = Engine { reset: None, ..Engine::clone(e) };
+        e.reset.is_some() && hows.iter().any(|how| serve_id_of(&other, how) == id)
+    };
+    let what = match (engines().any(other_api), engines().any(other_args), engines().any(no_reset)) {
+        (true, ..) => "through another `api`",
+        (_, true, _) => "with flags typed another way (`args`)",
+        (.., true) => "without the `reset` between its loads",
+        _ => "with another serve line or `reset`",
     };
     format!("measured {what}")
 }

@@ -1,5 +1,8 @@
 //! Edits of the study file between two invocations: what was measured under other words, rules or declarations is no result any more.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+
 use crate::support::{EXEC, Lab, Output, binary};
 
 const ENGINE: &str = r#"
@@ -81,6 +84,30 @@ fn the_same_values_in_other_words_are_another_command() {
     let script = lab.read("state/recommended.sh");
     let shell = if script.contains("<(") { "#!/usr/bin/env bash" } else { "#!/bin/sh" };
     assert!(script.starts_with(shell), "{script}");
+}
+
+/// Without it a load may find in the cache what the one before it left there.
+#[test]
+fn another_reset_between_loads_is_another_measurement() {
+    let lab = lab("", "");
+    lab.run(&EXEC).expect_code(0);
+    edit(&lab, "args    joined", "args    joined\n    reset   post \"/reset_prefix_cache\"");
+    let out = lab.run(&EXEC).expect_code(0);
+    assert!(out.stderr.contains("measured without the `reset` between its loads"), "{}", out.stderr);
+    assert_eq!(launches(&out), 4);
+    assert_eq!(launches(&lab.run(&EXEC).expect_code(0)), 0);
+}
+
+/// What an engine is told of its files are words, and a journal is text.
+#[test]
+fn a_path_that_is_no_text_is_named_before_anything_starts() {
+    let lab = lab("", "");
+    let name = OsStr::from_bytes(b"bad\xff");
+    let dir = lab.path(".").join(name);
+    let mut command = lab.command(&["exec", "study.plab", "--dir"]);
+    command.arg(&dir);
+    lab.start_command(command).wait().expect_error(1, &["is not text in UTF-8", "--dir DIR"]);
+    assert!(!dir.exists());
 }
 
 #[test]

@@ -245,6 +245,12 @@ impl Checker<'_> {
     }
 
     fn failure(&mut self, name: &ast::Text, pattern: &ast::Text) -> Option<Failure> {
+        if name.value.trim().is_empty() {
+            let d = Diagnostic::new(Code::BadPattern, name.span, "the failure has no name")
+                .label("what a report would call it");
+            self.sink.push(d.help("say what it is, for example \"out of memory\""));
+            return None;
+        }
         if pattern.value.is_empty() {
             let d = Diagnostic::new(Code::BadPattern, pattern.span, "the pattern is empty")
                 .label("matches every log");

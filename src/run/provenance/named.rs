@@ -221,6 +221,11 @@ fn takes_path(config: &Config, flag: &str) -> bool {
 mod tests {
     use super::*;
 
+    #[test]
+    fn both_rooms_know_a_state_directory_by_the_same_file() {
+        assert_eq!(crate::disk::JOURNAL, crate::journal::FILE);
+    }
+
     fn find(dir: &Path, values: &[&str]) -> Named {
         let is_model = |word: &str| word == "org/draft";
         let mut find = Find { study_dir: dir, is_model: &is_model, found: Named::default() };

@@ -268,7 +268,9 @@ impl<'a> Standing<'a> {
     /// Whether a study asks how long starts take, and the one of this result is not known: it was cold, or not seen.
     fn lacks_startup(&self, run: &RunRecord, made: &Conditions) -> bool {
         let is_whole = made.running.is_none() && run.run.outcome == RunOutcome::Done;
-        is_whole && run.run.metrics.number("startup_s").is_none() && self.program.studies.iter().any(reads_startup)
+        is_whole
+            && run.run.metrics.number("startup_s").is_none()
+            && self.program.studies.iter().any(reads_startup)
     }
 
     /// Why a result of a server that somebody else runs is none of the one that answers now.
