@@ -126,7 +126,7 @@ codes! {
     BudgetUncounted = "W522", "a budget that nothing can count";
     WrongWay = "W523", "what is worse is asked for";
     Undrafted = "W524", "a requirement reads what only drafting engines have, and the baseline drafts nothing";
-    Implausible = "W526", "a bound that no server comes near";
+    Implausible = "W526", "a bound that tells no servers apart";
     Overruled = "W527", "a rule prunes what the study adopts";
     FewRequests = "W528", "a percentile far out is read of a few requests";
     NeverBinds = "W529", "a batch limit that the load never reaches";

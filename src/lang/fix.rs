@@ -15,6 +15,7 @@ use super::effort::Effort;
 use super::hidden::hidden_by;
 use super::made::{Made, Making};
 use super::numbering::Numbering;
+use super::sema::values_of_what_is_not_to_set;
 use super::source::FileId;
 
 /// A fix may need another one: a flag and its value are joined, then its name is seen to be wrong.
@@ -81,6 +82,7 @@ pub fn complete(text: &str, analysis: &mut Analysis, analyze: &dyn Fn(&str) -> A
         }
     }
     numbering.end(analysis);
+    values_of_what_is_not_to_set(&mut analysis.diagnostics, &analysis.modules);
 }
 
 /// A text, what is wrong with it, and how it came about.

@@ -10,6 +10,12 @@ pub fn suggest(value: f64, written: &str) -> Vec<String> {
     if written == "Gi" {
         return vec![format!("{}Mi", round(value * 1024.0))];
     }
+    if matches!(written, "d" | "day" | "days") {
+        return vec![format!("{}h", round(value * 24.0))];
+    }
+    if matches!(written, "gpuh" | "gpu-h" | "gpu_h" | "GPUh" | "gpu_hours" | "gpuhours") {
+        return vec![format!("{value} gpu_hours")];
+    }
     let named = names(written);
     if named.is_empty() {
         return factors(written)

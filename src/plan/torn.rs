@@ -133,6 +133,10 @@ impl Torn {
             Code::AlwaysFires if program.studies.iter().flat_map(|s| &s.prune).any(measured) => true,
             _ if of_candidates && self.candidates == Candidates::Any => false,
             Code::OnlyBase => !steps.any(|s| self.changes(s) || self.holds_points(s)),
+            // a step that is lost may set what these candidates need
+            Code::Unreachable if self.candidates == Candidates::Some && steps.clone().next().is_some() => {
+                false
+            }
             Code::SameTwice | Code::Unreachable => !steps.any(|s| self.holds_points(s)),
             // a rule that meets nothing may be about candidates that are lost
             Code::NeverFires => program.studies.iter().all(|s| !s.steps.is_empty()),

@@ -9,8 +9,9 @@ use crate::lang::syntax::ast::{Name, WordLine, WordValue};
 use crate::lang::syntax::{PROFILE_SETTINGS as SETTINGS, load_setting};
 
 impl Checker<'_> {
-    /// A line under the setting that it surely is; one of no setting is told of, and stays what it is.
-    pub(super) fn as_called<'l>(&mut self, line: &'l WordLine) -> Cow<'l, WordLine> {
+    /// A line under the setting that it surely is; one of no setting is told of, and stays what it is. What other tools call the most
+    /// requests at once caps an `open` load, and is a load of its own elsewhere.
+    pub(super) fn as_called<'l>(&mut self, line: &'l WordLine, open: bool) -> Cow<'l, WordLine> {
         let word = &line.word;
         if SETTINGS.contains(&word.value.as_str()) {
             return Cow::Borrowed(line);
@@ -18,6 +19,8 @@ impl Checker<'_> {
         let message = format!("a profile has no setting `{}`", word.value);
         let d = Diagnostic::new(Code::UnknownSetting, word.span, message);
         if let Some((setting, example)) = load_setting(&word.value) {
+            let caps = open && setting == "concurrency";
+            let (setting, example) = if caps { ("in_flight", "in_flight 64") } else { (setting, example) };
             return self.of_another_tool(line, d, setting, example);
         }
         let mut d = d.meant(&word.value, SETTINGS.iter().copied(), "unknown", str::to_owned);

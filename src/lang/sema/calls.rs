@@ -91,6 +91,11 @@ impl Checker<'_> {
                 self.sink.push(d.label("no function").help(format!("write `{right}`")).edit(e.span, right));
                 return None;
             }
+            if let ("given", [inner]) = (name.value.as_str(), args) {
+                let right = format!("given {}", self.source_text(inner.span));
+                self.sink.push(d.label("no function").help(format!("write `{right}`")).edit(e.span, right));
+                return None;
+            }
             let d = match metrics::statistic_elsewhere(&name.value) {
                 Some(right) => d.suggest(right).edit(name.span, right),
                 // of a share of requests there is no slip that a machine could mend

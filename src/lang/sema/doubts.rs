@@ -15,6 +15,13 @@ pub fn doubts_that_follow(found: &mut Vec<Diagnostic>, modules: &Modules) {
     version_of_a_parent(found);
 }
 
+/// `env CUDA_VISIBLE_DEVICES=0,1`: how its value is written is of no matter.
+pub fn values_of_what_is_not_to_set(found: &mut Vec<Diagnostic>, modules: &Modules) {
+    let line = |d: &Diagnostic| d.span.line_in(modules.text_of(d.span.file));
+    let lines: Vec<Span> = found.iter().filter(|d| d.code == Code::ReservedVariable).map(line).collect();
+    found.retain(|d| d.code != Code::Unexpected || !lines.contains(&line(d)));
+}
+
 /// `version "0.17"` for `0.17.1`, and a flag that 0.17.1 has.
 fn flags_of_a_release_cut_short(found: &mut Vec<Diagnostic>) {
     let cut = found.iter().filter(|d| d.code == Code::VersionUnknown);

@@ -135,7 +135,10 @@ impl Modules {
         }
         let listed = self.listed_beside(name.span);
         let others = known.iter().copied().filter(|k| !listed.contains(k));
-        let d = d.meant(&name.value, others, "not there", str::to_owned);
+        let d = match alias(&name.value).filter(|engine| known.contains(engine)) {
+            Some(engine) if !listed.contains(&engine) => d.suggest(engine).edit(name.span, engine),
+            _ => d.meant(&name.value, others, "not there", str::to_owned),
+        };
         known.truncate(24);
         d.help(if known.is_empty() {
             "it declares nothing that can be imported".to_owned()
@@ -162,5 +165,15 @@ impl Modules {
                 .label("cannot be imported")
                 .help("engines, axes, profiles, metrics and prune rules can be imported")
         })
+    }
+}
+
+/// What engines of the library are called elsewhere.
+fn alias(name: &str) -> Option<&'static str> {
+    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+    match plain.to_ascii_lowercase().as_str() {
+        "tensorrt" | "tensorrtllm" | "trt" | "tensorrtserve" => Some("trtllm"),
+        "llamacpp" | "llama" | "llamaserver" | "ggml" => Some("llama_cpp"),
+        _ => None,
     }
 }

@@ -92,7 +92,7 @@ pub mod versions;
 pub mod worded;
 
 pub use check::check_program;
-pub use doubts::doubts_that_follow;
+pub use doubts::{doubts_that_follow, values_of_what_is_not_to_set};
 pub use metrics::{MetricKind, Stat, beside_the_client, kind_of as metric_kind};
 pub use modules::{Modules, without_mark};
 pub use odd::odd_declarations;

@@ -1,5 +1,5 @@
-//! Bounds that no server comes near: `tpot <= 60s`, where 60ms was meant, `ttft <= 1us`. A doubt, said of the times of one token or one
-//! answer.
+//! Bounds that tell no servers apart: `tpot <= 60s`, where 60ms was meant, `ttft <= 1us`, which no server comes near; and what is
+//! compared with itself. A doubt.
 
 use super::check::Checker;
 use super::metrics::Stat;
@@ -30,6 +30,9 @@ impl Checker<'_> {
             self.plausible(l, left);
             self.plausible(r, right);
             return;
+        }
+        if measured_alone(left).is_some_and(|m| measured_alone(right) == Some(m)) {
+            return self.with_itself(written, r);
         }
         let (metric, number, at) = match (&**left, &**right) {
             (Expr::Metric { of: Owner::Own, name, stat }, Expr::Number(n)) => ((name, stat), *n, r),
@@ -70,5 +73,30 @@ impl Checker<'_> {
         self.sink.push(d.help(
             "a bound that everything or nothing meets decides nothing: state the one that your users need",
         ));
+    }
+
+    /// `p99(ttft) <= 1.1 * p99(ttft)`: whose the second one is was left out.
+    fn with_itself(&mut self, written: &ast::Expr, right: &ast::Expr) {
+        let text = self.modules.slice(right.span);
+        let metric = text.rsplit(['*', '/']).next().unwrap_or(text).trim();
+        let message = format!("`{metric}` is compared with itself");
+        let d =
+            Diagnostic::new(Code::Implausible, written.span, message).label("settled before it is measured");
+        let help = format!(
+            "say whose the other one is: `baseline.{metric}`, or `best.{metric}` of what was measured so far"
+        );
+        self.sink.push(d.help(help));
+    }
+}
+
+/// The one thing that an expression measures of a configuration, times or over a number.
+fn measured_alone(e: &Expr) -> Option<&Expr> {
+    match e {
+        Expr::Metric { of: Owner::Own, .. } | Expr::Goodput { of: Owner::Own, .. } => Some(e),
+        Expr::Binary { op: BinaryOp::Mul | BinaryOp::Div, left, right } => match (&**left, &**right) {
+            (Expr::Number(_), one) | (one, Expr::Number(_)) => measured_alone(one),
+            _ => None,
+        },
+        _ => None,
     }
 }

@@ -158,7 +158,10 @@ impl Problem {
                 let d = Diagnostic::new(Code::BadFlagValue, at_value, message);
                 let ranged = value.is_some_and(|v| v.text.contains("..")) && expected.contains("number");
                 let auto = value.is_some_and(|v| v.text == AUTO);
+                // `{{ ctx }}`, of which a `{` is left
+                let templated = value.is_some_and(|v| v.text.starts_with("{ ") && v.text.ends_with(" }"));
                 let each = match (ranged, auto) {
+                    _ if templated => "; a param is inserted by `{name}`, `{{` is a brace",
                     (true, _) => "; name each value, `[64, 128, 256]`",
                     (_, true) => "; without the flag, the engine decides itself",
                     _ => "",
@@ -185,6 +188,15 @@ impl Problem {
             Self::NoKey { above, key, known, .. } => {
                 let at = key_in_name(name, at_name, above.len()).unwrap_or(at_value);
                 no_key(Diagnostic::new(Code::UnknownFlag, at, message), key, known)
+            }
+            // `--draft.tokens.max=2`
+            Self::KeyValue { above, key, shown, expected, .. }
+                if shown.starts_with('{') && key_in_name(name, at_name, above.len() + 1).is_some() =>
+            {
+                let below = key_in_name(name, at_name, above.len() + 1).unwrap_or(at_name);
+                let message = format!("the key `{key}` has no keys of its own");
+                let d = Diagnostic::new(Code::BadFlagValue, below, message).label("a key of a value");
+                d.help(format!("`{key}` takes {expected}"))
             }
             Self::KeyValue { shown, expected, choices, .. } => {
                 let d = Diagnostic::new(Code::BadFlagValue, at_value, message);

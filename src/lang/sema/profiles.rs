@@ -16,6 +16,7 @@ use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic, one_of};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, Item, Literal, Name, WordLine, WordValue};
+use crate::lang::syntax::load_setting;
 use crate::lang::units::Dim;
 
 /// What a profile may send.
@@ -63,7 +64,11 @@ impl Checker<'_> {
         let inherited = profile.load.as_ref().and_then(loads::arrivals);
         let mut arrivals = None;
         let mut seen: Vec<(&str, Span)> = Vec::new();
-        let lines: Vec<_> = decl.lines.iter().map(|line| self.as_called(line)).collect();
+        let rated = |l: &WordLine| {
+            l.word.value == "rate" || load_setting(&l.word.value).is_some_and(|s| s.0 == "rate")
+        };
+        let open = decl.lines.iter().any(rated);
+        let lines: Vec<_> = decl.lines.iter().map(|line| self.as_called(line, open)).collect();
         for line in lines.iter().map(AsRef::as_ref) {
             let line: &WordLine = line;
             let word = line.word.value.as_str();

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::check::Checker;
 use super::exprs::Place;
+use super::metrics;
 use super::program::{Budget, Expr, Gpus, NotYet, Objective, Prune, Repeat, Require, Study};
 use super::scope::{Kind, name_of};
 use super::steps::Reach;
@@ -11,7 +12,7 @@ use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic};
 use crate::lang::source::Span;
 use crate::lang::syntax::Block;
-use crate::lang::syntax::ast::{self, BinaryOp, Item, Name, StudyLineKind as Line};
+use crate::lang::syntax::ast::{self, BinaryOp, ExprKind, Item, Name, StudyLineKind as Line};
 use crate::lang::units::{self, Dim};
 
 const DEFAULT_ADOPT: f64 = 0.01;
@@ -144,6 +145,9 @@ impl Checker<'_> {
     }
 
     fn objective(&mut self, word: Span, maximize: bool, expr: &ast::Expr, on: &[Name], study: &mut Study) {
+        if let Some((metric, profile)) = self.swapped(expr, on) {
+            return self.objective(word, maximize, &metric, &[profile], study);
+        }
         let text = self.source_text(expr.span);
         let profiles = self.profile_names(on);
         let span = expr.span;
@@ -160,6 +164,28 @@ impl Checker<'_> {
             self.objective_improves(word, maximize, &expr);
             study.objective = Some(Objective { maximize, expr, text, dim, profiles });
         }
+    }
+
+    /// `maximize chat on total_tps`: the metric and the profile that are meant, after saying so.
+    fn swapped(&mut self, expr: &ast::Expr, on: &[Name]) -> Option<(ast::Expr, Name)> {
+        let ExprKind::Call { owner: None, name: profile, args: None } = &expr.kind else { return None };
+        let [metric] = on else { return None };
+        let root = self.modules.root();
+        let is = |kind: Kind, name: &Name| root.find(kind, &name.value).is_some();
+        let measured = |name: &Name| is(Kind::Metric, name) || metrics::kind_of(&name.value).is_some();
+        let swapped = is(Kind::Profile, profile)
+            && !measured(profile)
+            && measured(metric)
+            && !is(Kind::Profile, metric);
+        if !swapped {
+            return None;
+        }
+        let (own, right) = (expr.span.to(metric.span), format!("{} on {}", metric.value, profile.value));
+        let message = format!("`{}` is a profile, and `{}` a metric", profile.value, metric.value);
+        let d = Diagnostic::new(Code::WrongKind, own, message).label("the wrong way round");
+        self.sink.push(d.help(format!("write `{right}`")).edit(own, right));
+        let kind = ExprKind::Call { owner: None, name: metric.clone(), args: None };
+        Some((ast::Expr { kind, span: metric.span }, profile.clone()))
     }
 
     fn require(&mut self, written: &ast::Expr, on: Option<&Name>, study: &mut Study) {

@@ -12,7 +12,7 @@ pub fn say(module: &Module, d: Diagnostic, library: &str, name: &str, sink: &mut
         let are = if names.len() > 1 { "they are" } else { "it is" };
         format!("{are} of the standard library: write `{}` at the top", whole(library, names))
     };
-    if lost_a_name(module, library, sink) {
+    if lost_a_name(module, library, sink) || meant_there(module, library, name, sink) {
         return;
     }
     let span = d.span;
@@ -43,6 +43,14 @@ fn lost_a_name(module: &Module, library: &str, sink: &Sink) -> bool {
     let uses = module.file.items.iter().filter_map(|i| if let Item::Use(u) = i { Some(u) } else { None });
     let mut of_library = uses.filter(|u| matches!(&u.from, UsePath::Std(n) if n.value == library));
     of_library.any(|u| sink.in_span(u.span).any(|d| d.code == Code::Unexpected))
+}
+
+/// Whether a list of that library has another word for it, `{ tensorrt }`: what it means there was said.
+fn meant_there(module: &Module, library: &str, name: &str, sink: &Sink) -> bool {
+    let uses = module.file.items.iter().filter_map(|i| if let Item::Use(u) = i { Some(u) } else { None });
+    let mut of_library = uses.filter(|u| matches!(&u.from, UsePath::Std(n) if n.value == library));
+    let means = |d: &Diagnostic| d.code == Code::UnknownImport && d.edits.iter().any(|e| e.text == name);
+    of_library.any(|u| sink.in_span(u.span).any(means))
 }
 
 fn whole(library: &str, names: &[&str]) -> String {

@@ -65,6 +65,11 @@ impl<'a> Line<'a> {
         Self { token, word, before, end, rest }
     }
 
+    /// The word that it begins with.
+    pub fn first(&self) -> &str {
+        self.before.split_whitespace().next().unwrap_or_default()
+    }
+
     /// In the place of so much of the rest, something else.
     pub fn write(&self, len: usize, right: &str) -> Hint {
         mend(format!("write `{right}`"), self.token.start..self.token.start + len, right)

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use super::blocks::first_word;
 use super::lexical::{Piece, Scanner, depth};
 use super::nesting::{indent, is_line_of, states_again};
+use super::twice::lines;
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
 use crate::lang::diag::{About, Diagnostic, Sink};
@@ -13,8 +14,8 @@ use crate::lang::source::{FileId, Span};
 
 /// The text without those braces, everything else in its place; they are told of. Asked of texts in which a `}` closes too much.
 pub fn kept_open<'t>(id: FileId, text: &'t str, sink: &mut Sink) -> Cow<'t, str> {
-    let mut mended = Cow::Borrowed(text);
-    for at in one_too_many(text) {
+    let mut mended = with_braces(id, text, sink);
+    for at in one_too_many(&mended.clone()) {
         let here = Span::new(id, at..at + 1);
         let line = here.line_in(text).range();
         let message = if is_of_a_flag(&text[line.clone()]) || text[line.clone()].contains('{') {
@@ -36,6 +37,24 @@ pub fn kept_open<'t>(id: FileId, text: &'t str, sink: &mut Sink) -> Cow<'t, str>
             sink.push(d.help("remove it").edit(here, ""));
             mended.to_mut().replace_range(at..=at, " ");
         }
+    }
+    mended
+}
+
+/// The text without the lines whose JSON only lacks its first brace: what they set is not read, and nothing else is wrong with them.
+fn with_braces<'t>(id: FileId, text: &'t str, sink: &mut Sink) -> Cow<'t, str> {
+    let mut mended = Cow::Borrowed(text);
+    for line in lines(text) {
+        let Some(begin) = object_without_brace(&text[line.clone()]).map(|n| line.start + n) else { continue };
+        let end = line.start + text[line.clone()].rfind('}').unwrap_or_default();
+        let d = Diagnostic::new(
+            Code::Unopened,
+            Span::new(id, end..end + 1),
+            "this `}` closes nothing on its line",
+        );
+        let d = d.about(About::LacksObject).label("nothing is open here");
+        sink.push(d.help("add a `{` where the object begins").edit(Span::new(id, begin..begin), "{"));
+        mended.to_mut().replace_range(line.clone(), &" ".repeat(line.len()));
     }
     mended
 }
@@ -120,6 +139,19 @@ fn is_beyond_its_flag(text: &str, at: usize) -> bool {
         return false;
     }
     depth(line) < 0
+}
+
+/// `body "a": 1}`, `--flag="a": 1}`: where the JSON begins that only lacks its first brace.
+fn object_without_brace(line: &str) -> Option<usize> {
+    let code = &line[..start_of_comment(line).unwrap_or(line.len())];
+    let begin = match first_word(code.trim_start()) {
+        "body" => code.find("body")? + "body".len(),
+        _ if is_of_a_flag(code) => code.find('=')? + 1,
+        _ => return None,
+    };
+    let value = code[begin..].trim_start();
+    let whole = serde_json::from_str::<serde_json::Value>(&format!("{{{value}"));
+    whole.is_ok_and(|v| v.is_object()).then(|| begin + code[begin..].len() - value.len())
 }
 
 fn is_of_a_flag(line: &str) -> bool {

@@ -16,7 +16,7 @@ pub fn slip(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
             .or_else(|| line.negated())
             .or_else(|| line.keys())
             .or_else(|| line.uses()),
-        "failure" => line.compared(),
+        "failure" => line.compared().or_else(|| line.pattern()),
         "env" => line.variable(),
         "stop" => line.no_signal(),
         _ => None,
@@ -74,6 +74,16 @@ impl Line<'_> {
     fn compared(&self) -> Option<Hint> {
         let sign = matches!(self.word, "==" | "=~" | "=" | "~" | "~=");
         (sign && self.before.ends_with(" log")).then(|| self.write(self.word.len(), "matches"))
+    }
+
+    /// `failure "…" when log matches /…/`
+    fn pattern(&self) -> Option<Hint> {
+        let inner = self.rest.strip_prefix('/')?;
+        let end = inner.rfind('/').filter(|_| self.before.ends_with(" matches"))?;
+        let (pattern, flags) = (&inner[..end], &inner[end + 1..]);
+        let flags = if flags.contains('i') { "(?i)" } else { "" };
+        let right = format!("\"{flags}{}\"", pattern.replace('\\', "\\\\").replace('"', "\\\""));
+        Some(self.write(self.rest.len(), &right))
     }
 
     /// `env OWN-LOG=info`, `env OWN_LOG: info`

@@ -3,8 +3,9 @@
 use std::ops::Range;
 
 use super::{
-    borrowed, conditions, engine_slips, examples, head_slips, lacking, lapses, meant_words, names, phrases,
-    points, reasons, remedies, several, signs, slips, spaced, study_slips, usages, words,
+    borrowed, conditions, engine_slips, examples, head_slips, lacking, lapses, meant_words, names,
+    number_slips, phrases, points, reasons, remedies, several, signs, slips, spaced, study_slips, usages,
+    words,
 };
 use crate::lang::diag::{one_of, short};
 use crate::lang::units;
@@ -50,6 +51,7 @@ fn reasoned(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) 
     let word = if word == ":=" { "=" } else { word };
     let known = engine_slips::slip(chunk, token, word)
         .or_else(|| study_slips::slip(chunk, token, word))
+        .or_else(|| number_slips::slip(chunk, token, word, expected))
         .or_else(|| usages::usage(chunk, token, word, expected))
         .or_else(|| head_slips::slip(chunk, token, word))
         .or_else(|| reasons::unquoted(chunk, token, expected))

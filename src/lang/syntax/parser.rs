@@ -12,7 +12,9 @@ use super::lexical;
 use super::opened::opened;
 use super::quotes::curly_values;
 use super::unseen::unseen;
-use super::{heads, misplaced, mixed, nesting, pasted, rename, side_by_side, stray, twice, words};
+use super::{
+    foreign_lines, heads, misplaced, mixed, nesting, pasted, rename, side_by_side, stray, twice, words,
+};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink};
 use crate::lang::source::{FileId, Span};
@@ -141,6 +143,7 @@ fn read(id: FileId, text: &str, sink: &mut Sink, lost: HashSet<String>) -> Parse
 fn put_right(id: FileId, text: &str, closes_too_much: bool, sink: &mut Sink) -> (String, Vec<String>) {
     let (mut right, mut lost) = (text.to_owned(), Vec::new());
     twice::once(id, &mut right, sink);
+    foreign_lines::without(id, &mut right, sink);
     pasted::within(id, &mut right, sink, &mut lost);
     side_by_side::below_each_other(id, &mut right, sink);
     mixed::made_alike(id, &mut right, sink);

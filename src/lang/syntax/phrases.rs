@@ -116,6 +116,9 @@ impl<'a> Place<'a> {
                 if self.before.contains(" on ") && !self.names_another() =>
             {
                 let limit = self.after().split(['\n', '#']).next().unwrap_or_default().trim();
+                if limit.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == "gain") {
+                    return hint("what a change must gain stands behind `adopt`: `adopt gain >= 2%`", None);
+                }
                 let gap = self.before.len()..self.to_line_end().end;
                 let edit =
                     Some((gap, format!("\n    require {limit}"))).filter(|_| limit.contains(['<', '>']));

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::hints::Hint;
 use super::lexical::{Piece, Scanner};
+use super::nameless_points;
 use crate::lang::diag::did_you_mean;
 
 /// The remedy for a token (of the chunk, a place in it) in the body of an axis.
@@ -125,6 +126,11 @@ impl<'a> Body<'a> {
                 self.word
             );
             return Some(hint(help, None));
+        }
+        if let Some(all) =
+            nameless_points::named(self.chunk, self.start).filter(|_| self.word.starts_with('-'))
+        {
+            return Some(all);
         }
         let flag = self.word.trim_start_matches('-');
         let end = flag.find(['=', ' ']).unwrap_or(flag.len());

@@ -6,7 +6,7 @@ use super::at::{At, only};
 use super::hints::{Hint, is_condition};
 use super::json_slips;
 use crate::lang::diag::did_you_mean;
-use crate::lang::unit_slips;
+use crate::lang::{unit_slips, units};
 
 /// The remedy for a token (of the chunk, a place in it) that is another language's.
 pub fn sign(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) -> Option<Hint> {
@@ -54,6 +54,10 @@ impl At<'_> {
             _ if inside && before.ends_with([':', '[']) && plain_word(word) => {
                 let right = format!("\"{word}\"");
                 self.here(format!("texts in JSON are quoted: write {right}"), &right)
+            }
+            _ if inside && before.ends_with([':', '[', ',']) && counted(word).is_some() => {
+                let right = counted(word)?;
+                self.here(format!("numbers in JSON have no units: write `{right}`"), &right)
             }
             _ if inside && word.starts_with(|c: char| c.is_ascii_digit()) && before.ends_with('{') => {
                 only("a list of values stands in square brackets: `--flag=[256, 512]`")
@@ -179,6 +183,14 @@ impl At<'_> {
             let right = format!("{name}({word})");
             return Some(self.from(before.len() - name.len(), format!("write `{right}`"), &right));
         }
+        if before.ends_with("==") || before.ends_with("!=") {
+            let right = format!("\"{word}\"");
+            let of_model =
+                before.trim_end_matches(['=', '!']).trim_end().ends_with("model") && plain_word(word);
+            if of_model && self.is("an expression") {
+                return Some(self.here(format!("a text is quoted: write `{right}`"), &right));
+            }
+        }
         let lower = word.to_ascii_lowercase();
         let name = lower != word && quoted_name(&format!("\"{lower}\""));
         let shouted = self.is("an expression") && name;
@@ -241,6 +253,15 @@ fn json_word(word: &str) -> Option<&'static str> {
     };
     let same = word.len() != right.len() || sorted(word) == sorted(right);
     (same && word.len() > 2 && word.starts_with(&right[..1])).then_some(right)
+}
+
+/// `32Ki`, `90%`: a number with a factor, as it is without.
+fn counted(word: &str) -> Option<String> {
+    let digits = word.bytes().take_while(|b| b.is_ascii_digit() || *b == b'.').count();
+    let (number, unit) = word.split_at(digits);
+    let (scale, dim) = units::unit(unit).filter(|_| !unit.is_empty())?;
+    let value = scale.apply(number.parse().ok()?);
+    (dim == units::Dim::PLAIN).then(|| value.to_string())
 }
 
 /// `rate 8 rps`: a unit behind a space, spelled otherwise.
@@ -331,7 +352,7 @@ fn grouped(value: &str) -> Option<String> {
 }
 
 /// As numbers of thousands are that people write out: 32,768 or 10,000.
-fn is_round(number: &str) -> bool {
+pub(super) fn is_round(number: &str) -> bool {
     number.parse().is_ok_and(|n: u64| n.is_multiple_of(1000) || n.is_multiple_of(1024))
 }
 

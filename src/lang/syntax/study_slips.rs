@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::at::{Line, mend};
+use super::at::{Line, mend, only};
 use super::hints::Hint;
 
 /// The remedy for a token (of the chunk, a place in it) in such a line.
@@ -15,13 +15,13 @@ pub fn slip(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
         .or_else(|| line.named_as_step())
         .or_else(|| line.picked())
         .or_else(|| line.via())
+        .or_else(|| line.branch())
+        .or_else(|| line.adopted_when())
+        .or_else(|| line.profile_within())
+        .or_else(|| line.required_beside())
 }
 
 impl Line<'_> {
-    fn first(&self) -> &str {
-        self.before.split_whitespace().next().unwrap_or_default()
-    }
-
     /// `ready get "/health" within 10 minutes`
     fn patience(&self) -> Option<Hint> {
         let unit = match self.word {
@@ -117,5 +117,56 @@ impl Line<'_> {
         let method = matches!(self.word, "venv" | "docker" | "podman" | "url" | "path");
         (self.first() == "engine" && method && !self.before.ends_with(" via"))
             .then(|| mend(format!("write `via {}`", self.word), self.token.start..self.token.start, "via "))
+    }
+
+    /// `step a { … } else { … }`
+    fn branch(&self) -> Option<Hint> {
+        matches!(self.word, "else" | "elif" | "otherwise").then(|| {
+            only("there are no branches: each step has its own condition in its first line, `step NAME when p50(tpot) > 15ms { … }`")
+        })
+    }
+
+    /// `adopt when gain >= 2% and tail < 20`
+    fn adopted_when(&self) -> Option<Hint> {
+        let from = self.rest.strip_prefix(self.word)?.trim_start();
+        let (gain, rest) = from.split_once(" and ").filter(|_| self.before == "adopt")?;
+        let when = matches!(self.word, "when" | "if" | "where");
+        let right = format!("{gain}\n    require {rest}");
+        (when && gain.starts_with("gain") && !rest.contains(" and ") && !rest.starts_with("gain")).then(|| {
+            mend(
+                format!("adoption asks for the gain alone: write `adopt {gain}`, and `require {rest}` on a line of its own"),
+                self.token.start..self.token.start + self.rest.len(),
+                right,
+            )
+        })
+    }
+
+    /// `require p99(ttft) on chat <= 2s`
+    fn profile_within(&self) -> Option<Hint> {
+        let (metric, profile) = self.before.rsplit_once(" on ")?;
+        let sign = matches!(self.word, "<" | "<=" | ">" | ">=" | "==" | "!=");
+        let name = profile.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        (self.first() == "require" && sign && name && !self.rest.contains(" and ")).then(|| {
+            let (limit, profile) = (self.rest, profile.trim());
+            let metric = metric.split_whitespace().collect::<Vec<_>>().join(" ");
+            mend(
+                format!("the profile stands last: write `{metric} {limit} on {profile}`"),
+                self.end - profile.len() - " on".len() - 1..self.token.start + self.rest.len(),
+                format!(" {limit} on {profile}"),
+            )
+        })
+    }
+
+    /// `require success_rate >= 99% on chat and tail < 20`
+    fn required_beside(&self) -> Option<Hint> {
+        let more = self.rest.strip_prefix("and ").or_else(|| self.rest.strip_prefix("&& "))?.trim();
+        let compares = more.contains(['<', '>', '=']);
+        (self.first() == "require" && self.before.contains(" on ") && compares).then(|| {
+            mend(
+                format!("what else is required stands on a line of its own: write `require {more}`"),
+                self.end..self.token.start + self.rest.len(),
+                format!("\n    require {more}"),
+            )
+        })
     }
 }

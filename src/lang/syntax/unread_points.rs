@@ -7,7 +7,7 @@ use super::expected::by_rule;
 use super::grammar::Rule;
 use super::lexical::{self, Piece, Scanner};
 use super::reread::reread;
-use crate::lang::diag::{Diagnostic, Sink};
+use crate::lang::diag::{Diagnostic, Edit, Sink};
 use crate::lang::source::FileId;
 
 /// Points that are explained one by one; whoever has more of them misread the whole.
@@ -31,8 +31,10 @@ pub(super) fn other_points(
         let mends_more = found.edits.iter().any(|e| beyond(e.span.start) || beyond(e.span.end));
         let commas =
             !found.edits.is_empty() && found.edits.iter().all(|e| matches!(e.text.as_str(), "," | ""));
+        // of points that are all written otherwise one is told
+        let whole = found.edits.iter().any(|e| writes_all(e, &rest, base));
         sink.push(found);
-        if sink.is_full() {
+        if whole || sink.is_full() {
             return None;
         }
         let signs = if mends_more || commas { with_their_signs(&rest) } else { None };
@@ -50,6 +52,13 @@ pub(super) fn other_points(
         found.help = found.help.map(|help| without_gaps(&help));
     }
     None
+}
+
+/// Whether an edit takes the place of all points.
+fn writes_all(edit: &Edit, text: &str, base: usize) -> bool {
+    let range = edit.span.range();
+    let place = range.start.checked_sub(base).zip(range.end.checked_sub(base));
+    place.and_then(|(from, to)| text.get(from..to)).is_some_and(|t| t.starts_with('{') && t.ends_with('}'))
 }
 
 fn without_gaps(text: &str) -> String {

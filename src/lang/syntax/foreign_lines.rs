@@ -1,0 +1,89 @@
+//! Lines of other formats that come along when something is pasted: the fences of markdown around a study, and variables as a list of YAML.
+
+use std::ops::Range;
+
+use super::twice::{blank, lines};
+use crate::lang::codes::Code;
+use crate::lang::diag::{Diagnostic, Sink};
+use crate::lang::source::{FileId, Span};
+
+/// The text without such lines, all else in its place; they are told of.
+pub fn without(id: FileId, text: &mut String, sink: &mut Sink) {
+    fences(id, text, sink);
+    variables(id, text, sink);
+}
+
+/// One mistake for all of them: they come in pairs.
+fn fences(id: FileId, text: &mut String, sink: &mut Sink) {
+    let fence = |line: &Range<usize>| {
+        let language = text[line.clone()].trim().strip_prefix("```");
+        language.is_some_and(|l| l.bytes().all(|b| b.is_ascii_alphanumeric()))
+    };
+    let found: Vec<Range<usize>> = lines(text).into_iter().filter(fence).collect();
+    let Some(first) = found.first() else { return };
+    let here = Span::new(id, first.clone());
+    let d = Diagnostic::new(Code::NotADeclaration, here, "a fence of markdown begins no declaration");
+    let d = d.label("around a study in a text").help("remove the lines with ```");
+    let removed = found.iter().fold(d, |d, line| {
+        let end = line.end + usize::from(text[line.end..].starts_with('\n'));
+        d.edit(Span::new(id, line.start..end), "")
+    });
+    sink.push(removed);
+    for line in found {
+        blank(text, line);
+    }
+}
+
+/// `env:` above `- NAME=value` or `NAME: value`.
+fn variables(id: FileId, text: &mut String, sink: &mut Sink) {
+    let all = lines(text);
+    let mut lost = Vec::new();
+    for (n, head) in all.iter().enumerate() {
+        let code = &text[head.clone()];
+        if !matches!(code.trim(), "env:" | "environment:") {
+            continue;
+        }
+        let below = all[n + 1..].iter().map_while(|line| Some((line, variable(&text[line.clone()])?)));
+        let set: Vec<(&Range<usize>, String)> = below.collect();
+        let Some((last, _)) = set.last() else { continue };
+        let start = head.start + code.len() - code.trim_start().len();
+        let indent = format!("\n{}", &text[head.start..start]);
+        let right = set.iter().map(|(_, line)| line.as_str()).collect::<Vec<_>>().join(&indent);
+        let word = Span::new(id, start..start + code.trim().len());
+        let message = format!("`{}` begins no list here", code.trim());
+        let d = Diagnostic::new(Code::Unexpected, word, message).label("a list of YAML?");
+        let help = format!("each variable has a line of its own: write `{}`", set[0].1);
+        sink.push(d.help(help).edit(Span::new(id, start..last.end), right));
+        lost.push(head.start..last.end);
+    }
+    for place in lost {
+        blank(text, place);
+    }
+}
+
+/// The line that sets a variable, of one that does so in YAML.
+fn variable(line: &str) -> Option<String> {
+    let code = line.trim();
+    let code = code.strip_prefix("- ").unwrap_or(code);
+    let end = code.find(['=', ':'])?;
+    let (name, value) = (code[..end].trim_end(), code[end + 1..].trim());
+    let upper = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    let named = name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(upper);
+    (named && !value.is_empty() && !value.contains(['"', '\'', '{', '#', ' ', ',']))
+        .then(|| format!("env {name}={value}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_of_yaml_are_told_from_settings() {
+        let of = |line: &str| variable(line);
+        assert_eq!(of("  - VLLM_LOGGING=1").as_deref(), Some("env VLLM_LOGGING=1"));
+        assert_eq!(of("  VLLM_LOGGING: info").as_deref(), Some("env VLLM_LOGGING=info"));
+        for other in ["  --max-num-seqs=64", "  version \"1\"", "  - name: x", "}", "  A: {\"b\": 1}"] {
+            assert_eq!(of(other), None, "{other}");
+        }
+    }
+}

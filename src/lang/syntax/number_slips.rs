@@ -1,0 +1,142 @@
+//! Numbers and lists as other languages write them: `2,5%`, `32 * 1024`, `"3"`, `1s-5s`, `[128 256 512]`.
+
+use std::ops::Range;
+
+use super::at::{At, Line, mend, only};
+use super::hints::Hint;
+use super::signs::is_round;
+use crate::lang::units;
+
+/// The remedy for a token (of the chunk, a place in it) in such a number.
+pub fn slip(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) -> Option<Hint> {
+    let (line, at) = (Line::of(chunk, token, word), At::new(chunk, token, word, expected));
+    if line.first() == "versions" {
+        return line.versions();
+    }
+    line.unseparated(&at)
+        .or_else(|| line.quoted(&at))
+        .or_else(|| line.span(&at))
+        .or_else(|| line.repeats())
+        .or_else(|| line.with_comma())
+        .or_else(|| line.product(chunk))
+}
+
+impl Line<'_> {
+    /// `versions 1.0, 2.0`, `versions ["1.0", "2.0"]`
+    fn versions(&self) -> Option<Hint> {
+        let bare = self.rest.strip_prefix('[').and_then(|r| r.strip_suffix(']')).unwrap_or(self.rest);
+        if self.before != "versions" || (bare.len() == self.rest.len() && self.word.starts_with('"')) {
+            return None;
+        }
+        let each = bare.split(',').map(|version| version.trim().trim_matches('"'));
+        let plain = |v: &str| {
+            !v.is_empty()
+                && v.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+' | '_'))
+        };
+        let right: Vec<String> = each.clone().map(|version| format!("\"{version}\"")).collect();
+        let help = format!("versions are texts: write `versions {}`", right.join(", "));
+        each.into_iter()
+            .all(plain)
+            .then(|| mend(help, self.token.start..self.token.start + self.rest.len(), right.join(", ")))
+    }
+
+    /// `[128 256 512]`
+    fn unseparated(&self, at: &At<'_>) -> Option<Hint> {
+        let open = self.before.rfind('[').filter(|_| at.is("`,`"))?;
+        let (before, (behind, _)) = (&self.before[open + 1..], self.rest.split_once(']')?);
+        let value = |v: &str| {
+            v.chars().any(|c| c.is_ascii_alphanumeric())
+                && v.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '%'))
+        };
+        let named = [" one_of", " known"].iter().any(|w| self.before[..open].trim_end().ends_with(w));
+        let all: Vec<&str> = before.split_whitespace().chain(behind.split_whitespace()).collect();
+        let each = all.iter().all(|v| value(v)) && (named || self.first() != "flag");
+        let help = format!("values are separated by commas: write `[{}]`", all.join(", "));
+        let more: Vec<&str> = behind.split_whitespace().collect();
+        match more.as_slice() {
+            [_] if each => Some(mend(help, self.end..self.end, ",")),
+            [_, ..] if each => {
+                let right: String = more.iter().map(|v| format!(", {v}")).collect();
+                Some(mend(help, self.end..self.token.start + behind.trim_end().len(), right))
+            }
+            _ => None,
+        }
+    }
+
+    /// `repeat "3"`, `gain >= "2%"`
+    fn quoted(&self, at: &At<'_>) -> Option<Hint> {
+        let inner = self.word.strip_prefix('"')?.strip_suffix('"')?;
+        (at.is("a number") && is_number(inner))
+            .then(|| at.here(format!("a number stands without quotes: write `{inner}`"), inner))
+    }
+
+    /// `think 1s-5s`, `input 128-512`, `rate 1/s to 9/s`
+    fn span(&self, at: &At<'_>) -> Option<Hint> {
+        let high = self.rest.strip_prefix(['-', '–', '—']).or_else(|| self.rest.strip_prefix("to "))?.trim();
+        let low = self.before.rsplit([' ', '\t']).next()?;
+        let right = format!("{low} .. {high}");
+        (at.is("`..`") && is_number(low) && is_number(high)).then(|| {
+            let place = self.end..self.token.start + self.rest.len();
+            mend(format!("a range is written `{right}`"), place, format!(" .. {high}"))
+        })
+    }
+
+    /// `repeat 3..5`: the second point was read as the one of a decimal number
+    fn repeats(&self) -> Option<Hint> {
+        let number = self.before.strip_prefix("repeat ")?.trim().trim_end_matches('.');
+        let range = self.word.starts_with('.') && number.bytes().all(|b| b.is_ascii_digit());
+        range.then(|| {
+            only(format!(
+                "one number stands here, `repeat {number}`; `repeat auto` repeats until the result is sure"
+            ))
+        })
+    }
+
+    /// `adopt gain >= 2,5%`, `param ctx = 32,768`
+    fn with_comma(&self) -> Option<Hint> {
+        let whole = self.before.rsplit([' ', '\t', '=', '(']).next()?;
+        let rest = self.rest.strip_prefix(',')?;
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let unit_len = rest[digits..].find([' ', '\t', ')', ',']).unwrap_or(rest.len() - digits);
+        let unit = &rest[digits..digits + unit_len];
+        let plain = !whole.is_empty() && whole.bytes().all(|b| b.is_ascii_digit()) && digits > 0;
+        let lone =
+            matches!(self.first(), "param" | "adopt" | "require" | "prune" | "budget" | "step" | "metric");
+        if !plain || !lone || !(unit.is_empty() || units::unit(unit).is_some()) {
+            return None;
+        }
+        let more = &rest[..digits];
+        let right = if digits == 3 && whole != "0" {
+            format!("{whole}{more}{unit}")
+        } else {
+            format!("{whole}.{more}{unit}")
+        };
+        let help = if digits == 3 && whole != "0" {
+            format!("a number holds no commas: write `{right}`")
+        } else {
+            format!("decimals stand behind a point: write `{right}`")
+        };
+        // of `1,537` some mean one and a half
+        let sure = digits != 3 || whole == "0" || is_round(&format!("{whole}{more}"));
+        let edit = sure.then(|| (self.end - whole.len()..self.token.start + 1 + digits + unit_len, right));
+        Some(Hint { help, edit })
+    }
+
+    /// `param ctx = 32 * 1024`
+    fn product(&self, chunk: &str) -> Option<Hint> {
+        let factor = self.rest.strip_prefix('*')?.trim();
+        let first = self.before.rsplit_once('=')?.1.trim();
+        let product = first.parse::<u64>().ok()?.checked_mul(factor.parse().ok()?)?;
+        let place = self.end - first.len()..self.token.start + self.rest.len();
+        chunk
+            .starts_with("param ")
+            .then(|| mend(format!("a param holds one number: write `{product}`"), place, product.to_string()))
+    }
+}
+
+/// `500ms`, `2%`, `0.9`
+fn is_number(text: &str) -> bool {
+    let len = text.bytes().take_while(|b| b.is_ascii_digit() || *b == b'.').count();
+    let (number, unit) = text.split_at(len);
+    number.parse::<f64>().is_ok() && (unit.is_empty() || units::unit(unit).is_some())
+}
