@@ -110,7 +110,7 @@ fn a_start_that_nobody_saw_is_no_sample() {
     wait_for("an engine that compiles", || lab.path("begun").exists());
     let perflab = Pid::from_raw(run.child.id() as i32);
     kill(perflab, Signal::SIGSTOP).expect("it lives");
-    std::thread::sleep(Duration::from_millis(3000));
+    std::thread::sleep(Duration::from_secs(3));
     kill(perflab, Signal::SIGCONT).expect("it lives");
     let out = run.wait();
     assert!(out.stderr.contains("L001: perflab did not run for"), "{}", out.stderr);

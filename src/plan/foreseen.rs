@@ -33,16 +33,26 @@ fn too_few(program: &Program, study: &Study) -> Vec<Diagnostic> {
     let required =
         study.require.iter().map(|r| (&r.expr, r.span, r.on.as_ref().map_or(steps, std::slice::from_ref)));
     let rules = study.prune.iter().map(|r| (&r.when, r.span, steps));
-    let all = objective.chain(required).chain(rules);
-    all.filter_map(|(expr, span, profiles)| of_few(program, study, (expr, span), profiles)).collect()
+    // one load that is too short is one mistake, wherever it is read
+    let mut found: IndexMap<&str, Diagnostic> = IndexMap::new();
+    for (expr, span, profiles) in objective.chain(required).chain(rules) {
+        let Some((profile, d)) = of_few(program, study, (expr, span), profiles) else { continue };
+        match found.get_mut(profile) {
+            Some(first) if first.span != d.span => first.related.push((d.span, "and read here".to_owned())),
+            Some(_) => {}
+            None => drop(found.insert(profile, d)),
+        }
+    }
+    found.into_values().collect()
 }
 
-fn of_few(
-    program: &Program,
+/// The profile that has too few, and what is said of it.
+fn of_few<'p>(
+    program: &'p Program,
     study: &Study,
     (expr, span): (&Expr, Span),
     profiles: &[String],
-) -> Option<Diagnostic> {
+) -> Option<(&'p str, Diagnostic)> {
     let read = far_out(expr)?;
     let all = profiles.iter().filter_map(|name| program.profiles.get(name));
     let few = all.filter_map(|p| Some((p, p.requests.filter(|n| *n < FAR_OUT_NEEDS)?)));
@@ -55,10 +65,11 @@ fn of_few(
     );
     let d = Diagnostic::new(Code::FewRequests, span, message).label("the maximum under another name");
     let d = if profile.span.file == span.file { d.related(profile.span, "so few") } else { d };
-    Some(d.help(format!(
+    let help = format!(
         "every result would be flagged (P_SUPPORT): `requests {}` or more, or a percentile further in, as p90",
         FAR_OUT_NEEDS + 1
-    )))
+    );
+    Some((&profile.name, d.help(help)))
 }
 
 /// Points that set a batch limit at or above what clients keep in flight, on each of the steps' profiles.

@@ -94,4 +94,24 @@ impl Checker<'_> {
         }
         p.slowdown = None;
     }
+
+    /// Prompts that a file brings are as long as they are.
+    pub(super) fn lengths(&mut self, seen: &[(&str, Span)], p: &Profile) {
+        let Some((_, span)) = seen.iter().find(|(w, _)| *w == "input") else { return };
+        // a line with a mistake of its own, or of data that is only guessed
+        let torn = seen.iter().filter(|(w, _)| matches!(*w, "input" | "data"));
+        if torn.into_iter().any(|(_, at)| self.sink.in_span(*at).any(Diagnostic::is_error)) {
+            return;
+        }
+        let brought = match &p.data {
+            Some(Data::ShareGpt) => "sharegpt",
+            Some(Data::Jsonl(_)) => "jsonl",
+            Some(Data::Trace(_)) => "trace",
+            Some(Data::Conversations(_)) => "conversations",
+            _ => return,
+        };
+        let message = format!("`input` draws the lengths of prompts, and `{brought}` brings its own");
+        let d = Diagnostic::new(Code::ProfileSetting, *span, message).label("nothing to draw");
+        self.sink.push(d.help("remove this line; it goes with `data random` and `prefix_repetition`"));
+    }
 }

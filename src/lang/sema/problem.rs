@@ -156,28 +156,7 @@ impl Problem {
             }
             Self::BadValue(_, expected) => {
                 let d = Diagnostic::new(Code::BadFlagValue, at_value, message);
-                let ranged = value.is_some_and(|v| v.text.contains("..")) && expected.contains("number");
-                let auto = value.is_some_and(|v| v.text == AUTO);
-                // `{{ ctx }}`, of which a `{` is left
-                let templated = value.is_some_and(|v| v.text.starts_with("{ ") && v.text.ends_with(" }"));
-                let each = match (ranged, auto) {
-                    _ if templated => "; a param is inserted by `{name}`, `{{` is a brace",
-                    (true, _) => "; name each value, `[64, 128, 256]`",
-                    (_, true) => "; without the flag, the engine decides itself",
-                    _ => "",
-                };
-                // the schema takes it, and what refuses it is an installed engine: its choices are not at hand here
-                let (schema, version) = (&engine.schema, engine.version.as_deref());
-                let taken = schema.stand_in(version).is_none() && typed(schema, version, name, value).is_ok();
-                let d = if taken {
-                    d.label("not what it takes")
-                } else {
-                    meant::value(d, (name, at_name), value, engine)
-                };
-                match d.help {
-                    Some(_) => d,
-                    None => d.help(format!("it takes {expected}{each}")),
-                }
+                bad_value(d, (name, at_name), value, expected, engine)
             }
             Self::NotJson(flag, expected) => Diagnostic::new(Code::UnknownFlag, at_name, message)
                 .label("a key of a flag")
@@ -258,6 +237,35 @@ fn no_key(d: Diagnostic, key: &str, known: &[String]) -> Diagnostic {
         _ => d,
     };
     d.help(format!("it has {}", some_of(known)))
+}
+
+/// A value that does not fit its flag's type.
+fn bad_value(
+    d: Diagnostic,
+    (name, at_name): (&str, Span),
+    value: Option<&WrittenValue>,
+    expected: &str,
+    engine: &Engine,
+) -> Diagnostic {
+    let ranged = value.is_some_and(|v| v.text.contains("..")) && expected.contains("number");
+    let auto = value.is_some_and(|v| v.text == AUTO);
+    // `{{ ctx }}`, of which a `{` is left
+    let templated = value.is_some_and(|v| v.text.starts_with("{ ") && v.text.ends_with(" }"));
+    let each = match (ranged, auto) {
+        _ if templated => "; a param is inserted by `{name}`, `{{` is a brace",
+        (true, _) => "; name each value, `[64, 128, 256]`",
+        (_, true) => "; without the flag, the engine decides itself",
+        _ => "",
+    };
+    // the schema takes it, and what refuses it is an installed engine: its choices are not at hand here
+    let (schema, version) = (&engine.schema, engine.version.as_deref());
+    let taken = schema.stand_in(version).is_none() && typed(schema, version, name, value).is_ok();
+    let d =
+        if taken { d.label("not what it takes") } else { meant::value(d, (name, at_name), value, engine) };
+    match d.help {
+        Some(_) => d,
+        None => d.help(format!("it takes {expected}{each}")),
+    }
 }
 
 /// A value that its key does not take; one that stands behind a dotted name stands there without quotes.

@@ -89,6 +89,7 @@ impl Checker<'_> {
         }
         self.shared_prefixes(&seen, &said, &mut profile);
         self.traced(&seen, &mut profile);
+        self.lengths(&seen, &profile);
         self.talked(&seen, &mut profile);
         self.either("rate", "concurrency", &seen);
         self.either("requests", "duration", &seen);

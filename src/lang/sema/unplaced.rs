@@ -23,10 +23,7 @@ impl Checker<'_> {
     pub fn unplaced(&mut self) {
         let axes = self.modules.root().file.items.iter().enumerate();
         let axes = axes.filter(|(_, i)| matches!(i, Item::Axis(_)));
-        // what a study without a mistake uses has been placed
-        let doubtful = self.sink.has_errors();
-        let axes = axes.map(|(item, _)| ItemRef { module: 0, item });
-        let axes: Vec<ItemRef> = axes.filter(|at| doubtful || !self.used.contains(at)).collect();
+        let axes: Vec<ItemRef> = axes.map(|(item, _)| ItemRef { module: 0, item }).collect();
         if axes.is_empty() {
             return;
         }

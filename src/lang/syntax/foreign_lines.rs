@@ -45,16 +45,19 @@ fn variables(id: FileId, text: &mut String, sink: &mut Sink) {
         }
         let below = all[n + 1..].iter().map_while(|line| Some((line, variable(&text[line.clone()])?)));
         let set: Vec<(&Range<usize>, String)> = below.collect();
-        let Some((last, _)) = set.last() else { continue };
+        let Some((end, first)) = set.last().zip(set.first()).map(|((at, _), (_, first))| (at.end, first))
+        else {
+            continue;
+        };
         let start = head.start + code.len() - code.trim_start().len();
         let indent = format!("\n{}", &text[head.start..start]);
         let right = set.iter().map(|(_, line)| line.as_str()).collect::<Vec<_>>().join(&indent);
         let word = Span::new(id, start..start + code.trim().len());
         let message = format!("`{}` begins no list here", code.trim());
         let d = Diagnostic::new(Code::Unexpected, word, message).label("a list of YAML?");
-        let help = format!("each variable has a line of its own: write `{}`", set[0].1);
-        sink.push(d.help(help).edit(Span::new(id, start..last.end), right));
-        lost.push(head.start..last.end);
+        let help = format!("each variable has a line of its own: write `{first}`");
+        sink.push(d.help(help).edit(Span::new(id, start..end), right));
+        lost.push(head.start..end);
     }
     for place in lost {
         blank(text, place);

@@ -56,7 +56,7 @@ impl Line<'_> {
         match more.as_slice() {
             [_] if each => Some(mend(help, self.end..self.end, ",")),
             [_, ..] if each => {
-                let right: String = more.iter().map(|v| format!(", {v}")).collect();
+                let right = format!(", {}", more.join(", "));
                 Some(mend(help, self.end..self.token.start + behind.trim_end().len(), right))
             }
             _ => None,
