@@ -136,7 +136,10 @@ fn failed(history: &History, results: &Results) -> BTreeSet<String> {
     let failed = |outcome: &RunOutcome| {
         matches!(outcome, RunOutcome::FailedStart { .. } | RunOutcome::FailedLoad { .. })
     };
-    let stands = |config: &str, profile: &str| results.of(config, profile).iter().any(|r| failed(&r.outcome));
+    let stands = |config: &str, profile: &str| {
+        let runs = results.of(config, profile).iter().chain(results.confirming(config, profile));
+        runs.into_iter().any(|r| failed(&r.outcome))
+    };
     let keys: BTreeSet<(&str, &str)> =
         history.runs().iter().map(|r| (&*r.config_id, &*r.profile_id)).collect();
     keys.into_iter().filter(|(c, p)| stands(c, p)).map(|(config, _)| config.to_owned()).collect()

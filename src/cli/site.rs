@@ -247,15 +247,12 @@ fn url_trouble(program: &Program, study: &Study, used: &[&Engine]) -> Option<(St
         }
     }
     for (i, a) in used.iter().enumerate() {
-        let twice = |b: &&&Engine| {
-            a.via != b.via
-                && (elsewhere(a) || elsewhere(b))
-                && config_id(program, study, a) == config_id(program, study, b)
-        };
+        let twice =
+            |b: &&&Engine| a.via != b.via && config_id(program, study, a) == config_id(program, study, b);
         if let Some(b) = used[..i].iter().find(twice) {
             let message =
                 format!("`{}` and `{}` are one configuration, and run in two places", b.name, a.name);
-            let help = "results are told apart by their configuration: state the flags in which the two servers differ";
+            let help = "results are told apart by their configuration: state the `version` or the flags in which the two differ";
             return Some((message, help.to_owned()));
         }
         let same = |b: &&&Engine| {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::failure::{Failure, Nature, PORT};
+use super::failure::{ENGINE_NOT_FOUND, Failure, Nature, PORT};
 use super::protocol::Exit;
 use super::survivor::Survivor;
 
@@ -61,7 +61,7 @@ impl StartError {
     pub fn failure(&self) -> Option<Failure> {
         match self {
             Self::NotFound { name, .. } => {
-                Some(Failure::new("engine not found", format!("there is no program `{name}`")))
+                Some(Failure::new(ENGINE_NOT_FOUND, format!("there is no program `{name}`")))
             }
             Self::NotRunnable { .. } => Some(Failure::new("engine cannot be run", self.to_string())),
             Self::PortTaken { .. } | Self::Stranger { .. } => Some(Failure::new(PORT, self.to_string())),

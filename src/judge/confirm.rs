@@ -53,7 +53,8 @@ fn view(setup: &Setup<'_>, baseline: &Config, winner: &Config, profile: &str) ->
     let of_the_steps = again(setup, baseline, profile) || again(setup, &winner, profile);
     // what failed has no value, however much of its load was done
     let failed = trial::failed_on(setup, ours);
-    let b = value(baseline, theirs).filter(|_| trial::failed_on(setup, theirs).is_none());
+    let baseline_failed = trial::failed_on(setup, theirs);
+    let b = value(baseline, theirs).filter(|_| baseline_failed.is_none());
     let w = value(&winner, ours).filter(|_| failed.is_none());
     Some(ConfirmView {
         profile: profile.to_owned(),
@@ -61,6 +62,7 @@ fn view(setup: &Setup<'_>, baseline: &Config, winner: &Config, profile: &str) ->
         interval: spread::interval(o.maximize, &each(&winner, ours), &each(baseline, theirs))
             .filter(|_| b.is_some() && w.is_some()),
         failed,
+        baseline_failed,
         baseline: b,
         winner: w,
         runs: ours.len().min(theirs.len()),

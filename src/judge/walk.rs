@@ -88,6 +88,8 @@ pub struct ConfirmView {
     pub recommended: Config,
     /// what the winner failed on, if it did
     pub failed: Option<Arc<str>>,
+    /// and what the baseline did
+    pub baseline_failed: Option<Arc<str>>,
     /// launches of each: of the arm that has fewer
     pub runs: usize,
     /// a recording has no other runs than those that the steps used

@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 
 use super::config::Config;
 use super::held::{self, Held};
+use super::identity::short_hash;
 use crate::lang::sema::schema::Value;
 use crate::secrets::{mask_leaves, mask_value};
 
@@ -16,6 +17,9 @@ use crate::secrets::{mask_leaves, mask_value};
 #[derive(Debug, Serialize)]
 pub struct Normal<'a> {
     engine: &'a str,
+    /// a hash over how it is started, where that is not as the root of that name is
+    #[serde(skip_serializing_if = "Option::is_none")]
+    serve: Option<String>,
     version: Option<&'a str>,
     model: &'a str,
     flags: Vec<Cow<'a, RawValue>>,
@@ -62,6 +66,7 @@ impl Config {
         }
         Normal {
             engine: self.engine.root(),
+            serve: self.engine.started_apart().map(|how| short_hash(&how)),
             version: self.engine.version.as_deref(),
             model: &self.model,
             flags: flags.into_iter().map(|h| self.normal_flag(h, masked)).collect(),

@@ -71,6 +71,23 @@ fn flags_go_by_the_first_spelling() {
     different("-tp=2", "-tp=3");
 }
 
+/// Whatever derives from an engine and is started like it is the same; with a serve line of its own it is not.
+#[test]
+fn how_an_engine_is_started_counts() {
+    let serve = |words: &str| format!("serve \"{words}\"");
+    let own = "own serve {model} --host {host} --port {port}";
+    same(&serve(own), "");
+    same(&serve("own  serve {model}   --host {host} --port {port}"), "");
+    different(&serve(&format!("{own} --fast")), "");
+    different(&serve(&format!("{own} --fast")), &serve(&format!("{own} --slow")));
+    different(&serve(&format!("{own} 'a b'")), &serve(&format!("{own} 'a  b'")));
+    different("api openai_completions", "");
+    different("args spaced", "");
+    different("reset post \"/reset\"", "");
+    // how long it is waited for changes nothing of what runs
+    same("ready get \"/health\" within 1min", "");
+}
+
 /// One engine as two schemas declare it: the words that its command has are others.
 #[test]
 fn a_switch_goes_by_the_word_that_turns_it_off() {

@@ -224,6 +224,7 @@ fn confirm(m: &Material<'_>, trials: &mut Trials<'_>) -> Vec<Confirm> {
             baseline: trial_id(m.setup, baseline, &view.profile),
             recommended: trial_id(m.setup, &view.recommended, &view.profile),
             baseline_objective: view.baseline,
+            baseline_failed: view.baseline_failed.as_deref().map(str::to_owned),
             recommended_objective: view.winner,
             gain: view.gain.map(gain),
             verdict,

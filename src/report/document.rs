@@ -305,6 +305,9 @@ pub struct Confirm {
     pub baseline_objective: Option<f64>,
     #[serde(default)]
     pub recommended_objective: Option<f64>,
+    /// What the baseline failed on in these launches, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline_failed: Option<String>,
     /// `null` when one of them has no valid result.
     pub gain: Option<Gain>,
     pub verdict: Verdict,

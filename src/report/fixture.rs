@@ -333,6 +333,7 @@ fn confirm(profile: &str, baseline: &str, recommended: &str, value: f64, verdict
         profile: profile.to_owned(),
         baseline: baseline.to_owned(),
         recommended: recommended.to_owned(),
+        baseline_failed: None,
         baseline_objective: None,
         recommended_objective: None,
         gain: gain(value),

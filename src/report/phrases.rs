@@ -271,6 +271,12 @@ pub fn caveats(lookup: &Lookup, recommended: &Recommended) -> Vec<String> {
         out.push(format!("Measured with, and left out here: {}.", recommended.published.hidden.join(" ")));
     }
     for confirm in &lookup.report.confirm {
+        if let Some(why) = &confirm.baseline_failed {
+            let profile = lookup.profile_title(&confirm.profile);
+            out.push(format!(
+                "The baseline failed on {profile} in a launch that was to confirm ({why}): nothing there compares the two."
+            ));
+        }
         if let Some(gain) = confirm.gain.as_ref().filter(|gain| gain.value.is_some_and(|v| v < LOSS)) {
             let profile = lookup.profile_title(&confirm.profile);
             out.push(format!(

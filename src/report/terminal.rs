@@ -251,9 +251,12 @@ impl Page<'_, '_> {
         let rows = &report.confirm;
         let of =
             |id: &str| self.lookup.trial(id).and_then(|t| t.objective.or_else(|| t.metrics.get("total_tps")));
+        // what the steps measured says nothing of what failed since
+        let of_baseline = |row: &super::document::Confirm| {
+            if row.baseline_failed.is_some() { None } else { of(&row.baseline) }
+        };
         let baseline: Vec<Option<f64>> =
-            rows.iter().map(|row| row.baseline_objective.or_else(|| of(&row.baseline))).collect();
-        // what the steps measured of it says nothing of what failed since
+            rows.iter().map(|row| row.baseline_objective.or_else(|| of_baseline(row))).collect();
         let of_recommended = |row: &super::document::Confirm| {
             if row.verdict == Verdict::Failed { None } else { of(&row.recommended) }
         };

@@ -31,19 +31,7 @@ fn contained_in(image: &str) -> String {
 }
 
 fn serve_id_of(engine: &Engine, how: &str) -> String {
-    // flags and values typed apart are another command
-    let apart = if engine.joined { "" } else { "\napart" };
-    // what one load leaves behind is there for the next
-    let reset = engine.reset.as_ref().map(|reset| format!("\n{reset:?}")).unwrap_or_default();
-    short_hash(&format!("{}\n{:?}{apart}{reset}{how}", spaced(&engine.serve), engine.api))
-}
-
-/// A serve line with one space between its words: more of them say nothing, but where a quoted word holds them.
-fn spaced(serve: &str) -> String {
-    if serve.contains(['"', '\'', '\\']) {
-        return serve.to_owned();
-    }
-    serve.split_whitespace().collect::<Vec<_>>().join(" ")
+    short_hash(&format!("{}{how}", engine.started()))
 }
 
 /// The engines that studies of a file run. Of one that is only derived from nothing is measured, and what was measured of its children is
@@ -52,6 +40,13 @@ fn used(program: &Program) -> Vec<Arc<Engine>> {
     let used = program.studies.iter().flat_map(|s| named_engines(program, s));
     let mut seen = BTreeSet::new();
     used.filter(|e| seen.insert(e.name.clone())).collect()
+}
+
+/// The roots that studies run as they are declared, with the identities of their serve lines: what a configuration of that name was measured
+/// with counts for nothing else.
+pub(super) fn plain(program: &Program, images: &BTreeMap<String, String>) -> Vec<(String, String)> {
+    let plain = used(program).into_iter().filter(|e| e.started_apart().is_none());
+    plain.map(|e| (e.root().to_owned(), serve_id(&e, images))).collect()
 }
 
 /// Identities of all serve lines: a result counts as long as its engine is started the same way.
@@ -151,15 +146,4 @@ pub fn serve_ids_anywhere(program: &Program, history: &History) -> Vec<String> {
 /// What launches stood in.
 fn containers(history: &History) -> impl Iterator<Item = &Contained> {
     history.launches().iter().filter_map(|l| l.container.as_deref())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn spaces_between_words_say_nothing() {
-        assert_eq!(spaced(" vllm  serve\t{model} "), "vllm serve {model}");
-        assert_eq!(spaced("sh -c 'a  b'"), "sh -c 'a  b'");
-    }
 }

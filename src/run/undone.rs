@@ -63,7 +63,8 @@ pub async fn failure(
     let died = outcome.ended == Ended::ServerDied;
     let hopeless = nothing_succeeded(outcome);
     let any_failed = outcome.records.iter().any(failed);
-    if !died && !hopeless && !any_failed {
+    let another = lost.as_ref().is_some_and(vanished::is_another);
+    if !died && !hopeless && !any_failed && !another {
         return None;
     }
     if let Some(refused) = let_nobody_in(outcome, crew, target).filter(|_| hopeless) {

@@ -10,6 +10,14 @@ use crate::engine::Failure;
 use crate::engine::failure::{CRASH_UNDER_LOAD, NO_ANSWER};
 use crate::load::{Ended, FailureKind, Finding, LoadOutcome};
 
+/// Said of a server that was started anew, by whatever started it first.
+const ANOTHER: &str = "the server that was loaded listens no more, and another does in its place";
+
+/// Whether a load was answered by another server than the one that was ready: whatever it measured is none of the candidate's.
+pub fn is_another(lost: &Failure) -> bool {
+    lost.line.starts_with(ANOTHER)
+}
+
 /// A first process that ends because its server did has ended by then.
 const LEADER: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_secs(1);
@@ -21,7 +29,9 @@ pub async fn gone(outcome: &mut LoadOutcome, target: &Target<'_>, ready_path: &s
         return None;
     }
     let now = target.listeners().await.unwrap_or_else(|| target.listening.clone());
-    let failure = match of_sockets(&target.listening, &now, broken(outcome)) {
+    // whoever opens another socket has its processes; one that was started anew has not
+    let broken_off = broken(outcome) || target.missing().is_some();
+    let failure = match of_sockets(&target.listening, &now, broken_off) {
         Some(line) => Failure::new(CRASH_UNDER_LOAD, line),
         None => match begun_anew(outcome) {
             Some(line) => Failure::new(CRASH_UNDER_LOAD, line),
@@ -53,9 +63,7 @@ fn of_sockets(before: &HashSet<u64>, now: &HashSet<u64>, broken: bool) -> Option
     }
     match (now.is_empty(), before.is_disjoint(now)) {
         (true, _) => Some("nobody listens on its port any more, although its first process lives"),
-        (false, true) if broken => {
-            Some("the server that was loaded listens no more, and another does in its place")
-        }
+        (false, true) if broken => Some(ANOTHER),
         (false, false) if broken => Some("a part of the server listens no more"),
         _ => None,
     }
@@ -98,7 +106,13 @@ mod tests {
         assert_eq!(of(&[], &[], true), None, "the kernel does not tell");
         assert_eq!(of(&[1], &[1, 2], true), None);
         assert!(of(&[1], &[], false).unwrap().starts_with("nobody listens"));
-        assert!(of(&[1, 2], &[3], true).unwrap().contains("another does"));
+        let another = of(&[1, 2], &[3], true).expect("lost");
+        assert!(another.contains("another does"));
+        assert!(is_another(&Failure::new(
+            CRASH_UNDER_LOAD,
+            format!("{another}; 40 of 40 requests succeeded")
+        )));
+        assert!(!is_another(&Failure::new(CRASH_UNDER_LOAD, "nobody listens".to_owned())));
         assert!(of(&[1, 2], &[2, 3], true).unwrap().starts_with("a part"));
         assert_eq!((of(&[1], &[2], false), of(&[1, 2], &[2], false)), (None, None));
     }

@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
 
 use crate::support::{EXEC, Lab, Output, binary};
 
@@ -47,6 +48,10 @@ fn edit(lab: &Lab, from: &str, to: &str) {
     lab.write("study.plab", text.replace(from, to));
 }
 
+fn launched(out: &Output) -> usize {
+    out.stderr.lines().filter(|l| l.starts_with("  L") && l.contains(": own-server")).count()
+}
+
 fn launches(out: &Output) -> usize {
     out.stderr.lines().filter(|l| l.starts_with("  L") && l.contains("engine.sh")).count()
 }
@@ -86,6 +91,64 @@ fn the_same_values_in_other_words_are_another_command() {
     assert!(script.starts_with(shell), "{script}");
 }
 
+/// An engine that derives from another one and is started otherwise is measured for itself.
+#[test]
+fn an_engine_with_a_serve_line_of_its_own_is_no_other_engine() {
+    let lab = lab("", "step both { vary engine[scripted, slow] }");
+    let slow =
+        "engine slow \"Slow\" = scripted { serve \"env SLOW=1 sh engine.sh {model} {host} {port}\" }\n";
+    lab.write("study.plab", lab.read("study.plab").replace("profile quick", &format!("{slow}profile quick")));
+    let out = lab.run(&EXEC).expect_code(0);
+    assert_eq!(launches(&out), 5, "{}", out.stderr);
+    let report = out.report();
+    let rows = report.0["steps"][1]["candidates"].as_array().expect("candidates");
+    assert!(rows.len() == 2 && rows[0] != rows[1], "{rows:?}");
+    // what the one was measured with is no result of the other when they change places
+    lab.write(
+        "study.plab",
+        lab.read("study.plab")
+            .replace("sh engine.sh {model}", "env SLOW=1 sh engine.sh {model}")
+            .replace("env SLOW=1 env SLOW=1 ", ""),
+    );
+    let out = lab.run(&EXEC).expect_code(0);
+    assert!(out.stderr.contains("measured with another serve line or `reset`"), "{}", out.stderr);
+    assert!(launches(&out) >= 4, "{}", out.stderr);
+}
+
+/// Names stand for what they mean where they are declared.
+#[test]
+fn roots_of_one_name_in_two_files_are_two_engines() {
+    let lab = lab("", "step both { vary engine[far] }");
+    let root = lab.read("study.plab").split("profile quick").next().expect("an engine").to_owned();
+    let far = root.replace("sh engine.sh", "env FAR=1 sh engine.sh")
+        + "engine far \"Far\" = scripted { --mode=f }\n";
+    lab.write("far.plab", far);
+    lab.write("study.plab", "use \"./far.plab\" { far }\n".to_owned() + &lab.read("study.plab"));
+    let out = lab.run(&EXEC).expect_code(0);
+    assert_eq!(launches(&out), 5, "{}", out.stderr);
+    assert!(out.stderr.contains("env FAR=1 sh engine.sh"), "{}", out.stderr);
+}
+
+/// What an engine was missing and has now is looked for where the `PATH` leads.
+#[test]
+fn a_program_that_was_not_there_is_tried_again_once_it_is() {
+    let lab = lab("", "");
+    edit(&lab, "sh engine.sh {model}", "own-server {model}");
+    let run = || {
+        let mut command = lab.command(&EXEC);
+        let path = std::env::var("PATH").expect("a path");
+        command.env("PATH", format!("{}:{path}", lab.path("bin").display()));
+        lab.start_command(command).wait()
+    };
+    let out = run().expect_code(3);
+    assert!(out.stderr.contains("own-server: program not found"), "{}", out.stderr);
+    assert_eq!(launched(&run().expect_code(3)), 0);
+    std::fs::create_dir(lab.path("bin")).expect("made");
+    let program = lab.write("bin/own-server", "#!/bin/sh\n".to_owned() + &lab.read("engine.sh"));
+    std::fs::set_permissions(program, std::fs::Permissions::from_mode(0o755)).expect("executable");
+    assert_eq!(launched(&run().expect_code(0)), 4);
+}
+
 /// Without it a load may find in the cache what the one before it left there.
 #[test]
 fn another_reset_between_loads_is_another_measurement() {
@@ -99,6 +162,24 @@ fn another_reset_between_loads_is_another_measurement() {
 }
 
 /// What an engine is told of its files are words, and a journal is text.
+#[test]
+fn a_baseline_that_fails_afresh_is_said_and_has_no_number() {
+    let lab = lab(
+        "case $flags in '') echo >> count; [ $(wc -l < count) -lt 2 ] || { echo 'RuntimeError: not again' >&2; exit 1; };; esac",
+        "adopt gain >= 0%\n confirm on quick",
+    );
+    edit(&lab, "{ vary mode }", "{ vary mode\n pick mode[a] because \"it shall\" }");
+    let out = lab.run(&EXEC).expect_code(0);
+    let report = out.report();
+    let confirm = &report.0["confirm"][0];
+    assert!(confirm["baseline_objective"].is_null(), "{confirm}");
+    assert!(
+        confirm["baseline_failed"].as_str().is_some_and(|why| why.contains("RuntimeError: not again")),
+        "{confirm}"
+    );
+    assert!(lab.read("state/recommended.sh").contains("The baseline failed on Quick"));
+}
+
 #[test]
 fn a_path_that_is_no_text_is_named_before_anything_starts() {
     let lab = lab("", "");
@@ -136,4 +217,7 @@ fn a_winner_that_fails_afresh_is_not_recommended() {
     let why = report.0["no_recommendation"].as_str().expect("a reason");
     assert!(why.contains("what won failed") && why.contains("RuntimeError: not again"), "{why}");
     assert_eq!(report.0["confirm"][0]["verdict"], "failed");
+    // what failed there is what `--again failed` means too
+    let again = lab.run(&[&EXEC[..], &["--again", "failed"]].concat());
+    assert!(again.stderr.contains("1 configuration is measured again"), "{}", again.stderr);
 }

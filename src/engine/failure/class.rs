@@ -13,6 +13,8 @@ pub enum Nature {
 
 /// Another process had the port, or shared it.
 pub const PORT: &str = "port in use";
+/// the engine's own program is not there
+pub const ENGINE_NOT_FOUND: &str = "engine not found";
 /// A card is no longer there, or its memory is broken.
 pub const GPU_LOST: &str = "GPU lost";
 /// The cards are there, and what joins them is not up yet, or no more.

@@ -155,7 +155,7 @@ const TABLE: [(&str, &str); 50] = [
     ("too many open files", r"(?:^|[^`])OSError: \[Errno 24\]|Too many open files \(os error 24\)"),
     // an image without the program
     (
-        "engine not found",
+        class::ENGINE_NOT_FOUND,
         r"(exec: .+: executable file not found in \$PATH|executable file .+ not found in \$PATH)",
     ),
     (

@@ -93,6 +93,10 @@ impl Checker<'_> {
         self.known_version(decl, &engine);
         self.own_changes(module, decl, parent.as_deref(), &mut engine);
         self.complete(decl, &engine);
+        if parent.is_none() {
+            let elsewhere = module != 0 && !self.module(module).library;
+            engine.declared = (engine.started().into(), elsewhere);
+        }
         Some(engine)
     }
 
@@ -321,6 +325,7 @@ fn root_engine(decl: &ast::Engine) -> Engine {
         version_span: None,
         serve: String::new(),
         own_serve: false,
+        declared: (Arc::from(""), false),
         image: None,
         api: Api::OpenAi,
         joined: true,

@@ -29,6 +29,7 @@ impl Checker<'_> {
     /// The loads of a study's profiles against what it does with them.
     pub fn loads_fit(&mut self, decl: &ast::Study, study: &Study) {
         self.streams_read(decl, study);
+        self.same_loads(decl);
         let objectives = decl.lines.iter().filter(|l| matches!(l.kind, Line::Objective { .. })).count();
         for line in &decl.lines {
             // of two objectives one is to go: which the loads must fit is not known
@@ -57,6 +58,39 @@ impl Checker<'_> {
                 if let Some(profile) = at.and_then(|at| self.profile(at)) {
                     self.load_fits(name, &profile, used);
                 }
+            }
+        }
+    }
+
+    /// Two names of one load: a result is one of its load, whatever that is called.
+    fn same_loads(&mut self, decl: &ast::Study) {
+        // what a mistake has lost of a profile may be in what the two differ
+        if self.sink.has_errors() {
+            return;
+        }
+        let mut seen: Vec<(Name, Profile)> = Vec::new();
+        for line in &decl.lines {
+            let names = match &line.kind {
+                Line::Objective { on, .. } => on.as_slice(),
+                Line::Confirm(names) => names.as_slice(),
+                Line::Require { on, .. } => on.as_slice(),
+                _ => continue,
+            };
+            for name in names {
+                let at = self.modules.root().find(Kind::Profile, &name.value);
+                let Some(profile) = at.and_then(|at| self.profile(at)) else { continue };
+                if seen.iter().any(|(other, _)| other.value == name.value) {
+                    continue;
+                }
+                let settings = nameless(&profile);
+                if let Some((first, _)) = seen.iter().find(|(_, other)| *other == settings) {
+                    let message =
+                        format!("`{}` and `{}` are one load under two names", first.value, name.value);
+                    let d = Diagnostic::new(Code::SettingTwice, name.span, message).label("the same load");
+                    let help = "results are told apart by their load: name one of the two, or give one a `seed` of its own";
+                    self.sink.push(d.related(first.span, "and this one").help(help));
+                }
+                seen.push((name.clone(), settings));
             }
         }
     }
@@ -182,6 +216,17 @@ impl Checker<'_> {
                 return;
             }
         }
+    }
+}
+
+/// What a profile asks for, whatever it is called and wherever it stands.
+fn nameless(profile: &Profile) -> Profile {
+    Profile {
+        name: String::new(),
+        title: String::new(),
+        span: Span { start: 0, end: 0, ..profile.span },
+        seed_stated: false,
+        ..profile.clone()
     }
 }
 

@@ -163,6 +163,10 @@ impl Checker<'_> {
     /// Whether something of the kind is named that there is not: it may be this.
     fn may_be_misspelled(&self, kind: Kind) -> bool {
         self.sink.found().any(|d| match kind {
+            // `{context}` in a text may be `{ctx}`
+            Kind::Param if d.code == Code::UnknownParam => true,
+            // `maximize goodput` may be the file's own metric of that kind
+            Kind::Metric if d.code == Code::NotCondition => true,
             Kind::Metric | Kind::Param => matches!(d.code, Code::UnknownMetric | Code::NeedsStatistic),
             // something of another kind stands in its place
             _ if d.about == About::Instead(kind) => true,

@@ -17,6 +17,7 @@ pub fn slip(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
         .or_else(|| line.via())
         .or_else(|| line.branch())
         .or_else(|| line.adopted_when())
+        .or_else(|| line.ratio())
         .or_else(|| line.profile_within())
         .or_else(|| line.required_beside())
 }
@@ -138,6 +139,17 @@ impl Line<'_> {
                 self.token.start..self.token.start + self.rest.len(),
                 right,
             )
+        })
+    }
+
+    /// `adopt gain > 1.03`: one above the other, not how much is gained
+    fn ratio(&self) -> Option<Hint> {
+        let number = self.rest.strip_prefix('>').filter(|_| self.before.ends_with("gain"))?.trim();
+        let times = number.parse::<f64>().ok().filter(|n| *n > 1.0 && *n < 2.0)?;
+        let right = format!(">= {}%", ((times - 1.0) * 1e4).round() / 1e2);
+        (self.first() == "adopt").then(|| {
+            let place = self.token.start..self.token.start + self.rest.len();
+            mend(format!("a gain is what is above the same: write `adopt gain {right}`"), place, right)
         })
     }
 

@@ -12,6 +12,7 @@ use nix::sys::resource::{Resource, getrlimit};
 use super::build::Search;
 use super::{elf, machine};
 use crate::disk;
+use crate::engine::failure::ENGINE_NOT_FOUND;
 use crate::judge::RunOutcome;
 use crate::lang::sema::program::Site;
 use crate::plan::config::short_hash;
@@ -68,6 +69,7 @@ pub fn blamed(
         let is_path = site.models.contains_key(model) || ground.study_dir.join(at).exists();
         names.extend(is_path.then(|| at.to_owned()));
     }
+    names.extend(program_missed(class, line));
     names.extend((class == "too many open files").then(|| OPEN_FILES.to_owned()));
     names.extend((class == "out of host memory").then(|| MEMORY.to_owned()));
     names.into_iter().filter_map(|name| Some((name.clone(), state(&name, ground)?))).collect()
@@ -114,10 +116,21 @@ fn named(line: &str) -> BTreeSet<String> {
     words.chain(not_found(line)).take(MOST).collect()
 }
 
-/// `sh: 1: nvcc: not found`, `bash: line 3: nvcc: command not found`
+/// The engine's own program, which the `PATH` did not lead to.
+fn program_missed(class: &str, line: &str) -> Option<String> {
+    let name = line.strip_prefix("there is no program `").filter(|_| class == ENGINE_NOT_FOUND)?;
+    Some(name.strip_suffix('`')?.to_owned())
+}
+
+/// `sh: 1: nvcc: not found`, `bash: line 3: nvcc: command not found`, `env: ‘vllm’: No such file or directory`
 fn not_found(line: &str) -> Option<String> {
-    let before = line.strip_suffix(": not found").or_else(|| line.strip_suffix(": command not found"))?;
-    let word = before.rsplit(": ").next()?.trim();
+    let of_starter = ["env: ", "nice: ", "nohup: ", "setsid: ", "timeout: ", "stdbuf: ", "taskset: "];
+    let started = of_starter.iter().any(|first| line.starts_with(first));
+    let before = line
+        .strip_suffix(": not found")
+        .or_else(|| line.strip_suffix(": command not found"))
+        .or_else(|| line.strip_suffix(": No such file or directory").filter(|_| started))?;
+    let word = before.rsplit(": ").next()?.trim().trim_matches(['\'', '‘', '’', '"']);
     (!word.is_empty() && !word.contains(char::is_whitespace)).then(|| word.to_owned())
 }
 
@@ -208,6 +221,8 @@ mod tests {
         assert_eq!(names(shared), ["libfoo.so.2"]);
         assert_eq!(names("sh: 1: nvcc: not found"), ["nvcc"]);
         assert_eq!(names("bash: line 3: nvcc: command not found"), ["nvcc"]);
+        assert_eq!(names("env: ‘vllm’: No such file or directory"), ["vllm"]);
+        assert_eq!(names("nice: 'vllm': No such file or directory"), ["vllm"]);
         assert_eq!(names("401 Client Error for url: https://hub/x/config.json"), Vec::<String>::new());
         assert_eq!(names("ValueError: heads are odd"), Vec::<String>::new());
     }
@@ -248,6 +263,7 @@ mod tests {
         };
         assert_eq!(of(&RunOutcome::Done), Vec::<String>::new());
         assert_eq!(of(&failed("too many open files", "OSError: [Errno 24]")), [OPEN_FILES]);
+        assert_eq!(of(&failed("engine not found", "there is no program `mysrv`")), ["mysrv"]);
         assert_eq!(of(&failed("out of host memory", "std::bad_alloc")), [MEMORY]);
         fs::create_dir(dir.path().join("m")).unwrap();
         assert_eq!(of(&failed("no access", "not allowed")), ["m"]);

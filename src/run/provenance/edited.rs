@@ -83,6 +83,9 @@ fn parts(config: &Json) -> Parts {
             }
             // it follows from the flags
             ("gpus", _) => {}
+            ("serve", _) => {
+                drop(parts.insert("the serve line, api, args or reset".to_owned(), value.to_string()));
+            }
             (field, value) => drop(parts.insert(field.to_owned(), value.to_string())),
         }
     }

@@ -18,7 +18,7 @@ use crate::lang::sema::program::{Engine, Profile, Site, Via};
 use crate::plan::{Config, profile};
 use crate::run::cold::reads_startup;
 use crate::run::elsewhere::Elsewhere;
-use crate::run::serve_id::{judged_by, judgements, otherwise, serve_id, serve_ids};
+use crate::run::serve_id::{judged_by, judgements, otherwise, plain, serve_id, serve_ids};
 use crate::run::{Host, LOAD_GENERATION, container, order, questions};
 use crate::{disk, hub};
 
@@ -46,6 +46,8 @@ pub struct Standing<'a> {
     /// those that answer, by address
     running: BTreeMap<String, Running>,
     serve_ids: Vec<String>,
+    /// those of roots as they are declared, by their names
+    plain: Vec<(String, String)>,
     /// beside each of them, what engines are waited for and judged by
     judgements: Vec<(String, String)>,
     host_id: String,
@@ -72,6 +74,7 @@ impl<'a> Standing<'a> {
             site,
             study_dir,
             serve_ids: serve_ids(program, images),
+            plain: plain(program, images),
             judgements: judgements(program, images),
             images,
             addresses: BTreeMap::new(),
@@ -206,6 +209,9 @@ impl<'a> Standing<'a> {
             let then = history.launch_of(&run.run.launch).and_then(|l| l.container.as_deref());
             return Some(otherwise(self.program, self.images, &run.serve_id, then));
         }
+        if self.of_another_root(run, history) {
+            return Some("measured with another serve line or `reset`".to_owned());
+        }
         let Some(made) = &run.made else {
             let elsewhere = "measured on other GPUs, with another driver or with other variables of the site";
             return (*run.host_id != *self.host_id).then(|| elsewhere.to_owned());
@@ -263,6 +269,16 @@ impl<'a> Standing<'a> {
             Some(_) if when.is_empty() || same.any(|p| definition(p) == *when) => None,
             Some(_) => Some(format!("the rule `{rule}` ended its load, and is another now")),
         }
+    }
+
+    /// Whether a result of an engine as its root declares it was measured with a serve line that another engine of that root has now.
+    fn of_another_root(&self, run: &RunRecord, history: &History) -> bool {
+        let Some(launch) = history.launch_of(&run.run.launch) else { return false };
+        let begins =
+            |root: &str, then: &str| launch.config.starts_with(&format!("{{\"engine\":\"{root}\",{then}"));
+        let own: Vec<_> = self.plain.iter().filter(|(root, _)| begins(root, "")).collect();
+        let apart = own.iter().any(|(root, _)| begins(root, "\"serve\":"));
+        !apart && !own.is_empty() && !own.iter().any(|(_, id)| **id == *run.serve_id)
     }
 
     /// Whether a study asks how long starts take, and the one of this result is not known: it was cold, or not seen.

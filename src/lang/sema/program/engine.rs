@@ -22,6 +22,8 @@ pub struct Engine {
     pub serve: String,
     /// the serve line is not the standard library's: where perflab's simulator stands in for it, that one's version says nothing
     pub own_serve: bool,
+    /// how its root, as it is declared, is started and spoken to, and whether that is declared in a file which the study only uses
+    pub declared: (Arc<str>, bool),
     /// what its containers are made of where a site names nothing; `{version}` is its version
     pub image: Option<String>,
     pub api: Api,
@@ -53,6 +55,25 @@ pub const IMAGE_VERSION: &str = "{version}";
 impl Engine {
     pub fn root(&self) -> &str {
         self.ancestry.last().map_or(&self.name, |r| r)
+    }
+
+    /// How it is started and spoken to, if not as the root of its name: by lines of its own, or as another file's root, which may not be
+    /// the only one of that name.
+    pub fn started_apart(&self) -> Option<String> {
+        let how = self.started();
+        let (root, elsewhere) = &self.declared;
+        (*elsewhere || *how != **root).then_some(how)
+    }
+
+    /// What a run of it depends on beside its version, flags and variables.
+    pub fn started(&self) -> String {
+        // more than one space between words says nothing, but where a quoted word holds them
+        let serve = if self.serve.contains(['"', '\'', '\\']) {
+            self.serve.clone()
+        } else {
+            self.serve.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        format!("{serve}\n{:?}\n{}\n{:?}", self.api, self.joined, self.reset)
     }
 
     /// The image of its containers where a site names none: nothing is known where its name asks for a version and none is stated.
