@@ -116,8 +116,9 @@ impl Line<'_> {
         } else {
             format!("decimals stand behind a point: write `{right}`")
         };
-        // of `1,537` some mean one and a half
-        let sure = digits != 3 || whole == "0" || is_round(&format!("{whole}{more}"));
+        // `1,000ms` may be one of them, or a thousand
+        let count = self.first() == "param" && unit.is_empty() && is_round(&format!("{whole}{more}"));
+        let sure = digits != 3 || whole == "0" || count;
         let edit = sure.then(|| (self.end - whole.len()..self.token.start + 1 + digits + unit_len, right));
         Some(Hint { help, edit })
     }
