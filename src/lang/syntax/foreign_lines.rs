@@ -7,6 +7,9 @@ use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink};
 use crate::lang::source::{FileId, Span};
 
+/// Nobody pastes more of them; each makes a fix longer.
+const MOST: usize = 64;
+
 /// The text without such lines, all else in its place; they are told of.
 pub fn without(id: FileId, text: &mut String, sink: &mut Sink) {
     fences(id, text, sink);
@@ -20,7 +23,7 @@ fn fences(id: FileId, text: &mut String, sink: &mut Sink) {
         language.is_some_and(|l| l.bytes().all(|b| b.is_ascii_alphanumeric()))
     };
     let found: Vec<Range<usize>> = lines(text).into_iter().filter(fence).collect();
-    let Some(first) = found.first() else { return };
+    let Some(first) = found.first().filter(|_| found.len() <= MOST) else { return };
     let here = Span::new(id, first.clone());
     let d = Diagnostic::new(Code::NotADeclaration, here, "a fence of markdown begins no declaration");
     let d = d.label("around a study in a text").help("remove the lines with ```");
@@ -44,7 +47,7 @@ fn variables(id: FileId, text: &mut String, sink: &mut Sink) {
             continue;
         }
         let below = all[n + 1..].iter().map_while(|line| Some((line, variable(&text[line.clone()])?)));
-        let set: Vec<(&Range<usize>, String)> = below.collect();
+        let set: Vec<(&Range<usize>, String)> = below.take(MOST).collect();
         let Some((end, first)) = set.last().zip(set.first()).map(|((at, _), (_, first))| (at.end, first))
         else {
             continue;

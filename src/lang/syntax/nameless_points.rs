@@ -6,6 +6,9 @@ use std::ops::Range;
 use super::at::mend;
 use super::hints::Hint;
 
+/// Whoever has more of them misread the whole.
+const MOST: usize = 64;
+
 /// The body of an axis that begins at `start` of the chunk, written as it was meant.
 pub fn named(chunk: &str, start: usize) -> Option<Hint> {
     let body = chunk[start..].strip_prefix('{')?;
@@ -13,7 +16,7 @@ pub fn named(chunk: &str, start: usize) -> Option<Hint> {
     let place = start..start + inner.len() + 2;
     let points: Vec<&str> = inner.split(',').map(str::trim).collect();
     let bare = |point: &&str| point.starts_with('-') && !point.contains([':', '"', '{', '[']);
-    if points.len() < 2 || !points.iter().all(bare) {
+    if !(2..=MOST).contains(&points.len()) || !points.iter().all(bare) {
         return None;
     }
     of_one_flag(&points, &place).or_else(|| each_with_name(&points, place))
