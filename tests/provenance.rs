@@ -102,9 +102,11 @@ fn another_serve_line_another_api_and_another_way_are_told_apart() {
     let lab = measured();
     let study = lab.read("study.plab");
     let serve = "serve \"perflab sim --model {model} --host {host} --port {port} --seed 7\"";
-    // an engine that is started otherwise than the one it derives from is another engine
-    let why = "measured before the serve line, api, args or reset was edited";
-    for line in ["api openai_completions", "api sglang_generate", serve] {
+    for (line, why) in [
+        ("api openai_completions", "measured through another `api`"),
+        ("api sglang_generate", "measured through another `api`"),
+        (serve, "measured with another serve line or `reset`"),
+    ] {
         lab.write(
             "study.plab",
             study.replacen(

@@ -128,7 +128,7 @@ pub fn trouble(program: &Program, study: &Study) -> Option<(String, String)> {
         .find_map(|e| venv_trouble(e, site))
         .or_else(|| used.iter().find_map(|e| container_trouble(e, site)))
         .or_else(|| model_trouble(program, study, site))
-        .or_else(|| url_trouble(program, study, &used))
+        .or_else(|| places_trouble(program, study, &used))
 }
 
 fn venv_trouble(engine: &Engine, site: &Site) -> Option<(String, String)> {
@@ -230,8 +230,8 @@ pub fn models(program: &Program, study: &Study) -> BTreeSet<String> {
     std::iter::once(study.model.clone()).chain(of_engines).chain(of_points).collect()
 }
 
-/// A server that runs already takes no changes, and is one configuration.
-fn url_trouble(program: &Program, study: &Study, used: &[&Engine]) -> Option<(String, String)> {
+/// A server that runs already takes no changes, and is one configuration; and no configuration runs in two places.
+fn places_trouble(program: &Program, study: &Study, used: &[&Engine]) -> Option<(String, String)> {
     let elsewhere = |e: &Engine| matches!(e.via, Via::Url(_));
     for step in &study.steps {
         let own = step.space.points().into_iter().flat_map(|p| &p.changes);

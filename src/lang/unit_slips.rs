@@ -10,7 +10,7 @@ pub fn suggest(value: f64, written: &str) -> Vec<String> {
     if written == "Gi" {
         return vec![format!("{}Mi", round(value * 1024.0))];
     }
-    if matches!(written, "d" | "day" | "days") {
+    if matches!(written, "day" | "days") {
         return vec![format!("{}h", round(value * 24.0))];
     }
     if matches!(written, "gpuh" | "gpu-h" | "gpu_h" | "GPUh" | "gpu_hours" | "gpuhours") {
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(one(2.0, "TiB"), "2048GiB");
         assert_eq!(one(1.0, "Gi"), "1024Mi");
         assert_eq!(one(2.0, "krps"), "2000/s");
-        assert_eq!(one(1.5, "d"), "36h");
+        assert_eq!(one(1.5, "days"), "36h");
         assert_eq!(one(20.0, "gpuh"), "20 gpu_hours");
         assert_eq!(in_unit(5.0, "k", "tok/s"), "5000tok/s");
         assert_eq!(in_unit(2.0, "Ki", "/s"), "2048/s");
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn no_unit_is_taken_for_another_that_looks_alike() {
-        for other in ["mW", "Wh", "tok/m", "eur", "ns", "nJ"] {
+        for other in ["mW", "Wh", "tok/m", "eur", "ns", "d", "nJ"] {
             assert_eq!(suggest(5.0, other), Vec::<String>::new(), "{other}");
         }
         assert_eq!(suggest(70.0, "GIB"), ["70GiB"]);

@@ -66,7 +66,7 @@ impl Config {
         }
         Normal {
             engine: self.engine.root(),
-            serve: self.engine.started_apart().map(|how| short_hash(&how)),
+            serve: self.engine.apart.as_deref().map(short_hash),
             version: self.engine.version.as_deref(),
             model: &self.model,
             flags: flags.into_iter().map(|h| self.normal_flag(h, masked)).collect(),

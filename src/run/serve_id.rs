@@ -42,11 +42,11 @@ fn used(program: &Program) -> Vec<Arc<Engine>> {
     used.filter(|e| seen.insert(e.name.clone())).collect()
 }
 
-/// The roots that studies run as they are declared, with the identities of their serve lines: what a configuration of that name was measured
-/// with counts for nothing else.
+/// How the normal forms of configurations begin whose engine is started as its root declares it, with the identities of their serve lines:
+/// what a configuration of that name was measured with counts for nothing else.
 pub(super) fn plain(program: &Program, images: &BTreeMap<String, String>) -> Vec<(String, String)> {
-    let plain = used(program).into_iter().filter(|e| e.started_apart().is_none());
-    plain.map(|e| (e.root().to_owned(), serve_id(&e, images))).collect()
+    let plain = used(program).into_iter().filter(|e| e.apart.is_none());
+    plain.map(|e| (format!("{{\"engine\":\"{}\",", e.root()), serve_id(&e, images))).collect()
 }
 
 /// Identities of all serve lines: a result counts as long as its engine is started the same way.

@@ -161,7 +161,6 @@ fn another_reset_between_loads_is_another_measurement() {
     assert_eq!(launches(&lab.run(&EXEC).expect_code(0)), 0);
 }
 
-/// What an engine is told of its files are words, and a journal is text.
 #[test]
 fn a_baseline_that_fails_afresh_is_said_and_has_no_number() {
     let lab = lab(
@@ -180,6 +179,7 @@ fn a_baseline_that_fails_afresh_is_said_and_has_no_number() {
     assert!(lab.read("state/recommended.sh").contains("The baseline failed on Quick"));
 }
 
+/// What an engine is told of its files are words, and a journal is text.
 #[test]
 fn a_path_that_is_no_text_is_named_before_anything_starts() {
     let lab = lab("", "");

@@ -3,11 +3,10 @@
 
 use std::net::TcpListener;
 use std::os::unix::fs::symlink;
-use std::time::Duration;
 
 use super::trouble::{Asked, Session};
 use crate::llama_cpp::turn;
-use crate::support::{Lab, project, wait_long_for};
+use crate::support::{Lab, project, wait_for};
 
 /// What the profile of the example asks for; the chat template adds three tokens to a prompt.
 const ASKED: Asked = Asked { requests: 60, input: 128 + 3, output: 64 };
@@ -63,7 +62,11 @@ fn lab() -> Lab {
 /// Takes the port that the candidate waits with, for as long as the listener lives.
 fn take_port(lab: &Lab) -> TcpListener {
     // real loads come before it, and other tests beside it
-    wait_long_for("the candidate's port", Duration::from_mins(10), || lab.path("port").exists());
+    wait_for("the baseline's load", || {
+        std::fs::read_to_string(lab.path("state/journal.jsonl"))
+            .is_ok_and(|text| text.contains("\"kind\":{\"run\":"))
+    });
+    wait_for("the candidate's port", || lab.path("port").exists());
     let port: u16 = lab.read("port").trim().parse().expect("a port");
     let listener = TcpListener::bind(("127.0.0.1", port)).expect("it is free");
     lab.write("taken", "");

@@ -189,15 +189,9 @@ impl Running {
 /// Waits for something to become true.
 #[track_caller]
 pub fn wait_for(what: &str, done: impl Fn() -> bool) {
-    wait_long_for(what, PATIENCE, done);
-}
-
-/// The same of what comes only behind much else.
-#[track_caller]
-pub fn wait_long_for(what: &str, patience: Duration, done: impl Fn() -> bool) {
     let began = Instant::now();
     while !done() {
-        assert!(began.elapsed() < patience, "waited in vain for {what}");
+        assert!(began.elapsed() < PATIENCE, "waited in vain for {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -7,10 +7,7 @@ mod made_up;
 mod report;
 mod terminal;
 
-pub use lab::{
-    Lab, Output, Running, assert_close, binary, packed_records, project, skip, studies, wait_for,
-    wait_long_for,
-};
+pub use lab::{Lab, Output, Running, assert_close, binary, packed_records, project, skip, studies, wait_for};
 pub use live::{EXEC, LIVE, descends_from, events, live_study, marked, parent, runs, unsealed};
 pub use made_up::{Recording, TOYS, toy_study};
 pub use report::Report;

@@ -86,13 +86,9 @@ impl Checker<'_> {
             let known = Stat::ALL.iter().map(|s| s.name()).chain(["goodput"]);
             let message = format!("no function is called `{}`", name.value);
             let d = Diagnostic::new(Code::UnknownMetric, name.span, message);
-            if let ("baseline" | "best", [inner]) = (name.value.as_str(), args) {
-                let right = format!("{}.{}", name.value, self.source_text(inner.span));
-                self.sink.push(d.label("no function").help(format!("write `{right}`")).edit(e.span, right));
-                return None;
-            }
-            if let ("given", [inner]) = (name.value.as_str(), args) {
-                let right = format!("given {}", self.source_text(inner.span));
+            if let (whose @ ("baseline" | "best" | "given"), [inner]) = (name.value.as_str(), args) {
+                let sign = if whose == "given" { ' ' } else { '.' };
+                let right = format!("{whose}{sign}{}", self.source_text(inner.span));
                 self.sink.push(d.label("no function").help(format!("write `{right}`")).edit(e.span, right));
                 return None;
             }

@@ -93,10 +93,12 @@ impl Checker<'_> {
         self.known_version(decl, &engine);
         self.own_changes(module, decl, parent.as_deref(), &mut engine);
         self.complete(decl, &engine);
+        let started: Arc<str> = engine.started().into();
         if parent.is_none() {
-            let elsewhere = module != 0 && !self.module(module).library;
-            engine.declared = (engine.started().into(), elsewhere);
+            engine.declared = (started.clone(), module != 0 && !self.module(module).library);
         }
+        let (root, elsewhere) = &engine.declared;
+        engine.apart = (*elsewhere || started != *root).then_some(started);
         Some(engine)
     }
 
@@ -326,6 +328,7 @@ fn root_engine(decl: &ast::Engine) -> Engine {
         serve: String::new(),
         own_serve: false,
         declared: (Arc::from(""), false),
+        apart: None,
         image: None,
         api: Api::OpenAi,
         joined: true,

@@ -102,18 +102,11 @@ impl Checker<'_> {
             // `default=8`
             let right = default.text.strip_prefix('=').filter(|t| super::schema::value(kind, t).is_ok());
             let sign = Span { end: default.span.start + 1, ..default.span };
-            let switched = match default.text.to_ascii_lowercase().as_str() {
-                "on" | "yes" | "true" | "1" | "enabled" => Some("true"),
-                "off" | "no" | "false" | "0" | "disabled" => Some("false"),
-                _ => None,
-            };
-            self.sink.push(match right {
-                None if *kind == FlagType::Switch && switched.is_some() => {
-                    let right = switched.unwrap_or_default();
-                    d.help(format!("write `default {right}`")).edit(default.span, right)
-                }
-                Some(right) => d.help(format!("write `default {right}`")).edit(sign, " "),
-                None => d.help(help),
+            let switched = Some(default).filter(|_| *kind == FlagType::Switch).and_then(|d| turned(&d.text));
+            self.sink.push(match (right, switched) {
+                (Some(right), _) => d.help(format!("write `default {right}`")).edit(sign, " "),
+                (_, Some(right)) => d.help(format!("write `default {right}`")).edit(default.span, right),
+                _ => d.help(help),
             });
         }
         fits
@@ -169,5 +162,14 @@ impl Checker<'_> {
             return None;
         }
         Some((Some(from), to))
+    }
+}
+
+/// What a switch is set to, in the words of elsewhere.
+fn turned(text: &str) -> Option<&'static str> {
+    match text.to_ascii_lowercase().as_str() {
+        "on" | "yes" | "true" | "1" | "enabled" => Some("true"),
+        "off" | "no" | "false" | "0" | "disabled" => Some("false"),
+        _ => None,
     }
 }

@@ -12,7 +12,11 @@ pub fn say(module: &Module, d: Diagnostic, library: &str, name: &str, sink: &mut
         let are = if names.len() > 1 { "they are" } else { "it is" };
         format!("{are} of the standard library: write `{}` at the top", whole(library, names))
     };
-    if lost_a_name(module, library, sink) || meant_there(module, library, name, sink) {
+    // a list that cannot be read as it stands, `{ , chat }`: the name was to stand there. One that has another word for it, `{ tensorrt }`:
+    // what that means was said
+    let lost = |d: &Diagnostic| d.code == Code::Unexpected;
+    let meant = |d: &Diagnostic| d.code == Code::UnknownImport && d.edits.iter().any(|e| e.text == name);
+    if says_of_list(module, library, sink, |d| lost(d) || meant(d)) {
         return;
     }
     let span = d.span;
@@ -38,19 +42,11 @@ pub fn say(module: &Module, d: Diagnostic, library: &str, name: &str, sink: &mut
     first.edits.push(crate::lang::diag::Edit { span, text });
 }
 
-/// Whether a list of that library cannot be read as it stands, `{ , chat }`: the name was to stand there, which was said.
-fn lost_a_name(module: &Module, library: &str, sink: &Sink) -> bool {
+/// Whether such a thing was said of a list of that library.
+fn says_of_list(module: &Module, library: &str, sink: &Sink, what: impl Fn(&Diagnostic) -> bool) -> bool {
     let uses = module.file.items.iter().filter_map(|i| if let Item::Use(u) = i { Some(u) } else { None });
     let mut of_library = uses.filter(|u| matches!(&u.from, UsePath::Std(n) if n.value == library));
-    of_library.any(|u| sink.in_span(u.span).any(|d| d.code == Code::Unexpected))
-}
-
-/// Whether a list of that library has another word for it, `{ tensorrt }`: what it means there was said.
-fn meant_there(module: &Module, library: &str, name: &str, sink: &Sink) -> bool {
-    let uses = module.file.items.iter().filter_map(|i| if let Item::Use(u) = i { Some(u) } else { None });
-    let mut of_library = uses.filter(|u| matches!(&u.from, UsePath::Std(n) if n.value == library));
-    let means = |d: &Diagnostic| d.code == Code::UnknownImport && d.edits.iter().any(|e| e.text == name);
-    of_library.any(|u| sink.in_span(u.span).any(means))
+    of_library.any(|u| sink.in_span(u.span).any(&what))
 }
 
 fn whole(library: &str, names: &[&str]) -> String {

@@ -166,7 +166,7 @@ impl Checker<'_> {
             // `{context}` in a text may be `{ctx}`
             Kind::Param if d.code == Code::UnknownParam => true,
             // `maximize goodput` may be the file's own metric of that kind
-            Kind::Metric if d.code == Code::NotCondition => true,
+            Kind::Metric if d.code == Code::NotCondition => self.modules.slice(d.span) == "goodput",
             Kind::Metric | Kind::Param => matches!(d.code, Code::UnknownMetric | Code::NeedsStatistic),
             // something of another kind stands in its place
             _ if d.about == About::Instead(kind) => true,

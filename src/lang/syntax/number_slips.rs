@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::at::{At, Line, mend, only};
 use super::hints::Hint;
-use super::signs::is_round;
+use super::signs::{grouped, is_round};
 use crate::lang::units;
 
 /// The remedy for a token (of the chunk, a place in it) in such a number.
@@ -105,22 +105,17 @@ impl Line<'_> {
         if !plain || !lone || !(unit.is_empty() || units::unit(unit).is_some()) {
             return None;
         }
-        let more = &rest[..digits];
-        let right = if digits == 3 && whole != "0" {
-            format!("{whole}{more}{unit}")
-        } else {
-            format!("{whole}.{more}{unit}")
-        };
-        let help = if digits == 3 && whole != "0" {
-            format!("a number holds no commas: write `{right}`")
-        } else {
-            format!("decimals stand behind a point: write `{right}`")
+        let written = format!("{whole},{}", &rest[..digits]);
+        let place = self.end - whole.len()..self.token.start + 1 + digits + unit_len;
+        let Some(thousands) = grouped(&written).filter(|_| whole != "0") else {
+            let right = format!("{}{unit}", written.replace(',', "."));
+            return Some(mend(format!("decimals stand behind a point: write `{right}`"), place, right));
         };
         // `1,000ms` may be one of them, or a thousand
-        let count = self.first() == "param" && unit.is_empty() && is_round(&format!("{whole}{more}"));
-        let sure = digits != 3 || whole == "0" || count;
-        let edit = sure.then(|| (self.end - whole.len()..self.token.start + 1 + digits + unit_len, right));
-        Some(Hint { help, edit })
+        let sure = self.first() == "param" && unit.is_empty() && is_round(&thousands);
+        let right = format!("{thousands}{unit}");
+        let help = format!("a number holds no commas: write `{right}`");
+        Some(if sure { mend(help, place, right) } else { only(help) })
     }
 
     /// `param ctx = 32 * 1024`

@@ -401,18 +401,11 @@ fn no_declaration(id: FileId, (file, at): (&str, usize), text: &str, word: &str)
         let sign = Span::new(id, at..at + 2);
         return if text.starts_with("/*") { d } else { d.edit(sign, "#") };
     }
-    let pasted = text.strip_prefix(['+', '-', '>', '|']).map(|t| t.trim_start_matches(' '));
     let known = words::DECLARATIONS.iter().copied();
-    if pasted.is_some_and(|t| known.clone().any(|k| t.strip_prefix(k).is_some_and(|t| t.starts_with(' ')))) {
+    let pasted = first_line.trim_start_matches(['+', '-', '>', '|', ' ']);
+    if words::DECLARATIONS.contains(&first_word(pasted)) && pasted.len() < first_line.len() {
         let d = d.label("of a diff or a quotation?").help("remove the sign before the declaration");
-        return d.edit(
-            Span::new(
-                id,
-                at..at + first_line.len()
-                    - pasted.unwrap_or_default().lines().next().unwrap_or_default().len(),
-            ),
-            "",
-        );
+        return d.edit(Span::new(id, at..at + first_line.len() - pasted.len()), "");
     }
     if let Some((right, help)) = names::meant_to_declare(file, first_line) {
         let d = d.label("expected a declaration").help(help);

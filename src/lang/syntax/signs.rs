@@ -345,7 +345,7 @@ fn comma(chunk: &str, token: &Range<usize>, before: &str) -> Option<Hint> {
 }
 
 /// The number that has its digits in groups of three.
-fn grouped(value: &str) -> Option<String> {
+pub(super) fn grouped(value: &str) -> Option<String> {
     let mut groups = value.split(',');
     let first = groups.next().is_some_and(|g| digits(g) && g.len() <= 3);
     (first && groups.all(|g| digits(g) && g.len() == 3)).then(|| value.replace(',', ""))

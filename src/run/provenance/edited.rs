@@ -12,6 +12,9 @@ use crate::plan::Config;
 /// Trials of which no result counts (configuration and profile settings), and why.
 pub type Again = HashMap<(String, String), String>;
 
+/// What an engine is started and spoken to by, where that is not its root's.
+const STARTED: &str = "the serve line, api, args or reset";
+
 /// What a configuration consists of: `env CASE` → its value, `--seed` → its value, `model` → its name.
 type Parts = BTreeMap<String, String>;
 
@@ -34,7 +37,9 @@ pub fn edited(history: &History, setup: &Setup<'_>, walk: &Walk, again: &mut Aga
             let why = if measured.contains(id) {
                 Some(format!("measured before profile {name} was edited"))
             } else {
-                before.as_ref().and_then(|b| b.why(&need.config))
+                before
+                    .as_ref()
+                    .and_then(|b| b.why(&need.config, |id| again.get(&(id.to_owned(), key.1.clone()))))
             };
             again.extend(why.map(|why| (key, why)));
         }
@@ -44,29 +49,35 @@ pub fn edited(history: &History, setup: &Setup<'_>, walk: &Walk, again: &mut Aga
 /// The configurations that were launched, without what the baseline has otherwise than then.
 struct Before {
     edits: BTreeSet<String>,
-    rest: HashSet<Parts>,
+    /// with their identities
+    rest: HashMap<Parts, String>,
 }
 
 impl Before {
     /// Told by the launch that is nearest to the baseline: an edit changes little.
     fn of(history: &History, baseline: &Config) -> Option<Self> {
         let own = parts(&baseline.normal());
-        let texts: BTreeSet<&str> = history.launches().iter().map(|l| &*l.config).collect();
-        let all: Vec<Parts> =
-            texts.into_iter().filter_map(|text| Some(parts(&serde_json::from_str(text).ok()?))).collect();
-        let edits = all.iter().map(|then| differing(then, &own)).min_by_key(BTreeSet::len)?;
-        let rest = all.into_iter().map(|then| without(then, &edits)).collect();
+        let texts: BTreeMap<&str, &str> =
+            history.launches().iter().map(|l| (&*l.config, &*l.config_id)).collect();
+        let read = |(text, id)| Some((parts(&serde_json::from_str(text).ok()?), id));
+        let all: Vec<(Parts, &str)> = texts.into_iter().filter_map(read).collect();
+        let edits = all.iter().map(|(then, _)| differing(then, &own)).min_by_key(BTreeSet::len)?;
+        let rest = all.into_iter().map(|(then, id)| (without(then, &edits), id.to_owned())).collect();
         (!edits.is_empty()).then_some(Self { edits, rest })
     }
 
-    fn why(&self, config: &Config) -> Option<String> {
+    /// `known` says why a result of a configuration does not count, by its identity.
+    fn why<'k>(&self, config: &Config, known: impl Fn(&str) -> Option<&'k String>) -> Option<String> {
         const NAMED: usize = 4;
-        self.rest.contains(&without(parts(&config.normal()), &self.edits)).then(|| {
+        let then = self.rest.get(&without(parts(&config.normal()), &self.edits))?;
+        // of how it is started more is known than that it was edited
+        let started = self.edits.iter().eq([STARTED]).then(|| known(then)).flatten();
+        Some(started.cloned().unwrap_or_else(|| {
             let named: Vec<&str> = self.edits.iter().take(NAMED).map(String::as_str).collect();
             let more = if self.edits.len() > NAMED { " and more" } else { "" };
             let verb = if self.edits.len() == 1 { "was" } else { "were" };
             format!("measured before {}{more} {verb} edited", named.join(", "))
-        })
+        }))
     }
 }
 
@@ -83,9 +94,7 @@ fn parts(config: &Json) -> Parts {
             }
             // it follows from the flags
             ("gpus", _) => {}
-            ("serve", _) => {
-                drop(parts.insert("the serve line, api, args or reset".to_owned(), value.to_string()));
-            }
+            ("serve", _) => drop(parts.insert(STARTED.to_owned(), value.to_string())),
             (field, value) => drop(parts.insert(field.to_owned(), value.to_string())),
         }
     }

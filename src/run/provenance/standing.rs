@@ -46,10 +46,12 @@ pub struct Standing<'a> {
     /// those that answer, by address
     running: BTreeMap<String, Running>,
     serve_ids: Vec<String>,
-    /// those of roots as they are declared, by their names
+    /// those of roots as they are declared, by how their configurations begin
     plain: Vec<(String, String)>,
     /// beside each of them, what engines are waited for and judged by
     judgements: Vec<(String, String)>,
+    /// a study is about how long starts take
+    asks_startup: bool,
     host_id: String,
     /// what every result made here has in common
     machine: Conditions,
@@ -76,6 +78,7 @@ impl<'a> Standing<'a> {
             serve_ids: serve_ids(program, images),
             plain: plain(program, images),
             judgements: judgements(program, images),
+            asks_startup: program.studies.iter().any(reads_startup),
             images,
             addresses: BTreeMap::new(),
             running: BTreeMap::new(),
@@ -274,19 +277,17 @@ impl<'a> Standing<'a> {
     /// Whether a result of an engine as its root declares it was measured with a serve line that another engine of that root has now.
     fn of_another_root(&self, run: &RunRecord, history: &History) -> bool {
         let Some(launch) = history.launch_of(&run.run.launch) else { return false };
-        let begins =
-            |root: &str, then: &str| launch.config.starts_with(&format!("{{\"engine\":\"{root}\",{then}"));
-        let own: Vec<_> = self.plain.iter().filter(|(root, _)| begins(root, "")).collect();
-        let apart = own.iter().any(|(root, _)| begins(root, "\"serve\":"));
-        !apart && !own.is_empty() && !own.iter().any(|(_, id)| **id == *run.serve_id)
+        // one that is started otherwise says so next
+        let is_plain =
+            |begins: &str| launch.config.strip_prefix(begins).is_some_and(|c| !c.starts_with("\"serve\":"));
+        let mut own = self.plain.iter().filter(|(begins, _)| is_plain(begins)).peekable();
+        own.peek().is_some() && !own.any(|(_, id)| **id == *run.serve_id)
     }
 
     /// Whether a study asks how long starts take, and the one of this result is not known: it was cold, or not seen.
     fn lacks_startup(&self, run: &RunRecord, made: &Conditions) -> bool {
         let is_whole = made.running.is_none() && run.run.outcome == RunOutcome::Done;
-        is_whole
-            && run.run.metrics.number("startup_s").is_none()
-            && self.program.studies.iter().any(reads_startup)
+        is_whole && run.run.metrics.number("startup_s").is_none() && self.asks_startup
     }
 
     /// Why a result of a server that somebody else runs is none of the one that answers now.

@@ -24,6 +24,9 @@ pub struct Engine {
     pub own_serve: bool,
     /// how its root, as it is declared, is started and spoken to, and whether that is declared in a file which the study only uses
     pub declared: (Arc<str>, bool),
+    /// how it is itself, if not as the root of its name: by lines of its own, or as another file's root, which may not be the only one of
+    /// that name
+    pub apart: Option<Arc<str>>,
     /// what its containers are made of where a site names nothing; `{version}` is its version
     pub image: Option<String>,
     pub api: Api,
@@ -55,14 +58,6 @@ pub const IMAGE_VERSION: &str = "{version}";
 impl Engine {
     pub fn root(&self) -> &str {
         self.ancestry.last().map_or(&self.name, |r| r)
-    }
-
-    /// How it is started and spoken to, if not as the root of its name: by lines of its own, or as another file's root, which may not be
-    /// the only one of that name.
-    pub fn started_apart(&self) -> Option<String> {
-        let how = self.started();
-        let (root, elsewhere) = &self.declared;
-        (*elsewhere || *how != **root).then_some(how)
     }
 
     /// What a run of it depends on beside its version, flags and variables.
