@@ -270,8 +270,8 @@ pub fn mistake(id: FileId, base: usize, chunk: &str) -> Option<Diagnostic> {
                     return Some(d);
                 }
             }
-            Piece::Other if starts_flag(chunk, at) && !is_in_condition(chunk, at) => {
-                if let Some(d) = spaced::flag(chunk, at, span) {
+            Piece::Other if starts_flag(chunk, at) => {
+                if let Some(d) = spaced::flag(chunk, at, span).filter(|_| !is_in_condition(chunk, at)) {
                     return Some(d);
                 }
             }

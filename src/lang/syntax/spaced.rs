@@ -11,6 +11,11 @@ pub fn flag(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Opti
     let rest = &chunk[at..];
     let name_len = rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')))?;
     let (name, after) = rest.split_at(name_len);
+    // most flags have their value, or end: what follows on a long line need not be read for each of them
+    let behind_sign = after.strip_prefix('=').unwrap_or(after);
+    if !behind_sign.starts_with([' ', '\t', '=']) {
+        return None;
+    }
     let line = after.split(['\n', '\r']).next().unwrap_or_default();
     let value = line.trim_start_matches([' ', '\t', '=']);
     // `axis seqs = --max-num-seqs in [128, 256]`
