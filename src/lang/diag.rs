@@ -5,7 +5,7 @@ use std::collections::HashMap;
 pub use super::about::{About, Expected, Untaken};
 use super::codes::Code;
 use super::invisible::shown;
-pub use super::sink::Sink;
+pub use super::sink::{Sink, Swap};
 use super::source::{FileId, Span};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]

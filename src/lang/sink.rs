@@ -1,16 +1,53 @@
 //! Where every pass puts what it finds, and takes back what turns out to follow from something else.
 
+use std::ops::Range;
+
 use foldhash::HashSet;
 
 use super::codes::Code;
 use super::diag::{Diagnostic, Severity, sort};
-use super::source::Span;
+use super::source::{FileId, Span};
 
 /// More errors than this are not looked into: a file of noise would yield one for each line. Far more than are listed, for what follows
 /// from others is taken back at the end.
 const MOST_ERRORS: usize = 2000;
 /// Nor are more warnings and notes.
 const MOST_REMARKS: usize = 2000;
+
+/// Two parts of a line that change places before the file is read on, with what stands between them.
+#[derive(Debug, Clone)]
+pub struct Swap {
+    pub file: FileId,
+    /// where they stand in the file
+    pub first: Range<usize>,
+    pub second: Range<usize>,
+}
+
+impl Swap {
+    /// Where something stands in the file that was found with the two in each other's place.
+    fn written(&self, span: Span) -> Span {
+        let place = self.first.start..self.second.end;
+        let Range { start, end } = span.range();
+        let inside = span.file == self.file && start < place.end && end > place.start && start < end;
+        if !inside || span.range() == place {
+            return span;
+        }
+        let at = |byte: usize| {
+            let (back, on) = (self.second.start - self.first.start, self.second.end - self.first.end);
+            if !place.contains(&byte) {
+                byte
+            } else if byte < self.first.start + self.second.len() {
+                byte + back
+            } else if byte < place.end - self.first.len() {
+                byte + self.first.len() - self.second.len()
+            } else {
+                byte - on
+            }
+        };
+        let (first, last) = (at(start), at(end - 1) + 1);
+        if first < last { Span::new(span.file, first..last) } else { Span::new(span.file, place) }
+    }
+}
 
 /// Where every pass puts what it finds.
 #[derive(Debug, Default)]
@@ -21,6 +58,8 @@ pub struct Sink {
     errors: usize,
     /// how many errors were only counted
     unexplained: usize,
+    /// what stands in another place in the files than where it is found, the first change first
+    swaps: Vec<Swap>,
 }
 
 impl Sink {
@@ -45,7 +84,13 @@ impl Sink {
     /// Pushes all that another one holds.
     pub fn take_over(&mut self, other: Self) {
         self.unexplained += other.unexplained;
+        self.swaps.extend(other.swaps);
         other.found.into_iter().for_each(|d| self.push(d));
+    }
+
+    /// From here on a file is read with two of its parts in each other's place.
+    pub fn swapped(&mut self, swap: Swap) {
+        self.swaps.push(swap);
     }
 
     /// Whether so many errors were found that more are only counted.
@@ -125,7 +170,32 @@ impl Sink {
         if self.has_errors() {
             self.found.retain(|d| d.severity() != Severity::Note);
         }
+        for swap in self.swaps.iter().rev() {
+            for d in &mut self.found {
+                d.span = swap.written(d.span);
+                d.related.iter_mut().for_each(|(span, _)| *span = swap.written(*span));
+                d.edits.iter_mut().for_each(|e| e.span = swap.written(e.span));
+            }
+        }
         sort(&mut self.found);
         self.found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_found_after_a_swap_stands_where_it_was_written() {
+        // `confirm chat on x` is read as `confirm on chat x`
+        let swap = Swap { file: FileId(1), first: 8..12, second: 13..15 };
+        let at = |range: Range<usize>| swap.written(Span::new(FileId(1), range)).range();
+        assert_eq!(
+            [at(0..7), at(8..10), at(10..11), at(11..15), at(16..17)],
+            [0..7, 13..15, 12..13, 8..12, 16..17]
+        );
+        assert_eq!([at(8..15), at(0..10), at(9..12), at(12..14)], [8..15, 0..15, 8..15, 9..11]);
+        assert_eq!(swap.written(Span::new(FileId(0), 8..10)).range(), 8..10);
     }
 }

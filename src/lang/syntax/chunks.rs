@@ -114,7 +114,7 @@ impl Chunk {
         self.rules.iter().any(|rule| Grammar::parse(*rule, &whole).is_ok())
     }
 
-    /// The same, where nothing that begins at or right behind a place is another mistake.
+    /// The same, where nothing that reaches into a place or begins right behind it is another mistake.
     pub(super) fn reads_at(&self, text: &str, place: &Range<usize>) -> bool {
         let whole = self.whole(text);
         let end = whole.len() - whole[place.end..].trim_start().len();
@@ -125,8 +125,9 @@ impl Chunk {
         };
         let bad = |pair: &Pair<Rule>| {
             let at = pair.as_span().start();
+            let reaches_in = at < place.end && pair.as_span().end() > place.start;
             pair.as_rule() == Rule::bad_line
-                && (place.contains(&at) || at >= place.start && at == end && !own(pair.as_str()))
+                && (reaches_in || at >= place.start && at == end && !own(pair.as_str()))
         };
         let read =
             |rule: &Rule| Grammar::parse(*rule, &whole).is_ok_and(|pairs| !pairs.flatten().any(|p| bad(&p)));

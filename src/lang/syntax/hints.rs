@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{
     borrowed, conditions, engine_slips, examples, head_slips, lacking, lapses, meant_words, names,
     number_slips, phrases, points, reasons, remedies, several, signs, slips, spaced, study_slips, usages,
-    words,
+    versioned, words,
 };
 use crate::lang::diag::{one_of, short};
 use crate::lang::units;
@@ -50,6 +50,7 @@ fn reasoned(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) 
     // `:=` sets what `=` sets
     let word = if word == ":=" { "=" } else { word };
     let known = engine_slips::slip(chunk, token, word)
+        .or_else(|| versioned::baseline(chunk, token))
         .or_else(|| study_slips::slip(chunk, token, word))
         .or_else(|| number_slips::slip(chunk, token, word, expected))
         .or_else(|| usages::usage(chunk, token, word, expected))
@@ -85,7 +86,8 @@ fn rest_of_line(chunk: &str, token: &Range<usize>) -> Hint {
     let before = chunk[..token.start].trim_end();
     let own = before.rsplit('\n').next().unwrap_or(before).split_whitespace().collect::<Vec<_>>().join(" ");
     let after = if own.is_empty() { String::new() } else { format!(", after `{}`", short(&own)) };
-    let help = format!("a setting ends with its line: write the rest on a line of its own{after}");
+    let ends = if own.ends_with('}') { "a block ends with its `}`" } else { "a setting ends with its line" };
+    let help = format!("{ends}: write the rest on a line of its own{after}");
     Hint { help, edit: (!own.is_empty()).then(|| (before.len()..token.start, "\n    ".to_owned())) }
 }
 

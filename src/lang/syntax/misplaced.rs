@@ -11,7 +11,7 @@ use super::twice::{blank, lines};
 use super::{another_sign, left_out, lexical, words};
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
-use crate::lang::diag::{Diagnostic, Sink, short};
+use crate::lang::diag::{Diagnostic, Sink, Swap, short};
 use crate::lang::source::{FileId, Span};
 
 /// What is read for all tries of a file.
@@ -43,8 +43,9 @@ pub(super) fn in_place(id: FileId, text: &str, told: &Sink, sink: &mut Sink) -> 
                 break;
             }
             let statement = Statement { id, text: &right, told: &told, chunk: &chunk };
-            if let Some((mended, d)) = statement.mended() {
+            if let Some((mended, d, swap)) = statement.mended() {
                 sink.push(d);
+                swap.into_iter().for_each(|swap| sink.swapped(swap));
                 last = chunk.place.clone();
                 right.replace_range(chunk.place, &mended);
                 found = true;
@@ -75,13 +76,12 @@ impl Statement<'_> {
         Span::new(self.id, base + place.start..base + place.end)
     }
 
-    /// The statement with its tokens put right, and what is said of them.
-    fn mended(&self) -> Option<(String, Diagnostic)> {
+    /// The statement with its tokens put right, what is said of them, and which of them change places.
+    fn mended(&self) -> Option<(String, Diagnostic, Option<Swap>)> {
         let stop = self.chunk.stop(self.written())?;
-        self.doubled(stop)
-            .or_else(|| self.swapped(stop))
-            .or_else(|| left_out::mended(self, stop))
-            .or_else(|| another_sign::mended(self, stop))
+        let in_place = |(mended, d): (String, Diagnostic)| (mended, d, None);
+        let one_token = || left_out::mended(self, stop).or_else(|| another_sign::mended(self, stop));
+        self.doubled(stop).map(in_place).or_else(|| self.swapped(stop)).or_else(|| one_token().map(in_place))
     }
 
     /// `model model "org/M"`, `gpus 8 8`: it is read, or read further, without one of them.
@@ -122,7 +122,7 @@ impl Statement<'_> {
     }
 
     /// `confirm chat on`: it is read with two of them the other way round, and what was said of it does not mend it.
-    fn swapped(&self, stop: usize) -> Option<(String, Diagnostic)> {
+    fn swapped(&self, stop: usize) -> Option<(String, Diagnostic, Option<Swap>)> {
         let text = self.written();
         let units = units(text);
         let near = units.partition_point(|u| u.end <= stop);
@@ -150,7 +150,9 @@ impl Statement<'_> {
         let place = pair[0].start..pair[1].end;
         let right = &mended[place.clone()];
         let d = self.told_swapped(&text[place.clone()], right, self.span(place));
-        Some((mended, d))
+        let in_file = |token: &Range<usize>| self.span(token.clone()).range();
+        let swap = Swap { file: self.id, first: in_file(&pair[0]), second: in_file(&pair[1]) };
+        Some((mended, d, Some(swap)))
     }
 
     /// Whether a token is a sign, bracket or quote that is one too many, which is the lesser mistake.

@@ -1,5 +1,7 @@
 //! What is said of a sign that is one too many, or that stands for another.
 
+use std::ops::Range;
+
 use super::tokens::Token;
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic, Expected};
@@ -16,6 +18,17 @@ pub(super) struct Stray {
 }
 
 impl Stray {
+    /// The part of a word and the sign behind it that change places: `mo,del` is read as ` model`.
+    pub(super) fn swapped(&self, text: &str) -> Option<(Range<usize>, Range<usize>)> {
+        let differ = |(a, b): (u8, u8)| a != b;
+        let start = text.bytes().zip(self.after.bytes()).position(differ)?;
+        let same = text.bytes().rev().zip(self.after.bytes().rev()).position(differ)?;
+        let (end, sign) = (text.len() - same, self.opens.map_or(self.token.place.len(), |_| 1));
+        let (was, is) = (text.get(start..end)?, self.after.get(start..end)?);
+        let moved = was.len() > sign && was.get(..was.len() - sign)? == is.get(sign..)?;
+        moved.then_some((start..end - sign, end - sign..end))
+    }
+
     pub(super) fn diagnostic(&self, id: FileId, text: &str, base: usize) -> Diagnostic {
         let Token { place, right, twice } = &self.token;
         let span = Span::new(id, base + place.start..base + place.end);

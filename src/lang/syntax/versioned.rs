@@ -1,8 +1,10 @@
-//! A version behind what an engine derives from, as packages and images are named: `engine v = vllm@0.17.1 {`, `vllm==0.17.1`, `vllm:v0.17.1`.
+//! A version behind what an engine derives from, as packages and images are named: `engine v = vllm@0.17.1 {`, `vllm==0.17.1`, `vllm:v0.17.1`; and
+//! behind the engine that a study starts from.
 
 use std::ops::Range;
 
 use super::ast::{EngineLine, EngineLineKind, Item, Text};
+use super::hints::Hint;
 use super::reread::reread;
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
@@ -59,13 +61,32 @@ fn find(text: &str) -> Option<(Range<usize>, &str)> {
     let name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let start = parent + head[parent..].find(|c| !name(c))?;
     let place = start..head.trim_end().len();
-    let said = head.get(place.clone())?.trim_matches(|c: char| !c.is_ascii_alphanumeric());
-    let said =
-        said.strip_prefix("version").unwrap_or(said).trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
+    let version = version(head.get(place.clone())?).filter(|_| start > parent)?;
+    Some((place, version))
+}
+
+/// The version that is all a text says, in whatever signs.
+fn version(said: &str) -> Option<&str> {
+    let sign = |c: char| !c.is_ascii_alphanumeric();
+    let said = said.trim_matches(sign);
+    let said = said.strip_prefix("version").unwrap_or(said).trim_start_matches(sign);
     let version = said.strip_prefix('v').unwrap_or(said);
     let spelled = version.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+' | '_'));
-    let sure = version.starts_with(|c: char| c.is_ascii_digit()) && version.contains('.') && spelled;
-    (sure && start > parent).then_some((place, version))
+    let sure = version.starts_with(|c: char| c.is_ascii_digit()) && version.contains('.');
+    (sure && spelled).then_some(version)
+}
+
+/// `baseline vllm@0.17.1`: how to name the engine of a version, for what stands behind the name (of the chunk, a place in it).
+pub(super) fn baseline(chunk: &str, token: &Range<usize>) -> Option<Hint> {
+    let line = chunk[..token.start].rsplit('\n').next()?;
+    let engine = line.trim_start().strip_prefix("baseline")?.trim();
+    let name = !engine.is_empty() && engine.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    let rest = chunk[token.start..].split('\n').next()?;
+    let version = version(&rest[..start_of_comment(rest).unwrap_or(rest.len())]).filter(|_| name)?;
+    let help = format!(
+        "a version is a setting of an engine: declare `engine NAME = {engine} {{ version \"{version}\" }}` and write `baseline NAME`"
+    );
+    Some(Hint { help, edit: None })
 }
 
 #[cfg(test)]
