@@ -243,7 +243,7 @@ fn sets_apart(d: &Diagnostic, text: &str) -> bool {
 
 /// What stands between the spaces around a place.
 fn word_at(text: &str, place: &Range<usize>) -> Range<usize> {
-    let start = text[..place.start].rfind(char::is_whitespace).map_or(0, |n| n + 1);
+    let start = text[..place.start].trim_end_matches(|c: char| !c.is_whitespace()).len();
     let end = text[place.end..].find(char::is_whitespace).map_or(text.len(), |n| place.end + n);
     start..end
 }

@@ -61,7 +61,7 @@ impl Line<'_> {
         let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let rest = &self.chunk[self.token.start..];
         let glued = rest.starts_with('-') && rest[1..].starts_with(|c: char| c.is_ascii_lowercase());
-        let begins = self.chunk[..self.token.start].rfind(|c| !in_name(c)).map_or(0, |n| n + 1);
+        let begins = self.chunk[..self.token.start].trim_end_matches(in_name).len();
         let name = &self.chunk[begins..self.token.start];
         if !glued || begins == 0 || !name.starts_with(|c: char| c.is_ascii_lowercase()) {
             return None;
