@@ -45,7 +45,9 @@ pub(super) fn in_place(id: FileId, text: &str, told: &Sink, sink: &mut Sink) -> 
             let statement = Statement { id, text: &right, told: &told, chunk: &chunk };
             if let Some((mended, d, swap)) = statement.mended() {
                 sink.push(d);
-                swap.into_iter().for_each(|swap| sink.swapped(swap));
+                if let Some(swap) = swap {
+                    sink.swapped(swap);
+                }
                 last = chunk.place.clone();
                 right.replace_range(chunk.place, &mended);
                 found = true;
