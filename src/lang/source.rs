@@ -26,6 +26,19 @@ impl Span {
         self.start as usize..self.end as usize
     }
 
+    /// What stands before it in the text of its file. Like all that is found in a text which was put right before it was read, it may
+    /// begin within a character.
+    #[must_use]
+    pub fn before_in(self, text: &str) -> &str {
+        &text[..text.floor_char_boundary(self.start as usize)]
+    }
+
+    /// What stands behind it in the text of its file.
+    #[must_use]
+    pub fn behind_in(self, text: &str) -> &str {
+        &text[text.ceil_char_boundary(self.end as usize)..]
+    }
+
     /// The line in which it begins, without its end, in the text of its file.
     #[must_use]
     pub fn line_in(self, text: &str) -> Span {

@@ -80,8 +80,14 @@ enum Cut {
     Delete(usize, usize),
     Repeat(usize, usize),
     Insert(usize, String),
+    /// where the next word begins or ends, in the place of so many characters
+    Beside(usize, String, usize),
     Swap(usize, usize),
 }
+
+/// Characters that are wider than a byte, some of which are white or unseen.
+const WIDE: &[&str] =
+    &["é", "…", "“", "–", "😀", "\u{a0}", "\u{3000}", "\u{200b}", "\u{301}", "\u{fffd}", "\u{fffd}\u{fffd}"];
 
 /// Pieces that mean something to the language.
 const PIECES: &[&str] = &[
@@ -145,6 +151,11 @@ fn cut() -> impl Strategy<Value = Cut> {
         (at(), len()).prop_map(|(a, n)| Cut::Delete(a, n)),
         (at(), len()).prop_map(|(a, n)| Cut::Repeat(a, n)),
         (at(), piece()).prop_map(|(a, s)| Cut::Insert(a, s)),
+        (at(), proptest::sample::select(WIDE), 0..3usize).prop_map(|(a, s, n)| Cut::Beside(
+            a,
+            s.to_owned(),
+            n
+        )),
         (at(), at()).prop_map(|(a, b)| Cut::Swap(a, b)),
     ]
 }
@@ -166,6 +177,12 @@ impl Cut {
             Self::Insert(at, piece) => {
                 let from = place(*at, text);
                 text.splice(from..from, piece.chars());
+            }
+            Self::Beside(at, piece, gone) => {
+                let from = place(*at, text);
+                let edge = |pair: &[char]| pair[0].is_alphanumeric() != pair[1].is_alphanumeric();
+                let from = text[from..].windows(2).position(edge).map_or(from, |n| from + n + 1);
+                text.splice(from..(from + gone).min(text.len()), piece.chars());
             }
             Self::Swap(a, b) if !text.is_empty() => {
                 let (a, b) = (a % text.len(), b % text.len());
@@ -212,6 +229,9 @@ fn what_broke_a_check_once_is_read() {
         "\u{b}\nparam a = 1 1\n",
         "study s {\n    gpus 1\n}\n    repeat 1\u{3000}\n\nparam p = 1\n",
         "use std/engines gonem }\n\nenginendom\n    input       256\n    output      64\n    concurrency 8\n}\n\naxis seqs = --max-num-seqs=[16, 32]\n\nstudy tiny   repeat   1\n\n    step seqs { vary seq --max-num-seqs=[16, 32]\n\nstudy tiny   repeat   1\n\n    step seqs { vary seqs }\n}\n",
+        "profile a = b { seed 1 }\u{fffd}\nprofile b { sed 1 }\n",
+        "axis seqs = --max-num-seqs=\u{fffd}\u{fffd}[16, 32]\n",
+        "use std/engines { vllm }\nengine w = vllm { --tokenizer=a\u{200b},b }\naxis one = --max-num-seqs=16,32\nstudy s { step a { vary engine[ ] } }\n",
     ] {
         sound(text);
     }

@@ -391,7 +391,7 @@ impl Checker<'_> {
             return false;
         }
         let text = self.modules.root_text();
-        let before = &text[..(d.span.start as usize).min(text.len())];
+        let before = d.span.before_in(text);
         let line = &text[before.rfind('\n').map_or(0, |n| n + 1)..];
         let word = line.split_whitespace().next().unwrap_or_default();
         let names = matches!(word, "use" | "engine" | "baseline" | "track" | "step" | "vary");

@@ -79,7 +79,7 @@ impl Checker<'_> {
     /// `when when --a`: the word before it is no name, but stands there twice.
     fn stands_twice(&mut self, name: &Name) -> bool {
         let text = self.modules.text_of(name.span.file);
-        let before = text[..name.span.start as usize].trim_end();
+        let before = name.span.before_in(text).trim_end();
         if !matches!(name.value.as_str(), "when" | "require" | "on") || !before.ends_with(&name.value) {
             return false;
         }

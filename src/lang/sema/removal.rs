@@ -56,8 +56,8 @@ const LISTS: [&str; 9] =
 
 /// With its line end, where nothing else stands on the line.
 fn whole_line(text: &str, span: Span) -> Span {
-    let starts = text[..span.start as usize].chars().next_back().is_none_or(|c| c == '\n');
-    let rest = &text[span.end as usize..];
+    let starts = span.before_in(text).chars().next_back().is_none_or(|c| c == '\n');
+    let rest = span.behind_in(text);
     let blank = rest.len() - rest.trim_start_matches([' ', '\t', '\r']).len();
     let ends = rest[blank..].starts_with('\n');
     if starts && ends { Span { end: span.end + blank as u32 + 1, ..span } } else { span }

@@ -245,7 +245,7 @@ impl Checker<'_> {
 
     /// `vary engine[]`
     fn lacks_picks(&self, d: &Diagnostic) -> bool {
-        self.modules.root_text()[..d.span.start as usize].trim_end().ends_with("engine[")
+        d.span.before_in(self.modules.root_text()).trim_end().ends_with("engine[")
     }
 
     /// Whether a line that begins with one of these words lacks a name.

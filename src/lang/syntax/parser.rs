@@ -163,8 +163,8 @@ fn put_right(id: FileId, text: &str, closes_too_much: bool, sink: &mut Sink) -> 
 fn uses_of_no_names(id: FileId, text: &str, broken: &HashSet<String>, sink: &mut Sink) {
     let in_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
     let whole = |span: Span| {
-        let start = text[..span.start as usize].trim_end_matches(in_word).len();
-        let end = text.len() - text[span.start as usize..].trim_start_matches(in_word).len();
+        let start = span.before_in(text).trim_end_matches(in_word).len();
+        let end = text.len() - span.before().behind_in(text).trim_start_matches(in_word).len();
         &text[start..end]
     };
     let is_name = |w: &str| {
@@ -188,7 +188,7 @@ fn uses_of_no_names(id: FileId, text: &str, broken: &HashSet<String>, sink: &mut
 
 /// Whether a span is the name behind a keyword at the margin.
 fn is_declared(text: &str, span: Span) -> bool {
-    let line = text[..span.start as usize].rsplit('\n').next().unwrap_or_default().trim();
+    let line = span.before_in(text).rsplit('\n').next().unwrap_or_default().trim();
     words::DECLARATIONS.contains(&line)
 }
 

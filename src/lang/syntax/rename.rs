@@ -24,7 +24,7 @@ pub fn everywhere(id: FileId, text: &str, sink: &mut Sink) {
             continue;
         }
         let (wrong, right) = (&text[d.span.range()], edit.text.clone());
-        let Some(keyword) = text[..d.span.start as usize].split_whitespace().next_back() else { continue };
+        let Some(keyword) = d.span.before_in(text).split_whitespace().next_back() else { continue };
         if is_declared(text, keyword, &right) {
             d.edits.clear();
             continue;
