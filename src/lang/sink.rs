@@ -5,7 +5,7 @@ use std::ops::Range;
 use foldhash::HashSet;
 
 use super::codes::Code;
-use super::diag::{Diagnostic, Severity, sort};
+use super::diag::{Diagnostic, Edit, Severity, sort};
 use super::source::{FileId, Span};
 
 /// More errors than this are not looked into: a file of noise would yield one for each line. Far more than are listed, for what follows
@@ -24,13 +24,35 @@ pub struct Swap {
 }
 
 impl Swap {
-    /// Where something stands in the file that was found with the two in each other's place.
-    fn written(&self, span: Span) -> Span {
-        let place = self.first.start..self.second.end;
+    /// What is said of the file as it is, before it is read on.
+    #[must_use]
+    pub fn foretold(&self, d: Diagnostic) -> Diagnostic {
+        let Range { start, end } = self.place();
+        let first = start..start + self.second.len();
+        Self { file: self.file, first, second: end - self.first.len()..end }.moved(d)
+    }
+
+    /// What was found with the two in each other's place, where it stands in the file. A fix that would be torn apart is none.
+    fn moved(&self, mut d: Diagnostic) -> Diagnostic {
+        let whole = |span: Span| self.written(span).unwrap_or(Span::new(self.file, self.place()));
+        d.span = whole(d.span);
+        d.related.iter_mut().for_each(|(span, _)| *span = whole(*span));
+        let edits = d.edits.iter().map(|e| Some(Edit { span: self.written(e.span)?, text: e.text.clone() }));
+        d.edits = edits.collect::<Option<_>>().unwrap_or_default();
+        d
+    }
+
+    fn place(&self) -> Range<usize> {
+        self.first.start..self.second.end
+    }
+
+    /// Where something stands in the file that was found with the two in each other's place; `None` if it is torn apart.
+    fn written(&self, span: Span) -> Option<Span> {
+        let place = self.place();
         let Range { start, end } = span.range();
         let inside = span.file == self.file && start < place.end && end > place.start && start < end;
         if !inside || span.range() == place {
-            return span;
+            return Some(span);
         }
         let at = |byte: usize| {
             let (back, on) = (self.second.start - self.first.start, self.second.end - self.first.end);
@@ -45,7 +67,7 @@ impl Swap {
             }
         };
         let (first, last) = (at(start), at(end - 1) + 1);
-        if first < last { Span::new(span.file, first..last) } else { Span::new(span.file, place) }
+        (last.checked_sub(first) == Some(end - start)).then(|| Span::new(span.file, first..last))
     }
 }
 
@@ -171,11 +193,7 @@ impl Sink {
             self.found.retain(|d| d.severity() != Severity::Note);
         }
         for swap in self.swaps.iter().rev() {
-            for d in &mut self.found {
-                d.span = swap.written(d.span);
-                d.related.iter_mut().for_each(|(span, _)| *span = swap.written(*span));
-                d.edits.iter_mut().for_each(|e| e.span = swap.written(e.span));
-            }
+            self.found = self.found.into_iter().map(|d| swap.moved(d)).collect();
         }
         sort(&mut self.found);
         self.found
@@ -190,12 +208,15 @@ mod tests {
     fn what_was_found_after_a_swap_stands_where_it_was_written() {
         // `confirm chat on x` is read as `confirm on chat x`
         let swap = Swap { file: FileId(1), first: 8..12, second: 13..15 };
-        let at = |range: Range<usize>| swap.written(Span::new(FileId(1), range)).range();
+        let at = |range: Range<usize>| swap.written(Span::new(FileId(1), range)).map_or(8..15, Span::range);
         assert_eq!(
             [at(0..7), at(8..10), at(10..11), at(11..15), at(16..17)],
             [0..7, 13..15, 12..13, 8..12, 16..17]
         );
-        assert_eq!([at(8..15), at(0..10), at(9..12), at(12..14)], [8..15, 0..15, 8..15, 9..11]);
-        assert_eq!(swap.written(Span::new(FileId(0), 8..10)).range(), 8..10);
+        assert_eq!([at(8..15), at(0..10), at(9..12), at(12..14)], [8..15, 8..15, 8..15, 9..11]);
+        let other = Span::new(FileId(0), 8..10);
+        assert_eq!(swap.written(other), Some(other));
+        let d = Diagnostic::new(Code::Unexpected, Span::new(FileId(1), 13..15), "no");
+        assert_eq!(swap.moved(swap.foretold(d.clone().edit(d.span, ""))), d.clone().edit(d.span, ""));
     }
 }

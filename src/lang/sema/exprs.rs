@@ -308,8 +308,7 @@ impl Checker<'_> {
                     _ => None,
                 });
                 let help = "numbers compare with numbers, text with text by `==` and `!=`; text is quoted";
-                let help = of_param.next().unwrap_or_else(|| help.to_owned());
-                self.sink.push(d.help(help));
+                self.sink.push(of_another_kind(d, of_param.next(), help));
                 None
             }
         }
@@ -397,8 +396,15 @@ impl Checker<'_> {
         let d = Diagnostic::new(Code::Dimension, span, message).label("quantities of different kinds");
         let of_param =
             [(l.0, r.1), (r.0, l.1)].into_iter().find_map(|(e, wanted)| self.param_help(e, wanted));
-        self.sink
-            .push(d.help(of_param.unwrap_or_else(|| "only `*` and `/` combine different kinds".to_owned())));
+        self.sink.push(of_another_kind(d, of_param, "only `*` and `/` combine different kinds"));
+    }
+}
+
+/// What helps with a param that is of another kind, and where that is declared; else what always helps.
+fn of_another_kind(d: Diagnostic, of_param: Option<(String, Span)>, otherwise: &str) -> Diagnostic {
+    match of_param {
+        Some((help, value)) => d.help(help).related(value, "declared here"),
+        None => d.help(otherwise),
     }
 }
 

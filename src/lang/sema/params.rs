@@ -5,6 +5,7 @@ use super::scope::Kind;
 use super::template::{self, LAUNCH_NAMES};
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
+use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, BinaryOp, ExprKind, Item, Literal, Param};
 use crate::lang::units::Dim;
 
@@ -89,19 +90,21 @@ impl Checker<'_> {
         true
     }
 
-    /// How to declare a param that stands alone where a quantity of another kind is wanted.
-    pub(super) fn param_help(&self, e: &ast::Expr, wanted: Dim) -> Option<String> {
+    /// How to declare a param that stands alone where a quantity of another kind is wanted, and where its value stands.
+    pub(super) fn param_help(&self, e: &ast::Expr, wanted: Dim) -> Option<(String, Span)> {
         let ExprKind::Call { owner: None, name, args: None } = &e.kind else { return None };
         let Item::Param(param) = self.modules.item(self.modules.home(e.span).find(Kind::Param, &name.value)?)
         else {
             return None;
         };
-        let written = self.source_text(param.value.span());
+        let value = param.value.span();
+        let written = self.source_text(value);
         let unit = wanted.usual_unit()?;
         let name = &name.value;
-        Some(format!(
+        let help = format!(
             "the param `{name}` is {written}: declare it as {wanted}, such as `param {name} = 500{unit}`"
-        ))
+        );
+        Some((help, value))
     }
 }
 

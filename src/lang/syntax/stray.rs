@@ -18,7 +18,7 @@ use super::tokens::{SEPARATORS, Token, tokens};
 use super::twice::lines;
 use super::words;
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, Sink, Swap};
+use crate::lang::diag::{Diagnostic, Sink};
 use crate::lang::source::{FileId, Span};
 
 /// What is read for all tries of a file.
@@ -58,10 +58,6 @@ pub(super) fn without(id: FileId, text: &str, told: &Sink, sink: &mut Sink) -> O
             continue;
         };
         right.replace_range(around.clone(), &found.after);
-        if let Some((first, second)) = found.swapped(&text[around.clone()]) {
-            let in_file = |place: Range<usize>| around.start + place.start..around.start + place.end;
-            sink.swapped(Swap { file: id, first: in_file(first), second: in_file(second) });
-        }
         // what is said of a sign already may say what it was meant for
         let said = here.first().filter(|d| {
             let same = d.span.range().start == found.token.place.start + around.start;
@@ -69,7 +65,14 @@ pub(super) fn without(id: FileId, text: &str, told: &Sink, sink: &mut Sink) -> O
             let alone = same && here.len() == 1 && explained;
             alone && d.code == Code::Unexpected && d.edits.is_empty() && !found.token.twice
         });
-        sink.push(said.map_or_else(|| found.diagnostic(id, text, around.start), |d| (*d).clone()));
+        let d = said.map_or_else(|| found.diagnostic(id, text, around.start), |d| (*d).clone());
+        match found.swap(id, text, around.start) {
+            Some(swap) => {
+                sink.push(swap.foretold(d));
+                sink.swapped(swap);
+            }
+            None => sink.push(d),
+        }
         names.extend(declared_name(&text[around]).next());
     }
     (right != text).then_some((right, names))

@@ -1,10 +1,8 @@
 //! What is said of a sign that is one too many, or that stands for another.
 
-use std::ops::Range;
-
 use super::tokens::Token;
 use crate::lang::codes::Code;
-use crate::lang::diag::{About, Diagnostic, Expected};
+use crate::lang::diag::{About, Diagnostic, Expected, Swap};
 use crate::lang::source::{FileId, Span};
 
 /// What a declaration lacks nothing without.
@@ -18,15 +16,17 @@ pub(super) struct Stray {
 }
 
 impl Stray {
-    /// The part of a word and the sign behind it that change places: `mo,del` is read as ` model`.
-    pub(super) fn swapped(&self, text: &str) -> Option<(Range<usize>, Range<usize>)> {
+    /// The part of a word and the sign behind it that change places, in a declaration that begins at `base`: `mo,del` is read as ` model`.
+    pub(super) fn swap(&self, file: FileId, text: &str, base: usize) -> Option<Swap> {
         let differ = |(a, b): (u8, u8)| a != b;
-        let start = text.bytes().zip(self.after.bytes()).position(differ)?;
-        let same = text.bytes().rev().zip(self.after.bytes().rev()).position(differ)?;
-        let (end, sign) = (text.len() - same, self.opens.map_or(self.token.place.len(), |_| 1));
-        let (was, is) = (text.get(start..end)?, self.after.get(start..end)?);
+        let was = text.get(base..base + self.after.len())?;
+        let start = was.bytes().zip(self.after.bytes()).position(differ)?;
+        let same = was.bytes().rev().zip(self.after.bytes().rev()).position(differ)?;
+        let (end, sign) = (was.len() - same, self.opens.map_or(self.token.place.len(), |_| 1));
+        let (was, is) = (was.get(start..end)?, self.after.get(start..end)?);
         let moved = was.len() > sign && was.get(..was.len() - sign)? == is.get(sign..)?;
-        moved.then_some((start..end - sign, end - sign..end))
+        let cut = base + end - sign;
+        moved.then(|| Swap { file, first: base + start..cut, second: cut..base + end })
     }
 
     pub(super) fn diagnostic(&self, id: FileId, text: &str, base: usize) -> Diagnostic {
