@@ -99,3 +99,18 @@ fn a_budget_that_nothing_can_be_counted_in_is_refused() {
     let out = exec(&lab, &["--budget", "6"]);
     assert!(out.code == 2 && out.stderr.contains("write for example 6h"), "{}", out.stderr);
 }
+
+#[test]
+fn nothing_is_put_aside_that_no_budget_measures_again() {
+    let lab = Lab::with(&live_study("step one { vary seqs[1] }"));
+    let whole = exec(&lab, &[]).expect_code(0);
+    for again in [&["--fresh"][..], &["--again", "baseline"]] {
+        let asked = [again, &["--budget", "0.001s"]].concat();
+        let text = "nothing would be measured again: the study's budget of";
+        exec(&lab, &asked).expect_error(1, &[text, "help: give a larger budget"]);
+    }
+    assert!(lab.read("state/recommended.sh").contains("#!"), "the recommendation stands");
+    let same = exec(&lab, &[]).expect_code(0);
+    assert_eq!(launches(&same), launches(&whole), "nothing is measured anew");
+    assert_eq!(launches(&exec(&lab, &["--fresh", "--budget", "1h"]).expect_code(0)), 2 * launches(&whole));
+}

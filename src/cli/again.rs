@@ -42,6 +42,11 @@ impl Aside {
         if self.configs.is_empty() { x.results() } else { x.results_without(&self.configs, &self.asked) }
     }
 
+    /// Whether there is anything to put aside.
+    pub fn is_any(&self) -> bool {
+        !self.configs.is_empty()
+    }
+
     /// Writes it down. The results stay in the journal, and are none any more.
     pub fn put(&self, x: &Execution<'_>) -> Result<(), JournalError> {
         if self.configs.is_empty() {

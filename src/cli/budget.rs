@@ -2,10 +2,11 @@
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
+use super::again::Aside;
 use super::console::Console;
 use super::guess::{self, SLOW_TPS};
 use crate::judge::forecast::{Costs, Forecast, forecast};
-use crate::judge::{Grid, Results, Setup, Strategy as _};
+use crate::judge::{Grid, Next, Results, Setup, Strategy as _};
 use crate::lang::sema::program::Budget;
 use crate::run::Execution;
 
@@ -57,6 +58,21 @@ pub fn trouble(x: &Execution<'_>) -> Option<(String, &'static str)> {
         }
     }
     None
+}
+
+/// Why nothing is to be put aside: no budget has room for a launch that would measure it again. A message and its help.
+pub fn no_room(x: &Execution<'_>, aside: &Aside) -> Option<(String, &'static str)> {
+    if !aside.is_any() {
+        return None;
+    }
+    let results = aside.leaves(x);
+    let setup = Setup::new(x.program, x.study, &results, x.checks, false);
+    let (walk, next) = Grid.next(&setup);
+    let Next::Run(wanted) = next else { return None };
+    let refused = crate::run::refused(x, &setup, &walk, &wanted, &[]);
+    let (_, why) = refused.first().filter(|_| refused.len() == wanted.len())?;
+    let message = format!("nothing would be measured again: {why}");
+    Some((message, "give a larger budget; what was measured stays as it is until then"))
 }
 
 /// Asks before a study that is predicted to cost much and has no budget. False: nothing is to be launched.

@@ -68,6 +68,10 @@ fn before(args: &ExecArgs, x: &Execution<'_>, console: Console) -> Result<Aside,
         console.error(&message, &help);
         return Err(exit::INPUT);
     }
+    if let Some((message, help)) = budget::no_room(x, &aside) {
+        console.error(&message, help);
+        return Err(exit::INPUT);
+    }
     if budget::consents(x, left, args.yes, console) { Ok(aside) } else { Err(exit::INPUT) }
 }
 

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::clean::Levels;
 use super::taken::intruder;
 use crate::engine::MARK;
-use crate::gpu::{self, Gpu, GpuError, Gpus, Sample, Sampler, Settings, Taken, Throttle};
+use crate::gpu::{self, Gpu, GpuError, GpuProcess, Gpus, Sample, Sampler, Settings, Taken, Throttle};
 use crate::judge::{Device, Devices, Metrics, Quarters};
 
 /// A driver that takes longer to answer is not waited for.
@@ -35,7 +35,7 @@ pub struct LaunchGpus {
     /// processes that were there before the launch
     before: BTreeSet<u32>,
     /// others who held memory while its engine started, by the GPU's place: it may have settled for what was left
-    met: Arc<OnceLock<BTreeMap<usize, String>>>,
+    met: Arc<OnceLock<BTreeMap<usize, GpuProcess>>>,
 }
 
 impl LaunchGpus {
@@ -107,7 +107,7 @@ impl LaunchGpus {
     }
 
     /// Takes down who was there while the engine started: each of the launch's loads is told.
-    pub fn met_at_start(&self, others: BTreeMap<usize, String>) {
+    pub fn met_at_start(&self, others: BTreeMap<usize, GpuProcess>) {
         let _ = self.met.set(others);
     }
 
@@ -241,8 +241,8 @@ fn summary(of: &LaunchGpus, taken: &[Taken], from: Instant) -> Devices {
         let counts = |pid: u32| !hidden || of.before.contains(&pid);
         let others = all.iter().flat_map(|t| &t.others).filter(|p| counts(p.pid));
         let by_pid: BTreeMap<u32, String> = others.map(|p| (p.pid, p.to_string())).collect();
+        let met = of.met.get().and_then(|met| met.get(&i)).filter(|holder| !by_pid.contains_key(&holder.pid));
         device.foreign = by_pid.into_values().collect();
-        let met = of.met.get().and_then(|met| met.get(&i));
         device.foreign.extend(met.map(|holder| format!("{holder} while the engine started")));
         device
     };

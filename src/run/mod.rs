@@ -65,7 +65,7 @@ pub use questions::{missing, prompt_cache};
 pub use records::write as write_requests;
 pub use serve_id::serve_ids_anywhere;
 pub use signals::Signals;
-pub use spending::recorded as spent;
+pub use spending::{recorded as spent, refused};
 pub use unmet::Unmet;
 pub use yard::Yard;
 

@@ -38,7 +38,7 @@ impl Watch {
         let before = of.before().clone();
         let ended = tokio::task::spawn_blocking(move || intruders(&sampler.end(), &before));
         let found = tokio::time::timeout(PATIENCE, ended).await.ok()?.ok()?;
-        let first = found.values().next().cloned();
+        let first = found.values().next().map(GpuProcess::to_string);
         of.met_at_start(found);
         first
     }
@@ -46,11 +46,11 @@ impl Watch {
 
 /// The first among samples who holds much of a GPU and is none of the launch's processes.
 pub fn intruder(taken: &[Taken], before: &BTreeSet<u32>) -> Option<String> {
-    intruders(taken, before).into_values().next()
+    intruders(taken, before).into_values().next().map(|p| p.to_string())
 }
 
 /// The same for each GPU where there is one, by its place among the launch's.
-fn intruders(taken: &[Taken], before: &BTreeSet<u32>) -> BTreeMap<usize, String> {
+fn intruders(taken: &[Taken], before: &BTreeSet<u32>) -> BTreeMap<usize, GpuProcess> {
     let hidden = gpu::hidden_here() && !taken.iter().any(|t| t.ours);
     let holds_much = |p: &&GpuProcess| {
         let there = before.contains(&p.pid);
@@ -61,7 +61,7 @@ fn intruders(taken: &[Taken], before: &BTreeSet<u32>) -> BTreeMap<usize, String>
     let mut found = BTreeMap::new();
     for t in taken {
         if let Some(holder) = t.others.iter().find(holds_much) {
-            found.entry(t.gpu).or_insert_with(|| holder.to_string());
+            found.entry(t.gpu).or_insert_with(|| holder.clone());
         }
     }
     found

@@ -79,6 +79,8 @@ pub const DID_NOT_START: &str = "did not start";
 pub const NEVER_READY: &str = "never ready";
 /// Somebody killed it, mostly the kernel for want of memory; nothing tells.
 pub const KILLED: &str = "killed";
+/// Its first process left without an error, as one does that goes on in the background.
+pub const LEFT: &str = "ended without an error";
 /// Nothing else is known.
 pub const UNKNOWN: &str = "unknown";
 /// A card or its libraries report an error.

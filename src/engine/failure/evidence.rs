@@ -66,7 +66,7 @@ pub struct Witness<'a> {
     pub originals: &'a Originals,
     /// The engine's own patterns, in their order.
     pub patterns: &'a [FailurePattern],
-    /// How its leader ended by itself; `None` if it did not.
+    /// How its leader ended without an error; `None` if it did not.
     pub exit: Option<Exit>,
     pub moment: Moment,
     pub started: Uptime,
@@ -103,8 +103,11 @@ impl Witness<'_> {
         let named = self.guard_lost().or_else(|| self.named(&log, &lines));
         let known = named.is_some();
         let failure = named.unwrap_or_else(|| {
-            let line = line_that_matters(&lines).map(|at| log.line(at));
-            Failure::new(self.unknown(&lines), line.unwrap_or_default())
+            let line = line_that_matters(&lines).map(|at| log.line(at)).unwrap_or_default();
+            Failure::new(
+                self.unknown(&lines),
+                if self.exit == Some(Exit::Code(0)) { left(&line) } else { line },
+            )
         });
         Evidence { failure, known, tail }
     }
@@ -163,6 +166,7 @@ impl Witness<'_> {
         }
         let of_load = self.moment == Moment::Load;
         match self.exit {
+            Some(exit @ Exit::Code(0)) => format!("{} ({exit})", class::LEFT),
             Some(exit @ Exit::Signal(_)) if !of_load => format!("crash ({exit})"),
             Some(exit) if of_load => format!("{} ({exit})", class::CRASH_UNDER_LOAD),
             Some(exit) => format!("{} ({exit})", class::UNKNOWN),
@@ -220,6 +224,12 @@ fn read_from(log: &Path, from: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// What an engine that goes into the background has to be told, with the last that it said.
+fn left(line: &str) -> String {
+    let advice = "an engine that perflab starts stays in the foreground until it is stopped";
+    if line.is_empty() { advice.to_owned() } else { format!("{advice}; its last line: {line}") }
 }
 
 /// The line that says something about the reason, where no pattern knows it: an exception, else the last line that speaks of an
@@ -298,6 +308,10 @@ mod tests {
         assert_eq!(class(Some(Exit::Signal(11)), Moment::Start), "crash (SIGSEGV)");
         assert_eq!(class(Some(Exit::Signal(9)), Moment::Load), "crash under load (SIGKILL)");
         assert_eq!(class(None, Moment::Start), "never ready");
+        assert_eq!(class(Some(Exit::Code(0)), Moment::Start), "ended without an error (exit code 0)");
+        let gone = examine("in the background\n", Some(Exit::Code(0)), Moment::Load).failure;
+        assert!(gone.line.starts_with("an engine that perflab starts stays in the foreground"), "{gone:?}");
+        assert!(gone.line.ends_with("its last line: in the background"), "{gone:?}");
         assert_eq!(class(None, Moment::Load), "no answer under load");
     }
 

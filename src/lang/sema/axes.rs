@@ -405,6 +405,11 @@ fn value_text(change: &Change) -> Option<String> {
 
 /// A pick matches by normal form: `32Ki` picks 32768, `0.90` picks 0.9.
 pub(super) fn normal_pick(text: &str) -> String {
+    // a float has no room for the last digits of a big one
+    let digits = text.trim_start_matches(['-', '+']).trim_start_matches('0');
+    if digits.len() > f64::DIGITS as usize && digits.bytes().all(|b| b.is_ascii_digit()) {
+        return format!("{}{digits}", if text.starts_with('-') { "-" } else { "" });
+    }
     let float = super::schema::Kind::Float { min: None, max: None };
     if let Ok(v) = super::schema::value(&float, text) {
         return v.normal().to_string();

@@ -147,11 +147,35 @@ pub fn value(kind: &Kind, text: &str) -> Result<Value, String> {
         }
         Kind::OneOf(choices) if choices.iter().any(|c| c == text) => Ok(Value::Text(text.to_owned())),
         Kind::OneOf(_) => Err(format!("`{text}` is none of the choices")),
-        Kind::Json => serde_json::from_str(text).map(Value::Json).map_err(|e| not_json(text, &e)),
+        Kind::Json => match beyond_64_bits(text) {
+            Some(number) => Err(format!("`{number}` is too big a number")),
+            None => serde_json::from_str(text).map(Value::Json).map_err(|e| not_json(text, &e)),
+        },
         Kind::Text => Ok(Value::Text(text.to_owned())),
         Kind::Words => Ok(Value::Text(worded::normal(text))),
         Kind::Path => Ok(Value::Text(without_here(text).to_owned())),
     }
+}
+
+/// A whole number in JSON of which a reader would keep the first digits alone.
+fn beyond_64_bits(json: &str) -> Option<&str> {
+    // what stands between quotes is every second part, once escaped quotes are no ends of them
+    let plain = json.replace("\\\\", "  ").replace("\\\"", "  ");
+    let mut at = 0;
+    for (n, part) in plain.split('"').enumerate() {
+        if n % 2 == 0 {
+            for word in part.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '+' | '-'))) {
+                let whole = word.trim_start_matches('-').bytes().all(|b| b.is_ascii_digit());
+                let long = word.len() > 18 && whole;
+                if long && word.parse::<i64>().is_err() && word.parse::<u64>().is_err() {
+                    let start = at + (word.as_ptr() as usize - part.as_ptr() as usize);
+                    return json.get(start..start + word.len());
+                }
+            }
+        }
+        at += part.len() + 1;
+    }
+    None
 }
 
 /// A bare word is plainly no JSON; of all else the reader knows best what is wrong.
@@ -221,6 +245,22 @@ mod tests {
         assert_eq!(value(&float, "0.90").map(|v| v.normal()), value(&float, "0.9").map(|v| v.normal()));
         let a = value(&Kind::Json, r#"{"b":1.0, "a":[1]}"#).map(|v| v.normal().to_string());
         assert_eq!(a, Ok(r#"{"a":[1],"b":1}"#.to_owned()));
+    }
+
+    #[test]
+    fn whole_numbers_in_json_keep_their_digits_or_are_refused() {
+        let json = |text: &str| value(&Kind::Json, text);
+        for big in ["18446744073709551616", "-9223372036854775809"] {
+            let said = json(&format!(r#"{{"say \"{big}\"": ["\\", {big}]}}"#));
+            assert_eq!(said, Err(format!("`{big}` is too big a number")));
+        }
+        for fits in [
+            r#"{"a": 18446744073709551615, "b": -9223372036854775808}"#,
+            r#"{"a": "18446744073709551616"}"#,
+            "1e30",
+        ] {
+            assert!(json(fits).is_ok(), "{fits}");
+        }
     }
 
     #[test]
