@@ -28,6 +28,9 @@ const MARGIN: usize = 8;
 /// Narrower, nothing can be seen of a line.
 const LEAST: usize = 32;
 
+/// So many other places of a mistake are shown; a machine's file may have thousands.
+const MOST_RELATED: usize = 12;
+
 /// A diagnostic together with its source, as miette wants it.
 struct Shown<'a> {
     diagnostic: &'a Diagnostic,
@@ -104,6 +107,7 @@ pub fn text(diagnostics: &[Diagnostic], sources: &Sources, look: Look) -> String
     for diagnostic in diagnostics {
         let source = sources.get(diagnostic.span.file);
         let mut wrapped = diagnostic.clone();
+        let unshown = only_the_first(&mut wrapped.related);
         wrapped.message = wrap(&pictured(&diagnostic.message), look.width.saturating_sub(4));
         wrapped.help = diagnostic.help.as_deref().map(|h| wrap(&pictured(h), look.width.saturating_sub(8)));
         wrapped.label = pictured(&diagnostic.label).into_owned();
@@ -111,7 +115,8 @@ pub fn text(diagnostics: &[Diagnostic], sources: &Sources, look: Look) -> String
         if handler.render_report(&mut out, &shown).is_err() {
             out.push_str(&diagnostic.message);
         }
-        for note in elsewhere(diagnostic, sources) {
+        let notes = elsewhere(&wrapped, sources).into_iter().chain(unshown);
+        for note in notes {
             out.push_str("  note: ");
             out.push_str(&wrap(&pictured(&note), look.width.saturating_sub(8)).replace('\n', "\n        "));
             out.push('\n');
@@ -119,6 +124,13 @@ pub fn text(diagnostics: &[Diagnostic], sources: &Sources, look: Look) -> String
         out.push('\n');
     }
     out
+}
+
+/// Leaves as many of the other places as are shown, and says how many there are beside them.
+fn only_the_first(related: &mut Vec<(Span, String)>) -> Option<String> {
+    let more = related.len().checked_sub(MOST_RELATED + 1)? + 1;
+    related.truncate(MOST_RELATED);
+    Some(format!("and {more} more such place{}", if more == 1 { "" } else { "s" }))
 }
 
 /// What a diagnostic says about other files, one line each; what the command line said has no place in a file.
