@@ -253,8 +253,8 @@ pub fn again(report: &Report) -> Option<String> {
     let killed = failed().any(|t| t.reason.as_ref().is_some_and(|why| why.contains("(SIGKILL)")));
     let killed = if killed { format!(" {KILLED}") } else { String::new() };
     Some(format!(
-        "What failed stays so until perflab sees its cause change; `exec --again failed` measures it again, \
-         `exec --again CANDIDATE` one of them.{killed}"
+        "What failed stays so until perflab sees its cause change, but for what the machine failed at (a full disk, a taken port), \
+         which the next `exec` tries again. `exec --again failed` measures all of it again, `exec --again CANDIDATE` one of them.{killed}"
     ))
 }
 
