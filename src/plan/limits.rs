@@ -28,6 +28,42 @@ pub fn far_out(expr: &Expr) -> Option<String> {
     found
 }
 
+/// How many requests a load sends, as far as the file says it: those that it states, or as many as come at its rate while it lasts, which
+/// are an average.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Sent {
+    Stated(u64),
+    OnAverage(u64),
+}
+
+impl Sent {
+    pub fn by(profile: &Profile) -> Option<Self> {
+        match (profile.requests, profile.duration_s, &profile.load) {
+            (Some(n), ..) => Some(Self::Stated(n)),
+            (None, Some(s), Some(Load::Rate { per_s, .. })) => {
+                Some(Self::OnAverage((per_s * s).round() as u64))
+            }
+            _ => None,
+        }
+    }
+
+    pub fn count(self) -> u64 {
+        let (Self::Stated(n) | Self::OnAverage(n)) = self;
+        n
+    }
+}
+
+impl std::fmt::Display for Sent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let n = self.count();
+        let s = if n == 1 { "" } else { "s" };
+        match self {
+            Self::Stated(_) => write!(f, "{n} request{s}"),
+            Self::OnAverage(_) => write!(f, "about {n} request{s}"),
+        }
+    }
+}
+
 /// How many requests the client keeps in flight at most.
 pub fn most_in_flight(profile: &Profile) -> Option<u32> {
     match &profile.load {

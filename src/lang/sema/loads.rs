@@ -32,6 +32,15 @@ pub(super) fn come(load: &mut Load, how: Arrivals) {
     }
 }
 
+/// The lowest of its rates that are known, requests per second.
+pub(super) fn least_rate(load: &Load) -> Option<f64> {
+    match load {
+        Load::Rate { per_s, .. } => Some(*per_s),
+        Load::Rates(all, _) => all.iter().copied().reduce(f64::min),
+        _ => None,
+    }
+}
+
 /// Whether so many clients each wait for their answers.
 pub(super) fn closed(load: &Load) -> bool {
     matches!(load, Load::Concurrency(_) | Load::Concurrencies(_) | Load::ConcurrencyRange { .. })

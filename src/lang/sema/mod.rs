@@ -25,6 +25,7 @@ mod glued;
 mod goodput;
 mod gpus;
 mod guess;
+mod hopeless;
 pub mod images;
 mod imports;
 mod json_keys;

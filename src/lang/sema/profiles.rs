@@ -110,6 +110,9 @@ impl Checker<'_> {
             None if profile.load.as_ref().is_some_and(loads::closed) => profile.in_flight = None,
             None => {}
         }
+        if !two && !said.load_unsure {
+            self.hopeless(&seen, &profile);
+        }
         self.whole_profile(decl, &mut profile, &mut said);
         said.load_unsure |= two;
         if said.load_unsure {
