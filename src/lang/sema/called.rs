@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use super::check::Checker;
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, begun};
+use crate::lang::diag::{About, Diagnostic, begun};
+use crate::lang::source::Span;
 use crate::lang::syntax::ast::{Name, WordLine, WordValue};
-use crate::lang::syntax::{PROFILE_SETTINGS as SETTINGS, load_setting};
+use crate::lang::syntax::{Block, PROFILE_SETTINGS as SETTINGS, load_setting, setting_elsewhere};
 
 impl Checker<'_> {
     /// A line under the setting that it surely is; one of no setting is told of, and stays what it is. What other tools call the most
@@ -23,6 +24,10 @@ impl Checker<'_> {
             let (setting, example) = if caps { ("in_flight", "in_flight 64") } else { (setting, example) };
             return self.of_another_tool(line, d, setting, example);
         }
+        if let Some(help) = setting_elsewhere(Block::Profile, &word.value) {
+            self.sink.push(d.label("not here").about(About::NotHere).help(help));
+            return Cow::Borrowed(line);
+        }
         let mut d = d.meant(&word.value, SETTINGS.iter().copied(), "unknown", str::to_owned);
         if let Some(whole) = begun(&word.value, SETTINGS.iter().copied()).filter(|_| d.suggested.is_empty()) {
             d = d.suggest(whole).edit(word.span, whole);
@@ -30,6 +35,30 @@ impl Checker<'_> {
         let meant = d.edits.first().map(|e| e.text.clone());
         self.sink.push(d.help(format!("a profile has the settings {}", SETTINGS.join(", "))));
         meant.map_or(Cow::Borrowed(line), |setting| Cow::Owned(renamed(line, &setting)))
+    }
+
+    /// Whether a line is read in the place of a flag, `--num-prompts=1000`, of which it is a part.
+    pub(super) fn stands_for_another(&self, line: &WordLine) -> bool {
+        let before = line.span.before_in(self.modules.text_of(line.span.file));
+        before.ends_with(|c: char| !c.is_whitespace() && c != '{')
+    }
+
+    /// What such a flag sets is a setting that the profile has: which of the two is meant, nobody knows.
+    pub(super) fn stated_already(&mut self, line: &WordLine, first: Span) {
+        let place = line.span.line_in(self.modules.text_of(line.span.file));
+        let setting = &line.word.value;
+        let of_line = |d: &&mut Diagnostic| {
+            d.code == Code::UnknownSetting
+                && d.span.file == place.file
+                && place.range().contains(&(d.span.start as usize))
+        };
+        for d in self.sink.each_mut().filter(of_line) {
+            d.edits.clear();
+            d.help = Some(format!(
+                "it is called `{setting}` here, which the profile states already: keep one of them"
+            ));
+            d.related.push((first, "stated here".to_owned()));
+        }
     }
 
     /// `request_rate 8` is a rate a second, as the tool counts it that calls it so.

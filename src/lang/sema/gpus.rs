@@ -12,7 +12,7 @@ use super::scope::Kind;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
-use crate::lang::syntax::ast::{self, Axes, Factor, Name, StepLineKind, StudyLineKind as Line};
+use crate::lang::syntax::ast::{self, Axes, Factor, Item, Name, StepLineKind, StudyLineKind as Line};
 
 impl Checker<'_> {
     /// An engine that can never start is an error where the study first names it.
@@ -26,7 +26,8 @@ impl Checker<'_> {
 
     /// Engines that need more GPUs than there are. It is one number that they are too many for, and said once.
     fn too_many(&mut self, there: u32, line: Span, named: &[(Arc<Engine>, Span)]) {
-        let all = named.iter().map(|(engine, span)| (needed(engine), engine, *span));
+        let named = named.iter().filter(|(engine, _)| !self.sets_something_twice(&engine.name));
+        let all = named.map(|(engine, span)| (needed(engine), engine, *span));
         let mut over = all.filter(|(n, ..)| *n > there);
         let Some((first, engine, span)) = over.next() else { return };
         let many = format!("{first} GPU{}", if first == 1 { "" } else { "s" });
@@ -39,6 +40,12 @@ impl Checker<'_> {
             (most, whose) = (most.max(needed), "their");
         }
         self.sink.push(d.help(format!("write `gpus {most}`, or make {whose} parallel sizes smaller")));
+    }
+
+    /// Which of two sizes an engine is to have is not known.
+    fn sets_something_twice(&self, name: &str) -> bool {
+        let mut items = self.modules.root().file.items.iter();
+        items.any(|i| matches!(i, Item::Engine(e) if e.name.value == name && self.sink.says(Code::FlagTwice, e.span)))
     }
 
     /// Metrics of GPUs in a study that takes none: a recording may hold them, a live run never will.

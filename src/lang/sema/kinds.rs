@@ -198,7 +198,10 @@ fn number(text: &str) -> Result<f64, String> {
     let n: f64 = text[..digits].parse().map_err(|_| bad())?;
     match units::unit(&text[digits..]) {
         Some((scale, dim)) if dim == units::Dim::PLAIN => Ok(scale.apply(n)),
-        Some(_) => Err(format!("`{text}` has a unit, the flag takes a plain number")),
+        Some(_) => Err(match text.strip_suffix('B').filter(|count| number(count).is_ok()) {
+            Some(count) => format!("`{text}` has a unit, the flag takes a plain number; write {count}"),
+            None => format!("`{text}` has a unit, the flag takes a plain number"),
+        }),
         None => Err(match near_units(n, &text[digits..]).as_slice() {
             [] => bad(),
             near => format!("`{text}` has an unknown unit; write {}", near.join(" or ")),

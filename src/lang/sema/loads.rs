@@ -113,6 +113,7 @@ impl Checker<'_> {
             WordValue::Numbers(all) if all.len() == 1 => {
                 self.whole(&all[0], 1, MOST, "`concurrency`").map(|n| Load::Concurrency(n as u32))
             }
+            WordValue::Numbers(all) if self.loads_apart(all) => None,
             WordValue::Numbers(all) => {
                 let each = |n: &Number| self.whole(n, 1, MOST, "`concurrency`").map(|n| n as u32);
                 let loads = all.iter().map(each).collect::<Option<Vec<_>>>()?;

@@ -7,6 +7,7 @@ use super::program::{Expr, Owner};
 use super::scope::Kind;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
+use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, BinaryOp, ExprKind, Item};
 
 /// Seconds beyond which nobody asks for a metric.
@@ -45,10 +46,13 @@ impl Checker<'_> {
         let within =
             number > 0.0 && !differs && WITHIN.iter().any(|(name, least)| name == metric && number < *least);
         let beyond = BEYOND.iter().any(|(name, most)| name == metric && number > *most);
+        let text = self.modules.slice(at.span);
+        if metric == "success_rate" && number > 0.0 && number < 0.02 && text.ends_with('%') {
+            return self.percent_of_a_percent(text, number, at.span);
+        }
         if !within && !beyond {
             return;
         }
-        let text = self.modules.slice(at.span);
         // a param by what it is
         let param = match &at.kind {
             ExprKind::Call { owner: None, name, args: None } => {
@@ -73,6 +77,18 @@ impl Checker<'_> {
         self.sink.push(d.help(
             "a bound that everything or nothing meets decides nothing: state the one that your users need",
         ));
+    }
+
+    /// `success_rate >= 0.99%`: the share with the sign of what it is in percent.
+    fn percent_of_a_percent(&mut self, text: &str, share: f64, at: Span) {
+        let meant = format!("{}%", (share * 1e6).round() / 100.0);
+        let message = format!("nobody asks that {text} of all requests succeed");
+        let d = Diagnostic::new(Code::Implausible, at, message);
+        // which of the two was meant is for people to say
+        let d = d.suggest_as(format!("did you mean {meant}?"), [meant.as_str()]);
+        self.sink.push(
+            d.help(format!("write `{meant}`, or the share as it is: `{}`", (share * 1e6).round() / 1e4)),
+        );
     }
 
     /// `p99(ttft) <= 1.1 * p99(ttft)`: whose the second one is was left out.

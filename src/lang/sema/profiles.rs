@@ -73,6 +73,10 @@ impl Checker<'_> {
             let line: &WordLine = line;
             let word = line.word.value.as_str();
             if let Some((_, first)) = seen.iter().find(|(w, _)| *w == word) {
+                if self.stands_for_another(line) {
+                    self.stated_already(line, *first);
+                    continue;
+                }
                 let message = format!("`{word}` stands twice in one profile");
                 let d = Diagnostic::new(Code::SettingTwice, line.span, message).label("the second one");
                 self.sink.push(d.related(*first, "the first one").help("keep one of them"));

@@ -3,9 +3,24 @@
 use super::check::Checker;
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, short};
-use crate::lang::syntax::ast::Single;
+use crate::lang::syntax::ast::{Number, Single};
 
 impl Checker<'_> {
+    /// `concurrency 1,024`: the same of the loads of a profile. One with several is a curve, of which `1,024` alone would be no rising one.
+    pub(super) fn loads_apart(&mut self, all: &[Number]) -> bool {
+        let words: Vec<&str> = all.iter().map(|n| self.modules.slice(n.span)).collect();
+        let glued: Vec<bool> =
+            all.windows(2).map(|pair| pair[1].span.start == pair[0].span.end + 1).collect();
+        let Some(meant) = meant(&words, &glued) else { return false };
+        let (Some(first), Some(last)) = (all.first(), all.last()) else { return false };
+        let span = first.span.to(last.span);
+        let right = meant.join(", ");
+        let message = format!("`{}` is {} loads", short(&self.source_text(span)), all.len());
+        let d = Diagnostic::new(Code::ProfileSetting, span, message).label("a comma ends a load");
+        self.sink.push(d.help(format!("digits stand together: write `{right}`")).edit(span, right));
+        true
+    }
+
     /// Tells of a list that is read as more numbers than were meant; whether it is one.
     pub(super) fn sets_thousands_apart(&mut self, values: &[Single]) -> bool {
         let glued: Vec<bool> =

@@ -202,7 +202,7 @@ impl Checker<'_> {
             Kind::Axis => {
                 // a step that varies nothing was meant to vary something
                 self.sink.found().any(|d| d.code == Code::StepEmpty)
-                    || self.name_lost(&["step", "vary", "pick", "axis"])
+                    || self.name_lost(&["track", "step", "vary", "pick", "axis"])
                     || self.step_cut_off()
                     || self.line_lost(&["step"], |d| d.code == Code::UnclosedString)
             }

@@ -153,7 +153,7 @@ fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<
     {
         return Some(found);
     }
-    let near = near.is_some();
+    let near = near.is_some() && !(block == Block::Engine && habits::LISTS_OF_FLAGS.contains(&word));
     if block == Block::Engine && !near && is_flag_without_dashes(text, shown) {
         let right = format!("--{}", shown.replace('_', "-"));
         let d = d.label("a flag lacks its dashes");

@@ -60,7 +60,7 @@ impl Block {
 }
 
 /// Where a word stands that is a right one in another place.
-pub(super) fn elsewhere(block: Block, word: &str) -> Option<String> {
+pub fn elsewhere(block: Block, word: &str) -> Option<String> {
     Some(match (block, word) {
         (Block::Step, "by") => {
             "it stands behind the axes, on their line: `vary seqs * batched by staged`".to_owned()

@@ -6,7 +6,7 @@ use pest::Parser;
 use pest::error::{Error, ErrorVariant, InputLocation};
 
 use super::grammar::{Grammar, Rule};
-use super::{examples, glued, hints, lacking, words};
+use super::{examples, glued, hints, lacking, reordered, words};
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
 use crate::lang::diag::{About, Diagnostic, Expected, did_you_mean, one_of, short};
@@ -176,6 +176,11 @@ fn third_dash(id: FileId, text: &str, base: usize, token: &Range<usize>) -> Opti
 /// Something that is missing before a word or sign.
 fn left_out(id: FileId, text: &str, base: usize, token: &Range<usize>, expected: &[String]) -> Diagnostic {
     let span = Span::new(id, base + token.start..base + token.end);
+    if let Some((place, right)) = reordered::profile_first(text, token.start) {
+        let d = Diagnostic::new(Code::Unexpected, span, "`on` was not expected here");
+        let d = d.label("it stands behind what is asked").help(format!("write `{right}`"));
+        return d.edit(Span::new(id, base + place.start..base + place.end), right);
+    }
     let message = format!("something is missing before `{}`", &text[token.clone()]);
     let line = lacking::line(text, token.start, expected);
     let about = About::Expected(lacks(expected, line.is_some()));

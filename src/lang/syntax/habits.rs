@@ -8,6 +8,10 @@ use crate::lang::of_launch::OF_THE_LAUNCH;
 /// What was meant by a line, in words; where there is no doubt, also the line as it should be.
 pub type Meant = (Option<String>, String);
 
+/// What other tools call the flags of a server.
+pub(super) const LISTS_OF_FLAGS: [&str; 6] =
+    ["flags", "extra_args", "extra_flags", "server_args", "cmd", "command"];
+
 /// What a line was meant to be that begins with no setting of its block.
 pub fn line(block: Block, text: &str) -> Option<Meant> {
     let line = text.lines().next().unwrap_or_default().trim_end();
@@ -86,6 +90,9 @@ fn flag(line: &str) -> Option<Meant> {
     let key = line.strip_prefix('"').and_then(|l| l.split_once("\":"));
     let unquoted = key.map(|(key, value)| format!("{key}:{}", value.trim_end().trim_end_matches(',')));
     let line = unquoted.as_deref().unwrap_or(line);
+    if LISTS_OF_FLAGS.contains(&super::blocks::first_word(line)) {
+        return None;
+    }
     let in_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-');
     if line.contains(['-', '_'])
         && line.starts_with(|c: char| c.is_ascii_lowercase())
@@ -132,6 +139,11 @@ fn axes(line: &str) -> Option<Meant> {
 
 /// `max-concurrency 64`, `--request-rate=8`: the number goes with the setting that is meant.
 fn load(line: &str) -> Option<Meant> {
+    let json = line.strip_prefix('"').and_then(|l| l.split_once("\":"));
+    if let Some((key, value)) = json.filter(|(key, _)| words::PROFILE_SETTINGS.contains(key)) {
+        let right = format!("{key} {}", value.trim().trim_end_matches(','));
+        return Some((Some(right.clone()), format!("a setting is no key of an object: write `{right}`")));
+    }
     let end = line.find([' ', '\t', '=', ':']).unwrap_or(line.len());
     let (setting, example) = super::bench::load_setting(&line[..end])?;
     let value = line[end..].trim_start_matches([' ', '\t', '=', ':']).trim_end();
@@ -210,6 +222,9 @@ fn misplaced(block: Block, line: &str) -> Option<Meant> {
         (Block::Study, "slo" | "sla" | "constraint" | "assert") => {
             "what must hold is `require p99(ttft) <= 500ms`"
         }
+        (Block::Profile, "slo" | "sla" | "constraint" | "assert") => {
+            "what must hold is required in the study: `require p99(ttft) <= 500ms on PROFILE`"
+        }
         (Block::Study, "stage" | "phase" | "tune") => "write `step NAME \"Title\" { vary AXIS }`",
         (Block::Step, "sweep" | "try" | "explore" | "grid" | "tune") => {
             if let Some(right) = axes(line[word.len()..].trim_start()) {
@@ -236,7 +251,7 @@ fn misplaced(block: Block, line: &str) -> Option<Meant> {
         (Block::Study, "flags" | "args" | "env") | (Block::Step | Block::Track, "env" | "flags") => {
             "flags and variables stand in an engine or in an axis"
         }
-        (Block::Engine, "flags" | "extra_args" | "cmd" | "command") => {
+        (Block::Engine, word) if LISTS_OF_FLAGS.contains(&word) => {
             "flags stand in the engine as they are typed in a shell: `--max-num-seqs=512`"
         }
         (Block::Engine, "parent" | "extends" | "base" | "from" | "type" | "inherits") => {

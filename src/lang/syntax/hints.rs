@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::{
     borrowed, conditions, engine_slips, examples, head_slips, lacking, lapses, meant_words, names,
-    number_slips, phrases, points, reasons, remedies, several, signs, slips, spaced, study_slips, usages,
-    versioned, words,
+    number_slips, phrases, points, reasons, remedies, reordered, several, signs, slips, spaced, study_slips,
+    usages, versioned, words,
 };
 use crate::lang::diag::{one_of, short};
 use crate::lang::units;
@@ -78,7 +78,9 @@ fn reasoned(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) 
     if let Some(hint) = several::one_each(chunk, token, word) {
         return Some(hint);
     }
-    matches!(expected, [only] if only == "the end of the line").then(|| rest_of_line(chunk, token))
+    reordered::behind_its_braces(chunk, token).or_else(|| {
+        matches!(expected, [only] if only == "the end of the line").then(|| rest_of_line(chunk, token))
+    })
 }
 
 /// `version "0.5.9" --context-length=8Ki`: two settings in one line.

@@ -52,6 +52,7 @@ mod reasons;
 mod recover;
 mod remedies;
 mod rename;
+mod reordered;
 mod reread;
 mod several;
 mod side_by_side;
@@ -71,7 +72,7 @@ mod versioned;
 mod words;
 
 pub use bench::load_setting;
-pub use blocks::Block;
+pub use blocks::{Block, elsewhere as setting_elsewhere};
 pub use build::number_alone;
 pub use closing::offer as offer_other_halves;
 pub(in crate::lang) use heads::UNNAMED;

@@ -15,6 +15,7 @@ pub fn slip(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) 
     }
     line.unseparated(&at)
         .or_else(|| line.quoted(&at))
+        .or_else(|| line.micro())
         .or_else(|| line.span(&at))
         .or_else(|| line.repeats())
         .or_else(|| line.with_comma())
@@ -70,9 +71,20 @@ impl Line<'_> {
             .then(|| at.here(format!("a number stands without quotes: write `{inner}`"), inner))
     }
 
-    /// `think 1s-5s`, `input 128-512`, `rate 1/s to 9/s`
+    /// `timeout 60µs`
+    fn micro(&self) -> Option<Hint> {
+        let sign = self.rest.chars().next().filter(|c| matches!(c, 'µ' | 'μ'))?;
+        let seconds = self.rest[sign.len_utf8()..].starts_with('s')
+            && self.before.ends_with(|c: char| c.is_ascii_digit());
+        let place = self.token.start..self.token.start + sign.len_utf8();
+        seconds.then(|| mend("microseconds are written `us`", place, "u"))
+    }
+
+    /// `think 1s-5s`, `input 128-512`, `rate 1/s to 9/s`, `output 8 … 16`, `input 1024:2048`
     fn span(&self, at: &At<'_>) -> Option<Hint> {
-        let high = self.rest.strip_prefix(['-', '–', '—']).or_else(|| self.rest.strip_prefix("to "))?.trim();
+        let lengths = matches!(self.first(), "input" | "output" | "prefix");
+        let high = self.rest.strip_prefix(['-', '–', '—', '…']).or_else(|| self.rest.strip_prefix("to "));
+        let high = high.or_else(|| self.rest.strip_prefix(':').filter(|_| lengths))?.trim();
         let low = self.before.rsplit([' ', '\t']).next()?;
         let right = format!("{low} .. {high}");
         (at.is("`..`") && is_number(low) && is_number(high)).then(|| {

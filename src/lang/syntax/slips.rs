@@ -257,12 +257,27 @@ impl Slip<'_> {
         if !declares || self.word.is_empty() || !matches!(expected, [only] if only == "`=`") {
             return None;
         }
+        if let Some(hint) = self.bare_points() {
+            return Some(hint);
+        }
         let edit = if matches!(self.word, ":" | "=" | "is") {
             (self.before.len()..self.token.end, " =".to_owned())
         } else {
             (self.token.start..self.token.start, "= ".to_owned())
         };
         Some(hint(format!("write `{} = …`", self.before), Some(edit)))
+    }
+
+    /// `axis a { --x=[1, 2] }`: flags alone need no braces, as their points need no names.
+    fn bare_points(&self) -> Option<Hint> {
+        let rest = self.chunk[self.token.start..].trim_end();
+        let flags = rest.strip_prefix('{')?.strip_suffix('}')?.trim();
+        let alone = flags.starts_with('-') && !flags.contains(['{', '}', '\n']);
+        alone.then(|| {
+            let right = format!("= {flags}");
+            let place = self.token.start..self.token.start + rest.len();
+            hint(format!("write `{} {right}`", self.before), Some((place, right)))
+        })
     }
 
     /// `engine vllm 0.17.1 via venv`, `versions "1.0", 2.0`

@@ -14,6 +14,7 @@ pub fn slip(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
         .or_else(|| line.gpu_hours())
         .or_else(|| line.named_as_step())
         .or_else(|| line.picked())
+        .or_else(|| line.over())
         .or_else(|| line.via())
         .or_else(|| line.branch())
         .or_else(|| line.adopted_when())
@@ -91,6 +92,17 @@ impl Line<'_> {
                 self.end - "step".len()..self.token.start,
                 "",
             )
+        })
+    }
+
+    /// `vary over seqs`, `vary axis seqs`
+    fn over(&self) -> Option<Hint> {
+        let (before, extra) = self.before.rsplit_once(' ')?;
+        let varies = before.trim_end().ends_with("vary") && matches!(extra, "over" | "axis" | "axes");
+        let name = self.word.starts_with(|c: char| c.is_ascii_lowercase());
+        (varies && name).then(|| {
+            let help = format!("`vary` stands alone before what it varies: remove `{extra}`");
+            mend(help, self.end - extra.len()..self.token.start, "")
         })
     }
 
