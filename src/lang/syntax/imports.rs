@@ -31,7 +31,14 @@ pub fn any_of(keyword: &str) -> String {
 /// Whether a declaration that begins with a word was meant to import something.
 pub fn is_meant(word: &str, text: &str) -> bool {
     let rest = text[word.len().min(text.len())..].trim_start();
-    ELSEWHERE.contains(&word) && (rest.starts_with("std") || rest.starts_with(['"', '\'', '{', '.']))
+    // `load "Load" = chat {`: a name and its title
+    let titled = rest
+        .strip_prefix('"')
+        .and_then(|t| t.split_once('"'))
+        .is_some_and(|(_, r)| r.trim_start().starts_with('='));
+    !titled
+        && ELSEWHERE.contains(&word)
+        && (rest.starts_with("std") || rest.starts_with(['"', '\'', '{', '.']))
 }
 
 /// The names that an import was meant to take, as written and as names are spelled.

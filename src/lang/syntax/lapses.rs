@@ -19,6 +19,7 @@ pub fn lapse(chunk: &str, token: &Range<usize>, word: &str, expected: &[String])
         .or_else(|| at.decimal_comma())
         .or_else(|| at.unit_apart())
         .or_else(|| at.json_equals())
+        .or_else(|| at.full_width())
         .or_else(|| at.bare_title())
 }
 
@@ -52,6 +53,21 @@ impl At<'_> {
         let range = self.chunk[..self.token.start].ends_with("..") && !self.before.ends_with("...");
         (range && rest.starts_with(|c: char| c.is_ascii_digit()))
             .then(|| mend("a range is written with two dots", self.token.start..self.token.start + 1, ""))
+    }
+
+    /// `p90（ttft） ＞ 2s`, as some keyboards type signs: all of them up to the end of the line
+    fn full_width(&self) -> Option<Hint> {
+        let plain = |c: char| match c {
+            '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
+            _ => c,
+        };
+        let line = self.chunk[self.token.start..].split(['\n', '\r', '"', '#']).next()?;
+        let first = line.chars().next().filter(|c| plain(*c) != *c)?;
+        let last = line.char_indices().rfind(|(_, c)| plain(*c) != *c);
+        let len = last.map_or(0, |(n, c)| n + c.len_utf8());
+        let right: String = line[..len].chars().map(plain).collect();
+        let help = format!("`{first}` is a wide sign: write `{}`", plain(first));
+        Some(mend(help, self.token.start..self.token.start + len, right))
     }
 
     /// `—tensor-parallel-size=2`, as word processors make of two dashes

@@ -278,6 +278,8 @@ fn lacks_a_word(text: &str, first: &Range<usize>, second: &Range<usize>) -> bool
                 || words::TYPES.contains(&one) && number(other)
                 || other == "default" && (one.contains("..") || words::TYPES.contains(&one))
         }
+        // `step x "X" when { … }`: a condition
+        "step" => one.starts_with('"') && other == "when",
         // `axis = raw --fork=[2, 8]`: a name
         "axis" => one == "=" && matches!(other, "raw" | "env" | "unset" | "model"),
         // `baseline.(ttft)`

@@ -86,10 +86,17 @@ pub fn around_json(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) 
     Some(d.label("a JSON object takes none").help(format!("write {json}")).edit(whole, json))
 }
 
+const CURLY: [char; 11] = ['“', '”', '„', '‘', '’', '«', '»', '‹', '›', '「', '」'];
+
 /// Quotes as a word processor makes them, and those of other languages.
 pub fn curly(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Option<Diagnostic> {
-    let curly = |c: char| matches!(c, '“' | '”' | '„' | '‘' | '’' | '«' | '»' | '‹' | '›' | '「' | '」');
+    let curly = |c: char| CURLY.contains(&c);
     let rest = chunk.get(at..).filter(|r| r.starts_with(curly))?;
+    if let Some((from, to, json)) = curly_object(chunk, at) {
+        let d = Diagnostic::new(Code::SingleQuotes, span(from, to), "an object is written in curly quotes");
+        let d = d.about(About::Untyped).label("strings take double quotes");
+        return Some(d.help(format!("write {json}")).edit(span(from, to), json));
+    }
     let line = rest.split(['\n', '\r']).next().unwrap_or_default();
     let len =
         line.char_indices().skip(1).find(|(_, c)| curly(*c)).map_or(line.len(), |(i, c)| i + c.len_utf8());
@@ -97,6 +104,21 @@ pub fn curly(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Opt
     let d = Diagnostic::new(Code::SingleQuotes, span(at, at + len), "a string is written in curly quotes");
     let d = d.about(About::Untyped);
     Some(d.label("strings take double quotes").help(format!("write {fixed}")).edit(span(at, at + len), fixed))
+}
+
+/// The object behind `=` in which a curly quote stands, on one line: where it is, and as JSON.
+fn curly_object(chunk: &str, at: usize) -> Option<(usize, usize, String)> {
+    let start = chunk[..at].rfind("={").filter(|start| !chunk[*start..at].contains('\n'))? + 1;
+    let line = chunk[start..].split(['\n', '\r']).next()?;
+    let right = line.replace(CURLY, "\"");
+    let mut objects =
+        serde_json::Deserializer::from_str(&right).into_iter::<serde_json::Map<String, serde_json::Value>>();
+    objects.next()?.ok()?;
+    let len = objects.byte_offset();
+    let json = &right[..len];
+    // as many characters as with the quotes that it has
+    let end = line.char_indices().nth(json.chars().count()).map_or(line.len(), |(n, _)| n);
+    (start + end > at).then(|| (start, start + end, json.to_owned()))
 }
 
 /// Quotes of a shell's command, or of a page's code: `` `a text` ``. A fence, and one that is alone, are something else.
