@@ -66,7 +66,7 @@ pub struct Witness<'a> {
     pub originals: &'a Originals,
     /// The engine's own patterns, in their order.
     pub patterns: &'a [FailurePattern],
-    /// How its leader ended without an error; `None` if it did not.
+    /// How its leader ended by itself; `None` if it did not.
     pub exit: Option<Exit>,
     pub moment: Moment,
     pub started: Uptime,

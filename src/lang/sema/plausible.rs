@@ -47,7 +47,7 @@ impl Checker<'_> {
             number > 0.0 && !differs && WITHIN.iter().any(|(name, least)| name == metric && number < *least);
         let beyond = BEYOND.iter().any(|(name, most)| name == metric && number > *most);
         let text = self.modules.slice(at.span);
-        if metric == "success_rate" && number > 0.0 && number < 0.02 && text.ends_with('%') {
+        if metric == "success_rate" && (0.009..0.01).contains(&number) && text.ends_with('%') {
             return self.percent_of_a_percent(text, number, at.span);
         }
         if !within && !beyond {

@@ -86,6 +86,9 @@ pub fn around_json(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) 
     Some(d.label("a JSON object takes none").help(format!("write {json}")).edit(whole, json))
 }
 
+/// Nobody pastes longer ones on one line.
+const LONGEST_OBJECT: usize = 4 << 10;
+
 const CURLY: [char; 11] = ['“', '”', '„', '‘', '’', '«', '»', '‹', '›', '「', '」'];
 
 /// Quotes as a word processor makes them, and those of other languages.
@@ -108,8 +111,12 @@ pub fn curly(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Opt
 
 /// The object behind `=` in which a curly quote stands, on one line: where it is, and as JSON.
 fn curly_object(chunk: &str, at: usize) -> Option<(usize, usize, String)> {
-    let start = chunk[..at].rfind("={").filter(|start| !chunk[*start..at].contains('\n'))? + 1;
+    let before = chunk[..at].bytes().rev().take(LONGEST_OBJECT).position(|b| b == b'{')?;
+    let start = at - before - 1;
     let line = chunk[start..].split(['\n', '\r']).next()?;
+    if !chunk[..start].ends_with('=') || chunk[start..at].contains('\n') || line.len() > LONGEST_OBJECT {
+        return None;
+    }
     let right = line.replace(CURLY, "\"");
     let mut objects =
         serde_json::Deserializer::from_str(&right).into_iter::<serde_json::Map<String, serde_json::Value>>();
