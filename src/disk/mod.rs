@@ -10,4 +10,4 @@ pub use digest::{Feed, hex};
 pub use identity::{Key, identity, of_file, remembered};
 pub use place::{pass_by, place, place_by, place_in_passing, put_by, replace, sweep_drafts};
 pub use shelf::{Keeping, Kept, Shelf};
-pub use tree::{JOURNAL, Which, tree};
+pub use tree::{JOURNAL, Which, is_sourceless, tree};

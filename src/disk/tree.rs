@@ -52,6 +52,11 @@ impl Which {
     }
 }
 
+/// Whether a file is compiled Python without its source beside it: then it is the module itself, and no cache of one.
+pub fn is_sourceless(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "pyc") && !path.with_extension("py").exists()
+}
+
 /// A hash over the files of a directory, forty digits.
 pub fn tree(path: &Path, which: Which) -> io::Result<String> {
     let mut walk = Walk { which, hash: Sha256::new(), entries: 0, bytes: 0, above: Vec::new() };
@@ -102,7 +107,9 @@ impl Walk {
                 Err(e) if e.kind() == io::ErrorKind::PermissionDenied => self.tell(name, "closed"),
                 done => return done,
             },
-            Ok(meta) if meta.is_file() && self.which.counts(own_name) => self.file(path, name, &meta),
+            Ok(meta) if meta.is_file() && (self.which.counts(own_name) || is_sourceless(path)) => {
+                self.file(path, name, &meta);
+            }
             // a link that leads nowhere
             Err(_) if self.which.counts(own_name) => self.tell(name, "broken"),
             _ => {}
@@ -159,6 +166,15 @@ mod tests {
         write(".lock", "");
         fs::create_dir(dir.path().join("__pycache__")).unwrap();
         write("__pycache__/x.pyc", "x");
+        write("module.py", "x");
+        let with_source = of();
+        write("module.pyc", "x");
+        assert_eq!(with_source, of());
+        fs::remove_file(dir.path().join("module.py")).unwrap();
+        let compiled = of();
+        write("module.pyc", "y");
+        assert!(compiled != first && compiled != of(), "without its source it is the module");
+        fs::remove_file(dir.path().join("module.pyc")).unwrap();
         assert_eq!(first, of());
         write(".git", "x");
         fs::create_dir(dir.path().join(".cache")).unwrap();

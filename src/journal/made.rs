@@ -22,6 +22,9 @@ pub struct Conditions {
     /// the model's revision, or a hash over its files
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_files: Option<String>,
+    /// whether the site says where the model lies: the engine was given that place, and not the name. Nothing of one that loads none
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_placed: Option<bool>,
     /// the digest of the image that the engine ran in
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
@@ -110,6 +113,9 @@ impl Conditions {
         if let Some((then, now)) = both(self.container.as_ref(), now.container.as_ref()) {
             return with("image ", then, now);
         }
+        if let Some(why) = self.other_place(now) {
+            return Some(why);
+        }
         if let Some((then, now)) = both(self.model_files.as_ref(), now.model_files.as_ref()) {
             return Some(format!(
                 "the files of {} changed since it was measured ({then}, now {now})",
@@ -129,6 +135,15 @@ impl Conditions {
             return Some(format!("the data of its load changed since it was measured ({then}, now {now})"));
         }
         variables(&self.site_env, &now.site_env).or_else(|| inherited(&self.inherited, &now.inherited))
+    }
+
+    /// The engine was given a place of the site and would be given the name now, or the other way round: only where both are known to hold
+    /// the same is it the same model.
+    fn other_place(&self, now: &Self) -> Option<String> {
+        let same = self.model_files.is_some() && self.model_files == now.model_files;
+        let how = |placed: bool| if placed { "where the site says that it lies" } else { "by its name" };
+        let (then, is) = self.model_placed.zip(now.model_placed).filter(|(then, is)| then != is && !same)?;
+        Some(format!("measured with {} {}, now {}", self.model, how(then), how(is)))
     }
 }
 
@@ -239,6 +254,7 @@ mod tests {
             engine: "vllm 0.17.1".to_owned(),
             build: Some("vllm 0.17.1".to_owned()),
             model: "m".to_owned(),
+            model_placed: Some(false),
             gpus: vec!["H100".to_owned(), "H100".to_owned()],
             driver: Some("550.54".to_owned()),
             gpu_setup: Some("power limit 400 W".to_owned()),
@@ -255,9 +271,13 @@ mod tests {
         type Edit = fn(&mut Conditions);
         let then = conditions();
         assert_eq!(then.differs(&then), None);
-        let cases: [(Edit, &str); 16] = [
+        let cases: [(Edit, &str); 17] = [
             (|c| c.driver = Some("560.28".to_owned()), "measured with driver 550.54, now 560.28"),
             (|c| c.driver = None, "measured with driver 550.54, now none"),
+            (
+                |c| (c.model_placed, c.model_files) = (Some(true), None),
+                "measured with m by its name, now where the site says that it lies",
+            ),
             (|c| c.gpus = vec!["A100".to_owned()], "measured on 2 × H100, now A100"),
             (|c| c.gpus.clear(), "measured on 2 × H100, now no GPU"),
             (|c| c.build = Some("vllm 0.17.2".to_owned()), "measured with vllm 0.17.1, now vllm 0.17.2"),

@@ -84,3 +84,42 @@ fn a_model_that_is_away_is_no_finding_about_a_candidate() {
     // what a busy machine does to its client is another matter
     assert!(["ok", "flagged"].iter().any(|o| row["outcome"] == *o) && row["objective"].is_number(), "{row}");
 }
+
+#[test]
+fn a_model_that_the_site_gives_a_place_is_another_by_its_name() {
+    let own = "engine small \"Small\" {\n serve \"sh engine.sh {model} {host} {port}\"\n ready get \"/health\" within 30s\n api openai\n \
+               stop sigterm within 5s\n flag --max-num-seqs int 1..\n}";
+    let study = live_study("step one { vary seqs[1] }");
+    let lab = Lab::with(&study.replace("engine small \"Small\" = sim { --max-model-len=4Ki }", own));
+    let serve = format!(
+        "exec '{}' sim --served-model-name \"$1\" --host \"$2\" --port \"$3\"\n",
+        crate::support::binary()
+    );
+    lab.write("engine.sh", serve);
+    let site = |place: &str| {
+        lab.write("site.plab", format!("site here {{\n    model \"Qwen/Qwen3-0.6B\" at \"{place}\"\n}}\n"))
+    };
+    for dir in ["weights", "copy"] {
+        fs::create_dir(lab.path(dir)).expect("made");
+        lab.write(&format!("{dir}/w"), "w");
+    }
+    site("weights");
+    lab.run(&EXEC).expect_code(0);
+    let plan = || lab.run(&["plan", "study.plab", "--dir", "state"]).expect_code(0).stdout;
+    assert!(plan().contains("0 to measure"), "{}", plan());
+    site("copy");
+    assert!(plan().contains("0 to measure"), "the same lies elsewhere: {}", plan());
+    fs::remove_file(lab.path("site.plab")).expect("removed");
+    let said = plan().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        said.contains("measured with Qwen/Qwen3-0.6B where the site says that it lies, now by its name"),
+        "{said}"
+    );
+    // and the other way round
+    fs::remove_dir_all(lab.path("state")).expect("removed");
+    lab.run(&EXEC).expect_code(0);
+    assert!(plan().contains("0 to measure"), "{}", plan());
+    site("weights");
+    let said = plan().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("measured with Qwen/Qwen3-0.6B by its name, now where the site says"), "{said}");
+}

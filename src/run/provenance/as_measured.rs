@@ -10,7 +10,7 @@ use crate::judge::{Checks, Results};
 pub fn as_measured(history: &History, serve_ids: &[String], checks: Checks) -> Results {
     let Some(last) = history.runs().last() else { return Results::default() };
     let mut builds: HashMap<(&str, &str), &Conditions> = HashMap::new();
-    let mut models: HashMap<&str, &Option<String>> = HashMap::new();
+    let mut models: HashMap<&str, &Conditions> = HashMap::new();
     let mut data: HashMap<(&str, &str), &Option<String>> = HashMap::new();
     let mut servers: HashMap<&str, &Option<Running>> = HashMap::new();
     let mut named: BTreeMap<&str, Option<&String>> = BTreeMap::new();
@@ -21,7 +21,7 @@ pub fn as_measured(history: &History, serve_ids: &[String], checks: Checks) -> R
         named.extend(made.absent.iter().map(|word| (word.as_str(), None)));
         builds.insert((&run.serve_id, &made.engine), made);
         servers.insert(&run.config_id, &made.running);
-        models.insert(&made.model, &made.model_files);
+        models.insert(&made.model, made);
         data.insert((&run.profile_id, &made.model), &made.data);
     }
     let counts = |run: &RunRecord| {
@@ -38,7 +38,8 @@ pub fn as_measured(history: &History, serve_ids: &[String], checks: Checks) -> R
             files: words().filter_map(|w| Some((w.clone(), lasts(w)?))).collect(),
             absent: words().filter(|w| lasts(w).is_none()).cloned().collect(),
             running: servers.get(&*run.config_id).and_then(|s| (*s).clone()),
-            model_files: models.get(made.model.as_str()).and_then(|m| (*m).clone()),
+            model_files: models.get(made.model.as_str()).and_then(|m| m.model_files.clone()),
+            model_placed: models.get(made.model.as_str()).and_then(|m| m.model_placed),
             blamed: made.blamed.clone(),
             data: data.get(&(&*run.profile_id, made.model.as_str())).and_then(|d| (*d).clone()),
             ..(**now).clone()

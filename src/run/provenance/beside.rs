@@ -7,8 +7,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::build::is_shared_by_all;
+use super::patched::is_compiled;
 use super::scripts::Said;
 use super::{loose, quoted};
+use crate::disk;
 
 /// Longer files are no scripts.
 const LONGEST: u64 = 1 << 20;
@@ -100,6 +102,7 @@ impl Start {
             let entries = fs::read_dir(dir).into_iter().flatten().flatten().take(MOST);
             for (name, path) in entries.map(|e| (e.file_name().to_string_lossy().into_owned(), e.path())) {
                 let counts = loose::is_module(&name)
+                    && (!is_compiled(&name) || disk::is_sourceless(&path))
                     && if name.contains('.') { path.is_file() } else { has_code(&path) };
                 if counts {
                     let imported = name.split('.').next().unwrap_or_default().to_owned();
@@ -127,7 +130,7 @@ fn text_of(path: &Path) -> Option<String> {
 /// Whether a directory may be a package, and not one of results.
 fn has_code(dir: &Path) -> bool {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten().take(MOST);
-    entries.map(|e| e.path()).any(|p| is_python(&p))
+    entries.map(|e| e.path()).any(|p| is_python(&p) || disk::is_sourceless(&p))
 }
 
 fn is_python(path: &Path) -> bool {
@@ -240,6 +243,29 @@ mod tests {
             std::os::unix::fs::symlink(".", dir.0.path().join(format!("pkg/again{name}"))).expect("linked");
         }
         assert_eq!(dir.names("python3 serve.py"), ["./one.py", "./pkg/"]);
+    }
+
+    #[test]
+    fn a_module_without_its_source_is_the_compiled_one() {
+        let dir = Dir::with(&[
+            ("serve.py", "import helper\nimport pkg\nimport other\n"),
+            ("helper.pyc", "1"),
+            ("pkg/__init__.pyc", "1"),
+            ("other.py", "x = 1\n"),
+            ("other.pyc", "1"),
+        ]);
+        assert_eq!(dir.names("python3 serve.py"), ["./helper.pyc", "./other.py", "./pkg/"]);
+        let before = dir.modules("python3 serve.py");
+        dir.write("helper.pyc", "2");
+        dir.write("pkg/__init__.pyc", "2");
+        dir.write("other.pyc", "2");
+        let after = dir.modules("python3 serve.py");
+        let changed: Vec<&str> = before
+            .iter()
+            .filter(|(name, hash)| after[*name] != **hash)
+            .map(|(name, _)| name.as_str())
+            .collect();
+        assert_eq!(changed, ["./helper.pyc", "./pkg/"]);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use super::patched::is_compiled;
 use crate::disk::{self, Which};
 
 /// Run by the interpreter itself, whoever put them there.
@@ -24,6 +25,9 @@ pub fn modules(site: &Path, own: bool) -> Vec<(String, String)> {
     names.sort();
     let recorded = if own { recorded(site, &names) } else { BTreeSet::new() };
     let counts = |name: &&String| {
+        if is_compiled(name) && !disk::is_sourceless(&site.join(name)) {
+            return false;
+        }
         let starts = RUN_AT_START.contains(&name.as_str());
         starts && !recorded.contains(*name) || own && is_module(name) && !recorded.contains(*name)
     };
@@ -44,7 +48,8 @@ pub(super) fn shown(name: &str, path: &Path) -> (String, String) {
 
 /// What `import` may find: a package, a module, a compiled one.
 pub(super) fn is_module(name: &str) -> bool {
-    let stem = ["py", "so"].iter().find_map(|end| name.strip_suffix(end)?.strip_suffix('.')).unwrap_or(name);
+    let stem =
+        ["py", "so", "pyc"].iter().find_map(|end| name.strip_suffix(end)?.strip_suffix('.')).unwrap_or(name);
     let first = stem.split('.').next().unwrap_or_default();
     let word = first.chars().all(|c| c.is_alphanumeric() || c == '_') && !first.is_empty();
     // a directory has no dot in its name, a compiled module has its platform in it

@@ -124,6 +124,8 @@ impl<'a> Standing<'a> {
             now.limits.clear();
         } else {
             now.model_files = self.words.model(&config.model);
+            let started = !matches!(config.engine.via, Via::Url(_));
+            now.model_placed = started.then(|| self.site.models.contains_key(&config.model));
         }
         if matches!(config.engine.via, Via::Container(_)) {
             // whoever starts containers gives them theirs
@@ -237,6 +239,7 @@ impl<'a> Standing<'a> {
         if made.model_files.is_some() {
             now.model_files = self.words.model(&made.model);
         }
+        now.model_placed = made.model_placed.map(|_| self.site.models.contains_key(&made.model));
         self.named_then(made, moved, &mut now);
         if !made.blamed.is_empty() {
             let search = self.words.search();
