@@ -124,9 +124,15 @@ fn a_model_is_served_from_where_it_lies_and_keeps_its_name() {
     let baseline = report.trial(report.0["baseline"].as_str().expect("an id"));
     assert_eq!(baseline["config"]["model"], "org/some-model");
     assert_eq!(baseline["metrics"]["completed"].as_f64(), Some(8.0));
-    // the place is not in the key: without it, nothing is measured again
-    lab.write("site.plab", format!("site lab {{ {venv} }}\n"));
+    // the same at another place is the same model; what the engine takes for the bare name, nobody knows
+    fs::rename(lab.path("models/some"), lab.path("models/other")).expect("moved");
+    lab.write(
+        "site.plab",
+        format!("site lab {{\n {venv}\n model \"org/some-model\" at \"models/other\"\n}}\n"),
+    );
     assert_eq!(lab.run(&EXEC).expect_code(0).report().0["cost"]["launches"], 2);
+    lab.write("site.plab", format!("site lab {{ {venv} }}\n"));
+    assert_eq!(lab.run(&EXEC).expect_code(0).report().0["cost"]["launches"], 4);
 }
 
 #[test]
