@@ -198,7 +198,7 @@ fn number(text: &str) -> Result<f64, String> {
     let n: f64 = text[..digits].parse().map_err(|_| bad())?;
     match units::unit(&text[digits..]) {
         Some((scale, dim)) if dim == units::Dim::PLAIN => Ok(scale.apply(n)),
-        Some(_) => Err(match text.strip_suffix('B').filter(|count| number(count).is_ok()) {
+        Some(_) => Err(match text.strip_suffix('B').filter(|count| is_count(count)) {
             Some(count) => format!("`{text}` has a unit, the flag takes a plain number; write {count}"),
             None => format!("`{text}` has a unit, the flag takes a plain number"),
         }),
@@ -207,6 +207,12 @@ fn number(text: &str) -> Result<f64, String> {
             near => format!("`{text}` has an unknown unit; write {}", near.join(" or ")),
         }),
     }
+}
+
+/// `32Ki`: a number with the unit of a count.
+fn is_count(text: &str) -> bool {
+    let (digits, unit) = text.split_at(unit_of(text));
+    digits.parse::<f64>().is_ok() && units::unit(unit).is_some_and(|(_, dim)| dim == units::Dim::PLAIN)
 }
 
 /// What a number with an unknown unit may have been meant to be.
@@ -280,6 +286,11 @@ mod tests {
     fn wrong_values_say_what_was_meant() {
         let int = Kind::Int { min: Some(1.0), max: None };
         assert!(value(&int, "32K").is_err_and(|e| e.contains("32Ki or 32k")));
+        assert!(value(&int, "32KiB").is_err_and(|e| e.ends_with("write 32Ki")));
+        // a unit that another one is meant by, and that one by it
+        for unit in ["B", "KB", "kB", "BB", "tokB", "/sB", "tok/s", "GiBB"] {
+            assert!(value(&int, &format!("50{unit}")).is_err(), "{unit}");
+        }
         assert!(value(&int, "0").is_err());
         assert!(value(&int, "x").is_err());
         assert!(value(&Kind::OneOf(vec!["a".into()]), "b").is_err());
