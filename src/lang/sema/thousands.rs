@@ -3,18 +3,14 @@
 use super::check::Checker;
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, short};
+use crate::lang::source::Span;
 use crate::lang::syntax::ast::{Number, Single};
 
 impl Checker<'_> {
-    /// `concurrency 1,024`: the same of the loads of a profile. One with several is a curve, of which `1,024` alone would be no rising one.
+    /// `concurrency 1,024`: tells of loads that are read as more than were meant; whether they are.
     pub(super) fn loads_apart(&mut self, all: &[Number]) -> bool {
-        let words: Vec<&str> = all.iter().map(|n| self.modules.slice(n.span)).collect();
-        let glued: Vec<bool> =
-            all.windows(2).map(|pair| pair[1].span.start == pair[0].span.end + 1).collect();
-        let Some(meant) = meant(&words, &glued) else { return false };
-        let (Some(first), Some(last)) = (all.first(), all.last()) else { return false };
-        let span = first.span.to(last.span);
-        let right = meant.join(", ");
+        let spans: Vec<Span> = all.iter().map(|n| n.span).collect();
+        let Some((span, right)) = self.set_apart(&spans) else { return false };
         let message = format!("`{}` is {} loads", short(&self.source_text(span)), all.len());
         let d = Diagnostic::new(Code::ProfileSetting, span, message).label("a comma ends a load");
         self.sink.push(d.help(format!("digits stand together: write `{right}`")).edit(span, right));
@@ -23,18 +19,21 @@ impl Checker<'_> {
 
     /// Tells of a list that is read as more numbers than were meant; whether it is one.
     pub(super) fn sets_thousands_apart(&mut self, values: &[Single]) -> bool {
-        let glued: Vec<bool> =
-            values.windows(2).map(|pair| pair[1].span.start == pair[0].span.end + 1).collect();
-        let words: Vec<&str> = values.iter().map(|v| v.text.as_str()).collect();
-        let Some(meant) = meant(&words, &glued) else { return false };
-        let (Some(first), Some(last)) = (values.first(), values.last()) else { return false };
-        let span = first.span.to(last.span);
-        let right = meant.join(", ");
+        let spans: Vec<Span> = values.iter().map(|v| v.span).collect();
+        let Some((span, right)) = self.set_apart(&spans) else { return false };
         let message = format!("`{}` is {} values", short(&self.source_text(span)), values.len());
         let d = Diagnostic::new(Code::BadFlagValue, span, message).label("a comma ends a value");
         let help = format!("digits stand together: write `[{}]`", short(&right));
         self.sink.push(d.help(help).edit(span, right));
         true
+    }
+
+    /// Where such numbers stand, and as they were meant.
+    fn set_apart(&self, numbers: &[Span]) -> Option<(Span, String)> {
+        let words: Vec<&str> = numbers.iter().map(|s| self.modules.slice(*s)).collect();
+        let glued: Vec<bool> = numbers.windows(2).map(|pair| pair[1].start == pair[0].end + 1).collect();
+        let right = meant(&words, &glued)?.join(", ");
+        Some((numbers.first()?.to(*numbers.last()?), right))
     }
 }
 
