@@ -12,6 +12,7 @@ pub fn doubts_that_follow(found: &mut Vec<Diagnostic>, modules: &Modules) {
     flags_of_a_release_cut_short(found);
     signs_that_were_mended(found);
     factor_in_place_of_another(found, modules);
+    axis_of_another_engine(found, modules);
     version_of_a_parent(found);
 }
 
@@ -58,6 +59,23 @@ fn factor_in_place_of_another(found: &mut Vec<Diagnostic>, modules: &Modules) {
     d.help = Some(format!("one factor stands here twice, and `{name}` is never used: was it meant?"));
     d.related.push((unused_at, "never used".to_owned()));
     found.retain(|d| !(unused(d) && d.span == unused_at));
+}
+
+/// `vary sg_chunk` over vLLM, beside an axis that nothing uses: each use that an engine cannot take may stand in the place of one.
+fn axis_of_another_engine(found: &mut Vec<Diagnostic>, modules: &Modules) {
+    let unused = |d: &Diagnostic| d.about == About::Unused(Kind::Axis);
+    let axes: Vec<Span> = found.iter().filter(|d| unused(d)).map(|d| d.span).collect();
+    let mut uses: Vec<_> =
+        found.iter_mut().filter(|d| matches!(d.about, About::SetBy { .. }) && d.is_error()).collect();
+    if axes.is_empty() || axes.len() > uses.len() {
+        return;
+    }
+    if let ([axis], [d]) = (axes.as_slice(), uses.as_mut_slice()) {
+        let help = d.help.take().unwrap_or_default();
+        d.help = Some(format!("{help}; `{}` is never used: was it meant?", modules.slice(*axis)));
+        d.related.push((*axis, "never used".to_owned()));
+    }
+    found.retain(|d| !unused(d));
 }
 
 /// `track llama_cpp` with steps that start from an engine which derives from it.

@@ -16,12 +16,9 @@ use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic, one_of};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, Item, Literal, Name, WordLine, WordValue};
-use crate::lang::syntax::load_setting;
+use crate::lang::syntax::{DATA, load_setting};
 use crate::lang::units::Dim;
 
-/// What a profile may send.
-pub(super) const DATA: [&str; 6] =
-    ["random", "sharegpt", "prefix_repetition", "jsonl", "trace", "conversations"];
 const RECIPES: [&str; 3] = ["vllm", "vllm_0_11", "sglang"];
 
 impl Checker<'_> {

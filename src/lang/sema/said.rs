@@ -1,7 +1,7 @@
 //! What a profile says in some way: what stands in a line that is wrong is not missing, neither there nor in what derives from it.
 
-use super::profiles::DATA;
 use crate::lang::diag::{begun, did_you_mean};
+use crate::lang::syntax::DATA;
 use crate::lang::syntax::ast::{self, WordValue};
 use crate::lang::syntax::{PROFILE_SETTINGS as SETTINGS, load_setting, meant_in_profile};
 

@@ -5,7 +5,6 @@ use foldhash::{HashMap, HashMapExt};
 
 use super::check::Checker;
 use super::images::is_image;
-use super::profiles::DATA;
 use super::program::{BoxRuntime, Boxed, EnvSetting, Site, SiteEngine, Via};
 use super::scope::Kind;
 use super::unexpanded::Of;
@@ -13,6 +12,7 @@ use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, did_you_mean, one_of};
 use crate::lang::source::Span;
 use crate::lang::stdlib;
+use crate::lang::syntax::DATA;
 use crate::lang::syntax::ast::{self, Name, SingleKind, SiteLineKind as Line, Text, Value};
 use crate::lang::units::Dim;
 

@@ -105,11 +105,13 @@ impl Checker<'_> {
             }
         } else if dim == Dim::PLAIN {
             let message = format!("{what} is a plain number, and `{}{}` is {found}", n.value, n.unit);
-            Diagnostic::new(Code::MissingUnit, n.span, message).label("has a unit").help(format!(
-                "write `{}{}`",
-                n.value,
-                if what.contains("gain") { "%" } else { factor(&n.unit) }
-            ))
+            let help = match what.contains("gain") {
+                // `500tok/s` is no share that anybody means
+                true if value > 10.0 => "it is relative to the base: write for example `1%`".to_owned(),
+                true => format!("write `{}%`", n.value),
+                false => format!("write `{}{}`", n.value, factor(&n.unit)),
+            };
+            Diagnostic::new(Code::MissingUnit, n.span, message).label("has a unit").help(help)
         } else {
             let message = format!("{what} is {dim}, and `{}{}` is {found}", n.value, n.unit);
             let d = Diagnostic::new(Code::Dimension, n.span, message).label("of another kind");
@@ -144,7 +146,8 @@ impl Checker<'_> {
             return Some(value as u64);
         }
         let message = format!("{what} is a whole number from {min} to {max}");
-        let help = format!("write a whole number, for example `{}`", min.max(1));
+        let near = (value as u64).clamp(min.max(1), max);
+        let help = format!("write a whole number, for example `{near}`");
         self.sink.push(Diagnostic::new(Code::OutOfRange, n.span, message).label("out of range").help(help));
         None
     }

@@ -19,6 +19,7 @@ pub fn slip(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
         "failure" => line.compared().or_else(|| line.pattern()),
         "env" => line.variable(),
         "stop" => line.no_signal(),
+        "ready" => line.deadline_first(),
         _ => None,
     }
 }
@@ -111,6 +112,14 @@ impl Line<'_> {
                 &right,
             )
         })
+    }
+
+    /// `ready within 5min get "/health"`
+    fn deadline_first(&self) -> Option<Hint> {
+        let mut words = self.rest.split_whitespace();
+        let (within, time, how, what) = (words.next()?, words.next()?, words.next()?, words.next()?);
+        let whole = self.before == "ready" && within == "within" && words.next().is_none();
+        (whole && how == "get").then(|| self.write(self.rest.len(), &format!("get {what} within {time}")))
     }
 
     /// `stop within 30s`: the word was read as the signal

@@ -149,10 +149,10 @@ fn with_operators(expected: &[String]) -> Vec<String> {
     signs.chain(expected.iter().cloned()).collect()
 }
 
-/// `a ** b`: a sign of the algebra that stands twice.
+/// `a ** b`, `tps // gpus`: a sign that stands twice.
 fn again(id: FileId, text: &str, base: usize, token: &Range<usize>) -> Option<Diagnostic> {
     let word = &text[token.clone()];
-    let twice = matches!(word, "*" | "+") && text[..token.start].ends_with(word);
+    let twice = matches!(word, "*" | "+" | "/") && text[..token.start].ends_with(word);
     twice.then(|| {
         let span = Span::new(id, base + token.start..base + token.end);
         let d = Diagnostic::new(Code::Unexpected, span, format!("`{word}` stands here twice"));

@@ -246,6 +246,9 @@ pub fn mistake(id: FileId, base: usize, chunk: &str) -> Option<Diagnostic> {
     for (at, piece) in Scanner::new(chunk) {
         match piece {
             Piece::UnclosedText => {
+                if let Some(spare) = quotes::doubled(chunk, at) {
+                    return Some(quotes::without_half(span(spare, spare + 1)));
+                }
                 let end = chunk[at..].find(['\n', '\r']).map_or(chunk.len(), |n| at + n);
                 let open = Diagnostic::new(
                     Code::UnclosedString,

@@ -83,4 +83,4 @@ pub use points::of_models;
 pub use quotes::as_json;
 pub use synonyms::of_profile as meant_in_profile;
 pub use unseen::only_unseen;
-pub use words::PROFILE_SETTINGS;
+pub use words::{DATA, PROFILE_SETTINGS};

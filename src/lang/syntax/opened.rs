@@ -111,14 +111,18 @@ pub(super) fn torn_title(id: FileId, at: usize, quote: usize, head: &str) -> Dia
     .help("end it with `\"` on the same line, and write `{` behind it")
 }
 
-/// Where the lines of a step begin that stands on one line and closes a brace that it did not open.
+/// Where the lines of a step begin that stands on one line, or in its track's, and closes a brace that it did not open.
 fn body(line: &str) -> Option<usize> {
-    let word = first_word(line.trim_start());
     let bare = line[..start_of_comment(line).unwrap_or(line.len())].trim_end();
-    if word != "step" || indent(line) == 0 || !bare.ends_with('}') || lexical::opens_brace(bare) {
+    let step = match first_word(bare.trim_start()) {
+        "step" => 0,
+        "track" => bare.rfind(" step ").filter(|at| bare[..*at].contains('{'))?,
+        _ => return None,
+    };
+    if indent(line) == 0 || !bare.ends_with('}') || lexical::opens_brace(&bare[step..]) {
         return None;
     }
-    let begins = |w: &str| Some(bare.find(w)? + 1);
+    let begins = |w: &str| Some(step + bare[step..].find(w)? + 1);
     begins(" vary ").or_else(|| begins(" pick "))
 }
 

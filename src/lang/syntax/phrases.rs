@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::hints::Hint;
 use super::spaced;
-use super::words::STUDY_SETTINGS;
+use super::words::{DATA, STUDY_SETTINGS};
 
 /// The remedy for a token (of the chunk, a place in it) that no rule took.
 pub fn phrase(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) -> Option<Hint> {
@@ -383,6 +383,11 @@ impl<'a> Place<'a> {
                 let start = self.before.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '-').len();
                 let written = &self.chunk[start..line.end];
                 let right = written.replace('-', "_");
+                // `random-ids`: more than the name of a kind
+                if let Some((kind, _)) = written.split_once('-').filter(|(k, _)| DATA.contains(k)) {
+                    let edit = Some((start..line.end, kind.to_owned()));
+                    return hint(format!("write `data {kind}`"), edit);
+                }
                 let is = is_name(&right).then_some((start..line.end, right.clone()));
                 is.and_then(|edit| hint(format!("names are snake_case: write `{right}`"), Some(edit)))
             }

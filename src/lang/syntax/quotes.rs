@@ -36,6 +36,28 @@ pub fn single(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Di
         .edit(span(at, end), right)
 }
 
+/// `""Title"`, `"Title""`: the quote that is one too many, if it makes the one at a place begin a string that does not end.
+pub fn doubled(chunk: &str, at: usize) -> Option<usize> {
+    let line = chunk[..at].rsplit('\n').next().unwrap_or_default();
+    let behind = &chunk[at + 1..];
+    let ends = behind.is_empty() || behind.starts_with([' ', '\t', '\n', '\r', '{', ',', '}']);
+    if line.ends_with('"') && !line.ends_with("\"\"") && ends {
+        return Some(at);
+    }
+    let (head, inner) = line.rsplit_once("\"\"")?;
+    let apart = head.is_empty() || head.ends_with([' ', '\t', '=', ',', '[', '(', '{', ':']);
+    let text = inner.starts_with(|c: char| c.is_alphanumeric()) && !inner.contains('"');
+    (apart && text).then(|| at - inner.len() - 1)
+}
+
+/// What is said of one quote too many.
+pub fn without_half(quote: Span) -> Diagnostic {
+    Diagnostic::new(Code::UnclosedString, quote, "a quote without its other half")
+        .label("one too many")
+        .help("remove it")
+        .edit(quote, "")
+}
+
 /// `engine 'v'`, `engine v = 'vllm'`, `step b from 'a'`: whether what stands in quotes behind a text was to be a name.
 fn takes_a_name(before: &str, inner: &str) -> bool {
     let snake = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';

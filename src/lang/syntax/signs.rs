@@ -77,6 +77,9 @@ impl At<'_> {
                 "one model stands here; an axis varies models: `axis size = { a: model \"org/A\", b: model \"org/B\" }`",
             ),
             "\\" => self.from(before.len(), "lines need no `\\` at their end: remove it", ""),
+            "*" | "/" | "+" if self.is("`]`") => {
+                only("what is listed is not computed: write each value out, `[16, 32]`")
+            }
             _ if !self.in_changes() => return None,
             _ if word.starts_with(['(', ')', '"']) && value_before(before) && glued => {
                 only("a value that holds a quote, comma or bracket is quoted: `--flag=\"a(b)\"`")

@@ -12,6 +12,7 @@ pub fn slip(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
         .or_else(|| line.times())
         .or_else(|| line.range())
         .or_else(|| line.gpu_hours())
+        .or_else(|| line.trials())
         .or_else(|| line.named_as_step())
         .or_else(|| line.picked())
         .or_else(|| line.over())
@@ -81,6 +82,23 @@ impl Line<'_> {
                 "gpu_hours",
             )
         })
+    }
+
+    /// `budget 20 runs`
+    fn trials(&self) -> Option<Hint> {
+        const SPELLED: [&str; 9] = [
+            "trial",
+            "runs",
+            "run",
+            "launches",
+            "configs",
+            "configurations",
+            "candidates",
+            "experiments",
+            "tests",
+        ];
+        let spelled = self.first() == "budget" && self.rest == self.word && SPELLED.contains(&self.word);
+        spelled.then(|| self.write(self.word.len(), "trials"))
     }
 
     /// `step again from step both {`

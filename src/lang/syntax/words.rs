@@ -29,6 +29,8 @@ pub const ENGINE_SETTINGS: &[&str] = &[
     "unset",
     "raw",
 ];
+/// What a profile may send, behind its `data`.
+pub const DATA: [&str; 6] = ["random", "sharegpt", "prefix_repetition", "jsonl", "trace", "conversations"];
 pub const PROFILE_SETTINGS: &[&str] = &[
     "data",
     "input",
