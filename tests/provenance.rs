@@ -258,3 +258,41 @@ fn a_plan_says_which_edit_has_a_result_made_again() {
     lab.write("study.plab", text.replace("seqs[1, 2]", "seqs[1, 3]"));
     assert_eq!(to_measure(&lab), [Value::Null]);
 }
+
+/// A flag that is declared otherwise is another word of a command: what was measured with it is not the same, and the reason names the flag,
+/// also where only candidates set it.
+#[test]
+fn a_plan_says_which_declaration_has_a_result_made_again() {
+    let lab = Lab::with(&live_study("step one { vary own }"));
+    let study = lab.read("study.plab");
+    let typed = |engine: &str, flags: &str, axis: &str| {
+        let serve = "perflab sim --model {model} --host {host} --port {port} --max-model-len 4096";
+        let root = format!(
+            "engine {engine} {{\n serve \"{serve}\"\n ready get \"/health\"\n reset post \"/reset_prefix_cache\"\n{flags}\n}}\n\
+             axis own = {axis}\n"
+        );
+        let text = study.replacen("study ", &format!("{root}study "), 1);
+        lab.write(
+            "study.plab",
+            text.replacen("= sim { --max-model-len=4Ki }", &format!("= {engine} {{ }}"), 1),
+        );
+    };
+    let (seqs, delay) = ("flag --max-num-seqs int 1..", "flag --seed int");
+    typed("own_sim", &format!("{seqs}\n{delay}"), "--max-num-seqs=2 --seed=3");
+    lab.run(&EXEC).expect_code(0);
+    assert_eq!(to_measure(&lab), [] as [Value; 0]);
+    let cases = [
+        (seqs, "flag --seed text", "--seed"),
+        ("flag --max-num-seqs words", "flag --seed text", "--max-num-seqs, --seed"),
+    ];
+    for (seqs, seed, named) in cases {
+        typed("own_sim", &format!("{seqs}\n{seed}"), "--max-num-seqs=2 --seed=3");
+        let why = format!("measured before the declaration of {named} was edited");
+        assert_eq!(to_measure(&lab), [why.as_str()]);
+    }
+    // another value is another candidate
+    typed("own_sim", &format!("{seqs}\nflag --seed text"), "--max-num-seqs=2 --seed=4");
+    assert_eq!(to_measure(&lab), [Value::Null]);
+    typed("our_sim", &format!("{seqs}\n{delay}"), "--max-num-seqs=2 --seed=3");
+    assert_eq!(to_measure(&lab), ["measured before the engine's name was edited"]);
+}

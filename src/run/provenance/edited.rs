@@ -15,6 +15,9 @@ pub type Again = HashMap<(String, String), String>;
 /// What an engine is started and spoken to by, where that is not its root's.
 const STARTED: &str = "the serve line, api, args or reset";
 
+/// What the root of an engine is called.
+const NAME: &str = "the engine's name";
+
 /// What a configuration consists of: `env CASE` → its value, `--seed` → its value, `model` → its name.
 type Parts = BTreeMap<String, String>;
 
@@ -25,6 +28,7 @@ pub fn edited(history: &History, setup: &Setup<'_>, walk: &Walk, again: &mut Aga
         return;
     }
     let measured: HashSet<&str> = history.runs().iter().map(|r| &*r.config_id).collect();
+    let typed = Typed::of(history);
     let before = if measured.contains(baseline.id()) { None } else { Before::of(history, baseline) };
     for need in &walk.needs {
         let id = need.config.id();
@@ -37,9 +41,9 @@ pub fn edited(history: &History, setup: &Setup<'_>, walk: &Walk, again: &mut Aga
             let why = if measured.contains(id) {
                 Some(format!("measured before profile {name} was edited"))
             } else {
-                before
-                    .as_ref()
-                    .and_then(|b| b.why(&need.config, |id| again.get(&(id.to_owned(), key.1.clone()))))
+                let known = |id: &str| again.get(&(id.to_owned(), key.1.clone()));
+                let edited = || before.as_ref().and_then(|b| b.why(&need.config, known));
+                typed.why(&need.config).or_else(edited)
             };
             again.extend(why.map(|why| (key, why)));
         }
@@ -81,6 +85,58 @@ impl Before {
     }
 }
 
+/// The configurations that were launched, by what they set, however their flags were declared.
+struct Typed(HashMap<Parts, Vec<Json>>);
+
+impl Typed {
+    fn of(history: &History) -> Self {
+        let texts: BTreeSet<&str> = history.launches().iter().map(|l| &*l.config).collect();
+        let mut all: HashMap<Parts, Vec<Json>> = HashMap::new();
+        for config in texts.into_iter().filter_map(|text| serde_json::from_str(text).ok()) {
+            all.entry(words(&config)).or_default().push(config);
+        }
+        Self(all)
+    }
+
+    /// That flags were declared otherwise then, so that the same settings were other words of a command.
+    fn why(&self, config: &Config) -> Option<String> {
+        let own = config.normal();
+        let then = self.0.get(&words(&own))?;
+        let differ = |then: &Json| -> BTreeSet<String> {
+            let (then, now) = (flags(then), flags(&own));
+            now.filter(|f| !then.clone().any(|t| t == *f)).filter_map(named).collect()
+        };
+        let fewest = then.iter().map(differ).filter(|names| !names.is_empty()).min_by_key(BTreeSet::len)?;
+        let named = fewest.into_iter().collect::<Vec<_>>().join(", ");
+        Some(format!("measured before the declaration of {named} was edited"))
+    }
+}
+
+fn flags(config: &Json) -> impl Iterator<Item = &Json> + Clone {
+    config["flags"].as_array().into_iter().flatten()
+}
+
+fn named(flag: &Json) -> Option<String> {
+    flag["name"].as_str().map(str::to_owned)
+}
+
+/// The parts with each flag's value in the words that were written for it: `4` as a number and as a text.
+fn words(config: &Json) -> Parts {
+    let mut all = parts(config);
+    for flag in flags(config) {
+        let value = match &flag["value"] {
+            Json::Array(words) => words.iter().map(word).collect::<Vec<_>>().join(" "),
+            value => word(value),
+        };
+        all.extend(named(flag).map(|name| (name, value)));
+    }
+    all
+}
+
+fn word(value: &Json) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
 fn parts(config: &Json) -> Parts {
     let mut parts = Parts::new();
     for (field, value) in config.as_object().into_iter().flatten() {
@@ -95,6 +151,7 @@ fn parts(config: &Json) -> Parts {
             // it follows from the flags
             ("gpus", _) => {}
             ("serve", _) => drop(parts.insert(STARTED.to_owned(), value.to_string())),
+            ("engine", _) => drop(parts.insert(NAME.to_owned(), value.to_string())),
             (field, value) => drop(parts.insert(field.to_owned(), value.to_string())),
         }
     }
