@@ -153,6 +153,13 @@ impl Diagnostic {
         self.code.severity()
     }
 
+    /// The words of its help, its label and its edits: among them is what may have been meant.
+    pub fn words_said(&self) -> impl Iterator<Item = &str> {
+        let edits = self.edits.iter().map(|e| e.text.as_str());
+        let said = self.help.as_deref().into_iter().chain([self.label.as_str()]).chain(edits);
+        said.flat_map(|text| text.split([' ', '\n', '`', ',', '?', ':', '=', '"']))
+    }
+
     pub fn is_error(&self) -> bool {
         self.severity() == Severity::Error
     }

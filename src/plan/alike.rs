@@ -4,10 +4,11 @@ use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
 use super::labels::Labels;
 use super::review::place;
-use crate::lang::Diagnostic;
 use crate::lang::codes::Code;
 use crate::lang::sema::program::{Change, Engine, Point, Space, Step};
 use crate::lang::sema::typed::typed;
+use crate::lang::source::Span;
+use crate::lang::{Analysis, Diagnostic};
 
 pub(super) fn leaves<'s>(space: &'s Space, visit: &mut dyn FnMut(&'s [Point])) {
     match space {
@@ -79,6 +80,17 @@ pub(super) fn has_sum(space: &Space) -> bool {
         Space::Sum(_) => true,
         Space::Product(factors) => factors.iter().any(has_sum),
     }
+}
+
+/// Takes back that a step offers nothing but its base where that was told of what it unsets.
+pub(super) fn without_bases_told(analysis: &Analysis, found: &mut Vec<Diagnostic>) {
+    let unset = analysis.diagnostics.iter().filter(|d| d.code == Code::UnsetNothing);
+    let unset: Vec<Span> = unset.map(|d| d.span).collect();
+    let holds =
+        |p: &Point, at: &Span| p.span.file == at.file && p.span.start <= at.start && at.start < p.span.end;
+    let told = |step: &Step| step.space.any(&|p| unset.iter().any(|at| holds(p, at)));
+    let steps = || analysis.program.studies.iter().flat_map(|s| &s.steps);
+    found.retain(|d| d.code != Code::OnlyBase || !steps().any(|s| s.span == d.span && told(s)));
 }
 
 pub(super) fn same_candidates(step: &Step, sets: &HashMap<*const Point, &Vec<String>>) -> Option<Diagnostic> {

@@ -9,7 +9,9 @@ use std::thread;
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use indexmap::IndexSet;
 
-use super::alike::{has_sum, leaves, may_repeat, plainly_different, same_candidates, same_points, sets};
+use super::alike::{
+    has_sum, leaves, may_repeat, plainly_different, same_candidates, same_points, sets, without_bases_told,
+};
 use super::config::Config;
 use super::dead::unreachable;
 use super::eval::{Before, condition};
@@ -49,11 +51,12 @@ const MOST_OVER_BASE: usize = 64;
 
 /// Adds the doubts of a program to what its analysis found; of a file with errors those that its errors cannot have brought about.
 pub fn reviewed(mut analysis: Analysis) -> Analysis {
-    let found = if analysis.has_errors() {
+    let mut found = if analysis.has_errors() {
         Torn::of(&analysis).map(|torn| certain(&torn, &analysis.program)).unwrap_or_default()
     } else {
         review(&analysis.program)
     };
+    without_bases_told(&analysis, &mut found);
     if !found.is_empty() {
         analysis.diagnostics.extend(found);
         sort(&mut analysis.diagnostics);

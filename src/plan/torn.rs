@@ -7,6 +7,7 @@ use foldhash::HashSet;
 
 use super::reach::{Asked, flag_key};
 use super::room::limits;
+use super::undrafted::may_draft;
 use crate::lang::codes::Code;
 use crate::lang::sema::program::{Change, Engine, Expr, Prune, Step};
 use crate::lang::sema::schema::key;
@@ -14,9 +15,11 @@ use crate::lang::source::Span;
 use crate::lang::syntax::ast::Item;
 use crate::lang::{Analysis, Diagnostic, Program};
 
+mod extents;
 mod search;
 
-use search::{Search, holds};
+use extents::holds;
+use search::Search;
 
 /// What the errors of a file make unsure.
 pub(super) struct Torn {
@@ -58,7 +61,8 @@ impl Torn {
         let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         let words = || text.split(|c| !word(c)).filter(|w| !w.is_empty());
         let upper = |w: &&str| w.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
-        let candidates = if search.vague || words().any(|w| w == "engine") {
+        let based = analysis.program.studies.iter().all(|s| !s.baseline.is_empty());
+        let candidates = if search.vague || !based || words().any(|w| w == "engine") {
             Candidates::Any
         } else if search.lost {
             Candidates::Some
@@ -141,8 +145,7 @@ impl Torn {
             // a rule that meets nothing may be about candidates that are lost
             Code::NeverFires => program.studies.iter().all(|s| !s.steps.is_empty()),
             Code::AlwaysFires | Code::SettledGuard => self.candidates == Candidates::All,
-            // any flag may be what makes an engine draft
-            Code::Undrafted => self.unsure.flags.is_empty(),
+            Code::Undrafted => !self.unsure.flags.iter().any(|f| may_draft(f)),
             Code::GpusUnstated => {
                 let sized = |e: &Arc<Engine>| self.tells(&Asked::of(&[], true, e));
                 let stated = self.stated || self.gpus;

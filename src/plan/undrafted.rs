@@ -41,10 +41,17 @@ fn of_drafts(metric: &str) -> bool {
 
 /// Whether an engine could draft by a flag of its schema, and sets none such, nor a file that may hold one.
 fn drafts_nothing(engine: &Engine) -> bool {
-    let about_drafts = |name: &str| ["spec-", "speculative", "draft"].iter().any(|w| name.contains(w));
-    let may_hold_some = |name: &str| name.contains("config") || name.contains("options");
     engine.schema.specs().iter().any(|s| s.names.iter().any(|n| about_drafts(n)))
-        && !engine.flags.iter().any(|s| about_drafts(&s.canonical) || may_hold_some(&s.canonical))
+        && !engine.flags.iter().any(|s| may_draft(&s.canonical))
+}
+
+/// Whether a flag is about drafts by its name, or takes a file that may be.
+pub(super) fn may_draft(flag: &str) -> bool {
+    about_drafts(flag) || flag.contains("config") || flag.contains("options")
+}
+
+fn about_drafts(flag: &str) -> bool {
+    ["spec-", "speculative", "draft"].iter().any(|w| flag.contains(w))
 }
 
 /// What is known of a baseline without drafts before anything runs.

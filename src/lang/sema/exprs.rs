@@ -65,11 +65,19 @@ impl Checker<'_> {
                 self.needs_statistic(e);
                 None
             }
-            _ => {
-                let message = "a condition is true or false, and this is a quantity";
+            // what a param is depends on how its mistake is mended
+            _ if self.is_torn_param(module, e) => None,
+            other => {
+                let text = other == Type::Text;
+                let (what, example) = if text {
+                    ("a text", format!("{} == \"…\"", self.source_text(e.span)))
+                } else {
+                    ("a quantity", "success_rate < 99%".to_owned())
+                };
+                let message = format!("a condition is true or false, and this is {what}");
                 let d =
                     Diagnostic::new(Code::NotCondition, e.span, message).label("compare it with something");
-                self.sink.push(d.help("for example `success_rate < 99%`"));
+                self.sink.push(d.help(format!("for example `{example}`")));
                 None
             }
         }

@@ -230,27 +230,36 @@ impl Checker<'_> {
 
     /// What no base has and none can have cannot be unset: a schema knows it, or someone set it `raw`.
     pub fn check_unset(&mut self, name: &str, span: Span, engines: &[&Engine]) -> bool {
+        let problem = Self::unset_problem(name, span, engines);
+        let known = problem.is_none();
+        if let Some(problem) = problem {
+            self.sink.push(problem);
+        }
+        known
+    }
+
+    /// What is wrong with it, if none of the engines can have the flag.
+    pub(super) fn unset_problem(name: &str, span: Span, engines: &[&Engine]) -> Option<Diagnostic> {
         let can_have = |e: &&Engine| {
             let schema = (&*e.schema, e.version.as_deref());
             let wanted = settings::flag_target(name, Some(schema));
             settings::knows(schema.0, schema.1, name) || e.flags.iter().any(|s| key(&s.canonical) == wanted)
         };
-        let Some(engine) = engines.first() else { return true };
+        let engine = engines.first()?;
         if engines.iter().any(can_have) {
-            return true;
+            return None;
         }
         let problem = match engine.schema.find(name, engine.version.as_deref()) {
             Found::Elsewhere(elsewhere) => elsewhere.into(),
             _ => Problem::Unknown,
         };
         let d = problem.diagnostic(name, span, None, engine);
-        self.sink.push(match problem {
+        Some(match problem {
             Problem::Unknown => {
                 d.help("nothing that stands here can set it: mend the name, or remove the line")
             }
             _ => d,
-        });
-        false
+        })
     }
 
     fn check_raw(&mut self, name: &str, span: Span, engine: &Engine) -> bool {

@@ -33,20 +33,22 @@ impl Checker<'_> {
         root.names(Kind::Engine).into_iter().any(|n| root.is_broken(n)) && self.sink.found().any(twice)
     }
 
-    /// Whether an error in an engine, or in one that it derives from, may hide what these flags or variables are set to: one in the
-    /// value of another flag does not.
+    /// Whether an error in an engine, or in one that it derives from, may hide what these flags or variables are set to: one of another
+    /// flag does not, unless that may have been meant to be one of these.
     pub(super) fn is_torn(&self, engine: &Engine, targets: &[String]) -> bool {
         let under = Some((&*engine.schema, engine.version.as_deref()));
         let elsewhere = |name: &str| {
             let own = flag_target(name, under);
             !targets.iter().any(|t| overlaps(t, &own))
         };
-        self.has_error_beside(engine, |e, at| in_value(e, at).is_some_and(elsewhere))
+        let meant = |d: &Diagnostic| d.words_said().filter(|w| w.starts_with('-')).all(elsewhere);
+        self.has_error_beside(engine, |e, d| flag_at(e, d.span).is_some_and(elsewhere) && meant(d))
     }
 
     /// Whether an error in an engine, or in one that it derives from, may hide its version: one in a line of flags does not.
     pub(super) fn may_state_version(&self, engine: &Engine) -> bool {
-        self.has_error_beside(engine, |e, at| {
+        self.has_error_beside(engine, |e, d| {
+            let at = d.span;
             let mut lines = e.lines.iter().filter(|l| matches!(l.kind, EngineLineKind::Changes(_)));
             let flag = lines.any(|l| l.span.start <= at.start && at.start < l.span.end);
             flag && !self.modules.slice(at).trim_start_matches('-').starts_with("version")
@@ -54,13 +56,12 @@ impl Checker<'_> {
     }
 
     /// Whether an engine, or one that it derives from, has an error beside those in places that do not matter.
-    fn has_error_beside(&self, engine: &Engine, spared: impl Fn(&ast::Engine, Span) -> bool) -> bool {
+    fn has_error_beside(&self, engine: &Engine, spared: impl Fn(&ast::Engine, &Diagnostic) -> bool) -> bool {
         let declared = self.modules.all.iter().flat_map(|m| &m.file.items);
         let mut declared = declared.filter_map(|i| if let Item::Engine(e) = i { Some(e) } else { None });
         self.sink.has_errors()
             && declared.any(|e| {
-                engine.ancestry.contains(&e.name.value)
-                    && self.sink.in_span(e.span).any(|d| !spared(e, d.span))
+                engine.ancestry.contains(&e.name.value) && self.sink.in_span(e.span).any(|d| !spared(e, d))
             })
     }
 
@@ -148,12 +149,12 @@ fn texts_of_axes(file: &str) -> HashMap<&str, Vec<&str>> {
     found
 }
 
-/// The flag of an engine's line in whose value a place stands.
-fn in_value(engine: &ast::Engine, place: Span) -> Option<&str> {
+/// The flag of an engine's line in which a place stands.
+fn flag_at(engine: &ast::Engine, place: Span) -> Option<&str> {
     let lines = engine.lines.iter().filter(|l| l.span.start <= place.start && place.start < l.span.end);
     let changes = lines.filter_map(|l| if let EngineLineKind::Changes(c) = &l.kind { Some(c) } else { None });
     changes.flatten().find_map(|c| match &c.kind {
-        ChangeKind::Flag(f) if f.name.span.end <= place.start && place.end <= c.span.end => {
+        ChangeKind::Flag(f) if c.span.start <= place.start && place.end <= c.span.end => {
             Some(f.name.value.as_str())
         }
         _ => None,

@@ -10,6 +10,14 @@ use crate::lang::syntax::ast::{self, BinaryOp, ExprKind, Item, Literal, Param};
 use crate::lang::units::Dim;
 
 impl Checker<'_> {
+    /// Whether an expression names a param whose declaration has a mistake.
+    pub(super) fn is_torn_param(&self, module: usize, e: &ast::Expr) -> bool {
+        let ExprKind::Call { owner: None, name, args: None } = &e.kind else { return false };
+        let Some(at) = self.module(module).find(Kind::Param, &name.value) else { return false };
+        let Item::Param(param) = self.modules.item(at) else { return false };
+        self.sink.in_span(param.span).next().is_some()
+    }
+
     /// Whether some part of a condition is decided by params of the study file alone, as `not eager` is: `--set` may decide it otherwise.
     pub(super) fn is_by_params(&self, e: &ast::Expr) -> bool {
         match &e.kind {

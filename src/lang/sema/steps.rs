@@ -232,6 +232,9 @@ impl Checker<'_> {
     fn unset_known(&mut self, name: &str, span: Span, engines: &[Arc<Engine>], earlier: &[Step]) {
         let raw = |c: &Change| matches!(c, Change::Raw { name: n, .. } if key(n) == key(name));
         let by_point = earlier.iter().flat_map(|s| s.space.points()).flat_map(|p| &p.changes).any(raw);
+        if !engines.is_empty() {
+            self.placed.push(span);
+        }
         if !by_point {
             let engines: Vec<&Engine> = engines.iter().map(|e| &**e).collect();
             self.check_unset(name, span, &engines);

@@ -7,7 +7,8 @@ use foldhash::HashSet;
 
 use super::check::Checker;
 use super::problem::Problem;
-use super::program::{Change, Engine, WrittenValue};
+use super::program::{Change, Engine, Point, WrittenValue};
+use super::schema::key;
 use super::scope::{ItemRef, Kind};
 use super::typed::typed;
 use crate::lang::source::Span;
@@ -32,9 +33,24 @@ impl Checker<'_> {
         // what is lost may be, or derive from, an engine that it imports
         let others = if self.engine_lost() { self.imported_engines() } else { Vec::new() };
         let placed: HashSet<Span> = std::mem::take(&mut self.placed).into_iter().collect();
-        for at in axes {
-            let Some(Some(points)) = self.axes.get(&at).cloned() else { continue };
+        let lists = axes.iter().filter_map(|at| self.axes.get(at).cloned().flatten());
+        let lists: Vec<Arc<Vec<Point>>> = lists.collect();
+        let raw = lists.iter().flat_map(|l| l.iter()).flat_map(|p| &p.changes);
+        let raw = raw.filter_map(|c| if let Change::Raw { name, .. } = c { Some(key(name)) } else { None });
+        let raw: HashSet<String> = raw.collect();
+        for points in &lists {
             for change in points.iter().flat_map(|p| &p.changes) {
+                if let Change::UnsetFlag { name, span } = change
+                    && !placed.contains(span)
+                    && !raw.contains(&key(name))
+                {
+                    let engines: Vec<&Engine> = own.iter().chain(&others).map(|e| &**e).collect();
+                    let problem = Self::unset_problem(name, *span, &engines);
+                    let sure = problem.and_then(|d| self.unless_lost(name, d));
+                    if let Some(d) = sure {
+                        self.sink.push(d);
+                    }
+                }
                 if let Change::Flag { name, value, span } = change
                     && !placed.contains(&place(*span, value.as_ref()))
                 {

@@ -46,15 +46,14 @@ impl Checker<'_> {
     /// In axes that studies use: what engines and other points set is all that a base can have.
     pub fn axis_unsets(&mut self) {
         let items = &self.modules.root().file.items;
-        // what could not be read may set it
-        if self.sink.has_errors() || !items.iter().any(|i| matches!(i, Item::Study(Study { .. }))) {
+        if !items.iter().any(|i| matches!(i, Item::Study(Study { .. }))) {
             return;
         }
         let axes = items.iter().filter_map(|i| if let Item::Axis(a) = i { Some(a) } else { None });
         let changes: Vec<&ast::Change> = axes.flat_map(|a| changes(&a.body)).collect();
         for change in changes {
             let Some((what, span)) = unset(change) else { continue };
-            if !self.is_set_somewhere(&change.kind) {
+            if !self.is_set_somewhere(&change.kind) && !self.may_be_set_by_lost(&change.kind) {
                 self.takes_nothing(span, &format!("no engine or other point here sets {what}"));
             }
         }
@@ -71,7 +70,7 @@ impl Checker<'_> {
         });
         for change in published.flatten() {
             let Some((what, span)) = unset(change) else { continue };
-            if !self.is_set_somewhere(&change.kind) {
+            if !self.is_set_somewhere(&change.kind) && !self.may_be_set_by_lost(&change.kind) {
                 self.takes_nothing(span, &format!("no engine or point here sets {what}"));
             }
         }
@@ -95,6 +94,21 @@ impl Checker<'_> {
                 _ => false,
             })
         })
+    }
+
+    /// Whether what could not be read may set it: an engine that is lost, a flag of that name, or one that may have been meant to be it.
+    fn may_be_set_by_lost(&self, unset: &ChangeKind) -> bool {
+        if !self.sink.has_errors() {
+            return false;
+        }
+        let (ChangeKind::UnsetFlag(name) | ChangeKind::UnsetEnv(name)) = unset else { return true };
+        let is = |word: &str| key(word) == key(&name.value);
+        let meant = |d: &Diagnostic| {
+            let line = self.modules.slice(d.span.line_in(self.modules.text_of(d.span.file)));
+            d.words_said().any(is) || line.split([' ', '\t', ',', ':', '=', '"']).any(is)
+        };
+        let elsewhere = |d: &Diagnostic| d.span.file != name.span.file;
+        self.engine_lost() || self.sink.found().any(|d| d.is_error() && (elsewhere(d) || meant(d)))
     }
 
     fn takes_nothing(&mut self, span: Span, why: &str) {

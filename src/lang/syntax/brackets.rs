@@ -29,7 +29,7 @@ fn by_stack(text: &str) -> Option<(usize, Piece)> {
                 let dedents = line + indent == at && indent < outer && (stack.len() > 1 || begins());
                 if closes(o, b) && !dedents {
                     stack.pop();
-                } else if !dedents && is_spare(&stack, text, at) {
+                } else if !dedents && (is_spare(&stack, text, at) || is_strange(&stack, text, at)) {
                     return Some((at, piece));
                 } else {
                     return Some((open, Piece::Open(o)));
@@ -60,6 +60,14 @@ fn is_spare(stack: &[(usize, u8, usize)], text: &str, at: usize) -> bool {
         }
     }
     depth > 0 && open.is_empty()
+}
+
+/// Whether a round or square bracket behind something stands in braces of lines above, where none of its kind is open: `b: --seed=2)`.
+fn is_strange(stack: &[(usize, u8, usize)], text: &str, at: usize) -> bool {
+    let line = text[..at].rfind('\n').map_or(0, |n| n + 1);
+    let above = stack.last().is_some_and(|(open, b, _)| *b == b'{' && *open < line);
+    let begins = text[line..at].trim().is_empty();
+    above && !begins && !stack.iter().any(|(_, b, _)| closes(*b, text.as_bytes()[at]))
 }
 
 fn closes(open: u8, close: u8) -> bool {
@@ -111,9 +119,14 @@ pub fn bracket(id: FileId, at: usize, piece: Piece) -> Diagnostic {
     let span = Span::new(id, at..at + 1);
     match piece {
         Piece::Close(b) => {
+            let open = match b {
+                b'}' => "open the block",
+                b']' => "add the `[`",
+                _ => "add the `(`",
+            };
             Diagnostic::new(Code::Unopened, span, format!("this `{}` closes nothing", b as char))
                 .label("nothing is open here")
-                .help("remove it, or open the block that it should close")
+                .help(format!("remove it, or {open} that it should close"))
         }
         Piece::Open(b) => {
             let close = match b {
@@ -251,6 +264,8 @@ mod tests {
     #[test]
     fn a_bracket_that_fits_none_is_one_too_many() {
         assert_eq!(unbalanced("--x={\"a\": [1, 2]]}"), Some((16, Piece::Close(b']'))));
+        assert_eq!(unbalanced("a = {\n b: --x=2)\n}"), Some((14, Piece::Close(b')'))));
+        assert_eq!(unbalanced("a = {\n b: --x=2\n)"), Some((4, Piece::Open(b'{'))));
         assert_eq!(unbalanced("--x={\"a\": [1, 2}"), Some((10, Piece::Open(b'['))));
         assert_eq!(unbalanced("a { b[1, 2 }"), Some((5, Piece::Open(b'['))));
     }

@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use super::hints::Hint;
+use super::signs::json_word;
 use super::spaced;
 use super::words::{DATA, STUDY_SETTINGS};
 
@@ -283,6 +284,17 @@ impl<'a> Place<'a> {
         }
         if matches!(self.word, "[" | "{") {
             return hint("a param is one number, text, true or false; an axis lists values", None);
+        }
+        let truth = match self.rest() {
+            "True" | "TRUE" | "yes" | "Yes" | "on" | "On" => Some("true"),
+            "False" | "FALSE" | "no" | "No" | "off" | "Off" => Some("false"),
+            "None" | "null" | "nil" | "NULL" => {
+                return hint("a param has a value: a number, a text, true or false", None);
+            }
+            word => json_word(word).filter(|meant| *meant != "null"),
+        };
+        if let Some(truth) = truth {
+            return self.replace(format!("write `{truth}`"), truth);
         }
         let (words, quoted) = (self.rest(), format!("\"{}\"", self.rest()));
         let plain = words.starts_with(|c: char| c.is_ascii_alphabetic())

@@ -247,7 +247,7 @@ impl At<'_> {
 }
 
 /// `flase`: one of JSON's words with letters swapped, or one too many or too few. `full` and `tree` are words of their own.
-fn json_word(word: &str) -> Option<&'static str> {
+pub(super) fn json_word(word: &str) -> Option<&'static str> {
     let right = did_you_mean(word, ["true", "false", "null"])?;
     let sorted = |w: &str| {
         let mut letters = w.to_ascii_lowercase().into_bytes();

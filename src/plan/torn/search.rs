@@ -3,6 +3,7 @@
 
 use foldhash::{HashSet, HashSetExt};
 
+use super::extents::{extent, holds, in_step, was_read};
 use crate::lang::codes::Code;
 use crate::lang::diag::About;
 use crate::lang::sema::program::Study;
@@ -96,8 +97,8 @@ impl<'a> Search<'a> {
         let meant = error.edits.iter().map(|e| e.text.as_str());
         self.text.extend(meant.flat_map(|t| [" ", t, " "]));
         // flags that may have been meant
-        let help = error.help.iter().chain([&error.label]).flat_map(|t| t.split([' ', '`', ',', '?', ':']));
-        self.text.extend(help.filter(|w| w.starts_with('-')).flat_map(|t| [" ", t, " "]));
+        let flags = error.words_said().filter(|w| w.starts_with('-'));
+        self.text.extend(flags.flat_map(|t| [" ", t, " "]));
         match item {
             Some(Item::Engine(engine)) => self.in_engine(engine, error),
             Some(Item::Param(param)) => {
@@ -215,6 +216,8 @@ impl<'a> Search<'a> {
                 | EngineLineKind::Publish { .. },
                 span,
             )) => self.places.push(span),
+            // what it declares is a flag of its own
+            Some((EngineLineKind::Flag { .. }, span)) => self.tear(span),
             Some(_) => self.lose(engine),
             None => {
                 let line = self.line(at);
@@ -244,6 +247,11 @@ impl<'a> Search<'a> {
     }
 
     fn in_study(&mut self, study: &ast::Study, at: Span) {
+        // what it lacks is said of its name
+        if at == study.name.span {
+            self.places.push(at);
+            return;
+        }
         let read = study.lines.iter().find(|l| holds(l.span, at));
         let place = match read.map(|l| (&l.kind, l.span)) {
             Some((StudyLineKind::Step(step), span)) => in_step(step, at).unwrap_or(span),
@@ -334,7 +342,10 @@ impl<'a> Search<'a> {
         let module = self.analysis.modules.root();
         loop {
             let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-            let words: HashSet<&str> = self.text.split(|c| !word(c)).collect();
+            // behind `from` stands a step, which may be called as an axis is
+            let all: Vec<&str> = self.text.split(|c| !word(c)).filter(|w| !w.is_empty()).collect();
+            let behind = all.windows(2).filter(|pair| pair[0] != "from").map(|pair| pair[1]);
+            let words: HashSet<&str> = behind.chain(all.first().copied()).collect();
             let imported =
                 module.imported.iter().filter_map(|(_, at)| name_of(self.analysis.modules.item(*at)));
             let mut far = imported.filter(|(kind, _)| *kind == Kind::Axis);
@@ -355,48 +366,4 @@ impl<'a> Search<'a> {
             }
         }
     }
-}
-
-fn extent(item: &Item) -> Span {
-    match item {
-        Item::Use(i) => i.span,
-        Item::Param(i) => i.span,
-        Item::Engine(i) => i.span,
-        Item::Axis(i) => i.span,
-        Item::Profile(i) => i.span,
-        Item::Metric(i) => i.span,
-        Item::Prune(i) => i.span,
-        Item::Study(i) => i.span,
-        Item::Site(i) => i.span,
-    }
-}
-
-pub(super) fn holds(outer: Span, inner: Span) -> bool {
-    outer.file == inner.file && outer.start <= inner.start && inner.start < outer.end.max(outer.start + 1)
-}
-
-/// Whether a line with a misspelt word is there all the same.
-fn was_read(item: &Item, at: Span) -> bool {
-    let begins = |span: Span| span.start == at.start;
-    let vary = |s: &ast::Step| s.lines.iter().any(|l| begins(l.span));
-    begins(extent(item))
-        || match item {
-            Item::Study(study) => study.lines.iter().any(|l| {
-                begins(l.span)
-                    || match &l.kind {
-                        StudyLineKind::Step(step) => vary(step),
-                        StudyLineKind::Track(t) => t.steps.iter().any(|s| begins(s.span) || vary(s)),
-                        _ => false,
-                    }
-            }),
-            Item::Engine(engine) => engine.lines.iter().any(|l| begins(l.span)),
-            _ => false,
-        }
-}
-
-/// The part of a step that decides on no candidate, if a mistake stands there.
-fn in_step(step: &ast::Step, at: Span) -> Option<Span> {
-    let guard = step.when.as_ref().map(|w| w.span).filter(|s| holds(*s, at));
-    let lines = step.lines.iter().filter(|l| !matches!(l.kind, ast::StepLineKind::Vary { .. }));
-    guard.or_else(|| lines.map(|l| l.span).find(|s| holds(*s, at)))
 }

@@ -1,0 +1,48 @@
+//! Where the parts of a file reach to, and which of them a mistake is in.
+
+use crate::lang::source::Span;
+use crate::lang::syntax::ast::{self, Item, StudyLineKind};
+
+pub(super) fn extent(item: &Item) -> Span {
+    match item {
+        Item::Use(i) => i.span,
+        Item::Param(i) => i.span,
+        Item::Engine(i) => i.span,
+        Item::Axis(i) => i.span,
+        Item::Profile(i) => i.span,
+        Item::Metric(i) => i.span,
+        Item::Prune(i) => i.span,
+        Item::Study(i) => i.span,
+        Item::Site(i) => i.span,
+    }
+}
+
+pub(super) fn holds(outer: Span, inner: Span) -> bool {
+    outer.file == inner.file && outer.start <= inner.start && inner.start < outer.end.max(outer.start + 1)
+}
+
+/// Whether a line with a misspelt word is there all the same.
+pub(super) fn was_read(item: &Item, at: Span) -> bool {
+    let begins = |span: Span| span.start == at.start;
+    let vary = |s: &ast::Step| s.lines.iter().any(|l| begins(l.span));
+    begins(extent(item))
+        || match item {
+            Item::Study(study) => study.lines.iter().any(|l| {
+                begins(l.span)
+                    || match &l.kind {
+                        StudyLineKind::Step(step) => vary(step),
+                        StudyLineKind::Track(t) => t.steps.iter().any(|s| begins(s.span) || vary(s)),
+                        _ => false,
+                    }
+            }),
+            Item::Engine(engine) => engine.lines.iter().any(|l| begins(l.span)),
+            _ => false,
+        }
+}
+
+/// The part of a step that decides on no candidate, if a mistake stands there.
+pub(super) fn in_step(step: &ast::Step, at: Span) -> Option<Span> {
+    let guard = step.when.as_ref().map(|w| w.span).filter(|s| holds(*s, at));
+    let lines = step.lines.iter().filter(|l| !matches!(l.kind, ast::StepLineKind::Vary { .. }));
+    guard.or_else(|| lines.map(|l| l.span).find(|s| holds(*s, at)))
+}
