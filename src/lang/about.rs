@@ -29,6 +29,8 @@ pub enum About {
     Variable(String),
     /// a flag of other releases; the first that has it, where only older ones lack it
     Release { flag: String, since: Option<String> },
+    /// a flag of its parent that an engine's version does not take, or not with that value
+    Inherited { flag: String },
     /// a flag that engines lack, told at the use of the axis which sets it
     SetBy { axis: String },
     /// a value of a switch; what stands for both

@@ -15,6 +15,15 @@ use crate::lang::sema::program::{Change, Engine, Expr, Point, Refuses, Step, Stu
 /// Bases that are looked at for one step. Of what would need more, nothing is certain.
 const MOST_LOOKED_AT: usize = 20_000;
 
+/// Why something is excluded.
+#[derive(Debug, Clone)]
+pub struct Excluded {
+    /// the rule that does it, where one has a name
+    pub rule: Option<String>,
+    /// in words
+    pub why: String,
+}
+
 /// The bases that a step may have.
 pub struct Bases<'a> {
     prepared: Prepared<'a>,
@@ -66,17 +75,18 @@ impl<'a> Bases<'a> {
     }
 
     /// Why points are excluded over each of them, if a rule or the study's GPUs have a part in it. What no engine has is told of elsewhere.
-    pub fn excluded(&mut self, points: &[&'a Point]) -> Option<String> {
+    pub fn excluded(&mut self, points: &[&'a Point]) -> Option<Excluded> {
         let mut why = None;
         let all = self.rulings(points, &mut |made, ruling| {
             if let (Ok(config), Ruling::Pruned { reason, rule }) = (&made.config, ruling) {
                 let refusal = refusal(config, Refuses::Surely).map(|r| refused(r, &config.engine));
-                why.get_or_insert(match rule {
+                let words = match &rule {
                     Some(rule) => format!("the rule `{rule}` excludes it: {reason}"),
                     // which has its engine for a subject
                     None if refusal.as_ref() == Some(&reason) => reason,
                     None => format!("it {reason}"),
-                });
+                };
+                why.get_or_insert(Excluded { rule, why: words });
             }
         });
         why.filter(|_| all)

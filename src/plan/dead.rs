@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use foldhash::{HashMap, HashMapExt, HashSet};
 
-use super::bases::Bases;
+use super::bases::{Bases, Excluded};
 use super::candidate::{Candidate, Ruling, ruling_of};
 use super::config::Config;
 use super::prepared::Prepared;
@@ -67,7 +67,28 @@ pub(super) fn unreachable<'a>(
     let alive: HashSet<Place> =
         study.steps.iter().zip(&found).flat_map(|(s, f)| alive(s, f.as_ref())).collect();
     let told = study.steps.iter().zip(&found).filter_map(|(s, f)| Some((s, f.as_ref()?)));
-    told.flat_map(|(step, found)| found.told(step, &alive)).collect()
+    once_for_each_reason(told.flat_map(|(step, found)| found.told(step, &alive)))
+}
+
+/// What one rule excludes is one mistake, in however many points and steps.
+fn once_for_each_reason(found: impl Iterator<Item = Told>) -> Vec<Diagnostic> {
+    let mut out: Vec<Told> = Vec::new();
+    for Told { rule, diagnostic } in found {
+        match out.iter_mut().find(|o| rule.is_some() && o.rule == rule) {
+            Some(Told { diagnostic: first, .. }) if first.span != diagnostic.span => {
+                first.related.push((diagnostic.span, "and this".to_owned()));
+            }
+            Some(_) => {}
+            None => out.push(Told { rule, diagnostic }),
+        }
+    }
+    out.into_iter().map(|told| told.diagnostic).collect()
+}
+
+/// A diagnostic, and the rule that excludes what it is told of.
+struct Told {
+    rule: Option<String>,
+    diagnostic: Diagnostic,
 }
 
 /// Whether a point changes what rules ask.
@@ -84,7 +105,7 @@ fn named(point: &Point) -> Place<'_> {
 
 /// Points of a step of which no candidate can be, each with the reason.
 struct Found<'a> {
-    dead: HashMap<Place<'a>, String>,
+    dead: HashMap<Place<'a>, Excluded>,
     /// only as no step before it changes what excludes them, and one behind it does
     by_order: bool,
 }
@@ -172,12 +193,14 @@ impl<'a> Search<'a, '_> {
         step: &'a Step,
         combinations: &[Vec<&'a Point>],
         bases: Bases<'a>,
-    ) -> HashMap<Place<'a>, String> {
+    ) -> HashMap<Place<'a>, Excluded> {
         let mut bases = bases.within(*self.budget);
         let (mut alive, mut dead) = (HashSet::default(), HashMap::new());
         for points in combinations {
             let told: Vec<&Point> = points.iter().copied().filter(|p| self.tells(p)).collect();
-            match bases.excluded(&told) {
+            // the baseline is measured whatever rules say
+            let spared = told.len() == points.len() && self.makes_baseline(step, &told);
+            match bases.excluded(&told).filter(|_| !spared) {
                 Some(why) => points.iter().for_each(|p| {
                     dead.entry(named(p)).or_insert_with(|| why.clone());
                 }),
@@ -188,6 +211,17 @@ impl<'a> Search<'a, '_> {
         dead.retain(|place, _| !alive.contains(place));
         self.others(&step.space, &mut dead);
         dead
+    }
+
+    /// Whether points make the baseline of the engine that a step starts from.
+    fn makes_baseline(&mut self, step: &'a Step, points: &[&'a Point]) -> bool {
+        let declared = |search: &mut Self, name: &'a str| search.prepared.declared(name).cloned();
+        let (Ok(base), Ok(baseline)) =
+            (declared(self, self.start(step)), declared(self, &self.study.baseline))
+        else {
+            return false;
+        };
+        base.with(points, self.prepared).is_ok_and(|c| c.key() == baseline.key())
     }
 
     /// The candidates that rules can tell apart: of a list's points of which they read nothing, the first stands for all.
@@ -221,7 +255,7 @@ impl<'a> Search<'a, '_> {
     }
 
     /// The points for which a dead one stood are dead too.
-    fn others(&self, space: &'a Space, dead: &mut HashMap<Place<'a>, String>) {
+    fn others(&self, space: &'a Space, dead: &mut HashMap<Place<'a>, Excluded>) {
         for list in space.lists() {
             let mut idle = list.iter().filter(|p| !self.tells(p));
             let Some(why) = idle.next().and_then(|first| dead.get(&named(first)).cloned()) else { continue };
@@ -253,7 +287,7 @@ fn alive<'a>(step: &'a Step, found: Option<&Found<'a>>) -> Vec<Place<'a>> {
 }
 
 impl Found<'_> {
-    fn told(&self, step: &Step, alive: &HashSet<Place>) -> Vec<Diagnostic> {
+    fn told(&self, step: &Step, alive: &HashSet<Place>) -> Vec<Told> {
         if self.nothing_of(&step.space) {
             let (place, or) = if self.by_order {
                 (" where it stands", "move the step behind the one that changes this")
@@ -269,7 +303,7 @@ impl Found<'_> {
     }
 
     /// Products that are dead as a whole are told of once, else each point.
-    fn terms(&self, space: &Space, step: &Step, alive: &HashSet<Place>, out: &mut Vec<Diagnostic>) {
+    fn terms(&self, space: &Space, step: &Step, alive: &HashSet<Place>, out: &mut Vec<Told>) {
         match space {
             Space::Product(factors) if factors.len() > 1 && self.nothing_of(space) => {
                 let mut axes: Vec<&str> = space.points().into_iter().map(|p| p.axis.as_str()).collect();
@@ -286,21 +320,25 @@ impl Found<'_> {
             }
             Space::Points(points) => {
                 let dead = points.iter().filter(|p| !alive.contains(&named(p)));
-                out.extend(dead.filter_map(|p| Some((p, self.dead.get(&named(p))?))).map(|(p, why)| {
-                    let message = format!("the point `{}` of `{}` can never be measured", p.name, p.axis);
-                    let d =
-                        Diagnostic::new(Code::Unreachable, place(p, step), message).label("always excluded");
-                    d.help(format!("{why}; take the point out, or mend what excludes it"))
-                }));
+                out.extend(dead.filter_map(|p| Some((p, self.dead.get(&named(p))?))).map(
+                    |(p, Excluded { rule, why })| {
+                        let message = format!("the point `{}` of `{}` can never be measured", p.name, p.axis);
+                        let d = Diagnostic::new(Code::Unreachable, place(p, step), message)
+                            .label("always excluded");
+                        let d = d.help(format!("{why}; take the point out, or mend what excludes it"));
+                        Told { rule: rule.clone(), diagnostic: d }
+                    },
+                ));
             }
         }
     }
 
-    fn all_excluded(&self, message: String, space: &Space, step: &Step, or: &str) -> Diagnostic {
+    fn all_excluded(&self, message: String, space: &Space, step: &Step, or: &str) -> Told {
         let first = space.points().into_iter().find_map(|p| self.dead.get(&named(p)));
-        let first = first.map(|why| format!(" ({why})")).unwrap_or_default();
+        let why = first.map(|e| format!(" ({})", e.why)).unwrap_or_default();
         let d = Diagnostic::new(Code::Unreachable, step.span, message).label("all are excluded");
-        d.help(format!("mend what excludes them{first}, or {or}"))
+        let d = d.help(format!("mend what excludes them{why}, or {or}"));
+        Told { rule: first.and_then(|e| e.rule.clone()), diagnostic: d }
     }
 
     fn nothing_of(&self, space: &Space) -> bool {

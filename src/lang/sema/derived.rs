@@ -8,7 +8,7 @@ use super::program::{Change, Engine, EnvSetting, Publish};
 use super::schema::{Setting, key};
 use super::settings;
 use crate::lang::codes::Code;
-use crate::lang::diag::Diagnostic;
+use crate::lang::diag::{About, Diagnostic};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, ChangeKind, EngineLineKind as Line};
 
@@ -154,7 +154,8 @@ impl Checker<'_> {
         let code = problem.diagnostic(name, at, None, engine).code;
         let code = if code == Code::UnknownFlag { Code::FlagVersion } else { code };
         let message = format!("{}; it is inherited from `{}`", problem.reason(name, engine), parent.name);
-        let d = Diagnostic::new(code, at, message).label("under this version");
+        let about = About::Inherited { flag: name.clone() };
+        let d = Diagnostic::new(code, at, message).about(about).label("under this version");
         self.sink.push(
             d.related(parent.span, "inherited from here")
                 .help(format!("set it anew, or write `unset {name}` here")),

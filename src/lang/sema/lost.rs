@@ -42,7 +42,10 @@ impl Checker<'_> {
             !targets.iter().any(|t| overlaps(t, &own))
         };
         let meant = |d: &Diagnostic| d.words_said().filter(|w| w.starts_with('-')).all(elsewhere);
-        self.has_error_beside(engine, |e, d| flag_at(e, d.span).is_some_and(elsewhere) && meant(d))
+        self.has_error_beside(engine, |e, d| match &d.about {
+            About::Release { flag, .. } | About::Inherited { flag } => elsewhere(flag),
+            _ => meant(d) && (flag_at(e, d.span).is_some_and(elsewhere) || only_takes_away(e, d)),
+        })
     }
 
     /// Whether an error in an engine, or in one that it derives from, may hide its version: one in a line of flags does not.
@@ -159,6 +162,16 @@ fn flag_at(engine: &ast::Engine, place: Span) -> Option<&str> {
         }
         _ => None,
     })
+}
+
+/// Whether what mends a line of flags only takes something away behind one of them: `--seed=1 \`.
+fn only_takes_away(engine: &ast::Engine, d: &Diagnostic) -> bool {
+    let in_line = |l: &ast::EngineLine| {
+        matches!(&l.kind, EngineLineKind::Changes(c) if !c.is_empty())
+            && l.span.start <= d.span.start
+            && d.span.start <= l.span.end
+    };
+    !d.edits.is_empty() && d.edits.iter().all(|e| e.text.is_empty()) && engine.lines.iter().any(in_line)
 }
 
 /// Whether a line declares a flag of that key, in a text that need not be one of the language.

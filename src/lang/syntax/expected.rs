@@ -93,6 +93,16 @@ pub fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str
         let d = Diagnostic::new(Code::Unexpected, span, "`,` was not expected here");
         return d.label("nothing follows it").help(hint.help).edit(span, "");
     }
+    // `[16; 32]`, `={16, 32}`: the sign before the token is what another one was meant to be
+    if let Some((at, right)) = hint.edit.clone().filter(|(at, _)| at.start < token.start)
+        && let Some(sign) = text.get(at.start..at.start + 1)
+        && let Some(meant) = right.get(..1).filter(|m| matches!((sign, *m), (";", ",") | ("{", "[")))
+    {
+        let span = Span::new(id, base + at.start..base + at.start + 1);
+        let d = Diagnostic::new(Code::Unexpected, span, format!("`{sign}` was not expected here"));
+        let d = d.about(About::Expected(lacks(&expected, by_example))).label(format!("expected `{meant}`"));
+        return d.help(hint.help).edit(Span::new(id, base + at.start..base + at.end), right.as_str());
+    }
     let d = d.about(About::Expected(lacks(&expected, by_example)));
     let d = match hint.edit.as_ref().and_then(|edit| comma_above(text, &token, edit)) {
         Some((place, missing)) => {

@@ -227,9 +227,12 @@ fn missing_sign(
         // `{ chat engine`, and a `}` that begins the next line
         && !(words::DECLARATIONS.contains(&word) && chunk[token.end..].trim_start_matches([' ', '\t']).starts_with('\n'))
     {
-        // `[16; 32]`: the semicolon was meant to be the comma
-        let end = before.trim_end_matches(';').len();
-        return Some(("write a comma between them".to_owned(), (end..before.len(), ",".to_owned())));
+        // `[16; 32; 64]`: the semicolons were meant to be commas
+        let start = before.trim_end_matches(';').len();
+        let list = chunk[start..].split([']', '}', '\n', '"', '#']).next().unwrap_or_default();
+        let end = if start < before.len() { start + list.rfind(';').map_or(0, |n| n + 1) } else { start };
+        let right = if start < end { chunk[start..end].replace(';', ",") } else { ",".to_owned() };
+        return Some(("write a comma between them".to_owned(), (start..end, right)));
     }
     if matches!(expected, [only] if only == "`at`") && word.len() > 1 && word.starts_with('"') {
         let help = format!("a place stands behind `at`: write `at {word}`");
@@ -292,6 +295,9 @@ fn habit(chunk: &str, token: &Range<usize>, word: &str) -> Option<String> {
         ";" => "a setting ends with its line: remove the `;`".to_owned(),
         "=" if before.contains('=') => "write one `=`".to_owned(),
         "=" if compares(chunk, before) => "write `==` to compare".to_owned(),
+        "=" if before.len() == token.start && !chunk[token.end..].starts_with(' ') => {
+            "a setting and its value are separated by a space: put one in the place of the `=`".to_owned()
+        }
         "=" => "a setting and its value are separated by a space: remove the `=`".to_owned(),
         "<" | "<=" | ">" | ">=" | "==" | "!=" if is_condition(chunk) => {
             "comparisons do not chain: write `a <= b and b <= c`".to_owned()

@@ -91,6 +91,16 @@ pub(super) fn renamed(found: &Diagnostic, at: usize, text: &str, known: &[&str])
     replaced.then(|| (format!("{right}{}", &text[end - at..]), base))
 }
 
+/// A line with the only edit of what was told of it, which leaves all behind it in its place: `concurrency=8`, `concurrency 8 users`.
+pub(super) fn padded(found: &Diagnostic, at: usize, line: &str) -> Option<String> {
+    let [edit] = found.edits.as_slice() else { return None };
+    let place = (edit.span.start as usize).checked_sub(at)?..(edit.span.end as usize).checked_sub(at)?;
+    let spare = line.get(place.clone())?.len().checked_sub(edit.text.len())?;
+    let mut mended = line.to_owned();
+    mended.replace_range(place, &format!("{}{}", edit.text, " ".repeat(spare)));
+    Some(mended)
+}
+
 /// A line of flags in which a value stands apart from its flag, or commas between flags, as was told of it: as it was meant, all else in its
 /// place.
 pub(super) fn flags_apart(found: &Diagnostic, at: usize, line: &str) -> Option<String> {

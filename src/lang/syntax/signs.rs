@@ -59,8 +59,14 @@ impl At<'_> {
                 let right = counted(word)?;
                 self.here(format!("numbers in JSON have no units: write `{right}`"), &right)
             }
-            _ if inside && word.starts_with(|c: char| c.is_ascii_digit()) && before.ends_with('{') => {
-                only("a list of values stands in square brackets: `--flag=[256, 512]`")
+            _ if inside && word.starts_with(|c: char| c.is_ascii_digit()) && before.ends_with("={") => {
+                let rest = &self.chunk[self.token.start..];
+                let list = rest.split(['}', '\n', '"', ':']).next().unwrap_or_default();
+                let whole = rest[list.len()..].starts_with('}') && self.chunk.starts_with("axis");
+                let right = format!("[{}]", list.trim());
+                let help = format!("a list of values stands in square brackets: write `{right}`");
+                let place = before.len() - 1..self.token.start + list.len() + 1;
+                if whole { Hint { help, edit: Some((place, right)) } } else { only(help) }
             }
             _ => return None,
         })

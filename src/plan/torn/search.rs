@@ -27,6 +27,8 @@ pub(super) struct Search<'a> {
     analysis: &'a Analysis,
     /// all that is torn, as it is written and as it was meant
     pub(super) text: String,
+    /// that of it which stands in engines
+    pub(super) of_engines: String,
     pub(super) places: Vec<Span>,
     /// whose text is in it
     torn: Vec<Span>,
@@ -47,6 +49,7 @@ impl<'a> Search<'a> {
         let mut search = Search {
             analysis,
             text: String::new(),
+            of_engines: String::new(),
             places: Vec::new(),
             torn: Vec::new(),
             named: HashSet::new(),
@@ -94,13 +97,17 @@ impl<'a> Search<'a> {
             self.places.push(at);
             return;
         }
+        let known = self.text.len();
         let meant = error.edits.iter().map(|e| e.text.as_str());
         self.text.extend(meant.flat_map(|t| [" ", t, " "]));
         // flags that may have been meant
         let flags = error.words_said().filter(|w| w.starts_with('-'));
         self.text.extend(flags.flat_map(|t| [" ", t, " "]));
         match item {
-            Some(Item::Engine(engine)) => self.in_engine(engine, error),
+            Some(Item::Engine(engine)) => {
+                self.in_engine(engine, error);
+                self.of_engines.push_str(&self.text[known..]);
+            }
             Some(Item::Param(param)) => {
                 self.places.push(param.span);
                 self.uses(&param.name.value);
@@ -195,6 +202,11 @@ impl<'a> Search<'a> {
 
     fn in_engine(&mut self, engine: &ast::Engine, error: &Diagnostic) {
         let at = error.span;
+        // one that it inherits and its version does not have
+        if let About::Inherited { flag } = &error.about {
+            self.text.extend([" ", flag, " "]);
+            return self.places.push(at);
+        }
         let line = engine.lines.iter().find(|l| holds(l.span, at));
         match line.map(|l| (&l.kind, l.span)) {
             Some((EngineLineKind::Changes(changes), span)) => {

@@ -27,6 +27,7 @@ impl<'a> Builder<'a, '_> {
             _ if block == Block::Engine && super::is_a_lost_flag(told, at) => {
                 (format!("{}{text}", flag_lines::FLAG), at.checked_sub(flag_lines::FLAG.len())?)
             }
+            Code::Unexpected if block == Block::Profile => (reread::padded(told, at, text)?, at),
             _ if block == Block::Engine => (self.flags_of_a_bad_line(at, text)?, at),
             _ => {
                 let told = told.span;
