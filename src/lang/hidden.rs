@@ -85,8 +85,14 @@ pub(super) fn hidden_by(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn F
                 continue;
             }
             // what was said of its line before that could be read says the same with less
-            let line = fresh.span.line_in(&next);
-            let mut less = gone.iter().filter(|o| d.is_error() && o.span.line_in(&next) == line);
+            let line = |span: &Span| span.line_in(&next);
+            // of an axis that another engine takes the use is wrong, not what it sets
+            let at_use = |o: &Diagnostic| {
+                let sets = |(at, _): &(Span, String)| line(at) == line(&o.span);
+                o.code == d.code && matches!(d.about, About::SetBy { .. }) && fresh.related.iter().any(sets)
+            };
+            let mut less =
+                gone.iter().filter(|o| d.is_error() && (line(&o.span) == line(&fresh.span) || at_use(o)));
             let less: Vec<_> = less.by_ref().map(|o| (o.code, origin(o.span, &steps))).collect();
             found.retain(|o| !less.contains(&(o.code, o.span)));
             found.push(d);

@@ -86,6 +86,12 @@ impl Checker<'_> {
                 d.help("write for example `model \"Qwen/Qwen3-8B\"`, or the path of a directory")
             });
         }
+        if name.whole && !name.text.trim().is_empty() && name.text.trim() != name.text {
+            let message = "the model's name begins or ends with a space";
+            let d = Diagnostic::new(Code::MissingInStudy, text.span, message).label("no such model");
+            let right = format!("\"{}\"", name.text.trim());
+            self.sink.push(d.help(format!("write {right}")).edit(text.span, right));
+        }
         self.unexpanded(module, text.span, Of::Model);
         name.text
     }

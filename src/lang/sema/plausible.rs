@@ -1,5 +1,5 @@
 //! Bounds that tell no servers apart: `tpot <= 60s`, where 60ms was meant, `ttft <= 1us`, which no server comes near; and what is
-//! compared with itself. A doubt.
+//! compared with itself, or with what it cannot be beyond. A doubt.
 
 use super::check::Checker;
 use super::metrics::Stat;
@@ -10,11 +10,18 @@ use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, BinaryOp, ExprKind, Item};
 
-/// Seconds beyond which nobody asks for a metric.
-const BEYOND: [(&str, f64); 4] = [("tpot", 5.0), ("itl", 5.0), ("ttft", 300.0), ("latency", 24.0 * 3600.0)];
+/// Seconds beyond which nobody asks for a metric, and tokens per second that no server makes.
+const BEYOND: [(&str, f64); 6] = [
+    ("tpot", 5.0),
+    ("itl", 5.0),
+    ("ttft", 300.0),
+    ("latency", 24.0 * 3600.0),
+    ("total_tps", 1e8),
+    ("output_tps", 1e8),
+];
 
 /// Seconds within which nobody answers. Between two tokens there may be none at all, and times may differ by less than they are.
-const WITHIN: [(&str, f64); 3] = [("tpot", 1e-5), ("ttft", 1e-4), ("latency", 1e-4)];
+const WITHIN: [(&str, f64); 3] = [("tpot", 1e-5), ("ttft", 1e-4), ("latency", 2e-3)];
 
 impl Checker<'_> {
     /// Each comparison of a time with a number in a condition.
@@ -34,6 +41,10 @@ impl Checker<'_> {
         }
         if measured_alone(left).is_some_and(|m| measured_alone(right) == Some(m)) {
             return self.with_itself(written, r);
+        }
+        if let Some((name, low, high)) = in_order(left, right) {
+            return self
+                .with_its_own_order(written, &format!("`{low}({name})` is never above `{high}({name})`"));
         }
         let (metric, number, at) = match (&**left, &**right) {
             (Expr::Metric { of: Owner::Own, name, stat }, Expr::Number(n)) => ((name, stat), *n, r),
@@ -91,6 +102,14 @@ impl Checker<'_> {
         );
     }
 
+    /// `p50(ttft) > p99(ttft)`: what lies further out is never below.
+    fn with_its_own_order(&mut self, written: &ast::Expr, message: &str) {
+        let d =
+            Diagnostic::new(Code::Implausible, written.span, message).label("settled before it is measured");
+        self.sink
+            .push(d.help("compare one of the two with a time, or with `best.` or `baseline.` before it"));
+    }
+
     /// `p99(ttft) <= 1.1 * p99(ttft)`: whose the second one is was left out.
     fn with_itself(&mut self, written: &ast::Expr, right: &ast::Expr) {
         let text = self.modules.slice(right.span);
@@ -103,6 +122,21 @@ impl Checker<'_> {
         );
         self.sink.push(d.help(help));
     }
+}
+
+/// A distribution and two of its statistics, of which the second one is never below the first, whichever stands where.
+fn in_order<'a>(left: &'a Expr, right: &Expr) -> Option<(&'a str, &'static str, &'static str)> {
+    const RISING: [Stat; 7] = [Stat::Min, Stat::P50, Stat::P90, Stat::P95, Stat::P99, Stat::P999, Stat::Max];
+    let (
+        Expr::Metric { of: Owner::Own, name, stat: Some(l) },
+        Expr::Metric { of: Owner::Own, name: other, stat: Some(r) },
+    ) = (left, right)
+    else {
+        return None;
+    };
+    let place = |stat: &Stat| RISING.iter().position(|s| s == stat);
+    let (l, r) = (place(l)?, place(r)?);
+    (name == other && l != r).then(|| (name.as_str(), RISING[l.min(r)].name(), RISING[l.max(r)].name()))
 }
 
 /// The one thing that an expression measures of a configuration, times or over a number.

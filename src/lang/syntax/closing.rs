@@ -52,6 +52,11 @@ fn lacks_first_quote(text: &str, d: &mut Diagnostic) {
         return;
     }
     let Some(written) = text.get(from as usize..to as usize) else { return };
+    // nothing stands before it that could be the text
+    if written.trim_matches(['"', ' ', '\t']).is_empty() {
+        d.edits.clear();
+        return;
+    }
     let line = text[..from as usize].rfind('\n').map_or(0, |n| n + 1);
     if let Some(open) = lexical::unclosed_text(&text[line..from as usize]).map(|at| line + at) {
         d.span = Span { start: open as u32, end: from, ..d.span };

@@ -76,12 +76,16 @@ pub fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str
         && text[token.end..].starts_with([' ', '\t'])
         && expected.iter().any(|e| e == "the end of the line")
     {
-        let between = Span::new(id, base + text[..token.start].trim_end().len()..base + token.start);
-        return d
-            .about(About::Expected(lacks(&expected, false)))
-            .label(label)
-            .help(format!("a setting ends with its line: write `{word} …` on a line of its own"))
-            .edit(between, "\n    ");
+        let d = d.about(About::Expected(lacks(&expected, false))).label(label);
+        let more = glued::others(text, &token, settings);
+        let d = d.help(match more.len() {
+            0 => format!("a setting ends with its line: write `{word} …` on a line of its own"),
+            _ => "a setting ends with its line: write each on a line of its own".to_owned(),
+        });
+        return std::iter::once(token.start).chain(more).fold(d, |d, at| {
+            let between = Span::new(id, base + text[..at].trim_end().len()..base + at);
+            d.edit(between, "\n    ")
+        });
     }
     let (hint, by_example) = hints::hint(text, &token, word, &expected, examples);
     // `input 256,`: what is said of the end of the line is said of its comma

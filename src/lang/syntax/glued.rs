@@ -88,6 +88,19 @@ pub(super) fn setting(
     (ends && Grammar::parse(rule, &line).is_ok()).then_some((token.start + setting.len(), line))
 }
 
+/// Where other settings begin on a line behind a token that is one: `data random input 5 output 5`.
+pub(super) fn others(text: &str, token: &Range<usize>, settings: &[&str]) -> Vec<usize> {
+    let line = code(text[token.end..].split('\n').next().unwrap_or_default());
+    // a block or a text holds what is its own
+    let line = line.split(['{', '}', '"']).next().unwrap_or_default();
+    let words = line.split(' ').scan(token.end, |at, word| {
+        let here = *at;
+        *at += word.len() + 1;
+        Some((here, word))
+    });
+    words.filter(|(_, word)| settings.contains(word)).map(|(at, _)| at).collect()
+}
+
 /// `after40 requests`: one of the words that may stand there, and a number.
 pub(super) fn number(
     id: FileId,

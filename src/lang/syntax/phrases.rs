@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::blocks::first_word;
 use super::hints::Hint;
 use super::signs::json_word;
 use super::spaced;
@@ -197,8 +198,20 @@ impl<'a> Place<'a> {
         hint(format!("its lines stand in braces: `{example}`"), edit.filter(|_| !body.is_empty()))
     }
 
-    /// `seqs.64`, `seqs(64, 128)`
+    /// `seqs.64`, `seqs(64, 128)`, `vary seqs using grid`, `vary seqs from best`
     fn picked(&self) -> Option<Hint> {
+        let strategy = matches!(first_word(self.after().trim_start()), "grid" | "staged" | "guided");
+        let varies = self.before.contains("vary ") && !self.before.ends_with('}');
+        if varies && strategy && matches!(self.word, "using" | "with" | "via" | "as" | "in") {
+            return self.replace("write `by`", "by");
+        }
+        if varies && matches!(self.word, "from" | "when") {
+            let rest = self.rest().trim_end_matches(['}', ' ']);
+            return hint(
+                format!("`{}` stands before the step's braces: `step NAME {rest} {{ vary … }}`", self.word),
+                None,
+            );
+        }
         let glued = self.before.len() == self.token.start
             && self.before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
         let help = "points are picked in square brackets: `seqs[64, 128]`";
