@@ -25,8 +25,8 @@ use search::Search;
 pub(super) struct Torn {
     /// what a mistake may have lost or changed
     unsure: Asked,
-    /// of an engine as it is declared it is not sure whether it drafts
-    drafts: bool,
+    /// a flag that is not sure of an engine as it is declared, and by which that may draft
+    drafts: Option<String>,
     /// from which gain on a study adopts
     adopt: bool,
     gpus: bool,
@@ -78,7 +78,7 @@ impl Torn {
                 model: words().any(|w| w == "model")
                     || analysis.program.studies.iter().any(|s| s.model.is_empty()),
             },
-            drafts: search.vague || search.of_engines.split(|c| !word(c)).any(may_draft),
+            drafts: search.of_engines.split(|c| !word(c)).find(|w| may_draft(w)).map(str::to_owned),
             adopt: words().any(|w| w == "adopt"),
             // what all need is not to be told of each
             gpus: words().any(|w| w == "gpus")
@@ -148,7 +148,7 @@ impl Torn {
             // a rule that meets nothing may be about candidates that are lost
             Code::NeverFires => program.studies.iter().all(|s| !s.steps.is_empty()),
             Code::AlwaysFires | Code::SettledGuard => self.candidates == Candidates::All,
-            Code::Undrafted => !self.drafts,
+            Code::Undrafted => self.drafts.is_none() && self.candidates != Candidates::Any,
             Code::GpusUnstated => {
                 let sized = |e: &Arc<Engine>| self.tells(&Asked::of(&[], true, e));
                 let stated = self.stated || self.gpus;

@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn a_bracket_that_fits_none_is_one_too_many() {
         assert_eq!(unbalanced("--x={\"a\": [1, 2]]}"), Some((16, Piece::Close(b']'))));
-        assert_eq!(unbalanced("a = {\n b: --x=2)\n}"), Some((14, Piece::Close(b')'))));
+        assert_eq!(unbalanced("a = {\n b: --x=2)\n}"), Some((15, Piece::Close(b')'))));
         assert_eq!(unbalanced("a = {\n b: --x=2\n)"), Some((4, Piece::Open(b'{'))));
         assert_eq!(unbalanced("--x={\"a\": [1, 2}"), Some((10, Piece::Open(b'['))));
         assert_eq!(unbalanced("a { b[1, 2 }"), Some((5, Piece::Open(b'['))));

@@ -97,17 +97,11 @@ pub fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str
         let d = Diagnostic::new(Code::Unexpected, span, "`,` was not expected here");
         return d.label("nothing follows it").help(hint.help).edit(span, "");
     }
-    // `[16; 32]`, `={16, 32}`: the sign before the token is what another one was meant to be
-    if let Some((at, right)) = hint.edit.clone().filter(|(at, _)| at.start < token.start)
-        && let Some(sign) = text.get(at.start..at.start + 1)
-        && let Some(meant) = right.get(..1).filter(|m| matches!((sign, *m), (";", ",") | ("{", "[")))
-    {
-        let span = Span::new(id, base + at.start..base + at.start + 1);
-        let d = Diagnostic::new(Code::Unexpected, span, format!("`{sign}` was not expected here"));
-        let d = d.about(About::Expected(lacks(&expected, by_example))).label(format!("expected `{meant}`"));
-        return d.help(hint.help).edit(Span::new(id, base + at.start..base + at.end), right.as_str());
+    let about = About::Expected(lacks(&expected, by_example));
+    if let Some(found) = sign_before(id, text, base, &token, &hint) {
+        return found.about(about);
     }
-    let d = d.about(About::Expected(lacks(&expected, by_example)));
+    let d = d.about(about);
     let d = match hint.edit.as_ref().and_then(|edit| comma_above(text, &token, edit)) {
         Some((place, missing)) => {
             let span = Span::new(id, base + place.start..base + place.end);
@@ -124,6 +118,23 @@ pub fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str
         Some((at, fixed)) => d.edit(Span::new(id, base + at.start..base + at.end), fixed),
         None => d,
     }
+}
+
+/// `[16; 32]`, `={16, 32}`: the sign before a token is what another one was meant to be.
+fn sign_before(
+    id: FileId,
+    text: &str,
+    base: usize,
+    token: &Range<usize>,
+    hint: &hints::Hint,
+) -> Option<Diagnostic> {
+    let (at, right) = hint.edit.as_ref().filter(|(at, _)| at.start < token.start)?;
+    let sign = text.get(at.start..at.start + 1)?;
+    let meant = right.get(..1).filter(|m| matches!((sign, *m), (";", ",") | ("{", "[")))?;
+    let span = Span::new(id, base + at.start..base + at.start + 1);
+    let d = Diagnostic::new(Code::Unexpected, span, format!("`{sign}` was not expected here"));
+    let d = d.label(format!("expected `{meant}`")).help(hint.help.as_str());
+    Some(d.edit(Span::new(id, base + at.start..base + at.end), right.as_str()))
 }
 
 /// The comma of a line above a token that an edit takes away, or the last word of such a line, behind which it puts the one that is
