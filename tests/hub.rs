@@ -253,6 +253,74 @@ fn snapshot(lab: &Lab, model: &str, file: &str) -> PathBuf {
     lab.path("hub").join(format!("models--{}/snapshots/{COMMIT}/{file}", model.replace('/', "--")))
 }
 
+/// A cache that holds a model at two commits, of which `main` is the first.
+fn cached(lab: &Lab, home: &str) {
+    let model = lab.path(home).join("hub/models--org--fine");
+    for commit in [COMMIT, MOVED] {
+        let snapshot = model.join("snapshots").join(commit);
+        fs::create_dir_all(&snapshot).expect("made");
+        fs::write(snapshot.join("config.json"), CONFIG).expect("written");
+        fs::write(snapshot.join("model.safetensors"), "w").expect("written");
+    }
+    fs::create_dir_all(model.join("refs")).expect("made");
+    moved(lab, home, COMMIT);
+}
+
+fn moved(lab: &Lab, home: &str, commit: &str) {
+    fs::write(lab.path(home).join("hub/models--org--fine/refs/main"), commit).expect("written");
+}
+
+/// Engines load from where the site says that models lie, and that is what their results are of.
+#[test]
+fn models_lie_where_the_site_says() {
+    let lab = lab("org/fine");
+    for home in ["site", "own"] {
+        cached(&lab, home);
+    }
+    let own = lab.path("own").display().to_string();
+    for (variable, place) in [("HF_HOME", "site"), ("HF_HUB_CACHE", "site/hub")] {
+        let _ = (fs::remove_dir_all(lab.path("state")), fs::remove_file(lab.path("started")));
+        moved(&lab, "site", COMMIT);
+        let value = lab.path(place).display().to_string();
+        lab.write("site.plab", format!("site here {{ env {variable}=\"{value}\" }}\n"));
+        let run = |verb: &[&str]| {
+            let mut command = lab.command(verb);
+            command.env_remove("HF_HUB_CACHE").env("HF_HOME", &own).env("HF_HUB_OFFLINE", "1");
+            lab.start_command(command).wait()
+        };
+        run(&EXEC).expect_code(0);
+        let cache = lab.path("site/hub").display().to_string();
+        assert!(started(&lab).iter().all(|line| line.contains(&cache)), "{:?}", started(&lab));
+        let plan = || run(&["plan", "study.plab", "--dir", "state"]).expect_code(0).stdout;
+        moved(&lab, "own", MOVED);
+        assert!(plan().contains("0 to measure"), "{}", plan());
+        moved(&lab, "site", MOVED);
+        let said = plan().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains(&format!("was revision {COMMIT} when it was measured")), "{said}");
+    }
+}
+
+/// A commit that is another while a launch lives: nobody knows which one it loaded.
+#[test]
+fn a_model_that_moves_under_a_launch_makes_its_result_doubtful() {
+    let lab = lab("org/fine");
+    cached(&lab, "own");
+    let script = lab.read("engine.sh");
+    // the second engine finds that somebody fetched another commit while it started
+    let main = lab.path("own/hub/models--org--fine/refs/main").display().to_string();
+    let moves = format!("[ $(wc -l < started) = 2 ] && printf {MOVED} > '{main}'\n");
+    lab.write("engine.sh", script.replacen("exec ", &format!("{moves}exec "), 1));
+    let mut command = lab.command(&EXEC);
+    command.env_remove("HF_HUB_CACHE").env("HF_HOME", lab.path("own")).env("HF_HUB_OFFLINE", "1");
+    let out = lab.start_command(command).wait().expect_code(0);
+    let words = out.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains("L002: the model org/fine changed while it was measured, its results are doubtful"),
+        "{words}"
+    );
+    assert_eq!(out.report().0["cost"]["launches"], 4, "the baseline is measured again too");
+}
+
 #[test]
 fn a_model_is_fetched_once_and_engines_run_offline() {
     let (hub, lab) = (Mock::new(), lab("org/fine"));

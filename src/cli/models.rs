@@ -48,7 +48,8 @@ pub fn resolve(
         console.error(&e.to_string(), &e.help());
         if e.is_passing() { exit::INCOMPLETE } else { exit::INPUT }
     };
-    let hub = Arc::new(Hub::from_environment().map_err(|e| said(&e))?);
+    let hub =
+        Arc::new(Hub::from_environment(&|name| program.site.as_ref()?.variable(name)).map_err(|e| said(&e))?);
     let _heard = closing::Heard::listen();
     for name in names {
         let Some(resolved) = interruptible(&hub, &name, study_dir, download, console) else {

@@ -1,5 +1,6 @@
 //! The hub's cache, in the layout that its own tools read and write: `models--ORG--NAME/{blobs,refs,snapshots}`.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
@@ -7,9 +8,10 @@ use std::path::{Path, PathBuf};
 
 use crate::disk;
 
-/// Where models lie, whether it is there or not: as the hub's own tools look for it.
-pub fn cache_dir() -> Option<PathBuf> {
-    let place = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+/// Where models lie, whether it is there or not: as the hub's own tools look for it, in an environment in which `stated` says otherwise.
+pub fn cache_dir(stated: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
+    let value = |name: &str| stated(name).map(OsString::from).or_else(|| std::env::var_os(name));
+    let place = |name: &str| value(name).filter(|v| !v.is_empty()).map(PathBuf::from);
     let named = place("HF_HUB_CACHE").or_else(|| place("HUGGINGFACE_HUB_CACHE"));
     let home = || place("HF_HOME").map(|home| home.join("hub"));
     let shared = || place("XDG_CACHE_HOME").map(|cache| cache.join("huggingface/hub"));

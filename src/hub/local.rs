@@ -8,7 +8,12 @@ use crate::disk;
 
 /// What a name means here, without asking the hub: a commit of its cache, or a hash over the files of a path. `at` is where a site
 /// says that the model lies; `study_dir` is where a path is relative to.
-pub fn known(name: &str, at: Option<&str>, study_dir: &Path) -> Option<String> {
+pub fn known(
+    name: &str,
+    at: Option<&str>,
+    study_dir: &Path,
+    stated: &dyn Fn(&str) -> Option<String>,
+) -> Option<String> {
     let path = at.map_or_else(|| study_dir.join(name), PathBuf::from);
     if path.exists() {
         return identity(&path).ok();
@@ -16,7 +21,7 @@ pub fn known(name: &str, at: Option<&str>, study_dir: &Path) -> Option<String> {
     if at.is_some() {
         return None;
     }
-    Place::of(&cache_dir()?, name).commit()
+    Place::of(&cache_dir(stated)?, name).commit()
 }
 
 /// The commit of a directory of the hub's cache; else a hash over the names, sizes and contents of all files.
@@ -47,7 +52,7 @@ mod tests {
         let commit = "0123456789abcdef0123456789abcdef01234567";
         let snapshot = dir.path().join("models--org--m/snapshots").join(commit);
         fs::create_dir_all(&snapshot).unwrap();
-        assert_eq!(known("org/m", snapshot.to_str(), dir.path()).as_deref(), Some(commit));
-        assert_eq!(known("org/none", Some("/nowhere"), dir.path()), None);
+        assert_eq!(known("org/m", snapshot.to_str(), dir.path(), &|_| None).as_deref(), Some(commit));
+        assert_eq!(known("org/none", Some("/nowhere"), dir.path(), &|_| None), None);
     }
 }

@@ -48,13 +48,17 @@ pub struct Hub {
 }
 
 impl Hub {
-    pub fn from_environment() -> Result<Self, HubError> {
+    pub fn from_environment(stated: &dyn Fn(&str) -> Option<String>) -> Result<Self, HubError> {
         let on = |name: &str| {
             std::env::var(name)
                 .is_ok_and(|v| ["1", "ON", "YES", "TRUE"].contains(&v.trim().to_uppercase().as_str()))
         };
         let offline = on("HF_HUB_OFFLINE") || on("TRANSFORMERS_OFFLINE");
-        Ok(Self { api: Api::from_environment()?, cache: cache_dir().ok_or(HubError::NoPlace)?, offline })
+        Ok(Self {
+            api: Api::from_environment()?,
+            cache: cache_dir(stated).ok_or(HubError::NoPlace)?,
+            offline,
+        })
     }
 
     /// Resolves a model, and fetches what of it is missing. `study_dir` is where a path is relative to.

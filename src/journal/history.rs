@@ -235,6 +235,9 @@ mod tests {
         if let Kind::Launch { config_id, .. } = &mut launch.kind {
             *config_id = "y".to_owned();
         }
+        history.push(run.clone());
+        let why = history.contradiction(&run).expect("refused");
+        assert_eq!(why, "run 1 of launch L002 stands here a second time");
         let mut history = History::default();
         history.push(launch);
         let why = history.contradiction(&run).expect("refused");

@@ -3,6 +3,7 @@
 //! does so under every launch, a person who edits one under a few. What one launch leaves alone is nobody's but the person's.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
 
 use super::history::History;
 use super::made::Conditions;
@@ -16,6 +17,7 @@ pub const PUT_BACK: &str = " (written or moved, now as before)";
 const INSTALLATION: &str = "the installation of ";
 const MODEL: &str = "the model ";
 const SERVER: &str = "the server at ";
+const DATA: &str = "the data of ";
 
 /// One after another, so many launches that find a file and change it are needed before it is the engine's: a person edits a file under
 /// one launch, and under the next one again.
@@ -180,7 +182,7 @@ fn base(name: &str) -> &str {
 }
 
 fn is_no_file(name: &str) -> bool {
-    [INSTALLATION, MODEL, SERVER].iter().any(|first| name.starts_with(first))
+    [INSTALLATION, MODEL, SERVER, DATA].iter().any(|first| name.starts_with(first))
 }
 
 /// What is not the same at the end of a launch as at its beginning, and what of it is new, by name.
@@ -194,8 +196,8 @@ pub fn between(begin: &Conditions, end: &Conditions) -> (Vec<String>, Vec<String
         changed.push(model(&begin.model));
     }
     // what was told once only is no difference
-    let exchanged = begin.running.as_ref().zip(end.running.as_ref()).and_then(|(a, b)| a.differs(b));
-    if exchanged.is_some() {
+    let running = begin.running.as_ref().zip(end.running.as_ref());
+    if running.is_some_and(|(begin, end)| begin.exchanged(end)) {
         changed.extend(begin.running.iter().map(|r| format!("{SERVER}{}", r.url)));
     }
     let appeared = begin.absent.iter().filter(|name| end.files.contains_key(*name)).cloned().collect();
@@ -205,6 +207,12 @@ pub fn between(begin: &Conditions, end: &Conditions) -> (Vec<String>, Vec<String
 /// What an engine's installation is called among what changed.
 pub fn installation(engine: &str) -> String {
     format!("{INSTALLATION}{engine}")
+}
+
+/// What the files are called there that a profile's prompts are made from, or one of them.
+pub fn data(profile: &str, file: Option<&Path>) -> String {
+    let file = file.map(|f| format!(": {}", f.display())).unwrap_or_default();
+    format!("{DATA}{profile}{file}")
 }
 
 /// What a model is called there.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-/// What answered. What is `None` was not told, and is then not compared.
+/// What answered. What is `None` was not told; a server that tells more or less of itself than it did may be another one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Running {
     /// scheme, host and port, as the site names them
@@ -37,24 +37,40 @@ impl Running {
                 self.model, now.model
             ));
         }
-        let told =
-            |then: &Option<String>, now: &Option<String>| then.is_some() && now.is_some() && then != now;
-        if told(&self.version, &now.version) {
-            let of = |v: &Option<String>| v.clone().unwrap_or_default();
-            return Some(format!(
-                "measured when {at} was {}, now it is {}",
-                of(&self.version),
-                of(&now.version)
-            ));
+        if self.version != now.version {
+            return Some(match (&self.version, &now.version) {
+                (Some(then), Some(is)) => format!("measured when {at} was {then}, now it is {is}"),
+                (Some(then), None) => format!("measured when {at} was {then}, of which it tells nothing now"),
+                (None, is) => {
+                    let is = is.as_deref().unwrap_or_default();
+                    format!("measured before {at} told its version, which is {is} now")
+                }
+            });
         }
-        if told(&self.arguments, &now.arguments) {
-            return Some(format!("measured when {at} ran with other arguments"));
+        if self.arguments != now.arguments {
+            return Some(match (&self.arguments, &now.arguments) {
+                (Some(_), Some(_)) => format!("measured when {at} ran with other arguments"),
+                (Some(_), None) => format!("measured when {at} told its arguments, which it does not now"),
+                (None, _) => format!("measured before {at} told its arguments"),
+            });
         }
-        let again = self.started.zip(now.started).is_some_and(|(then, now)| then != now);
-        let told = !self.sockets.is_empty() && !now.sockets.is_empty();
-        (again || told && self.sockets.is_disjoint(&now.sockets)).then(|| {
+        (self.started != now.started || self.sockets != now.sockets).then(|| {
             format!("measured before {at} was started again, which does not tell what it was started with")
         })
+    }
+
+    /// Whether this server was exchanged for that one under a load, as far as both tell: one that is busy may tell less for a moment.
+    pub fn exchanged(&self, now: &Self) -> bool {
+        fn others<T: PartialEq>(then: Option<&T>, now: Option<&T>) -> bool {
+            then.zip(now).is_some_and(|(then, now)| then != now)
+        }
+        let known = !self.sockets.is_empty() && !now.sockets.is_empty();
+        self.url != now.url
+            || self.model != now.model
+            || others(self.version.as_ref(), now.version.as_ref())
+            || others(self.arguments.as_ref(), now.arguments.as_ref())
+            || others(self.started.as_ref(), now.started.as_ref())
+            || known && self.sockets.is_disjoint(&now.sockets)
     }
 }
 
@@ -82,25 +98,41 @@ mod tests {
                 |r| r.version = Some("0.17.2".to_owned()),
                 "measured when http://a:1 was 0.17.1, now it is 0.17.2",
             ),
-            (|r| r.version = None, ""),
+            (|r| r.version = None, "measured when http://a:1 was 0.17.1, of which it tells nothing now"),
             (|r| r.arguments = Some("3c4d".to_owned()), "measured when http://a:1 ran with other arguments"),
-            (|r| r.arguments = None, ""),
+            (|r| r.arguments = None, "measured when http://a:1 told its arguments, which it does not now"),
             (
                 |r| r.started = Some(18),
                 "measured before http://a:1 was started again, which does not tell what it was started with",
             ),
-            (|r| r.started = None, ""),
+            (
+                |r| r.started = None,
+                "measured before http://a:1 was started again, which does not tell what it was started with",
+            ),
             (
                 |r| r.sockets = BTreeSet::from(["b:3".to_owned()]),
                 "measured before http://a:1 was started again, which does not tell what it was started with",
             ),
-            (|r| drop(r.sockets.pop_first()), ""),
-            (|r| r.sockets.clear(), ""),
+            (
+                |r| drop(r.sockets.pop_first()),
+                "measured before http://a:1 was started again, which does not tell what it was started with",
+            ),
+            (
+                |r| r.sockets.clear(),
+                "measured before http://a:1 was started again, which does not tell what it was started with",
+            ),
         ];
         for (edit, expected) in cases {
             let mut now = then.clone();
             edit(&mut now);
             assert_eq!(then.differs(&now).unwrap_or_default(), expected);
         }
+        let busy = Running { version: None, started: None, sockets: BTreeSet::new(), ..then.clone() };
+        assert!(!then.exchanged(&busy) && !busy.exchanged(&then));
+        let untold = Running { version: None, ..then.clone() };
+        let why = untold.differs(&then).unwrap_or_default();
+        assert_eq!(why, "measured before http://a:1 told its version, which is 0.17.1 now");
+        let untold = Running { arguments: None, ..then.clone() };
+        assert_eq!(untold.differs(&then).as_deref(), Some("measured before http://a:1 told its arguments"));
     }
 }

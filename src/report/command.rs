@@ -96,6 +96,8 @@ mod tests {
 
         #[test]
         fn the_shell_reads_the_words_back(words in prop::collection::vec(r"(--[a-z-]{1,8}=)?[ -~äß\n]{0,12}", 1..6)) {
+            // which stands for a secret
+            prop_assume!(!words.iter().any(|w| w.contains("***")));
             let command = wrapped(&words, 20, "    ");
             prop_assert_eq!(&shell_words::split(&command).expect("quoted"), &words);
             let script = format!(r"printf '%s\0' {command}");

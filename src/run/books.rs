@@ -8,12 +8,12 @@ use indexmap::IndexMap;
 use super::event::Event;
 use super::execution::Execution;
 use super::launch::{LaunchEnd, LoadResult};
-use super::order::LoadOrder;
+use super::order::{self, LoadOrder};
 use super::provenance::Stamps;
 use super::serve_id::serve_id;
 use super::task::{Ground, Purpose, Task};
 use super::yard::Berth;
-use super::{container, cores, provenance};
+use super::{container, cores, provenance, questions};
 use crate::journal::{
     Conditions, Contained, Installed, JournalError, Kind, LaunchTimes, PUT_BACK, Slot, between, moved,
 };
@@ -127,7 +127,7 @@ impl<'a> Books<'a> {
         loads: &'a [LoadOrder],
     ) -> Self {
         let conditions = made(x, setup, &task.wanted);
-        let stamps = stamps(x, &task.wanted, &conditions);
+        let stamps = stamps(x, &task.wanted, &conditions, loads);
         let perhaps_written = x.standing().perhaps_written(&task.wanted.config);
         Self { x, setup, task, launch, loads, conditions, stamps, perhaps_written, runs: Vec::new() }
     }
@@ -172,10 +172,16 @@ impl<'a> Books<'a> {
     pub fn moved(&self) -> (Vec<String>, Vec<String>) {
         let now = made(self.x, self.setup, &self.task.wanted);
         let pairs = self.conditions.iter().zip(&now);
-        let (changed, mut appeared) =
+        let (mut changed, mut appeared) =
             pairs.map(|(begin, end)| between(begin, end)).next().unwrap_or_default();
-        let stamps = stamps(self.x, &self.task.wanted, &self.conditions);
-        let touched = self.stamps.touched(&stamps).filter(|w| !changed.iter().any(|c| c == w));
+        let of_data = self.loads.iter().zip(self.conditions.iter().zip(&now));
+        let others = of_data.filter(|(_, (begin, end))| begin.data != end.data);
+        changed.extend(others.map(|(order, _)| moved::data(&order.profile, None)));
+        let stamps = stamps(self.x, &self.task.wanted, &self.conditions, self.loads);
+        let touched = self
+            .stamps
+            .touched(&stamps)
+            .filter(|w| !changed.iter().any(|c| c == w || w.starts_with(&format!("{c}: "))));
         // under a name of its own: one that an engine touches at each start is compared all the same
         let back: Vec<(&str, String)> = touched.map(|w| (w, format!("{w}{PUT_BACK}"))).collect();
         // what its name leaves open is the engine's once a launch has written it
@@ -216,10 +222,20 @@ impl<'a> Books<'a> {
     }
 }
 
-fn stamps(x: &Execution<'_>, wanted: &Wanted, conditions: &[Conditions]) -> Stamps {
+fn stamps(x: &Execution<'_>, wanted: &Wanted, conditions: &[Conditions], loads: &[LoadOrder]) -> Stamps {
     let words = conditions.iter().take(1).flat_map(|c| c.files.keys());
     let places = conditions.iter().take(1).flat_map(|c| places(x, wanted, c));
-    Stamps::of(words, places, &x.study_dir)
+    let data = loads.iter().flat_map(|order| data_places(x, wanted, order));
+    Stamps::of(words, places.chain(data), &x.study_dir)
+}
+
+/// Where the files lie that a load's prompts are made from, by what they are called among what changed.
+fn data_places(x: &Execution<'_>, wanted: &Wanted, order: &LoadOrder) -> Vec<(String, PathBuf)> {
+    let Some(profile) = x.program.profiles.get(&order.profile) else { return Vec::new() };
+    let tokenizer = order::tokenizer_file(profile, &wanted.config.model, &x.study_dir, &x.site);
+    let asked = questions::file(profile, &x.site, &x.study_dir);
+    let files = tokenizer.into_iter().chain(asked);
+    files.map(|file| (moved::data(&order.profile, Some(&file)), file)).collect()
 }
 
 /// Where a launch's model and its installation lie, as far as their paths are said: by what they are called among what changed.

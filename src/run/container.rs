@@ -97,7 +97,7 @@ fn hub_cache(variables: &mut Vec<(String, String)>) -> Option<PathBuf> {
         let home = variables.iter().find(|(name, _)| name == "HF_HOME").map(|(_, v)| format!("{v}/hub"));
         return stated.map(|(_, v)| v.clone()).or(home).map(PathBuf::from).filter(|p| p.is_dir());
     }
-    let dir = crate::hub::cache_dir().filter(|d| d.is_dir())?;
+    let dir = crate::hub::cache_dir(&|_| None).filter(|d| d.is_dir())?;
     variables.push((NAME.to_owned(), dir.to_string_lossy().into_owned()));
     Some(dir)
 }

@@ -137,10 +137,6 @@ impl Execution<'_> {
     /// What everything is measured under now.
     pub(super) fn standing(&self) -> Standing<'_> {
         let standing = Standing::new(self.program, &self.host, &self.site, &self.study_dir, &self.images);
-        // what lies in a directory of the user's may change under a study, a commit does not
-        for (name, resolved) in self.models.iter().filter(|(_, m)| m.of_hub) {
-            standing.resolved(name, &resolved.identity);
-        }
         standing.with_servers(&Elsewhere::of(self), self.servers.known())
     }
 

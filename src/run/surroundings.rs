@@ -61,7 +61,9 @@ pub fn dropped(site: &Site) -> Vec<String> {
 /// What was fetched before is all that an engine needs of the hub.
 fn hub_variables(config: &Config, place: &Place<'_>) -> Vec<(String, String)> {
     let of_hub = place.models.get(&config.model).is_some_and(|m| m.of_hub);
-    let Some(cache) = hub::cache_dir().filter(|_| of_hub) else { return Vec::new() };
+    let Some(cache) = hub::cache_dir(&|name| place.site.variable(name)).filter(|_| of_hub) else {
+        return Vec::new();
+    };
     let on = |name: &str| (name.to_owned(), "1".to_owned());
     let cache = ("HF_HUB_CACHE".to_owned(), cache.to_string_lossy().into_owned());
     vec![on("HF_HUB_OFFLINE"), on("TRANSFORMERS_OFFLINE"), cache]

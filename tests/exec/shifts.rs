@@ -42,6 +42,26 @@ fn data_that_is_edited_between_launches_is_measured_again_in_the_same_run() {
     assert_eq!(report.outcome("one", "1"), "ok");
 }
 
+/// What was sent cannot be told from what the file holds at the end.
+#[test]
+fn data_that_is_written_under_a_launch_makes_its_result_doubtful() {
+    let lab = lab();
+    let run = behind_the_first(&lab);
+    let said = || fs::read_to_string(lab.path("events.jsonl")).unwrap_or_default();
+    wait_for("the second launch", || {
+        // until it has begun the file is as it was, then it is written again and again, and holds the same
+        if said().contains("L002") {
+            prompts(&lab, 3);
+        }
+        said().matches("launch_ends").count() > 1
+    });
+    let out = run.wait().expect_code(0);
+    let words = out.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("L002: the data of quick"), "{words}");
+    let report = out.report();
+    assert_eq!((report.0["cost"]["launches"].as_u64(), report.outcome("one", "1")), (Some(3), "ok"));
+}
+
 #[test]
 fn data_that_is_away_is_no_finding_about_a_candidate() {
     let lab = lab();

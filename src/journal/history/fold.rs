@@ -38,13 +38,19 @@ impl History {
         self.runs.shrink_to(self.runs.len() + MORE);
     }
 
-    /// Why an event cannot follow on what is here: a run is of the configuration that its launch started.
+    /// Why an event cannot follow on what is here: a run is of the configuration that its launch started, and is told once.
     pub(in super::super) fn contradiction(&self, event: &Event) -> Option<String> {
-        let Kind::Run { launch, config_id, .. } = &event.kind else { return None };
-        self.contradicted(launch, config_id)
+        let Kind::Run { launch, config_id, profile_id, run, .. } = &event.kind else { return None };
+        self.contradicted(launch, config_id, (profile_id, run.n))
     }
 
-    fn contradicted(&self, launch: &str, config_id: &str) -> Option<String> {
+    fn contradicted(&self, launch: &str, config_id: &str, (profile_id, n): (&str, u32)) -> Option<String> {
+        // launches that lived side by side
+        const MOST_BETWEEN: usize = 256;
+        let same = |r: &&RunRecord| *r.run.launch == *launch && *r.profile_id == *profile_id && r.run.n == n;
+        if !launch.is_empty() && self.runs.iter().rev().take(MOST_BETWEEN).any(|r| same(&r)) {
+            return Some(format!("run {n} of launch {launch} stands here a second time"));
+        }
         let started = &*self.launch_of(launch)?.config_id;
         (*started != *config_id).then(|| {
             format!("it is a run of configuration {config_id}, and its launch {launch} started {started}")
@@ -166,7 +172,7 @@ impl History {
         made: Option<Arc<Conditions>>,
     ) -> Result<(), String> {
         if let Told::Run(ran) = &line.kind
-            && let Some(why) = self.contradicted(&ran.launch, &ran.config_id)
+            && let Some(why) = self.contradicted(&ran.launch, &ran.config_id, (&ran.profile_id, ran.run.n))
         {
             return Err(why);
         }

@@ -38,8 +38,12 @@ const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
 /// Everything that might count, as it is now.
 pub fn here() -> BTreeMap<String, Option<String>> {
     let own = |name: &str| env::var(name).ok().filter(|v| !v.is_empty());
-    let libraries = directories(own("LD_LIBRARY_PATH").as_deref());
-    let libraries: Vec<String> = libraries.iter().map(|d| d.display().to_string()).collect();
+    let listed = own("LD_LIBRARY_PATH").unwrap_or_default();
+    // what is relative begins where an engine runs, which is the study's directory and not this one
+    let (relative, listed): (Vec<&str>, Vec<&str>) =
+        listed.split(':').filter(|d| !d.is_empty()).partition(|d| Path::new(d).is_relative());
+    let libraries = directories(Some(&listed.join(":"))).into_iter().map(|d| d.display().to_string());
+    let libraries: Vec<String> = libraries.chain(relative.into_iter().map(str::to_owned)).collect();
     let libraries = Some(libraries.join(":")).filter(|l| !l.is_empty());
     let real = |path: &Path| path.canonicalize().ok().map(|p| p.display().to_string());
     let cuda = own("CUDA_HOME").and_then(|dir| real(Path::new(&dir)));

@@ -91,11 +91,6 @@ impl<'a> Standing<'a> {
         }
     }
 
-    /// Learns what a model was resolved to, which may be newer than what lay here.
-    pub fn resolved(&self, name: &str, identity: &str) {
-        self.words.resolved(name, identity);
-    }
-
     /// With what runs already at the addresses that a study's engines have.
     #[must_use]
     pub fn with_servers(mut self, of: &Elsewhere<'_>, running: BTreeMap<String, Running>) -> Self {

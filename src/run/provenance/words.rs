@@ -35,11 +35,6 @@ impl<'a> Words<'a> {
         words
     }
 
-    /// Learns what a model was resolved to, which may be newer than what lay here.
-    pub fn resolved(&self, name: &str, identity: &str) {
-        self.models.borrow_mut().insert(name.to_owned(), Some(identity.to_owned()));
-    }
-
     /// What a configuration names.
     pub fn of(&self, config: &Config) -> Named {
         let is_model = |word: &str| hub::is_name(word) && self.model(word).is_some();
@@ -93,7 +88,8 @@ impl<'a> Words<'a> {
     pub fn model(&self, name: &str) -> Option<String> {
         let mut models = self.models.borrow_mut();
         let at = self.site.models.get(name).map(String::as_str);
-        models.entry(name.to_owned()).or_insert_with(|| hub::known(name, at, self.study_dir)).clone()
+        let stated = |variable: &str| self.site.variable(variable);
+        models.entry(name.to_owned()).or_insert_with(|| hub::known(name, at, self.study_dir, &stated)).clone()
     }
 
     fn ground(&self) -> Ground<'_> {
@@ -112,8 +108,15 @@ impl<'a> Words<'a> {
 
     /// Where programs and shared libraries are looked for.
     pub fn search(&self) -> Search {
-        let of_site = |name: &str| self.site.env.iter().find(|e| e.name == name).map(|e| e.value.clone());
-        let variable = |name: &str| of_site(name).or_else(|| std::env::var(name).ok());
-        Search { path: variable("PATH").unwrap_or_default(), library_path: variable("LD_LIBRARY_PATH") }
+        let variable = |name: &str| self.site.variable(name).or_else(|| std::env::var(name).ok());
+        // an engine runs in the study's directory, which is where what it names begins
+        let within = |list: String| {
+            let dirs = list.split(':').filter(|d| !d.is_empty());
+            dirs.map(|d| self.study_dir.join(d).display().to_string()).collect::<Vec<_>>().join(":")
+        };
+        Search {
+            path: variable("PATH").unwrap_or_default(),
+            library_path: variable("LD_LIBRARY_PATH").map(within),
+        }
     }
 }

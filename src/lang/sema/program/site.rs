@@ -67,6 +67,11 @@ impl BoxRuntime {
 }
 
 impl Site {
+    /// The value of a variable that it gives every engine.
+    pub fn variable(&self, name: &str) -> Option<String> {
+        self.env.iter().find(|e| e.name == name).map(|e| e.value.clone())
+    }
+
     /// How an engine is launched here: a line for its version says more than one for all, a nearer ancestor's more than a
     /// farther one's.
     pub fn via(&self, engine: &Engine) -> Via {
