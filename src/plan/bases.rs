@@ -18,8 +18,8 @@ const MOST_LOOKED_AT: usize = 20_000;
 /// Why something is excluded.
 #[derive(Debug, Clone)]
 pub struct Excluded {
-    /// the rule that does it, where one has a name
-    pub rule: Option<String>,
+    /// the one thing that does it, whatever is excluded: a rule by its name, or what an engine refuses
+    pub by: Option<String>,
     /// in words
     pub why: String,
 }
@@ -80,13 +80,15 @@ impl<'a> Bases<'a> {
         let all = self.rulings(points, &mut |made, ruling| {
             if let (Ok(config), Ruling::Pruned { reason, rule }) = (&made.config, ruling) {
                 let refusal = refusal(config, Refuses::Surely).map(|r| refused(r, &config.engine));
-                let words = match &rule {
-                    Some(rule) => format!("the rule `{rule}` excludes it: {reason}"),
+                why.get_or_insert(match rule {
+                    Some(rule) => {
+                        let why = format!("the rule `{rule}` excludes it: {reason}");
+                        Excluded { by: Some(rule), why }
+                    }
                     // which has its engine for a subject
-                    None if refusal.as_ref() == Some(&reason) => reason,
-                    None => format!("it {reason}"),
-                };
-                why.get_or_insert(Excluded { rule, why: words });
+                    None if refusal.as_ref() == Some(&reason) => Excluded { by: refusal, why: reason },
+                    None => Excluded { by: None, why: format!("it {reason}") },
+                });
             }
         });
         why.filter(|_| all)

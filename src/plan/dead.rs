@@ -70,24 +70,24 @@ pub(super) fn unreachable<'a>(
     once_for_each_reason(told.flat_map(|(step, found)| found.told(step, &alive)))
 }
 
-/// What one rule excludes is one mistake, in however many points and steps.
+/// What one rule excludes, or an engine refuses for one reason, is one mistake, in however many points and steps.
 fn once_for_each_reason(found: impl Iterator<Item = Told>) -> Vec<Diagnostic> {
     let mut out: Vec<Told> = Vec::new();
-    for Told { rule, diagnostic } in found {
-        match out.iter_mut().find(|o| rule.is_some() && o.rule == rule) {
+    for Told { by, diagnostic } in found {
+        match out.iter_mut().find(|o| by.is_some() && o.by == by) {
             Some(Told { diagnostic: first, .. }) if first.span != diagnostic.span => {
                 first.related.push((diagnostic.span, "and this".to_owned()));
             }
             Some(_) => {}
-            None => out.push(Told { rule, diagnostic }),
+            None => out.push(Told { by, diagnostic }),
         }
     }
     out.into_iter().map(|told| told.diagnostic).collect()
 }
 
-/// A diagnostic, and the rule that excludes what it is told of.
+/// A diagnostic, and the one thing that excludes what it is told of.
 struct Told {
-    rule: Option<String>,
+    by: Option<String>,
     diagnostic: Diagnostic,
 }
 
@@ -321,12 +321,12 @@ impl Found<'_> {
             Space::Points(points) => {
                 let dead = points.iter().filter(|p| !alive.contains(&named(p)));
                 out.extend(dead.filter_map(|p| Some((p, self.dead.get(&named(p))?))).map(
-                    |(p, Excluded { rule, why })| {
+                    |(p, Excluded { by, why })| {
                         let message = format!("the point `{}` of `{}` can never be measured", p.name, p.axis);
                         let d = Diagnostic::new(Code::Unreachable, place(p, step), message)
                             .label("always excluded");
                         let d = d.help(format!("{why}; take the point out, or mend what excludes it"));
-                        Told { rule: rule.clone(), diagnostic: d }
+                        Told { by: by.clone(), diagnostic: d }
                     },
                 ));
             }
@@ -338,7 +338,7 @@ impl Found<'_> {
         let why = first.map(|e| format!(" ({})", e.why)).unwrap_or_default();
         let d = Diagnostic::new(Code::Unreachable, step.span, message).label("all are excluded");
         let d = d.help(format!("mend what excludes them{why}, or {or}"));
-        Told { rule: first.and_then(|e| e.rule.clone()), diagnostic: d }
+        Told { by: first.and_then(|e| e.by.clone()), diagnostic: d }
     }
 
     fn nothing_of(&self, space: &Space) -> bool {

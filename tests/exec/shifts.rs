@@ -58,8 +58,7 @@ fn data_that_is_written_under_a_launch_makes_its_result_doubtful() {
     let out = run.wait().expect_code(0);
     let words = out.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("L002: the data of quick"), "{words}");
-    let report = out.report();
-    assert_eq!((report.0["cost"]["launches"].as_u64(), report.outcome("one", "1")), (Some(3), "ok"));
+    assert_eq!(out.report().0["cost"]["launches"], 3);
 }
 
 #[test]
