@@ -1,7 +1,9 @@
 //! Why nothing of an edited study counts, although it was measured: its results are of a configuration, or of a load, that the file no
 //! longer says.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::Value as Json;
 
@@ -28,7 +30,7 @@ pub fn edited(history: &History, setup: &Setup<'_>, walk: &Walk, again: &mut Aga
         return;
     }
     let measured: HashSet<&str> = history.runs().iter().map(|r| &*r.config_id).collect();
-    let typed = Typed::of(history);
+    let typed = LazyCell::new(|| Typed::of(history));
     let before = if measured.contains(baseline.id()) { None } else { Before::of(history, baseline) };
     for need in &walk.needs {
         let id = need.config.id();
@@ -85,15 +87,18 @@ impl Before {
     }
 }
 
-/// The configurations that were launched, by what they set, however their flags were declared.
-struct Typed(HashMap<Parts, Vec<Json>>);
+/// The texts of configurations that were launched, by a hash over what they set, however their flags were declared: of many launches
+/// little more than that is held.
+struct Typed<'h>(HashMap<u64, Vec<&'h str>>);
 
-impl Typed {
-    fn of(history: &History) -> Self {
+impl<'h> Typed<'h> {
+    fn of(history: &'h History) -> Self {
         let texts: BTreeSet<&str> = history.launches().iter().map(|l| &*l.config).collect();
-        let mut all: HashMap<Parts, Vec<Json>> = HashMap::new();
-        for config in texts.into_iter().filter_map(|text| serde_json::from_str(text).ok()) {
-            all.entry(words(&config)).or_default().push(config);
+        let mut all: HashMap<u64, Vec<&str>> = HashMap::new();
+        for text in texts {
+            if let Ok(config) = serde_json::from_str(text) {
+                all.entry(hash(&words(&config))).or_default().push(text);
+            }
         }
         Self(all)
     }
@@ -101,15 +106,23 @@ impl Typed {
     /// That flags were declared otherwise then, so that the same settings were other words of a command.
     fn why(&self, config: &Config) -> Option<String> {
         let own = config.normal();
-        let then = self.0.get(&words(&own))?;
+        let set = words(&own);
+        let texts = self.0.get(&hash(&set))?.iter();
+        let then = texts.filter_map(|text| serde_json::from_str(text).ok()).filter(|c| words(c) == set);
         let differ = |then: &Json| -> BTreeSet<String> {
             let (then, now) = (flags(then), flags(&own));
             now.filter(|f| !then.clone().any(|t| t == *f)).filter_map(named).collect()
         };
-        let fewest = then.iter().map(differ).filter(|names| !names.is_empty()).min_by_key(BTreeSet::len)?;
+        let fewest = then.map(|c| differ(&c)).filter(|names| !names.is_empty()).min_by_key(BTreeSet::len)?;
         let named = fewest.into_iter().collect::<Vec<_>>().join(", ");
         Some(format!("measured before the declaration of {named} was edited"))
     }
+}
+
+fn hash(parts: &Parts) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    parts.hash(&mut hasher);
+    hasher.finish()
 }
 
 fn flags(config: &Json) -> impl Iterator<Item = &Json> + Clone {
