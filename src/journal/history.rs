@@ -28,6 +28,8 @@ pub struct History {
     /// launches whose end has not been seen, by index
     open: Vec<usize>,
     runs: Vec<RunRecord>,
+    /// which of them were told: the launch by its index, the run's number and its profile
+    told: HashSet<(usize, u32, Arc<str>)>,
     /// most runs were made under the same conditions
     conditions: Vec<Arc<Conditions>>,
     /// few texts say most of what runs and launches are of

@@ -199,8 +199,8 @@ impl<'a> Search<'a, '_> {
         for points in combinations {
             let told: Vec<&Point> = points.iter().copied().filter(|p| self.tells(p)).collect();
             // the baseline is measured whatever rules say
-            let spared = told.len() == points.len() && self.makes_baseline(step, &told);
-            match bases.excluded(&told).filter(|_| !spared) {
+            let mut spared = || told.len() == points.len() && self.makes_baseline(step, &told);
+            match bases.excluded(&told).filter(|_| !spared()) {
                 Some(why) => points.iter().for_each(|p| {
                     dead.entry(named(p)).or_insert_with(|| why.clone());
                 }),

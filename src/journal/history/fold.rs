@@ -45,10 +45,8 @@ impl History {
     }
 
     fn contradicted(&self, launch: &str, config_id: &str, (profile_id, n): (&str, u32)) -> Option<String> {
-        // launches that lived side by side
-        const MOST_BETWEEN: usize = 256;
-        let same = |r: &&RunRecord| *r.run.launch == *launch && *r.profile_id == *profile_id && r.run.n == n;
-        if !launch.is_empty() && self.runs.iter().rev().take(MOST_BETWEEN).any(|r| same(&r)) {
+        let told = self.by_id.get(launch).zip(self.texts.get(profile_id));
+        if told.is_some_and(|(at, profile)| self.told.contains(&(*at, n, profile.clone()))) {
             return Some(format!("run {n} of launch {launch} stands here a second time"));
         }
         let started = &*self.launch_of(launch)?.config_id;
@@ -223,12 +221,15 @@ impl History {
     fn ran(&mut self, ran: Ran<'_>, made: Option<Arc<Conditions>>) {
         let mut run = ran.run;
         run.metrics.shrink();
-        if let Some((id, _)) = self.by_id.get_key_value(&run.launch) {
-            run.launch = id.clone();
+        let launch = self.by_id.get_key_value(&run.launch).map(|(id, at)| (id.clone(), *at));
+        let profile_id = self.text(&ran.profile_id);
+        if let Some((id, at)) = launch {
+            run.launch = id;
+            self.told.insert((at, run.n, profile_id.clone()));
         }
         let record = RunRecord {
             config_id: self.text(&ran.config_id),
-            profile_id: self.text(&ran.profile_id),
+            profile_id,
             serve_id: self.text(&ran.serve_id),
             host_id: self.text(&ran.host_id),
             made,
