@@ -105,7 +105,8 @@ fn another_serve_line_another_api_and_another_way_are_told_apart() {
     for (line, why) in [
         ("api openai_completions", "measured through another `api`"),
         ("api sglang_generate", "measured through another `api`"),
-        (serve, "measured with another serve line or `reset`"),
+        (serve, "measured with another serve line, `ready` or `reset`"),
+        ("ready get \"/v1/models\" within 20s", "measured with another serve line, `ready` or `reset`"),
     ] {
         lab.write(
             "study.plab",

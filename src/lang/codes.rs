@@ -80,7 +80,7 @@ codes! {
     GpusUnstated = "W316", "GPUs are needed and the study does not say how many there are";
     ServedName = "W317", "a flag gives the model another name";
     UnsetNothing = "W318", "an `unset` takes away nothing";
-    ReservedVariable = "E319", "a variable is set that each launch sets itself";
+    ReservedVariable = "E319", "a variable is set that is not a study's to set";
     SecretInStudy = "W336", "a study holds a secret";
     InstalledFlag = "E332", "the installed engine does not know the flag";
     InstalledValue = "E333", "the installed engine does not take the flag's value";

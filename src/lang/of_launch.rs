@@ -1,4 +1,4 @@
-//! Variables that every launch sets itself, over whatever a study says.
+//! Variables that no study sets: what every launch sets itself, over whatever a study says, and what perflab goes by before it.
 
 /// Its name, why it is set, and what to do instead.
 pub const OF_THE_LAUNCH: [(&str, &str, &str); 2] = [
@@ -13,3 +13,13 @@ pub const OF_THE_LAUNCH: [(&str, &str, &str); 2] = [
         "set it for perflab itself, `TMPDIR=… perflab exec …`",
     ),
 ];
+
+/// Where the hub's models lie: they are fetched there, and their commit is read there, before a launch. An engine that looked elsewhere
+/// would load what is not looked at. A site may say it.
+pub const OF_THE_SITE: [(&str, &str, &str); 2] = [
+    ("HF_HUB_CACHE", WHERE_MODELS_LIE, IN_THE_SITE),
+    ("HUGGINGFACE_HUB_CACHE", WHERE_MODELS_LIE, IN_THE_SITE),
+];
+const WHERE_MODELS_LIE: &str =
+    "models are fetched into the machine's cache before a launch, and every engine loads them from there";
+const IN_THE_SITE: &str = "state it in a site file, `site here { env HF_HUB_CACHE=\"/…\" }`, or set it for perflab itself";

@@ -134,7 +134,11 @@ impl<'a, 'x> Coordinator<'a, 'x> {
                             launches.push(perform(self.x, self.ground, task));
                         }
                     }
-                    Ok(Ahead::Over(ended)) => ending = Some(Ok(ended)),
+                    Ok(Ahead::Over(ended)) => match self.counts_no_more(&ended) {
+                        Ok(true) => continue,
+                        Ok(false) => ending = Some(Ok(ended)),
+                        Err(error) => ending = Some(Err(error)),
+                    },
                     Err(error) => ending = Some(Err(error)),
                 }
                 // what still runs then is of no use to anybody
@@ -147,6 +151,13 @@ impl<'a, 'x> Coordinator<'a, 'x> {
                 None => return self.end(ending.unwrap_or(Ok(Ended::Interrupted))),
             }
         }
+    }
+
+    /// Whether something that was no launch's changed meanwhile, so that a study which looks decided is not: somebody gave perflab another
+    /// priority, or other processors.
+    fn counts_no_more(&mut self, ended: &Ended) -> Result<bool, RunError> {
+        let over = self.opened && self.running.is_empty() && matches!(ended, Ended::Decided);
+        Ok(over && self.look_anew()?)
     }
 
     fn end(&self, ended: Result<Ended, RunError>) -> Result<Ended, RunError> {
@@ -304,7 +315,7 @@ impl<'a, 'x> Coordinator<'a, 'x> {
         // or something changed meanwhile, and what holds now is looked at anew
         let anew = under.is_some_and(|l| stirred(&history, l) || shifted::since_the_last(&history, &l.id));
         drop(history);
-        if let Some(error) = anew.then(|| self.look_anew()).flatten() {
+        if let Err(error) = if anew { self.look_anew() } else { Ok(false) } {
             return Some(Err(error));
         }
         match ended {
@@ -331,22 +342,22 @@ impl<'a, 'x> Coordinator<'a, 'x> {
 }
 
 impl Coordinator<'_, '_> {
-    /// Takes those results alone that count now, and tells of those that counted until now. Returns how the study ends, if there were others
-    /// too often.
-    fn look_anew(&mut self) -> Option<RunError> {
+    /// Takes those results alone that count now, and tells of those that counted until now. Returns whether there were any; fails where
+    /// there were others too often.
+    fn look_anew(&mut self) -> Result<bool, RunError> {
         let (standing, history) = (self.x.standing(), self.x.journal.history());
         self.results = Arc::new(standing.results(&history, self.x.checks));
         let outdated = standing.outdated(&history);
         drop(history);
         let fresh: Vec<Outdated> = outdated.iter().filter(|o| !self.outdated.contains(o)).cloned().collect();
         self.outdated = outdated;
-        let why = fresh.first()?.why.clone();
+        let Some(why) = fresh.first().map(|o| o.why.clone()) else { return Ok(false) };
         let (walk, _) = Grid.next(&self.setup(&self.results));
         for text in measured_again(&fresh, &walk) {
             self.ground.said.hear(&Event::Warning { text });
         }
         self.shifts += 1;
-        (self.shifts > shifted::MOST).then_some(RunError::Shifting(why))
+        if self.shifts > shifted::MOST { Err(RunError::Shifting(why)) } else { Ok(true) }
     }
 }
 

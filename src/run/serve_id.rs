@@ -97,7 +97,7 @@ pub(super) fn otherwise(
         (true, ..) => "through another `api`",
         (_, true, _) => "with flags typed another way (`args`)",
         (.., true) => "without the `reset` between its loads",
-        _ => "with another serve line or `reset`",
+        _ => "with another serve line, `ready` or `reset`",
     };
     format!("measured {what}")
 }

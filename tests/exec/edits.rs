@@ -111,7 +111,7 @@ fn an_engine_with_a_serve_line_of_its_own_is_no_other_engine() {
             .replace("env SLOW=1 env SLOW=1 ", ""),
     );
     let out = lab.run(&EXEC).expect_code(0);
-    assert!(out.stderr.contains("measured with another serve line or `reset`"), "{}", out.stderr);
+    assert!(out.stderr.contains("measured with another serve line, `ready` or `reset`"), "{}", out.stderr);
     assert!(launches(&out) >= 4, "{}", out.stderr);
 }
 

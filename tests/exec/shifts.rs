@@ -1,7 +1,9 @@
 //! What changes while a study runs, between two of its launches: its data is edited, or is away.
 
 use std::fs;
+use std::process::Command;
 
+use crate::conditions;
 use crate::support::{EXEC, Lab, Running, events, live_study, wait_for};
 
 fn lab() -> Lab {
@@ -40,6 +42,21 @@ fn data_that_is_edited_between_launches_is_measured_again_in_the_same_run() {
     let baseline = report.trial(report.0["baseline"].as_str().expect("an id"));
     assert_eq!(baseline["metrics"]["output_tokens"], 24, "of the data as it is now");
     assert_eq!(report.outcome("one", "1"), "ok");
+}
+
+/// No launch can tell it: what was measured before is looked at once more when the study seems decided.
+#[test]
+fn a_priority_that_is_changed_meanwhile_makes_everything_before_count_no_more() {
+    let lab = conditions::lab("");
+    let run = behind_the_first(&lab);
+    let pid = run.child.id().to_string();
+    let renice = Command::new("renice").args(["-n", "5", "-p", &pid]).output().expect("renice");
+    assert!(renice.status.success(), "{renice:?}");
+    let out = run.wait().expect_code(0);
+    assert!(out.stderr.contains("measured with nice 0, now nice 5"), "{}", out.stderr);
+    let report = out.report().0;
+    assert_eq!(report["complete"], true);
+    assert!(report["cost"]["launches"].as_u64() > Some(2), "the baseline was measured twice");
 }
 
 /// What was sent cannot be told from what the file holds at the end.

@@ -6,7 +6,7 @@ use super::program::Engine;
 use super::schema::key;
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic};
-use crate::lang::of_launch::OF_THE_LAUNCH;
+use crate::lang::of_launch::{OF_THE_LAUNCH, OF_THE_SITE};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{Flag, Item, Name, Single, Value};
 
@@ -26,7 +26,10 @@ impl Checker<'_> {
 
     /// A variable of an engine, an axis or a site.
     pub(super) fn settable(&mut self, name: &Name, values: &[Single], in_site: bool) {
-        if let Some((_, why, help)) = OF_THE_LAUNCH.iter().find(|(n, ..)| *n == name.value) {
+        let mut of_site = OF_THE_SITE.iter().filter(|_| !in_site);
+        let of_launch = OF_THE_LAUNCH.iter().find(|(n, ..)| *n == name.value);
+        let label = if of_launch.is_some() { "set by every launch" } else { "a fact of the machine" };
+        if let Some((_, why, help)) = of_launch.or_else(|| of_site.find(|(n, ..)| *n == name.value)) {
             if self.said_in_axis(Code::ReservedVariable, name) {
                 return;
             }
@@ -34,7 +37,7 @@ impl Checker<'_> {
             self.sink.push(
                 Diagnostic::new(Code::ReservedVariable, name.span, message)
                     .about(About::Variable(name.value.clone()))
-                    .label("set by every launch")
+                    .label(label)
                     .help(*help),
             );
         } else if !in_site && secret(&name.value) && values.iter().any(says_something) {

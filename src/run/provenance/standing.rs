@@ -210,7 +210,7 @@ impl<'a> Standing<'a> {
             return Some(otherwise(self.program, self.images, &run.serve_id, then));
         }
         if self.of_another_root(run, history) {
-            return Some("measured with another serve line or `reset`".to_owned());
+            return Some("measured with another serve line, `ready` or `reset`".to_owned());
         }
         let Some(made) = &run.made else {
             let elsewhere = "measured on other GPUs, with another driver or with other variables of the site";

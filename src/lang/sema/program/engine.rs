@@ -68,7 +68,8 @@ impl Engine {
         } else {
             self.serve.split_whitespace().collect::<Vec<_>>().join(" ")
         };
-        format!("{serve}\n{:?}\n{}\n{:?}", self.api, self.joined, self.reset)
+        // one that answers before it is ready is measured while it still loads; how long it may take changes nothing
+        format!("{serve}\n{:?}\n{}\n{:?}\n{}", self.api, self.joined, self.reset, self.ready.path)
     }
 
     /// The image of its containers where a site names none: nothing is known where its name asks for a version and none is stated.
