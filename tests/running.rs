@@ -213,6 +213,19 @@ fn counters_of_several_servers_behind_one_address_are_told_with_the_result() {
     }
 }
 
+/// A gateway lets another model answer some of the requests: what was measured is of neither.
+#[test]
+fn a_load_that_several_models_answered_is_no_result() {
+    let (lab, port) = lab(40, "");
+    let _server = beginning_anew("falls back", port);
+    let out = lab.run(&EXEC).expect_code(75);
+    let words = out.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    for said in ["several models answer at http://127.0.0.1:", "which was asked for: `small/fallback`"] {
+        assert!(words.contains(said), "`{said}` is missing in {words}");
+    }
+    assert_eq!((kinds(&lab, "run"), kinds(&lab, "setback")), (0, 1));
+}
+
 /// A server that is ready and says what it serves, but for the first questions after that.
 fn slow_to_name(silent: u32) -> (Server, u16) {
     let lab = Lab::new();

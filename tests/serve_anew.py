@@ -1,6 +1,7 @@
-"""A server with a page of metrics that begins anew in each load of forty: serve_anew.py PORT breaks|'says when'|quietly|'by turns'|tells|never
+"""A server with a page of metrics that begins anew in each load of forty: serve_anew.py PORT breaks|'says when'|quietly|'by turns'|tells|'falls back'|never
 
-`by turns` is two servers behind one address, each of which answers every other request."""
+`by turns` is two servers behind one address, each of which answers every other request. `falls back` is a gateway that lets another model
+answer now and then."""
 import json
 import sys
 import threading
@@ -49,7 +50,8 @@ class Server(BaseHTTPRequestHandler):
         with lock:
             asked += 1
             counted += 16
-            anew = HOW not in ("never", "by turns", "tells") and asked % 40 == 20
+            name = "small/fallback" if asked % 10 == 5 else "Qwen/Qwen3-0.6B"
+            anew = HOW not in ("never", "by turns", "tells", "falls back") and asked % 40 == 20
             if anew:
                 lives += 1
                 counted = 1_000_000 - 100_000 * lives
@@ -61,6 +63,8 @@ class Server(BaseHTTPRequestHandler):
         chunks = [{"choices": [{"index": 0, "delta": {"content": "a "}}]} for _ in range(8)]
         chunks[-1]["choices"][0]["finish_reason"] = "length"
         chunks.append({"choices": [], "usage": {"prompt_tokens": 16, "completion_tokens": 8, "total_tokens": 24}})
+        if HOW == "falls back":
+            chunks = [{"model": name, **c} for c in chunks]
         lines = [f"data: {json.dumps(c)}\n\n" for c in chunks] + ["data: [DONE]\n\n"]
         self.answer("text/event-stream", "".join(lines).encode())
 

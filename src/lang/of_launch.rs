@@ -22,4 +22,5 @@ pub const OF_THE_SITE: [(&str, &str, &str); 2] = [
 ];
 const WHERE_MODELS_LIE: &str =
     "models are fetched into the machine's cache before a launch, and every engine loads them from there";
-const IN_THE_SITE: &str = "state it in a site file, `site here { env HF_HUB_CACHE=\"/…\" }`, or set it for perflab itself";
+const IN_THE_SITE: &str =
+    "state it in a site file, `site here { env HF_HUB_CACHE=\"/…\" }`, or set it for perflab itself";

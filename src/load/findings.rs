@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::named;
 use super::outcome::{Ended, Sending, WarmupFacts};
 use super::record::{RequestRecord, TokenSource};
 use super::server::ServerFacts;
@@ -96,6 +97,18 @@ pub enum Finding {
     CountedNone {
         /// Such answers.
         requests: u64,
+    },
+    /// Answers say that they are of another model.
+    #[error("{}", named::text(*requests, *of, names, asked))]
+    OtherModel {
+        /// Completed requests whose answers do,
+        requests: u64,
+        /// of all that were completed.
+        of: u64,
+        /// The first of the names, in alphabetical order.
+        names: Vec<String>,
+        /// The one that was asked for.
+        asked: String,
     },
     /// Answers have more tokens than they were to have.
     #[error(
@@ -288,6 +301,7 @@ pub(super) fn of_records(records: &[RequestRecord], spec: &LoadSpec) -> Vec<Find
         findings.push(Finding::CountedNone { requests: countless as u64 });
     }
     findings.extend(unseen(records).map(|(unseen, tokens)| Finding::UnseenTokens { unseen, tokens }));
+    findings.extend(named::finding(records, &spec.model));
     findings.extend(longer(records, spec));
     findings.extend(input_tokens(records, spec.api));
     findings.extend(forms(records, spec));

@@ -50,6 +50,8 @@ pub struct StreamReport {
     pub usage: Usage,
     /// Why the server ended the stream.
     pub finish_reason: Option<String>,
+    /// The model that answered, by its own account.
+    pub model: Option<String>,
     /// How it went.
     pub outcome: Outcome,
     /// Unknown fields with text.
@@ -132,6 +134,7 @@ pub(super) struct Reading {
     /// The server's last running total, where it sends them.
     running: Option<u32>,
     usage: Option<Usage>,
+    model: Option<String>,
     finish_reason: Option<String>,
     finish_ns: u64,
     /// When the event that gave the reason came, if it had an empty text, which may have been a token.
@@ -219,6 +222,7 @@ impl Reading {
         if event.has_content {
             self.note_content(at_ns);
         }
+        self.model = self.model.take().or(event.model);
         if let Some(said) = event.error {
             self.error.get_or_insert_with(|| message(&said));
         }
@@ -314,6 +318,7 @@ impl Reading {
             counted_by,
             usage,
             finish_reason: self.finish_reason,
+            model: self.model,
             outcome,
             unknown_text: self.unknown,
             form: Form { cut, ..self.form },

@@ -68,6 +68,9 @@ pub struct RequestRecord {
     /// Delta fields with text that were not known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown_text: Vec<UnknownText>,
+    /// The model that the answer names, where it is another than was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered_as: Option<Box<str>>,
     /// Its place in a conversation, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<TurnPlace>,

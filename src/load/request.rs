@@ -12,6 +12,7 @@ use super::event::error_text;
 use super::guard::Guard;
 use super::http::{HttpClient, HttpStream};
 use super::kitchen::Rendered;
+use super::named;
 use super::record::{Failure, FailureKind, RECORD_VERSION, RequestRecord, TurnPlace};
 use super::shown::{glimpse, message};
 use super::spec::Timeouts;
@@ -22,6 +23,8 @@ pub(super) struct Lab {
     pub client: HttpClient,
     pub timeouts: Timeouts,
     pub ignores_eos: bool,
+    /// The model that is asked for.
+    pub model: String,
     /// Answers are part of later requests.
     pub keeps: bool,
     /// Answers come token by token, not as a whole.
@@ -107,6 +110,10 @@ pub(super) async fn perform_and_keep(lab: Arc<Lab>, job: Job) -> (RequestRecord,
         http_status: answer.status,
         outcome: report.outcome,
         unknown_text: report.unknown_text,
+        answered_as: report
+            .model
+            .filter(|name| named::is_another(name, &lab.model))
+            .map(String::into_boxed_str),
         chunks: report.chunks.into_iter().collect(),
         turn,
         form: report.form,

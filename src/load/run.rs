@@ -245,6 +245,7 @@ impl Bench<'_> {
             client: self.client.clone(),
             timeouts: self.spec.timeouts,
             ignores_eos: self.spec.ignores_eos(),
+            model: self.spec.model.clone(),
             keeps: self.spec.keeps_answers(),
             streams: self.spec.stream,
             began: Instant::now(),

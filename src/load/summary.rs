@@ -240,6 +240,7 @@ mod tests {
             http_status: Some(200),
             outcome: Outcome::Ok,
             unknown_text: Vec::new(),
+            answered_as: None,
             turn: None,
             form: Form::default(),
         }

@@ -18,7 +18,7 @@ use super::{key, provenance};
 use crate::journal::{History, Running};
 use crate::lang::Program;
 use crate::lang::sema::program::{Site, Study, Via};
-use crate::load::{FailureKind, Finding, LoadOutcome, RequestRecord};
+use crate::load::{FailureKind, Finding, LoadOutcome, RequestRecord, is_mixed};
 use crate::plan::{Config, named_engines};
 use crate::trust;
 
@@ -180,6 +180,9 @@ pub async fn lost(outcome: &LoadOutcome, crew: &Crew<'_>, target: &Target<'_>) -
     let again = |finding: &&Finding| matches!(finding, Finding::BegunAnew { again: true, .. });
     if let Some(finding) = outcome.findings.iter().find(again) {
         return Some(format!("{}: {finding}, in {}", target.base_url, met()));
+    }
+    if let Some(finding) = outcome.findings.iter().find(|f| is_mixed(f)) {
+        return Some(format!("several models answer at {}: {finding}", target.base_url));
     }
     let away = |message: &str| message.contains("refused") || trust::tells_broken_off(message);
     let refused = failures().find(|f| f.kind == FailureKind::Connect && away(&f.message))?;

@@ -90,6 +90,27 @@ async fn more_tokens_than_asked_are_told_unless_a_field_of_the_body_asks_for_the
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn answers_that_name_another_model_are_told() {
+    let server = Server::start(|number, body| {
+        let asked = body["model"].as_str().expect("a model").to_owned();
+        let name = if number < 2 { format!("org/{asked}@main") } else { "fallback".to_owned() };
+        let named = |text: &str| text.replacen('{', &format!(r#"{{"model":"{name}","#), 1);
+        let Step::Send(first) = token() else { panic!("a token is sent") };
+        Reply::stream(vec![Step::Send(named(&first)), finish(), usage(8, 1), done()])
+    })
+    .await;
+    let of_names =
+        |findings: &[Finding]| findings.iter().filter(|f| matches!(f, Finding::OtherModel { .. })).count();
+    let same = load(&spec(&server, 2)).await;
+    assert_eq!(of_names(&same.findings), 0, "{:?}", same.findings);
+    let other = load(&spec(&server, 3)).await;
+    let found = other.findings.iter().find(|f| matches!(f, Finding::OtherModel { .. })).expect("told");
+    assert!(found.to_string().starts_with("3 of 3 answers name another model than `"), "{found}");
+    assert!(found.to_string().ends_with(": `fallback`"), "{found}");
+    assert!(!is_mixed(found));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_length_that_the_body_states_is_the_one_that_was_asked_for() {
     let server = sound_server(Step::Wait(Duration::ZERO)).await;
     let mut stated = spec(&server, 2);
