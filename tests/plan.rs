@@ -146,6 +146,50 @@ study later {
     assert_eq!((&rule["prunes"], &rule["may_prune"]), (&1.into(), &1.into()));
 }
 
+/// Over the base as it is, two candidates that take flags back are both the base; over what the step before sets they are two.
+#[test]
+fn candidates_that_are_alike_over_the_base_as_it_is_may_be_two_over_another() {
+    let lab = Lab::with(
+        r#"use std/engines { sim }
+engine here = sim { --max-num-seqs=16 }
+profile load {
+    data        random
+    input       8
+    output      8
+    concurrency 2
+    requests    8
+}
+axis both    = { both: --max-num-seqs=64 --async-scheduling --enforce-eager }
+axis without = {
+    no_async: unset --async-scheduling,
+    no_eager: unset --enforce-eager
+}
+study ablation {
+    model    "Qwen/Qwen3-8B"
+    baseline here
+    maximize total_tps on load
+    repeat   1
+    step both    { vary both }
+    step without { vary without }
+}
+"#,
+    );
+    let plan = plan(&lab, &[]);
+    assert_eq!(states(&plan, 1), ["later", "later"]);
+    assert_eq!((&plan["launches"]["max"], &plan["trials"]["max"]), (&4.into(), &4.into()));
+}
+
+/// Those that are alike over every base that there may be are one.
+#[test]
+fn candidates_that_are_alike_over_every_base_are_one() {
+    let study = toy_study("step one { vary a[1] }\n step two { vary b[1, 2] + twin }");
+    let lab = Lab::with(&format!("axis twin = {{ one: --b=1 }}\n{study}"));
+    let plan = plan(&lab, &[]);
+    assert_eq!(states(&plan, 1), ["later", "later", "same_as"]);
+    let reason = &plan["steps"][1]["candidates"][2]["reason"];
+    assert_eq!(reason, "the same configuration as 1");
+}
+
 #[test]
 fn a_plan_starts_nothing_and_writes_nothing() {
     let lab = Lab::with(&live_study("step one { vary seqs }"));

@@ -118,10 +118,10 @@ fn serves(engine: &Engine, cap: u32) -> bool {
     }
 }
 
-/// The flag of a point that sets the batch limit above so many requests, and its value.
+/// The flag of a point that sets the batch limit above so many requests, and nothing else by which it differs from others; and its value.
 fn batch_above(point: &Point, engine: &Engine, cap: u32) -> Option<(String, i64)> {
-    let mut limits = point.changes.iter().filter(|change| sets_batch(change, engine));
-    let batch = limits.find_map(|change| setting(change, engine))?;
+    let [change] = point.changes.as_slice() else { return None };
+    let batch = sets_batch(change, engine).then(|| setting(change, engine)).flatten()?;
     match batch.value {
         Value::Int(n) if never_binds(n, cap) => Some((batch.spelled, n)),
         _ => None,

@@ -219,7 +219,8 @@ impl<'a> Review<'a, '_> {
             engines.iter().all(|e| {
                 let Ok(base) = review.prepared.declared(&e.name) else { return false };
                 let offered = offered.unwrap_or(&review.offered);
-                let reach = Reach::over(base.clone(), offered, &[&when], false);
+                // where GPUs bound what may be, what they hang on is part of it
+                let reach = Reach::over(base.clone(), offered, &[&when], gpus < u32::MAX);
                 let spared = (spares_baseline && e.name == review.study.baseline)
                     .then(|| reach.only_base(review.study))
                     .flatten();

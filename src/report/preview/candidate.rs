@@ -70,7 +70,7 @@ impl<'a> Candidates<'a> {
     pub fn iter(&self) -> impl Iterator<Item = Candidate<'a>> {
         let (view, at, around) = (self.view, self.at, self.around);
         let rows = view.rows.iter().enumerate().filter(|(_, r)| r.role != Role::Incumbent);
-        rows.map(move |(i, row)| candidate(view, row, around.states.of(at, i), at, around))
+        rows.map(move |(i, row)| candidate(view, (row, i), around.states.of(at, i), at, around))
     }
 
     /// Their states alone, which costs nothing.
@@ -132,7 +132,7 @@ fn fill<'a>(candidate: &mut Candidate<'a>, config: &'a Config, load: &str) {
 
 fn candidate<'a>(
     view: &'a StepView,
-    row: &'a Row,
+    (row, index): (&'a Row, usize),
     state: State,
     at: usize,
     around: Around<'a>,
@@ -145,7 +145,7 @@ fn candidate<'a>(
         gpus: 0,
         changes: Vec::new(),
         state,
-        reason: reason(view, row, state, at, around),
+        reason: reason(view, (row, index), state, at, around),
         failed: state == State::Measured && row.judged.outcome == Outcome::Failed,
         rules: rules(row, state, around.prune),
     };
@@ -163,7 +163,7 @@ fn candidate<'a>(
 /// What a step's track begins with: its engine as declared.
 pub(super) fn start<'a>(view: &'a StepView, row: usize, at: usize, around: Around<'a>) -> Candidate<'a> {
     let state = around.states.of(at, row);
-    let mut out = candidate(view, &view.rows[row], state, at, around);
+    let mut out = candidate(view, (&view.rows[row], row), state, at, around);
     out.label = as_declared(&out.label).into();
     out
 }
@@ -185,14 +185,14 @@ fn rules<'a>(row: &Row, state: State, prune: &'a [Prune]) -> Vec<&'a str> {
 
 fn reason<'a>(
     view: &'a StepView,
-    row: &'a Row,
+    (row, index): (&'a Row, usize),
     state: State,
     at: usize,
     around: Around<'a>,
 ) -> Option<Cow<'a, str>> {
     match state {
         State::SameAs => {
-            let first = around.states.first(at, row.config.as_ref()?)?;
+            let first = around.states.first(at, index, row.config.as_ref()?)?;
             Some(format!("the same configuration as {first}").into())
         }
         State::Later => {

@@ -14,6 +14,7 @@ mod mermaid;
 mod shown;
 mod states;
 mod tree;
+mod twins;
 
 pub use budgets::Account;
 pub use build::{Again, Material, plan};

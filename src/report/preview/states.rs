@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::budgets::Needs;
 use super::document::Counts;
+use super::twins::Twins;
 use crate::judge::track::{base_is_settled, open_before};
 use crate::judge::walk::{Role, Row, StepView};
 use crate::judge::{Outcome, Setup, Walk};
@@ -47,6 +48,8 @@ pub(super) struct States<'a> {
     bases: Vec<Base>,
     /// where a configuration stands first
     first: HashMap<(Base, Id), &'a str>,
+    /// what candidates of steps whose base is open are the same as
+    same: HashMap<(usize, usize), &'a str>,
     pub counts: Counts,
     /// candidates that are still to be measured
     pub to_come: usize,
@@ -63,11 +66,13 @@ pub(super) struct States<'a> {
 }
 
 impl<'a> States<'a> {
-    pub fn new(setup: &Setup<'_>, walk: &'a Walk) -> Self {
+    pub fn new(setup: &'a Setup<'a>, walk: &'a Walk) -> Self {
+        let mut twins = Twins::new(setup, walk);
         let mut states = Self {
             of: Vec::with_capacity(walk.steps.len()),
             bases: Vec::with_capacity(walk.steps.len()),
             first: HashMap::new(),
+            same: HashMap::new(),
             counts: Counts::default(),
             to_come: 0,
             launches: 0,
@@ -82,7 +87,7 @@ impl<'a> States<'a> {
             states.first.insert((Base::Known, config.key()), "the baseline");
             states.count(setup, &profiles, config, state);
         }
-        for view in &walk.steps {
+        for (at, view) in walk.steps.iter().enumerate() {
             let base = base(setup, walk, view);
             let before = states.so_far();
             let may_be = may_be(setup, walk, view, &base);
@@ -91,7 +96,7 @@ impl<'a> States<'a> {
             let mut of = Vec::with_capacity(view.rows.len());
             for (i, row) in view.rows.iter().enumerate() {
                 let (before, base) = (states.first.len(), if alone[i] { &Base::Known } else { &base });
-                of.push(states.row(setup, &profiles, view, row, base, may_be[i]));
+                of.push(states.row((setup, &profiles, view), ((at, i), row), base, may_be[i], &mut twins));
                 if row.role == Role::Incumbent && states.first.len() > before {
                     start = Some(i);
                 }
@@ -118,8 +123,11 @@ impl<'a> States<'a> {
         self.of[step][row]
     }
 
-    /// Under which label its configuration stands first.
-    pub fn first(&self, step: usize, config: &Config) -> Option<&'a str> {
+    /// Under which label a row's configuration stands first.
+    pub fn first(&self, step: usize, row: usize, config: &Config) -> Option<&'a str> {
+        if let Some(label) = self.same.get(&(step, row)) {
+            return Some(label);
+        }
         let on = |base: &Base| self.first.get(&(base.clone(), config.key())).copied();
         on(&self.bases[step]).or_else(|| on(&Base::Known))
     }
@@ -131,12 +139,11 @@ impl<'a> States<'a> {
 
     fn row(
         &mut self,
-        setup: &Setup<'_>,
-        profiles: &[String],
-        view: &StepView,
-        row: &'a Row,
+        (setup, profiles, view): (&Setup<'_>, &[String], &StepView),
+        (place, row): ((usize, usize), &'a Row),
         base: &Base,
         may_be: bool,
+        twins: &mut Twins<'a>,
     ) -> State {
         let Some(config) = &row.config else {
             if may_be {
@@ -166,20 +173,40 @@ impl<'a> States<'a> {
         }
         // what is measured is known, whatever it stands on
         let on = if state == State::Measured { &Base::Known } else { base };
+        if *on != Base::Known
+            && let Some(first) = twins.of(on, config.key(), place)
+        {
+            self.same.insert(place, first);
+            return if view.skipped.is_some() { state } else { State::SameAs };
+        }
         match self.first.entry((on.clone(), config.key())) {
+            Entry::Occupied(_) if *on != Base::Known => {
+                self.counted(setup, profiles, (config, state), counts)
+            }
             Entry::Occupied(_) if state == State::Measured || view.skipped.is_some() => state,
             Entry::Occupied(_) => State::SameAs,
             Entry::Vacant(place) => {
                 place.insert(&row.label);
-                // what a guard kept from running does not run, but for what a track came to without it
-                let runs = state != State::Skipped;
-                if counts && runs || state == State::Measured {
-                    self.to_come += usize::from(state != State::Measured);
-                    self.count(setup, profiles, config, state);
-                }
-                state
+                self.counted(setup, profiles, (config, state), counts)
             }
         }
+    }
+
+    /// Counts a configuration that stands nowhere before.
+    fn counted(
+        &mut self,
+        setup: &Setup<'_>,
+        profiles: &[String],
+        (config, state): (&Config, State),
+        counts: bool,
+    ) -> State {
+        // what a guard kept from running does not run, but for what a track came to without it
+        let runs = state != State::Skipped;
+        if counts && runs || state == State::Measured {
+            self.to_come += usize::from(state != State::Measured);
+            self.count(setup, profiles, config, state);
+        }
+        state
     }
 
     fn count(&mut self, setup: &Setup<'_>, profiles: &[String], config: &Config, state: State) {
