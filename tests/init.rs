@@ -206,6 +206,27 @@ fn a_command_comes_as_arguments_in_quotes_or_on_stdin() {
     assert_eq!(piped.stderr, "");
 }
 
+/// As a mail or a page of markdown quotes it.
+#[test]
+fn a_quoted_command_is_read_without_its_signs() {
+    let lab = Lab::new();
+    let out =
+        init(&lab, &[], "> vllm serve Qwen/Qwen3-8B \\\n>   --kv-cache-memory-bytes 20G\n").expect_code(0);
+    assert!(out.stdout.contains("    --kv-cache-memory-bytes=20Gi\n"), "{}", out.stdout);
+}
+
+#[test]
+fn layouts_that_are_searched_take_their_gpus() {
+    let lab = Lab::new();
+    let search =
+        "server:\n  base_flags: {model_path: m/x}\n  search_space: {tp_size: [1, 2], dp_size: [1, 2]}\n";
+    lab.write("search.yaml", format!("{search}dataset: {{kind: random}}\nbenchmark: {{qps: 4}}\n"));
+    let out = init(&lab, &["--from", "search.yaml"], "").expect_code(0);
+    assert!(out.stdout.contains("    gpus     4"), "{}", out.stdout);
+    let out = init(&lab, &["--from", "search.yaml", "--", "vllm", "serve", "m/x"], "").expect_code(1);
+    assert!(out.stderr.contains("leave out the command beside it"), "{}", out.stderr);
+}
+
 #[test]
 fn a_file_is_never_overwritten_by_accident() {
     let lab = Lab::new();

@@ -251,3 +251,38 @@ fn budgets_say_what_they_have_no_room_for() {
         "{page}"
     );
 }
+
+/// How long simulated launches took says nothing of real ones.
+#[test]
+fn a_rehearsal_predicts_no_real_launches() {
+    let lab = Lab::with(&live_study("step one { vary seqs[1] }"));
+    lab.run(&["exec", "study.plab", "--dir", "state"]).expect_code(0);
+    let rehearsed = plan(&lab, &["--dir", "state"]);
+    assert_eq!(rehearsed["launches"]["max"], 0);
+    let study = lab.read("study.plab");
+    let study = study
+        .replace("std/engines { sim }", "std/engines { vllm }")
+        .replace("= sim {", "= vllm {\n version \"0.17.1\"\n");
+    lab.write("study.plab", study);
+    let real = plan(&lab, &["--dir", "state"]);
+    assert_eq!(
+        (&real["launches"]["max"], &real["gpu_time_s"]["by"]),
+        (&2.into(), &"simulator".into()),
+        "{real}"
+    );
+}
+
+/// `exec` refuses the directory of another file's study.
+#[test]
+fn a_plan_takes_nothing_from_the_journal_of_another_file() {
+    let lab = Lab::with(&live_study("step one { vary seqs[1] }"));
+    lab.run(&["exec", "study.plab"]).expect_code(0);
+    lab.write("copy.plab", lab.read("study.plab"));
+    let out = lab.run(&["plan", "copy.plab", "--format", "json"]).expect_code(0);
+    assert_eq!(out.json()["launches"]["max"], 2);
+    assert!(
+        out.stderr.contains("is of the study `s` in study.plab: nothing of it counts here"),
+        "{}",
+        out.stderr
+    );
+}

@@ -39,9 +39,10 @@ const MOST_LOADS: usize = 64;
 /// The guess for a study; an empty one where the simulator is no model of its baseline.
 pub fn of(program: &Program, study: &Study) -> Guess {
     let baseline = program.engines.get(&study.baseline).map(|e| Config::declared(e, study));
-    let Some(config) = baseline else { return Guess::default() };
+    let simulated = Some(super::site::simulated(program, study));
+    let Some(config) = baseline else { return Guess { simulated, ..Guess::default() } };
     let nothing = |why| Guess { note: Some(why), ..Guess::default() };
-    guess(program, study, &config).unwrap_or_else(nothing)
+    Guess { simulated, ..guess(program, study, &config).unwrap_or_else(nothing) }
 }
 
 /// How configurations compare, as the simulator says: whether they start, and their loads in virtual time, each simulated once.
@@ -122,7 +123,7 @@ fn guess(program: &Program, study: &Study, config: &Config) -> Result<Guess, Str
     let note = (!sim::tells_size(&config.model)).then(|| {
         format!("as for a model of 8 billion parameters, as the name {} tells no size", config.model)
     });
-    Ok(Guess { start_s, load_s: loads, note, each: Some(Arc::new(each)) })
+    Ok(Guess { start_s, load_s: loads, note, simulated: None, each: Some(Arc::new(each)) })
 }
 
 /// The simulator speaks as engines do: the reason stands in the last line.
@@ -139,7 +140,7 @@ fn profiles<'a>(program: &'a Program, study: &'a Study) -> impl Iterator<Item = 
 /// What launches of an engine take at most, of which nothing is known: the whole patience of each start, and loads of a slow server.
 pub fn at_most(program: &Program, study: &Study, config: &Config) -> Guess {
     let loads = profiles(program, study).map(|p| (profile::id(p), slow_s(p)));
-    Guess { start_s: config.engine.ready.within_s, load_s: loads.collect(), note: None, each: None }
+    Guess { start_s: config.engine.ready.within_s, load_s: loads.collect(), ..Guess::default() }
 }
 
 /// A load and its warm-up on a server that gives each client so few tokens a second.

@@ -72,9 +72,14 @@ fn show(
     for text in Moved::of(&history).not_compared() {
         console.warn(&text);
     }
-    if let Some(other) = state::of_another(&args.file, &study.name, args.dir.as_deref(), &history) {
-        console.warn(&other);
-    }
+    // `exec` refuses such a directory: nothing of it is this study's
+    let history = match state::of_another(&args.file, &study.name, args.dir.as_deref(), &history) {
+        Some(other) => {
+            console.warn(&format!("{other}: nothing of it counts here; {}", state::NAMES));
+            History::default()
+        }
+        None => history,
+    };
     // a plan is made anywhere: where the study's GPUs are not, nothing measured elsewhere is found
     let simulated = super::site::simulated(program, study);
     let host =

@@ -7,7 +7,7 @@ use super::error::InitError;
 use super::known::Engine;
 use super::params::{self, Point, Reading};
 use super::study::{self, Asked, Base, Command, Said, Written};
-use super::{arguments, keys, notes, rates, value, yaml};
+use super::{arguments, gpus, keys, notes, rates, value, yaml};
 
 /// The study of a file.
 pub fn study(file: &str, tree: &Value, asked: &Asked) -> Result<Written, InitError> {
@@ -122,6 +122,26 @@ impl Reader<'_> {
             out.push(("layout".to_owned(), layout));
         }
         out
+    }
+
+    /// GPUs that the largest combination of what is searched takes: of each key the value that takes most.
+    fn most_gpus(&self) -> u64 {
+        let reading = Reading { engine: self.base.launch.engine, known: &self.base.known, negates: false };
+        let space = self.root.get("server").and_then(|s| part(s.as_object()?, "search_space"));
+        let mut flags = self.base.arguments.flags.clone();
+        for (key, values) in space.unwrap_or_default() {
+            let with = |value: &Value| {
+                let argument = reading.argument(&canonical(&key), value).ok()??;
+                let mut flags = flags.clone();
+                flags.retain(|f| f.canonical != argument.canonical);
+                flags.push(argument);
+                Some(flags)
+            };
+            let all = list(&values).iter().filter_map(with).collect::<Vec<_>>();
+            let most = all.into_iter().max_by_key(|flags| gpus::gpus_used(&self.base.known, flags));
+            flags = most.unwrap_or(flags);
+        }
+        gpus::gpus_used(&self.base.known, &flags)
     }
 
     fn point(&mut self, key: &str, setting: &Value) -> Option<Point> {
@@ -428,7 +448,7 @@ impl Reader<'_> {
             (false, 2..) if !kept.is_empty() => format!("goodput({})", kept.join(" and ")),
             _ => "output_tps".to_owned(),
         };
-        let mut settings = study::opening(self.base, 1);
+        let mut settings = study::opening(self.base, self.most_gpus());
         let names: Vec<&str> = loads.iter().map(|l| l.name.as_str()).collect();
         settings.push(Line::new("maximize", format!("{goal} on {}", names.join(", "))));
         if !goal.starts_with("goodput") {

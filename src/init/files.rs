@@ -40,6 +40,10 @@ pub fn from_files(
     for name in names {
         match read(name, files)? {
             Content::Sets(sets) => sweep.add(sets),
+            Content::AutoBenchmark(_) if pasted.as_ref().is_some_and(|t| !t.trim().is_empty()) => {
+                let why = "it has the server's flags itself: leave out the command beside it".to_owned();
+                return Err(InitError::File { file: name.clone(), why });
+            }
             Content::AutoBenchmark(tree) if names.len() == 1 => {
                 return auto_benchmark::study(name, &tree, asked).map(Some);
             }

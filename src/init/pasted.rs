@@ -1,5 +1,6 @@
 //! What a terminal, a wiki or a chat puts around a command: prompts, output between commands, code fences.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -24,6 +25,7 @@ pub fn commands_only(text: &str) -> String {
     if let Some(started) = of_a_unit(text) {
         return started;
     }
+    let text = quoted(text);
     let lines: Vec<&str> = text.lines().filter(|l| !l.trim_start().starts_with("```")).collect();
     let prompted = lines.iter().any(|l| prompt(l).is_some());
     let mut kept: Vec<&str> = Vec::new();
@@ -52,6 +54,17 @@ pub fn commands_only(text: &str) -> String {
         open = text.is_some() || goes_on(&kept[since..]);
     }
     kept.join("\n")
+}
+
+/// A text whose every line is quoted as in a mail or in markdown, without the signs.
+fn quoted(text: &str) -> Cow<'_, str> {
+    let mut lines = text.lines().filter(|l| !l.trim().is_empty()).peekable();
+    let is_quoted = lines.peek().is_some() && lines.all(|l| l == ">" || l.starts_with("> "));
+    if !is_quoted {
+        return text.into();
+    }
+    let bare = |line: &str| line.strip_prefix("> ").unwrap_or_default().to_owned();
+    text.lines().map(bare).collect::<Vec<_>>().join("\n").into()
 }
 
 /// What a page makes of a command, as it was before: spaces that do not break, typographic quotes, and dashes before flags. Says

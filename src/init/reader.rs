@@ -262,7 +262,7 @@ impl Reader<'_> {
 
     /// vLLM takes `32K` for 32 times 1024; the language has `32Ki` for that.
     fn counted(&self, value: &str) -> String {
-        match value.strip_suffix(['K', 'M']) {
+        match value.strip_suffix(['K', 'M', 'G']) {
             Some(digits) if self.engine == Engine::Vllm && digits.parse::<f64>().is_ok() => {
                 format!("{value}i")
             }

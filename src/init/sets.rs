@@ -41,7 +41,13 @@ impl Sets {
         let named = first.title.unwrap_or(first.name);
         let title = base.draft.title.replace(" as it is", "");
         base.draft.title = format!("{title}, {}", study::shown(&named));
-        (points, Some(study::shown(&named)))
+        let named = study::shown(&named);
+        let which = if at == 0 {
+            format!("the first parameter set, {named}")
+        } else {
+            format!("the parameter set {named}, the first that can be checked")
+        };
+        (points, Some(which))
     }
 }
 

@@ -157,7 +157,7 @@ impl Sweep {
         let mut only = self.study_of(&base, &draft.profiles, (goodput, requires), most);
         if let Some(first) = &over {
             draft.engine.about.push(format!(
-                "the first parameter set, {first}, as the sweep never runs the command alone: every gain is a gain over this"
+                "{first}, as the sweep never runs the command alone: every gain is a gain over this"
             ));
             only.steps[0].about = vec!["every other parameter set in its place".to_owned()];
         }

@@ -6,15 +6,18 @@ use super::history::History;
 use crate::judge::forecast::{Costs, Guess};
 
 impl History {
-    /// What all launches took whose end was seen, beside what is guessed of the others.
+    /// What all launches took whose end was seen, beside what is guessed of the others. A rehearsal with the simulated engine says nothing
+    /// of how long real ones take, nor they of it.
     pub fn costs(&self, guess: Guess) -> Costs {
+        let costs_of = guess.simulated;
         let mut costs = Costs::guessed(guess);
         let mut loads: HashMap<&str, Vec<(&str, f64)>> = HashMap::new();
         for r in self.runs() {
             let seconds = r.run.metrics.number("duration_s").unwrap_or(0.0);
             loads.entry(&r.run.launch).or_default().push((&r.profile_id, seconds));
         }
-        for launch in self.launches() {
+        let is_alike = |simulated: bool| costs_of.is_none_or(|of| of == simulated);
+        for launch in self.launches().iter().filter(|l| is_alike(l.simulated)) {
             let Some(times) = &launch.times else { continue };
             let own = loads.get(&*launch.id).map_or(&[][..], Vec::as_slice);
             let sum: f64 = own.iter().map(|(_, s)| s).sum();

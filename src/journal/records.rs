@@ -29,6 +29,8 @@ pub struct LaunchRecord {
     /// what its end found changed, and new, of what its results are made of
     pub changed: Box<[String]>,
     pub appeared: Box<[String]>,
+    /// its invocation launched simulated engines alone, which say nothing of how long others take
+    pub simulated: bool,
     /// it is one of the A/A check of neighbours, and has no results
     pub check: bool,
     /// the number of its slot among those of its size, counting from 1
@@ -141,4 +143,5 @@ pub struct SessionRecord {
     /// which results counted no more when it began, and why
     pub again: Vec<String>,
     pub(super) price_per_s: Option<f64>,
+    pub(super) simulated: bool,
 }

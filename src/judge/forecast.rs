@@ -29,6 +29,8 @@ pub struct Guess {
     pub load_s: HashMap<String, f64>,
     /// what was assumed for want of knowing it, or why nothing could be guessed, as half a sentence
     pub note: Option<String>,
+    /// whether what is to come is simulated, as what was measured otherwise says nothing of it; none where everything counts
+    pub simulated: Option<bool>,
     /// how configurations compare; what they take is learned from those that were measured
     pub each: Option<Arc<dyn Foresee>>,
 }
@@ -311,6 +313,7 @@ mod tests {
     #[test]
     fn launches_teach_what_launches_take() {
         let guess = Guess {
+            simulated: None,
             note: None,
             start_s: 60.0,
             load_s: [("a".to_owned(), 100.0), ("b".to_owned(), 50.0)].into(),

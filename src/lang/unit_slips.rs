@@ -7,8 +7,8 @@ use super::units::{Dim, UNITS, unit};
 /// A number as it may have been meant: `4000tok` for `4ktok`, `5min` or `5ms` for `5m`. Empty where nothing suggests itself.
 pub fn suggest(value: f64, written: &str) -> Vec<String> {
     // of a count, as there is no bigger factor
-    if written == "Gi" {
-        return vec![format!("{}Mi", round(value * 1024.0))];
+    if written == "Ti" {
+        return vec![format!("{}Gi", round(value * 1024.0))];
     }
     if matches!(written, "day" | "days") {
         return vec![format!("{}h", round(value * 24.0))];
@@ -58,7 +58,8 @@ pub fn names(text: &str) -> Vec<&'static str> {
         "msec" | "MS" => vec!["ms"],
         "mins" | "minute" | "minutes" => vec!["min"],
         "hr" | "hrs" | "hour" | "hours" | "H" => vec!["h"],
-        "G" | "g" | "gb" | "Gb" => vec!["GiB", "GB"],
+        "G" | "g" => vec!["Gi", "GiB", "GB"],
+        "gb" | "Gb" => vec!["GiB", "GB"],
         "KB" | "kb" | "Kb" => vec!["KiB", "kB"],
         "mb" | "Mb" => vec!["MiB", "MB"],
         "token" | "tokens" => vec!["tok"],
@@ -112,7 +113,8 @@ fn factors(text: &str) -> Vec<(f64, &str)> {
 
 /// The unit behind a factor.
 fn known(rest: &str) -> Option<&'static str> {
-    let exact = UNITS.iter().copied().find(|u| *u == rest && !matches!(*u, "%" | "k" | "M" | "Ki" | "Mi"));
+    let exact =
+        UNITS.iter().copied().find(|u| *u == rest && !matches!(*u, "%" | "k" | "M" | "Ki" | "Mi" | "Gi"));
     exact.or_else(|| match names(rest).as_slice() {
         [only] if rest.len() > 1 => Some(*only),
         _ => None,
@@ -162,7 +164,7 @@ mod tests {
         assert_eq!(one(1.0, "MW"), "1000kW");
         assert_eq!(one(2.0, "TB"), "2000GB");
         assert_eq!(one(2.0, "TiB"), "2048GiB");
-        assert_eq!(one(1.0, "Gi"), "1024Mi");
+        assert_eq!(one(1.0, "Ti"), "1024Gi");
         assert_eq!(one(2.0, "krps"), "2000/s");
         assert_eq!(one(1.5, "days"), "36h");
         assert_eq!(one(20.0, "gpuh"), "20 gpu_hours");

@@ -182,6 +182,7 @@ fn simple(text: &str) -> Option<(Scale, Dim)> {
         "M" => (ten(6), Dim::PLAIN),
         "Ki" => (times(KI), Dim::PLAIN),
         "Mi" => (times(KI * KI), Dim::PLAIN),
+        "Gi" => (times(KI * KI * KI), Dim::PLAIN),
         "us" => (ten(-6), Dim::TIME),
         "ms" => (ten(-3), Dim::TIME),
         "s" => (Scale::ONE, Dim::TIME),
@@ -206,8 +207,8 @@ fn simple(text: &str) -> Option<(Scale, Dim)> {
 
 /// Every unit that can stand alone, for did-you-mean.
 pub const UNITS: &[&str] = &[
-    "%", "k", "M", "Ki", "Mi", "us", "ms", "s", "min", "h", "/s", "/min", "/h", "tok", "tok/s", "B", "kB",
-    "KiB", "MB", "MiB", "GB", "GiB", "J", "kJ", "W", "kW", "usd", "usd/h",
+    "%", "k", "M", "Ki", "Mi", "Gi", "us", "ms", "s", "min", "h", "/s", "/min", "/h", "tok", "tok/s", "B",
+    "kB", "KiB", "MB", "MiB", "GB", "GiB", "J", "kJ", "W", "kW", "usd", "usd/h",
 ];
 
 #[cfg(test)]
@@ -222,6 +223,7 @@ mod tests {
     #[test]
     fn units_scale_to_base_units() {
         assert_eq!(base(1.0, "Ki"), (1024.0, Dim::PLAIN));
+        assert_eq!(base(20.0, "Gi"), (20.0 * 1_073_741_824.0, Dim::PLAIN));
         assert_eq!(base(8.0, "/s"), (8.0, Dim::RATE));
         assert_eq!(base(3.0, "tok/s"), (3.0, Dim::TOKEN_RATE));
         assert_eq!(base(90.0, "usd/h"), (0.025, Dim::MONEY_RATE));

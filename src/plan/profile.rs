@@ -1,6 +1,7 @@
 //! A profile as identity: the settings that make its results comparable, names and titles apart.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 
@@ -47,7 +48,7 @@ pub fn settings(p: &Profile) -> Json {
         "data": data, "input": p.input, "output": p.output, "load": load, "in_flight": p.in_flight,
         "requests": p.requests, "duration_s": p.duration_s, "seed": p.seed, "warmup": warmup,
         "timeout_s": p.timeout_s, "recipe": p.recipe, "tokenizer": p.tokenizer,
-        "temperature": p.temperature, "ignore_eos": p.ignore_eos,
+        "temperature": p.temperature.filter(|t| *t != 0.0), "ignore_eos": ignore_eos(p),
     });
     // a recipe without a seed of its own draws other bytes than the tool
     if p.recipe.is_some() && !p.seed_stated {
@@ -71,15 +72,22 @@ pub fn settings(p: &Profile) -> Json {
     if !p.stream {
         all["stream"] = json!(false);
     }
-    if !p.sampling.is_empty() {
-        all["sampling"] = json!(p.sampling);
-        all["sampling"].sort_all_objects();
+    let sampling: BTreeMap<_, _> =
+        p.sampling.iter().filter(|(name, value)| !(**name == "top_p" && **value == 1.0)).collect();
+    if !sampling.is_empty() {
+        all["sampling"] = json!(sampling);
     }
     if !p.body.is_empty() {
         all["body"] = Json::Object(p.body.clone());
         all["body"].sort_all_objects();
     }
     all
+}
+
+/// What is stated beside what a load sends anyway: a fixed length is asked for with `ignore_eos`, and no other.
+fn ignore_eos(p: &Profile) -> Option<bool> {
+    let usual = p.output.map(|(least, most)| least == most);
+    p.ignore_eos.filter(|stated| usual != Some(*stated))
 }
 
 /// Twelve hex digits that are the same for the same load.

@@ -111,7 +111,15 @@ fn adopted(lookup: &Lookup, step: &Step) -> String {
 
 fn not_adopted(lookup: &Lookup, step: &Step, stays: &str) -> String {
     let (Some(best), Some(gain)) = (&step.best, &step.gain) else {
-        return format!("nothing adopted: no candidate is valid, {stays} stays{}", reason(step));
+        let open = step.rows.iter().any(|r| r.role == Role::Candidate && r.outcome == Outcome::Missing);
+        return if open {
+            format!(
+                "not decided yet: not every candidate is measured, {stays} stays until then{}",
+                reason(step)
+            )
+        } else {
+            format!("nothing adopted: no candidate is valid, {stays} stays{}", reason(step))
+        };
     };
     if *best == step.incumbent_before {
         return format!("nothing adopted: no candidate is better than {stays}{}", reason(step));

@@ -248,3 +248,42 @@ fn both_trials_that_confirm_are_counted() {
     assert_eq!(labels(&against["added"]), ["-: baseline", "-: winner"]);
     assert_eq!(against["added"][1]["command"], "");
 }
+
+/// Where every trial is another, so is whatever wins.
+#[test]
+fn no_winner_is_kept_where_no_trial_is() {
+    let steps = "confirm on other\n step one { vary a }";
+    let with = |model: &str| toy_study(&steps.replace("on other", "on more")).replace("org/m", model);
+    let lab = lab(&with("org/m"), &with("org/n"));
+    let against = against(&lab);
+    assert_eq!(against["trials"]["kept"], json!(0), "{against}");
+    assert_eq!(against["trials"]["added"], against["trials"]["gone"]);
+}
+
+#[test]
+fn a_profile_that_is_added_changes_none_of_the_others() {
+    let with =
+        |profiles: &str| toy_study(&format!("maximize total_tps on {profiles}\n step one {{ vary a }}"));
+    for profiles in ["more, load", "load, more"] {
+        let against = against(&lab(&with("load"), &with(profiles)));
+        let expected = format!("objective: maximize total_tps on load | maximize total_tps on {profiles}");
+        assert_eq!(decided(&against), [expected]);
+    }
+}
+
+#[test]
+fn what_a_load_does_anyway_may_be_stated() {
+    let old = toy_study("step one { vary a }");
+    let new = old.replacen(
+        "requests    100",
+        "requests    100\n temperature 0\n top_p 1\n ignore_eos true\n stream true",
+        1,
+    );
+    assert_ne!(old, new);
+    let against = against(&lab(&old, &new));
+    assert_eq!(
+        (&against["trials"]["added"], &against["trials"]["gone"]),
+        (&json!(0), &json!(0)),
+        "{against}"
+    );
+}

@@ -66,6 +66,7 @@ impl History {
                 set,
                 site,
                 price_per_s,
+                simulated,
                 machine,
                 gpu_levels,
                 client,
@@ -86,6 +87,7 @@ impl History {
                     client,
                     again,
                     price_per_s,
+                    simulated,
                 };
                 self.sessions.push(session);
             }
@@ -206,6 +208,7 @@ impl History {
             lost_s: None,
             gpus: 0,
             price_per_s: self.sessions.last().and_then(|s| s.price_per_s),
+            simulated: self.sessions.last().is_some_and(|s| s.simulated),
             container: l.container.map(Box::new),
             check: l.check,
             changed: Box::default(),

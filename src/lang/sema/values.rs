@@ -41,7 +41,7 @@ pub(super) fn without_unit(d: Diagnostic, n: &Number, dim: Dim, unit: Option<&st
 
 /// The factor in a unit of bytes, which is all that a count takes of it.
 fn factor(unit: &str) -> &str {
-    unit.strip_suffix('B').filter(|factor| ["k", "M", "Ki", "Mi"].contains(factor)).unwrap_or("")
+    unit.strip_suffix('B').filter(|factor| ["k", "M", "Ki", "Mi", "Gi"].contains(factor)).unwrap_or("")
 }
 
 impl Checker<'_> {

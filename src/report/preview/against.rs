@@ -133,7 +133,14 @@ pub struct Side<'a> {
 
 /// Compares two revisions. `file` is the other one's name.
 pub fn compare(old: Side<'_>, new: Side<'_>, file: String) -> Against {
-    let (before, now) = (trials(old), trials(new));
+    let (mut before, now) = (trials(old), trials(new));
+    // where no configuration is in both, none can have won in both
+    if !now.iter().any(|(key, s)| s.config.is_some() && before.contains_key(key)) {
+        before = before
+            .into_iter()
+            .map(|(key, s)| (if s.config.is_none() { (key.0, GONE, key.2) } else { key }, s))
+            .collect();
+    }
     let added: Vec<Changed> = only(&now, &before, new);
     let mut gone = only(&before, &now, old);
     let pruned = pruned(new);
@@ -160,6 +167,8 @@ pub fn compare(old: Side<'_>, new: Side<'_>, file: String) -> Against {
 
 /// What is confirmed beside the baseline.
 const WINNER: &str = "winner";
+/// In the place of a winner's serve line: it is none of the other revision.
+const GONE: &str = "gone";
 
 /// What makes a trial the same in both: its configuration, the line that serves it, its load.
 type Key<'a> = (Id, &'a str, &'a str);

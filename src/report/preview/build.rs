@@ -13,7 +13,7 @@ use super::states::{State, States};
 use crate::judge::forecast::{self, By, Costs};
 use crate::judge::neighbours;
 use crate::judge::{Next, Outcome, Setup, Walk};
-use crate::lang::sema::program::{self, Prune, Repeat, Study};
+use crate::lang::sema::program::{self, Owner, Prune, Repeat, Study};
 use crate::plan::{command, profile};
 use crate::report::resolved::meaning;
 
@@ -309,12 +309,14 @@ fn rules<'a>(m: &Material<'_>, study: &'a Study) -> Vec<Rule<'a>> {
 }
 
 fn settled(p: &Prune) -> &'static str {
+    let with_baseline_alone = p.when.compares_with(Owner::Baseline) && !p.when.compares_with(Owner::Best);
     match (p.when.is_static(), p.after, p.when.compares()) {
         (false, None, false) if p.when.may_settle(true) => {
             "before anything starts where the configuration settles it, else after a candidate's run"
         }
         (true, _, _) => "before anything starts",
         (false, Some(_), _) => "during a candidate's load",
+        (false, None, true) if with_baseline_alone => "against the baseline, after a candidate's run",
         (false, None, true) => "against the incumbent, after a candidate's run",
         (false, None, false) => "after a candidate's run",
     }

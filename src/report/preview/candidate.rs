@@ -175,6 +175,9 @@ pub(super) fn as_declared(engine: &str) -> String {
 
 /// The rules that may still prune a candidate; one that does over the base as it is may do so over the one that there will be.
 fn rules<'a>(row: &Row, state: State, prune: &'a [Prune]) -> Vec<&'a str> {
+    if !matches!(state, State::ToMeasure | State::Later) {
+        return Vec::new();
+    }
     let by = |p: &&Prune| row.judged.reason.as_deref() == Some(p.reason.as_str());
     let excluded = state == State::Later && row.judged.outcome == Outcome::Pruned;
     match prune.iter().find(|p| excluded && by(p)) {

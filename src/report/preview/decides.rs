@@ -89,15 +89,21 @@ fn tracks(before: &Study, now: &Study, out: &mut Vec<Decides>) {
     }
 }
 
-/// Profiles of the objective, by their places: another load under the old name, or another profile.
+/// Profiles of the objective: another load under the old name, or another profile in the place of one. What only came, or went, stands in
+/// the objective itself.
 fn loads(old: Side<'_>, new: Side<'_>, out: &mut Vec<Decides>) {
     let (Some(before), Some(now)) = (&old.setup.study.objective, &new.setup.study.objective) else { return };
-    for (b, n) in before.profiles.iter().zip(&now.profiles) {
-        if old.setup.load(b) == new.setup.load(n) {
-            continue;
+    let (mut left, mut came): (Vec<&String>, Vec<&String>) = (before.profiles.iter().collect(), Vec::new());
+    for n in &now.profiles {
+        let same_load = |b: &&String| old.setup.load(b) == new.setup.load(n);
+        let partner = left.iter().position(|b| *b == n).or_else(|| left.iter().position(same_load));
+        match partner.map(|at| left.remove(at)) {
+            Some(b) if !same_load(&b) => out.push(changed(old, new, b, n)),
+            Some(_) => {}
+            None => came.push(n),
         }
-        out.push(changed(old, new, b, n));
     }
+    out.extend(left.into_iter().zip(came).map(|(b, n)| changed(old, new, b, n)));
 }
 
 /// A profile of one revision, and the one that stands in its place in the other.

@@ -145,11 +145,16 @@ impl Expr {
 
     /// Whether it compares with the incumbent or the baseline.
     pub fn compares(&self) -> bool {
+        self.compares_with(Owner::Best) || self.compares_with(Owner::Baseline)
+    }
+
+    /// Whether it compares with one of them.
+    pub fn compares_with(&self, owner: Owner) -> bool {
         let mut found = false;
         self.walk(&mut |e| {
             found |= match e {
-                Expr::Gain => true,
-                Expr::Metric { of, .. } | Expr::Goodput { of, .. } | Expr::Gpus { of } => *of != Owner::Own,
+                Expr::Gain => owner == Owner::Best,
+                Expr::Metric { of, .. } | Expr::Goodput { of, .. } | Expr::Gpus { of } => *of == owner,
                 _ => false,
             };
         });
