@@ -73,7 +73,7 @@ pub fn settings(p: &Profile) -> Json {
         all["stream"] = json!(false);
     }
     let sampling: BTreeMap<_, _> =
-        p.sampling.iter().filter(|(name, value)| !(**name == "top_p" && **value == 1.0)).collect();
+        p.sampling.iter().filter(|(name, value)| **name != "top_p" || value.to_bits() != 1.0_f64.to_bits()).collect();
     if !sampling.is_empty() {
         all["sampling"] = json!(sampling);
     }

@@ -324,8 +324,8 @@ impl<'a> Standing<'a> {
             return;
         }
         let found = self.words.of(config);
-        now.absent = found.absent;
-        for word in found.there {
+        // a pattern is no file, and may stand for some
+        for word in found.there.into_iter().chain(found.absent) {
             match self.words.held(&word) {
                 Some(id) => drop(now.files.insert(word, id)),
                 // what may not be read is not there for the engine either
