@@ -6,6 +6,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::control_groups::{Generation, own_group};
+
 /// Groups of ours go by this; an empty one that is older than a minute was left by a guard that was killed.
 const PREFIX: &str = "perflab-";
 const STALE: Duration = Duration::from_mins(1);
@@ -17,19 +19,10 @@ pub(super) struct Group {
     members: File,
 }
 
-/// Which generation of control groups, by the file that holds the limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Generation {
-    One,
-    Two,
-}
-
 impl Group {
     /// A group that may hold so many bytes. `None` where this user may make none, as in most containers: then nothing is limited.
     pub(super) fn new(name: &str, bytes: u64) -> Option<Self> {
-        let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
-        let own = fs::read_to_string("/proc/self/cgroup").ok()?;
-        let (generation, mount, below) = place(&mounts, &own)?;
+        let (generation, mount, below) = own_group("memory")?;
         // a group that has processes may have no others below it in the second generation, so its parents are asked too
         let mut at = mount.join(&below);
         loop {
@@ -93,52 +86,9 @@ fn remove_stale(parent: &Path) {
     }
 }
 
-/// Where the memory of this process is accounted for: the mount of the hierarchy, and the path of its own group below it.
-fn place(mounts: &str, own: &str) -> Option<(Generation, PathBuf, PathBuf)> {
-    let group = |wanted: &dyn Fn(&str) -> bool| {
-        own.lines().find_map(|line| {
-            let (_, rest) = line.split_once(':')?;
-            let (controllers, path) = rest.split_once(':')?;
-            wanted(controllers).then_some(path)
-        })
-    };
-    let one = group(&|controllers| controllers.split(',').any(|c| c == "memory"));
-    let two = group(&str::is_empty);
-    let (generation, path) = one.map(|p| (Generation::One, p)).or(two.map(|p| (Generation::Two, p)))?;
-    mounts.lines().find_map(|line| {
-        let (fields, rest) = line.split_once(" - ")?;
-        let mut rest = rest.split(' ');
-        let (kind, options) = (rest.next()?, rest.nth(1)?);
-        let fits = match generation {
-            Generation::One => kind == "cgroup" && options.split(',').any(|o| o == "memory"),
-            Generation::Two => kind == "cgroup2",
-        };
-        let mut fields = fields.split(' ').skip(3);
-        let (root, mount) = (fields.next()?, fields.next()?);
-        // a container sees the middle of a hierarchy as its root
-        let below = Path::new(path).strip_prefix(root).unwrap_or(Path::new("")).to_owned();
-        fits.then(|| (generation, PathBuf::from(mount), below))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_hierarchy_that_accounts_for_memory_is_found() {
-        let mounts = "30 25 0:26 / /sys/fs/cgroup ro - tmpfs tmpfs ro\n\
-            31 30 0:27 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n\
-            32 30 0:28 /docker/a /sys/fs/cgroup/memory rw shared:9 - cgroup cgroup rw,memory\n\
-            33 30 0:29 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
-        let one = "4:memory:/docker/a/job\n1:cpu:/\n0::/\n";
-        let found = place(mounts, one);
-        assert_eq!(found, Some((Generation::One, "/sys/fs/cgroup/memory".into(), "job".into())));
-        let found =
-            place("1 2 0:3 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate\n", "0::/user.slice/x\n");
-        assert_eq!(found, Some((Generation::Two, "/sys/fs/cgroup".into(), "user.slice/x".into())));
-        assert_eq!(place("", "0::/\n"), None);
-    }
 
     #[test]
     fn a_group_is_made_entered_and_gone_where_that_is_allowed() {

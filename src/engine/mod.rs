@@ -7,6 +7,7 @@
 pub mod caches;
 mod capped_log;
 pub mod container;
+pub mod control_groups;
 mod course;
 pub mod environment;
 mod error;

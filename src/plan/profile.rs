@@ -72,8 +72,11 @@ pub fn settings(p: &Profile) -> Json {
     if !p.stream {
         all["stream"] = json!(false);
     }
-    let sampling: BTreeMap<_, _> =
-        p.sampling.iter().filter(|(name, value)| **name != "top_p" || value.to_bits() != 1.0_f64.to_bits()).collect();
+    let sampling: BTreeMap<_, _> = p
+        .sampling
+        .iter()
+        .filter(|(name, value)| **name != "top_p" || value.to_bits() != 1.0_f64.to_bits())
+        .collect();
     if !sampling.is_empty() {
         all["sampling"] = json!(sampling);
     }

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::engine::control_groups;
 use crate::journal::Machine;
 
 /// Kernel, processor, memory and name.
@@ -27,9 +28,14 @@ pub fn cpus() -> usize {
     std::thread::available_parallelism().map_or(0, std::num::NonZero::get)
 }
 
-/// How the kernel gives this process time, and the engines that it starts: its niceness, and its class where that is not the usual one.
+/// How the kernel gives this process time, and the engines that it starts: its niceness, its class where that is not the usual one, and
+/// how much its control group lets it have: two that may use one processor each may have a fifth of its time, and all of it.
 pub fn scheduling() -> Option<String> {
-    scheduling_in(&fs::read_to_string("/proc/self/stat").ok()?)
+    let given = scheduling_in(&fs::read_to_string("/proc/self/stat").ok()?)?;
+    Some(match control_groups::processors() {
+        Some(bound) => format!("{given}, at most {bound:.2} processors' time"),
+        None => given,
+    })
 }
 
 /// The 19th and the 41st field, the name in brackets being the second.

@@ -8,15 +8,17 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
 
+use super::scripts::is_of_system;
 use super::uses::{Use, use_of};
 use crate::lang::sema::program::Site;
 use crate::lang::sema::schema::{Found, Kind};
 use crate::plan::{Config, command};
 use crate::secrets;
 
+const LIBRARIES: &str = "LD_LIBRARY_PATH";
 /// Variables that hold lists of directories, or a place of the user's.
 const PLACES: [&str; 8] =
-    ["PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "MANPATH", "VIRTUAL_ENV", "PWD", "SHELL"];
+    ["PATH", LIBRARIES, "LIBRARY_PATH", "CPATH", "MANPATH", "VIRTUAL_ENV", "PWD", "SHELL"];
 /// Longer texts are no names.
 const LONGEST: usize = 1024;
 /// What stands between the names of a list, before and behind a name.
@@ -80,6 +82,13 @@ pub fn named(config: &Config, site: &Site, study_dir: &Path, is_model: impl Fn(&
     }
     let own = command::env(config, None);
     let of_site = site.env.iter().map(|e| (e.name.clone(), e.value.clone()));
+    // the site's are looked through for what each engine needs of them
+    for dir in own.iter().filter(|(name, _)| name == LIBRARIES).flat_map(|(_, dirs)| dirs.split(':')) {
+        let of_system = path_of(dir, study_dir).is_none_or(|path| is_of_system(&path));
+        if !dir.is_empty() && !of_system {
+            find.word(dir);
+        }
+    }
     for (name, value) in own.into_iter().chain(of_site) {
         if !PLACES.contains(&name.as_str()) {
             find.under(&name, &value, false);

@@ -21,7 +21,12 @@ pub fn in_variable<'c>(
     // `$PWD` alone is where the script runs, and another variable alone is what was there before
     let is_own = |dir: &&str| !dir.starts_with('$') || dir.contains('/') || ["$PWD", "${PWD}"].contains(dir);
     let named = values.flat_map(|value| value.split(':')).filter(|dir| !dir.is_empty()).filter(is_own);
-    let dirs = named.flat_map(move |dir| bases.iter().map(move |base| base.join(rest_of(dir))));
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let dirs = named.flat_map(move |dir| {
+        // a shell takes `~` for a home directory behind `=` and `:` too
+        let of_home = home.as_ref().and_then(|home| Some(home.join(dir.strip_prefix("~/")?)));
+        of_home.into_iter().chain(bases.iter().map(move |base| base.join(rest_of(dir))))
+    });
     dirs.filter(|dir| dir.is_dir()).take(MOST)
 }
 

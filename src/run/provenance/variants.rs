@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::shell::{Word, assigned};
 
+const HOME: &str = "HOME";
 /// Values of one variable that are tried.
 const MOST_VALUES: usize = 4;
 /// Variables within values within values.
@@ -17,6 +18,7 @@ type Values<'c> = BTreeMap<&'c str, Vec<&'c str>>;
 
 /// The commands of a script, and behind them those that they may stand for.
 pub fn spelled_out(commands: Vec<Vec<Word>>) -> Vec<Vec<Word>> {
+    let home = std::env::var(HOME).unwrap_or_default();
     let mut values = Values::new();
     for word in commands.iter().flatten() {
         if let (Some(name), value) = assigned(&word.text)
@@ -27,6 +29,10 @@ pub fn spelled_out(commands: Vec<Vec<Word>>) -> Vec<Vec<Word>> {
                 known.push(value);
             }
         }
+    }
+    // an engine has perflab's own
+    if !home.is_empty() {
+        values.entry(HOME).or_default().push(&home);
     }
     let mut added = Vec::new();
     for command in &commands {
