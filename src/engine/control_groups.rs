@@ -24,6 +24,18 @@ pub fn processors() -> Option<f64> {
     groups.filter_map(|dir| bound(generation, &dir)).min_by(f64::total_cmp)
 }
 
+/// Bytes of memory that this process may take with all others of its group, by that and those above it; `None` without a bound.
+pub fn memory() -> Option<u64> {
+    let (generation, mount, below) = own_group("memory")?;
+    let name = match generation {
+        Generation::One => "memory.limit_in_bytes",
+        Generation::Two => "memory.max",
+    };
+    // `max` is no number
+    let of = |dir: PathBuf| fs::read_to_string(dir.join(name)).ok()?.trim().parse().ok();
+    below.ancestors().filter_map(|path| of(mount.join(path))).min()
+}
+
 fn bound(generation: Generation, dir: &Path) -> Option<f64> {
     let read = |name: &str| fs::read_to_string(dir.join(name)).ok();
     let (quota, period) = match generation {

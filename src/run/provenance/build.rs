@@ -38,7 +38,8 @@ fn look(engine: &Engine, search: &Search, study_dir: &Path) -> Option<Installed>
     let venv = match &engine.via {
         Via::Path => None,
         Via::Venv(dir) => Some(study_dir.join(dir)),
-        Via::Url(_) | Via::Container(_) => return None,
+        Via::Url(_) => return None,
+        Via::Container(_) => return Some(mounted(&words, study_dir)),
     };
     if first == "perflab" {
         let build = Some(format!("perflab {}", env!("CARGO_PKG_VERSION")));
@@ -89,6 +90,15 @@ fn look(engine: &Engine, search: &Search, study_dir: &Path) -> Option<Installed>
     }
     libraries.extend(beside::modules(&program, words, &said, study_dir));
     Some(Installed { build, libraries: Some(libraries) })
+}
+
+/// What a container is given of the study's directory: scripts that its command names, and what those import from beside them. What is in its
+/// image is known by that.
+fn mounted(words: &[String], study_dir: &Path) -> Installed {
+    let nothing_is_said = scripts::Said::default();
+    let mut found = scripts(words, study_dir);
+    found.extend(beside::modules(Path::new(""), words, &nothing_is_said, study_dir));
+    Installed { build: None, libraries: (!found.is_empty()).then_some(found) }
 }
 
 /// What an environment holds. Of a name that another one has too, as what it is there as well.

@@ -62,13 +62,9 @@ fn recorded(site: &Path, names: &[String]) -> BTreeSet<String> {
     for info in names.iter().filter(|n| n.ends_with(".dist-info") || n.ends_with(".egg-info")) {
         let at = site.join(info);
         let record = ["RECORD", "installed-files.txt"].map(|f| at.join(f)).into_iter().find(|f| f.is_file());
-        let tops = match record {
-            Some(record) => {
-                disk::remembered(&record, "tops", |_| Ok(tops(&fs::read_to_string(&record)?))).ok()
-            }
-            // its installer wrote nothing down: what it is called then, and what it says that it brings
-            None => fs::read_to_string(at.join("top_level.txt")).ok(),
-        };
+        // where its installer wrote nothing down, what it brought is known by its bytes alone, as what somebody copied there
+        let Some(record) = record else { continue };
+        let tops = disk::remembered(&record, "tops", |_| Ok(tops(&fs::read_to_string(&record)?))).ok();
         let own = info.split('-').next().unwrap_or_default().to_lowercase();
         all.extend([own.clone(), format!("{own}.py")]);
         all.extend(tops.iter().flat_map(|t| t.lines()).flat_map(|t| [t.to_owned(), format!("{t}.py")]));
@@ -101,10 +97,7 @@ mod tests {
             "torch-2.8.0.dist-info/RECORD",
             "torch/a.py,sha256=x,1\nsingle.py,,\n../../../bin/x,,\n\"q,d/a.py\",,\n",
         );
-        write("old-1.egg-info/top_level.txt", "oldie\n");
-        for name in
-            ["torch/a.py", "single.py", "oldie/a.py", "old.py", "__pycache__/a.pyc", "notes.txt", "a.pth"]
-        {
+        for name in ["torch/a.py", "single.py", "__pycache__/a.pyc", "notes.txt", "a.pth"] {
             write(name, "x = 1\n");
         }
         assert_eq!(modules(dir.path(), true), []);
@@ -114,6 +107,11 @@ mod tests {
         let names = |own| modules(dir.path(), own).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
         assert_eq!(names(true), ["fast.cpython-311-x86_64-linux-gnu.so", "patched/", "sitecustomize.py"]);
         assert_eq!(names(false), ["sitecustomize.py"], "what the system shares");
+        // whose installer wrote nothing down
+        write("old-1.egg-info/top_level.txt", "oldie\n");
+        write("oldie/a.py", "x = 1\n");
+        assert!(names(true).contains(&"oldie/".to_owned()));
+        fs::remove_dir_all(dir.path().join("oldie")).unwrap();
         let before = modules(dir.path(), true);
         write("patched/__init__.py", "x = 2\n");
         let after = modules(dir.path(), true);

@@ -54,8 +54,14 @@ fn scheduling_in(stat: &str) -> Option<String> {
     Some(format!("nice {nice}{class}"))
 }
 
-/// All of the memory; 0 where the kernel does not tell.
+/// The memory that there is for this process and the engines that it starts: the machine's, or what its control group lets it have; 0 where
+/// the kernel does not tell.
 pub fn memory_bytes() -> u64 {
+    let all = all_memory_bytes();
+    control_groups::memory().map_or(all, |bound| bound.min(all))
+}
+
+fn all_memory_bytes() -> u64 {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let kib = value(&text, "MemTotal").and_then(|v| v.split_whitespace().next()?.parse::<u64>().ok());
     kib.unwrap_or(0) * 1024
