@@ -40,6 +40,8 @@ use crate::lang::{Analysis, Diagnostic, Program};
 
 /// A file with so many studies is looked at by two threads.
 const MANY_STUDIES: usize = 16;
+/// Studies of a file with errors that are looked at one by one.
+const MOST_APART: usize = 16;
 /// What a main thread has, in bytes.
 const STACK: usize = 8 << 20;
 /// Configurations that each of them looks at.
@@ -51,11 +53,7 @@ const MOST_OVER_BASE: usize = 64;
 
 /// Adds the doubts of a program to what its analysis found; of a file with errors those that its errors cannot have brought about.
 pub fn reviewed(mut analysis: Analysis) -> Analysis {
-    let mut found = if analysis.has_errors() {
-        Torn::of(&analysis).map(|torn| certain(&torn, &analysis.program)).unwrap_or_default()
-    } else {
-        review(&analysis.program)
-    };
+    let mut found = if analysis.has_errors() { certain(&analysis) } else { review(&analysis.program) };
     without_bases_told(&analysis, &mut found);
     if !found.is_empty() {
         analysis.diagnostics.extend(found);
@@ -64,13 +62,44 @@ pub fn reviewed(mut analysis: Analysis) -> Analysis {
     analysis
 }
 
-fn certain(torn: &Torn, program: &Program) -> Vec<Diagnostic> {
-    let rest = torn.rest(program);
-    let mut found = review(&rest);
+/// The doubts of a file with errors. Of each of its studies those count that concern it; of many studies all, as each is looked at anew.
+fn certain(analysis: &Analysis) -> Vec<Diagnostic> {
+    let program = &analysis.program;
+    let mut found = if program.studies.len() > MOST_APART {
+        Torn::of(analysis, None).map(|torn| {
+            let rest = torn.rest(program);
+            let mut found = review(&rest);
+            found.retain(|d| torn.spares(d, &rest));
+            found
+        })
+    } else {
+        each_apart(analysis)
+    }
+    .unwrap_or_default();
     // what results of a right file would look like is no help while it is wrong
-    let of_results = |d: &Diagnostic| matches!(d.code, Code::FewRequests | Code::NeverBinds);
-    found.retain(|d| !of_results(d) && torn.spares(d, &rest));
+    found.retain(|d| !matches!(d.code, Code::FewRequests | Code::NeverBinds));
     found
+}
+
+/// Each study with the mistakes that concern it. A rule is idle where it surely is in all of them. `None` where nothing is certain.
+fn each_apart(analysis: &Analysis) -> Option<Vec<Diagnostic>> {
+    let (mut found, mut rules) = (Vec::new(), Rules::new());
+    for study in &analysis.program.studies {
+        let torn = Torn::of(analysis, Some(study))?;
+        let alone = Program { studies: vec![study.clone()], ..analysis.program.clone() };
+        let rest = torn.rest(&alone);
+        let looked = Looked::at(&rest, &rest.studies);
+        found.extend(looked.found.into_iter().filter(|d| torn.spares(d, &rest)));
+        for rule in &study.prune {
+            let sure = looked.rules.get(&rule.span).map(|(verdict, _)| *verdict);
+            let sure = sure.filter(|v| idle(*v, rule).is_some_and(|d| torn.spares(&d, &rest)));
+            join(&mut rules, rule, sure.unwrap_or(Verdict::Depends));
+        }
+    }
+    found.extend(rules.into_values().filter_map(|(verdict, rule)| idle(verdict, rule)));
+    let mut seen = HashSet::new();
+    found.retain(|d| seen.insert((d.code, d.span)));
+    Some(found)
 }
 
 fn review(program: &Program) -> Vec<Diagnostic> {

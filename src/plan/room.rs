@@ -71,9 +71,12 @@ fn names(spec: &FlagSpec) -> impl Iterator<Item = String> {
 
 /// The profile with the longest requests, and how long they can be.
 fn longest<'a>(program: &'a Program, study: &Study) -> Option<(&'a Profile, u32)> {
-    let objective = study.objective.iter().flat_map(|o| &o.profiles);
-    let names: IndexSet<&String> =
-        objective.chain(&study.confirm).chain(study.require.iter().filter_map(|r| r.on.as_ref())).collect();
+    let names: IndexSet<&String> = study
+        .aimed_at
+        .iter()
+        .chain(&study.confirm)
+        .chain(study.require.iter().filter_map(|r| r.on.as_ref()))
+        .collect();
     let length = |p: &Profile| Some(p.prompt_tokens()?.1.saturating_add(p.output?.1));
     let all = names.into_iter().filter_map(|n| program.profiles.get(n));
     all.filter_map(|p| Some((&**p, length(p)?))).reduce(|most, p| if p.1 > most.1 { p } else { most })

@@ -9,15 +9,16 @@ use super::reach::{Asked, flag_key};
 use super::room::limits;
 use super::undrafted::may_draft;
 use crate::lang::codes::Code;
-use crate::lang::sema::program::{Change, Engine, Expr, Prune, Step};
+use crate::lang::sema::program::{Change, Engine, Expr, Prune, Step, Study};
 use crate::lang::sema::schema::key;
 use crate::lang::source::Span;
-use crate::lang::syntax::ast::Item;
 use crate::lang::{Analysis, Diagnostic, Program};
 
+mod concern;
 mod extents;
 mod search;
 
+use concern::Concern;
 use extents::holds;
 use search::Search;
 
@@ -50,20 +51,22 @@ enum Candidates {
 }
 
 /// Whether a line that could not be read may say how many GPUs there are.
-fn lost_gpus(analysis: &Analysis) -> bool {
-    let lost = |i: &Item| matches!(i, Item::Study(s) if s.unread.contains(&"gpus"));
-    analysis.modules.root().file.items.iter().any(lost)
+fn lost_gpus(search: &Search<'_>) -> bool {
+    search.studies().any(|s| s.unread.contains(&"gpus"))
 }
 
 impl Torn {
-    /// `None` where nothing is certain.
-    pub(super) fn of(analysis: &Analysis) -> Option<Self> {
-        let search = Search::of(analysis)?;
+    /// For one study, or for all of a file. `None` where nothing is certain.
+    pub(super) fn of(analysis: &Analysis, study: Option<&Study>) -> Option<Self> {
+        let concern = study.and_then(|study| Concern::of(analysis, study));
+        let search = Search::of(analysis, concern.as_ref())?;
+        let is_meant = |s: &&Study| study.is_none_or(|study| study.span == s.span);
+        let studies = || analysis.program.studies.iter().filter(is_meant);
         let text = &search.text;
         let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         let words = || text.split(|c| !word(c)).filter(|w| !w.is_empty());
         let upper = |w: &&str| w.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
-        let based = analysis.program.studies.iter().all(|s| !s.baseline.is_empty());
+        let based = studies().all(|s| !s.baseline.is_empty());
         let candidates = if search.vague || !based || words().any(|w| w == "engine") {
             Candidates::Any
         } else if search.lost {
@@ -75,16 +78,15 @@ impl Torn {
             unsure: Asked {
                 flags: words().filter(|w| w.starts_with('-')).map(|w| key(&flag_key(w))).collect(),
                 env: words().filter(upper).map(str::to_owned).collect(),
-                model: words().any(|w| w == "model")
-                    || analysis.program.studies.iter().any(|s| s.model.is_empty()),
+                model: words().any(|w| w == "model") || studies().any(|s| s.model.is_empty()),
             },
             drafts: search.of_engines.split(|c| !word(c)).find(|w| may_draft(w)).map(str::to_owned),
             adopt: words().any(|w| w == "adopt"),
             // what all need is not to be told of each
             gpus: words().any(|w| w == "gpus")
-                || lost_gpus(analysis)
-                || analysis.diagnostics.iter().any(|d| d.code == Code::TooManyGpus),
-            stated: analysis.program.studies.iter().any(|s| s.gpus.is_some()),
+                || lost_gpus(&search)
+                || search.errors().any(|d| d.code == Code::TooManyGpus),
+            stated: studies().any(|s| s.gpus.is_some()),
             candidates,
             loads: search.loads,
             places: search.places,
@@ -152,7 +154,7 @@ impl Torn {
             Code::GpusUnstated => {
                 let sized = |e: &Arc<Engine>| self.tells(&Asked::of(&[], true, e));
                 let stated = self.stated || self.gpus;
-                !stated && self.candidates == Candidates::All && !program.engines.values().any(sized)
+                !stated && self.candidates != Candidates::Any && !program.engines.values().any(sized)
             }
             Code::Overruled => !self.adopt,
             Code::TooLong => !program.engines.values().any(|e| !self.unsure.flags.is_disjoint(&limits(e))),

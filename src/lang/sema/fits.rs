@@ -10,7 +10,7 @@ use super::program::{Arrivals, Data, Expr, Load, Profile, Study};
 use super::scope::Kind;
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic};
-use crate::lang::source::Span;
+use crate::lang::source::{FileId, Span};
 use crate::lang::syntax::ast::{self, BinaryOp, ExprKind, Item, Name, StudyLineKind as Line};
 
 /// What is done with a profile.
@@ -64,10 +64,6 @@ impl Checker<'_> {
 
     /// Two names of one load: a result is one of its load, whatever that is called.
     fn same_loads(&mut self, decl: &ast::Study) {
-        // what a mistake has lost of a profile may be in what the two differ
-        if self.sink.has_errors() {
-            return;
-        }
         let mut seen: Vec<(Name, Profile)> = Vec::new();
         for line in &decl.lines {
             let names = match &line.kind {
@@ -83,7 +79,11 @@ impl Checker<'_> {
                     continue;
                 }
                 let settings = nameless(&profile);
-                if let Some((first, _)) = seen.iter().find(|(_, other)| *other == settings) {
+                // what a mistake has lost of a profile may be in what the two differ
+                let same = seen.iter().find(|(_, other)| *other == settings);
+                let same =
+                    same.filter(|(first, _)| ![first, name].iter().any(|n| self.is_unsure_load(&n.value)));
+                if let Some((first, _)) = same {
                     let message =
                         format!("`{}` and `{}` are one load under two names", first.value, name.value);
                     let d = Diagnostic::new(Code::SettingTwice, name.span, message).label("the same load");
@@ -93,6 +93,29 @@ impl Checker<'_> {
                 seen.push((name.clone(), settings));
             }
         }
+    }
+
+    /// Whether a mistake in a profile, in one that it derives from, or in no item that could be made out may have lost a setting of it.
+    fn is_unsure_load(&self, name: &str) -> bool {
+        let items = &self.modules.root().file.items;
+        let inside = |outer: Span, at: Span| outer.start <= at.start && at.start < outer.end;
+        let errors = || self.sink.found().filter(|d| d.is_error() && d.span.file == FileId::default());
+        let nowhere = |d: &Diagnostic| !items.iter().any(|i| inside(i.span(), d.span));
+        if errors().any(nowhere) {
+            return true;
+        }
+        let mut next = Some(name);
+        // a circle of parents has been told, and ends here
+        for _ in 0..=items.len() {
+            let profiles = items.iter().filter_map(|i| if let Item::Profile(p) = i { Some(p) } else { None });
+            let mut own = profiles.filter(|p| Some(p.name.value.as_str()) == next);
+            let Some(profile) = own.next() else { return false };
+            if errors().any(|d| inside(profile.span, d.span)) {
+                return true;
+            }
+            next = profile.parent.as_ref().map(|p| p.value.as_str());
+        }
+        true
     }
 
     fn least_rate(&mut self, what: &str, span: Span) {

@@ -12,7 +12,9 @@ use super::scope::Kind;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
-use crate::lang::syntax::ast::{self, Axes, Factor, Item, Name, StepLineKind, StudyLineKind as Line};
+use crate::lang::syntax::ast::{
+    self, Axes, Change, ChangeKind, EngineLineKind, Factor, Item, Name, StepLineKind, StudyLineKind as Line,
+};
 
 impl Checker<'_> {
     /// An engine that can never start is an error where the study first names it.
@@ -26,7 +28,7 @@ impl Checker<'_> {
 
     /// Engines that need more GPUs than there are. It is one number that they are too many for, and said once.
     fn too_many(&mut self, there: u32, line: Span, named: &[(Arc<Engine>, Span)]) {
-        let named = named.iter().filter(|(engine, _)| !self.sets_something_twice(&engine.name));
+        let named = named.iter().filter(|(engine, _)| !self.sets_a_size_twice(engine));
         let all = named.map(|(engine, span)| (needed(engine), engine, *span));
         let mut over = all.filter(|(n, ..)| *n > there);
         let Some((first, engine, span)) = over.next() else { return };
@@ -43,9 +45,15 @@ impl Checker<'_> {
     }
 
     /// Which of two sizes an engine is to have is not known.
-    fn sets_something_twice(&self, name: &str) -> bool {
-        let mut items = self.modules.root().file.items.iter();
-        items.any(|i| matches!(i, Item::Engine(e) if e.name.value == name && self.sink.says(Code::FlagTwice, e.span)))
+    fn sets_a_size_twice(&self, engine: &Engine) -> bool {
+        let items = self.modules.root().file.items.iter();
+        let engines = items.filter_map(|i| if let Item::Engine(e) = i { Some(e) } else { None });
+        let own = engines.filter(|e| e.name.value == engine.name);
+        let lines = own.flat_map(|e| &e.lines);
+        let changes =
+            lines.filter_map(|l| if let EngineLineKind::Changes(all) = &l.kind { Some(all) } else { None });
+        let mut sizes = changes.flatten().filter(|c| is_size(c, engine));
+        sizes.any(|c| self.sink.says(Code::FlagTwice, c.span))
     }
 
     /// Metrics of GPUs in a study that takes none: a recording may hold them, a live run never will.
@@ -99,6 +107,19 @@ impl Checker<'_> {
         }
         out
     }
+}
+
+/// Whether a change may decide how many GPUs an engine takes.
+fn is_size(change: &Change, engine: &Engine) -> bool {
+    let name = match &change.kind {
+        ChangeKind::Flag(flag) | ChangeKind::Raw(flag) => &flag.name.value,
+        ChangeKind::UnsetFlag(name) => &name.value,
+        ChangeKind::Env { .. } | ChangeKind::UnsetEnv(_) | ChangeKind::Model(_) => return false,
+    };
+    let Found::Known(spec, _) = engine.schema.find(name, engine.version.as_deref()) else { return false };
+    let decides = |unless: &String| spec.names.contains(unless);
+    let mut marked = engine.schema.marked().filter_map(|s| s.uses_gpus.as_ref());
+    spec.uses_gpus.is_some() || marked.any(|u| u.unless.iter().any(decides))
 }
 
 fn in_step(step: &ast::Step, names: &mut Vec<Name>) {

@@ -44,7 +44,7 @@ impl Checker<'_> {
         let meant = |d: &Diagnostic| d.words_said().filter(|w| w.starts_with('-')).all(elsewhere);
         self.has_error_beside(engine, |e, d| match &d.about {
             About::Release { flag, .. } | About::Inherited { flag } => elsewhere(flag),
-            _ => meant(d) && (flag_at(e, d.span).is_some_and(elsewhere) || only_takes_away(e, d)),
+            _ => meant(d) && (sets_no_flag(e, d.span, &elsewhere) || only_takes_away(e, d)),
         })
     }
 
@@ -152,15 +152,34 @@ fn texts_of_axes(file: &str) -> HashMap<&str, Vec<&str>> {
     found
 }
 
-/// The flag of an engine's line in which a place stands.
-fn flag_at(engine: &ast::Engine, place: Span) -> Option<&str> {
-    let lines = engine.lines.iter().filter(|l| l.span.start <= place.start && place.start < l.span.end);
-    let changes = lines.filter_map(|l| if let EngineLineKind::Changes(c) = &l.kind { Some(c) } else { None });
-    changes.flatten().find_map(|c| match &c.kind {
-        ChangeKind::Flag(f) if c.span.start <= place.start && place.end <= c.span.end => {
-            Some(f.name.value.as_str())
-        }
-        _ => None,
+/// Whether what stands in that place of an engine sets none of the flags in question.
+fn sets_no_flag(engine: &ast::Engine, place: Span, elsewhere: &dyn Fn(&str) -> bool) -> bool {
+    let mut lines = engine.lines.iter().filter(|l| l.span.start <= place.start && place.start < l.span.end);
+    lines.any(|line| match &line.kind {
+        EngineLineKind::Changes(changes) => changes.iter().any(|c| {
+            let is_here = c.span.start <= place.start && place.end <= c.span.end;
+            is_here
+                && match &c.kind {
+                    ChangeKind::Flag(f) => elsewhere(&f.name.value),
+                    ChangeKind::Env { .. } | ChangeKind::UnsetEnv(_) | ChangeKind::Model(_) => true,
+                    ChangeKind::Raw(_) | ChangeKind::UnsetFlag(_) => false,
+                }
+        }),
+        EngineLineKind::Flag(flag) => flag.names.iter().all(|n| elsewhere(&n.value)),
+        // what its server is started by, and how one speaks to it
+        EngineLineKind::Image(_)
+        | EngineLineKind::Serve(_)
+        | EngineLineKind::Probe(_)
+        | EngineLineKind::Api(_)
+        | EngineLineKind::Args { .. }
+        | EngineLineKind::Key(_)
+        | EngineLineKind::Ready { .. }
+        | EngineLineKind::Metrics(_)
+        | EngineLineKind::Reset { .. }
+        | EngineLineKind::Stop { .. }
+        | EngineLineKind::Failure { .. }
+        | EngineLineKind::Publish { .. } => true,
+        _ => false,
     })
 }
 

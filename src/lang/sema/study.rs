@@ -31,6 +31,7 @@ impl Checker<'_> {
             gpus: None,
             baseline: String::new(),
             objective: None,
+            aimed_at: Vec::new(),
             require: Vec::new(),
             adopt: DEFAULT_ADOPT,
             repeat: Repeat::Auto,
@@ -150,6 +151,7 @@ impl Checker<'_> {
         }
         let text = self.source_text(expr.span);
         let profiles = self.profile_names(on);
+        study.aimed_at.clone_from(&profiles);
         let span = expr.span;
         if let Some((expr, dim)) = self.numeric(0, expr, Place::Objective) {
             let mut differs = false;

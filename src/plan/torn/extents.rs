@@ -3,20 +3,6 @@
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, Item, StudyLineKind};
 
-pub(super) fn extent(item: &Item) -> Span {
-    match item {
-        Item::Use(i) => i.span,
-        Item::Param(i) => i.span,
-        Item::Engine(i) => i.span,
-        Item::Axis(i) => i.span,
-        Item::Profile(i) => i.span,
-        Item::Metric(i) => i.span,
-        Item::Prune(i) => i.span,
-        Item::Study(i) => i.span,
-        Item::Site(i) => i.span,
-    }
-}
-
 pub(super) fn holds(outer: Span, inner: Span) -> bool {
     outer.file == inner.file && outer.start <= inner.start && inner.start < outer.end.max(outer.start + 1)
 }
@@ -25,7 +11,7 @@ pub(super) fn holds(outer: Span, inner: Span) -> bool {
 pub(super) fn was_read(item: &Item, at: Span) -> bool {
     let begins = |span: Span| span.start == at.start;
     let vary = |s: &ast::Step| s.lines.iter().any(|l| begins(l.span));
-    begins(extent(item))
+    begins(item.span())
         || match item {
             Item::Study(study) => study.lines.iter().any(|l| {
                 begins(l.span)
@@ -45,4 +31,13 @@ pub(super) fn in_step(step: &ast::Step, at: Span) -> Option<Span> {
     let guard = step.when.as_ref().map(|w| w.span).filter(|s| holds(*s, at));
     let lines = step.lines.iter().filter(|l| !matches!(l.kind, ast::StepLineKind::Vary { .. }));
     guard.or_else(|| lines.map(|l| l.span).find(|s| holds(*s, at)))
+}
+
+/// Whether a place is in the last step of a line.
+pub(super) fn ends(line: &StudyLineKind, at: Span) -> bool {
+    match line {
+        StudyLineKind::Step(_) => true,
+        StudyLineKind::Track(track) => track.steps.last().is_some_and(|s| holds(s.span, at)),
+        _ => false,
+    }
 }

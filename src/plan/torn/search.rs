@@ -3,7 +3,8 @@
 
 use foldhash::{HashSet, HashSetExt};
 
-use super::extents::{extent, holds, in_step, was_read};
+use super::concern::Concern;
+use super::extents::{ends, holds, in_step, was_read};
 use crate::lang::codes::Code;
 use crate::lang::diag::About;
 use crate::lang::sema::program::Study;
@@ -25,6 +26,8 @@ const OF_LENGTHS: [&str; 5] = ["data", "input", "output", "prefix", "prefixes"];
 /// What the errors of a file tear.
 pub(super) struct Search<'a> {
     analysis: &'a Analysis,
+    /// the study that is asked about, if it is one
+    concern: Option<&'a Concern<'a>>,
     /// all that is torn, as it is written and as it was meant
     pub(super) text: String,
     /// that of it which stands in engines
@@ -45,9 +48,10 @@ pub(super) struct Search<'a> {
 
 impl<'a> Search<'a> {
     /// `None` where nothing is certain.
-    pub(super) fn of(analysis: &'a Analysis) -> Option<Self> {
+    pub(super) fn of(analysis: &'a Analysis, concern: Option<&'a Concern<'a>>) -> Option<Self> {
         let mut search = Search {
             analysis,
+            concern,
             text: String::new(),
             of_engines: String::new(),
             places: Vec::new(),
@@ -58,17 +62,31 @@ impl<'a> Search<'a> {
             unread: false,
             lost: false,
         };
-        for error in analysis.diagnostics.iter().filter(|d| d.is_error()) {
-            // a module that cannot be read may lack anything
-            if error.span.file != FileId::default() {
-                return None;
-            }
+        // a module that cannot be read may lack anything
+        if analysis.diagnostics.iter().any(|d| d.is_error() && d.span.file != FileId::default()) {
+            return None;
+        }
+        for error in search.errors() {
             search.error(error);
         }
         search.lost = search.lost_steps() || search.unread;
         search.axes();
         search.derived_loads();
         Some(search)
+    }
+
+    /// The errors that concern the study.
+    pub(super) fn errors(&self) -> impl Iterator<Item = &'a Diagnostic> + use<'a> {
+        let concern = self.concern;
+        let errors = self.analysis.diagnostics.iter().filter(|d| d.is_error());
+        errors.filter(move |d| concern.is_none_or(|c| c.has(d)))
+    }
+
+    /// The study that is asked about, or all of them.
+    pub(super) fn studies(&self) -> impl Iterator<Item = &'a ast::Study> + use<'a> {
+        let one = self.concern.map(|c| c.study.span);
+        let studies = self.items().iter().filter_map(|i| if let Item::Study(s) = i { Some(s) } else { None });
+        studies.filter(move |s| one.is_none_or(|span| span == s.span))
     }
 
     fn items(&self) -> &'a [Item] {
@@ -80,7 +98,7 @@ impl<'a> Search<'a> {
         if error.about == About::Conflict {
             return self.conflict(error);
         }
-        let item = self.items().iter().find(|i| holds(extent(i), at));
+        let item = self.items().iter().find(|i| holds(i.span(), at));
         // a misspelt word of the language, read as it was meant
         let word = matches!(error.code, Code::NotADeclaration | Code::UnknownSetting);
         if word && error.edits.len() == 1 && item.is_some_and(|i| was_read(i, at)) {
@@ -147,9 +165,9 @@ impl<'a> Search<'a> {
                 if !PROFILE_SETTINGS.contains(&word) || OF_LENGTHS.contains(&word) {
                     self.loads.insert(profile.name.value.clone());
                 }
-                self.places.push(extent(item));
+                self.places.push(item.span());
             }
-            item => self.places.push(extent(item)),
+            item => self.places.push(item.span()),
         }
     }
 
@@ -179,8 +197,8 @@ impl<'a> Search<'a> {
             if !alone || self.places.last().is_some_and(|p| holds(*p, here)) {
                 continue;
             }
-            let before = items.partition_point(|i| extent(i).start <= here.start);
-            match items[..before].last().filter(|i| holds(extent(i), here)) {
+            let before = items.partition_point(|i| i.span().start <= here.start);
+            match items[..before].last().filter(|i| holds(i.span(), here)) {
                 Some(Item::Engine(_)) => self.tear(self.line(here)),
                 Some(Item::Param(_)) | None => {}
                 Some(item) => self.within(item, here),
@@ -282,7 +300,10 @@ impl<'a> Search<'a> {
         let text = self.analysis.modules.root_text().get(place.range()).unwrap_or_default();
         // what candidates are made of, and held against
         let word = text.split_whitespace().next().unwrap_or_default();
-        let steps = ["step", "track", "vary", "pick", "adopt", "gpus"].contains(&word);
+        // what nothing stands on may be picked wrongly
+        let last =
+            word == "pick" && study.lines.last().is_some_and(|l| holds(l.span, at) && ends(&l.kind, at));
+        let steps = !last && ["step", "track", "vary", "pick", "adopt", "gpus"].contains(&word);
         // `step a "A"` has lost its block
         let step = matches!(word, "step" | "track") && !text.contains('{');
         self.unread |= read.is_none() && (step || text.contains("vary "));
@@ -312,7 +333,7 @@ impl<'a> Search<'a> {
         match text.get(line.range()).unwrap_or_default().split_whitespace().next().unwrap_or_default() {
             "use" | "profile" | "metric" | "prune" | "site" | "study" => self.places.push(line),
             _ => {
-                let next = self.items().iter().map(|i| extent(i).start).filter(|s| *s > at.start).min();
+                let next = self.items().iter().map(|i| i.span().start).filter(|s| *s > at.start).min();
                 // `axis seqs = =[16, 48]`: of which flag nobody knows
                 let body = text.get(line.range()).and_then(|l| l.strip_prefix("axis ")?.split_once('='));
                 self.vague |= body.is_some_and(|(_, b)| b.trim_start().starts_with(['=', '[']));
@@ -328,20 +349,19 @@ impl<'a> Search<'a> {
     /// Tears the steps that the program lacks, as something in them is not known. Whether there are any.
     fn lost_steps(&mut self) -> bool {
         let mut any = false;
-        for item in self.items() {
-            let Item::Study(study) = item else { continue };
+        for study in self.studies() {
             let kept = self.analysis.program.studies.iter().find(|s| s.span == study.name.span);
             for line in &study.lines {
                 let lost = |s: &ast::Step| {
                     !kept.is_some_and(|k: &Study| k.steps.iter().any(|o| o.span == s.name.span))
                 };
-                let torn = match &line.kind {
-                    StudyLineKind::Step(step) => lost(step),
-                    StudyLineKind::Track(track) => track.steps.iter().any(lost),
-                    _ => false,
+                let steps = match &line.kind {
+                    StudyLineKind::Step(step) => std::slice::from_ref(&**step),
+                    StudyLineKind::Track(track) => track.steps.as_slice(),
+                    _ => &[],
                 };
-                if torn {
-                    self.tear(line.span);
+                for step in steps.iter().filter(|s| lost(s)) {
+                    self.tear(step.span);
                     any = true;
                 }
             }

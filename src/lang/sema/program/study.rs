@@ -15,6 +15,8 @@ pub struct Study {
     pub gpus: Option<Gpus>,
     pub baseline: String,
     pub objective: Option<Objective>,
+    /// the profiles that its objective names, also where what is said of them is wrong
+    pub aimed_at: Vec<String>,
     pub require: Vec<Require>,
     /// the equivalence zone, a fraction
     pub adopt: f64,
