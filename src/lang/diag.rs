@@ -213,7 +213,7 @@ pub fn once_a_name(
     let mut firsts: HashMap<(Code, FileId, u32, String), usize> = HashMap::new();
     for d in found.drain(..) {
         let within = match d.code {
-            Code::UnknownMetric | Code::UnknownName => Some(0),
+            Code::UnknownMetric | Code::UnknownName | Code::UnknownParam => Some(0),
             Code::UnknownFlag => Some(line(d.span).start),
             _ => None,
         };

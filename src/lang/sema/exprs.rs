@@ -307,16 +307,18 @@ impl Checker<'_> {
             (Type::Engine, Type::Text) if !ordered => self.quoted_engine(r.0.span),
             (Type::Text, Type::Engine) if !ordered => self.quoted_engine(l.0.span),
             _ => {
+                let texts = [(l, r.1), (r, l.1)].into_iter().filter_map(|(e, other)| match (e.1, other) {
+                    (Type::Text, Type::Number(wanted)) => Some((e.0, wanted)),
+                    _ => None,
+                });
+                if texts.into_iter().any(|(e, wanted)| self.param_is_text(e, Some(wanted))) {
+                    return None;
+                }
                 let span = l.0.span.to(r.0.span);
                 let message = format!("`{}` cannot compare these two", op.symbol());
                 let d = Diagnostic::new(Code::Dimension, span, message).label("of different kinds");
-                let sides = [(l, r.1), (r, l.1)].into_iter();
-                let mut of_param = sides.filter_map(|(e, other)| match (e.1, other) {
-                    (Type::Text, Type::Number(wanted)) => self.param_help(e.0, wanted),
-                    _ => None,
-                });
                 let help = "numbers compare with numbers, text with text by `==` and `!=`; text is quoted";
-                self.sink.push(of_another_kind(d, of_param.next(), help));
+                self.sink.push(d.help(help));
                 None
             }
         }
@@ -351,6 +353,9 @@ impl Checker<'_> {
             _ => None,
         };
         let (Some(left), Some(right)) = (number(l.1), number(r.1)) else {
+            if [l, r].into_iter().any(|(e, t)| t == Type::Text && self.param_is_text(e, None)) {
+                return None;
+            }
             let span = l.0.span.to(r.0.span);
             let message = format!("`{}` computes with numbers only", op.symbol());
             let d = Diagnostic::new(Code::Dimension, span, message).label("not both are numbers");

@@ -7,7 +7,7 @@ use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, BinaryOp, ExprKind, Item, Literal, Param};
-use crate::lang::units::Dim;
+use crate::lang::units::{self, Dim};
 
 impl Checker<'_> {
     /// Whether an expression names a param whose declaration has a mistake.
@@ -95,6 +95,33 @@ impl Checker<'_> {
             d.edits.clear();
         }
         self.sink.push(d.related(plain.0.span.to(other.0.span), here));
+        true
+    }
+
+    /// Says that a param is a text where a number is wanted, at that param, and once however often it is used.
+    pub(super) fn param_is_text(&mut self, side: &ast::Expr, wanted: Option<Dim>) -> bool {
+        let Some(name) = named_in(side) else { return false };
+        let at = self.modules.home(side.span).find(Kind::Param, name);
+        let Some(Item::Param(Param { value: Literal::Text(text), .. })) = at.map(|at| self.modules.item(at))
+        else {
+            return false;
+        };
+        let message = format!("the param `{name}` is a text, and is computed with or compared as a number");
+        let d = Diagnostic::new(Code::Dimension, text.span, message).label("a text");
+        let bare = text.value.trim();
+        let (digits, unit) = bare.split_at(
+            bare.find(|c: char| c.is_ascii_alphabetic() || c == '%' || c == '/').unwrap_or(bare.len()),
+        );
+        let is_quantity = digits.trim_end().parse::<f64>().is_ok() && units::unit(unit).is_some();
+        let d = if is_quantity {
+            let right = format!("{}{unit}", digits.trim_end());
+            d.help(format!("a quantity stands without quotes: `param {name} = {right}`"))
+                .edit(text.span, right)
+        } else {
+            let unit = wanted.and_then(Dim::usual_unit).unwrap_or_default();
+            d.help(format!("declare it as what it is compared with, such as `param {name} = 500{unit}`"))
+        };
+        self.sink.push(d.related(side.span, "used here"));
         true
     }
 
