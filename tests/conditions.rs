@@ -85,6 +85,51 @@ pub fn expect(lab: &Lab, why: &str) {
     assert!(if why.is_empty() { said.is_empty() } else { said.contains(why) }, "`{said}` is not `{why}`");
 }
 
+/// A pattern is no file, and stands for those that match it.
+#[test]
+fn patterns_in_flags_are_what_they_match() {
+    let lab = lab("--mode-file=\"conf.d/*.yaml\"");
+    write(&lab, "conf.d/a.yaml", "one");
+    assert_eq!(exec(&lab), 2);
+    expect(&lab, "");
+    write(&lab, "conf.d/a.yaml", "two");
+    expect(&lab, "conf.d/*.yaml changed since it was measured (");
+    write(&lab, "conf.d/a.yaml", "one");
+    expect(&lab, "");
+    write(&lab, "conf.d/b.yaml", "more");
+    expect(&lab, "conf.d/*.yaml changed since");
+}
+
+/// What servers of applications are given: `uvicorn serve:app`.
+#[test]
+fn a_module_that_a_serve_line_refers_to_is_part_of_a_result() {
+    let lab = Lab::with(&STUDY.replace("WORDS", "sh engine.sh app.serve:create").replace("LINES", ""));
+    write(
+        &lab,
+        "engine.sh",
+        format!("shift\nexec '{}' sim --model \"$1\" --host \"$2\" --port \"$3\"\n", binary()),
+    );
+    write(&lab, "app/serve.py", "DELAY = 1\n");
+    assert_eq!(exec(&lab), 2);
+    expect(&lab, "");
+    write(&lab, "app/serve.py", "DELAY = 2\n");
+    expect(&lab, "measured with another ./app/ (");
+}
+
+/// As the manual of CUDA writes it: the list goes on only if there was one.
+#[test]
+fn what_a_script_puts_before_a_list_is_part_of_a_result() {
+    let lab = lab("");
+    let lines = "export PYTHONPATH=\"lib${PYTHONPATH:+:$PYTHONPATH}\"\nexport LD_LIBRARY_PATH=\"$PWD/so${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}\"\n# import tuned";
+    write(&lab, "engine.sh", script(lines));
+    write(&lab, "lib/tuned.py", "one");
+    write(&lab, "so/libown.so", "one");
+    assert_eq!(exec(&lab), 2);
+    expect(&lab, "");
+    write(&lab, "so/libown.so", "two");
+    expect(&lab, "measured with another ");
+}
+
 #[test]
 fn files_that_flags_name_are_part_of_a_result() {
     let lab = lab(

@@ -36,6 +36,7 @@ pub fn modules(program: &Path, words: &[String], said: &Said, study_dir: &Path) 
             // both look for modules where they are started
             "-m" | "-c" => start.text(word.clone(), study_dir),
             _ if word.starts_with('-') => {}
+            _ if is_reference(word) => start.text(word.clone(), study_dir),
             _ => start.file(&study_dir.join(word)),
         }
     }
@@ -45,6 +46,17 @@ pub fn modules(program: &Path, words: &[String], said: &Said, study_dir: &Path) 
     start.texts.extend(said.texts.iter().cloned());
     start.dirs.extend(said.modules.iter().cloned());
     start.found(study_dir)
+}
+
+/// `serve:app`, `app.serve:create`: what servers of applications are given, and look for where they are started.
+fn is_reference(word: &str) -> bool {
+    let is_name = |part: &str| {
+        part.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && part.chars().all(|c| c.is_alphanumeric() || c == '_')
+    };
+    word.split_once(':').is_some_and(|(module, object)| {
+        module.split('.').all(is_name) && object.trim_end_matches("()").split('.').all(is_name)
+    })
 }
 
 /// What is read first, and where modules are looked for.

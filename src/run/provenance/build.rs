@@ -173,7 +173,9 @@ pub fn directories(list: Option<&str>) -> Vec<PathBuf> {
 fn state(path: &Path) -> Option<String> {
     use std::os::unix::fs::MetadataExt;
     let meta = fs::metadata(path).ok()?;
-    Some(format!("{} {}", meta.size(), meta.mtime()))
+    // a time that was put back says nothing, and when that was done does
+    let changed = (meta.ctime(), meta.ctime_nsec());
+    Some(format!("{} {}.{} {}.{}", meta.size(), meta.mtime(), meta.mtime_nsec(), changed.0, changed.1))
 }
 
 /// Directories of the whole system: what lies in them has nothing to do with each other.

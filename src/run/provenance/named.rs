@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
 
+use super::elf;
 use super::scripts::is_of_system;
 use super::uses::{Use, use_of};
 use crate::lang::sema::program::Site;
@@ -89,7 +90,15 @@ pub fn named(config: &Config, site: &Site, study_dir: &Path, is_model: impl Fn(&
             find.word(dir);
         }
     }
-    for (name, value) in own.into_iter().chain(of_site) {
+    let all: Vec<(String, String)> = own.into_iter().chain(of_site).collect();
+    // a library that is loaded before others may be named as the loader finds it: `libtcmalloc.so.4`
+    let listed = all.iter().find(|(name, _)| name == LIBRARIES).map(|(_, dirs)| dirs.as_str());
+    let preloaded =
+        all.iter().filter(|(name, _)| name == "LD_PRELOAD").flat_map(|(_, names)| names.split([' ', ':']));
+    for path in preloaded.filter(|n| !n.is_empty() && !n.contains('/')).filter_map(|n| elf::find(n, listed)) {
+        path.to_str().map(|path| find.word(path));
+    }
+    for (name, value) in all {
         if !PLACES.contains(&name.as_str()) {
             find.under(&name, &value, false);
         }

@@ -18,16 +18,54 @@ pub fn in_variable<'c>(
         (Some(of), value) if of == name => Some(value),
         _ => None,
     });
+    let values: Vec<String> = values.map(without_itself).collect();
     // `$PWD` alone is where the script runs, and another variable alone is what was there before
     let is_own = |dir: &&str| !dir.starts_with('$') || dir.contains('/') || ["$PWD", "${PWD}"].contains(dir);
-    let named = values.flat_map(|value| value.split(':')).filter(|dir| !dir.is_empty()).filter(is_own);
+    let named = values.iter().flat_map(|value| value.split(':')).filter(|dir| !dir.is_empty());
+    let named: Vec<String> = named.filter(is_own).map(str::to_owned).collect();
     let home = std::env::var_os("HOME").map(PathBuf::from);
-    let dirs = named.flat_map(move |dir| {
+    let dirs = named.into_iter().flat_map(move |dir| {
         // a shell takes `~` for a home directory behind `=` and `:` too
         let of_home = home.as_ref().and_then(|home| Some(home.join(dir.strip_prefix("~/")?)));
-        of_home.into_iter().chain(bases.iter().map(move |base| base.join(rest_of(dir))))
+        of_home.into_iter().chain(bases.iter().map(move |base| base.join(rest_of(&dir))))
     });
     dirs.filter(|dir| dir.is_dir()).take(MOST)
+}
+
+/// A value without what stands in it only if a variable is set, as in `lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}`, and with the defaults of
+/// others, `${DIR:-lib}`.
+fn without_itself(value: &str) -> String {
+    let mut text = value.to_owned();
+    let mut from = 0;
+    while let Some(start) = text[from..].find("${").map(|at| from + at) {
+        let Some(end) = closing(&text[start..]).map(|at| start + at) else { break };
+        let inner = &text[start + 2..end];
+        let name = inner.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(inner.len());
+        let with = match inner[name..].trim_start_matches(':').split_at_checked(1) {
+            Some(("+", _)) => "",
+            Some(("-" | "=", default)) => default,
+            _ => {
+                from = start + 2;
+                continue;
+            }
+        };
+        text = format!("{}{with}{}", &text[..start], &text[end + 1..]);
+    }
+    text
+}
+
+/// Where the brace is closed that a text begins with, `${…}`.
+fn closing(text: &str) -> Option<usize> {
+    let mut open = 0_usize;
+    for (at, c) in text.char_indices() {
+        match c {
+            '{' => open += 1,
+            '}' if open == 1 => return Some(at),
+            '}' => open = open.saturating_sub(1),
+            _ => {}
+        }
+    }
+    None
 }
 
 /// The directories that a command goes to, by itself (`cd lib`) or for what it runs (`env -C lib …`).
@@ -55,6 +93,19 @@ mod tests {
     use super::super::folder;
     use super::super::shell::commands;
     use super::*;
+
+    #[test]
+    fn lists_that_go_on_with_what_was_there_name_what_is_new() {
+        for (written, plain) in [
+            ("lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}", "lib"),
+            ("${PYTHONPATH:+${PYTHONPATH}:}src", "src"),
+            ("${PYTHONPATH:-a/lp}:b", "a/lp:b"),
+            ("$HERE/lib:${PATH}", "$HERE/lib:${PATH}"),
+            ("${open", "${open"),
+        ] {
+            assert_eq!(without_itself(written), plain, "{written}");
+        }
+    }
 
     #[test]
     fn directories_are_those_that_are_there() {
