@@ -94,7 +94,13 @@ pub(super) fn hidden_by(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn F
             let mut less =
                 gone.iter().filter(|o| d.is_error() && (line(&o.span) == line(&fresh.span) || at_use(o)));
             let less: Vec<_> = less.by_ref().map(|o| (o.code, origin(o.span, &steps))).collect();
-            found.retain(|o| !less.contains(&(o.code, o.span)));
+            // one number of GPUs is too small for all of them, of which some could not be read before
+            let beside = |o: &Diagnostic| {
+                o.code == Code::TooManyGpus
+                    && o.code == d.code
+                    && d.related.iter().any(|(at, _)| *at == o.span)
+            };
+            found.retain(|o| !less.contains(&(o.code, o.span)) && !beside(o));
             found.push(d);
         }
         (now, there) = (next, read);

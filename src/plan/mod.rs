@@ -3,6 +3,7 @@
 mod alike;
 pub mod bases;
 pub mod candidate;
+mod certain;
 pub mod command;
 pub mod config;
 mod dead;

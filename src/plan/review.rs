@@ -12,6 +12,7 @@ use indexmap::IndexSet;
 use super::alike::{
     has_sum, leaves, may_repeat, plainly_different, same_candidates, same_points, sets, without_bases_told,
 };
+use super::certain::certain;
 use super::config::Config;
 use super::dead::unreachable;
 use super::eval::{Before, condition};
@@ -26,7 +27,6 @@ use super::refused::refused_engines;
 use super::required::{excludes, unmet};
 use super::room::too_long;
 use super::strangers::strangers;
-use super::torn::Torn;
 use super::undrafted::undrafted;
 use super::unstated::unstated;
 use crate::lang::codes::Code;
@@ -40,8 +40,6 @@ use crate::lang::{Analysis, Diagnostic, Program};
 
 /// A file with so many studies is looked at by two threads.
 const MANY_STUDIES: usize = 16;
-/// Studies of a file with errors that are looked at one by one.
-const MOST_APART: usize = 16;
 /// What a main thread has, in bytes.
 const STACK: usize = 8 << 20;
 /// Configurations that each of them looks at.
@@ -62,47 +60,7 @@ pub fn reviewed(mut analysis: Analysis) -> Analysis {
     analysis
 }
 
-/// The doubts of a file with errors. Of each of its studies those count that concern it; of many studies all, as each is looked at anew.
-fn certain(analysis: &Analysis) -> Vec<Diagnostic> {
-    let program = &analysis.program;
-    let mut found = if program.studies.len() > MOST_APART {
-        Torn::of(analysis, None).map(|torn| {
-            let rest = torn.rest(program);
-            let mut found = review(&rest);
-            found.retain(|d| torn.spares(d, &rest));
-            found
-        })
-    } else {
-        each_apart(analysis)
-    }
-    .unwrap_or_default();
-    // what results of a right file would look like is no help while it is wrong
-    found.retain(|d| !matches!(d.code, Code::FewRequests | Code::NeverBinds));
-    found
-}
-
-/// Each study with the mistakes that concern it. A rule is idle where it surely is in all of them. `None` where nothing is certain.
-fn each_apart(analysis: &Analysis) -> Option<Vec<Diagnostic>> {
-    let (mut found, mut rules) = (Vec::new(), Rules::new());
-    for study in &analysis.program.studies {
-        let torn = Torn::of(analysis, Some(study))?;
-        let alone = Program { studies: vec![study.clone()], ..analysis.program.clone() };
-        let rest = torn.rest(&alone);
-        let looked = Looked::at(&rest, &rest.studies);
-        found.extend(looked.found.into_iter().filter(|d| torn.spares(d, &rest)));
-        for rule in &study.prune {
-            let sure = looked.rules.get(&rule.span).map(|(verdict, _)| *verdict);
-            let sure = sure.filter(|v| idle(*v, rule).is_some_and(|d| torn.spares(&d, &rest)));
-            join(&mut rules, rule, sure.unwrap_or(Verdict::Depends));
-        }
-    }
-    found.extend(rules.into_values().filter_map(|(verdict, rule)| idle(verdict, rule)));
-    let mut seen = HashSet::new();
-    found.retain(|d| seen.insert((d.code, d.span)));
-    Some(found)
-}
-
-fn review(program: &Program) -> Vec<Diagnostic> {
+pub(super) fn review(program: &Program) -> Vec<Diagnostic> {
     let studies = program.studies.as_slice();
     let looked = if studies.len() < MANY_STUDIES {
         vec![Looked::at(program, studies)]
@@ -134,13 +92,13 @@ fn review(program: &Program) -> Vec<Diagnostic> {
 
 /// What was found in some studies of a file.
 #[derive(Default)]
-struct Looked<'a> {
-    found: Vec<Diagnostic>,
-    rules: Rules<'a>,
+pub(super) struct Looked<'a> {
+    pub(super) found: Vec<Diagnostic>,
+    pub(super) rules: Rules<'a>,
 }
 
 impl<'a> Looked<'a> {
-    fn at(program: &'a Program, studies: &'a [Study]) -> Self {
+    pub(super) fn at(program: &'a Program, studies: &'a [Study]) -> Self {
         let mut looked = Self::default();
         let mut budget = MOST_LOOKED_AT;
         let (mut different, mut all_kinds) = (HashSet::new(), IndexSet::new());

@@ -56,9 +56,9 @@ fn lost_gpus(search: &Search<'_>) -> bool {
 }
 
 impl Torn {
-    /// For one study, or for all of a file. `None` where nothing is certain.
-    pub(super) fn of(analysis: &Analysis, study: Option<&Study>) -> Option<Self> {
-        let concern = study.and_then(|study| Concern::of(analysis, study));
+    /// For one study, for one of its tracks, or for all of a file. `None` where nothing is certain.
+    pub(super) fn of(analysis: &Analysis, study: Option<&Study>, track: Option<&str>) -> Option<Self> {
+        let concern = study.and_then(|study| Concern::of(analysis, study, track));
         let search = Search::of(analysis, concern.as_ref())?;
         let is_meant = |s: &&Study| study.is_none_or(|study| study.span == s.span);
         let studies = || analysis.program.studies.iter().filter(is_meant);

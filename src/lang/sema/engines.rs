@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use foldhash::HashSet;
+
 use super::check::{Checker, MOST_LEVELS};
 use super::flags::singles;
 use super::program::{Api, Engine, Failure, Ready, Reset, Stop, Via};
@@ -87,6 +89,15 @@ impl Checker<'_> {
         self.own_flags(module, decl, &mut engine);
         for line in &decl.lines {
             self.engine_line(module, line, &mut engine);
+        }
+        // of two one is to go, and which is not known
+        let versions: HashSet<&str> = decl
+            .lines
+            .iter()
+            .filter_map(|l| if let Line::Version(t) = &l.kind { Some(t.value.as_str()) } else { None })
+            .collect();
+        if versions.len() > 1 {
+            engine.version = None;
         }
         self.failures(decl, &mut engine);
         self.refusals(module, decl, &mut engine);

@@ -20,12 +20,27 @@ impl Checker<'_> {
     /// Tells of a list that is read as more numbers than were meant; whether it is one.
     pub(super) fn sets_thousands_apart(&mut self, values: &[Single]) -> bool {
         let spans: Vec<Span> = values.iter().map(|v| v.span).collect();
+        if let Some((span, right)) = self.decimals(&spans) {
+            let message = format!("`{}` is {} values", short(&self.source_text(span)), values.len());
+            let d = Diagnostic::new(Code::BadFlagValue, span, message).label("a comma ends a value");
+            let help = format!("a decimal point is a point: write `[{}]`", short(&right));
+            self.sink.push(d.help(help).edit(span, right));
+            return true;
+        }
         let Some((span, right)) = self.set_apart(&spans) else { return false };
         let message = format!("`{}` is {} values", short(&self.source_text(span)), values.len());
         let d = Diagnostic::new(Code::BadFlagValue, span, message).label("a comma ends a value");
         let help = format!("digits stand together: write `[{}]`", short(&right));
         self.sink.push(d.help(help).edit(span, right));
         true
+    }
+
+    /// Where numbers with decimal commas stand, and as they were meant.
+    fn decimals(&self, numbers: &[Span]) -> Option<(Span, String)> {
+        let words: Vec<&str> = numbers.iter().map(|s| self.modules.slice(*s)).collect();
+        let glued: Vec<bool> = numbers.windows(2).map(|pair| pair[1].start == pair[0].end + 1).collect();
+        let right = with_points(&words, &glued)?.join(", ");
+        Some((numbers.first()?.to(*numbers.last()?), right))
     }
 
     /// Where such numbers stand, and as they were meant.
@@ -35,6 +50,24 @@ impl Checker<'_> {
         let right = meant(&words, &glued)?.join(", ");
         Some((numbers.first()?.to(*numbers.last()?), right))
     }
+}
+
+/// `0,85, 0,95` as `0.85 0.95`: only where a zero stands twice, or beside numbers with a point, as `0,1` may be two.
+fn with_points(words: &[&str], glued: &[bool]) -> Option<Vec<String>> {
+    let digits = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
+    let zeros = words.iter().filter(|w| **w == "0").count();
+    let points = words.iter().any(|w| w.starts_with("0.") && digits(&w[2..]));
+    if zeros == 0 || zeros == 1 && !points {
+        return None;
+    }
+    let mut joined: Vec<String> = Vec::new();
+    let mut at = 0;
+    while at < words.len() {
+        let fraction = words.get(at + 1).filter(|w| digits(w) && glued[at] && words[at] == "0");
+        joined.push(fraction.map_or_else(|| words[at].to_owned(), |f| format!("0.{f}")));
+        at += 1 + usize::from(fraction.is_some());
+    }
+    (joined.len() < words.len()).then_some(joined)
 }
 
 /// The numbers that were meant, where it is sure that they are others. `glued` says whether nothing stands between the comma behind a word and
@@ -70,6 +103,21 @@ fn meant(words: &[&str], glued: &[bool]) -> Option<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn decimal_commas_are_told_from_lists() {
+        let read = |list: &str| {
+            let words: Vec<&str> = list.split(',').map(str::trim).collect();
+            let glued: Vec<bool> = list.split(',').skip(1).map(|w| !w.starts_with(' ')).collect();
+            with_points(&words, &glued).map(|all| all.join(" "))
+        };
+        assert_eq!(read("0,85, 0,95").as_deref(), Some("0.85 0.95"));
+        assert_eq!(read("0.85, 0,95").as_deref(), Some("0.85 0.95"));
+        assert_eq!(read("0,5,0,9").as_deref(), Some("0.5 0.9"));
+        for right in ["0,1", "0, 1", "0.5, 0, 1", "1,2", "0"] {
+            assert_eq!(read(right), None, "{right}");
+        }
+    }
 
     #[test]
     fn thousands_that_are_set_apart_are_told_from_lists() {

@@ -31,11 +31,13 @@ pub fn unlisted(engine: &Engine, name: &str, value: Option<&WrittenValue>) -> Op
     let release = version.map(|v| format!(" {v}")).unwrap_or_default();
     let message = format!("{}{release} is not known to take `{}` for {name}", engine.title, written.text);
     let d = Diagnostic::new(Code::UnlistedValue, written.span, message);
-    let d = d.meant(
-        &written.text,
-        spec.known.iter().map(String::as_str),
-        "not among what it takes",
-        str::to_owned,
-    );
+    // `FLASH_ATTENTION` is `FLASH_ATTN`, and not `FLEX_ATTENTION`, however few letters that is away
+    let first = |text: &str| text.split(['_', '-']).next().unwrap_or_default().to_ascii_lowercase();
+    let own = first(&written.text);
+    let alike = |known: &&str| own != written.text.to_ascii_lowercase() && first(known) == own;
+    let known = || spec.known.iter().map(String::as_str);
+    let near: Vec<&str> =
+        if known().any(|k| alike(&k)) { known().filter(alike).collect() } else { known().collect() };
+    let d = d.meant(&written.text, near, "not among what it takes", str::to_owned);
     Some(d.help(format!("it takes {}; a plug-in may add to these", some_of(&spec.known))))
 }

@@ -326,6 +326,9 @@ fn habit(chunk: &str, token: &Range<usize>, word: &str) -> Option<String> {
         _ if chunk.starts_with('-') && word.starts_with('-') && before.ends_with('=') => {
             format!("write the flag's value behind its `=`; `{word}` stands on a line of its own")
         }
+        _ if matches!(before, "-" | "--") && word.starts_with(|c: char| c.is_ascii_alphabetic()) => {
+            format!("the name of a flag follows its hyphens: write `{before}{word}`")
+        }
         _ if chunk.starts_with('-') && !word.is_empty() => {
             let words =
                 words_of_a_flag(chunk, token).map_or_else(|| "\"a b\"".to_owned(), |(_, words)| words);

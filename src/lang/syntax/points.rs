@@ -127,6 +127,17 @@ impl<'a> Body<'a> {
             );
             return Some(hint(help, None));
         }
+        // `a: --x=1, --y=2, b: …`
+        let comma = self.before.ends_with(',')
+            && self.before[..self.before.len() - 1]
+                .rsplit([',', '{'])
+                .next()
+                .is_some_and(|p| p.contains(':'));
+        if comma && self.word.starts_with("--") {
+            let at = self.before.len() - 1;
+            let help = "a comma ends a point: what one point changes is separated by spaces";
+            return Some(hint(help, Some((at..self.before.len(), String::new()))));
+        }
         if let Some(all) =
             nameless_points::named(self.chunk, self.start).filter(|_| self.word.starts_with('-'))
         {
@@ -204,6 +215,14 @@ impl<'a> Body<'a> {
             };
             let inner = self.after()[..close].trim().to_owned();
             return Some(hint(help, Some((self.token.start..self.token.end + close + 1, inner))));
+        }
+        if word == "[" && self.after().trim_start().starts_with('-') {
+            let close = self.after().find(']').filter(|n| !self.after()[..*n].contains(['[', '\n']));
+            let help = "what a point changes stands behind its colon without brackets";
+            let edit = close.map(|n| {
+                (self.token.start..self.token.end + n + 1, self.after()[..n].trim().replace(", ", " "))
+            });
+            return Some(hint(help, edit));
         }
         if matches!(word, "," | "}" | "[" | "none" | "base" | "null" | "off" | "default" | "-" | "_") {
             let help = format!(

@@ -123,6 +123,19 @@ impl<'a> At<'a> {
         if self.before == "use" && self.word == "{" {
             let list = self.after().split('}').next().unwrap_or_default();
             let taken: Vec<&str> = list.split([',', ' ', '\t', '\n']).filter(|n| !n.is_empty()).collect();
+            // `use { vllm } from std/engines`
+            let behind =
+                self.after().split_once('}').map(|(_, rest)| rest.split('\n').next().unwrap_or_default());
+            let home = behind.and_then(|rest| rest.trim_start().strip_prefix("from ")).map(str::trim);
+            if let (Some(home), Some(rest)) = (home.filter(|h| !h.is_empty()), behind) {
+                let right = format!("{home} {{ {} }}", taken.join(", "));
+                let end = self.token.end + list.len() + 1 + rest.trim_end().len();
+                return Some(mend(
+                    format!("where names come from stands before them: `use {right}`"),
+                    self.token.start..end,
+                    right,
+                ));
+            }
             let Some(home) = imports::home_of(&taken) else {
                 return Some(only("say where the names come from: `use std/profiles { … }`"));
             };
@@ -130,6 +143,13 @@ impl<'a> At<'a> {
                 format!("say where the names come from: write `use std/{home} {{ {} }}`", taken.join(", "));
             let place = self.token.start..self.token.start;
             return Some(mend(help, place, format!("std/{home} ")));
+        }
+        if self.before.starts_with("flag -")
+            && self.word == "="
+            && !self.before[5..].contains(' ')
+            && !words::TYPES.contains(&first_word(self.after().trim_start()))
+        {
+            return Some(mend("a flag is set without the word `flag`: remove it", 0..5, ""));
         }
         if self.before == "env" && self.word == "=" {
             let value = self.after().split([' ', '\t', '\n']).next().unwrap_or_default();

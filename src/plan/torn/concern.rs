@@ -7,24 +7,37 @@ use super::extents::holds;
 use crate::lang::Analysis;
 use crate::lang::Diagnostic;
 use crate::lang::sema::program::Study;
-use crate::lang::syntax::ast::{self, Item};
+use crate::lang::source::Span;
+use crate::lang::syntax::ast::{self, Item, StudyLineKind};
 
-/// A study, and the words of all that it leads to.
+/// A study, or what of it stands outside of all tracks but one; and the words of all that it leads to.
 pub(super) struct Concern<'a> {
     items: &'a [Item],
     pub(super) study: &'a ast::Study,
+    /// the other tracks
+    others: Vec<Span>,
     words: HashSet<&'a str>,
 }
 
 impl<'a> Concern<'a> {
     /// `None` of a study that stands in another file.
-    pub(super) fn of(analysis: &'a Analysis, study: &Study) -> Option<Self> {
+    pub(super) fn of(analysis: &'a Analysis, study: &Study, track: Option<&str>) -> Option<Self> {
         let items = analysis.modules.root().file.items.as_slice();
         let mut studies = items.iter().filter_map(|i| if let Item::Study(s) = i { Some(s) } else { None });
         let own = studies.find(|s| s.name.span == study.span)?;
         let text = analysis.modules.root_text();
+        let is_other = |line: &&ast::StudyLine| match (&line.kind, track) {
+            (StudyLineKind::Track(other), Some(track)) => other.engine.value != track,
+            _ => false,
+        };
+        let others: Vec<Span> = own.lines.iter().filter(is_other).map(|l| l.span).collect();
         let mut words = HashSet::new();
-        add(&mut words, text.get(own.span.range()).unwrap_or_default());
+        let mut from = own.span.start;
+        for other in &others {
+            add(&mut words, text.get(from as usize..other.start as usize).unwrap_or_default());
+            from = other.end;
+        }
+        add(&mut words, text.get(from as usize..own.span.end as usize).unwrap_or_default());
         let mut left: Vec<&Item> = items.iter().filter(|i| name(i).is_some()).collect();
         loop {
             let (named, others): (Vec<&Item>, Vec<&Item>) =
@@ -37,12 +50,17 @@ impl<'a> Concern<'a> {
             }
             left = others;
         }
-        Some(Self { items, study: own, words })
+        Some(Self { items, study: own, others, words })
+    }
+
+    /// Whether a place is in another track.
+    pub(super) fn is_apart(&self, place: Span) -> bool {
+        self.others.iter().any(|o| holds(*o, place))
     }
 
     pub(super) fn has(&self, error: &Diagnostic) -> bool {
         match self.items.iter().find(|i| holds(i.span(), error.span)) {
-            Some(Item::Study(study)) => study.span == self.study.span,
+            Some(Item::Study(study)) => study.span == self.study.span && !self.is_apart(error.span),
             Some(item) => name(item).is_none_or(|n| self.words.contains(n)),
             None => true,
         }

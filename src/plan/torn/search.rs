@@ -360,7 +360,9 @@ impl<'a> Search<'a> {
                     StudyLineKind::Track(track) => track.steps.as_slice(),
                     _ => &[],
                 };
-                for step in steps.iter().filter(|s| lost(s)) {
+                let concern = self.concern;
+                let apart = |s: &&ast::Step| concern.is_some_and(|c| c.is_apart(s.span));
+                for step in steps.iter().filter(|s| lost(s) && !apart(s)) {
                     self.tear(step.span);
                     any = true;
                 }

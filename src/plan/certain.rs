@@ -1,0 +1,75 @@
+//! The doubts of a file with errors that hold whatever its errors come to: each study is looked at with the mistakes that concern it alone, and
+//! each of its tracks too.
+
+use foldhash::{HashMapExt, HashSet, HashSetExt};
+
+use super::idle::{Rules, Verdict, idle, join};
+use super::review::{Looked, review};
+use super::torn::Torn;
+use crate::lang::codes::Code;
+use crate::lang::sema::program::{Space, Step, Study};
+use crate::lang::{Analysis, Diagnostic, Program};
+
+/// Studies of a file with errors that are looked at one by one.
+const MOST_APART: usize = 16;
+
+/// The doubts of a file with errors. Of each of its studies those count that concern it; of many studies all, as each is looked at anew.
+pub(super) fn certain(analysis: &Analysis) -> Vec<Diagnostic> {
+    let program = &analysis.program;
+    let mut found = if program.studies.len() > MOST_APART {
+        Torn::of(analysis, None, None).map(|torn| {
+            let rest = torn.rest(program);
+            let mut found = review(&rest);
+            found.retain(|d| torn.spares(d, &rest));
+            found
+        })
+    } else {
+        each_apart(analysis)
+    }
+    .unwrap_or_default();
+    // what results of a right file would look like is no help while it is wrong
+    found.retain(|d| !matches!(d.code, Code::FewRequests | Code::NeverBinds));
+    found
+}
+
+/// Each study with the mistakes that concern it. A rule is idle where it surely is in all of them. `None` where nothing is certain.
+fn each_apart(analysis: &Analysis) -> Option<Vec<Diagnostic>> {
+    let (mut found, mut rules) = (Vec::new(), Rules::new());
+    for study in &analysis.program.studies {
+        let torn = Torn::of(analysis, Some(study), None)?;
+        let alone = Program { studies: vec![study.clone()], ..analysis.program.clone() };
+        let rest = torn.rest(&alone);
+        let looked = Looked::at(&rest, &rest.studies);
+        found.extend(looked.found.into_iter().filter(|d| torn.spares(d, &rest)));
+        for track in &study.tracks {
+            found.extend(of_track(analysis, study, &track.engine));
+        }
+        for rule in &study.prune {
+            let sure = looked.rules.get(&rule.span).map(|(verdict, _)| *verdict);
+            let sure = sure.filter(|v| idle(*v, rule).is_some_and(|d| torn.spares(&d, &rest)));
+            join(&mut rules, rule, sure.unwrap_or(Verdict::Depends));
+        }
+    }
+    found.extend(rules.into_values().filter_map(|(verdict, rule)| idle(verdict, rule)));
+    let mut seen = HashSet::new();
+    found.retain(|d| seen.insert((d.code, d.span)));
+    Some(found)
+}
+
+/// The doubts of the steps of one track, whatever is wrong with the others.
+fn of_track(analysis: &Analysis, study: &Study, track: &str) -> Vec<Diagnostic> {
+    let Some(torn) = Torn::of(analysis, Some(study), Some(track)) else { return Vec::new() };
+    let mut alone = study.clone();
+    let is_own = |s: &Step| s.track.as_deref() == Some(track);
+    for step in alone.steps.iter_mut().filter(|s| !is_own(s)) {
+        (step.space, step.when, step.pick) = (Space::Sum(Vec::new()), None, None);
+    }
+    let program = Program { studies: vec![alone], ..analysis.program.clone() };
+    let rest = torn.rest(&program);
+    let looked = Looked::at(&rest, &rest.studies);
+    let others = |d: &Diagnostic| study.steps.iter().any(|s| s.span == d.span && !is_own(s));
+    let of_steps = |d: &Diagnostic| {
+        matches!(d.code, Code::OnlyBase | Code::SameTwice | Code::Unreachable | Code::SettledGuard)
+    };
+    looked.found.into_iter().filter(|d| of_steps(d) && !others(d) && torn.spares(d, &rest)).collect()
+}
