@@ -9,6 +9,7 @@ use super::reach::{Asked, flag_key};
 use super::room::limits;
 use super::undrafted::may_draft;
 use crate::lang::codes::Code;
+use crate::lang::diag::About;
 use crate::lang::sema::program::{Change, Engine, Expr, Prune, Step, Study};
 use crate::lang::sema::schema::key;
 use crate::lang::source::Span;
@@ -28,6 +29,8 @@ pub(super) struct Torn {
     unsure: Asked,
     /// a flag that is not sure of an engine as it is declared, and by which that may draft
     drafts: Option<String>,
+    /// flags that are not sure of an engine as it is declared
+    declared: HashSet<String>,
     /// from which gain on a study adopts
     adopt: bool,
     gpus: bool,
@@ -81,6 +84,12 @@ impl Torn {
                 model: words().any(|w| w == "model") || studies().any(|s| s.model.is_empty()),
             },
             drafts: search.of_engines.split(|c| !word(c)).find(|w| may_draft(w)).map(str::to_owned),
+            declared: search
+                .of_engines
+                .split(|c| !word(c))
+                .filter(|w| w.starts_with('-'))
+                .map(|w| key(&flag_key(w)))
+                .collect(),
             adopt: words().any(|w| w == "adopt"),
             // what all need is not to be told of each
             gpus: words().any(|w| w == "gpus")
@@ -152,7 +161,10 @@ impl Torn {
             Code::AlwaysFires | Code::SettledGuard => self.candidates == Candidates::All,
             Code::Undrafted => self.drafts.is_none() && self.candidates != Candidates::Any,
             Code::GpusUnstated => {
-                let sized = |e: &Arc<Engine>| self.tells(&Asked::of(&[], true, e));
+                // what an engine needs as declared is so whatever candidates are lost
+                let flags =
+                    if matches!(found.about, About::Engine(_)) { &self.declared } else { &self.unsure.flags };
+                let sized = |e: &Arc<Engine>| !Asked::of(&[], true, e).flags.is_disjoint(flags);
                 let stated = self.stated || self.gpus;
                 !stated && self.candidates != Candidates::Any && !program.engines.values().any(sized)
             }

@@ -12,6 +12,7 @@ use super::prepared::Prepared;
 use super::reach::Asked;
 use crate::lang::Diagnostic;
 use crate::lang::codes::Code;
+use crate::lang::diag::About;
 use crate::lang::sema::program::{Change, Engine, Expr, From, Point, Site, Step, Study, Via};
 
 /// Configurations that are looked at; what comes behind them may need more still.
@@ -43,10 +44,12 @@ pub(super) fn unstated<'a>(
         let bases = search.look(step, &left);
         left.push(bases);
     }
+    let about = if search.whose.is_some() { About::Plain } else { About::Engine(engine.name.clone()) };
     let what = search.whose.unwrap_or_else(|| format!("the engine `{}` needs", engine.name));
     let needed = Some(search.most).filter(|n| *n > 1)?;
     let message = format!("{what} {needed} GPUs, and the study does not say how many there are");
     let d = Diagnostic::new(Code::GpusUnstated, study.span, message).label("without `gpus`");
+    let d = d.about(about);
     Some(d.help(format!("add `gpus {needed} of \"H100\"`, with a text that the device's name holds")))
 }
 

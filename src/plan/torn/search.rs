@@ -6,7 +6,7 @@ use foldhash::{HashSet, HashSetExt};
 use super::concern::Concern;
 use super::extents::{ends, holds, in_step, was_read};
 use crate::lang::codes::Code;
-use crate::lang::diag::About;
+use crate::lang::diag::{About, did_you_mean};
 use crate::lang::sema::program::Study;
 use crate::lang::sema::scope::{Kind, name_of};
 use crate::lang::source::{FileId, Span};
@@ -248,6 +248,10 @@ impl<'a> Search<'a> {
             )) => self.places.push(span),
             // what it declares is a flag of its own
             Some((EngineLineKind::Flag { .. }, span)) => self.tear(span),
+            // a release that is none is read as one that is known
+            Some((EngineLineKind::Version(_), span)) if error.code == Code::EngineSetting => {
+                self.places.push(span);
+            }
             Some(_) => self.lose(engine),
             None => {
                 let line = self.line(at);
@@ -260,6 +264,12 @@ impl<'a> Search<'a> {
                 if flag {
                     self.tear(line);
                 } else if begins(&OF_A_SERVER) {
+                    self.places.push(line);
+                } else if let Some(word) = setting_meant(text).filter(|_| error.code == Code::UnknownSetting)
+                {
+                    // `port 8000`: if anything of a candidate, the flag of that name
+                    let flag = word.replace('_', "-");
+                    self.text.extend([" --", &flag, " -", &flag, " "]);
                     self.places.push(line);
                 } else if parent && !error.edits.is_empty() {
                     self.places.push(at);
@@ -400,4 +410,12 @@ impl<'a> Search<'a> {
             }
         }
     }
+}
+
+/// The word of an engine's line that is no setting, where it states no version and no parent by another name.
+fn setting_meant(line: &str) -> Option<&str> {
+    const OF_VERSIONS: [&str; 6] = ["version", "release", "tag", "from", "parent", "extends"];
+    let word = line.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next().unwrap_or_default();
+    let near = did_you_mean(word, OF_VERSIONS).is_some();
+    (word.len() > 1 && word.starts_with(|c: char| c.is_ascii_lowercase()) && !near).then_some(word)
 }
