@@ -215,6 +215,19 @@ fn a_quoted_command_is_read_without_its_signs() {
     assert!(out.stdout.contains("    --kv-cache-memory-bytes=20Gi\n"), "{}", out.stdout);
 }
 
+/// What every launch sets is no study's to set.
+#[test]
+fn directories_of_the_launch_are_left_out() {
+    let lab = Lab::new();
+    let out = init(&lab, &[], "TMPDIR=/scratch HOME=/srv vllm serve Qwen/Qwen3-8B").expect_code(0);
+    for name in ["TMPDIR", "HOME"] {
+        let said = format!("left out: {name}: every launch has one of its own; set it for perflab itself");
+        assert!(out.stderr.contains(&said), "{}", out.stderr);
+    }
+    lab.write("first.plab", &out.stdout);
+    lab.run(&["check", "first.plab"]).expect_code(0);
+}
+
 #[test]
 fn layouts_that_are_searched_take_their_gpus() {
     let lab = Lab::new();

@@ -5,9 +5,10 @@ use super::error::InitError;
 use super::launch::{Devices, Launch};
 use super::shell::Word;
 use super::{secret, value};
+use crate::lang::of_launch::OF_THE_LAUNCH;
 
 /// Variables that say where things lie on one machine and how it reaches others: a study is for other machines too.
-const OF_THE_MACHINE: [&str; 26] = [
+const OF_THE_MACHINE: [&str; 25] = [
     "HF_HOME",
     "HF_HUB_CACHE",
     "HUGGINGFACE_HUB_CACHE",
@@ -22,7 +23,6 @@ const OF_THE_MACHINE: [&str; 26] = [
     "TORCH_EXTENSIONS_DIR",
     "FLASHINFER_WORKSPACE_BASE",
     "LLAMA_CACHE",
-    "HOME",
     "PATH",
     "LD_LIBRARY_PATH",
     "CUDA_HOME",
@@ -60,6 +60,10 @@ pub fn environment(
         }
         if secret::variable(name) || secret::value_is(&word.text) {
             left_out.push(format!("{name}: a secret, and a study lies in git; put it into a site file"));
+            continue;
+        }
+        if OF_THE_LAUNCH.iter().any(|(n, ..)| n == name) {
+            left_out.push(format!("{name}: every launch has one of its own; set it for perflab itself"));
             continue;
         }
         if OF_THE_MACHINE.contains(&name.as_str()) {

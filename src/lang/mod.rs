@@ -16,7 +16,7 @@ pub mod invisible;
 pub mod learn;
 pub mod made;
 mod numbering;
-mod of_launch;
+pub mod of_launch;
 mod pictures;
 pub mod render;
 pub mod sema;
