@@ -178,6 +178,9 @@ impl Module {
         let library = stdlib::home(kind.word(), &name.value);
         // one of the file's own but for a slip may be meant as well: nobody knows for sure
         let own = did_you_mean(&name.value, known.iter().copied()).filter(|_| library.is_some());
+        if library.is_some() && unimported::is_meant_by_an_import(&name.value, sink) {
+            return;
+        }
         if let Some((own, library)) = own.zip(library) {
             let help = format!(
                 "`{own}` is declared here; std/{library} has another: `use std/{library} {{ {} }}`",

@@ -1,5 +1,7 @@
 //! Whole answers have no times of tokens: what reads those of a profile with `stream false` reads nothing.
 
+use indexmap::IndexMap;
+
 use super::check::Checker;
 use super::program::{Expr, Study};
 use super::scope::Kind;
@@ -16,22 +18,24 @@ impl Checker<'_> {
     pub(super) fn streams_read(&mut self, decl: &ast::Study, study: &Study) {
         let named: Vec<String> = study.objective.iter().flat_map(|o| o.profiles.clone()).collect();
         let whole = self.first_whole(&named);
+        let mut told = Told::default();
         let line = decl.lines.iter().find_map(|line| match &line.kind {
             Line::Objective { expr, .. } => Some(expr.span),
             _ => None,
         });
         if let (Some(objective), Some(span)) = (&study.objective, line) {
-            self.reads_stream(&objective.expr, span, whole.as_deref());
+            told.read(&objective.expr, span, whole.as_deref());
         }
         for require in &study.require {
             let of = require.on.as_ref().map(|on| self.first_whole(std::slice::from_ref(on)));
-            self.reads_stream(&require.expr, require.span, of.as_ref().unwrap_or(&whole).as_deref());
+            told.read(&require.expr, require.span, of.as_ref().unwrap_or(&whole).as_deref());
         }
         // a rule is asked of each profile, and may be meant for one that streams
         let all = named.iter().all(|name| self.is_whole(name));
         for rule in &study.prune {
-            self.reads_stream(&rule.when, rule.span, whole.as_deref().filter(|_| all));
+            told.read(&rule.when, rule.span, whole.as_deref().filter(|_| all));
         }
+        told.0.into_values().for_each(|d| self.sink.push(d));
     }
 
     fn first_whole(&mut self, names: &[String]) -> Option<String> {
@@ -42,13 +46,24 @@ impl Checker<'_> {
         let at = self.modules.root().find(Kind::Profile, name);
         at.and_then(|at| self.profile(at)).is_some_and(|profile| !profile.stream)
     }
+}
 
-    fn reads_stream(&mut self, expr: &Expr, span: Span, profile: Option<&str>) {
+/// What is to be told of each profile, once however much of it is read.
+#[derive(Default)]
+struct Told(IndexMap<String, Diagnostic>);
+
+impl Told {
+    fn read(&mut self, expr: &Expr, span: Span, profile: Option<&str>) {
         let (Some(profile), Some(metric)) = (profile, of_a_stream(expr)) else { return };
+        if let Some(first) = self.0.get_mut(profile) {
+            first.related.push((span, format!("and `{metric}` here")));
+            return;
+        }
         let message =
             format!("`{metric}` is a time of single tokens, and the answers of `{profile}` come as wholes");
         let d = Diagnostic::new(Code::WrongLoad, span, message).label("only a stream tells");
-        self.sink.push(d.help(format!("read `latency` instead, or take `stream false` out of `{profile}`")));
+        let d = d.help(format!("read `latency` instead, or take `stream false` out of `{profile}`"));
+        self.0.insert(profile.to_owned(), d);
     }
 }
 

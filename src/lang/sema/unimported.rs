@@ -15,17 +15,8 @@ pub fn say(module: &Module, d: Diagnostic, library: &str, name: &str, sink: &mut
     // a list that cannot be read as it stands, `{ , chat }`: the name was to stand there. One that has another word for it, `{ tensorrt }`:
     // what that means was said
     let lost = |d: &Diagnostic| d.code == Code::Unexpected;
-    let meant = |d: &Diagnostic| {
-        let one = d.edits.iter().any(|e| e.text == name);
-        d.code == Code::UnknownImport && (one || d.suggested.iter().any(|s| s == name))
-    };
-    if says_of_list(module, library, sink, |d| lost(d) || meant(d)) {
-        // of two words that may be meant it is the one that is used
-        let open = |d: &&mut Diagnostic| d.code == Code::UnknownImport && d.edits.is_empty();
-        for d in sink.each_mut().filter(open).filter(|d| d.suggested.iter().any(|s| s == name)) {
-            d.label = format!("did you mean `{name}`?");
-            d.edits.push(crate::lang::diag::Edit { span: d.span, text: name.to_owned() });
-        }
+    let meant = |d: &Diagnostic| d.code == Code::UnknownImport && d.edits.iter().any(|e| e.text == name);
+    if is_meant_by_an_import(name, sink) || says_of_list(module, library, sink, |d| lost(d) || meant(d)) {
         return;
     }
     let span = d.span;
@@ -49,6 +40,16 @@ pub fn say(module: &Module, d: Diagnostic, library: &str, name: &str, sink: &mut
     of_library(&mut first.about, library, names);
     first.edits.clear();
     first.edits.push(crate::lang::diag::Edit { span, text });
+}
+
+/// Whether an import that is called otherwise may mean a name: of two words that it may mean it is the one that is used.
+pub fn is_meant_by_an_import(name: &str, sink: &mut Sink) -> bool {
+    let open = |d: &&mut Diagnostic| d.code == Code::UnknownImport && d.edits.is_empty();
+    let meant = sink.each_mut().filter(open).find(|d| d.suggested.iter().any(|s| s == name));
+    let Some(d) = meant else { return false };
+    d.label = format!("did you mean `{name}`?");
+    d.edits.push(crate::lang::diag::Edit { span: d.span, text: name.to_owned() });
+    true
 }
 
 /// Whether such a thing was said of a list of that library.
