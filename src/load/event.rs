@@ -26,8 +26,6 @@ pub(super) struct Event {
     pub usage: Option<Usage>,
     /// Its `usage` counts the tokens so far in any event (SGLang's `/generate`).
     pub has_totals: bool,
-    /// The model that it says to be of.
-    pub model: Option<String>,
     /// The message of an error that was sent instead of a chunk.
     pub error: Option<String>,
     /// Names of delta fields that carry text and are not known to.
@@ -39,8 +37,7 @@ impl Event {
     pub(super) fn parse(data: &[u8]) -> Result<Self, serde_json::Error> {
         let raw: RawEvent = read(data)?;
         let error = raw.error_message();
-        let model = if let Some(Value::String(name)) = raw.model { Some(name) } else { None };
-        let mut event = Self { usage: raw.usage.map(Usage::from), model, error, ..Self::default() };
+        let mut event = Self { usage: raw.usage.map(Usage::from), error, ..Self::default() };
         for choice in raw.choices.unwrap_or_default() {
             event.add(choice);
         }

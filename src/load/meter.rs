@@ -2,6 +2,7 @@
 //! no socket, so that recorded streams of real servers can be replayed through it in any pieces.
 
 use super::event::{Event, error_text};
+use super::named;
 use super::record::{Chunk, Failure, FailureKind, Form, Outcome, Textless, TokenSource, UnknownText};
 use super::share::{room_for_tokens, spread};
 use super::shown::{example, glimpse, message};
@@ -218,11 +219,14 @@ impl Reading {
     }
 
     fn chunk(&mut self, at_ns: u64, event: Event, data: &[u8]) {
+        // each event of an answer says it again
+        if self.parsed_ns.is_none() {
+            self.model = named::model_in(data);
+        }
         self.parsed_ns = Some(at_ns);
         if event.has_content {
             self.note_content(at_ns);
         }
-        self.model = self.model.take().or(event.model);
         if let Some(said) = event.error {
             self.error.get_or_insert_with(|| message(&said));
         }

@@ -15,8 +15,6 @@ pub(super) struct RawEvent {
     #[serde(default)]
     pub choices: Option<Vec<RawChoice>>,
     #[serde(default)]
-    pub model: Option<Value>,
-    #[serde(default)]
     pub usage: Option<RawUsage>,
     #[serde(default)]
     pub error: Option<Value>,

@@ -22,9 +22,7 @@ impl Template {
     /// text in that place the event has to have that one.
     pub(super) fn of(data: &[u8], event: &Event) -> Option<Self> {
         let Event { text_bytes, has_content, .. } = *event;
-        let model = event.model.clone();
-        let plain =
-            Event { has_choices: true, is_token: true, text_bytes, has_content, model, ..Event::default() };
+        let plain = Event { has_choices: true, is_token: true, text_bytes, has_content, ..Event::default() };
         if *event != plain || event.text_bytes == 0 {
             return None;
         }
@@ -100,8 +98,7 @@ mod tests {
             ];
             if let Some(bytes) = template.text_bytes(other[cut].as_bytes()) {
                 let parsed = Event::parse(other[cut].as_bytes()).expect("json");
-                let model = parsed.model.clone();
-                let plain = Event { has_choices: true, is_token: true, text_bytes: bytes, model, ..Event::default() };
+                let plain = Event { has_choices: true, is_token: true, text_bytes: bytes, ..Event::default() };
                 prop_assert_eq!(parsed, Event { has_content: bytes > 0, is_blank: bytes == 0, ..plain });
             }
         }

@@ -10,7 +10,7 @@ use crate::lang::codes::Code;
 use crate::lang::sema::program::{Space, Step, Study};
 use crate::lang::{Analysis, Diagnostic, Program};
 
-/// Studies of a file with errors that are looked at one by one.
+/// Studies of a file with errors, and tracks of one of them, that are looked at one by one.
 const MOST_APART: usize = 16;
 
 /// The doubts of a file with errors. Of each of its studies those count that concern it; of many studies all, as each is looked at anew.
@@ -41,7 +41,7 @@ fn each_apart(analysis: &Analysis) -> Option<Vec<Diagnostic>> {
         let rest = torn.rest(&alone);
         let looked = Looked::at(&rest, &rest.studies);
         found.extend(looked.found.into_iter().filter(|d| torn.spares(d, &rest)));
-        for track in &study.tracks {
+        for track in study.tracks.iter().filter(|_| study.tracks.len() <= MOST_APART) {
             found.extend(of_track(analysis, study, &track.engine));
         }
         for rule in &study.prune {

@@ -315,7 +315,8 @@ impl<'a, 'x> Coordinator<'a, 'x> {
         // or something changed meanwhile, and what holds now is looked at anew
         let anew = under.is_some_and(|l| stirred(&history, l) || shifted::since_the_last(&history, &l.id));
         drop(history);
-        if let Err(error) = if anew { self.look_anew() } else { Ok(false) } {
+        let looked = if anew { self.look_anew() } else { Ok(false) };
+        if let Err(error) = looked {
             return Some(Err(error));
         }
         match ended {

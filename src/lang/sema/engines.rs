@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use foldhash::HashSet;
-
 use super::check::{Checker, MOST_LEVELS};
 use super::flags::singles;
 use super::program::{Api, Engine, Failure, Ready, Reset, Stop, Via};
@@ -91,12 +89,12 @@ impl Checker<'_> {
             self.engine_line(module, line, &mut engine);
         }
         // of two one is to go, and which is not known
-        let versions: HashSet<&str> = decl
+        let mut versions = decl
             .lines
             .iter()
-            .filter_map(|l| if let Line::Version(t) = &l.kind { Some(t.value.as_str()) } else { None })
-            .collect();
-        if versions.len() > 1 {
+            .filter_map(|l| if let Line::Version(t) = &l.kind { Some(&t.value) } else { None });
+        let first = versions.next();
+        if versions.any(|v| Some(v) != first) {
             engine.version = None;
         }
         self.failures(decl, &mut engine);

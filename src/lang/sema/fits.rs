@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::bounds;
-use super::check::Checker;
+use super::check::{Checker, MOST_LEVELS};
 use super::loads;
 use super::program::{Arrivals, Data, Expr, Load, Profile, Study};
 use super::scope::Kind;
@@ -64,6 +64,9 @@ impl Checker<'_> {
 
     /// Two names of one load: a result is one of its load, whatever that is called.
     fn same_loads(&mut self, decl: &ast::Study) {
+        if self.lost_an_item() {
+            return;
+        }
         let mut seen: Vec<(Name, Profile)> = Vec::new();
         for line in &decl.lines {
             let names = match &line.kind {
@@ -81,8 +84,8 @@ impl Checker<'_> {
                 let settings = nameless(&profile);
                 // what a mistake has lost of a profile may be in what the two differ
                 let same = seen.iter().find(|(_, other)| *other == settings);
-                let same =
-                    same.filter(|(first, _)| ![first, name].iter().any(|n| self.is_unsure_load(&n.value)));
+                let unsure = |name: &Name| self.is_unsure_load(&name.value);
+                let same = same.filter(|(first, _)| !unsure(first) && !unsure(name));
                 if let Some((first, _)) = same {
                     let message =
                         format!("`{}` and `{}` are one load under two names", first.value, name.value);
@@ -95,27 +98,33 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether a mistake in a profile, in one that it derives from, or in no item that could be made out may have lost a setting of it.
+    /// Whether a mistake in a profile, or in one that it derives from, may have lost a setting of it.
     fn is_unsure_load(&self, name: &str) -> bool {
-        let items = &self.modules.root().file.items;
-        let inside = |outer: Span, at: Span| outer.start <= at.start && at.start < outer.end;
-        let errors = || self.sink.found().filter(|d| d.is_error() && d.span.file == FileId::default());
-        let nowhere = |d: &Diagnostic| !items.iter().any(|i| inside(i.span(), d.span));
-        if errors().any(nowhere) {
-            return true;
-        }
-        let mut next = Some(name);
+        let root = self.modules.root();
+        let mut at = root.find(Kind::Profile, name);
         // a circle of parents has been told, and ends here
-        for _ in 0..=items.len() {
-            let profiles = items.iter().filter_map(|i| if let Item::Profile(p) = i { Some(p) } else { None });
-            let mut own = profiles.filter(|p| Some(p.name.value.as_str()) == next);
-            let Some(profile) = own.next() else { return false };
-            if errors().any(|d| inside(profile.span, d.span)) {
+        for _ in 0..MOST_LEVELS {
+            let Some(Item::Profile(profile)) = at.map(|at| self.modules.item(at)) else { return false };
+            if self.sink.in_span(profile.span).next().is_some() {
                 return true;
             }
-            next = profile.parent.as_ref().map(|p| p.value.as_str());
+            at = profile
+                .parent
+                .as_ref()
+                .and_then(|p| self.modules.home(profile.span).find(Kind::Profile, &p.value));
         }
         true
+    }
+
+    /// Whether a mistake stands in no item that could be made out: it may have lost something of any.
+    fn lost_an_item(&self) -> bool {
+        let items = &self.modules.root().file.items;
+        let inside = |at: Span| {
+            let before = items.partition_point(|i| i.span().start <= at.start);
+            items[..before].last().is_some_and(|i| at.start < i.span().end)
+        };
+        let mut errors = self.sink.found().filter(|d| d.is_error() && d.span.file == FileId::default());
+        errors.any(|d| !inside(d.span))
     }
 
     fn least_rate(&mut self, what: &str, span: Span) {

@@ -28,9 +28,8 @@ impl Checker<'_> {
 
     /// Engines that need more GPUs than there are. It is one number that they are too many for, and said once.
     fn too_many(&mut self, there: u32, line: Span, named: &[(Arc<Engine>, Span)]) {
-        let named = named.iter().filter(|(engine, _)| !self.sets_a_size_twice(engine));
-        let all = named.map(|(engine, span)| (needed(engine), engine, *span));
-        let mut over = all.filter(|(n, ..)| *n > there);
+        let all = named.iter().map(|(engine, span)| (needed(engine), engine, *span));
+        let mut over = all.filter(|(n, engine, _)| *n > there && !self.sets_a_size_twice(engine));
         let Some((first, engine, span)) = over.next() else { return };
         let many = format!("{first} GPU{}", if first == 1 { "" } else { "s" });
         let message = format!("the engine `{}` needs {many}, and the study has {there}", engine.name);

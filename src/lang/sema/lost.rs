@@ -166,20 +166,7 @@ fn sets_no_flag(engine: &ast::Engine, place: Span, elsewhere: &dyn Fn(&str) -> b
                 }
         }),
         EngineLineKind::Flag(flag) => flag.names.iter().all(|n| elsewhere(&n.value)),
-        // what its server is started by, and how one speaks to it
-        EngineLineKind::Image(_)
-        | EngineLineKind::Serve(_)
-        | EngineLineKind::Probe(_)
-        | EngineLineKind::Api(_)
-        | EngineLineKind::Args { .. }
-        | EngineLineKind::Key(_)
-        | EngineLineKind::Ready { .. }
-        | EngineLineKind::Metrics(_)
-        | EngineLineKind::Reset { .. }
-        | EngineLineKind::Stop { .. }
-        | EngineLineKind::Failure { .. }
-        | EngineLineKind::Publish { .. } => true,
-        _ => false,
+        kind => kind.is_of_the_server(),
     })
 }
 

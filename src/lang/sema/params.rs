@@ -7,6 +7,7 @@ use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, BinaryOp, ExprKind, Item, Literal, Param};
+use crate::lang::syntax::number_alone;
 use crate::lang::units::{self, Dim};
 
 impl Checker<'_> {
@@ -108,15 +109,10 @@ impl Checker<'_> {
         };
         let message = format!("the param `{name}` is a text, and is computed with or compared as a number");
         let d = Diagnostic::new(Code::Dimension, text.span, message).label("a text");
-        let bare = text.value.trim();
-        let (digits, unit) = bare.split_at(
-            bare.find(|c: char| c.is_ascii_alphabetic() || c == '%' || c == '/').unwrap_or(bare.len()),
-        );
-        let is_quantity = digits.trim_end().parse::<f64>().is_ok() && units::unit(unit).is_some();
-        let d = if is_quantity {
-            let right = format!("{}{unit}", digits.trim_end());
-            d.help(format!("a quantity stands without quotes: `param {name} = {right}`"))
-                .edit(text.span, right)
+        let bare: String = text.value.split_whitespace().collect();
+        let number = number_alone(&bare, text.span).filter(|n| units::unit(&n.unit).is_some());
+        let d = if number.is_some() {
+            d.help(format!("a quantity stands without quotes: `param {name} = {bare}`")).edit(text.span, bare)
         } else {
             let unit = wanted.and_then(Dim::usual_unit).unwrap_or_default();
             d.help(format!("declare it as what it is compared with, such as `param {name} = 500{unit}`"))

@@ -6,11 +6,14 @@ use crate::lang::diag::{Diagnostic, short};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{Number, Single};
 
+/// The numbers that were meant by words, where they were others; and whether nothing stands between the comma behind each and the next one.
+type Meant = fn(&[&str], &[bool]) -> Option<Vec<String>>;
+
 impl Checker<'_> {
     /// `concurrency 1,024`: tells of loads that are read as more than were meant; whether they are.
     pub(super) fn loads_apart(&mut self, all: &[Number]) -> bool {
         let spans: Vec<Span> = all.iter().map(|n| n.span).collect();
-        let Some((span, right)) = self.set_apart(&spans) else { return false };
+        let Some((span, right)) = self.meant_by(&spans, meant) else { return false };
         let message = format!("`{}` is {} loads", short(&self.source_text(span)), all.len());
         let d = Diagnostic::new(Code::ProfileSetting, span, message).label("a comma ends a load");
         self.sink.push(d.help(format!("digits stand together: write `{right}`")).edit(span, right));
@@ -20,31 +23,18 @@ impl Checker<'_> {
     /// Tells of a list that is read as more numbers than were meant; whether it is one.
     pub(super) fn sets_thousands_apart(&mut self, values: &[Single]) -> bool {
         let spans: Vec<Span> = values.iter().map(|v| v.span).collect();
-        if let Some((span, right)) = self.decimals(&spans) {
-            let message = format!("`{}` is {} values", short(&self.source_text(span)), values.len());
-            let d = Diagnostic::new(Code::BadFlagValue, span, message).label("a comma ends a value");
-            let help = format!("a decimal point is a point: write `[{}]`", short(&right));
-            self.sink.push(d.help(help).edit(span, right));
-            return true;
-        }
-        let Some((span, right)) = self.set_apart(&spans) else { return false };
+        let points = self.meant_by(&spans, with_points).map(|m| (m, "a decimal point is a point"));
+        let apart = || self.meant_by(&spans, meant).map(|m| (m, "digits stand together"));
+        let Some(((span, right), rule)) = points.or_else(apart) else { return false };
         let message = format!("`{}` is {} values", short(&self.source_text(span)), values.len());
         let d = Diagnostic::new(Code::BadFlagValue, span, message).label("a comma ends a value");
-        let help = format!("digits stand together: write `[{}]`", short(&right));
+        let help = format!("{rule}: write `[{}]`", short(&right));
         self.sink.push(d.help(help).edit(span, right));
         true
     }
 
-    /// Where numbers with decimal commas stand, and as they were meant.
-    fn decimals(&self, numbers: &[Span]) -> Option<(Span, String)> {
-        let words: Vec<&str> = numbers.iter().map(|s| self.modules.slice(*s)).collect();
-        let glued: Vec<bool> = numbers.windows(2).map(|pair| pair[1].start == pair[0].end + 1).collect();
-        let right = with_points(&words, &glued)?.join(", ");
-        Some((numbers.first()?.to(*numbers.last()?), right))
-    }
-
     /// Where such numbers stand, and as they were meant.
-    fn set_apart(&self, numbers: &[Span]) -> Option<(Span, String)> {
+    fn meant_by(&self, numbers: &[Span], meant: Meant) -> Option<(Span, String)> {
         let words: Vec<&str> = numbers.iter().map(|s| self.modules.slice(*s)).collect();
         let glued: Vec<bool> = numbers.windows(2).map(|pair| pair[1].start == pair[0].end + 1).collect();
         let right = meant(&words, &glued)?.join(", ");
@@ -104,13 +94,15 @@ fn meant(words: &[&str], glued: &[bool]) -> Option<Vec<String>> {
 mod tests {
     use super::*;
 
+    fn read(list: &str, meant: Meant) -> Option<String> {
+        let words: Vec<&str> = list.split(',').map(str::trim).collect();
+        let glued: Vec<bool> = list.split(',').skip(1).map(|w| !w.starts_with(' ')).collect();
+        meant(&words, &glued).map(|all| all.join(" "))
+    }
+
     #[test]
     fn decimal_commas_are_told_from_lists() {
-        let read = |list: &str| {
-            let words: Vec<&str> = list.split(',').map(str::trim).collect();
-            let glued: Vec<bool> = list.split(',').skip(1).map(|w| !w.starts_with(' ')).collect();
-            with_points(&words, &glued).map(|all| all.join(" "))
-        };
+        let read = |list| read(list, with_points);
         assert_eq!(read("0,85, 0,95").as_deref(), Some("0.85 0.95"));
         assert_eq!(read("0.85, 0,95").as_deref(), Some("0.85 0.95"));
         assert_eq!(read("0,5,0,9").as_deref(), Some("0.5 0.9"));
@@ -121,11 +113,7 @@ mod tests {
 
     #[test]
     fn thousands_that_are_set_apart_are_told_from_lists() {
-        let read = |list: &str| {
-            let words: Vec<&str> = list.split(',').map(str::trim).collect();
-            let glued: Vec<bool> = list.split(',').skip(1).map(|w| !w.starts_with(' ')).collect();
-            meant(&words, &glued).map(|all| all.join(" "))
-        };
+        let read = |list| read(list, meant);
         assert_eq!(read("2,048, 4,096").as_deref(), Some("2048 4096"));
         assert_eq!(read("8,192, 16,384").as_deref(), Some("8192 16384"));
         assert_eq!(read("512, 1,024").as_deref(), Some("512 1024"));

@@ -231,21 +231,7 @@ impl<'a> Search<'a> {
                 let change = changes.iter().find(|c| holds(c.span, at));
                 self.tear(change.map_or(span, |c| c.span));
             }
-            Some((
-                EngineLineKind::Image(_)
-                | EngineLineKind::Serve(_)
-                | EngineLineKind::Probe(_)
-                | EngineLineKind::Api(_)
-                | EngineLineKind::Args { .. }
-                | EngineLineKind::Key(_)
-                | EngineLineKind::Ready { .. }
-                | EngineLineKind::Metrics(_)
-                | EngineLineKind::Reset { .. }
-                | EngineLineKind::Stop { .. }
-                | EngineLineKind::Failure { .. }
-                | EngineLineKind::Publish { .. },
-                span,
-            )) => self.places.push(span),
+            Some((kind, span)) if kind.is_of_the_server() => self.places.push(span),
             // what it declares is a flag of its own
             Some((EngineLineKind::Flag { .. }, span)) => self.tear(span),
             // a release that is none is read as one that is known

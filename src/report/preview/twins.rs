@@ -2,6 +2,7 @@
 //! not be: what takes back a flag changes nothing until a step has set it.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use super::states::Base;
 use crate::judge::track::open_before;
@@ -26,7 +27,8 @@ pub(super) struct Twins<'a> {
     /// those that are equal over the base as it is now, and not over each that there may be
     apart: HashMap<(Base, Id), Vec<Place>>,
     /// what each step may stand on, with the steps before it as they are looked at
-    over: HashMap<usize, Vec<Config>>,
+    /// and nothing where they are too many
+    over: HashMap<usize, Option<Rc<[Config]>>>,
     left: usize,
 }
 
@@ -45,20 +47,20 @@ impl<'a> Twins<'a> {
     /// The earlier candidate that this one is whatever its base will be, among those that are equal to it over the base as it is now.
     /// Under which label that stands.
     pub fn of(&mut self, on: &Base, key: Id, place: Place) -> Option<&'a str> {
-        let known = self.apart.remove(&(on.clone(), key)).unwrap_or_default();
+        let like = (on.clone(), key);
+        let mut known = self.apart.remove(&like).unwrap_or_default();
         let twin = known.iter().copied().find(|other| self.are_one(*other, place));
-        let mut known = known;
         if twin.is_none() {
             known.push(place);
         }
-        self.apart.insert((on.clone(), key), known);
+        self.apart.insert(like, known);
         twin.map(|(at, row)| &*self.walk.steps[at].rows[row].label)
     }
 
     fn are_one(&mut self, one: Place, other: Place) -> bool {
         let (Some(a), Some(b)) = (self.declared(one), self.declared(other)) else { return true };
-        let bases = self.bases(other.0);
-        for base in &bases {
+        let Some(bases) = self.bases(other.0) else { return false };
+        for base in bases.iter() {
             let Some(left) = self.left.checked_sub(2) else { return false };
             self.left = left;
             let of = |(step, index): (&'a Step, Option<usize>), prepared: &mut Prepared<'a>| match index {
@@ -86,20 +88,20 @@ impl<'a> Twins<'a> {
 
     /// What a step would stand on if one of those before it adopted one of its candidates. A flag that tells two candidates apart is set by
     /// one step: more at once need not be looked at.
-    fn bases(&mut self, at: usize) -> Vec<Config> {
+    fn bases(&mut self, at: usize) -> Option<Rc<[Config]>> {
         if let Some(known) = self.over.get(&at) {
             return known.clone();
         }
         let view = &self.walk.steps[at];
         let open = open_before(self.setup.study, &self.walk.steps, view.step);
-        let mut out = Vec::new();
-        for step in open {
-            for index in 0..step.space.len().min(self.left) {
-                self.left -= 1;
-                out.extend(candidate(step, index, &view.base, &mut self.prepared).config.ok());
-            }
-        }
-        self.over.insert(at, out.clone());
-        out
+        let many = open.iter().fold(0_usize, |n, step| n.saturating_add(step.space.len()));
+        let left = self.left.checked_sub(many);
+        self.left = left.unwrap_or(self.left);
+        let made = left.map(|_| {
+            let all = open.iter().flat_map(|step| (0..step.space.len()).map(move |index| (*step, index)));
+            all.filter_map(|(s, i)| candidate(s, i, &view.base, &mut self.prepared).config.ok()).collect()
+        });
+        self.over.insert(at, made.clone());
+        made
     }
 }

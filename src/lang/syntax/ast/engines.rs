@@ -75,6 +75,27 @@ pub enum EngineLineKind {
     Changes(Vec<Change>),
 }
 
+impl EngineLineKind {
+    /// Whether it says how the server is started, spoken to or ended, which sets no flag and no variable.
+    pub fn is_of_the_server(&self) -> bool {
+        matches!(
+            self,
+            Self::Image(_)
+                | Self::Serve(_)
+                | Self::Probe(_)
+                | Self::Api(_)
+                | Self::Args { .. }
+                | Self::Key(_)
+                | Self::Ready { .. }
+                | Self::Metrics(_)
+                | Self::Reset { .. }
+                | Self::Stop { .. }
+                | Self::Failure { .. }
+                | Self::Publish { .. }
+        )
+    }
+}
+
 /// `--api-key`, `env VLLM_API_KEY`
 #[derive(Debug, Clone)]
 pub enum KeySource {
