@@ -42,6 +42,32 @@ fn folders_import_only_what_the_table_allows() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// The fuzzed crate includes some files of a room without the others, which a build of perflab does not notice.
+#[test]
+fn what_is_fuzzed_imports_only_what_is_fuzzed() {
+    let fuzz = Path::new(ROOT).join("fuzz/src");
+    let list = read(&fuzz.join("lib.rs"));
+    let included = Regex::new(r#"#\[path = "([^"]+\.rs)"\]\s*(?:pub )?mod ([a-z_]+);"#).expect("a pattern");
+    let files: Vec<(PathBuf, String)> =
+        included.captures_iter(&list).map(|c| (fuzz.join(&c[1]), c[2].to_owned())).collect();
+    let known: BTreeSet<&str> = files.iter().map(|(_, name)| name.as_str()).collect();
+    assert!(known.contains("meter"), "the list of {} is read", shown(&fuzz.join("lib.rs")));
+    let import = Regex::new(r"\bsuper::([a-z_]+)").expect("a pattern");
+    let mut wrong = Vec::new();
+    for (file, _) in files.iter().filter(|(_, name)| name != "lang") {
+        let text = read(file);
+        let code: Vec<&str> = text.lines().filter(|l| !l.trim_start().starts_with("//")).collect();
+        for used in import.captures_iter(&code.join("\n")).filter(|c| !known.contains(&c[1])) {
+            wrong.push(format!(
+                "{} imports {}, which fuzz/src/lib.rs does not include",
+                shown(file),
+                &used[1]
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn imports_are_found_in_every_form() {
     let text = "use crate::plan::{Config, command};\n  use crate::{judge::{Run, Walk}, lang};\n\

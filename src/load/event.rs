@@ -103,6 +103,17 @@ pub(super) fn error_text(error: &Value) -> String {
     }
 }
 
+/// The model that an event, or an answer in one document, says to be of.
+pub(super) fn model_in(data: &[u8]) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Named {
+        #[serde(default)]
+        model: Option<Value>,
+    }
+    let Named { model } = read(data).ok()?;
+    model?.as_str().map(str::to_owned)
+}
+
 pub(super) fn reason_text(reason: &Value) -> String {
     match reason {
         Value::String(text) => text.clone(),

@@ -1,8 +1,7 @@
 //! The measure of one stream: bytes and times go in, chunk times, tokens and a verdict come out. No clock and
 //! no socket, so that recorded streams of real servers can be replayed through it in any pieces.
 
-use super::event::{Event, error_text};
-use super::named;
+use super::event::{Event, error_text, model_in};
 use super::record::{Chunk, Failure, FailureKind, Form, Outcome, Textless, TokenSource, UnknownText};
 use super::share::{room_for_tokens, spread};
 use super::shown::{example, glimpse, message};
@@ -221,7 +220,7 @@ impl Reading {
     fn chunk(&mut self, at_ns: u64, event: Event, data: &[u8]) {
         // each event of an answer says it again
         if self.parsed_ns.is_none() {
-            self.model = named::model_in(data);
+            self.model = model_in(data);
         }
         self.parsed_ns = Some(at_ns);
         if event.has_content {

@@ -4,22 +4,10 @@
 use std::collections::BTreeSet;
 
 use super::findings::Finding;
-use super::json::read;
 use super::record::RequestRecord;
 
 /// Names that are told.
 const MOST: usize = 4;
-
-/// The model that an event, or an answer in one document, says to be of.
-pub(super) fn model_in(data: &[u8]) -> Option<String> {
-    #[derive(serde::Deserialize)]
-    struct Named {
-        #[serde(default)]
-        model: Option<serde_json::Value>,
-    }
-    let Named { model } = read(data).ok()?;
-    model?.as_str().map(str::to_owned)
-}
 
 /// Whether a name is not the one that was asked for. Servers also name a revision behind it (`org/model@main`), leave the organisation out,
 /// or name the file or directory that the model lies in.
