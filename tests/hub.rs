@@ -553,6 +553,23 @@ fn a_directory_is_used_as_it_is_and_models_of_other_engines_are_left_alone() {
 }
 
 #[test]
+fn a_tokenizer_that_can_be_none_is_said_before_anything_starts() {
+    let (hub, lab) = (Mock::new(), lab("models/mine"));
+    fs::create_dir_all(lab.path("models/mine")).expect("directories");
+    lab.write("models/mine/config.json", CONFIG);
+    for (text, why) in [
+        ("{\"version\": \"1.0\", \"model\": {\"voc", "EOF"),
+        ("version https://git-lfs.github.com/spec/v1\n", "expected value"),
+        ("{}", "no `model`"),
+    ] {
+        lab.write("models/mine/tokenizer.json", text);
+        exec(&lab, &hub, &[])
+            .expect_error(1, &["models/mine/tokenizer.json is no tokenizer", why, "fetch it again"]);
+        assert!(started(&lab).is_empty(), "{text}");
+    }
+}
+
+#[test]
 fn nothing_is_fetched_where_that_is_not_wanted() {
     let (hub, lab) = (Mock::new(), lab("org/fine"));
     let mut command = lab.command(&[&EXEC[..], &["--no-download"]].concat());

@@ -129,6 +129,10 @@ fn prepare<'a>(
     }
     let models = models::resolve(program, study, &study_dir(&args.file), !args.no_download, console)
         .map_err(Stop::Said)?;
+    let used = profiles(study).filter_map(|name| program.profiles.get(name).map(AsRef::as_ref));
+    if let Some((message, help)) = models::unreadable(used, &models, &study_dir(&args.file)) {
+        return Err((message, help).into());
+    }
     state::make(&dir).map_err(|e| (e, "choose another one with `--dir DIR`"))?;
     // before the lock: what outlives a killed guard must come back to us, not to init
     let _ = engine::adopt_orphans();

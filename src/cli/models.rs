@@ -4,7 +4,7 @@
 //! model is not known, and a simulated one loads none.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -12,9 +12,10 @@ use std::time::Duration;
 use super::console::Console;
 use super::installed::{From, is_here};
 use super::{closing, exit, site};
+use crate::data;
 use crate::hub::{Hub, HubError, Phase, Resolved, is_name};
 use crate::lang::Program;
-use crate::lang::sema::program::{Change, Engine, Study, Via};
+use crate::lang::sema::program::{Change, Engine, Profile, Study, Via};
 
 /// How soon a signal is seen.
 const LOOK_OUT: Duration = Duration::from_millis(50);
@@ -60,6 +61,24 @@ pub fn resolve(
         found.insert(name, resolved.map_err(|e| said(&e))?);
     }
     Ok(found)
+}
+
+/// Says of a tokenizer that is there and can be none, better before a GPU is taken than behind a launch: of those that profiles name and
+/// of the models' own.
+pub fn unreadable<'p>(
+    profiles: impl Iterator<Item = &'p Profile>,
+    models: &BTreeMap<String, Resolved>,
+    study_dir: &Path,
+) -> Option<(String, &'static str)> {
+    let named = profiles.filter_map(|p| Some(study_dir.join(p.tokenizer.as_ref()?)));
+    let all = named.chain(models.values().map(|model| model.dir.clone()));
+    let files = all.map(|at| if at.is_dir() { at.join("tokenizer.json") } else { at });
+    let is_one = |file: &PathBuf| file.is_file() && file.extension().is_some_and(|e| e == "json");
+    files.filter(is_one).find_map(|file| {
+        let why = data::unreadable(&file)?;
+        let help = "fetch it again: remove the file (in the hub's cache the link and what it leads to)";
+        Some((format!("{} is no tokenizer: {why}", file.display()), help))
+    })
 }
 
 /// Resolves a model beside this thread, which looks out for signals: a hub that is silent holds nobody up. `None`: one came. What then

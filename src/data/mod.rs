@@ -32,4 +32,4 @@ pub use recipe::{Lengths, Random, Recipe};
 pub use set::{Content, DataSet, Made, Source};
 pub use sharegpt::{ShareGpt, ShareGptFilter};
 pub use trace::{BLOCK_TOKENS, Trace, TraceFormat, Traced};
-pub use vocabulary::Vocabulary;
+pub use vocabulary::{Vocabulary, unreadable};

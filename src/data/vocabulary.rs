@@ -1,6 +1,7 @@
 //! A tokenizer as Python's tools see it: which tokens count, how texts become tokens and back.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -28,6 +29,18 @@ const CLEAN_UP: [(&str, &str); 10] = [
 /// Settings of `tokenizer_config.json` that name special tokens.
 const NAMED: [&str; 7] =
     ["bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"];
+
+/// Why a `tokenizer.json` that is there can be none: it was cut, or is a page that says something else. Whether all of it is understood is
+/// known only once it is loaded, which takes a second.
+pub fn unreadable(file: &Path) -> Option<String> {
+    let read = fs::read(file).map_err(|e| e.to_string());
+    let json = read.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).map_err(|e| e.to_string()));
+    match json {
+        Ok(json) if json.get("model").is_some_and(Value::is_object) => None,
+        Ok(_) => Some("it is JSON, and describes no tokenizer (it has no `model`)".to_owned()),
+        Err(why) => Some(why),
+    }
+}
 
 /// A tokenizer.
 #[derive(Debug)]

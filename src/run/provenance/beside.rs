@@ -7,9 +7,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::build::is_shared_by_all;
+use super::leads::Leads;
 use super::patched::is_compiled;
 use super::scripts::Said;
-use super::{loose, quoted};
+use super::{globs, loose};
 use crate::disk;
 
 /// Longer files are no scripts.
@@ -20,6 +21,8 @@ const MOST: usize = 20_000;
 const DEEPEST: usize = 8;
 /// Bytes of packages that are read for what they import: what holds more is no part of one engine.
 const MOST_READ: usize = 64 << 20;
+/// Modules of one package in which names of files are looked for.
+const MOST_MODULES: usize = 256;
 /// What an entry costs at least: looking at it takes time too.
 const LEAST_READ: usize = 4 << 10;
 
@@ -49,7 +52,7 @@ pub fn modules(program: &Path, words: &[String], said: &Said, study_dir: &Path) 
 }
 
 /// `serve:app`, `app.serve:create`: what servers of applications are given, and look for where they are started.
-fn is_reference(word: &str) -> bool {
+pub(super) fn is_reference(word: &str) -> bool {
     let is_name = |part: &str| {
         part.starts_with(|c: char| c.is_alphabetic() || c == '_')
             && part.chars().all(|c| c.is_alphanumeric() || c == '_')
@@ -82,8 +85,9 @@ impl Start {
     }
 
     fn text(&mut self, text: String, dir: &Path) {
-        self.texts.push(text);
         self.dirs.push(dir.to_owned());
+        self.dirs.extend(Leads::of(&text, &[dir.to_owned()]).modules);
+        self.texts.push(text);
     }
 
     fn found(mut self, study_dir: &Path) -> BTreeMap<String, String> {
@@ -93,11 +97,13 @@ impl Start {
         while let Some(text) = self.texts.pop() {
             let said: BTreeSet<&str> = text.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
             let named: Vec<String> = there.keys().filter(|name| said.contains(&***name)).cloned().collect();
-            for path in named.iter().filter_map(|name| there.remove(name)) {
+            for path in named.iter().filter_map(|name| there.remove(name)).flatten() {
                 let from = self.texts.len();
                 read(&path, 0, &mut left, &mut self.texts);
-                for text in &self.texts[from..] {
-                    found.extend(named_in(text, &path, study_dir));
+                // a large package does not read what lies beside it
+                let bases = [path.parent().unwrap_or(study_dir), study_dir];
+                for text in self.texts[from..].iter().take(MOST_MODULES) {
+                    found.extend(named_in(text, &path, &bases));
                 }
                 let (name, hash) =
                     loose::shown(&path.file_name().unwrap_or_default().to_string_lossy(), &path);
@@ -107,9 +113,10 @@ impl Start {
         found
     }
 
-    /// Modules by the names under which they are imported; what stands in the first directory is found first.
-    fn there(&self) -> BTreeMap<String, PathBuf> {
-        let mut there = BTreeMap::new();
+    /// Modules by the names under which they are imported; what stands in the first directory is found first, a package and a module of one
+    /// name both.
+    fn there(&self) -> BTreeMap<String, Vec<PathBuf>> {
+        let mut there: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
         for dir in self.dirs.iter().filter(|d| !is_shared_by_all(d)) {
             let entries = fs::read_dir(dir).into_iter().flatten().flatten().take(MOST);
             for (name, path) in entries.map(|e| (e.file_name().to_string_lossy().into_owned(), e.path())) {
@@ -118,7 +125,10 @@ impl Start {
                     && if name.contains('.') { path.is_file() } else { has_code(&path) };
                 if counts {
                     let imported = name.split('.').next().unwrap_or_default().to_owned();
-                    there.entry(imported).or_insert(path);
+                    let known = there.entry(imported).or_default();
+                    if known.first().is_none_or(|first| first.parent() == Some(dir)) {
+                        known.push(path);
+                    }
                 }
             }
         }
@@ -126,12 +136,21 @@ impl Start {
     }
 }
 
-/// The files that a module names, where they lie beside it or where the engine runs. A package counts with all that lies in it.
-fn named_in(text: &str, module: &Path, study_dir: &Path) -> Vec<(String, String)> {
-    let dirs = [module.parent().unwrap_or(study_dir), study_dir];
-    let paths = quoted::names(text).into_iter().flat_map(|name| dirs.map(|dir| (name, dir.join(name))));
-    let files = paths.filter(|(_, path)| path.is_file() && !path.starts_with(module));
-    files.map(|(name, path)| loose::shown(&format!("./{}", name.trim_start_matches("./")), &path)).collect()
+/// The files that a module names, where they lie in these directories or below. A package counts with all that lies in it.
+fn named_in(text: &str, module: &Path, bases: &[&Path]) -> Vec<(String, String)> {
+    let bases: Vec<PathBuf> = bases.iter().map(|dir| (*dir).to_owned()).collect();
+    let leads = Leads::of(text, &bases);
+    let named = leads.names().into_iter().map(|(name, _)| name);
+    let one = named.flat_map(|name| leads.bases.iter().map(move |dir| dir.join(name)));
+    let of_patterns = leads.patterns().into_iter().filter(|p| globs::is_one(p));
+    let many = of_patterns.flat_map(|p| leads.bases.iter().flat_map(move |dir| globs::files(p, dir)));
+    let listed = leads.listed.iter().flat_map(|dir| globs::files("*", dir));
+    let files = one.chain(many).chain(listed).filter(|path| path.is_file() && !path.starts_with(module));
+    let shown = |path: PathBuf| {
+        let below = bases.iter().find_map(|dir| path.strip_prefix(dir).ok()).unwrap_or(&path);
+        loose::shown(&format!("./{}", below.display().to_string().trim_start_matches("./")), &path)
+    };
+    files.map(shown).collect()
 }
 
 fn text_of(path: &Path) -> Option<String> {
@@ -231,6 +250,14 @@ mod tests {
         dir.write("app/pkg/inner.py", "import three  \n");
         let after = dir.modules("python3 app/serve.py");
         assert!(after != before && after["./two.py"] == before["./two.py"], "{after:?}");
+    }
+
+    #[test]
+    fn a_package_that_comes_before_a_module_of_its_name_counts() {
+        let dir = Dir::with(&[("serve.py", "import one\n"), ("one.py", "")]);
+        assert_eq!(dir.names("python3 serve.py"), ["./one.py"]);
+        dir.write("one/__init__.py", "");
+        assert_eq!(dir.names("python3 serve.py"), ["./one.py", "./one/"]);
     }
 
     #[test]

@@ -6,9 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::python::{Python, normal};
-use super::{beside, console, elf, environments, loose, prefix, scripts};
+use super::{beside, boxes, console, elf, environments, loose, prefix, scripts};
 use crate::disk;
-use crate::lang::sema::program::{Engine, Via};
+use crate::lang::sema::program::{BoxRuntime, Engine, Via};
 
 /// An installation of an engine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,7 +39,7 @@ fn look(engine: &Engine, search: &Search, study_dir: &Path) -> Option<Installed>
         Via::Path => None,
         Via::Venv(dir) => Some(study_dir.join(dir)),
         Via::Url(_) => return None,
-        Via::Container(_) => return Some(mounted(&words, study_dir)),
+        Via::Container(boxed) => return Some(mounted(&words, boxed.runtime, study_dir)),
     };
     if first == "perflab" {
         let build = Some(format!("perflab {}", env!("CARGO_PKG_VERSION")));
@@ -92,12 +92,13 @@ fn look(engine: &Engine, search: &Search, study_dir: &Path) -> Option<Installed>
     Some(Installed { build, libraries: Some(libraries) })
 }
 
-/// What a container is given of the study's directory: scripts that its command names, and what those import from beside them. What is in its
-/// image is known by that.
-fn mounted(words: &[String], study_dir: &Path) -> Installed {
+/// What a container is given of the study's directory: scripts that its command names, and what those import from beside them; and what the
+/// settings of its runtime give to all. What is in its image is known by that.
+fn mounted(words: &[String], runtime: BoxRuntime, study_dir: &Path) -> Installed {
     let nothing_is_said = scripts::Said::default();
     let mut found = scripts(words, study_dir);
     found.extend(beside::modules(Path::new(""), words, &nothing_is_said, study_dir));
+    found.extend(boxes::settings(runtime));
     Installed { build: None, libraries: (!found.is_empty()).then_some(found) }
 }
 

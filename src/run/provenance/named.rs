@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
 
+use super::beside::is_reference;
 use super::elf;
+use super::globs;
 use super::scripts::is_of_system;
 use super::uses::{Use, use_of};
 use crate::lang::sema::program::Site;
@@ -58,6 +60,7 @@ pub struct Named {
 pub fn named(config: &Config, site: &Site, study_dir: &Path, is_model: impl Fn(&str) -> bool) -> Named {
     let mut find = Find { study_dir, is_model: &is_model, found: Named::default() };
     let words = command::to_copy(config).argv;
+    let words_of_serve = shell_words::split(&config.engine.serve).unwrap_or_default();
     let at = site.models.get(&config.model);
     let mut flag = String::new();
     for word in words.iter().skip(1) {
@@ -72,6 +75,10 @@ pub fn named(config: &Config, site: &Site, study_dir: &Path, is_model: impl Fn(&
             }
             None => word,
         };
+        // those of the serve line are followed to what they import
+        if words_of_serve.iter().any(|w| w == value) && is_reference(value) {
+            continue;
+        }
         // the model has an identity of its own
         if value != config.model && Some(value) != at.map(String::as_str) {
             find.under(&flag, value, takes_path(config, &flag));
@@ -162,7 +169,7 @@ impl Find<'_> {
         {
             return self.json("", &json);
         }
-        if self.word(value) {
+        if self.word(value) || self.reference(value) {
             return;
         }
         // `@path`: the value is what stands in that file
@@ -175,6 +182,9 @@ impl Find<'_> {
         if pieces.len() > 1 {
             for piece in &pieces {
                 self.word(piece);
+            }
+            for piece in value.split([',', ' ']) {
+                self.reference(piece);
             }
         }
         let known = self.found.there.len() > before;
@@ -194,6 +204,23 @@ impl Find<'_> {
             }
             _ => {}
         }
+    }
+
+    /// Whether a text names an object of a module that lies where engines run: `processors:Limit`, `plugins.processors.Limit`.
+    fn reference(&mut self, text: &str) -> bool {
+        let is_dotted = || text.contains('.') && is_reference(&text.replacen('.', ":", 1));
+        if !(is_reference(text) || is_dotted()) {
+            return false;
+        }
+        let module = text.split([':', '.']).next().unwrap_or_default();
+        let single = self.word(&format!("{module}.py"));
+        // not the directory: what is compiled of them lies in it too
+        let package = format!("{module}/*.py");
+        let is_package = !globs::files(&package, self.study_dir).is_empty();
+        if is_package {
+            self.found.there.insert(package);
+        }
+        single || is_package
     }
 
     /// Whether something of that name is there.
@@ -349,6 +376,18 @@ mod tests {
         }
         assert_eq!((find.found.there, find.found.absent), (set(&["lookup.bin"]), set(&[])));
         assert_eq!(find.found.perhaps_written, set(&["lookup.bin"]));
+    }
+
+    #[test]
+    fn objects_of_modules_that_lie_there_name_these() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("plugins")).unwrap();
+        for file in ["procs.py", "plugins/limit.py", "auto"] {
+            std::fs::write(dir.path().join(file), "x").unwrap();
+        }
+        let found =
+            find(dir.path(), &["procs:Limit", "plugins.limit.Limit", "none:Limit", "auto:x", "a,procs:X"]);
+        assert_eq!((found.there, found.absent), (set(&["procs.py", "plugins/*.py", "auto"]), set(&[])));
     }
 
     #[test]

@@ -131,15 +131,24 @@ impl Recorded {
     fn state(&self, site: &Path, record: &Metadata) -> State {
         // what installers note of themselves is nobody's business
         let is_note = self.name.contains(".dist-info/") && !self.name.ends_with(ENTRY_POINTS);
-        if self.hash.is_none() || is_note || self.name.starts_with("../") || is_compiled(&self.name) {
+        if is_note || self.name.starts_with("../") || is_compiled(&self.name) {
             return State::AsRecorded;
         }
         let Ok(meta) = fs::metadata(site.join(&self.name)) else { return State::Other("gone".to_owned()) };
-        if self.size != Some(meta.size()) || meta.mtime() > record.mtime() + 1 {
+        let is_later = meta.mtime() > record.mtime() + 1;
+        if self.hash.is_none() {
+            // what it was is not known; what it is now is, where it was written since
+            return if is_later { self.now(site) } else { State::AsRecorded };
+        }
+        if self.size != Some(meta.size()) || is_later {
             return self.other(site).map_or(State::AsRecorded, State::Other);
         }
         let was_touched = meta.ctime() > record.ctime() + GRAIN && meta.size() <= WHOLE;
         if was_touched { State::Doubted(meta.size()) } else { State::AsRecorded }
+    }
+
+    fn now(&self, site: &Path) -> State {
+        State::Other(disk::of_file(&site.join(&self.name)).unwrap_or_else(|_| "unread".to_owned()))
     }
 
     /// What it is now, if that is not what was recorded.
@@ -264,6 +273,20 @@ mod tests {
         let meta = fs::metadata(&path).expect("there");
         assert!(meta.mtime() <= record.mtime() + 1 && line.size == Some(meta.size()));
         assert!(line.other(dir.path()).is_some());
+    }
+
+    #[test]
+    fn a_file_whose_hash_its_installer_did_not_know_is_seen_once_it_is_written_again() {
+        let dir = site();
+        let record = dir.path().join("torch-2.8.0.dist-info/RECORD");
+        fs::write(&record, "torch/a.py,,\ntorch/gone.py,,\ntorch/x.pyc,,\ntorch/E=8,N=7.json,,\n")
+            .expect("written");
+        assert_eq!(patched(dir.path()), ["torch/gone.py"]);
+        fs::write(dir.path().join("torch/gone.py"), "").expect("written");
+        let file = fs::File::options().write(true).open(dir.path().join("torch/a.py")).expect("opens");
+        let later = std::time::SystemTime::now() + std::time::Duration::from_mins(10);
+        file.set_times(FileTimes::new().set_modified(later)).expect("set");
+        assert_eq!(patched(dir.path()), ["torch/a.py"]);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The files that programs of other scripting languages name themselves: `open("conf.json")`, `require "./more.pl"`. Only literal names
-//! count, of files that lie beside the program or where it runs, and not those that it says it writes.
+//! The literal texts of programs in other scripting languages that may be names of files: `open("conf.json")`, `require "./more.pl"`,
+//! `f"{HERE}/conf.json"`. Which of them are is for [`super::leads`] to say.
 
 /// First lines and endings of such programs.
 const LANGUAGES: [&str; 5] = ["python", "perl", "ruby", "node", "lua"];
@@ -9,6 +9,19 @@ const WRITTEN: [&str; 9] = [".log", ".pid", ".sock", ".out", ".db", ".sqlite", "
 /// A longer text is no name.
 const LONGEST: usize = 200;
 
+/// A literal text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Literal<'t> {
+    /// without a variable that it begins with (`{HERE}/`, `%s/`)
+    pub text: &'t str,
+    /// the line in which it stands
+    pub line: &'t str,
+    /// a function is called with it first: `open("conf")`
+    is_argument: bool,
+    /// the program says that it writes there
+    is_written: bool,
+}
+
 /// Whether a file is such a program, by its first line, else by the ending of its name.
 pub fn is_program(first: &str, ending: Option<&str>) -> bool {
     match first.strip_prefix("#!") {
@@ -17,47 +30,96 @@ pub fn is_program(first: &str, ending: Option<&str>) -> bool {
     }
 }
 
-/// The relative names of files among its literal texts.
-pub fn names(text: &str) -> Vec<&str> {
-    let is_code = |line: &&str| !line.trim_start().starts_with(['#', '/']);
-    text.lines().filter(is_code).flat_map(of_line).collect()
+/// The lines of a program that are no comments.
+pub fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter(|line| !line.trim_start().starts_with(['#', '/']))
 }
 
-fn of_line(line: &str) -> Vec<&str> {
+/// All literal texts that may be a name, or a part of one.
+pub fn literals(text: &str) -> Vec<Literal<'_>> {
+    lines(text).flat_map(of_line).collect()
+}
+
+fn of_line(line: &str) -> Vec<Literal<'_>> {
     let mut found = Vec::new();
     let (mut rest, mut before) = (line, "");
-    while let Some(at) = rest.find(['"', '\'']) {
+    while let Some(at) = rest.find(['"', '\'', '`']) {
         let (quote, from) = (rest[at..].chars().next().unwrap_or('"'), at + 1);
         let Some(length) = rest[from..].find(quote) else { break };
-        let (text, after) = (&rest[from..from + length], &rest[from + length + 1..]);
-        if is_name(text) && !is_written(before, after) {
-            found.push(text);
+        let (inner, after) = (&rest[from..from + length], &rest[from + length + 1..]);
+        let text = behind_variable(inner);
+        if is_plain(text) {
+            let lead = rest[..at].trim_end_matches(|c: char| c.is_alphabetic());
+            let is_argument = lead.trim_end().ends_with('(');
+            found.push(Literal { text, line, is_argument, is_written: is_written(before, text, after) });
         }
-        (rest, before) = (after, text);
+        (rest, before) = (after, inner);
     }
     found
 }
 
-fn is_name(text: &str) -> bool {
-    let plain = |c: char| c.is_alphanumeric() || "._-/+@=,~".contains(c);
-    text.len() <= LONGEST
-        && text.contains(['.', '/'])
-        && !text.starts_with(['/', '~', '-'])
-        && text.chars().all(plain)
-        && !WRITTEN.iter().any(|end| text.ends_with(end))
+/// Without a variable that a text begins with, in the spelling of any language: most often the directory of the program.
+fn behind_variable(text: &str) -> &str {
+    let rest = if let Some(inner) = text.trim_start_matches(['$', '#']).strip_prefix('{') {
+        inner.split_once('}').map(|(_, rest)| rest)
+    } else if let Some(rest) = text.strip_prefix("%s") {
+        Some(rest)
+    } else {
+        text.strip_prefix('$').map(|rest| rest.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_'))
+    };
+    match rest.and_then(|rest| rest.strip_prefix('/')) {
+        Some(rest) => rest,
+        None => text,
+    }
 }
 
-/// `open("x", "w")`, `open(my $f, ">", "x")`, `Path("x").write_text(…)`.
-fn is_written(before: &str, after: &str) -> bool {
+fn is_plain(text: &str) -> bool {
+    let plain = |c: char| c.is_alphanumeric() || "._-/+@=,~*?[]".contains(c);
+    !text.is_empty() && text.len() <= LONGEST && !text.starts_with('-') && text.chars().all(plain)
+}
+
+/// `open("x", "w")`, `open(my $f, ">", "x")`, `Path("x").write_text(…)`, and names of logs and the like.
+fn is_written(before: &str, text: &str, after: &str) -> bool {
     let mode = after.trim_start().strip_prefix(',').map(|m| m.trim_start().trim_start_matches("mode="));
     let mode = mode.and_then(|m| m.strip_prefix(['"', '\'']));
-    let by_mode = mode.is_some_and(|m| m.starts_with(['w', 'a', 'x', '>']));
-    by_mode || before.starts_with('>') || after.trim_start().starts_with(").write")
+    let by_mode = mode.is_some_and(|m| is_mode(m) && m.starts_with(['w', 'a', 'x', '>']));
+    let by_name = WRITTEN.iter().any(|end| text.ends_with(end));
+    by_mode || by_name || before.starts_with('>') || after.trim_start().starts_with(").write")
+}
+
+/// Whether a text begins with a mode of opening and its quote, and not with a name: `"wb"`, `">"`.
+fn is_mode(text: &str) -> bool {
+    let mode: &str = text.split(['"', '\'']).next().unwrap_or_default();
+    mode.len() <= 3 && mode.chars().all(|c| "rwaxbt+>".contains(c))
+}
+
+impl Literal<'_> {
+    /// Whether it is a name of a file as it stands, which a program reads where it runs as soon as there is one.
+    pub fn is_name(&self) -> bool {
+        !self.is_written
+            && self.text.contains(['.', '/'])
+            && !self.is_pattern()
+            && !self.text.starts_with(['/', '~'])
+    }
+
+    /// Whether it may be the name of a file, if one is there: without an ending, or from the root of the file system.
+    pub fn may_be_name(&self) -> bool {
+        !self.is_written && !self.is_pattern() && (self.is_argument || self.text.contains(['.', '/']))
+    }
+
+    /// Whether it stands for several files: `*.yaml`.
+    pub fn is_pattern(&self) -> bool {
+        self.text.contains(['*', '?', '[', ']'])
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn names(text: &str) -> Vec<&str> {
+        literals(text).iter().filter(|l| l.is_name()).map(|l| l.text).collect()
+    }
 
     #[test]
     fn names_that_are_read_are_told_from_those_that_are_written() {
@@ -67,5 +129,20 @@ mod tests {
         assert_eq!(names(text), ["conf.json", "data/w.bin", "./x.pl"]);
         assert!(is_program("#!/usr/bin/env perl", None) && is_program("import x", Some("py")));
         assert!(!is_program("#!/bin/sh", Some("py")) && !is_program("{}", Some("json")));
+    }
+
+    #[test]
+    fn a_variable_before_a_name_is_left_out() {
+        let text = "f\"{HERE}/a.json\"; `${__dirname}/b.json`; \"#{dir}/c.json\"; '%s/d.json' % x; \"$dir/e.json\"; f'{x}.json'";
+        assert_eq!(names(text), ["a.json", "b.json", "c.json", "d.json", "e.json"]);
+    }
+
+    #[test]
+    fn what_is_no_name_by_itself_may_be_one() {
+        let text = "open('flags'); open('log', 'w'); print(x, 'flags'); open(r'/srv/x'); join(HERE, 'cfg', 'a.json'); glob('*.yaml')";
+        let all = literals(text);
+        let may: Vec<&str> = all.iter().filter(|l| l.may_be_name()).map(|l| l.text).collect();
+        assert_eq!(may, ["flags", "/srv/x", "a.json"]);
+        assert_eq!(all.iter().filter(|l| l.is_pattern()).map(|l| l.text).collect::<Vec<_>>(), ["*.yaml"]);
     }
 }

@@ -29,6 +29,13 @@ pub(super) struct Place {
     pub may_be_written: bool,
 }
 
+impl Place {
+    /// Where what stands there may be read as well as written.
+    pub(super) fn perhaps(may_be_written: bool) -> Self {
+        Self { may_be_written, ..Self::default() }
+    }
+}
+
 /// A script that is read.
 pub(super) struct Script<'r, 'a, 's> {
     pub reader: &'r mut Reader<'a>,
@@ -78,14 +85,14 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// A name that a program of another language says.
-    pub fn literal(&mut self, name: &str) {
-        let plain = Place::default();
+    /// A name that a program of another language says. `is_sure` where it is one as it stands.
+    pub fn literal(&mut self, name: &str, is_sure: bool) {
+        let plain = Place::perhaps(!is_sure);
         // JavaScript leaves the ending out: `require("./conf")`
         let endings = [".js", ".mjs", ".json", "/index.js"];
         let known = self.word(name, plain)
             || name.starts_with('.') && endings.iter().any(|end| self.word(&format!("{name}{end}"), plain));
-        if known || !looks_like_a_file(name) || !may_be_shown(name) {
+        if known || !is_sure || !looks_like_a_file(name) || !may_be_shown(name) {
             return;
         }
         // it reads one where it runs as soon as there is one
@@ -95,10 +102,26 @@ impl Script<'_, '_, '_> {
         }
     }
 
+    /// All files of a directory that a program goes through.
+    pub fn all_of(&mut self, dir: &Path, how: Place) {
+        let below = dir.strip_prefix(self.reader.ground.study_dir).unwrap_or(dir);
+        if let Some(dir) = below.to_str() {
+            self.matches(&format!("{dir}/*"), how);
+        }
+    }
+
     /// A pattern counts with the files that match it, or that none does.
     fn pattern(&mut self, word: &str, is_script: bool) {
-        if !globs::is_one(word) || WRITTEN.iter().any(|end| word.ends_with(end)) {
-            return;
+        let is_one = globs::is_one(word) && !WRITTEN.iter().any(|end| word.ends_with(end));
+        if is_one && !self.matches(word, Place { is_script, ..Place::default() }) {
+            self.reader.add_absent(word.trim_start_matches("./"));
+        }
+    }
+
+    /// Whether files match a pattern, which count then.
+    pub fn matches(&mut self, word: &str, how: Place) -> bool {
+        if !globs::is_one(word) {
+            return false;
         }
         let study_dir = self.reader.ground.study_dir;
         let mut is_known = false;
@@ -107,11 +130,9 @@ impl Script<'_, '_, '_> {
             let below = path.strip_prefix(study_dir).unwrap_or(&path);
             let Some(key) = below.to_str().map(str::to_owned) else { continue };
             let files = globs::files(&key, study_dir);
-            is_known |= self.reader.add_matches(key, files, is_script);
+            is_known |= self.reader.add_matches(key, files, how);
         }
-        if !is_known {
-            self.reader.add_absent(word.trim_start_matches("./"));
-        }
+        is_known
     }
 
     /// What stands under a name, or under none.

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::build::is_shared_by_all;
+use super::leads::Leads;
 use super::places::{activated, gone_to, in_variable};
 use super::prefix::behind;
 use super::quoted;
@@ -202,10 +203,19 @@ impl Reader<'_> {
 
     /// What a program of another language names.
     fn program(&mut self, text: &str, dirs: Vec<PathBuf>) {
-        let bases = self.bases(dirs);
-        let mut script = Script { reader: self, bases: &bases, written: &BTreeSet::new() };
-        for name in quoted::names(text) {
-            script.literal(name);
+        let leads = Leads::of(text, &self.bases(dirs));
+        self.said.modules.extend(leads.modules.iter().cloned());
+        let mut script = Script { reader: self, bases: &leads.bases, written: &BTreeSet::new() };
+        // it may as well write there
+        let perhaps = Place::perhaps(true);
+        for (name, is_sure) in leads.names() {
+            script.literal(name, is_sure);
+        }
+        for pattern in leads.patterns() {
+            script.matches(pattern, perhaps);
+        }
+        for dir in &leads.listed {
+            script.all_of(dir, perhaps);
         }
     }
 
@@ -279,13 +289,16 @@ impl Reader<'_> {
     }
 
     /// Takes the files in that match a pattern.
-    pub(super) fn add_matches(&mut self, key: String, files: Vec<PathBuf>, is_script: bool) -> bool {
+    pub(super) fn add_matches(&mut self, key: String, files: Vec<PathBuf>, how: Place) -> bool {
         if files.is_empty() || self.said.there.len() >= MOST_NAMES {
             return false;
         }
+        if how.may_be_written {
+            self.said.perhaps_written.insert(key.clone());
+        }
         self.said.there.insert(key);
         for file in &files {
-            self.follow(file, is_script);
+            self.follow(file, how.is_script);
         }
         self.said.paths.extend(files);
         true
@@ -376,6 +389,30 @@ mod tests {
             let found = dir.names(&format!("sh -c '{text}'"));
             assert!(found.iter().any(|name| name == "./start.sh"), "{text}: {found:?}");
         }
+    }
+
+    #[test]
+    fn names_that_a_program_puts_together_count() {
+        let dir = Dir::with(&[
+            (
+                "app/srv.py",
+                "sys.path.insert(0, os.path.join(HERE, '..', 'lib'))\nCONF = Path(__file__).parent / 'conf.d'\n\
+                 a = json.load(open(os.path.join(HERE,\n    'cfg', 'x.json')))\nb = open('dl').read()\n\
+                 for f in sorted(CONF.iterdir()): pass\nfor f in glob.glob('more/*.yaml'): pass\nopen(f'{HERE}/y.json')\n",
+            ),
+            ("app/cfg/x.json", ""),
+            ("app/conf.d/1", ""),
+            ("app/y.json", ""),
+            ("dl", ""),
+            ("lib/m.py", ""),
+            ("more/1.yaml", ""),
+        ]);
+        let said = dir.said("python3 app/srv.py");
+        let found: Vec<&str> = said.there.iter().map(String::as_str).collect();
+        assert_eq!(found, ["app/cfg/x.json", "app/conf.d/*", "app/y.json", "dl", "more/*.yaml"]);
+        let written: Vec<&str> = said.perhaps_written.iter().map(String::as_str).collect();
+        assert_eq!(written, ["app/conf.d/*", "dl", "more/*.yaml"]);
+        assert!(said.modules.contains(&dir.0.path().join("lib")), "{:?}", said.modules);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! What a script's words may stand for, as far as it says so itself: variables that it sets (`V=$PWD/venv`, then `$V/bin/python`) and braces
-//! (`{flags,other}.txt`). A command with such words counts once more for each of these.
+//! What a script's words may stand for, as far as it says so itself: variables that it sets (`V=$PWD/venv`, then `$V/bin/python`), those of
+//! its loops (`for f in a b; do . $f; done`) and defaults (`${F:-a}`), and braces (`{flags,other}.txt`). A command with such words counts once more for each of these.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::shell::{Word, assigned};
 
 const HOME: &str = "HOME";
 /// Values of one variable that are tried.
-const MOST_VALUES: usize = 4;
+const MOST_VALUES: usize = 16;
 /// Variables within values within values.
 const DEEPEST: usize = 4;
 /// Commands that are added to those of one script.
@@ -20,14 +20,10 @@ type Values<'c> = BTreeMap<&'c str, Vec<&'c str>>;
 pub fn spelled_out(commands: Vec<Vec<Word>>) -> Vec<Vec<Word>> {
     let home = std::env::var(HOME).unwrap_or_default();
     let mut values = Values::new();
-    for word in commands.iter().flatten() {
-        if let (Some(name), value) = assigned(&word.text)
-            && !word.text.starts_with('-')
-        {
-            let known = values.entry(name).or_default();
-            if known.len() < MOST_VALUES && !known.contains(&value) {
-                known.push(value);
-            }
+    for (name, value) in commands.iter().flat_map(|command| given(command)) {
+        let known = values.entry(name).or_default();
+        if known.len() < MOST_VALUES && !known.contains(&value) {
+            known.push(value);
         }
     }
     // an engine has perflab's own
@@ -48,6 +44,30 @@ pub fn spelled_out(commands: Vec<Vec<Word>>) -> Vec<Vec<Word>> {
     let mut all = commands;
     all.extend(added);
     all
+}
+
+/// The variables that a command gives values to: `A=b`, `A+=b`, `for a in b c`, `: ${A:=b}`.
+fn given(command: &[Word]) -> Vec<(&str, &str)> {
+    let texts = || command.iter().map(|word| word.text.as_str());
+    if let [first, name, of, values @ ..] = command
+        && (first.text.as_str(), of.text.as_str()) == ("for", "in")
+    {
+        return values.iter().map(|value| (name.text.as_str(), value.text.as_str())).collect();
+    }
+    let assigned = texts().filter(|text| !text.starts_with('-')).filter_map(|text| match assigned(text) {
+        (Some(name), value) => Some((name, value)),
+        // behind what the variable held before
+        _ => text.split_once("+=").filter(|(name, _)| is_name(name)),
+    });
+    let set = texts().filter_map(|text| {
+        let inner = text.split_once("${")?.1.split_once('}')?.0;
+        inner.split_once(":=").or(inner.split_once('=')).filter(|(name, _)| is_name(name))
+    });
+    assigned.chain(set).collect()
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
 fn spell(word: &Word, values: &Values<'_>, at: usize) -> Vec<Word> {
@@ -71,6 +91,8 @@ fn replaced(text: &str, values: &Values<'_>, at: usize) -> Option<String> {
             let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
             rest.split_at(end)
         };
+        // what stands behind a name, a default, is for a variable that has no value
+        let name = name.split([':', '-', '=', '+', '%', '#', '[']).next().unwrap_or_default();
         let known = values.get(name).and_then(|all| all.get(at).or(all.last()));
         // a variable that is made of itself: `PATH=bin:$PATH`
         if let Some(value) = known.filter(|value| !value.contains(&format!("${name}"))) {
@@ -116,6 +138,9 @@ mod tests {
             [". $PWD/venv/bin/activate", "exec $PWD/venv/bin/python $X"]
         );
         assert_eq!(read("C=a\nif x; then C=b; fi\n. ./$C.env"), [". ./a.env", ". ./b.env"]);
+        assert_eq!(read("for f in a b c; do\n. ./$f.env; done"), [". ./a.env", ". ./b.env", ". ./c.env"]);
+        assert_eq!(read(": ${F:=a.env}\n. ./$F"), [": a.env", ". ./a.env"]);
+        assert_eq!(read("F=a\nF+=.env\n. ${F}"), [". a", ". .env"], "each part, as far as that is told");
         assert_eq!(read("export PATH=bin:$PATH\nexec x"), [] as [&str; 0]);
         assert_eq!(read("cat {a,b}.txt $X{1}"), ["cat a.txt b.txt $X{1}"]);
         assert!(read("A=$B\nB=$A\necho $A").len() <= 3, "a circle ends");

@@ -1,0 +1,164 @@
+//! Where the literal texts of a program lead: files, patterns of files, directories that it lists or looks for modules in. Programs put
+//! names together (`os.path.join(HERE, "cfg", "x.json")`, `Path("cfg") / name`), so that each directory that a text names is one in which
+//! all of its names may lie. What is taken for a name wrongly is at worst a file that counts without need.
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+
+use super::quoted::{self, Literal};
+
+/// Directories in which names are looked for.
+const MOST: usize = 16;
+/// Calls by which a program goes through a directory.
+const LISTING: [&str; 7] = ["listdir(", "scandir(", "iterdir(", "walk(", "readdir", "glob(", "Dir["];
+/// By which it says where modules are found.
+const MODULES: [&str; 2] = ["sys.path", "addsitedir("];
+
+/// Where the system keeps what is its own: no study's settings.
+const SYSTEM: [&str; 9] = ["/bin", "/dev", "/etc", "/lib", "/proc", "/run", "/sys", "/usr", "/var"];
+
+/// Where a program leads.
+pub struct Leads<'t> {
+    literals: Vec<Literal<'t>>,
+    /// where its names are looked for: where it runs and lies, and below that each directory that it names
+    pub bases: Vec<PathBuf>,
+    /// directories that it goes through
+    pub listed: Vec<PathBuf>,
+    /// directories in which it looks for modules
+    pub modules: Vec<PathBuf>,
+}
+
+impl<'t> Leads<'t> {
+    /// Of a program that is run and lies in these directories.
+    pub fn of(text: &'t str, bases: &[PathBuf]) -> Self {
+        let literals = quoted::literals(text);
+        let named = directories(&literals, bases);
+        let at = |words: &[&str]| {
+            let lines: Vec<&str> =
+                quoted::lines(text).filter(|l| words.iter().any(|w| l.contains(w))).collect();
+            let is_meant = |line: &str| {
+                lines.iter().any(|l| *l == line || variable_of(line).is_some_and(|name| says(l, name)))
+            };
+            let meant = named.iter().filter(|(_, line)| is_meant(line)).map(|(dir, _)| dir.clone());
+            meant.take(MOST).collect::<Vec<_>>()
+        };
+        let (listed, modules) = (at(&LISTING), at(&MODULES));
+        let mut bases = bases.to_vec();
+        for (dir, _) in named {
+            if !bases.contains(&dir) && bases.len() < MOST {
+                bases.push(dir);
+            }
+        }
+        Self { literals, bases, listed, modules }
+    }
+
+    /// Names of files, each with whether it is one as it stands, there or not.
+    pub fn names(&self) -> BTreeSet<(&'t str, bool)> {
+        let is_own = |text: &str| !is_of_system(text) && text.contains(char::is_alphanumeric);
+        let may = self.literals.iter().filter(|l| l.may_be_name() && is_own(l.text));
+        may.map(|l| (l.text, l.is_name())).collect()
+    }
+
+    /// Patterns of files.
+    pub fn patterns(&self) -> BTreeSet<&'t str> {
+        self.literals.iter().filter(|l| l.is_pattern()).map(|l| l.text).collect()
+    }
+}
+
+/// The directories that texts name, in others that they name too, each with the line in which its name stands.
+fn directories<'t>(literals: &[Literal<'t>], bases: &[PathBuf]) -> Vec<(PathBuf, &'t str)> {
+    let mut seen = BTreeSet::new();
+    let texts: Vec<&Literal<'t>> = literals
+        .iter()
+        .filter(|l| {
+            !l.is_pattern() && l.text != "." && !is_of_system(l.text) && seen.insert((l.text, l.line))
+        })
+        .collect();
+    let mut found: Vec<(PathBuf, &str)> = Vec::new();
+    let mut open = bases.to_vec();
+    while let Some(base) = open.pop() {
+        for literal in &texts {
+            let dir = joined(&base, literal.text);
+            let is_known = |known: &PathBuf| *known == dir;
+            // one that holds all of the others is named by chance, unless the program goes up there itself
+            let is_above = literal.text.starts_with('/')
+                && bases.iter().any(|base| base.starts_with(&dir) && *base != dir);
+            if found.len() >= MOST || is_above || !dir.is_dir() {
+                continue;
+            }
+            if !bases.iter().any(is_known) && !found.iter().any(|(known, _)| is_known(known)) {
+                open.push(dir.clone());
+            }
+            if !found.contains(&(dir.clone(), literal.line)) {
+                found.push((dir, literal.line));
+            }
+        }
+    }
+    found
+}
+
+/// Without the steps up and down that are none.
+fn joined(base: &Path, text: &str) -> PathBuf {
+    let mut path = PathBuf::new();
+    for part in base.join(text).components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(path.pop()),
+            part => path.push(part),
+        }
+    }
+    path
+}
+
+fn is_of_system(text: &str) -> bool {
+    SYSTEM.iter().any(|dir| Path::new(text).starts_with(dir))
+}
+
+/// The variable that a line gives a value to.
+fn variable_of(line: &str) -> Option<&str> {
+    let (name, value) = line.split_once('=')?;
+    let name = name.trim().rsplit([' ', '$', '@']).next()?;
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    (is_name && !value.starts_with('=')).then_some(name)
+}
+
+/// Whether a word stands in a line.
+fn says(line: &str, word: &str) -> bool {
+    line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|part| part == word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::folder;
+    use super::*;
+
+    fn below(dir: &Path, all: &[PathBuf]) -> Vec<String> {
+        all.iter().map(|p| p.strip_prefix(dir).expect("below").display().to_string()).collect()
+    }
+
+    #[test]
+    fn directories_that_a_program_names_are_where_its_names_may_lie() {
+        let dir =
+            folder::of(&[("cfg/deep/x.json", ""), ("lib/mod.py", ""), ("conf.d/a.yaml", ""), ("data/y", "")]);
+        let text = "import sys\nCONF = \"conf.d\"\nsys.path.insert(0, os.path.join(HERE, 'lib'))\n\
+                    load(os.path.join(HERE,\n  'cfg',\n  'deep', 'x.json'))\nfor f in os.listdir(CONF): pass\nprint('data')\n";
+        let leads = Leads::of(text, &[dir.path().to_owned()]);
+        let bases: BTreeSet<String> = below(dir.path(), &leads.bases).into_iter().collect();
+        assert!(["", "cfg", "cfg/deep", "conf.d"].iter().all(|d| bases.contains(*d)), "{bases:?}");
+        assert_eq!(below(dir.path(), &leads.listed), ["conf.d"]);
+        assert_eq!(below(dir.path(), &leads.modules), ["lib"]);
+        assert!(leads.names().contains(&("x.json", true)));
+    }
+
+    #[test]
+    fn what_everybody_shares_and_what_lies_above_is_nowhere_to_look() {
+        let dir = folder::of(&[("a/serve.py", ""), ("cfg/x", "")]);
+        let up = Leads::of("join(HERE, '..', 'cfg')", &[dir.path().join("a")]);
+        assert!(up.bases.contains(&dir.path().join("cfg")), "{:?}", up.bases);
+        let text = "x = ['/usr/bin', '.', '/', 'nowhere']; open('/etc/passwd'); open('/srv/models/x')";
+        let leads = Leads::of(text, &[dir.path().join("a")]);
+        assert_eq!(leads.bases, [dir.path().join("a")]);
+        let names: Vec<&str> = leads.names().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["/srv/models/x"]);
+    }
+}
