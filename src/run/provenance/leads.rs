@@ -14,6 +14,8 @@ const LISTING: [&str; 7] = ["listdir(", "scandir(", "iterdir(", "walk(", "readdi
 /// By which it says where modules are found.
 const MODULES: [&str; 2] = ["sys.path", "addsitedir("];
 
+/// By which it starts other programs.
+const STARTING: [&str; 5] = ["subprocess.", "Popen(", "os.exec", "os.spawn", "exec_command("];
 /// Where the system keeps what is its own: no study's settings.
 const SYSTEM: [&str; 9] = ["/bin", "/dev", "/etc", "/lib", "/proc", "/run", "/sys", "/usr", "/var"];
 
@@ -57,6 +59,13 @@ impl<'t> Leads<'t> {
         let is_own = |text: &str| !is_of_system(text) && text.contains(char::is_alphanumeric);
         let may = self.literals.iter().filter(|l| l.may_be_name() && is_own(l.text));
         may.map(|l| (l.text, l.is_name())).collect()
+    }
+
+    /// Names of programs that it may start.
+    pub fn programs(&self) -> BTreeSet<&'t str> {
+        let starts = |line: &str| STARTING.iter().any(|word| line.contains(word));
+        let all = self.literals.iter().filter(|l| starts(l.line) && !l.is_pattern());
+        all.map(|l| l.text).filter(|text| !text.contains('/')).collect()
     }
 
     /// Patterns of files.

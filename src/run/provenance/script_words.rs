@@ -34,6 +34,11 @@ impl Place {
     pub(super) fn perhaps(may_be_written: bool) -> Self {
         Self { may_be_written, ..Self::default() }
     }
+
+    /// Where a program stands that is started.
+    pub(super) fn program() -> Self {
+        Self { is_run: true, ..Self::default() }
+    }
 }
 
 /// A script that is read.
@@ -172,7 +177,7 @@ impl Script<'_, '_, '_> {
     }
 
     /// Whether files of that name are there.
-    fn word(&mut self, word: &str, place: Place) -> bool {
+    pub fn word(&mut self, word: &str, place: Place) -> bool {
         let name = rest_of(word);
         if name.is_empty() || name.contains(['$', '\0']) || !may_be_shown(name) {
             return false;

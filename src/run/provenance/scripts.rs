@@ -211,6 +211,9 @@ impl Reader<'_> {
         for (name, is_sure) in leads.names() {
             script.literal(name, is_sure);
         }
+        for name in leads.programs() {
+            script.word(name, Place::program());
+        }
         for pattern in leads.patterns() {
             script.matches(pattern, perhaps);
         }
@@ -398,8 +401,11 @@ mod tests {
                 "app/srv.py",
                 "sys.path.insert(0, os.path.join(HERE, '..', 'lib'))\nCONF = Path(__file__).parent / 'conf.d'\n\
                  a = json.load(open(os.path.join(HERE,\n    'cfg', 'x.json')))\nb = open('dl').read()\n\
-                 for f in sorted(CONF.iterdir()): pass\nfor f in glob.glob('more/*.yaml'): pass\nopen(f'{HERE}/y.json')\n",
+                 for f in sorted(CONF.iterdir()): pass\nfor f in glob.glob('more/*.yaml'): pass\nopen(f'{HERE}/y.json')\n\
+                 subprocess.run(['tool', '--x'])\n",
             ),
+            ("more/2.py", ""),
+            ("bin/tool", "#!/bin/sh\ncat dl\n"),
             ("app/cfg/x.json", ""),
             ("app/conf.d/1", ""),
             ("app/y.json", ""),
@@ -409,7 +415,10 @@ mod tests {
         ]);
         let said = dir.said("python3 app/srv.py");
         let found: Vec<&str> = said.there.iter().map(String::as_str).collect();
-        assert_eq!(found, ["app/cfg/x.json", "app/conf.d/*", "app/y.json", "dl", "more/*.yaml"]);
+        assert_eq!(
+            found,
+            ["app/cfg/x.json", "app/conf.d/*", "app/y.json", "dl", "more/*.yaml", "tool on PATH"]
+        );
         let written: Vec<&str> = said.perhaps_written.iter().map(String::as_str).collect();
         assert_eq!(written, ["app/conf.d/*", "dl", "more/*.yaml"]);
         assert!(said.modules.contains(&dir.0.path().join("lib")), "{:?}", said.modules);
