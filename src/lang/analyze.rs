@@ -6,7 +6,7 @@ use super::given::{self, Given, Refused};
 use super::sema::program::Program;
 use super::sema::{Modules, check_program, doubts_that_follow, odd_declarations, spare, without_mark};
 use super::source::{Files, Source, Sources, Span};
-use super::syntax::{offer_other_halves, only_unseen};
+use super::syntax::{habits_told_once, offer_other_halves, only_unseen};
 
 /// What an analysis found.
 #[derive(Debug)]
@@ -67,6 +67,7 @@ pub fn analyze_whole(files: &dyn Files, name: &str, text: &str, given: &[Given])
     odd_declarations(&mut diagnostics, &modules);
     doubts_that_follow(&mut diagnostics, &modules);
     once_a_name(&mut diagnostics, line, |name| modules.root().is_declared(name));
+    habits_told_once(modules.root_text(), &mut diagnostics);
     offer_other_halves(modules.root_text(), &mut diagnostics);
     spare(&mut diagnostics, &modules);
     given::explain(given, &mut diagnostics, &sources);

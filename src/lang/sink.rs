@@ -186,11 +186,11 @@ impl Sink {
         self.unexplained
     }
 
-    /// Everything found, in the order of the text; a file's errors before its warnings on the same place. Notes say what becomes
-    /// of a file that is right, so that a file with errors has none.
+    /// Everything found, in the order of the text; a file's errors before its warnings on the same place. Notes say what becomes of a file
+    /// that is right, so that one with errors has none, but the one by which a line that is missing is told.
     pub fn into_sorted(mut self) -> Vec<Diagnostic> {
         if self.has_errors() {
-            self.found.retain(|d| d.severity() != Severity::Note);
+            self.found.retain(|d| d.severity() != Severity::Note || d.code == Code::NothingWins);
         }
         for swap in self.swaps.iter().rev() {
             self.found = self.found.into_iter().map(|d| swap.moved(d)).collect();

@@ -16,7 +16,7 @@ const MOST_APART: usize = 16;
 /// The doubts of a file with errors. Of each of its studies those count that concern it; of many studies all, as each is looked at anew.
 pub(super) fn certain(analysis: &Analysis) -> Vec<Diagnostic> {
     let program = &analysis.program;
-    let mut found = if program.studies.len() > MOST_APART {
+    if program.studies.len() > MOST_APART {
         Torn::of(analysis, None, None).map(|torn| {
             let rest = torn.rest(program);
             let mut found = review(&rest);
@@ -26,10 +26,7 @@ pub(super) fn certain(analysis: &Analysis) -> Vec<Diagnostic> {
     } else {
         each_apart(analysis)
     }
-    .unwrap_or_default();
-    // what results of a right file would look like is no help while it is wrong
-    found.retain(|d| !matches!(d.code, Code::FewRequests | Code::NeverBinds));
-    found
+    .unwrap_or_default()
 }
 
 /// Each study with the mistakes that concern it. A rule is idle where it surely is in all of them. `None` where nothing is certain.

@@ -26,12 +26,24 @@ pub(super) fn too_long(program: &Program, study: &Study, engines: &[Arc<Engine>]
     let asks = Asks { study, profile, tokens, limits };
     let alone = asks.alone();
     let declared = engines.iter().filter(|e| alone.contains(e.name.as_str()));
-    let mut out: Vec<Diagnostic> = declared.filter_map(|e| asks.of_engine(e)).collect();
+    let mut out: Vec<Diagnostic> = Vec::new();
+    for d in declared.filter_map(|e| asks.of_engine(e)) {
+        // one value that several engines have, by one param
+        match out.iter_mut().find(|first| first.message == d.message) {
+            Some(first) => first.related.push((d.span, "nor here".to_owned())),
+            None => out.push(d),
+        }
+    }
+    let is_declared = !out.is_empty();
     for step in &study.steps {
         // the points of one axis are told of together
         let mut axes: IndexMap<&str, Diagnostic> = IndexMap::new();
         for point in step.space.points().into_iter().filter(|p| asks.limited(p)) {
             let Some((flag, limit)) = engines.iter().find_map(|e| asks.of_point(point, e)) else { continue };
+            // a share of what was told to be too little is too little
+            if is_declared && !point.changes.iter().filter_map(flag_of).any(|name| key(name) == key(&flag)) {
+                continue;
+            }
             let at = place(point, step);
             let d = match axes.swap_remove(point.axis.as_str()) {
                 Some(d) => d.related(at, "nor here"),
@@ -93,7 +105,9 @@ struct Asks<'a> {
 impl<'a> Asks<'a> {
     /// The engines that are measured with the room that they declare: no point beside theirs sets it.
     fn alone(&self) -> HashSet<&'a str> {
-        let mut names: HashSet<&str> = [self.study.baseline.as_str()].into_iter().collect();
+        // a track starts from its engine, also where none of its steps could be read
+        let mut names: HashSet<&str> = self.study.tracks.iter().map(|t| t.engine.as_str()).collect();
+        names.insert(&self.study.baseline);
         for step in &self.study.steps {
             names.extend(step.track.as_deref());
             let points = step.space.points();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use foldhash::HashSet;
 
+use super::limits::BATCH;
 use super::reach::{Asked, flag_key};
 use super::room::limits;
 use super::undrafted::may_draft;
@@ -39,6 +40,10 @@ pub(super) struct Torn {
     candidates: Candidates,
     /// profiles of which nobody knows how long their requests are
     loads: HashSet<String>,
+    /// of a step nobody knows what it varies
+    unread: bool,
+    /// each profile is as it is read
+    sure_profiles: bool,
     /// where nothing else is told: the items and lines that have errors
     places: Vec<Span>,
 }
@@ -98,6 +103,8 @@ impl Torn {
             stated: studies().any(|s| s.gpus.is_some()),
             candidates,
             loads: search.loads,
+            unread: search.unread,
+            sure_profiles: !search.profiles,
             places: search.places,
         })
     }
@@ -155,10 +162,13 @@ impl Torn {
             Code::Unreachable if self.candidates == Candidates::Some && steps.clone().next().is_some() => {
                 false
             }
-            Code::SameTwice | Code::Unreachable => !steps.any(|s| self.holds_points(s)),
+            // nor is known which values a flag takes whose declaration is wrong
+            Code::Unreachable => !steps.any(|s| self.holds_points(s) || self.sets_undeclared(s)),
+            Code::SameTwice => !steps.any(|s| self.holds_points(s)),
             // a rule that meets nothing may be about candidates that are lost
             Code::NeverFires => program.studies.iter().all(|s| !s.steps.is_empty()),
-            Code::AlwaysFires | Code::SettledGuard => self.candidates == Candidates::All,
+            // what a step that is known would change is in none of those that are left
+            Code::AlwaysFires | Code::SettledGuard => !self.unread,
             Code::Undrafted => self.drafts.is_none() && self.candidates != Candidates::Any,
             Code::GpusUnstated => {
                 // what an engine needs as declared is so whatever candidates are lost
@@ -167,6 +177,11 @@ impl Torn {
                 let sized = |e: &Arc<Engine>| !Asked::of(&[], true, e).flags.is_disjoint(flags);
                 let stated = self.stated || self.gpus;
                 !stated && self.candidates != Candidates::Any && !program.engines.values().any(sized)
+            }
+            Code::FewRequests => self.sure_profiles,
+            Code::NeverBinds => {
+                let is_sure = !self.unsure.flags.contains(BATCH) && !steps.any(|s| self.holds_points(s));
+                self.sure_profiles && self.candidates != Candidates::Any && is_sure
             }
             Code::Overruled => !self.adopt,
             Code::TooLong => !program.engines.values().any(|e| !self.unsure.flags.is_disjoint(&limits(e))),
@@ -181,6 +196,13 @@ impl Torn {
 
     fn holds_points(&self, step: &Step) -> bool {
         step.space.any(&|p| self.holds(p.span))
+    }
+
+    /// Whether a step sets a flag that is not sure of an engine.
+    fn sets_undeclared(&self, step: &Step) -> bool {
+        let is_unsure =
+            |c: &Change| matches!(c, Change::Flag { name, .. } if self.declared.contains(&key(name)));
+        step.space.any(&|p| p.changes.iter().any(is_unsure))
     }
 
     fn tells(&self, asked: &Asked) -> bool {

@@ -25,6 +25,9 @@ enum Use<'a> {
     Curve,
 }
 
+/// Declarations of what loads are not made of.
+const OTHERS: [&str; 6] = ["param", "engine", "axis", "metric", "prune", "site"];
+
 impl Checker<'_> {
     /// The loads of a study's profiles against what it does with them.
     pub fn loads_fit(&mut self, decl: &ast::Study, study: &Study) {
@@ -124,7 +127,9 @@ impl Checker<'_> {
             items[..before].last().is_some_and(|i| at.start < i.span().end)
         };
         let mut errors = self.sink.found().filter(|d| d.is_error() && d.span.file == FileId::default());
-        errors.any(|d| !inside(d.span))
+        // what begins as another declaration is no profile, and no part of one
+        let of_others = |at: Span| OTHERS.contains(&self.line_begins(at.start));
+        errors.any(|d| !inside(d.span) && !of_others(d.span))
     }
 
     fn least_rate(&mut self, what: &str, span: Span) {

@@ -110,8 +110,20 @@ impl Checker<'_> {
             Some(value) => {
                 let written: Vec<_> =
                     singles(value).iter().filter_map(|s| self.written(module, s, launch)).collect();
+                let is_flag = matches!(make(name.clone(), None), Change::Flag { .. });
+                if let Some(engine) = of.filter(|_| written.is_empty() && is_flag) {
+                    self.name_alone(&flag.name, engine);
+                }
                 written.into_iter().map(|v| make(name.clone(), Some(v))).collect()
             }
+        }
+    }
+
+    /// Whether an engine has a flag does not hang on a value that cannot be made out.
+    fn name_alone(&mut self, name: &ast::Name, engine: &Engine) {
+        if !matches!(engine.schema.find(&name.value, engine.version.as_deref()), Found::Known(..)) {
+            let change = Change::Flag { name: name.value.clone(), value: None, span: name.span };
+            self.check_change(&change, engine);
         }
     }
 

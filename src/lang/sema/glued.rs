@@ -11,6 +11,8 @@ use crate::lang::syntax::ast::{BinaryOp, Expr, ExprKind, Name};
 impl Checker<'_> {
     /// Whether a difference was meant to be one name, as parts of it are none and no spaces stand at its signs. Says so.
     pub(super) fn one_name(&mut self, module: usize, left: &Expr, right: &Expr) -> bool {
+        // `output-tps / 16`: the sign binds what stands beside it
+        let (left, right) = (last(left), first(right));
         let span = left.span.to(right.span);
         let written = self.modules.slice(span).to_owned();
         let mut parts = Vec::new();
@@ -118,5 +120,21 @@ fn names<'e>(e: &'e Expr, out: &mut Vec<&'e Name>) -> bool {
         }
         ExprKind::Binary { op: BinaryOp::Sub, left, right } => names(left, out) && names(right, out),
         _ => false,
+    }
+}
+
+/// What an expression begins with.
+fn first(e: &Expr) -> &Expr {
+    match &e.kind {
+        ExprKind::Binary { op: BinaryOp::Mul | BinaryOp::Div, left, .. } => first(left),
+        _ => e,
+    }
+}
+
+/// What an expression ends with.
+fn last(e: &Expr) -> &Expr {
+    match &e.kind {
+        ExprKind::Binary { op: BinaryOp::Mul | BinaryOp::Div, right, .. } => last(right),
+        _ => e,
     }
 }

@@ -181,7 +181,8 @@ impl Checker<'_> {
         ) = &mut p.load
         {
             *arrivals = how;
-        } else if !both {
+        } else if !both && p.load.is_some() {
+            // without any load that is what is missing
             let message = "`arrivals` says how the requests of a `rate` come, and there is none";
             let d = Diagnostic::new(Code::ProfileSetting, span, message).label("without a rate");
             self.sink.push(d.help("state a rate, such as `rate 8/s`, or remove this line"));

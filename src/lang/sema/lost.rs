@@ -12,6 +12,7 @@ use super::unsets::overlaps;
 use crate::lang::diag::{About, Diagnostic};
 use crate::lang::source::Span;
 use crate::lang::stdlib;
+use crate::lang::syntax::ENGINE_SETTINGS;
 use crate::lang::syntax::ast::{self, ChangeKind, EngineLineKind, Item, StudyLineKind as Line};
 
 /// Lines of a study and its steps that may name an engine.
@@ -44,7 +45,11 @@ impl Checker<'_> {
         let meant = |d: &Diagnostic| d.words_said().filter(|w| w.starts_with('-')).all(elsewhere);
         self.has_error_beside(engine, |e, d| match &d.about {
             About::Release { flag, .. } | About::Inherited { flag } => elsewhere(flag),
-            _ => meant(d) && (sets_no_flag(e, d.span, &elsewhere) || only_takes_away(e, d)),
+            _ => {
+                let spared =
+                    || sets_no_flag(e, d.span, &elsewhere) || self.unread_sets_no_flag(d.span, &elsewhere);
+                meant(d) && (spared() || only_takes_away(e, d))
+            }
         })
     }
 
@@ -55,7 +60,29 @@ impl Checker<'_> {
             let mut lines = e.lines.iter().filter(|l| matches!(l.kind, EngineLineKind::Changes(_)));
             let flag = lines.any(|l| l.span.start <= at.start && at.start < l.span.end);
             flag && !self.modules.slice(at).trim_start_matches('-').starts_with("version")
+                || self.first_word(at).is_some_and(|word| word != "version")
         })
+    }
+
+    /// The setting that the line of a place begins with, if it is one of an engine.
+    fn first_word(&self, place: Span) -> Option<&str> {
+        let line = self.modules.slice(place.line_in(self.modules.text_of(place.file)));
+        line.split_whitespace().next().filter(|word| ENGINE_SETTINGS.contains(word))
+    }
+
+    /// Whether a line that could not be read sets none of the flags in question: it begins with what says how the server is started, or
+    /// with what another flag is.
+    fn unread_sets_no_flag(&self, place: Span, elsewhere: &dyn Fn(&str) -> bool) -> bool {
+        let Some(word) = self.first_word(place) else { return false };
+        let line = self.modules.slice(place.line_in(self.modules.text_of(place.file)));
+        let flags =
+            || line.split(|c: char| c.is_whitespace() || ",=[]".contains(c)).filter(|w| w.starts_with('-'));
+        match word {
+            "version" | "versions" | "model" | "env" | "unset" | "raw" => false,
+            // another name of the flag may stand in what could not be read
+            "flag" => flags().next().is_some() && flags().all(elsewhere),
+            _ => true,
+        }
     }
 
     /// Whether an engine, or one that it derives from, has an error beside those in places that do not matter.

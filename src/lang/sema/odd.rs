@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use super::metrics;
 use super::modules::Modules;
 use super::scope::{Kind, declared};
 use crate::lang::codes::Code;
@@ -191,6 +192,7 @@ fn called_alike(found: &mut Vec<Diagnostic>, modules: &Modules, words: &Words) {
             let near = |s: &String| m.distance(s) == 1 || words.get(s.as_str()) == Some(&1);
             let alike = |name: &str| name != own && m.distance(name) <= MOST_LETTERS.min(name.len() / 2);
             m.in_library()
+                || metrics::is_built_in(&m.name)
                 || m.suggested.iter().any(near)
                 || m.declared(modules).iter().any(|(name, _)| alike(name))
         };

@@ -167,7 +167,9 @@ impl Checker<'_> {
             Kind::Param if d.code == Code::UnknownParam => true,
             // `maximize goodput` may be the file's own metric of that kind
             Kind::Metric if d.code == Code::NotCondition => self.modules.slice(d.span) == "goodput",
-            Kind::Metric | Kind::Param => matches!(d.code, Code::UnknownMetric | Code::NeedsStatistic),
+            // a function is none of the file's
+            Kind::Metric | Kind::Param if d.code == Code::UnknownMetric => !d.message.contains("function"),
+            Kind::Metric => d.code == Code::NeedsStatistic,
             // something of another kind stands in its place
             _ if d.about == About::Instead(kind) => true,
             // a profile that cannot be what it is named for stands in the place of another
@@ -198,7 +200,7 @@ impl Checker<'_> {
             return true;
         }
         match kind {
-            Kind::Param => self.condition_lost() || self.line_lost(&["model"], |_| true),
+            Kind::Param => self.operand_lost() || self.line_lost(&["model"], |_| true),
             Kind::Axis => {
                 // a step that varies nothing was meant to vary something
                 self.sink.found().any(|d| d.code == Code::StepEmpty)
@@ -226,12 +228,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether a line with an expression could not be read: any param may have stood in it.
-    fn condition_lost(&self) -> bool {
-        self.line_lost(&["metric", "prune", "require", "step", "maximize", "minimize"], |_| true)
-    }
-
-    /// Whether a line with an expression lacks a part of it: any metric may have stood there.
+    /// Whether a line with an expression lacks a part of it: any metric or param may have stood there.
     fn operand_lost(&self) -> bool {
         let lines = ["metric", "prune", "require", "step", "maximize", "minimize"];
         self.line_lost(&lines, |d| d.about.expected().operand)
@@ -264,7 +261,7 @@ impl Checker<'_> {
     }
 
     /// The first word of the line of the checked file that holds a place.
-    fn line_begins(&self, at: u32) -> &str {
+    pub(super) fn line_begins(&self, at: u32) -> &str {
         let text = self.modules.root_text();
         let line = text[..text.floor_char_boundary(at as usize)].rfind('\n').map_or(0, |n| n + 1);
         text[line..].split_whitespace().next().unwrap_or_default()

@@ -2,6 +2,7 @@
 
 use super::blocks::first_word;
 use super::examples;
+use super::imports;
 use super::lexical;
 use super::opened;
 use super::words;
@@ -223,6 +224,17 @@ pub fn begins_a_setting(word: &str) -> bool {
     let settings =
         [words::STUDY_SETTINGS, words::STEP_SETTINGS, words::PROFILE_SETTINGS, words::ENGINE_SETTINGS];
     settings.iter().any(|s| s.contains(&word))
+}
+
+/// What may have stood at the head of the block that a line has lost, as a name that is broken. That of a study stands nowhere else.
+pub fn lost_above(word: &str) -> Option<String> {
+    let kinds = [("engine", words::ENGINE_SETTINGS), ("profile", words::PROFILE_SETTINGS)];
+    let mut kinds = kinds.into_iter().filter(|(_, settings)| settings.contains(&word)).map(|(kind, _)| kind);
+    match (kinds.next(), kinds.next()) {
+        (Some(kind), None) if !words::STUDY_SETTINGS.contains(&word) => Some(imports::any_of(kind)),
+        (None, _) => None,
+        _ => Some(imports::ANY.to_owned()),
+    }
 }
 
 /// Words that set a name in other languages.

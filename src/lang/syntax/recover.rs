@@ -330,10 +330,8 @@ fn undeclared(
     }
     out.broken.push(word.to_owned());
     out.broken.extend(text[indent..].lines().next().and_then(names::set_elsewhere).map(str::to_owned));
-    if names::begins_a_setting(word) {
-        // the head of its block is gone, and with it a name
-        out.broken.push(imports::ANY.to_owned());
-    }
+    // the head of its block is gone, and with it a name
+    out.broken.extend(names::lost_above(word));
     if did_you_mean(word, words::DECLARATIONS.iter().copied()) == Some("use") {
         out.broken.extend(imports::names(text));
     }

@@ -15,9 +15,22 @@ use crate::lang::syntax::ast::{self, EngineLineKind, Item, StudyLineKind};
 use crate::lang::{Analysis, Diagnostic};
 
 /// Lines of an engine that no candidate is made of.
-const OF_A_SERVER: [&str; 11] = [
-    "image ", "serve ", "probe ", "api ", "args ", "ready ", "metrics ", "reset ", "stop ", "failure ",
+const OF_A_SERVER: [&str; 14] = [
+    "image ",
+    "serve ",
+    "probe ",
+    "api ",
+    "args ",
+    "key ",
+    "ready ",
+    "metrics ",
+    "reset ",
+    "stop ",
+    "failure ",
     "publish ",
+    "variables ",
+    // what is refused beside that stays so
+    "refuses ",
 ];
 
 /// Settings of a profile that decide how long its requests are.
@@ -39,9 +52,11 @@ pub(super) struct Search<'a> {
     named: HashSet<String>,
     /// profiles of which nobody knows how long their requests are
     pub(super) loads: HashSet<String>,
+    /// a profile has a mistake
+    pub(super) profiles: bool,
     pub(super) vague: bool,
     /// a step, or a track with its steps, could not be read
-    unread: bool,
+    pub(super) unread: bool,
     /// steps are lost
     pub(super) lost: bool,
 }
@@ -58,6 +73,7 @@ impl<'a> Search<'a> {
             torn: Vec::new(),
             named: HashSet::new(),
             loads: HashSet::new(),
+            profiles: false,
             vague: false,
             unread: false,
             lost: false,
@@ -165,6 +181,7 @@ impl<'a> Search<'a> {
                 if !PROFILE_SETTINGS.contains(&word) || OF_LENGTHS.contains(&word) {
                     self.loads.insert(profile.name.value.clone());
                 }
+                self.profiles = true;
                 self.places.push(item.span());
             }
             item => self.places.push(item.span()),
@@ -237,6 +254,10 @@ impl<'a> Search<'a> {
             Some((EngineLineKind::Version(_), span)) if error.code == Code::EngineSetting => {
                 self.places.push(span);
             }
+            // one that stands twice is one all the same
+            Some((EngineLineKind::Versions(_), span)) if error.code == Code::SettingTwice => {
+                self.places.push(span);
+            }
             Some(_) => self.lose(engine),
             None => {
                 let line = self.line(at);
@@ -246,7 +267,8 @@ impl<'a> Search<'a> {
                 let begins = |words: &[&str]| words.iter().any(|w| text.starts_with(w));
                 let flag = begins(&["-", "env ", "unset "]);
                 let parent = engine.parent.as_ref().is_some_and(|p| p.span == at);
-                if flag {
+                let declares = begins(&["flag -"]);
+                if flag || declares {
                     self.tear(line);
                 } else if begins(&OF_A_SERVER) {
                     self.places.push(line);
