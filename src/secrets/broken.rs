@@ -27,10 +27,12 @@ pub fn values(text: &str) -> Vec<String> {
         let before =
             text[..at.start()].trim_end_matches(|c: char| quote(c).is_some() || c == ' ' || c == '\t');
         let word = before.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-        // `flag --draft json keys [method, tokens]`
-        let lists_keys = at.as_str() == "keys"
-            && before.rsplit('\n').next().is_some_and(|line| line.trim_start().starts_with("flag "));
-        if lists_keys {
+        // `flag --api-key text`, `variables "OURS_" [OURS_API_KEY, OURS_LOG]`, `key --api-key env OURS_API_KEY`: names alone
+        let line = before.rsplit('\n').next().unwrap_or_default().trim_start();
+        let rest = text[at.end()..].lines().next().unwrap_or_default();
+        let first = line.split_whitespace().next().unwrap_or_default();
+        let names = ["flag", "variables", "key"].contains(&first);
+        if names && !rest.contains(['=', ':']) && !rest.contains(" default ") {
             continue;
         }
         if !DECLARING.contains(&word) || before.ends_with(char::is_whitespace) && word.is_empty() {
@@ -155,6 +157,9 @@ mod tests {
         for text in [
             "axis token_budget = --max-num-seqs=[8, 16]",
             "flag --draft json keys [method one_of [ngram, medusa], tokens int]",
+            "flag --api-key string",
+            "variables \"OURS_\" [OURS_API_KEY, OURS_LOG]",
+            "key --api-key env OURS_API_KEY\nargs joined",
             "axis key_axis = --kv-cache-dtype=[auto, fp8",
             "metric token_cost = gpu_power / total_tps",
             "// the token that counts, a secret sauce",

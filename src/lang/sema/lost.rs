@@ -42,7 +42,9 @@ impl Checker<'_> {
             let own = flag_target(name, under);
             !targets.iter().any(|t| overlaps(t, &own))
         };
-        let meant = |d: &Diagnostic| d.words_said().filter(|w| w.starts_with('-')).all(elsewhere);
+        let meant = |d: &Diagnostic| {
+            d.about.expected().by_example || d.words_said().filter(|w| w.starts_with('-')).all(elsewhere)
+        };
         self.has_error_beside(engine, |e, d| match &d.about {
             About::Release { flag, .. } | About::Inherited { flag } => elsewhere(flag),
             _ => {

@@ -14,8 +14,9 @@ use crate::lang::syntax::ast::{Axes, Factor, Step, StepLineKind as Line};
 /// A flag that no engine of a step takes.
 #[derive(Debug)]
 pub struct Refused {
-    /// the change in its axis
+    /// the change in its axis, and the line of its flag there
     change: Span,
+    whole: Span,
     axis: String,
     /// where the step names the axis
     used: Span,
@@ -31,7 +32,7 @@ impl Checker<'_> {
     /// `unknown`: not one engine there has the flag, and others could be meant to stand there.
     pub(super) fn refuse(
         &mut self,
-        change: Span,
+        (change, whole): (Span, Span),
         axis: &str,
         engine: &Engine,
         (flag, unknown): (&str, bool),
@@ -43,7 +44,7 @@ impl Checker<'_> {
         let (axis, engine) = (axis.to_owned(), engine.title.clone());
         let doubtful = unknown.then(|| flag.to_owned());
         let flag = flag.to_owned();
-        self.refused.push(Refused { change, axis, used, engine, flag, doubtful, diagnostic });
+        self.refused.push(Refused { change, whole, axis, used, engine, flag, doubtful, diagnostic });
     }
 
     /// Where a step names its axes; what it varies as a whole comes last.
@@ -71,7 +72,10 @@ impl Checker<'_> {
             {
                 continue;
             }
-            let right_elsewhere = self.accepted.contains(&refused.change);
+            // a step that picks one value has the flag for all of them
+            let has_flag =
+                refused.diagnostic.code == Code::UnknownFlag && self.accepted.contains(&refused.whole);
+            let right_elsewhere = has_flag || self.accepted.contains(&refused.change);
             let of_another_file = refused.change.file != refused.used.file && !self.is_nobodys(&refused);
             if !right_elsewhere && !of_another_file {
                 self.sink.push(refused.diagnostic);

@@ -281,7 +281,7 @@ impl Checker<'_> {
             self.doubted(change, engines, refused.len());
         }
         let Some((engine, problem)) = refused.first() else {
-            self.accepted.insert(at);
+            self.accepted.extend([at, *span]);
             return;
         };
         if misread || refused.len() == engines.len() {
@@ -304,10 +304,10 @@ impl Checker<'_> {
             // a track tunes its engine alone, and a step from an engine begins there
             let alone = step.track.is_some() || matches!(step.from, From::Engine(_));
             let unknown = *problem == Problem::Unknown && !alone;
-            self.refuse(at, &point.axis, engine, (name, unknown), d);
+            self.refuse((at, *span), &point.axis, engine, (name, unknown), d);
             return;
         }
-        self.accepted.insert(at);
+        self.accepted.extend([at, *span]);
         for (engine, _) in &refused {
             // engines that inherit one title are told apart by their names
             let same_title = |e: &&Arc<Engine>| e.title == engine.title && !Arc::ptr_eq(e, engine);

@@ -134,8 +134,9 @@ impl<'a> Search<'a> {
         let known = self.text.len();
         let meant = error.edits.iter().map(|e| e.text.as_str());
         self.text.extend(meant.flat_map(|t| [" ", t, " "]));
-        // flags that may have been meant
-        let flags = error.words_said().filter(|w| w.starts_with('-'));
+        // flags that may have been meant, and not those of an example
+        let by_example = error.about.expected().by_example;
+        let flags = error.words_said().filter(|w| w.starts_with('-') && !by_example);
         self.text.extend(flags.flat_map(|t| [" ", t, " "]));
         match item {
             Some(Item::Engine(engine)) => {
@@ -254,6 +255,8 @@ impl<'a> Search<'a> {
             Some((EngineLineKind::Version(_), span)) if error.code == Code::EngineSetting => {
                 self.places.push(span);
             }
+            // what is refused beside that stays so
+            Some((EngineLineKind::Refuses { .. }, span)) => self.places.push(span),
             // one that stands twice is one all the same
             Some((EngineLineKind::Versions(_), span)) if error.code == Code::SettingTwice => {
                 self.places.push(span);
@@ -393,8 +396,12 @@ impl<'a> Search<'a> {
         let module = self.analysis.modules.root();
         loop {
             let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            // no flag names an axis by a part of it
+            let plain = self.text.split(char::is_whitespace).filter(|w| !w.starts_with("--"));
+            let plain = plain.map(|w| w.split_once("--").map_or(w, |(before, _)| before));
             // behind `from` stands a step, which may be called as an axis is
-            let all: Vec<&str> = self.text.split(|c| !word(c)).filter(|w| !w.is_empty()).collect();
+            let all: Vec<&str> =
+                plain.flat_map(|w| w.split(|c| !word(c))).filter(|w| !w.is_empty()).collect();
             let behind = all.windows(2).filter(|pair| pair[0] != "from").map(|pair| pair[1]);
             let words: HashSet<&str> = behind.chain(all.first().copied()).collect();
             let imported =
