@@ -40,10 +40,8 @@ pub(super) struct Torn {
     candidates: Candidates,
     /// profiles of which nobody knows how long their requests are
     loads: HashSet<String>,
-    /// of a step nobody knows what it varies
-    unread: bool,
-    /// each profile is as it is read
-    sure_profiles: bool,
+    /// the names of profiles that have a mistake, or derive from one that has
+    profiles: Vec<Span>,
     /// where nothing else is told: the items and lines that have errors
     places: Vec<Span>,
 }
@@ -54,6 +52,8 @@ enum Candidates {
     All,
     /// some steps are lost
     Some,
+    /// some are, and nobody knows what they vary
+    Unread,
     /// they may be anything
     Any,
 }
@@ -77,6 +77,8 @@ impl Torn {
         let based = studies().all(|s| !s.baseline.is_empty());
         let candidates = if search.vague || !based || words().any(|w| w == "engine") {
             Candidates::Any
+        } else if search.unread {
+            Candidates::Unread
         } else if search.lost {
             Candidates::Some
         } else {
@@ -102,9 +104,8 @@ impl Torn {
                 || search.errors().any(|d| d.code == Code::TooManyGpus),
             stated: studies().any(|s| s.gpus.is_some()),
             candidates,
+            profiles: search.torn_profiles(),
             loads: search.loads,
-            unread: search.unread,
-            sure_profiles: !search.profiles,
             places: search.places,
         })
     }
@@ -159,16 +160,15 @@ impl Torn {
             _ if of_candidates && self.candidates == Candidates::Any => false,
             Code::OnlyBase => !steps.any(|s| self.changes(s) || self.holds_points(s)),
             // a step that is lost may set what these candidates need
-            Code::Unreachable if self.candidates == Candidates::Some && steps.clone().next().is_some() => {
-                false
-            }
+            Code::Unreachable if self.loses_steps() && steps.clone().next().is_some() => false,
             // nor is known which values a flag takes whose declaration is wrong
             Code::Unreachable => !steps.any(|s| self.holds_points(s) || self.sets_undeclared(s)),
             Code::SameTwice => !steps.any(|s| self.holds_points(s)),
             // a rule that meets nothing may be about candidates that are lost
+            Code::NeverFires if self.candidates == Candidates::Unread => false,
             Code::NeverFires => program.studies.iter().all(|s| !s.steps.is_empty()),
             // what a step that is known would change is in none of those that are left
-            Code::AlwaysFires | Code::SettledGuard => !self.unread,
+            Code::AlwaysFires | Code::SettledGuard => self.candidates != Candidates::Unread,
             Code::Undrafted => self.drafts.is_none() && self.candidates != Candidates::Any,
             Code::GpusUnstated => {
                 // what an engine needs as declared is so whatever candidates are lost
@@ -178,10 +178,10 @@ impl Torn {
                 let stated = self.stated || self.gpus;
                 !stated && self.candidates != Candidates::Any && !program.engines.values().any(sized)
             }
-            Code::FewRequests => self.sure_profiles,
+            Code::FewRequests => !found.related.iter().any(|(at, _)| self.profiles.contains(at)),
             Code::NeverBinds => {
                 let is_sure = !self.unsure.flags.contains(BATCH) && !steps.any(|s| self.holds_points(s));
-                self.sure_profiles && self.candidates != Candidates::Any && is_sure
+                self.profiles.is_empty() && self.candidates != Candidates::Any && is_sure
             }
             Code::Overruled => !self.adopt,
             Code::TooLong => !program.engines.values().any(|e| !self.unsure.flags.is_disjoint(&limits(e))),
@@ -192,6 +192,10 @@ impl Torn {
 
     fn holds(&self, place: Span) -> bool {
         self.places.iter().any(|p| holds(*p, place))
+    }
+
+    fn loses_steps(&self) -> bool {
+        matches!(self.candidates, Candidates::Some | Candidates::Unread)
     }
 
     fn holds_points(&self, step: &Step) -> bool {

@@ -13,6 +13,13 @@ impl Checker<'_> {
     pub(super) fn requirements_agree(&mut self, decl: &ast::Study, study: &Study) {
         let mut torn: Vec<Span> = Vec::new();
         for (i, later) in study.require.iter().enumerate() {
+            let is_same = |r: &&Require| r.text == later.text && r.on == later.on;
+            if let Some(first) = study.require[..i].iter().find(is_same) {
+                let message = format!("the study requires `{}` twice", later.text);
+                let d = Diagnostic::new(Code::SettingTwice, later.span, message).label("the second one");
+                self.sink.push(d.related(first.span, "the first one").help("keep one of them"));
+                continue;
+            }
             if let Some(earlier) = study.require[..i].iter().find(|r| exclude(r, later, study)) {
                 let message = "no result can meet this requirement and another one";
                 let d = Diagnostic::new(Code::Impossible, later.span, message).label("never true with it");

@@ -42,6 +42,9 @@ impl Checker<'_> {
         if measured_alone(left).is_some_and(|m| measured_alone(right) == Some(m)) {
             return self.with_itself(written, r);
         }
+        if let Some((owned, factor)) = times_its_own(left, right).or_else(|| times_its_own(right, left)) {
+            return self.out_of_proportion(written, owned, factor);
+        }
         if let Some((name, low, high)) = in_order(left, right) {
             return self
                 .with_its_own_order(written, &format!("`{low}({name})` is never above `{high}({name})`"));
@@ -110,6 +113,18 @@ impl Checker<'_> {
             .push(d.help("compare one of the two with a time, or with `best.` or `baseline.` before it"));
     }
 
+    /// `total_tps < -0.5 * best.total_tps`, `success_rate < 99 * best.success_rate`: so far apart no two results are.
+    fn out_of_proportion(&mut self, written: &ast::Expr, name: &str, factor: f64) {
+        let message = format!("no {name} is compared well with {factor} times that of another result");
+        let d =
+            Diagnostic::new(Code::Implausible, written.span, message).label("settled before it is measured");
+        self.sink.push(d.help(if factor < 0.0 {
+            format!("a share of it is a positive factor: `{} * …`", -factor)
+        } else {
+            format!("a share of it is below 1: `{factor}% * …`")
+        }));
+    }
+
     /// `p99(ttft) <= 1.1 * p99(ttft)`: whose the second one is was left out.
     fn with_itself(&mut self, written: &ast::Expr, right: &ast::Expr) {
         let text = self.modules.slice(right.span);
@@ -122,6 +137,20 @@ impl Checker<'_> {
         );
         self.sink.push(d.help(help));
     }
+}
+
+/// A metric, and the factor by which it stands on the other side as that of another result, where it is out of all proportion.
+fn times_its_own<'a>(one: &'a Expr, other: &Expr) -> Option<(&'a str, f64)> {
+    let Expr::Metric { of: Owner::Own, name, stat } = one else { return None };
+    let Expr::Binary { op: BinaryOp::Mul, left, right } = other else { return None };
+    let (factor, metric) = match (&**left, &**right) {
+        (Expr::Number(n), metric) | (metric, Expr::Number(n)) => (*n, metric),
+        _ => return None,
+    };
+    let Expr::Metric { of, name: of_other, stat: as_other } = metric else { return None };
+    let is_same = *of != Owner::Own && name == of_other && stat == as_other;
+    let most = if name == "success_rate" { 2.0 } else { 20.0 };
+    (is_same && (factor < 0.0 || factor > most)).then_some((name.as_str(), factor))
 }
 
 /// A distribution and two of its statistics, of which the second one is never below the first, whichever stands where.

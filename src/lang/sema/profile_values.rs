@@ -6,6 +6,7 @@ use super::unexpanded::Of;
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, one_of};
 use crate::lang::syntax::ast::{Name, Number, WordLine, WordValue};
+use crate::lang::syntax::number_alone;
 
 const MAX_TOKENS: u64 = 100_000_000;
 
@@ -19,6 +20,10 @@ impl Checker<'_> {
             self.sink.push(d.help(help).edit(span, right));
             return;
         }
+        if let Some((right, help)) = self.number_meant(line, expected) {
+            self.sink.push(d.help(help).edit(line.value.span(), right));
+            return;
+        }
         let meant = match &line.value {
             WordValue::Word { word, argument: None } if expected == "`true` or `false`" => truth(&word.value),
             _ => None,
@@ -29,6 +34,27 @@ impl Checker<'_> {
             (None, None) => format!("write for example `{}`", example(&line.word.value)),
         };
         self.sink.push(d.help(help));
+    }
+
+    /// A number in quotes, and two numbers where a range may stand.
+    fn number_meant(&self, line: &WordLine, expected: &str) -> Option<(String, String)> {
+        match &line.value {
+            WordValue::Text(text)
+                if expected.contains("number") && number_alone(text.value.trim(), text.span).is_some() =>
+            {
+                let right = text.value.trim().to_owned();
+                let help = format!("a number has no quotes: write `{} {right}`", line.word.value);
+                Some((right, help))
+            }
+            WordValue::Numbers(all)
+                if expected.contains("range") && self.groups_of_thousands(&line.value).is_none() =>
+            {
+                let [from, to] = all.as_slice() else { return None };
+                let right = format!("{} .. {}", self.source_text(from.span), self.source_text(to.span));
+                Some((right.clone(), format!("a range is written `{} {right}`", line.word.value)))
+            }
+            _ => None,
+        }
     }
 
     /// `0,2`, glued together: one number to most people, two to the grammar. Of `1,500` nobody knows.

@@ -186,20 +186,25 @@ impl Checker<'_> {
             None => m.names(Kind::Engine),
         };
         let known: Vec<&str> = steps.chain(["best"]).chain(engines).collect();
-        self.unknown_base(name, &known);
+        self.unknown_base(&step.name.value, name, &known);
         Some(From::Best)
     }
 
-    fn unknown_base(&mut self, name: &Name, known: &[&str]) {
+    fn unknown_base(&mut self, step: &str, name: &Name, known: &[&str]) {
         let root = self.modules.root();
         if root.is_lost(Kind::Engine, &name.value) || root.broken.contains(A_STEP) {
             return;
         }
         if self.steps_named.contains(&name.value) {
-            let message =
-                format!("the step `{}` is not there yet: a step starts from an earlier one", name.value);
-            let d = Diagnostic::new(Code::UnknownName, name.span, message).label("comes later");
-            self.sink.push(d.help(format!("move it further up, or start from {}", one_of(known))));
+            let (message, label, help) = if name.value == step {
+                (format!("the step `{step}` cannot start from itself"), "this step", "start")
+            } else {
+                let message =
+                    format!("the step `{}` is not there yet: a step starts from an earlier one", name.value);
+                (message, "comes later", "move it further up, or start")
+            };
+            let d = Diagnostic::new(Code::UnknownName, name.span, message).label(label);
+            self.sink.push(d.help(format!("{help} from {}", one_of(known))));
             return;
         }
         // `from step both` was told of as such

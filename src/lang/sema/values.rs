@@ -28,7 +28,12 @@ pub(super) fn without_unit(d: Diagnostic, n: &Number, dim: Dim, unit: Option<&st
     if n.unit == "%" {
         return d.help(format!("give it in `{unit_there}`: a share is a plain number"));
     }
-    let fixed = unit_slips::in_unit(n.value, &n.unit, unit_there);
+    let in_bytes = |unit: &str| dim == Dim::BYTES && ["Ki", "Mi", "Gi", "k", "M"].contains(&unit);
+    let fixed = if in_bytes(&n.unit) {
+        format!("{}{}B", n.value, n.unit)
+    } else {
+        unit_slips::in_unit(n.value, &n.unit, unit_there)
+    };
     let usual = unit == dim.usual_unit();
     let counted = dim == Dim::RATE || dim == Dim::TOKEN_RATE || dim == Dim::TOKENS;
     if let ([other], true) = (others(dim), usual && (n.unit.is_empty() || counted)) {

@@ -81,7 +81,7 @@ pub(super) fn setting(
 ) -> Option<(usize, String)> {
     let word = &text[token.clone()];
     let of = |setting: &&&str| word.len() > setting.len() && word.starts_with(**setting);
-    let setting = settings.iter().filter(of).max_by_key(|s| s.len())?;
+    let setting = settings.iter().filter(of).max_by_key(|s| s.len()).filter(|_| !settings.contains(&word))?;
     let line = text[token.start..].lines().next()?;
     let line = format!("{setting} {}", code(line)[setting.len()..].trim_end());
     let ends = token.start > 0 && expected.iter().any(|e| e == "the end of the line");

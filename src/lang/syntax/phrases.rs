@@ -126,6 +126,12 @@ impl<'a> Place<'a> {
                     Some((gap, format!("\n    require {limit}"))).filter(|_| limit.contains(['<', '>']));
                 hint(format!("a limit stands on a line of its own: write `require {limit}`"), edit)
             }
+            ("confirm" | "curve" | "maximize" | "minimize", "and" | "+" | "&")
+                if self.before.contains(" on ") =>
+            {
+                let gap = self.before.trim_end().len()..self.token.end;
+                hint("profiles are separated by commas", Some((gap, ",".to_owned())))
+            }
             ("confirm" | "curve" | "maximize" | "minimize", word)
                 if self.before.contains(" on ") && is_name(word) && word != "and" =>
             {

@@ -113,6 +113,7 @@ impl At<'_> {
             "9" if self.before.ends_with("p99.") => {
                 self.from(self.before.len() - "p99.".len(), "write `p999`", "p999")
             }
+            "." if self.is("`..`") => self.here("write `..`", ".."),
             _ if digits(self.word) && percentile_before(self.before) => {
                 only("percentiles are p50, p90, p95, p99 and p999")
             }

@@ -52,8 +52,8 @@ pub(super) struct Search<'a> {
     named: HashSet<String>,
     /// profiles of which nobody knows how long their requests are
     pub(super) loads: HashSet<String>,
-    /// a profile has a mistake
-    pub(super) profiles: bool,
+    /// profiles that have a mistake
+    profiles: HashSet<String>,
     pub(super) vague: bool,
     /// a step, or a track with its steps, could not be read
     pub(super) unread: bool,
@@ -73,7 +73,7 @@ impl<'a> Search<'a> {
             torn: Vec::new(),
             named: HashSet::new(),
             loads: HashSet::new(),
-            profiles: false,
+            profiles: HashSet::new(),
             vague: false,
             unread: false,
             lost: false,
@@ -85,7 +85,10 @@ impl<'a> Search<'a> {
         for error in search.errors() {
             search.error(error);
         }
-        search.lost = search.lost_steps() || search.unread;
+        let lost = search.lost_steps();
+        // of an axis that was to be imported nobody knows what it varies
+        search.unread |= lost && search.errors().any(|d| search.imports(d));
+        search.lost = lost || search.unread;
         search.axes();
         search.derived_loads();
         Some(search)
@@ -182,7 +185,7 @@ impl<'a> Search<'a> {
                 if !PROFILE_SETTINGS.contains(&word) || OF_LENGTHS.contains(&word) {
                     self.loads.insert(profile.name.value.clone());
                 }
-                self.profiles = true;
+                self.profiles.insert(profile.name.value.clone());
                 self.places.push(item.span());
             }
             item => self.places.push(item.span()),
@@ -191,16 +194,29 @@ impl<'a> Search<'a> {
 
     /// Adds the profiles that take their lengths from one of which they are not known.
     fn derived_loads(&mut self) {
-        let profiles =
-            self.items().iter().filter_map(|i| if let Item::Profile(p) = i { Some(p) } else { None });
-        let derived: Vec<(&str, &str)> = profiles
-            .filter_map(|p| Some((p.name.value.as_str(), p.parent.as_ref()?.value.as_str())))
-            .collect();
+        let loads = std::mem::take(&mut self.loads);
+        self.loads = self.with_derived(loads);
+    }
+
+    /// The names of profiles that have a mistake, or derive from one that has, where they are declared.
+    pub(super) fn torn_profiles(&self) -> Vec<Span> {
+        let names = self.with_derived(self.profiles.clone());
+        self.profiles_there().filter(|p| names.contains(&p.name.value)).map(|p| p.name.span).collect()
+    }
+
+    fn with_derived(&self, mut names: HashSet<String>) -> HashSet<String> {
+        let parent = |p: &'a ast::Profile| Some((p.name.value.as_str(), p.parent.as_ref()?.value.as_str()));
+        let derived: Vec<(&str, &str)> = self.profiles_there().filter_map(parent).collect();
         while let Some((name, _)) =
-            derived.iter().find(|(name, parent)| self.loads.contains(*parent) && !self.loads.contains(*name))
+            derived.iter().find(|(name, parent)| names.contains(*parent) && !names.contains(*name))
         {
-            self.loads.insert((*name).to_owned());
+            names.insert((*name).to_owned());
         }
+        names
+    }
+
+    fn profiles_there(&self) -> impl Iterator<Item = &'a ast::Profile> + use<'a> {
+        self.items().iter().filter_map(|i| if let Item::Profile(p) = i { Some(p) } else { None })
     }
 
     /// Tears whatever names a param.
@@ -360,6 +376,13 @@ impl<'a> Search<'a> {
                 self.tear(Span { end: next.unwrap_or(text.len() as u32), ..line });
             }
         }
+    }
+
+    /// Whether a mistake stands in a line that imports names, as other languages spell that too.
+    fn imports(&self, error: &Diagnostic) -> bool {
+        let line = self.line(error.span);
+        let text = self.analysis.modules.root_text().get(line.range()).unwrap_or_default();
+        matches!(text.split_whitespace().next(), Some("use" | "from" | "import" | "include"))
     }
 
     fn line(&self, at: Span) -> Span {
