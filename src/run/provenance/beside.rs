@@ -26,9 +26,18 @@ const MOST_MODULES: usize = 256;
 /// What an entry costs at least: looking at it takes time too.
 const LEAST_READ: usize = 4 << 10;
 
-/// Those modules, each with a hash over its code, and the files that they name. `words` are those of the command, the program's first;
+/// Modules, and what they name.
+#[derive(Debug, Default)]
+pub struct Modules {
+    /// each with a hash over its code
+    pub code: BTreeMap<String, String>,
+    /// files that they name, which they may read or write
+    pub files: BTreeSet<PathBuf>,
+}
+
+/// Those modules, and the files that they name. `words` are those of the command, the program's first;
 /// `said` is what shell scripts among them name.
-pub fn modules(program: &Path, words: &[String], said: &Said, study_dir: &Path) -> BTreeMap<String, String> {
+pub fn modules(program: &Path, words: &[String], said: &Said, study_dir: &Path) -> Modules {
     let mut start = Start::default();
     for script in said.paths.iter().filter(|p| is_python_script(p)) {
         start.file(script);
@@ -47,6 +56,8 @@ pub fn modules(program: &Path, words: &[String], said: &Said, study_dir: &Path) 
         start.dirs.push(study_dir.to_owned());
     }
     start.texts.extend(said.texts.iter().cloned());
+    // every start of Python runs these, wherever its path leads
+    start.texts.push("import sitecustomize, usercustomize".to_owned());
     start.dirs.extend(said.modules.iter().cloned());
     start.found(study_dir)
 }
@@ -90,24 +101,32 @@ impl Start {
         self.texts.push(text);
     }
 
-    fn found(mut self, study_dir: &Path) -> BTreeMap<String, String> {
+    fn found(mut self, study_dir: &Path) -> Modules {
         let mut there = self.there();
-        let mut found = BTreeMap::new();
+        let mut found = Modules::default();
         let mut left = MOST_READ;
         while let Some(text) = self.texts.pop() {
             let said: BTreeSet<&str> = text.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
-            let named: Vec<String> = there.keys().filter(|name| said.contains(&***name)).cloned().collect();
+            let is_named = |(name, paths): &(&String, &Vec<PathBuf>)| {
+                // a directory that holds the study's own holds other things too
+                let is_above = paths
+                    .iter()
+                    .filter_map(|p| p.parent())
+                    .any(|dir| study_dir.starts_with(dir) && dir != study_dir);
+                said.contains(name.as_str()) && (!is_above || imports(&text, name))
+            };
+            let named: Vec<String> = there.iter().filter(is_named).map(|(name, _)| name.clone()).collect();
             for path in named.iter().filter_map(|name| there.remove(name)).flatten() {
                 let from = self.texts.len();
                 read(&path, 0, &mut left, &mut self.texts);
                 // a large package does not read what lies beside it
                 let bases = [path.parent().unwrap_or(study_dir), study_dir];
                 for text in self.texts[from..].iter().take(MOST_MODULES) {
-                    found.extend(named_in(text, &path, &bases));
+                    found.files.extend(named_in(text, &path, &bases));
                 }
                 let (name, hash) =
                     loose::shown(&path.file_name().unwrap_or_default().to_string_lossy(), &path);
-                found.insert(format!("./{name}"), hash);
+                found.code.insert(format!("./{name}"), hash);
             }
         }
         found
@@ -137,7 +156,7 @@ impl Start {
 }
 
 /// The files that a module names, where they lie in these directories or below. A package counts with all that lies in it.
-fn named_in(text: &str, module: &Path, bases: &[&Path]) -> Vec<(String, String)> {
+fn named_in(text: &str, module: &Path, bases: &[&Path]) -> Vec<PathBuf> {
     let bases: Vec<PathBuf> = bases.iter().map(|dir| (*dir).to_owned()).collect();
     let leads = Leads::of(text, &bases);
     let named = leads.names().into_iter().map(|(name, _)| name);
@@ -145,12 +164,19 @@ fn named_in(text: &str, module: &Path, bases: &[&Path]) -> Vec<(String, String)>
     let of_patterns = leads.patterns().into_iter().filter(|p| globs::is_one(p));
     let many = of_patterns.flat_map(|p| leads.bases.iter().flat_map(move |dir| globs::files(p, dir)));
     let listed = leads.listed.iter().flat_map(|dir| globs::files("*", dir));
-    let files = one.chain(many).chain(listed).filter(|path| path.is_file() && !path.starts_with(module));
-    let shown = |path: PathBuf| {
-        let below = bases.iter().find_map(|dir| path.strip_prefix(dir).ok()).unwrap_or(&path);
-        loose::shown(&format!("./{}", below.display().to_string().trim_start_matches("./")), &path)
-    };
-    files.map(shown).collect()
+    one.chain(many).chain(listed).filter(|path| path.is_file() && !path.starts_with(module)).collect()
+}
+
+/// Whether a text of Python imports a module, by a statement or by its name in quotes.
+fn imports(text: &str, name: &str) -> bool {
+    let is_word =
+        |line: &str| line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name);
+    let quoted = [format!("'{name}'"), format!("\"{name}\"")];
+    text.lines().map(str::trim_start).any(|line| {
+        let is_import = line.starts_with("import ") || line.starts_with("from ");
+        is_import && is_word(line)
+            || line.contains("import_module") && quoted.iter().any(|q| line.contains(q.as_str()))
+    })
 }
 
 fn text_of(path: &Path) -> Option<String> {
@@ -222,7 +248,7 @@ mod tests {
         fn modules(&self, command: &str) -> BTreeMap<String, String> {
             let words = shell_words::split(command).expect("words");
             let program = self.0.path().join(&words[0]);
-            modules(&program, &words, &Said::default(), self.0.path())
+            modules(&program, &words, &Said::default(), self.0.path()).code
         }
     }
 
@@ -261,6 +287,19 @@ mod tests {
     }
 
     #[test]
+    fn modules_above_a_study_count_where_they_are_imported() {
+        let dir = Dir::with(&[
+            ("lab/serve.py", "import sys\nsys.path.insert(0, '..')\nfrom shared import x\nnotes = 1\n"),
+            ("shared.py", ""),
+            ("notes.py", ""),
+        ]);
+        let study = dir.0.path().join("lab");
+        let words = ["python3", "serve.py"].map(str::to_owned);
+        let found = modules(Path::new("python3"), &words, &Said::default(), &study);
+        assert_eq!(found.code.keys().collect::<Vec<_>>(), ["./shared.py"]);
+    }
+
+    #[test]
     fn what_lies_below_the_root_is_no_package_of_a_script_that_goes_there() {
         let dir = Dir::with(&[(
             "run.sh",
@@ -271,7 +310,7 @@ mod tests {
         let said = super::super::scripts::said_by(&[start], &ground);
         assert!(said.modules.contains(Path::new("/")), "{said:?}");
         let words = ["run.sh".to_owned()];
-        assert_eq!(modules(&dir.0.path().join("run.sh"), &words, &said, dir.0.path()).len(), 0);
+        assert_eq!(modules(&dir.0.path().join("run.sh"), &words, &said, dir.0.path()).code.len(), 0);
     }
 
     #[test]

@@ -64,7 +64,8 @@ fn look(engine: &Engine, search: &Search, study_dir: &Path) -> Option<Installed>
         add_shared(&program, search, &mut libraries);
     }
     let ground = scripts::Ground { study_dir, path: &path };
-    let said = scripts::said_by(&scripts::starts(words, &ground), &ground);
+    let mut said = scripts::said_by(&scripts::starts(words, &ground), &ground);
+    said.modules.extend(python_path(engine, study_dir));
     for python in python.iter().chain(&environments::led_to(said.paths.iter(), &path)) {
         add_python(python, search, &mut libraries);
     }
@@ -88,8 +89,17 @@ fn look(engine: &Engine, search: &Search, study_dir: &Path) -> Option<Installed>
     for dir in said.libraries.iter().filter(|dir| !is_shared_by_all(dir)) {
         add_directory(dir, &mut libraries);
     }
-    libraries.extend(beside::modules(&program, words, &said, study_dir));
+    libraries.extend(beside::modules(&program, words, &said, study_dir).code);
     Some(Installed { build, libraries: Some(libraries) })
+}
+
+/// Where the engine's own variable says that modules are found.
+fn python_path(engine: &Engine, study_dir: &Path) -> Vec<PathBuf> {
+    let own = engine.env.iter().filter(|e| e.name == "PYTHONPATH");
+    own.flat_map(|e| e.value.split(':'))
+        .filter(|dir| !dir.is_empty())
+        .map(|dir| study_dir.join(dir))
+        .collect()
 }
 
 /// What a container is given of the study's directory: scripts that its command names, and what those import from beside them; and what the
@@ -97,7 +107,7 @@ fn look(engine: &Engine, search: &Search, study_dir: &Path) -> Option<Installed>
 fn mounted(words: &[String], runtime: BoxRuntime, study_dir: &Path) -> Installed {
     let nothing_is_said = scripts::Said::default();
     let mut found = scripts(words, study_dir);
-    found.extend(beside::modules(Path::new(""), words, &nothing_is_said, study_dir));
+    found.extend(beside::modules(Path::new(""), words, &nothing_is_said, study_dir).code);
     found.extend(boxes::settings(runtime));
     Installed { build: None, libraries: (!found.is_empty()).then_some(found) }
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::leaves;
 use super::named::{BETWEEN, Named, looks_like_a_file, may_be_shown, path_of};
 use super::uses::{Use, use_of};
+use super::{globs, leaves};
 
 /// Longer files are data.
 const LONGEST: u64 = 1 << 20;
@@ -88,11 +88,30 @@ impl Reader<'_> {
         if how == Use::Passed || text == self.model || self.word(text, from, how) {
             return;
         }
+        text.split(char::is_whitespace).for_each(|word| self.pattern(word, from));
         let pieces = text.split(BETWEEN).filter(|p| !p.is_empty() && *p != text);
         let known = pieces.filter(|piece| self.word(piece, from, how)).count() > 0;
         if !known && how == Use::Read && looks_like_a_file(text) && may_be_shown(text) {
             let is_missing = path_of(text, self.study_dir).is_some_and(|path| !path.exists());
             self.found.absent.extend(is_missing.then(|| text.to_owned()));
+        }
+    }
+
+    /// Files that a line takes in by a pattern: `include conf.d/*.conf`. They are followed too.
+    fn pattern(&mut self, word: &str, from: &From<'_>) {
+        let word = word.rsplit(['=', ':']).next().unwrap_or(word).trim_matches(['"', '\'']);
+        if !globs::is_one(word) || !word.contains('/') && !word.contains('.') {
+            return;
+        }
+        let beside = from.dir.join(word);
+        let beside = beside.strip_prefix(self.study_dir).unwrap_or(&beside).to_str().map(str::to_owned);
+        for key in BTreeSet::from([Some(word.to_owned()), beside]).into_iter().flatten() {
+            let files = globs::files(&key, self.study_dir);
+            if files.is_empty() {
+                continue;
+            }
+            self.found.there.insert(key);
+            files.into_iter().for_each(|path| self.enter(path));
         }
     }
 
@@ -133,6 +152,16 @@ mod tests {
         let words = [files[0].0.to_owned()];
         let found = named_by(words.iter(), |_| false, "org/m", dir.path());
         (found.there.into_iter().collect(), found.perhaps_written.into_iter().collect())
+    }
+
+    #[test]
+    fn patterns_of_files_that_are_taken_in_count_and_are_followed() {
+        let (there, _) = named(&[
+            ("conf/serve.conf", "port=1\ninclude conf.d/*.conf\ninclude: none.d/*.conf\n"),
+            ("conf/conf.d/a.conf", "scales=./scales.json\n"),
+            ("conf/conf.d/scales.json", "[]"),
+        ]);
+        assert_eq!(there, ["conf/conf.d/*.conf", "conf/conf.d/./scales.json"]);
     }
 
     #[test]

@@ -29,7 +29,7 @@ fn form(path: &Path) -> Option<Form> {
         "json" => Some(Form::Json),
         "yaml" | "yml" => Some(Form::Yaml),
         "jinja" | "jinja2" | "j2" => Some(Form::Template),
-        "toml" | "ini" | "cfg" | "conf" | "properties" | "args" | "txt" | "env" => Some(Form::Lines),
+        "toml" | "ini" | "cfg" | "conf" | "cnf" | "properties" | "args" | "txt" | "env" => Some(Form::Lines),
         _ => None,
     }
 }

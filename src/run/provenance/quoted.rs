@@ -48,6 +48,9 @@ fn of_line(line: &str) -> Vec<Literal<'_>> {
         let Some(length) = rest[from..].find(quote) else { break };
         let (inner, after) = (&rest[from..from + length], &rest[from + length + 1..]);
         let text = behind_variable(inner);
+        // `HERE + "/x.json"`
+        let is_joined = rest[..at].trim_end_matches(|c: char| c.is_alphabetic()).trim_end().ends_with('+');
+        let text = if is_joined { text.trim_start_matches('/') } else { text };
         if is_plain(text) {
             let lead = rest[..at].trim_end_matches(|c: char| c.is_alphabetic());
             let is_argument = lead.trim_end().ends_with('(');
@@ -133,6 +136,10 @@ mod tests {
 
     #[test]
     fn a_variable_before_a_name_is_left_out() {
+        assert_eq!(
+            names("open(HERE + \"/a.json\"); open(dirname(abspath(__file__)) + '/conf/b.txt')"),
+            ["a.json", "conf/b.txt"]
+        );
         let text = "f\"{HERE}/a.json\"; `${__dirname}/b.json`; \"#{dir}/c.json\"; '%s/d.json' % x; \"$dir/e.json\"; f'{x}.json'";
         assert_eq!(names(text), ["a.json", "b.json", "c.json", "d.json", "e.json"]);
     }

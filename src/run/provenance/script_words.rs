@@ -25,6 +25,8 @@ pub(super) struct Place {
     is_run: bool,
     /// it is one for sure, so that it counts wherever it lies
     is_meant: bool,
+    /// behind a flag of what is started, so that it may be a directory
+    is_flag: bool,
     /// its name leaves open whether it is read or written
     pub may_be_written: bool,
 }
@@ -70,9 +72,14 @@ impl Script<'_, '_, '_> {
         for Word { text, .. } in words.iter().filter(|w| !w.is_written) {
             let (name, value) = assigned(text);
             if let Some(name) = name {
-                self.value(name, value, Place { is_run: false, ..place });
+                self.value(
+                    name,
+                    value,
+                    Place { is_run: false, is_flag: place.is_flag || text.starts_with("--"), ..place },
+                );
             } else if text.starts_with('-') && text.len() > 1 {
                 text.trim_start_matches('-').clone_into(&mut flag);
+                place.is_flag = text.starts_with("--");
                 continue;
             } else if place.is_run && (KEYWORDS.contains(&text.as_str()) || RUNNERS.contains(&text.as_str()))
             {
@@ -87,12 +94,13 @@ impl Script<'_, '_, '_> {
                 place = Place { is_script: false, is_run: place.is_meant, ..place };
             }
             flag.clear();
+            place.is_flag = false;
         }
     }
 
     /// A name that a program of another language says. `is_sure` where it is one as it stands.
     pub fn literal(&mut self, name: &str, is_sure: bool) {
-        let plain = Place::perhaps(!is_sure);
+        let plain = Place::perhaps(true);
         // JavaScript leaves the ending out: `require("./conf")`
         let endings = [".js", ".mjs", ".json", "/index.js"];
         let known = self.word(name, plain)
@@ -150,6 +158,10 @@ impl Script<'_, '_, '_> {
         if value.is_empty() || is_engines || self.written.contains(value) || self.word(value, place) {
             return;
         }
+        let may_be_dir = place.is_flag && use_of(name) == Use::Read;
+        if may_be_dir && self.directory(value) {
+            return;
+        }
         if value.contains([' ', '\t']) {
             // a text for a shell, as behind `-c`
             let inner = commands(value);
@@ -165,7 +177,8 @@ impl Script<'_, '_, '_> {
         }
         let pieces: Vec<&str> = value.split([',', '=', ':', '@']).filter(|p| !p.is_empty()).collect();
         let none = Place { is_run: false, ..place };
-        let known = pieces.len() > 1 && pieces.iter().filter(|p| self.word(p, none)).count() > 0;
+        let is_there = |script: &mut Self, p: &str| script.word(p, none) || may_be_dir && script.directory(p);
+        let known = pieces.len() > 1 && pieces.iter().filter(|p| is_there(self, p)).count() > 0;
         let is_expected = place.is_script || value.starts_with("./") || value.starts_with("../");
         let missing = !known && is_expected && !place.may_be_written && !value.contains(['$', '*', '?']);
         if missing
@@ -174,6 +187,26 @@ impl Script<'_, '_, '_> {
         {
             self.reader.add_absent(value);
         }
+    }
+
+    /// Whether a directory of that name is there, other than an environment, which is known as such. What is written there is the engine's.
+    fn directory(&mut self, word: &str) -> bool {
+        let name = rest_of(word);
+        if name.is_empty() || name.contains('$') || !may_be_shown(name) {
+            return false;
+        }
+        let study_dir = self.reader.ground.study_dir;
+        let mut known = false;
+        for base in self.bases {
+            let path = base.join(name.trim_start_matches("./"));
+            let Some(key) = path.strip_prefix(study_dir).unwrap_or(&path).to_str().map(str::to_owned) else {
+                continue;
+            };
+            let is_dir = |p: &PathBuf| p.is_dir() && !p.join("pyvenv.cfg").is_file();
+            let found = path_of(&key, study_dir).filter(is_dir);
+            known |= found.is_some_and(|path| self.reader.add(key, path, Place::perhaps(true)));
+        }
+        known
     }
 
     /// Whether files of that name are there.

@@ -206,7 +206,7 @@ impl Reader<'_> {
         let leads = Leads::of(text, &self.bases(dirs));
         self.said.modules.extend(leads.modules.iter().cloned());
         let mut script = Script { reader: self, bases: &leads.bases, written: &BTreeSet::new() };
-        // it may as well write there
+        // its name leaves open whether it reads there or writes
         let perhaps = Place::perhaps(true);
         for (name, is_sure) in leads.names() {
             script.literal(name, is_sure);
@@ -420,8 +420,24 @@ mod tests {
             ["app/cfg/x.json", "app/conf.d/*", "app/y.json", "dl", "more/*.yaml", "tool on PATH"]
         );
         let written: Vec<&str> = said.perhaps_written.iter().map(String::as_str).collect();
-        assert_eq!(written, ["app/conf.d/*", "dl", "more/*.yaml"]);
+        // whether it reads or writes there is known behind a launch
+        assert_eq!(written, ["app/cfg/x.json", "app/conf.d/*", "app/y.json", "dl", "more/*.yaml"]);
         assert!(said.modules.contains(&dir.0.path().join("lib")), "{:?}", said.modules);
+    }
+
+    #[test]
+    fn directories_behind_flags_count_and_environments_do_not() {
+        let dir = Dir::with(&[
+            (
+                "start.sh",
+                "#!/bin/sh\nM=models\nmkdir --parents logs\nserve --log-dir logs --model-path $M/tiny --lora sql=adapters/sql --venv venv\n",
+            ),
+            ("models/tiny/w.bin", ""),
+            ("adapters/sql/a.bin", ""),
+            ("logs/x", ""),
+            ("venv/pyvenv.cfg", ""),
+        ]);
+        assert_eq!(dir.names("./start.sh"), ["adapters/sql", "models/tiny"]);
     }
 
     #[test]

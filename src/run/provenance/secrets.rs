@@ -3,13 +3,13 @@
 
 use indexmap::IndexMap;
 
-use crate::secrets::{MASKED, is_secret, mask, mask_value};
+use crate::secrets::{MASKED, hides, mask, mask_value};
 
 /// Variables with the values of secret ones masked.
 pub fn masked_variables<'a>(all: impl Iterator<Item = (&'a str, &'a str)>) -> IndexMap<String, String> {
     // as it will stand in the journal, or it would never be the same again
     let seen = |name: &str, value: &'a str| mask(&mask_value(name, value)).into_owned();
     let shown =
-        |name: &str, value: &'a str| if is_secret(name) { MASKED.to_owned() } else { seen(name, value) };
+        |name: &str, value: &'a str| if hides(name, value) { MASKED.to_owned() } else { seen(name, value) };
     all.map(|(name, value)| (name.to_owned(), shown(name, value))).collect()
 }

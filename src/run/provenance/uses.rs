@@ -28,6 +28,12 @@ const EITHER: [&str; 12] = [
     "workspace",
     "base",
 ];
+/// Parts that say of a root, a home or a workspace that what lies there is read: `--model-root`.
+const OF_INPUT: [&str; 11] = [
+    "model", "models", "data", "dataset", "lora", "adapter", "adapters", "asset", "assets", "weights",
+    "config",
+];
+const PLACES: [&str; 4] = ["root", "home", "workspace", "base"];
 /// Parts that say that a name is of what is read, whatever else it says: `--log-config-file`.
 const READ: [&str; 8] = ["config", "conf", "input", "static", "template", "preset", "schema", "settings"];
 
@@ -44,6 +50,9 @@ pub enum Use {
 pub fn use_of(name: &str) -> Use {
     let lower = name.to_lowercase();
     let has = |of: &[&str]| lower.split(['-', '_', '.']).any(|part| of.contains(&part));
+    if has(&PLACES) && has(&OF_INPUT) && !has(&WRITTEN) && !has(&["cache", "caches"]) {
+        return Use::Read;
+    }
     // nor is a hash over a file of keys written anywhere
     let of_file = ["-file", "_file", "-path", "_path"].iter().find_map(|end| lower.strip_suffix(end));
     if secrets::is_secret(name) || of_file.is_some_and(secrets::is_secret) || has(&PASSED) {
@@ -89,6 +98,8 @@ mod tests {
         }
         for name in [
             "chat-template",
+            "model-root",
+            "DATA_ROOT",
             "lora-modules",
             "speculative-config",
             "VLLM_TUNED_CONFIG_FOLDER",

@@ -3,13 +3,13 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::build::Search;
 use super::named::Named;
 use super::scripts::{Ground, Said, Start};
-use super::{configs, globs, named, scripts};
+use super::{beside, configs, globs, named, prefix, scripts};
 use crate::hub;
 use crate::lang::Program;
 use crate::lang::sema::program::{Site, Via};
@@ -23,8 +23,8 @@ pub struct Words<'a> {
     path: String,
     held: RefCell<HashMap<String, Option<String>>>,
     models: RefCell<HashMap<String, Option<String>>>,
-    /// what scripts name, by those that are read first
-    said: RefCell<HashMap<Vec<Start>, Arc<Said>>>,
+    /// what scripts and modules name, by the scripts that are read first and the serve line
+    said: RefCell<HashMap<(Vec<Start>, String), Arc<Said>>>,
 }
 
 impl<'a> Words<'a> {
@@ -40,7 +40,7 @@ impl<'a> Words<'a> {
         let is_model = |word: &str| hub::is_name(word) && self.model(word).is_some();
         let mut found = named::named(config, self.site, self.study_dir, is_model);
         let stated = found.there.clone();
-        let said = self.said(&command::to_read(config));
+        let said = self.said(&command::to_read(config), &config.engine.serve);
         found.there.extend(said.there.iter().cloned());
         found.absent.extend(said.absent.iter().cloned());
         found.perhaps_written.extend(said.perhaps_written.iter().cloned());
@@ -56,15 +56,30 @@ impl<'a> Words<'a> {
         found
     }
 
-    /// What the scripts of a command name.
-    fn said(&self, command: &[String]) -> Arc<Said> {
-        let starts = scripts::starts(command, &self.ground());
+    /// What the scripts of a command name, and the modules that its serve line leads to.
+    fn said(&self, command: &[String], serve: &str) -> Arc<Said> {
+        let starts = (scripts::starts(command, &self.ground()), serve.to_owned());
         if let Some(known) = self.said.borrow().get(&starts) {
             return known.clone();
         }
-        let said = Arc::new(scripts::said_by(&starts, &self.ground()));
+        let mut said = scripts::said_by(&starts.0, &self.ground());
+        for path in self.named_by_modules(serve, &said) {
+            let below = path.strip_prefix(self.study_dir).unwrap_or(&path);
+            if let Some(key) = below.to_str().map(str::to_owned) {
+                said.perhaps_written.insert(key.clone());
+                said.there.insert(key);
+            }
+        }
+        let said = Arc::new(said);
         self.said.borrow_mut().insert(starts, said.clone());
         said
+    }
+
+    fn named_by_modules(&self, serve: &str, said: &Said) -> BTreeSet<PathBuf> {
+        let words = shell_words::split(serve).unwrap_or_default();
+        let words = prefix::behind(&words);
+        let program = words.first().and_then(|first| self.ground().program(first)).unwrap_or_default();
+        beside::modules(&program, words, said, self.study_dir).files
     }
 
     /// What a word stands for here: a hash over files, or a model's commit.
