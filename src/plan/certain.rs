@@ -8,6 +8,7 @@ use super::review::{Looked, review};
 use super::torn::Torn;
 use crate::lang::codes::Code;
 use crate::lang::sema::program::{Space, Step, Study};
+use crate::lang::syntax::ast::Item;
 use crate::lang::{Analysis, Diagnostic, Program};
 
 /// Studies of a file with errors, and tracks of one of them, that are looked at one by one.
@@ -47,7 +48,11 @@ fn each_apart(analysis: &Analysis) -> Option<Vec<Diagnostic>> {
             join(&mut rules, rule, sure.unwrap_or(Verdict::Depends));
         }
     }
-    found.extend(rules.into_values().filter_map(|(verdict, rule)| idle(verdict, rule)));
+    // a study that could not be made out may be what a rule of the file is there for
+    let declared = analysis.modules.root().file.items.iter().filter(|i| matches!(i, Item::Study(_))).count();
+    if analysis.program.studies.len() == declared {
+        found.extend(rules.into_values().filter_map(|(verdict, rule)| idle(verdict, rule)));
+    }
     let mut seen = HashSet::new();
     found.retain(|d| seen.insert((d.code, d.span)));
     Some(found)

@@ -178,6 +178,10 @@ impl Torn {
                 let stated = self.stated || self.gpus;
                 !stated && self.candidates != Candidates::Any && !program.engines.values().any(sized)
             }
+            // what steps measure is in a line that could not be read
+            Code::FewRequests | Code::NeverBinds if program.studies.iter().any(|s| s.objective.is_none()) => {
+                false
+            }
             Code::FewRequests => !found.related.iter().any(|(at, _)| self.profiles.contains(at)),
             Code::NeverBinds => {
                 let is_sure = !self.unsure.flags.contains(BATCH) && !steps.any(|s| self.holds_points(s));

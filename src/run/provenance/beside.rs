@@ -161,10 +161,11 @@ fn named_in(text: &str, module: &Path, bases: &[&Path]) -> Vec<PathBuf> {
     let leads = Leads::of(text, &bases);
     let named = leads.names().into_iter().map(|(name, _)| name);
     let one = named.flat_map(|name| leads.bases.iter().map(move |dir| dir.join(name)));
-    let of_patterns = leads.patterns().into_iter().filter(|p| globs::is_one(p));
-    let many = of_patterns.flat_map(|p| leads.bases.iter().flat_map(move |dir| globs::files(p, dir)));
+    let patterns: Vec<String> = leads.patterns().into_iter().filter(|p| globs::is_one(p)).collect();
+    let many = patterns.iter().flat_map(|p| leads.bases.iter().flat_map(move |dir| globs::files(p, dir)));
     let listed = leads.listed.iter().flat_map(|dir| globs::files("*", dir));
-    one.chain(many).chain(listed).filter(|path| path.is_file() && !path.starts_with(module)).collect()
+    let files = one.chain(many).chain(listed).filter(|path| path.is_file());
+    files.chain(leads.whole.iter().cloned()).filter(|path| !path.starts_with(module)).collect()
 }
 
 /// Whether a text of Python imports a module, by a statement or by its name in quotes.

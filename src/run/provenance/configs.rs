@@ -111,7 +111,9 @@ impl Reader<'_> {
                 continue;
             }
             self.found.there.insert(key);
-            files.into_iter().for_each(|path| self.enter(path));
+            for path in files {
+                self.enter(path);
+            }
         }
     }
 

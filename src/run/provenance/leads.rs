@@ -28,6 +28,10 @@ pub struct Leads<'t> {
     pub listed: Vec<PathBuf>,
     /// directories in which it looks for modules
     pub modules: Vec<PathBuf>,
+    /// directories that it reads as a whole: models, packages of JavaScript
+    pub whole: Vec<PathBuf>,
+    /// directories that it names
+    named: Vec<PathBuf>,
 }
 
 impl<'t> Leads<'t> {
@@ -45,33 +49,59 @@ impl<'t> Leads<'t> {
             meant.take(MOST).collect::<Vec<_>>()
         };
         let (listed, modules) = (at(&LISTING), at(&MODULES));
+        let whole = whole(&literals, bases);
+        let named: Vec<PathBuf> = named.into_iter().map(|(dir, _)| dir).collect();
         let mut bases = bases.to_vec();
-        for (dir, _) in named {
-            if !bases.contains(&dir) && bases.len() < MOST {
-                bases.push(dir);
+        for dir in &named {
+            if !bases.contains(dir) && bases.len() < MOST {
+                bases.push(dir.clone());
             }
         }
-        Self { literals, bases, listed, modules }
+        Self { literals, bases, listed, modules, whole, named }
     }
 
     /// Names of files, each with whether it is one as it stands, there or not.
-    pub fn names(&self) -> BTreeSet<(&'t str, bool)> {
+    pub fn names(&self) -> BTreeSet<(&str, bool)> {
         let is_own = |text: &str| !is_of_system(text) && text.contains(char::is_alphanumeric);
-        let may = self.literals.iter().filter(|l| l.may_be_name() && is_own(l.text));
-        may.map(|l| (l.text, l.is_name())).collect()
+        let may = self.literals.iter().filter(|l| l.may_be_name() && is_own(&l.text));
+        may.map(|l| (&*l.text, l.is_name())).collect()
     }
 
     /// Names of programs that it may start.
-    pub fn programs(&self) -> BTreeSet<&'t str> {
+    pub fn programs(&self) -> BTreeSet<&str> {
         let starts = |line: &str| STARTING.iter().any(|word| line.contains(word));
         let all = self.literals.iter().filter(|l| starts(l.line) && !l.is_pattern());
-        all.map(|l| l.text).filter(|text| !text.contains('/')).collect()
+        all.map(|l| &*l.text).filter(|text| !text.contains('/')).collect()
     }
 
-    /// Patterns of files.
-    pub fn patterns(&self) -> BTreeSet<&'t str> {
-        self.literals.iter().filter(|l| l.is_pattern()).map(|l| l.text).collect()
+    /// Patterns of files: as they stand, and those of an ending in each directory that is named (`join("conf", name + ".json")`).
+    pub fn patterns(&self) -> BTreeSet<String> {
+        let stated = self.literals.iter().filter(|l| l.is_pattern()).map(|l| l.text.to_string());
+        let endings = self.literals.iter().filter(|l| l.is_ending());
+        let of_endings =
+            endings.flat_map(|l| self.named.iter().map(|dir| format!("{}/*{}", dir.display(), l.text)));
+        stated.chain(of_endings).collect()
     }
+}
+
+/// The directories of which a program reads all, below these.
+fn whole(literals: &[Literal<'_>], bases: &[PathBuf]) -> Vec<PathBuf> {
+    let models =
+        literals.iter().filter(|l| l.may_be_read_whole() && !l.is_pattern() && !is_of_system(&l.text));
+    let models = models.filter(|l| l.text.contains(char::is_alphanumeric)).map(|l| l.text.to_string());
+    let required = |l: &&Literal<'_>| {
+        l.called == Some("require") || l.line.contains(" from ") || l.line.starts_with("import ")
+    };
+    let packages = literals.iter().filter(required).filter(|l| !l.text.starts_with('.')).map(|l| {
+        let parts = if l.text.starts_with('@') { 2 } else { 1 };
+        format!("node_modules/{}", l.text.split('/').take(parts).collect::<Vec<_>>().join("/"))
+    });
+    let names: BTreeSet<String> = models.chain(packages).collect();
+    let dirs = names.iter().flat_map(|name| bases.iter().map(move |base| joined(base, name)));
+    let is_one = |dir: &PathBuf| {
+        dir.is_dir() && !dir.join("pyvenv.cfg").is_file() && !bases.iter().any(|b| b.starts_with(dir))
+    };
+    dirs.filter(is_one).take(MOST).collect()
 }
 
 /// The directories that texts name, in others that they name too, each with the line in which its name stands.
@@ -80,14 +110,17 @@ fn directories<'t>(literals: &[Literal<'t>], bases: &[PathBuf]) -> Vec<(PathBuf,
     let texts: Vec<&Literal<'t>> = literals
         .iter()
         .filter(|l| {
-            !l.is_pattern() && l.text != "." && !is_of_system(l.text) && seen.insert((l.text, l.line))
+            !l.is_pattern()
+                && l.text != "."
+                && !is_of_system(&l.text)
+                && seen.insert((l.text.clone(), l.line))
         })
         .collect();
     let mut found: Vec<(PathBuf, &str)> = Vec::new();
     let mut open = bases.to_vec();
     while let Some(base) = open.pop() {
         for literal in &texts {
-            let dir = joined(&base, literal.text);
+            let dir = joined(&base, &literal.text);
             let is_known = |known: &PathBuf| *known == dir;
             // one that holds all of the others is named by chance, unless the program goes up there itself
             let is_above = literal.text.starts_with('/')

@@ -1,6 +1,8 @@
 //! The literal texts of programs in other scripting languages that may be names of files: `open("conf.json")`, `require "./more.pl"`,
 //! `f"{HERE}/conf.json"`. Which of them are is for [`super::leads`] to say.
 
+use std::borrow::Cow;
+
 /// First lines and endings of such programs.
 const LANGUAGES: [&str; 5] = ["python", "perl", "ruby", "node", "lua"];
 const ENDINGS: [&str; 7] = ["py", "pl", "pm", "rb", "js", "mjs", "lua"];
@@ -10,14 +12,16 @@ const WRITTEN: [&str; 9] = [".log", ".pid", ".sock", ".out", ".db", ".sqlite", "
 const LONGEST: usize = 200;
 
 /// A literal text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Literal<'t> {
-    /// without a variable that it begins with (`{HERE}/`, `%s/`)
-    pub text: &'t str,
+    /// without a variable that it begins with (`{HERE}/`, `%s/`), and with `*` for each that it holds
+    pub text: Cow<'t, str>,
     /// the line in which it stands
     pub line: &'t str,
-    /// a function is called with it first: `open("conf")`
-    is_argument: bool,
+    /// the function that is called with it first: `open("conf")`
+    pub called: Option<&'t str>,
+    /// it stands behind a text that is a flag: `["serve", "--model-path", "models/tiny"]`
+    pub is_of_flag: bool,
     /// the program says that it writes there
     is_written: bool,
 }
@@ -51,14 +55,45 @@ fn of_line(line: &str) -> Vec<Literal<'_>> {
         // `HERE + "/x.json"`
         let is_joined = rest[..at].trim_end_matches(|c: char| c.is_alphabetic()).trim_end().ends_with('+');
         let text = if is_joined { text.trim_start_matches('/') } else { text };
-        if is_plain(text) {
-            let lead = rest[..at].trim_end_matches(|c: char| c.is_alphabetic());
-            let is_argument = lead.trim_end().ends_with('(');
-            found.push(Literal { text, line, is_argument, is_written: is_written(before, text, after) });
+        let text = open_within(text);
+        if is_plain(&text) {
+            let called = called(&rest[..at]);
+            let is_of_flag = before.starts_with("--") && rest[..at].trim() == ",";
+            let is_written = is_written(before, &text, after);
+            found.push(Literal { text, line, called, is_of_flag, is_written });
         }
         (rest, before) = (after, inner);
     }
     found
+}
+
+/// The function whose call a text ends with, but for letters that say of what kind the next one is: `open(f`.
+fn called(before: &str) -> Option<&str> {
+    let lead = before.trim_end_matches(|c: char| c.is_alphabetic()).trim_end().strip_suffix('(')?;
+    let start = lead.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_').len();
+    Some(&lead[start..])
+}
+
+/// With an asterisk for what a text inserts: `conf/{name}.json` stands for all of them.
+fn open_within(text: &str) -> Cow<'_, str> {
+    if !text.contains(['{', '%']) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(['{', '%']) {
+        let (before, inserted) = rest.split_at(at);
+        let end = if inserted.starts_with('{') {
+            inserted.find('}').map(|n| n + 1)
+        } else {
+            inserted.get(..2).map(str::len)
+        };
+        out.push_str(before.strip_suffix(['$', '#']).unwrap_or(before));
+        out.push('*');
+        rest = end.and_then(|end| inserted.get(end..)).unwrap_or_default();
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
 }
 
 /// Without a variable that a text begins with, in the spelling of any language: most often the directory of the program.
@@ -107,7 +142,20 @@ impl Literal<'_> {
 
     /// Whether it may be the name of a file, if one is there: without an ending, or from the root of the file system.
     pub fn may_be_name(&self) -> bool {
-        !self.is_written && !self.is_pattern() && (self.is_argument || self.text.contains(['.', '/']))
+        !self.is_written && !self.is_pattern() && (self.called.is_some() || self.text.contains(['.', '/']))
+    }
+
+    /// Whether it is an ending alone: `name + ".json"`.
+    pub fn is_ending(&self) -> bool {
+        self.text
+            .strip_prefix('.')
+            .is_some_and(|end| !end.is_empty() && end.chars().all(char::is_alphanumeric))
+    }
+
+    /// Whether what lies in a directory of that name is read as a whole: `from_pretrained("models/tiny")`.
+    pub fn may_be_read_whole(&self) -> bool {
+        const READERS: [&str; 3] = ["load", "pretrained", "read"];
+        self.is_of_flag || self.called.is_some_and(|name| READERS.iter().any(|word| name.contains(word)))
     }
 
     /// Whether it stands for several files: `*.yaml`.
@@ -120,8 +168,8 @@ impl Literal<'_> {
 mod tests {
     use super::*;
 
-    fn names(text: &str) -> Vec<&str> {
-        literals(text).iter().filter(|l| l.is_name()).map(|l| l.text).collect()
+    fn names(text: &str) -> Vec<String> {
+        literals(text).iter().filter(|l| l.is_name()).map(|l| l.text.to_string()).collect()
     }
 
     #[test]
@@ -148,8 +196,11 @@ mod tests {
     fn what_is_no_name_by_itself_may_be_one() {
         let text = "open('flags'); open('log', 'w'); print(x, 'flags'); open(r'/srv/x'); join(HERE, 'cfg', 'a.json'); glob('*.yaml')";
         let all = literals(text);
-        let may: Vec<&str> = all.iter().filter(|l| l.may_be_name()).map(|l| l.text).collect();
+        let may: Vec<&str> = all.iter().filter(|l| l.may_be_name()).map(|l| &*l.text).collect();
         assert_eq!(may, ["flags", "/srv/x", "a.json"]);
-        assert_eq!(all.iter().filter(|l| l.is_pattern()).map(|l| l.text).collect::<Vec<_>>(), ["*.yaml"]);
+        assert_eq!(all.iter().filter(|l| l.is_pattern()).map(|l| &*l.text).collect::<Vec<_>>(), ["*.yaml"]);
+        let open = literals("f'conf/{stage}.env'; 'a/%s.json' % x; 'b/{0}'.format(y); `c/${z}.js`");
+        let open: Vec<&str> = open.iter().filter(|l| l.is_pattern()).map(|l| &*l.text).collect();
+        assert_eq!(open, ["conf/*.env", "a/*.json", "b/*", "c/*.js"]);
     }
 }

@@ -11,6 +11,8 @@ use super::uses::{Use, use_of};
 
 /// Commands in which patterns are of texts, or of names alone.
 const MATCHERS: [&str; 9] = ["case", "[", "[[", "test", "find", "grep", "ls", "echo", "printf"];
+/// Commands that ask whether something is there.
+const TESTS: [&str; 3] = ["[", "[[", "test"];
 const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 /// Endings of what engines write.
 const WRITTEN: [&str; 4] = [".log", ".pid", ".sock", ".out"];
@@ -62,6 +64,7 @@ impl Script<'_, '_, '_> {
             }
         }
         self.reader.shells(words, self.bases);
+        self.asked(first, words);
         if !MATCHERS.contains(&first) && !MAKERS.contains(&first) {
             for word in words {
                 self.pattern(rest_of(&word.text), [".", "source"].contains(&first));
@@ -98,6 +101,41 @@ impl Script<'_, '_, '_> {
         }
     }
 
+    /// What a command asks for: whether a file is there, which it may be one day, and what lies in a directory.
+    fn asked(&mut self, first: &str, words: &[Word]) {
+        let names = || {
+            words
+                .iter()
+                .map(|w| w.text.as_str())
+                .filter(|w| !w.starts_with(['-', '!', ']', '[']) && *w != first && !KEYWORDS.contains(w))
+        };
+        if TESTS.contains(&first) {
+            let asks = words.iter().any(|w| ["-f", "-e", "-d", "-s", "-r", "-a"].contains(&w.text.as_str()));
+            for name in names().map(rest_of).filter(|n| asks && !n.is_empty() && !n.contains(['$', '=', '*']))
+            {
+                // what it makes or removes itself is no matter of anybody else's
+                let is_own = self.written.contains(name);
+                if !is_own && !self.word(name, Place::default()) && may_be_shown(name) {
+                    self.reader.add_absent(name.trim_start_matches("./"));
+                }
+            }
+        } else if ["find", "ls"].contains(&first) {
+            let dirs: Vec<PathBuf> = names()
+                .map(rest_of)
+                .filter(|n| !n.is_empty() && !matches!(*n, "." | "./" | "..") && !n.contains(['$', '*']))
+                .flat_map(|name| {
+                    self.bases
+                        .iter()
+                        .map(move |base| base.join(name.trim_start_matches("./").trim_end_matches('/')))
+                })
+                .filter(|dir| dir.is_dir())
+                .collect();
+            for dir in &dirs {
+                self.all_of(dir, Place::perhaps(true));
+            }
+        }
+    }
+
     /// A name that a program of another language says. `is_sure` where it is one as it stands.
     pub fn literal(&mut self, name: &str, is_sure: bool) {
         let plain = Place::perhaps(true);
@@ -128,6 +166,14 @@ impl Script<'_, '_, '_> {
         let is_one = globs::is_one(word) && !WRITTEN.iter().any(|end| word.ends_with(end));
         if is_one && !self.matches(word, Place { is_script, ..Place::default() }) {
             self.reader.add_absent(word.trim_start_matches("./"));
+        }
+    }
+
+    /// A directory, with all that lies in it.
+    pub fn whole(&mut self, dir: &Path) {
+        let below = dir.strip_prefix(self.reader.ground.study_dir).unwrap_or(dir);
+        if let Some(key) = below.to_str().map(str::to_owned) {
+            self.reader.add(key, dir.to_owned(), Place::perhaps(true));
         }
     }
 
@@ -212,6 +258,9 @@ impl Script<'_, '_, '_> {
     /// Whether files of that name are there.
     pub fn word(&mut self, word: &str, place: Place) -> bool {
         let name = rest_of(word);
+        if let Some(pattern) = with_open_variables(name) {
+            return self.matches(&pattern, Place { may_be_written: true, ..place });
+        }
         if name.is_empty() || name.contains(['$', '\0']) || !may_be_shown(name) {
             return false;
         }
@@ -237,4 +286,25 @@ impl Script<'_, '_, '_> {
         }
         known
     }
+}
+
+/// A name with an asterisk for each variable in it whose value the script does not say: `env/$STAGE.sh` is one of them.
+fn with_open_variables(name: &str) -> Option<String> {
+    if !name.contains('$') || name.starts_with('$') {
+        return None;
+    }
+    let (mut out, mut rest) = (String::new(), name);
+    while let Some(at) = rest.find('$') {
+        out.push_str(&rest[..at]);
+        out.push('*');
+        let behind = &rest[at + 1..];
+        rest = match behind.strip_prefix('{') {
+            Some(inner) => inner.split_once('}').map_or("", |(_, after)| after),
+            None => behind.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_'),
+        };
+    }
+    out.push_str(rest);
+    // of a directory, or with an ending: else it may be anything
+    let says_where = out.contains('/') || out.trim_start_matches('*').contains('.');
+    (says_where && out.chars().any(char::is_alphanumeric)).then_some(out)
 }

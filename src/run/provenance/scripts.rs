@@ -215,7 +215,10 @@ impl Reader<'_> {
             script.word(name, Place::program());
         }
         for pattern in leads.patterns() {
-            script.matches(pattern, perhaps);
+            script.matches(&pattern, perhaps);
+        }
+        for dir in &leads.whole {
+            script.whole(dir);
         }
         for dir in &leads.listed {
             script.all_of(dir, perhaps);
@@ -426,6 +429,45 @@ mod tests {
     }
 
     #[test]
+    fn names_with_open_parts_stand_for_all_that_match() {
+        let dir = Dir::with(&[
+            (
+                "start.sh",
+                "#!/bin/sh\n. \"env/$STAGE.sh\"\n[ -f slow.flag ] && exit\nfor f in $(find conf.d -type f); do . $f; done\nexec python3 srv.py\n",
+            ),
+            ("env/a.sh", ""),
+            ("conf.d/1", ""),
+            (
+                "srv.py",
+                "open(f'conf/{stage}.json')\nload(join('presets', name + '.yaml'))\nm = from_pretrained('models/tiny')\n\
+                 subprocess.run(['serve', '--adapter', 'adapters/sql'])\nmakedirs('logs')\n",
+            ),
+            ("conf/prod.json", ""),
+            ("presets/x.yaml", ""),
+            ("models/tiny/w.bin", ""),
+            ("adapters/sql/a.bin", ""),
+            ("logs/x", ""),
+            ("web.js", "const x = require('express')\nconst c = require(`./cfg/${env}.json`)\n"),
+            ("node_modules/express/index.js", ""),
+            ("cfg/a.json", ""),
+        ]);
+        let names: Vec<String> =
+            dir.names("./start.sh").into_iter().filter(|n| !n.ends_with(ON_PATH)).collect();
+        let expected = [
+            "adapters/sql",
+            "conf.d/*",
+            "conf/*.json",
+            "env/*.sh",
+            "models/tiny",
+            "presets/*.yaml",
+            "srv.py",
+        ];
+        assert_eq!(names, expected);
+        assert!(dir.said("./start.sh").absent.contains("slow.flag"));
+        assert_eq!(dir.names("node web.js"), ["cfg/*.json", "node_modules/express"]);
+    }
+
+    #[test]
     fn directories_behind_flags_count_and_environments_do_not() {
         let dir = Dir::with(&[
             (
@@ -497,7 +539,8 @@ mod tests {
         ]);
         let said = dir.said("tool/start");
         let there: Vec<&str> = said.there.iter().map(String::as_str).collect();
-        assert_eq!(there, ["./e", "f.txt", "lib/d", "tool/a.env", "tool/b.env", "tool/c.env"]);
-        assert_eq!(said.absent.iter().collect::<Vec<_>>(), ["./local.env"]);
+        // of a variable that is set elsewhere each value may come
+        assert_eq!(there, ["./e", "f.txt", "lib/d", "run*.sh", "tool/a.env", "tool/b.env", "tool/c.env"]);
+        assert_eq!(said.absent.iter().collect::<Vec<_>>(), ["./local.env", "local.env"]);
     }
 }

@@ -15,6 +15,9 @@ use crate::lang::Program;
 use crate::lang::sema::program::{Site, Via};
 use crate::plan::{Config, command};
 
+/// The scripts that are read first, and the serve line.
+type Started = (Vec<Start>, String);
+
 pub struct Words<'a> {
     program: &'a Program,
     site: &'a Site,
@@ -24,7 +27,7 @@ pub struct Words<'a> {
     held: RefCell<HashMap<String, Option<String>>>,
     models: RefCell<HashMap<String, Option<String>>>,
     /// what scripts and modules name, by the scripts that are read first and the serve line
-    said: RefCell<HashMap<(Vec<Start>, String), Arc<Said>>>,
+    said: RefCell<HashMap<Started, Arc<Said>>>,
 }
 
 impl<'a> Words<'a> {
