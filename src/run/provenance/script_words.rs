@@ -11,8 +11,6 @@ use super::uses::{Use, use_of};
 
 /// Commands in which patterns are of texts, or of names alone.
 const MATCHERS: [&str; 9] = ["case", "[", "[[", "test", "find", "grep", "ls", "echo", "printf"];
-/// Commands that ask whether something is there.
-const TESTS: [&str; 3] = ["[", "[[", "test"];
 const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 /// Endings of what engines write.
 const WRITTEN: [&str; 4] = [".log", ".pid", ".sock", ".out"];
@@ -64,7 +62,7 @@ impl Script<'_, '_, '_> {
             }
         }
         self.reader.shells(words, self.bases);
-        self.asked(first, words);
+        self.listed(first, words);
         if !MATCHERS.contains(&first) && !MAKERS.contains(&first) {
             for word in words {
                 self.pattern(rest_of(&word.text), [".", "source"].contains(&first));
@@ -101,38 +99,19 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// What a command asks for: whether a file is there, which it may be one day, and what lies in a directory.
-    fn asked(&mut self, first: &str, words: &[Word]) {
-        let names = || {
-            words
-                .iter()
-                .map(|w| w.text.as_str())
-                .filter(|w| !w.starts_with(['-', '!', ']', '[']) && *w != first && !KEYWORDS.contains(w))
-        };
-        if TESTS.contains(&first) {
-            let asks = words.iter().any(|w| ["-f", "-e", "-d", "-s", "-r", "-a"].contains(&w.text.as_str()));
-            for name in names().map(rest_of).filter(|n| asks && !n.is_empty() && !n.contains(['$', '=', '*']))
-            {
-                // what it makes or removes itself is no matter of anybody else's
-                let is_own = self.written.contains(name);
-                if !is_own && !self.word(name, Place::default()) && may_be_shown(name) {
-                    self.reader.add_absent(name.trim_start_matches("./"));
-                }
-            }
-        } else if ["find", "ls"].contains(&first) {
-            let dirs: Vec<PathBuf> = names()
-                .map(rest_of)
-                .filter(|n| !n.is_empty() && !matches!(*n, "." | "./" | "..") && !n.contains(['$', '*']))
-                .flat_map(|name| {
-                    self.bases
-                        .iter()
-                        .map(move |base| base.join(name.trim_start_matches("./").trim_end_matches('/')))
-                })
-                .filter(|dir| dir.is_dir())
-                .collect();
-            for dir in &dirs {
-                self.all_of(dir, Place::perhaps(true));
-            }
+    /// What a command goes through: a directory that it lists.
+    fn listed(&mut self, first: &str, words: &[Word]) {
+        if !["find", "ls"].contains(&first) {
+            return;
+        }
+        let names = words.iter().map(|w| w.text.as_str()).filter(|w| !w.starts_with('-') && *w != first);
+        let names = names
+            .map(|name| rest_of(name).trim_start_matches("./").trim_end_matches('/'))
+            .filter(|n| !n.is_empty() && !matches!(*n, "." | "..") && !n.contains(['$', '*']));
+        let dirs = names.flat_map(|name| self.bases.iter().map(move |base| base.join(name)));
+        let dirs: Vec<PathBuf> = dirs.filter(|dir| dir.is_dir()).collect();
+        for dir in &dirs {
+            self.all_of(dir, Place::perhaps(true));
         }
     }
 
