@@ -116,6 +116,34 @@ fn a_module_that_a_serve_line_refers_to_is_part_of_a_result() {
     expect(&lab, "measured with another ./app/ (");
 }
 
+/// A program in Python that starts the engine: it reads files whose names it puts together, and keeps one of its own.
+#[test]
+fn what_a_program_puts_names_together_of_is_part_of_a_result_and_what_it_writes_is_none() {
+    let lab = Lab::with(&STUDY.replace("WORDS", "python3 serve.py").replace("LINES", ""));
+    let sim = binary();
+    write(
+        &lab,
+        "serve.py",
+        format!(
+            "import os, sys\nHERE = os.path.dirname(os.path.abspath(__file__))\nSEEN = 'seen.jsonl'\nopen(SEEN, 'a').write('one more\\n')\n\
+             open(os.path.join(HERE, 'cfg', 'base.json')).read()\nopen(HERE + '/more/scales.json').read()\n\
+             stage = os.environ.get('STAGE', 'prod')\nopen(f'env/{{stage}}.json').read()\n\
+             os.execv('{sim}', ['{sim}', 'sim', '--model', sys.argv[1], '--host', sys.argv[2], '--port', sys.argv[3]])\n"
+        ),
+    );
+    let files = ["cfg/base.json", "more/scales.json", "env/prod.json"];
+    files.iter().for_each(|file| write(&lab, file, "1"));
+    assert_eq!(exec(&lab), 2);
+    expect(&lab, "");
+    assert_eq!(fs::read_to_string(lab.path("seen.jsonl")).expect("written").lines().count(), 2);
+    for (file, told) in files.into_iter().zip(["cfg/base.json", "more/scales.json", "env/*.json"]) {
+        write(&lab, file, "2");
+        expect(&lab, &format!("{told} changed since it was measured ("));
+        write(&lab, file, "1");
+        expect(&lab, "");
+    }
+}
+
 /// As the manual of CUDA writes it: the list goes on only if there was one.
 #[test]
 fn what_a_script_puts_before_a_list_is_part_of_a_result() {
