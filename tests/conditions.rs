@@ -132,7 +132,9 @@ fn what_a_program_puts_names_together_of_is_part_of_a_result_and_what_it_writes_
         ),
     );
     let files = ["cfg/base.json", "more/scales.json", "env/prod.json"];
-    files.iter().for_each(|file| write(&lab, file, "1"));
+    for file in files {
+        write(&lab, file, "1");
+    }
     assert_eq!(exec(&lab), 2);
     expect(&lab, "");
     assert_eq!(fs::read_to_string(lab.path("seen.jsonl")).expect("written").lines().count(), 2);

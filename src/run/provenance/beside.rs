@@ -22,7 +22,7 @@ const DEEPEST: usize = 8;
 /// Bytes of packages that are read for what they import: what holds more is no part of one engine.
 const MOST_READ: usize = 64 << 20;
 /// Modules of one package in which names of files are looked for.
-const MOST_MODULES: usize = 256;
+const MOST_MODULES: usize = 64;
 /// What an entry costs at least: looking at it takes time too.
 const LEAST_READ: usize = 4 << 10;
 

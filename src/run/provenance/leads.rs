@@ -2,18 +2,21 @@
 //! names together (`os.path.join(HERE, "cfg", "x.json")`, `Path("cfg") / name`), so that each directory that a text names is one in which
 //! all of its names may lie. What is taken for a name wrongly is at worst a file that counts without need.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+use std::ffi::OsString;
+use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use super::quoted::{self, Literal};
 
 /// Directories in which names are looked for.
 const MOST: usize = 16;
+/// Entries of one that are looked at.
+const MOST_ENTRIES: usize = 20_000;
 /// Calls by which a program goes through a directory.
 const LISTING: [&str; 7] = ["listdir(", "scandir(", "iterdir(", "walk(", "readdir", "glob(", "Dir["];
 /// By which it says where modules are found.
 const MODULES: [&str; 2] = ["sys.path", "addsitedir("];
-
 /// By which it starts other programs.
 const STARTING: [&str; 5] = ["subprocess.", "Popen(", "os.exec", "os.spawn", "exec_command("];
 /// Where the system keeps what is its own: no study's settings.
@@ -119,7 +122,9 @@ fn directories<'t>(literals: &[Literal<'t>], bases: &[PathBuf]) -> Vec<(PathBuf,
     let mut found: Vec<(PathBuf, &str)> = Vec::new();
     let mut open = bases.to_vec();
     while let Some(base) = open.pop() {
-        for literal in &texts {
+        // far more texts name nothing than something
+        let there = entries(&base);
+        for literal in texts.iter().filter(|l| may_lead(&l.text, &there)) {
             let dir = joined(&base, &literal.text);
             let is_known = |known: &PathBuf| *known == dir;
             // one that holds all of the others is named by chance, unless the program goes up there itself
@@ -137,6 +142,20 @@ fn directories<'t>(literals: &[Literal<'t>], bases: &[PathBuf]) -> Vec<(PathBuf,
         }
     }
     found
+}
+
+/// What lies directly in a directory, by name.
+fn entries(dir: &Path) -> HashSet<OsString> {
+    fs::read_dir(dir).into_iter().flatten().flatten().take(MOST_ENTRIES).map(|e| e.file_name()).collect()
+}
+
+/// Whether a text may name something below a directory that holds these, or elsewhere.
+fn may_lead(text: &str, there: &HashSet<OsString>) -> bool {
+    match Path::new(text.trim_start_matches("./")).components().next() {
+        Some(Component::Normal(first)) => there.contains(first),
+        Some(_) => true,
+        None => false,
+    }
 }
 
 /// Without the steps up and down that are none.
