@@ -106,11 +106,15 @@ impl Checker<'_> {
             .items
             .iter()
             .filter_map(|i| if let Item::Study(s) = i { Some(s) } else { None });
+        // axes of which none varies an engine name none
+        let of_axes =
+            |step: &ast::Step| step.unread.iter().all(|u| *u == "vary") && !self.may_vary_engine(step.span);
+        let lost = |step: &ast::Step| names(&step.unread) && !of_axes(step);
         studies.any(|s| {
             names(&s.unread)
                 || s.lines.iter().any(|l| match &l.kind {
-                    Line::Step(step) => names(&step.unread),
-                    Line::Track(track) => track.steps.iter().any(|step| names(&step.unread)),
+                    Line::Step(step) => lost(step),
+                    Line::Track(track) => track.steps.iter().any(lost),
                     _ => false,
                 })
         })

@@ -191,10 +191,6 @@ impl Checker<'_> {
     }
 
     fn unknown_base(&mut self, step: &str, name: &Name, known: &[&str]) {
-        let root = self.modules.root();
-        if root.is_lost(Kind::Engine, &name.value) || root.broken.contains(A_STEP) {
-            return;
-        }
         if self.steps_named.contains(&name.value) {
             let (message, label, help) = if name.value == step {
                 (format!("the step `{step}` cannot start from itself"), "this step", "start")
@@ -205,6 +201,10 @@ impl Checker<'_> {
             };
             let d = Diagnostic::new(Code::UnknownName, name.span, message).label(label);
             self.sink.push(d.help(format!("{help} from {}", one_of(known))));
+            return;
+        }
+        let root = self.modules.root();
+        if root.is_lost(Kind::Engine, &name.value) || root.broken.contains(A_STEP) {
             return;
         }
         // `from step both` was told of as such
