@@ -122,14 +122,10 @@ impl Checker<'_> {
     /// Whether a mistake stands in no item that could be made out: it may have lost something of any.
     fn lost_an_item(&self) -> bool {
         let items = &self.modules.root().file.items;
-        let inside = |at: Span| {
-            let before = items.partition_point(|i| i.span().start <= at.start);
-            items[..before].last().is_some_and(|i| at.start < i.span().end)
-        };
         let mut errors = self.sink.found().filter(|d| d.is_error() && d.span.file == FileId::default());
         // what begins as another declaration is no profile, and no part of one
         let of_others = |at: Span| OTHERS.contains(&self.line_begins(at.start));
-        errors.any(|d| !inside(d.span) && !of_others(d.span))
+        errors.any(|d| Item::at(items, d.span).is_none() && !of_others(d.span))
     }
 
     fn least_rate(&mut self, what: &str, span: Span) {

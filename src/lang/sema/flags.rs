@@ -33,7 +33,12 @@ impl Checker<'_> {
         let (span, launch) = (change.span, of.is_some());
         match &change.kind {
             ChangeKind::Flag(f) => {
-                self.flag_values(module, f, of, |name, value| Change::Flag { name, value, span })
+                let changes =
+                    self.flag_values(module, f, of, |name, value| Change::Flag { name, value, span });
+                if let Some(engine) = of.filter(|_| changes.is_empty()) {
+                    self.name_alone(&f.name, engine);
+                }
+                changes
             }
             ChangeKind::Raw(f) => {
                 self.flag_values(module, f, of, |name, value| Change::Raw { name, value, span })
@@ -110,10 +115,6 @@ impl Checker<'_> {
             Some(value) => {
                 let written: Vec<_> =
                     singles(value).iter().filter_map(|s| self.written(module, s, launch)).collect();
-                let is_flag = matches!(make(name.clone(), None), Change::Flag { .. });
-                if let Some(engine) = of.filter(|_| written.is_empty() && is_flag) {
-                    self.name_alone(&flag.name, engine);
-                }
                 written.into_iter().map(|v| make(name.clone(), Some(v))).collect()
             }
         }

@@ -45,6 +45,13 @@ pub enum Item {
 }
 
 impl Item {
+    /// The one of a file's items that a place is in; they stand in their order.
+    pub fn at(items: &[Self], place: Span) -> Option<&Self> {
+        let before = items.partition_point(|i| i.span().start <= place.start);
+        let holds = |span: Span| span.file == place.file && place.start < span.end.max(span.start + 1);
+        items[..before].last().filter(|i| holds(i.span()))
+    }
+
     pub fn span(&self) -> Span {
         match self {
             Self::Use(i) => i.span,

@@ -3,7 +3,7 @@
 
 use foldhash::{HashSet, HashSetExt};
 
-use super::extents::{holds, item_at};
+use super::extents::holds;
 use crate::lang::Analysis;
 use crate::lang::Diagnostic;
 use crate::lang::sema::program::Study;
@@ -59,7 +59,7 @@ impl<'a> Concern<'a> {
     }
 
     pub(super) fn has(&self, error: &Diagnostic) -> bool {
-        match item_at(self.items, error.span) {
+        match Item::at(self.items, error.span) {
             Some(Item::Study(study)) => study.span == self.study.span && !self.is_apart(error.span),
             Some(item) => name(item).is_none_or(|n| self.words.contains(n)),
             None => true,

@@ -3,12 +3,6 @@
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, Item, StudyLineKind};
 
-/// The item of a file that a place is in; items stand in their order.
-pub(super) fn item_at(items: &[Item], at: Span) -> Option<&Item> {
-    let before = items.partition_point(|i| i.span().start <= at.start);
-    items[..before].last().filter(|i| holds(i.span(), at))
-}
-
 pub(super) fn holds(outer: Span, inner: Span) -> bool {
     outer.file == inner.file && outer.start <= inner.start && inner.start < outer.end.max(outer.start + 1)
 }

@@ -4,7 +4,7 @@
 use foldhash::{HashSet, HashSetExt};
 
 use super::concern::Concern;
-use super::extents::{ends, holds, in_step, item_at, was_read};
+use super::extents::{ends, holds, in_step, was_read};
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, did_you_mean};
 use crate::lang::sema::program::Study;
@@ -117,7 +117,7 @@ impl<'a> Search<'a> {
         if error.about == About::Conflict {
             return self.conflict(error);
         }
-        let item = item_at(self.items(), at);
+        let item = Item::at(self.items(), at);
         // a misspelt word of the language, read as it was meant
         let word = matches!(error.code, Code::NotADeclaration | Code::UnknownSetting);
         if word && error.edits.len() == 1 && item.is_some_and(|i| was_read(i, at)) {
@@ -231,7 +231,7 @@ impl<'a> Search<'a> {
             if !alone || self.places.last().is_some_and(|p| holds(*p, here)) {
                 continue;
             }
-            match item_at(items, here) {
+            match Item::at(items, here) {
                 Some(Item::Engine(_)) => self.tear(self.line(here)),
                 Some(Item::Param(_)) | None => {}
                 Some(item) => self.within(item, here),

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::build::is_shared_by_all;
-use super::leads::Leads;
+use super::leads::{Leads, says};
 use super::patched::is_compiled;
 use super::scripts::Said;
 use super::{globs, loose};
@@ -29,10 +29,20 @@ const LEAST_READ: usize = 4 << 10;
 /// Modules, and what they name.
 #[derive(Debug, Default)]
 pub struct Modules {
-    /// each with a hash over its code
-    pub code: BTreeMap<String, String>,
+    paths: Vec<PathBuf>,
     /// files that they name, which they may read or write
     pub files: BTreeSet<PathBuf>,
+}
+
+impl Modules {
+    /// Each with a hash over its code, which takes reading all of it.
+    pub fn code(&self) -> BTreeMap<String, String> {
+        let shown = |path: &PathBuf| {
+            let (name, hash) = loose::shown(&path.file_name().unwrap_or_default().to_string_lossy(), path);
+            (format!("./{name}"), hash)
+        };
+        self.paths.iter().map(shown).collect()
+    }
 }
 
 /// Those modules, and the files that they name. `words` are those of the command, the program's first;
@@ -124,9 +134,7 @@ impl Start {
                 for text in self.texts[from..].iter().take(MOST_MODULES) {
                     found.files.extend(named_in(text, &path, &bases));
                 }
-                let (name, hash) =
-                    loose::shown(&path.file_name().unwrap_or_default().to_string_lossy(), &path);
-                found.code.insert(format!("./{name}"), hash);
+                found.paths.push(path);
             }
         }
         found
@@ -170,12 +178,10 @@ fn named_in(text: &str, module: &Path, bases: &[&Path]) -> Vec<PathBuf> {
 
 /// Whether a text of Python imports a module, by a statement or by its name in quotes.
 fn imports(text: &str, name: &str) -> bool {
-    let is_word =
-        |line: &str| line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name);
     let quoted = [format!("'{name}'"), format!("\"{name}\"")];
     text.lines().map(str::trim_start).any(|line| {
         let is_import = line.starts_with("import ") || line.starts_with("from ");
-        is_import && is_word(line)
+        is_import && says(line, name)
             || line.contains("import_module") && quoted.iter().any(|q| line.contains(q.as_str()))
     })
 }
@@ -249,7 +255,7 @@ mod tests {
         fn modules(&self, command: &str) -> BTreeMap<String, String> {
             let words = shell_words::split(command).expect("words");
             let program = self.0.path().join(&words[0]);
-            modules(&program, &words, &Said::default(), self.0.path()).code
+            modules(&program, &words, &Said::default(), self.0.path()).code()
         }
     }
 
@@ -297,7 +303,7 @@ mod tests {
         let study = dir.0.path().join("lab");
         let words = ["python3", "serve.py"].map(str::to_owned);
         let found = modules(Path::new("python3"), &words, &Said::default(), &study);
-        assert_eq!(found.code.keys().collect::<Vec<_>>(), ["./shared.py"]);
+        assert_eq!(found.code().keys().collect::<Vec<_>>(), ["./shared.py"]);
     }
 
     #[test]
@@ -311,7 +317,7 @@ mod tests {
         let said = super::super::scripts::said_by(&[start], &ground);
         assert!(said.modules.contains(Path::new("/")), "{said:?}");
         let words = ["run.sh".to_owned()];
-        assert_eq!(modules(&dir.0.path().join("run.sh"), &words, &said, dir.0.path()).code.len(), 0);
+        assert_eq!(modules(&dir.0.path().join("run.sh"), &words, &said, dir.0.path()).code().len(), 0);
     }
 
     #[test]

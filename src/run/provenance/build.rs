@@ -89,7 +89,7 @@ fn look(engine: &Engine, search: &Search, study_dir: &Path) -> Option<Installed>
     for dir in said.libraries.iter().filter(|dir| !is_shared_by_all(dir)) {
         add_directory(dir, &mut libraries);
     }
-    libraries.extend(beside::modules(&program, words, &said, study_dir).code);
+    libraries.extend(beside::modules(&program, words, &said, study_dir).code());
     Some(Installed { build, libraries: Some(libraries) })
 }
 
@@ -107,7 +107,7 @@ fn python_path(engine: &Engine, study_dir: &Path) -> Vec<PathBuf> {
 fn mounted(words: &[String], runtime: BoxRuntime, study_dir: &Path) -> Installed {
     let nothing_is_said = scripts::Said::default();
     let mut found = scripts(words, study_dir);
-    found.extend(beside::modules(Path::new(""), words, &nothing_is_said, study_dir).code);
+    found.extend(beside::modules(Path::new(""), words, &nothing_is_said, study_dir).code());
     found.extend(boxes::settings(runtime));
     Installed { build: None, libraries: (!found.is_empty()).then_some(found) }
 }

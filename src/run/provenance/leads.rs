@@ -184,7 +184,7 @@ fn variable_of(line: &str) -> Option<&str> {
 }
 
 /// Whether a word stands in a line.
-fn says(line: &str, word: &str) -> bool {
+pub(super) fn says(line: &str, word: &str) -> bool {
     line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|part| part == word)
 }
 

@@ -53,11 +53,12 @@ fn of_line(line: &str) -> Vec<Literal<'_>> {
         let (inner, after) = (&rest[from..from + length], &rest[from + length + 1..]);
         let text = behind_variable(inner);
         // `HERE + "/x.json"`
-        let is_joined = rest[..at].trim_end_matches(|c: char| c.is_alphabetic()).trim_end().ends_with('+');
+        let lead = without_kind(&rest[..at]);
+        let is_joined = lead.ends_with('+');
         let text = if is_joined { text.trim_start_matches('/') } else { text };
         let text = open_within(text);
         if is_plain(&text) {
-            let called = called(&rest[..at]);
+            let called = called(lead);
             let is_of_flag = before.starts_with("--") && rest[..at].trim() == ",";
             let is_written = is_written(before, &text, after);
             found.push(Literal { text, line, called, is_of_flag, is_written });
@@ -67,9 +68,14 @@ fn of_line(line: &str) -> Vec<Literal<'_>> {
     found
 }
 
-/// The function whose call a text ends with, but for letters that say of what kind the next one is: `open(f`.
-fn called(before: &str) -> Option<&str> {
-    let lead = before.trim_end_matches(|c: char| c.is_alphabetic()).trim_end().strip_suffix('(')?;
+/// Without letters that say of what kind the text behind them is: `open(f`.
+fn without_kind(before: &str) -> &str {
+    before.trim_end_matches(|c: char| c.is_alphabetic()).trim_end()
+}
+
+/// The function whose call a text ends with.
+fn called(lead: &str) -> Option<&str> {
+    let lead = lead.strip_suffix('(')?;
     let start = lead.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_').len();
     Some(&lead[start..])
 }
